@@ -1,0 +1,18 @@
+# Options a user may set, and flags that every target of the project shares.
+option(SHUNT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SHUNT_WERROR "Treat warnings as errors" OFF)
+set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefined' or 'thread'")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_library(shunt_warnings INTERFACE)
+target_compile_options(shunt_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  $<$<BOOL:${SHUNT_WERROR}>:-Werror>)
+
+if(SHUNT_SANITIZE)
+  add_compile_options(-fsanitize=${SHUNT_SANITIZE} -fno-omit-frame-pointer -g
+    -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SHUNT_SANITIZE})
+endif()

@@ -1,0 +1,1 @@
+# The programs: the command's program and the applications.

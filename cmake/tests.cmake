@@ -1,0 +1,15 @@
+# One test program a room, from the *.test.cpp files that lie beside the sources.
+find_package(Catch2 2 REQUIRED)
+add_library(shunt_test_main OBJECT tests/main.cpp)
+target_link_libraries(shunt_test_main PUBLIC Catch2::Catch2)
+
+file(GLOB rooms RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
+foreach(room IN LISTS rooms)
+  file(GLOB sources CONFIGURE_DEPENDS src/shunt/${room}/*.test.cpp)
+  if(sources)
+    add_executable(test_${room} ${sources})
+    target_link_libraries(test_${room} PRIVATE shunt::shunt shunt_test_main shunt_warnings Catch2::Catch2)
+    add_test(NAME ${room} COMMAND test_${room})
+    set_tests_properties(${room} PROPERTIES TIMEOUT 600)
+  endif()
+endforeach()

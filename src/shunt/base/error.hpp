@@ -1,0 +1,66 @@
+/// The one family of exceptions, and contracts.
+///
+/// Three kinds of bad news, three manners: what is expected on a hot path (full, empty, closed) is
+/// a `[[nodiscard]]` value; a failure of the world below is a `shunt::error`; a broken contract of
+/// the caller is `SHUNT_ASSERT`, checked in debug builds and never an optimiser's assumption.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace shunt {
+inline namespace v1 {
+
+/// Something below the caller, or something the caller asked for, failed.
+///
+/// what() is one line that a user can act on: who (PE, rank, option, file and line), what, and
+/// what to do. The other members are the same facts for programs.
+class error : public std::runtime_error {
+ public:
+  /// Numbers that a program may want; -1 and 0 stand for "none".
+  struct facts {
+    int pe = -1;      ///< processing element concerned, 0..count-1
+    int rank = -1;    ///< process concerned, 0..ranks-1
+    long native = 0;  ///< code of the layer below: errno, an MPI class
+  };
+
+  explicit error(const std::string& what,
+                 std::source_location where = std::source_location::current())
+      : std::runtime_error(what), where_(where) {}
+  error(const std::string& what, facts known,
+        std::source_location where = std::source_location::current())
+      : std::runtime_error(what), facts_(known), where_(where) {}
+
+  [[nodiscard]] const facts& known() const noexcept { return facts_; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+
+ private:
+  facts facts_{};
+  std::source_location where_;
+};
+
+/// The user asked for something that does not exist or cannot be: an option, a variable, a file.
+/// Programs report what() as one line and end with status 2.
+class usage_error : public error {
+ public:
+  using error::error;
+};
+
+namespace detail {
+/// Prints `file:line: contract broken: text` and aborts. Debug builds only.
+[[noreturn]] void contract_broken(const char* text, const char* file, int line) noexcept;
+}  // namespace detail
+
+}  // namespace v1
+}  // namespace shunt
+
+/// Checks a contract of the caller in debug builds; evaluates nothing in release builds.
+#if !defined(NDEBUG)
+#define SHUNT_ASSERT(condition)                                                           \
+  (static_cast<bool>(condition)                                                           \
+       ? static_cast<void>(0)                                                             \
+       : ::shunt::detail::contract_broken(#condition, __FILE__, __LINE__))
+#else
+#define SHUNT_ASSERT(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))
+#endif
