@@ -1,0 +1,48 @@
+/// Where trains arrive: an inbox, and whom to wake when its owner sleeps.
+///
+/// Both kinds of train come here: full ones to be unloaded, and the owner's own, empty, on their
+/// way home. One word to watch is why a dock that waits for either can sleep on it.
+#pragma once
+
+#include <shunt/rail/inbox.hpp>
+#include <shunt/rail/train.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace rail {
+
+class platform {
+ public:
+  /// Called by whoever put a train in front of a sleeping owner; any thread, must not wait.
+  using wake_function = void (*)(void* owner) noexcept;
+
+  platform() = default;
+  /// \param owner  handed to `wake`; both may be null for an owner that never arms its inbox.
+  platform(wake_function wake, void* owner) noexcept : wake_(wake), owner_(owner) {}
+
+  /// Any thread: hands the train over (T1).
+  void deliver(train& t) noexcept {
+    if (in_.push(t) == after_push::wake) wake_(owner_);
+  }
+
+  /// Owner only: everything that has arrived, oldest first.
+  [[nodiscard]] train* arrivals() noexcept { return in_.take_all(); }
+  [[nodiscard]] bool any() const noexcept { return in_.any(); }
+  [[nodiscard]] bool arm() noexcept { return in_.arm(); }
+  void disarm() noexcept { in_.disarm(); }
+
+ private:
+  inbox<train> in_;
+  wake_function wake_ = nullptr;
+  void* owner_ = nullptr;
+};
+
+/// Sends an unloaded train home. Any thread; the caller held the train and holds it no more.
+inline void send_home(train& t) noexcept {
+  t.head.empty = 1;
+  t.home->deliver(t);
+}
+
+}  // namespace rail
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,153 @@
+/// A train: a fixed block of goods, filled in place, handed over by pointer, unloaded in place,
+/// and sent home empty.
+///
+///   | next home capacity | head |  goods ... bytes  ... |  free  |
+///   ^ stays here         ^ travels to another process as one block
+///
+/// Invariants
+///   T1  A train has one holder at a time: a pool, a lane that fills it, an inbox, or the code that
+///       unloads it. Only the holder touches it; holders change through an inbox (its edges make
+///       the goods visible) or within one thread.
+///   T2  A train never leaves the process; where it must, its head and goods are copied by a
+///       network, and the train itself goes home.
+///   T3  goods() is aligned to a cache line, and every good to its own type, at most good_alignment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include <shunt/base/cache_line.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace rail {
+
+class platform;
+
+/// Strictest alignment a good may ask for.
+inline constexpr std::size_t good_alignment = 16;
+
+/// What travels in front of the goods.
+struct train_head {
+  std::uint32_t bytes = 0;    ///< of goods that follow
+  std::uint16_t from = 0;     ///< dock that loaded the train
+  std::uint16_t to = 0;       ///< dock that unloads it
+  std::uint8_t channel = 0;   ///< 0: loaded by programs, 1: loaded by handlers
+  std::uint8_t empty = 0;     ///< 1: on its way home
+  std::uint16_t spare[3] = {};
+};
+static_assert(sizeof(train_head) == 16);
+
+struct alignas(cache_line) train {
+  train* next = nullptr;       ///< link of whichever list holds the train (T1)
+  platform* home = nullptr;    ///< where it goes once unloaded
+  std::uint32_t capacity = 0;  ///< bytes of goods that fit
+  alignas(16) std::byte pad_[cache_line - 48] = {};
+  train_head head;
+
+  [[nodiscard]] std::byte* goods() noexcept {
+    return reinterpret_cast<std::byte*>(this) + sizeof(train);
+  }
+  [[nodiscard]] const std::byte* goods() const noexcept {
+    return reinterpret_cast<const std::byte*>(this) + sizeof(train);
+  }
+  /// The block that a network carries: head and goods, contiguous.
+  [[nodiscard]] std::byte* freight() noexcept { return goods() - sizeof(train_head); }
+  [[nodiscard]] std::size_t freight_bytes() const noexcept {
+    return sizeof(train_head) + head.bytes;
+  }
+};
+static_assert(sizeof(train) == cache_line);
+static_assert(offsetof(train, head) == cache_line - sizeof(train_head));
+
+/// Trains in order; owned by one thread.
+class train_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] train* front() const noexcept { return first_; }
+  void push_back(train& t) noexcept {
+    t.next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = &t;
+    last_ = &t;
+  }
+  train& pop_front() noexcept {
+    train& t = *first_;
+    first_ = t.next;
+    return t;
+  }
+
+ private:
+  train* first_ = nullptr;
+  train* last_ = nullptr;
+};
+
+/// The trains of one dock. Owned by one thread: trains that others return arrive at its platform.
+///
+/// A pool buys a train only when none is at home, and never more than its limit: the pool is the
+/// credit of its owner. Programs may have `regular` trains under way; handlers, which cannot wait,
+/// may go on to `limit`.
+class train_pool {
+ public:
+  /// \param capacity  bytes of goods a train carries; a multiple of the cache line
+  /// \param regular   trains that programs may use, at least 1
+  /// \param limit     trains that exist at most, at least `regular`
+  train_pool(platform& home, std::size_t capacity, std::size_t regular, std::size_t limit)
+      : home_(&home), capacity_(capacity), regular_(regular), limit_(limit) {}
+  train_pool(const train_pool&) = delete;
+  train_pool& operator=(const train_pool&) = delete;
+
+  /// An empty train, the one that came home last first (its memory is in cache); nullptr when the
+  /// regular ones are all under way. Cost: a few ns; a system allocation the first times.
+  [[nodiscard]] train* take() noexcept { return out_ < regular_ ? take_any() : nullptr; }
+
+  /// The same for who cannot wait; nullptr only at the limit.
+  [[nodiscard]] train* take_beyond() noexcept { return take_any(); }
+
+  /// Owner only, any order.
+  void put(train& t) noexcept {
+    t.next = free_;
+    free_ = &t;
+    --out_;
+  }
+
+  [[nodiscard]] std::size_t out() const noexcept { return out_; }
+  [[nodiscard]] std::size_t regular() const noexcept { return regular_; }
+  [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Bytes bought so far: never more than limit() * (capacity() + sizeof(train)).
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return bought_.size() * (capacity_ + sizeof(train));
+  }
+
+ private:
+  struct release {
+    void operator()(train* t) const noexcept {
+      t->~train();
+      ::operator delete(static_cast<void*>(t), std::align_val_t{cache_line});
+    }
+  };
+
+  train* take_any() noexcept {
+    if (free_ == nullptr && !buy()) return nullptr;
+    train* t = free_;
+    free_ = t->next;
+    ++out_;
+    return t;
+  }
+  bool buy() noexcept;
+
+  platform* home_;
+  std::size_t capacity_;
+  std::size_t regular_;
+  std::size_t limit_;
+  std::size_t out_ = 0;
+  train* free_ = nullptr;
+  std::vector<std::unique_ptr<train, release>> bought_;
+};
+
+}  // namespace rail
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,18 @@
+/// The transport of a job that is one process: there is nobody to carry anything to.
+#pragma once
+
+#include <memory>
+
+#include <shunt/transport/transport.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace detail {
+
+[[nodiscard]] std::unique_ptr<carrier> open_threads();
+
+}  // namespace detail
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

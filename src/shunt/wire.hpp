@@ -1,0 +1,5 @@
+/// Front of the room `wire`: how goods lie in a train, and names of handlers that hold across processes.
+#pragma once
+
+#include <shunt/wire/handlers.hpp>
+#include <shunt/wire/run.hpp>

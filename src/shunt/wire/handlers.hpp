@@ -1,0 +1,68 @@
+/// Names for handlers that mean the same in every process of a job.
+///
+/// A handler is known at compile time. Its type has one static entry, which enters itself into a list before
+/// main(). When a job starts the list is sorted by type name, and the place in it is the handler's number: an
+/// id that two processes of the same program agree on although their code lies at different addresses.
+/// digest() lets them make sure that it is the same program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+
+namespace shunt {
+inline namespace v1 {
+namespace wire {
+
+/// One handler type. Static storage only: entries are never removed.
+class handler {
+ public:
+  /// Unloads a run. \param arrival  the unloader's own description of the run.
+  using unload_function = void (*)(void* arrival);
+
+  handler(const std::type_info& type, std::string_view name, unload_function unload) noexcept;
+  handler(const handler&) = delete;
+  handler& operator=(const handler&) = delete;
+
+  [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
+  /// As a person would write it, for messages.
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  void unload(void* arrival) const { unload_(arrival); }
+
+ private:
+  friend class handler_table;
+  const std::type_info* type_;
+  std::string_view name_;
+  unload_function unload_;
+  std::uint16_t id_ = 0;
+  handler* next_ = nullptr;
+};
+
+/// All handlers of the program.
+class handler_table {
+ public:
+  /// Numbers the handlers. Any thread, any number of times; before the first send of a job.
+  /// \throws shunt::error when the program has more than 65,535.
+  static void number();
+  [[nodiscard]] static const handler& at(std::uint16_t id) noexcept;
+  [[nodiscard]] static std::size_t size() noexcept;
+  /// The same in two processes only if their tables are.
+  [[nodiscard]] static std::uint64_t digest() noexcept;
+};
+
+/// A type's name as the compiler writes it, without leading namespaces of ours.
+template <class T>
+[[nodiscard]] constexpr std::string_view type_name() noexcept {
+  // "constexpr std::string_view shunt::v1::wire::type_name() [with T = X; std::string_view = ...]" (gcc),
+  // "std::string_view shunt::wire::type_name() [T = X]" (clang)
+  std::string_view text = __PRETTY_FUNCTION__;
+  const auto start = text.find("T = ");
+  text.remove_prefix(start == text.npos ? 0 : start + 4);
+  const auto end = text.find("; std::string_view");
+  return end == text.npos ? text.substr(0, text.size() - 1) : text.substr(0, end);
+}
+
+}  // namespace wire
+}  // namespace v1
+}  // namespace shunt
