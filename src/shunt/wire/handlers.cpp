@@ -28,8 +28,8 @@ registry& the_registry() {
 
 }  // namespace
 
-handler::handler(const std::type_info& type, std::string_view name, unload_function unload) noexcept
-    : type_(&type), name_(name), unload_(unload) {
+handler::handler(const std::type_info& type, std::string_view shown, unload_function function) noexcept
+    : type_(&type), name_(shown), unload_(function) {
   auto& r = the_registry();
   const std::lock_guard lock(r.guard);
   next_ = r.first;
