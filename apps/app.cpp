@@ -1,0 +1,26 @@
+#include "app.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <shunt/base/error.hpp>
+#include <string>
+
+namespace shunt::apps {
+
+bool parse(CLI::App& options, int argc, const char* const* argv) {
+  try {
+    options.parse(argc, argv);
+    return true;
+  } catch (const CLI::Success&) {  // --help and its kin
+    std::fputs(options.help().c_str(), stdout);
+    return false;
+  } catch (const CLI::ParseError& bad) {
+    // CLI11 puts some reports on several lines; users and scripts read one.
+    std::string line = bad.what();
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    throw usage_error(line + " (see --help)");
+  }
+}
+
+}  // namespace shunt::apps

@@ -1,0 +1,42 @@
+/// What an application is to the command `shunt`: a name, a line about it, and a main function.
+///
+///   shunt run triangle --pes 8          calls triangle_main(argc, argv), argv[0] being "triangle"
+///
+/// Contract of an application's main function
+///   - It parses with apps::parse(), so that every application words bad usage alike.
+///   - It throws shunt::usage_error for what the user must change (exit status 2), any other
+///     shunt::error for what failed below it (exit status 1), and prints neither itself: the
+///     command prints one line.
+///   - It returns the exit status otherwise: 0 only if the answer was checked and right.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace shunt::apps {
+
+struct app {
+  std::string_view name;
+  std::string_view summary;  ///< one line for `shunt apps`
+  int (*main)(int argc, char** argv);
+};
+
+/// Every application that the command knows, in the order in which `shunt apps` lists them.
+/// Defined by the command (tools/cli/apps.cpp); a program that links applications alone has none.
+[[nodiscard]] std::span<const app> all();
+
+/// Parses an application's command line.
+///
+///   CLI::App options("Counts triangles in a graph.", "shunt run triangle");
+///   options.add_option("--pes", pes, "processing elements")->check(CLI::PositiveNumber);
+///   if (!apps::parse(options, argc, argv)) return 0;
+///
+/// \return false: the user asked for help, which is now on stdout; there is nothing left to do.
+/// \throws usage_error with one line for an unknown option, a missing or a bad value.
+[[nodiscard]] bool parse(CLI::App& options, int argc, const char* const* argv);
+
+}  // namespace shunt::apps
