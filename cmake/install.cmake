@@ -1,1 +1,49 @@
-# placeholder
+# The library as a product: headers, static or shared library, transports to be loaded, a CMake package and
+# a pkg-config file.
+#
+#   find_package(shunt 0.1 REQUIRED)                    target shunt::shunt
+#   find_package(shunt 0.1 REQUIRED COMPONENTS mpi)     fails where the MPI transport was not installed
+#   pkg-config --cflags --libs shunt
+include(CMakePackageConfigHelpers)
+set(shunt_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shunt)
+
+install(TARGETS shunt EXPORT shunt
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shunt
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shunt
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT shunt)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/shunt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT shunt
+  FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT shunt NAMESPACE shunt:: FILE shuntTargets.cmake DESTINATION ${shunt_package_dir} COMPONENT shunt)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shunt)
+
+# Transports are modules: opened by name when a job asks for one, never linked.
+set(shunt_components "")
+get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target IN LISTS targets)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL MODULE_LIBRARY)
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/shunt COMPONENT shunt)
+    if(target MATCHES "mpi")
+      set(shunt_components mpi)
+    endif()
+  endif()
+endforeach()
+
+if(TARGET shunt_cli)
+  install(TARGETS shunt_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+endif()
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/shuntConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/shuntConfig.cmake INSTALL_DESTINATION ${shunt_package_dir})
+# Before 1.0 a minor version may break what was there.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/shuntConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/shuntConfig.cmake ${PROJECT_BINARY_DIR}/cmake/shuntConfigVersion.cmake
+  DESTINATION ${shunt_package_dir} COMPONENT shunt)
+
+# Relative to the file itself, so that an install tree can be moved.
+file(RELATIVE_PATH shunt_pc_prefix
+  /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" shunt_pc_prefix "${shunt_pc_prefix}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/shunt.pc.in ${PROJECT_BINARY_DIR}/cmake/shunt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/shunt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT shunt)

@@ -1,5 +1,9 @@
-# Options a user may set, and flags that every target of the project shares.
+# Options a user may set, and flags that every target of the project shares. Inside another project
+# (add_subdirectory, FetchContent) everything but the library is off, and nothing here reaches the parent.
 option(SHUNT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SHUNT_APPS "Build the applications and the command's program" ${PROJECT_IS_TOP_LEVEL})
+option(SHUNT_BENCH "Build the tables' programs, rivals included" OFF)
+option(SHUNT_INSTALL "Install the library" ${PROJECT_IS_TOP_LEVEL})
 option(SHUNT_WERROR "Treat warnings as errors" OFF)
 set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefined' or 'thread'")
 

@@ -1,15 +1,30 @@
 # One test program a room, from the *.test.cpp files that lie beside the sources.
+#
+# Labels     none      unit tests: run in every build, sanitizers included
+#            check     of the code as such: layers, headers, what must not compile, the install tree
+#            command   of the command's lines and exit statuses
+#            ranks     jobs of several processes
+#            model     protocols under a model checker
 find_package(Catch2 2 REQUIRED)
-add_library(shunt_test_main OBJECT tests/main.cpp)
+find_program(SHUNT_BASH bash REQUIRED)
+add_library(shunt_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
 target_link_libraries(shunt_test_main PUBLIC Catch2::Catch2)
 
-file(GLOB rooms RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
+# shunt_add_test(<name> SOURCES <file>... [LIBRARIES <target>...])
+# Makes the program test_<name> and the test <name>.
+function(shunt_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE
+    shunt::shunt ${arg_LIBRARIES} shunt_test_main shunt_warnings Catch2::Catch2)
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()
+
+file(GLOB rooms RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
 foreach(room IN LISTS rooms)
-  file(GLOB sources CONFIGURE_DEPENDS src/shunt/${room}/*.test.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS src/shunt/${room}/*.test.cpp src/shunt/${room}/detail/*.test.cpp)
   if(sources)
-    add_executable(test_${room} ${sources})
-    target_link_libraries(test_${room} PRIVATE shunt::shunt shunt_test_main shunt_warnings Catch2::Catch2)
-    add_test(NAME ${room} COMMAND test_${room})
-    set_tests_properties(${room} PROPERTIES TIMEOUT 600)
+    shunt_add_test(${room} SOURCES ${sources})
   endif()
 endforeach()
