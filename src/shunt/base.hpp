@@ -1,0 +1,10 @@
+/// Front of the room `base`: cache lines, clock, CPUs, random numbers, errors, options.
+#pragma once
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/base/clock.hpp>
+#include <shunt/base/environment.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/base/parse.hpp>
+#include <shunt/base/random.hpp>
+#include <shunt/base/topology.hpp>

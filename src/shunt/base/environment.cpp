@@ -1,0 +1,94 @@
+#include <shunt/base/environment.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include <unistd.h>
+
+#include <shunt/base/error.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace environment {
+namespace {
+
+constexpr std::string_view prefix = "SHUNT_";
+
+constexpr variable table[] = {
+    {"SHUNT_PES", "processing elements in this process", "one a worker"},
+    {"SHUNT_TRANSPORT", "what carries trains between processes", "threads, or the launcher's"},
+    {"SHUNT_WORKERS", "threads that run fibers", "usable CPUs, or the CPU quota if less"},
+    {"SHUNT_BUDGET", "bytes that one PE may hold in trains (suffixes k, M, G)", "by the mailbox"},
+    {"SHUNT_HOPS", "hops of a good: 1 direct, 2 by an intermediate PE", "by budget and PEs"},
+    {"SHUNT_DEADLINE", "seconds of silence after which a peer is lost", "0: for ever"},
+    {"SHUNT_SPIN", "microseconds that a worker spins before it sleeps", "50"},
+    {"SHUNT_PIN", "0: leave the placement of workers to the kernel", "1"},
+    {"SHUNT_PLUGINS", "directories with transports, separated by colons", "beside the library"},
+};
+
+constexpr bool all_prefixed() {
+  return std::all_of(std::begin(table), std::end(table),
+                     [](const variable& v) { return v.name.starts_with(prefix); });
+}
+static_assert(all_prefixed());
+
+bool registered(std::string_view name) noexcept {
+  return std::any_of(std::begin(table), std::end(table),
+                     [name](const variable& v) { return v.name == name; });
+}
+
+/// Levenshtein's distance: insertions, deletions and replacements of one character.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    auto diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const auto replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const variable> known() noexcept { return table; }
+
+std::optional<std::string> read(std::string_view name) {
+  SHUNT_ASSERT(registered(name));
+  const char* const value = std::getenv(std::string(name).c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return std::string(value);
+}
+
+void check() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view pair(*entry);
+    const auto name = pair.substr(0, pair.find('='));
+    if (!name.starts_with(prefix) || registered(name)) continue;
+
+    constexpr std::size_t near = 3;  // a transposition and one slip more
+    std::string candidates;
+    for (const bool only_near : {true, false}) {
+      for (const auto& v : table) {
+        if (only_near && distance(name, v.name) > near) continue;
+        if (!candidates.empty()) candidates.append(", ");
+        candidates.append(v.name);
+      }
+      if (!candidates.empty()) {
+        throw usage_error(std::string(name) + ": no such variable; " +
+                          (only_near ? "did you mean " + candidates + "?"
+                                     : "known are " + candidates));
+      }
+    }
+  }
+}
+
+}  // namespace environment
+}  // namespace v1
+}  // namespace shunt

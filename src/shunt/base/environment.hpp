@@ -1,0 +1,34 @@
+/// The registry of SHUNT_ environment variables: what is not listed here does not exist.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shunt {
+inline namespace v1 {
+namespace environment {
+
+/// One variable, as `doctor` and the manual print it.
+struct variable {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view default_value;  ///< in words where it is computed
+};
+
+/// Every variable that the library reads, in the manual's order.
+[[nodiscard]] std::span<const variable> known() noexcept;
+
+/// \param name  a registered one (contract).
+/// \return its value; nothing if it is unset or empty.
+[[nodiscard]] std::optional<std::string> read(std::string_view name);
+
+/// Looks for misspelt variables.
+/// \throws usage_error for a variable that begins with SHUNT_ and is not registered; the message
+///         lists the registered ones that are nearly spelt so, or all.
+void check();
+
+}  // namespace environment
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,6 @@
+/// Front of the room `context`: the switch, stacks, and the exceptions that a fiber carries.
+#pragma once
+
+#include <shunt/context/exceptions.hpp>
+#include <shunt/context/stack_pool.hpp>
+#include <shunt/context/switch.hpp>

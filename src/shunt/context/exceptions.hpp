@@ -1,0 +1,27 @@
+/// What the C++ runtime keeps a thread about exceptions, and fibers must keep a fiber.
+///
+/// The ABI's `__cxa_eh_globals` holds the stack of caught exceptions and the count of uncaught
+/// ones. Two fibers that stop inside their catch blocks push and pop one common stack; `throw;`
+/// then rethrows the other fiber's exception. So whoever switches saves the pair per execution.
+/// Only an execution with an exception in flight has anything to save: the usual cost is two loads.
+#pragma once
+
+namespace shunt {
+inline namespace v1 {
+namespace context {
+
+/// Layout of `__cxa_eh_globals` (Itanium C++ ABI: Exception Handling, 2.2.2).
+struct exception_state {
+  void* caught = nullptr;
+  unsigned int uncaught = 0;
+
+  [[nodiscard]] bool any() const noexcept { return caught != nullptr || uncaught != 0; }
+};
+
+/// The calling thread's. Never inlined: a compiler that keeps a thread's address across a switch
+/// is right by its own rules and wrong by ours.
+[[nodiscard, gnu::noinline]] exception_state& exceptions_of_this_thread() noexcept;
+
+}  // namespace context
+}  // namespace v1
+}  // namespace shunt

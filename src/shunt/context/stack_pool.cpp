@@ -1,0 +1,117 @@
+#include <shunt/context/stack_pool.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <shunt/base/error.hpp>
+#include <shunt/context/switch.hpp>
+
+#if defined(SHUNT_ASAN)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace shunt {
+inline namespace v1 {
+namespace context {
+namespace {
+
+constexpr int guard_install = 102;  // MADV_GUARD_INSTALL, linux/mman.h since 6.13
+constexpr std::size_t smallest = 16 * 1024;
+constexpr std::size_t slab_target = 16 * 1024 * 1024;
+constexpr std::size_t stacks_a_slab_at_most = 64;
+
+std::size_t page() noexcept {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+[[noreturn]] void fail(const char* what, int code) {
+  std::string text = std::string("stack pool: ") + what + ": " + std::strerror(code);
+  if (code == ENOMEM) {
+    text += "; the number of mappings may have reached the limit (sysctl vm.max_map_count), "
+            "or memory be short";
+  }
+  throw error(text, error::facts{-1, -1, code});
+}
+
+}  // namespace
+
+stack_pool::~stack_pool() {
+  for (const auto& s : slabs_) munmap(s.start, s.bytes);
+}
+
+stack_pool::size_class& stack_pool::class_of(std::size_t bytes) {
+  const auto found = std::find_if(classes_.begin(), classes_.end(),
+                                  [bytes](const size_class& c) { return c.bytes == bytes; });
+  if (found != classes_.end()) return *found;
+  classes_.emplace_back().bytes = bytes;
+  return classes_.back();
+}
+
+stack_pool::stack stack_pool::take(std::size_t bytes) {
+  bytes = (std::max(bytes, smallest) + page() - 1) / page() * page();
+  auto& c = class_of(bytes);
+  void* low = nullptr;
+  if (!c.free.empty()) {
+    low = c.free.back();
+    c.free.pop_back();
+  } else {
+    low = carve(c);
+  }
+  ++taken_;
+#if defined(SHUNT_ASAN)
+  ASAN_UNPOISON_MEMORY_REGION(low, bytes);  // frames that never returned left their redzones
+#endif
+  return {low, bytes};
+}
+
+void stack_pool::give(stack s) noexcept {
+  --taken_;
+  const auto c = std::find_if(classes_.begin(), classes_.end(),
+                              [&s](const size_class& k) { return k.bytes == s.bytes; });
+  SHUNT_ASSERT(c != classes_.end());
+  c->free.push_back(s.low);
+}
+
+void* stack_pool::carve(size_class& c) {
+  const auto stride = c.bytes + page();
+  if (c.free.capacity() <= c.carved) c.free.reserve(std::max<std::size_t>(64, 2 * c.carved));
+  if (c.fresh_left == 0) {
+    const auto stacks =
+        std::clamp<std::size_t>(slab_target / stride, 1, stacks_a_slab_at_most);
+    if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 8);
+    void* const start = mmap(nullptr, stacks * stride, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (start == MAP_FAILED) fail("mmap", errno);
+    // Huge pages would make the first byte of one stack cost the memory of eight. A kernel
+    // without them refuses the advice, which is as good.
+    madvise(start, stacks * stride, MADV_NOHUGEPAGE);
+    slabs_.push_back({start, stacks * stride});
+    c.fresh = static_cast<char*>(start);
+    c.fresh_left = stacks;
+  }
+  install_guard(c.fresh);  // throws before anything is counted: the stack stays in the slab
+  void* const low = c.fresh + page();
+  c.fresh += stride;
+  --c.fresh_left;
+  ++c.carved;
+  return low;
+}
+
+void stack_pool::install_guard(void* at) {
+  if (how_ == guards::best && guards_by_madvise_) {
+    if (madvise(at, page(), guard_install) == 0) return;
+    if (errno != EINVAL) fail("guard page by madvise", errno);
+    guards_by_madvise_ = false;  // an older kernel
+  }
+  if (mprotect(at, page(), PROT_NONE) != 0) fail("guard page by mprotect", errno);
+}
+
+}  // namespace context
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,76 @@
+/// Stacks with guard pages, from slabs, reused last in first out.
+///
+///   slab   | guard | stack 0 ......... | guard | stack 1 ......... | guard | ...
+///                  ^ low               ^ low + bytes: where the stack begins to grow down
+///
+/// Invariants
+///   P1  Below every stack that was handed out lies a page that faults on any access.
+///   P2  A slab is unmapped only by the destructor; a stack given back keeps its pages, so that
+///       the next user finds them in cache. Memory held: the peak number of stacks in use.
+///
+/// A guard page by mprotect splits a mapping in two; the kernel allows 65,530 mappings
+/// (vm.max_map_count), which ends at some 32,000 stacks. Linux 6.13 and later install guards
+/// inside a mapping (MADV_GUARD_INSTALL): tried first, at run time.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace context {
+
+/// One thread at a time. Each worker has its own.
+class stack_pool {
+ public:
+  enum class guards { best, by_mprotect };  ///< by_mprotect: for tests of the older way
+
+  struct stack {
+    void* low = nullptr;    ///< lowest usable byte; the guard lies below
+    std::size_t bytes = 0;  ///< usable bytes: what was asked, rounded up to pages
+  };
+
+  explicit stack_pool(guards how = guards::best) noexcept : how_(how) {}
+  ~stack_pool();
+  stack_pool(const stack_pool&) = delete;
+  stack_pool& operator=(const stack_pool&) = delete;
+
+  /// \param bytes  usable size; rounded up to whole pages, at least 16 KiB.
+  /// Cost: O(1) when a stack of that size was given back; else a share of one mmap, one madvise.
+  /// \throws shunt::error with errno if the system gives no memory or no guard; the message names
+  ///         vm.max_map_count where that is the limit.
+  [[nodiscard]] stack take(std::size_t bytes);
+
+  /// \param s  taken from this pool; nothing runs on it any more.
+  void give(stack s) noexcept;
+
+  /// Stacks in use.
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+
+ private:
+  struct size_class {
+    std::size_t bytes = 0;
+    std::vector<void*> free;     // reserve() keeps room for every stack carved: give() never grows
+    std::size_t carved = 0;      // stacks of this class that exist
+    char* fresh = nullptr;       // rest of the newest slab
+    std::size_t fresh_left = 0;  // stacks in it
+  };
+  struct slab {
+    void* start;
+    std::size_t bytes;
+  };
+
+  size_class& class_of(std::size_t bytes);
+  void* carve(size_class& c);
+  void install_guard(void* page);
+
+  guards how_;
+  bool guards_by_madvise_ = true;  // until the kernel says that it cannot
+  std::size_t taken_ = 0;
+  std::vector<size_class> classes_;  // few: one a size in use
+  std::vector<slab> slabs_;
+};
+
+}  // namespace context
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,76 @@
+#include <shunt/sched/detail/crew.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <shunt/base/error.hpp>
+#include <shunt/base/topology.hpp>
+#include <shunt/sched/detail/worker.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+namespace {
+
+options resolved(options wanted) {
+  if (wanted.workers < 0) {
+    throw usage_error("workers: " + std::to_string(wanted.workers) + " is less than 0");
+  }
+  if (wanted.workers == 0) wanted.workers = default_workers();
+  return wanted;
+}
+
+}  // namespace
+
+crew::crew(runtime& its_face, const options& wanted)
+    : face(its_face), settings(resolved(wanted)), asleep(settings.workers) {
+  const auto count = static_cast<std::size_t>(settings.workers);
+  oversubscribed = settings.workers > default_workers();
+  auto usable = usable_cpus();
+  if (settings.pin && count <= usable.size() && 2 * count > usable.size()) {
+    usable.resize(count);
+    cpus = std::move(usable);
+  }
+  workers.reserve(count);
+  for (int i = 0; i < settings.workers; ++i) workers.push_back(std::make_unique<worker>(*this, i));
+}
+
+crew::~crew() {
+  for (const auto& w : workers) w->drop_unstarted();
+}
+
+void crew::offer_task() noexcept {
+  const int claimed = asleep.claim();
+  if (claimed >= 0) workers[static_cast<std::size_t>(claimed)]->address().unpark();
+}
+
+bool crew::all_ended() noexcept {
+  // acq_rel: of two workers that tally, the later sees the ends that the earlier saw or made.
+  tallies_.fetch_add(1, std::memory_order_acq_rel);
+  std::uint64_t ended = 0;
+  for (const auto& w : workers) ended += w->ended();
+  // Only now, and relaxed is enough: every spawn that matters happens before an end just read.
+  auto spawned = spawned_outside.load(std::memory_order_relaxed);
+  for (const auto& w : workers) spawned += w->spawned();
+  return ended == spawned;
+}
+
+void crew::start() noexcept {
+  stopping_.store(false, std::memory_order_relaxed);  // relaxed: no worker runs yet
+}
+
+void crew::stop() noexcept {
+  stopping_.store(true, std::memory_order_release);  // pairs with stopping(); unpark() carries it
+  for (const auto& w : workers) w->address().unpark();
+}
+
+void crew::fail(std::exception_ptr what) noexcept {
+  const std::scoped_lock held(failure_lock);
+  if (!failure) failure = std::move(what);
+}
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,99 @@
+/// What the workers of one runtime share: each other, who sleeps, and whether all has ended.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/runtime.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+class worker;
+
+/// Who sleeps, one bit a worker. A sleeper sets its bit before it looks for work the last time;
+/// whoever brings work that any worker may do claims one sleeper by clearing its bit.
+class sleepers {
+ public:
+  explicit sleepers(int workers) : words_(static_cast<std::size_t>(workers + 63) / 64) {}
+
+  /// seq_cst: see DESIGN.md, "Nobody sleeps on work".
+  void enter(int worker) noexcept { word(worker).fetch_or(bit(worker), std::memory_order_seq_cst); }
+  void leave(int worker) noexcept {
+    // relaxed: a claim that comes too late costs one spurious unpark.
+    word(worker).fetch_and(~bit(worker), std::memory_order_relaxed);
+  }
+  /// \return a worker that slept, and is now the caller's to unpark; -1 for none.
+  [[nodiscard]] int claim() noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      auto seen = words_[i].load(std::memory_order_seq_cst);  // after the caller's push
+      while (seen != 0) {
+        const auto lowest = seen & (~seen + 1);
+        const auto before = words_[i].fetch_and(~lowest, std::memory_order_acq_rel);
+        if (before & lowest) return static_cast<int>(64 * i) + __builtin_ctzll(lowest);
+        seen = before & ~lowest;
+      }
+    }
+    return -1;
+  }
+
+ private:
+  static std::uint64_t bit(int worker) noexcept { return std::uint64_t{1} << (worker % 64); }
+  std::atomic<std::uint64_t>& word(int worker) noexcept {
+    return words_[static_cast<std::size_t>(worker / 64)];
+  }
+  std::vector<std::atomic<std::uint64_t>> words_;
+};
+
+class crew {
+ public:
+  crew(runtime& face, const options& wanted);
+  ~crew();
+
+  /// A worker that pushed a task, after the push.
+  void offer_task() noexcept;
+
+  /// A worker that found nothing to do. True once no fiber is left, nor can come. Proof in
+  /// DESIGN.md, "All has ended".
+  [[nodiscard]] bool all_ended() noexcept;
+  [[nodiscard]] bool stopping() const noexcept {
+    return stopping_.load(std::memory_order_acquire);  // acquire: pairs with stop()
+  }
+  void start() noexcept;  ///< before the workers work
+  void stop() noexcept;
+
+  /// Keeps the first exception.
+  void fail(std::exception_ptr what) noexcept;
+
+  runtime& face;
+  options settings;           // workers resolved
+  bool oversubscribed = false;
+  std::vector<int> cpus;      // to pin to, one a worker; empty: not pinned
+  std::vector<std::unique_ptr<worker>> workers;
+  sleepers asleep;
+
+  std::mutex outside_lock;    // guards outside_blocks: spawns by threads that are no workers
+  fiber_cache outside_blocks;
+  alignas(quiet_distance) std::atomic<std::uint64_t> spawned_outside{0};
+  std::atomic<bool> in_run{false};
+
+  std::mutex failure_lock;
+  std::exception_ptr failure;
+
+ private:
+  alignas(quiet_distance) std::atomic<std::uint64_t> tallies_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,108 @@
+#include <shunt/sched/detail/fiber.hpp>
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+namespace {
+
+constexpr std::size_t batch = 64;
+constexpr std::size_t kept_at_most = 4 * batch;
+
+/// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
+struct store {
+  std::mutex lock;
+  fiber* free_fibers = nullptr;
+  post* free_posts = nullptr;
+  std::vector<std::unique_ptr<fiber[]>> fiber_slabs;
+  std::vector<std::unique_ptr<post>> posts;
+};
+
+store& the_store() {
+  static store& s = *new store;
+  return s;
+}
+
+}  // namespace
+
+fiber* fiber_cache::take() {
+  if (free_ == nullptr) {
+    auto& s = the_store();
+    const std::scoped_lock held(s.lock);
+    if (s.free_fibers == nullptr) {
+      s.fiber_slabs.push_back(std::make_unique<fiber[]>(batch));
+      for (std::size_t i = 0; i < batch; ++i) {
+        fiber& f = s.fiber_slabs.back()[i];
+        f.link = s.free_fibers;
+        s.free_fibers = &f;
+      }
+    }
+    while (s.free_fibers != nullptr && count_ < batch) {
+      fiber* const f = s.free_fibers;
+      s.free_fibers = f->link;
+      f->link = free_;
+      free_ = f;
+      ++count_;
+    }
+  }
+  fiber* const f = free_;
+  free_ = f->link;
+  --count_;
+  return f;
+}
+
+void fiber_cache::give(fiber* f) noexcept {
+  f->link = free_;
+  free_ = f;
+  if (++count_ <= kept_at_most) return;
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  while (count_ > kept_at_most / 2) {
+    fiber* const old = free_;
+    free_ = old->link;
+    old->link = s.free_fibers;
+    s.free_fibers = old;
+    --count_;
+  }
+}
+
+fiber_cache::~fiber_cache() {
+  if (free_ == nullptr) return;
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  while (free_ != nullptr) {
+    fiber* const f = free_;
+    free_ = f->link;
+    f->link = s.free_fibers;
+    s.free_fibers = f;
+  }
+}
+
+post* take_post() {
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  if (s.free_posts == nullptr) {
+    s.posts.push_back(std::make_unique<post>());
+    return s.posts.back().get();
+  }
+  post* const p = s.free_posts;
+  s.free_posts = p->next_free;
+  return p;
+}
+
+void give_post(post* p) noexcept {
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  p->next_free = s.free_posts;
+  s.free_posts = p;
+}
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

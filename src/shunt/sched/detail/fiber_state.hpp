@@ -1,0 +1,79 @@
+/// Whether a fiber runs (or is ready to), and whether a wake came while it did.
+///
+///   state      commit_park()            wake()
+///   running    -> parked,  pick_next    -> woken,   nothing
+///   woken      -> running, run_again    -> woken,   nothing
+///   parked     breach of contract       -> running, enqueue
+///
+/// A fiber that is in a queue is `running`: it is nobody's to enqueue.
+///
+/// Edges
+///   signal   wake -> commit_park   what any thread wrote before wake() is visible after park()
+///                                  (a wake that enqueues passes it on by the inbox's edge `sent`)
+///   handed   commit_park -> wake   the home worker's last use of the fiber's queue link precedes
+///                                  the enqueuer's
+///
+/// Unlike the usual protocol, the fiber commits before it leaves its stack. That is sound because
+/// whoever must enqueue it hands it to its home worker, which is this very thread, and which takes
+/// it up only after it has left. See DESIGN.md, "A started fiber stays".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <shunt/base/error.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+/// What the fiber does after commit_park().
+enum class [[nodiscard]] after_park : std::uint8_t { pick_next, run_again };
+/// What the caller owes after wake().
+enum class [[nodiscard]] after_wake : std::uint8_t { nothing, enqueue };
+
+class fiber_state {
+ public:
+  /// The fiber itself.
+  after_park commit_park() noexcept {
+    auto seen = word::running;
+    // release: edge `handed` out. acquire on failure: edge `signal` in, a wake came first.
+    if (word_.compare_exchange_strong(seen, word::parked, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+      return after_park::pick_next;
+    }
+    SHUNT_ASSERT(seen == word::woken);
+    // An exchange: a wake that comes between the two is absorbed, and its `signal` with it.
+    word_.exchange(word::running, std::memory_order_acquire);
+    return after_park::run_again;
+  }
+
+  /// Any thread, any number of times.
+  after_wake wake() noexcept {
+    auto seen = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+    for (;;) {
+      const auto next = seen == word::parked ? word::running : word::woken;
+      // acq_rel: edge `signal` out, edge `handed` in. `woken -> woken` is written too: without the
+      // write this waker's half of `signal` would be missing.
+      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+        return seen == word::parked ? after_wake::enqueue : after_wake::nothing;
+      }
+    }
+  }
+
+  /// A look, for dumps and tests.
+  [[nodiscard]] bool parked() const noexcept {
+    return word_.load(std::memory_order_relaxed) == word::parked;  // relaxed: nothing follows
+  }
+
+ private:
+  enum class word : std::uint32_t { running, woken, parked };
+  std::atomic<word> word_{word::running};
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

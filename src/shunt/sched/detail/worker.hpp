@@ -1,0 +1,132 @@
+/// One thread of a runtime: its queues, its loop, and the switches between its fibers.
+///
+/// What runs next, in this order: the fiber that the last one woke (at most 16 times in a row while
+/// others are ready), ready fibers first come first served, own tasks newest first, the poller's
+/// and others' wakes, other workers' tasks oldest first. Every 64 switches the loop does its duty
+/// whatever is ready: it polls, empties the inbox, and moves its oldest task among the ready.
+///
+/// See DESIGN.md for why a started fiber stays, why nobody sleeps on work, and how workers know
+/// that all has ended.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/context/exceptions.hpp>
+#include <shunt/context/stack_pool.hpp>
+#include <shunt/context/switch.hpp>
+#include <shunt/sched/detail/crew.hpp>
+#include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/steal_deque.hpp>
+#include <shunt/sched/runtime.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+class worker {
+ public:
+  worker(crew& all, int index);
+  ~worker();
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+
+  /// The calling thread's; nullptr for none. Never inlined, see context/exceptions.hpp.
+  [[nodiscard, gnu::noinline]] static worker* current() noexcept;
+
+  /// Becomes the calling thread's worker until every fiber of the crew has ended.
+  void work() noexcept;
+
+  // This worker's running fiber.
+  void yield();
+  void park();
+  [[nodiscard]] fiber* running() const noexcept { return running_; }
+  [[nodiscard]] bool has_runnable() const noexcept;
+  const no_wait* forbid(const no_wait* who) noexcept { return std::exchange(forbid_, who); }
+
+  // This worker's thread.
+  void ready_here(fiber* f) noexcept;                       // woken: soon
+  void ready_last(fiber* f) noexcept { ready_.push(f); }    // new: in order
+  [[nodiscard]] fiber* new_fiber() { return blocks_.take(); }
+  void drop_fiber(fiber* f) noexcept;
+  void push_task(fiber* f);
+  void count_spawn() noexcept { spawned_.store(own(spawned_) + 1, std::memory_order_relaxed); }
+  void uncount_spawn() noexcept { spawned_.store(own(spawned_) - 1, std::memory_order_relaxed); }
+
+  // Any thread.
+  [[nodiscard]] post& address() const noexcept { return *post_; }
+  [[nodiscard]] int index() const noexcept { return index_; }
+  [[nodiscard]] crew& all() const noexcept { return crew_; }
+  [[nodiscard]] fiber* steal() noexcept { return tasks_.steal(); }
+  [[nodiscard]] bool no_task() const noexcept { return tasks_.looks_empty(); }
+  /// Edge `tally`, see crew::all_ended().
+  [[nodiscard]] std::uint64_t ended() const noexcept {
+    return ended_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint64_t spawned() const noexcept {
+    return spawned_.load(std::memory_order_relaxed);  // relaxed: see crew::all_ended()
+  }
+
+  // While no run() runs.
+  void set_poller(poller* p) noexcept { poller_ = p; }
+  void drop_unstarted() noexcept;
+
+ private:
+  static constexpr int switches_a_duty = 64;
+  static constexpr int lone_yield_cost = 8;   // in switches: a lone yielder waits for something
+  static constexpr int favours_in_a_row = 16;
+  static constexpr int idle_yields = 8;       // sched_yields before sleeping, if oversubscribed
+
+  static std::uint64_t own(const std::atomic<std::uint64_t>& counter) noexcept {
+    return counter.load(std::memory_order_relaxed);  // relaxed: only this thread stores it
+  }
+  static void fiber_main(void* self) noexcept;
+
+  void loop() noexcept;
+  void duty() noexcept;
+  bool look_around() noexcept;
+  bool spin() noexcept;
+  void sleep() noexcept;
+  bool drain() noexcept;
+  bool steal_one() noexcept;
+  [[nodiscard]] fiber* pick() noexcept;
+  void run(fiber* f) noexcept;
+  bool start(fiber* f) noexcept;
+  void finish(fiber* f) noexcept;
+  void leave(fiber* me) noexcept;
+  void swap(context::execution& from, context::execution& to) noexcept;
+  void yield_slowly(fiber* me) noexcept;
+  fiber* must_be_fiber(const char* call) const;
+
+  // The fast path's, in one line.
+  fiber* running_ = nullptr;
+  const no_wait* forbid_ = nullptr;
+  fiber* favoured_ = nullptr;  // woken by the running fiber; runs next
+  int until_duty_ = switches_a_duty;
+  int favours_ = 0;
+  ready_list ready_;
+  context::exception_state* exceptions_ = nullptr;
+  bool ended_here_ = false;  // the running fiber has just ended
+
+  context::execution loop_;
+  crew& crew_;
+  const int index_;
+  post* const post_;
+  poller* poller_ = nullptr;
+  context::stack_pool stacks_;
+  fiber_cache blocks_;
+  std::uint64_t victim_ = 0;  // where the next round of stealing begins
+
+  // Read by others.
+  steal_deque<fiber> tasks_;
+  alignas(quiet_distance) std::atomic<std::uint64_t> spawned_{0};  // by this thread
+  std::atomic<std::uint64_t> ended_{0};                            // on this thread
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,61 @@
+#include <shunt/sched/futex.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <thread>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+
+#if defined(__linux__)
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::chrono::nanoseconds timeout, futex_scope scope) noexcept {
+  if (timeout <= std::chrono::nanoseconds::zero()) return false;
+  timespec relative{};
+  timespec* limit = nullptr;
+  if (timeout != std::chrono::nanoseconds::max()) {
+    constexpr auto a_second = 1'000'000'000;
+    relative.tv_sec = static_cast<time_t>(timeout.count() / a_second);
+    relative.tv_nsec = static_cast<long>(timeout.count() % a_second);
+    limit = &relative;
+  }
+  const int private_flag = scope == futex_scope::process ? FUTEX_PRIVATE_FLAG : 0;
+  const long result = syscall(SYS_futex, &word, FUTEX_WAIT | private_flag, expected, limit,
+                              nullptr, 0);
+  return !(result == -1 && errno == ETIMEDOUT);
+}
+
+void futex_wake(const std::atomic<std::uint32_t>& word, int count, futex_scope scope) noexcept {
+  const int private_flag = scope == futex_scope::process ? FUTEX_PRIVATE_FLAG : 0;
+  syscall(SYS_futex, &word, FUTEX_WAKE | private_flag, count, nullptr, nullptr, 0);
+}
+
+#else
+
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::chrono::nanoseconds timeout, futex_scope) noexcept {
+  if (timeout <= std::chrono::nanoseconds::zero()) return false;
+  constexpr std::chrono::nanoseconds nap{50'000};
+  if (word.load(std::memory_order_relaxed) != expected) return true;  // the caller's load orders
+  std::this_thread::sleep_for(std::min(nap, timeout));
+  return timeout > nap || word.load(std::memory_order_relaxed) != expected;
+}
+
+void futex_wake(const std::atomic<std::uint32_t>&, int, futex_scope) noexcept {}
+
+#endif
+
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,241 @@
+#include <shunt/sched/runtime.hpp>
+
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <shunt/base/error.hpp>
+#include <shunt/base/topology.hpp>
+#include <shunt/sched/detail/crew.hpp>
+#include <shunt/sched/detail/worker.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+
+using detail::worker;
+
+struct runtime::parts {
+  parts(runtime& face, const options& wanted) : crew(face, wanted) {}
+
+  worker& at(int index) noexcept { return *crew.workers[static_cast<std::size_t>(index)]; }
+
+  void check_worker(const char* call, int index) const {
+    if (index >= 0 && index < crew.settings.workers) return;
+    throw usage_error(std::string(call) + ": worker " + std::to_string(index) +
+                      " of 0.." + std::to_string(crew.settings.workers - 1));
+  }
+
+  /// Counts and enqueues a fiber on behalf of a thread that is no worker of this runtime.
+  detail::fiber* new_fiber_outside() {
+    const std::scoped_lock held(crew.outside_lock);
+    return crew.outside_blocks.take();
+  }
+  void enqueue_outside(detail::fiber* f, int where) {
+    // relaxed: the send below publishes it; see crew::all_ended()
+    const auto turn = crew.spawned_outside.fetch_add(1, std::memory_order_relaxed);
+    const auto any = static_cast<int>(turn % crew.workers.size());
+    post_of(where < 0 ? any : where).send(f);
+  }
+  detail::post& post_of(int index) noexcept { return at(index).address(); }
+
+  void put_on_cpu(int index) noexcept {
+    if (!crew.cpus.empty()) pin_this_thread(crew.cpus[static_cast<std::size_t>(index)]);
+  }
+
+  detail::crew crew;
+};
+
+runtime::runtime(options wanted) : parts_(std::make_unique<parts>(*this, wanted)) {}
+
+runtime::~runtime() = default;
+
+int runtime::workers() const noexcept { return parts_->crew.settings.workers; }
+
+void runtime::attach(int index, poller& source) {
+  parts_->check_worker("attach", index);
+  // relaxed: for a caller that breaks the contract on the same thread; no edge is promised
+  if (parts_->crew.in_run.load(std::memory_order_relaxed)) {
+    throw usage_error("attach: called while run() runs");
+  }
+  parts_->at(index).set_poller(&source);
+}
+
+void runtime::unpark(int index) noexcept {
+  SHUNT_ASSERT(index >= 0 && index < workers());
+  parts_->at(index).address().unpark();
+}
+
+void runtime::spawn(std::function<void()> body, spawn_options where) {
+  if (where.worker != -1) parts_->check_worker("spawn", where.worker);
+  worker* here = worker::current();
+  if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
+
+  detail::fiber* const f = here != nullptr ? here->new_fiber() : parts_->new_fiber_outside();
+  f->body = std::move(body);
+  f->name = std::move(where.name);
+  f->stack_bytes = where.stack_bytes;
+  f->started = false;
+  f->home = where.worker < 0 ? nullptr : &parts_->post_of(where.worker);
+
+  if (here == nullptr) {
+    parts_->enqueue_outside(f, where.worker);
+    return;
+  }
+  here->count_spawn();  // before anyone can run it, see crew::all_ended()
+  if (where.worker < 0) {
+    try {
+      here->push_task(f);
+    } catch (...) {
+      here->uncount_spawn();
+      here->drop_fiber(f);
+      throw;
+    }
+  } else if (f->home == &here->address()) {
+    here->ready_last(f);
+  } else {
+    f->home->send(f);
+  }
+}
+
+void runtime::run(std::function<void()> root) {
+  if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
+  auto& crew = parts_->crew;
+  // acq_rel: an earlier run(), perhaps by another thread, happens before this one.
+  if (crew.in_run.exchange(true, std::memory_order_acq_rel)) {
+    throw usage_error("run: called while run() runs");
+  }
+  const affinity_keeper keep;
+  std::exception_ptr failure;
+  try {
+    enum gate : int { closed, open, cancelled };
+    std::atomic<int> state{closed};
+    std::vector<std::thread> threads;
+    const auto finish = [&](int verdict) noexcept {
+      state.store(verdict, std::memory_order_release);  // pairs with the load below
+      state.notify_all();
+    };
+    try {
+      // Made before the threads: afterwards nothing here can fail.
+      detail::fiber* const f = parts_->new_fiber_outside();
+      f->body = std::move(root);
+      f->name = "root";
+      f->stack_bytes = crew.settings.root_stack_bytes;
+      f->started = false;
+      f->home = &parts_->post_of(0);
+      try {
+        threads.reserve(crew.workers.size() - 1);
+        for (int i = 1; i < crew.settings.workers; ++i) {
+          threads.emplace_back([this, i, &state] {
+            state.wait(closed, std::memory_order_acquire);
+            if (state.load(std::memory_order_acquire) == cancelled) return;
+            parts_->put_on_cpu(i);
+            parts_->at(i).work();
+          });
+        }
+      } catch (...) {
+        const std::scoped_lock held(crew.outside_lock);
+        f->body = nullptr;
+        f->home = nullptr;
+        crew.outside_blocks.give(f);
+        throw;
+      }
+      crew.start();
+      parts_->enqueue_outside(f, 0);
+    } catch (...) {
+      finish(cancelled);
+      for (auto& t : threads) t.join();
+      try {
+        throw;
+      } catch (const std::system_error& refused) {
+        throw error("run: cannot start thread " + std::to_string(threads.size() + 1) + " of " +
+                        std::to_string(crew.settings.workers) + ": " + refused.what(),
+                    error::facts{-1, -1, refused.code().value()});
+      }
+    }
+    finish(open);
+    parts_->put_on_cpu(0);
+    parts_->at(0).work();
+    for (auto& t : threads) t.join();
+    failure = std::exchange(crew.failure, nullptr);
+  } catch (...) {
+    crew.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
+    throw;
+  }
+  crew.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
+  if (failure) std::rethrow_exception(failure);
+}
+
+// --- fibers ---
+
+void waker::wake() const noexcept {
+  if (fiber_ == nullptr) return;
+  if (fiber_->state.wake() == detail::after_wake::nothing) return;
+  worker* const here = worker::current();
+  if (here != nullptr && &here->address() == fiber_->home) {
+    here->ready_here(fiber_);
+  } else {
+    fiber_->home->send(fiber_);
+  }
+}
+
+namespace {
+
+worker& must_be_worker(const char* call) {
+  worker* const here = worker::current();
+  if (here == nullptr) throw error(std::string(call) + ": called outside a runtime");
+  return *here;
+}
+
+}  // namespace
+
+namespace this_fiber {
+
+void yield() { must_be_worker("yield").yield(); }
+
+void park() { must_be_worker("park").park(); }
+
+waker self() {
+  detail::fiber* const me = must_be_worker("self").running();
+  if (me == nullptr) throw error("self: called outside a fiber");
+  return detail::fiber::waker_of(me);
+}
+
+std::string_view name() noexcept {
+  const worker* const here = worker::current();
+  return here == nullptr || here->running() == nullptr ? std::string_view{}
+                                                       : here->running()->name;
+}
+
+bool inside() noexcept {
+  const worker* const here = worker::current();
+  return here != nullptr && here->running() != nullptr;
+}
+
+}  // namespace this_fiber
+
+namespace this_worker {
+
+int index() noexcept {
+  const worker* const here = worker::current();
+  return here == nullptr ? -1 : here->index();
+}
+
+bool has_runnable() noexcept {
+  const worker* const here = worker::current();
+  return here != nullptr && here->has_runnable();
+}
+
+runtime& current() { return must_be_worker("current").all().face; }
+
+const no_wait* forbid_wait(const no_wait* who) noexcept {
+  worker* const here = worker::current();
+  return here == nullptr ? nullptr : here->forbid(who);
+}
+
+}  // namespace this_worker
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,123 @@
+/// A set of workers that run fibers.
+///
+/// ```cpp
+/// shunt::sched::runtime workers;
+/// workers.run([&] {
+///   for (int i = 0; i < 8; ++i) workers.spawn([i] { serve(i); });
+/// });  // all nine have ended
+/// ```
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <shunt/sched/fiber.hpp>
+#include <shunt/sched/poller.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+
+struct options {
+  /// Threads that run fibers, run()'s caller among them; 0: default_workers(), which respects
+  /// affinity and CPU quota.
+  int workers = 0;
+
+  /// Bind worker i to the i-th usable CPU while run() runs. Done only if there are no more workers
+  /// than CPUs, and more than half as many: where a second process like this one would fit beside
+  /// it, the two would bind to the same CPUs.
+  bool pin = true;
+
+  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; a guard page below.
+  std::size_t stack_bytes = 256 * 1024;
+
+  /// The stack of run()'s root: often a program's main part, written with 8 MiB in mind. Address
+  /// space only, until touched.
+  std::size_t root_stack_bytes = 8 * 1024 * 1024;
+
+  /// How long a worker without work looks for some before it sleeps. With more workers than CPUs
+  /// (or quota) it does not spin, but offers its CPU to others 8 times.
+  std::chrono::nanoseconds spin{50'000};
+};
+
+struct spawn_options {
+  /// Where it runs: 0..workers()-1; -1: anywhere, idle workers steal it until it has started.
+  int worker = -1;
+  std::string name;             ///< for messages and debuggers
+  std::size_t stack_bytes = 0;  ///< 0: the runtime's
+};
+
+class runtime {
+ public:
+  /// Starts nothing yet. \throws usage_error for a negative number of workers, std::bad_alloc.
+  explicit runtime(options wanted = {});
+
+  /// Not inside run(). Fibers spawned and never run are dropped.
+  ~runtime();
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  [[nodiscard]] int workers() const noexcept;
+
+  /// Before run(). `source` is used until the runtime ends, or another one replaces it.
+  /// \throws usage_error for a worker out of range, or while run() runs.
+  void attach(int worker, poller& source);
+
+  /// Runs `root` as a fiber of worker 0, which is the calling thread, beside all that was spawned;
+  /// returns when root and every spawned fiber have ended. May be called again. The calling
+  /// thread's affinity is the same afterwards.
+  /// \throws what root threw. Likewise if another fiber's body threw, or could not be given a
+  ///         stack: everything else runs to its end, then the first such exception in time is
+  ///         thrown here, and later ones are dropped.
+  /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts
+  ///         no more threads (nothing has run then, and what was spawned still waits for a run).
+  void run(std::function<void()> root);
+
+  /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread
+  /// while it knows that run() cannot return (a fiber waits for it, say).
+  /// On one worker, fibers spawned for it start in order; others newest first, or stolen.
+  /// \throws usage_error for a worker out of range, std::bad_alloc. Cost: about 100 ns.
+  void spawn(std::function<void()> body, spawn_options where = {});
+
+  /// Any thread, at any time: before `worker` sleeps next it polls once more; if it sleeps, it
+  /// wakes. What the caller wrote before is visible to that poll. Cost: one exchange; a system call
+  /// if the worker sleeps. \param worker  0..workers()-1 (contract).
+  void unpark(int worker) noexcept;
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+/// While set, park() and yield() of a worker's running fiber throw what refuse() throws. For code
+/// that must not wait: a handler amid a train, a transaction amid its commit.
+class no_wait {
+ public:
+  virtual ~no_wait() = default;
+  /// \param call  what was refused: "park", "yield".
+  [[noreturn]] virtual void refuse(const char* call) const = 0;
+};
+
+namespace this_worker {
+
+/// 0..workers()-1; -1 on a thread that is no worker.
+[[nodiscard]] int index() noexcept;
+
+/// Whether other fibers of this worker are ready: whether a yield would let another one run.
+/// False on a thread that is no worker. Cost: about 3 ns.
+[[nodiscard]] bool has_runnable() noexcept;
+
+/// The runtime that this thread works for. \throws shunt::error on a thread that is no worker.
+[[nodiscard]] runtime& current();
+
+/// Sets, or with nullptr clears, who refuses waits on this worker. The running fiber puts the
+/// previous one back before it ends. \return the previous one; nullptr for none, or no worker.
+const no_wait* forbid_wait(const no_wait* who) noexcept;
+
+}  // namespace this_worker
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,321 @@
+#include <shunt/sched.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+#include <shunt/base/error.hpp>
+#include <shunt/base/topology.hpp>
+
+#include <catch2/catch.hpp>
+
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+namespace this_worker = shunt::sched::this_worker;
+using namespace std::chrono_literals;
+
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+constexpr int many_fibers = 2'000;  // gcc 12's ThreadSanitizer carries some 8,000
+#else
+constexpr int many_fibers = 10'000;
+#endif
+
+sched::options with(int workers) {
+  sched::options o;
+  o.workers = workers;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("runtime: root runs once, inside a fiber, on worker 0, on the calling thread") {
+  const int workers = GENERATE(1, 2, 4);
+  sched::runtime rt(with(workers));
+  CHECK(rt.workers() == workers);
+  int runs = 0;
+  const auto caller = std::this_thread::get_id();
+  CHECK_FALSE(this_fiber::inside());
+  CHECK(this_worker::index() == -1);
+  rt.run([&] {
+    ++runs;
+    CHECK(this_fiber::inside());
+    CHECK(this_worker::index() == 0);
+    CHECK(std::this_thread::get_id() == caller);
+    CHECK(&this_worker::current() == &rt);
+    CHECK(this_fiber::name() == "root");
+  });
+  CHECK(runs == 1);
+  CHECK_FALSE(this_fiber::inside());
+}
+
+TEST_CASE("runtime: run returns after every fiber, also those that fibers spawned, and can run again") {
+  const int workers = GENERATE(1, 2, 3);
+  sched::runtime rt(with(workers));
+  for (int round = 1; round <= 20; ++round) {
+    std::atomic<int> ended{0};
+    rt.run([&] {
+      for (int i = 0; i < 10; ++i) {
+        rt.spawn([&] {
+          for (int k = 0; k < 5; ++k) {
+            rt.spawn([&] {
+              this_fiber::yield();
+              ++ended;
+            });
+          }
+          ++ended;
+        });
+      }
+    });
+    CHECK(ended == 60);
+  }
+}
+
+TEST_CASE("runtime: fibers spawned before run wait for it, on the worker they were spawned for") {
+  sched::runtime rt(with(3));
+  std::atomic<int> right_place{0};
+  for (int i = 0; i < 30; ++i) {
+    sched::spawn_options where;
+    where.worker = i % 3;
+    where.name = "early " + std::to_string(i);
+    rt.spawn([&, i] { right_place += this_worker::index() == i % 3 &&
+                                     this_fiber::name() == "early " + std::to_string(i); },
+             where);
+  }
+  std::atomic<int> anywhere{0};
+  for (int i = 0; i < 30; ++i) rt.spawn([&] { ++anywhere; });
+  std::this_thread::sleep_for(1ms);
+  CHECK(right_place + anywhere == 0);
+  rt.run([] {});
+  CHECK(right_place == 30);
+  CHECK(anywhere == 30);
+}
+
+TEST_CASE("runtime: fibers spawned and never run are dropped with their captures") {
+  const auto counted = std::make_shared<int>(0);
+  {
+    sched::runtime rt(with(2));
+    for (int i = 0; i < 10; ++i) rt.spawn([counted] {});
+    CHECK(counted.use_count() == 11);
+  }
+  CHECK(counted.use_count() == 1);
+}
+
+TEST_CASE("runtime: what root throws, run throws, after everything else ended") {
+  sched::runtime rt(with(2));
+  std::atomic<int> ended{0};
+  const auto body = [&] {
+    for (int i = 0; i < 100; ++i) {
+      rt.spawn([&] {
+        for (int k = 0; k < 10; ++k) this_fiber::yield();
+        ++ended;
+      });
+    }
+    throw std::runtime_error("from root");
+  };
+  CHECK_THROWS_WITH(rt.run(body), "from root");
+  CHECK(ended == 100);
+  CHECK_NOTHROW(rt.run([] {}));
+}
+
+TEST_CASE("runtime: an exception that leaves a spawned fiber is thrown by run, the first one only") {
+  sched::runtime rt(with(1));
+  const auto body = [&] {
+    rt.spawn([] { throw std::logic_error("first"); }, {0, "", 0});
+    rt.spawn([] { throw std::logic_error("second"); }, {0, "", 0});
+  };
+  CHECK_THROWS_WITH(rt.run(body), "first");
+}
+
+TEST_CASE("runtime: a worker out of range, a nested run and a negative count are usage errors") {
+  CHECK_THROWS_AS(sched::runtime(with(-1)), shunt::usage_error);
+  sched::runtime rt(with(2));
+  CHECK_THROWS_AS(rt.spawn([] {}, {2, "", 0}), shunt::usage_error);
+  CHECK_THROWS_AS(rt.spawn([] {}, {-2, "", 0}), shunt::usage_error);
+  CHECK_THROWS_AS(rt.run([&] { rt.run([] {}); }), shunt::usage_error);
+  CHECK_THROWS_AS(this_fiber::yield(), shunt::error);
+  CHECK_THROWS_AS(this_fiber::park(), shunt::error);
+  CHECK_THROWS_AS(this_fiber::self(), shunt::error);
+  CHECK_THROWS_AS(this_worker::current(), shunt::error);
+}
+
+TEST_CASE("runtime: a fiber's stack that cannot be had is an error of run, and the rest runs") {
+  sched::runtime rt(with(1));
+  bool other = false;
+  const auto body = [&] {
+    rt.spawn([] {}, {-1, "too large", std::size_t{1} << 60});
+    rt.spawn([&] { other = true; });
+  };
+  CHECK_THROWS_AS(rt.run(body), shunt::error);
+  CHECK(other);
+}
+
+TEST_CASE("runtime: the caller's affinity is the same afterwards") {
+  const auto before = shunt::usable_cpus();
+  sched::runtime rt(with(static_cast<int>(before.size())));
+  std::size_t inside = 0;
+  rt.run([&] { inside = shunt::usable_cpus().size(); });
+  CHECK(inside == 1);
+  CHECK(shunt::usable_cpus() == before);
+}
+
+TEST_CASE("yield: fibers of one worker take turns, in order") {
+  sched::runtime rt(with(1));
+  std::string order;
+  rt.run([&] {
+    for (const char c : {'a', 'b', 'c'}) {
+      rt.spawn([&order, c] {
+        for (int i = 0; i < 3; ++i) {
+          order.push_back(c);
+          this_fiber::yield();
+        }
+      }, {0, "", 0});
+    }
+  });
+  CHECK(order == "abcabcabc");
+}
+
+TEST_CASE("yield: ten thousand fibers live at once, and each is switched to") {
+  sched::runtime rt(with(2));
+  std::atomic<int> arrived{0};
+  rt.run([&] {
+    for (int i = 0; i < many_fibers; ++i) {
+      sched::spawn_options where;
+      where.worker = i % 2;
+      where.stack_bytes = 16 * 1024;
+      rt.spawn([&] {
+        ++arrived;
+        while (arrived < many_fibers) this_fiber::yield();
+      }, where);
+    }
+  });
+  CHECK(arrived == many_fibers);
+}
+
+TEST_CASE("yield: tasks that have not started run even if two fibers yield to each other for ever") {
+  sched::runtime rt(with(1));
+  bool done = false;
+  rt.run([&] {
+    for (int i = 0; i < 2; ++i) rt.spawn([&] { while (!done) this_fiber::yield(); }, {0, "", 0});
+    this_fiber::yield();
+    rt.spawn([&] { done = true; });
+    while (!done) this_fiber::yield();
+  });
+  CHECK(done);
+}
+
+TEST_CASE("spawn: an idle worker steals a task whose worker does not come to it") {
+  sched::runtime rt(with(2));
+  std::atomic<int> runner{-1};
+  rt.run([&] {
+    std::this_thread::sleep_for(2ms);  // worker 1 sleeps by now
+    rt.spawn([&] { runner = this_worker::index(); });
+    while (runner < 0) std::this_thread::yield();  // keeps worker 0 busy without a switch
+  });
+  CHECK(runner == 1);
+}
+
+TEST_CASE("spawn: every one of many tasks runs exactly once, wherever it is stolen to") {
+  sched::runtime rt(with(3));
+  constexpr int tasks = 20'000;
+  std::vector<std::atomic<int>> runs(tasks);
+  rt.run([&] {
+    for (int i = 0; i < tasks; ++i) {
+      rt.spawn([&runs, i] { runs[static_cast<std::size_t>(i)].fetch_add(1); });
+      if (i % 1000 == 0) this_fiber::yield();
+    }
+  });
+  int wrong = 0;
+  for (const auto& r : runs) wrong += r != 1;
+  CHECK(wrong == 0);
+}
+
+namespace {
+
+struct refused {
+  std::string call;
+};
+struct no_waiting final : sched::no_wait {
+  [[noreturn]] void refuse(const char* call) const override { throw refused{call}; }
+};
+
+}  // namespace
+
+TEST_CASE("no_wait: while set, park and yield throw what it throws; afterwards they work") {
+  sched::runtime rt(with(1));
+  rt.run([] {
+    const no_waiting guard;
+    CHECK(this_worker::forbid_wait(&guard) == nullptr);
+    try {
+      this_fiber::yield();
+      FAIL("yielded");
+    } catch (const refused& r) {
+      CHECK(r.call == "yield");
+    }
+    try {
+      this_fiber::park();
+      FAIL("parked");
+    } catch (const refused& r) {
+      CHECK(r.call == "park");
+    }
+    CHECK(this_worker::forbid_wait(nullptr) == &guard);
+    this_fiber::yield();
+  });
+}
+
+TEST_CASE("exceptions: each fiber rethrows its own, though both yielded inside their catch blocks") {
+  sched::runtime rt(with(1));
+  std::vector<std::string> seen;
+  rt.run([&] {
+    for (const std::string name : {"a", "b", "c"}) {
+      rt.spawn([&seen, name] {
+        for (int i = 0; i < 20; ++i) {
+          try {
+            try {
+              throw std::runtime_error(name);
+            } catch (const std::runtime_error&) {
+              this_fiber::yield();
+              throw;
+            }
+          } catch (const std::runtime_error& e) {
+            seen.push_back(name + e.what());
+            this_fiber::yield();
+          }
+          CHECK(std::uncaught_exceptions() == 0);
+        }
+      }, {0, "", 0});
+    }
+  });
+  CHECK(seen.size() == 60);
+  for (const auto& s : seen) CHECK(s[0] == s[1]);
+}
+
+TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber's count") {
+  sched::runtime rt(with(1));
+  struct yields {
+    int* count;
+    ~yields() {
+      this_fiber::yield();
+      *count = std::uncaught_exceptions();
+    }
+  };
+  int during[2] = {-1, -1};
+  rt.run([&] {
+    rt.spawn([&] {
+      try {
+        const yields y{&during[0]};
+        throw 1;
+      } catch (int) {
+      }
+    }, {0, "", 0});
+    rt.spawn([&] { const yields y{&during[1]}; }, {0, "", 0});
+  });
+  CHECK(during[0] == 1);
+  CHECK(during[1] == 0);
+}
