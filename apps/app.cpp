@@ -7,11 +7,16 @@
 #include <string>
 
 namespace shunt::apps {
+namespace {
+
+bool rehearsing = false;  // main thread only, before anything is started
+
+}  // namespace
 
 bool parse(CLI::App& options, int argc, const char* const* argv) {
   try {
     options.parse(argc, argv);
-    return true;
+    return !rehearsing;
   } catch (const CLI::Success&) {  // --help and its kin
     std::fputs(options.help().c_str(), stdout);
     return false;
@@ -21,6 +26,17 @@ bool parse(CLI::App& options, int argc, const char* const* argv) {
     std::replace(line.begin(), line.end(), '\n', ' ');
     throw usage_error(line + " (see --help)");
   }
+}
+
+void rehearse(const app& which, int argc, char** argv) {
+  rehearsing = true;
+  try {
+    which.main(argc, argv);
+  } catch (...) {
+    rehearsing = false;
+    throw;
+  }
+  rehearsing = false;
 }
 
 }  // namespace shunt::apps

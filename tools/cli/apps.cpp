@@ -1,0 +1,35 @@
+#include <array>
+#include <shunt/base/error.hpp>
+
+#include "cli.hpp"
+
+// Each lies in apps/bale/<name>.cpp.
+int histogram_main(int argc, char** argv);
+int index_gather_main(int argc, char** argv);
+int triangle_main(int argc, char** argv);
+
+namespace shunt::apps {
+
+std::span<const app> all() {
+  static constexpr std::array<app, 3> known{{
+      {"histogram", "many small increments at random places of a distributed table", histogram_main},
+      {"index_gather", "many small reads at random places of a distributed table", index_gather_main},
+      {"triangle", "triangles of a graph, from a file or generated", triangle_main},
+  }};
+  return known;
+}
+
+}  // namespace shunt::apps
+
+namespace shunt::cli {
+
+const apps::app& find_app(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& app : apps::all()) {
+    if (app.name == name) return app;
+    names.push_back(app.name);
+  }
+  throw usage_error("unknown application `" + std::string(name) + "`; " + near(name, names));
+}
+
+}  // namespace shunt::cli

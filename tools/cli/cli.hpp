@@ -1,0 +1,34 @@
+/// The parts of the command's program.
+#pragma once
+
+#include <app.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shunt::cli {
+
+/// "near: histogram" for what was nearly spelt so, else "known: …" with all: the end of a line about
+/// an unknown word.
+[[nodiscard]] std::string near(std::string_view word, std::span<const std::string_view> known);
+
+/// The application of that name.
+/// \throws usage_error that lists near names.
+[[nodiscard]] const apps::app& find_app(std::string_view name);
+
+/// `run APP …`: calls the application, or starts the job's processes, each of which will.
+/// \param arguments  from the application's name on; not empty.
+/// \return the exit status. Starting processes replaces this one, and does not return.
+/// \throws usage_error, error, and whatever the application throws.
+[[nodiscard]] int run(std::vector<std::string> arguments);
+
+/// `doctor`: what this machine offers and what limits it.
+int doctor(bool as_json);
+
+/// Some MPI launcher started this process: its variables are there.
+[[nodiscard]] bool under_mpi() noexcept;
+/// This process's number in an MPI job; 0 if there is none.
+[[nodiscard]] int mpi_rank() noexcept;
+
+}  // namespace shunt::cli

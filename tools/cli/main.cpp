@@ -1,0 +1,123 @@
+/// The command's program: one executable for every application, so that there is one to build, install and start on
+/// every node.
+///
+/// Exit status: 0 done and right; 1 something failed; 2 bad usage, one line on stderr.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fmt/core.h>
+#include <new>
+#include <shunt/base/error.hpp>
+
+#include "cli.hpp"
+
+namespace {
+
+using shunt::usage_error;
+
+constexpr std::string_view help =
+    "usage: shunt COMMAND [OPTION]...\n"
+    "\n"
+    "  run APP [OPTION]...  run an application; `run APP --help` lists its options\n"
+    "  apps                 list the applications\n"
+    "  doctor [--json]      say what this machine offers, and what limits it\n"
+    "  help, --help, --version\n";
+
+constexpr std::string_view run_help =
+    "usage: shunt run APP [OPTION]...\n"
+    "\n"
+    "  APP --help                 the application's own options\n"
+    "  --transport threads|mpi    one process, or several under MPI\n"
+    "  --ranks R                  with --transport mpi: processes to start (2)\n"
+    "  --launcher 'COMMAND'       with --transport mpi: start the processes with this, e.g. 'srun -n 4'\n";
+
+int list_apps() {
+  std::size_t widest = 0;
+  for (const auto& app : shunt::apps::all()) widest = std::max(widest, app.name.size());
+  for (const auto& app : shunt::apps::all()) fmt::print("{:{}}  {}\n", app.name, widest, app.summary);
+  return 0;
+}
+
+void no_more(const std::vector<std::string>& words, std::size_t from) {
+  if (from < words.size()) throw usage_error(words[0] + ": unexpected `" + words[from] + "`");
+}
+
+int command(const std::vector<std::string>& words) {
+  const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  if (words.empty()) throw usage_error("which command? run, apps, doctor, help");
+  const std::string& name = words[0];
+  if (name == "help" || is_help(name)) {
+    fmt::print("{}", help);
+    return 0;
+  }
+  if (name == "--version") {
+    fmt::print("shunt {}\n", SHUNT_VERSION);
+    return 0;
+  }
+  const bool asks = words.size() > 1 && is_help(words[1]);
+  if (name == "run") {
+    if (asks) {
+      fmt::print("{}", run_help);
+      return 0;
+    }
+    if (words.size() < 2) throw usage_error("run: which application? `shunt apps` lists them");
+    return shunt::cli::run({words.begin() + 1, words.end()});
+  }
+  if (name == "apps") {
+    if (asks) {
+      fmt::print("usage: shunt apps\n");
+      return 0;
+    }
+    no_more(words, 1);
+    return list_apps();
+  }
+  if (name == "doctor") {
+    if (asks) {
+      fmt::print("usage: shunt doctor [--json]\n");
+      return 0;
+    }
+    const bool as_json = words.size() > 1 && words[1] == "--json";
+    no_more(words, as_json ? 2 : 1);
+    return shunt::cli::doctor(as_json);
+  }
+  constexpr std::string_view known[] = {"run", "apps", "doctor", "help"};
+  throw usage_error("unknown command `" + name + "`; " + shunt::cli::near(name, known));
+}
+
+// One line, however many the report has.
+int fail(const std::string& who, std::string what, int status) {
+  while (!what.empty() && what.back() == '\n') what.pop_back();
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  std::fflush(stdout);
+  // One write: lines of several ranks do not mix.
+  const int rank = shunt::cli::mpi_rank();
+  fmt::print(stderr, "{}: {}{}\n", who, rank > 0 ? fmt::format("rank {}: ", rank) : "", what);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  std::string who = "shunt";
+  for (const auto& app : shunt::apps::all()) {
+    if (words.size() > 1 && words[0] == "run" && words[1] == app.name) who += " run " + words[1];
+  }
+  try {
+    const int status = command(words);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
+    }
+    return status;
+  } catch (const usage_error& bad) {
+    return fail(who, bad.what(), 2);
+  } catch (const CLI::ParseError& bad) {
+    return fail(who, bad.what(), bad.get_exit_code() == 0 ? 0 : 2);
+  } catch (const std::bad_alloc&) {
+    return fail(who, "out of memory", 1);
+  } catch (const std::exception& failed) {
+    return fail(who, failed.what(), 1);
+  }
+}

@@ -1,0 +1,210 @@
+/// `shunt run`: an application in this process, or in the processes of an MPI job.
+///
+///   shunt run triangle --transport mpi --ranks 4 --pes 8
+///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process becomes mpirun)
+///          -> four times: triangle_main(…)                              (a launcher's variables are there)
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <shunt/base.hpp>
+#include <shunt/pgas/options.hpp>
+#include <shunt/transport.hpp>
+#include <tuple>
+#include <utility>
+
+#include "cli.hpp"
+
+namespace shunt::cli {
+namespace {
+
+enum class mpi { open_mpi, mpich, unknown };
+
+struct starter {
+  std::vector<std::string> words;  ///< program first
+  mpi kind = mpi::unknown;
+};
+
+// As main() takes them; valid as long as the words stay.
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return argv;
+}
+
+// Takes `--name value` or `--name=value` out of the arguments.
+std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name) {
+  std::optional<std::string> value;
+  for (auto at = arguments.begin(); at != arguments.end();) {
+    if (at->starts_with(name + "=")) {
+      value = at->substr(name.size() + 1);
+      at = arguments.erase(at);
+    } else if (*at == name) {
+      if (at + 1 == arguments.end()) throw usage_error(name + " needs a value");
+      value = *(at + 1);
+      at = arguments.erase(at, at + 2);
+    } else {
+      ++at;
+    }
+  }
+  return value;
+}
+
+bool in_path(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (true) {
+    const auto end = rest.find(':');
+    const std::string folder(rest.substr(0, end));
+    if (::access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return true;
+    if (end == std::string_view::npos) return false;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+// What `mpirun` is, is the system's choice (Debian's alternatives); it says so itself.
+mpi ask_version(const std::string& program) {
+  const std::string command = program + " --version 2>/dev/null </dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+  if (!pipe) return mpi::unknown;
+  std::string text;
+  std::array<char, 512> part{};
+  while (std::fgets(part.data(), part.size(), pipe.get()) != nullptr) text += part.data();
+  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos) return mpi::open_mpi;
+  if (text.find("HYDRA") != std::string::npos) return mpi::mpich;
+  return mpi::unknown;
+}
+
+starter find_starter() {
+  bool any = false;
+  for (const auto& [kind, transport, own] :
+       {std::tuple{mpi::open_mpi, "mpi (Open MPI)", "mpirun.openmpi"},
+        std::tuple{mpi::mpich, "mpi (MPICH)", "mpiexec.mpich"}}) {
+    const auto there = transport::available();
+    if (std::find(there.begin(), there.end(), transport) == there.end()) continue;
+    any = true;
+    if (in_path(own)) return {{own}, kind};
+    for (const char* const common : {"mpirun", "mpiexec"}) {
+      if (in_path(common) && ask_version(common) == kind) return {{common}, kind};
+    }
+  }
+  throw usage_error(any ? "no MPI launcher (mpirun) is installed; install openmpi-bin, or name one with --launcher"
+                        : "the transport `mpi` was not built; install openmpi-bin and libopenmpi-dev, then build again");
+}
+
+// May processes read each other's memory? Containers' default filters forbid it, and Open MPI then reports every try.
+bool may_read_processes() noexcept {
+  char from = 1;
+  char to = 0;
+  const iovec local{&to, 1};
+  const iovec remote{&from, 1};
+  return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == 1;
+}
+
+/// The command that starts the processes, up to their own program's name.
+/// \param told  the user has said how many.
+std::vector<std::string> start_words(const std::optional<std::string>& launcher, int ranks, bool told) {
+  if (launcher) {
+    starter own;
+    std::string word;
+    for (const char c : *launcher + " ") {
+      if (c != ' ' && c != '\t') {
+        word += c;
+      } else if (!word.empty()) {
+        own.words.push_back(std::exchange(word, {}));
+      }
+    }
+    if (own.words.empty()) throw usage_error("--launcher: expected a command, such as 'srun -n 4'");
+    if (told) own.words.insert(own.words.end(), {"-n", std::to_string(ranks)});
+    return own.words;
+  }
+
+  auto [words, kind] = find_starter();
+  words.insert(words.end(), {"-n", std::to_string(ranks)});
+  if (kind == mpi::open_mpi) {
+    // Not bound: a rank has several workers, and the library divides the machine's CPUs between its ranks.
+    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none"});
+    if (ranks > default_workers()) {
+      // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a message.
+      words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
+    }
+    if (!may_read_processes()) words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
+  }
+  return words;
+}
+
+[[noreturn]] void become(std::vector<std::string> words) {
+  std::fflush(stdout);
+  ::execvp(words[0].c_str(), pointers(words).data());
+  const int code = errno;
+  throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
+}
+
+}  // namespace
+
+bool under_mpi() noexcept {
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) {
+    if (std::getenv(variable) != nullptr) return true;
+  }
+  return false;
+}
+
+int mpi_rank() noexcept {
+  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* const text = std::getenv(variable)) return std::atoi(text);
+  }
+  return 0;
+}
+
+int run(std::vector<std::string> arguments) {
+  const apps::app& app = find_app(arguments[0]);
+  const auto ranks = take(arguments, "--ranks");
+  const auto launcher = take(arguments, "--launcher");
+  const auto count = static_cast<int>(parse_count("--ranks", ranks.value_or("2"), 1, 65'536));
+
+  const bool asks_help = std::any_of(arguments.begin(), arguments.end(),
+                                     [](const auto& word) { return word == "--help" || word == "-h"; });
+  if (!asks_help) {
+    // Read here too: what is wrong with them is said once, not once a rank.
+    auto copies = arguments;
+    int argc = static_cast<int>(copies.size());
+    const auto wanted = pgas::options_from(argc, pointers(copies).data());
+
+    if (wanted.transport != "mpi" && (ranks || launcher)) {
+      throw usage_error(std::string(ranks ? "--ranks" : "--launcher") + " needs --transport mpi");
+    }
+    if (under_mpi()) {
+      if (ranks || launcher) {
+        throw usage_error(std::string(ranks ? "--ranks" : "--launcher") +
+                          ": an MPI launcher has already started this process; leave it out");
+      }
+    } else if (wanted.transport == "mpi") {
+      auto rehearsed = arguments;
+      apps::rehearse(app, static_cast<int>(rehearsed.size()), pointers(rehearsed).data());
+      auto words = start_words(launcher, count, ranks.has_value());
+      words.insert(words.end(), {std::filesystem::read_symlink("/proc/self/exe").string(), "run"});
+      words.insert(words.end(), arguments.begin(), arguments.end());
+      if (::geteuid() == 0) {  // Open MPI refuses root unless told twice; others ignore it
+        ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+        ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+      }
+      become(std::move(words));
+    }
+  }
+
+  return app.main(static_cast<int>(arguments.size()), pointers(arguments).data());
+}
+
+}  // namespace shunt::cli
