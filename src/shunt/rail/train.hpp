@@ -87,33 +87,43 @@ class train_list {
 /// The trains of one dock. Owned by one thread: trains that others return arrive at its platform.
 ///
 /// A pool buys a train only when none is at home, and never more than its limit: the pool is the
-/// credit of its owner. Programs may have `regular` trains under way; handlers, which cannot wait,
-/// may go on to `limit`.
+/// credit of its owner. Channel 0 is for programs, which can wait: at most `regular` of its trains
+/// are out. Channel 1 is for handlers, which cannot: it may go on to the limit, and the pool says
+/// that it is strained once more than `regular` of them are out.
 class train_pool {
  public:
   /// \param capacity  bytes of goods a train carries; a multiple of the cache line
-  /// \param regular   trains that programs may use, at least 1
-  /// \param limit     trains that exist at most, at least `regular`
+  /// \param regular   trains of one channel, at least 1
+  /// \param limit     trains that exist at most, at least 2 * `regular`
   train_pool(platform& home, std::size_t capacity, std::size_t regular, std::size_t limit)
       : home_(&home), capacity_(capacity), regular_(regular), limit_(limit) {}
   train_pool(const train_pool&) = delete;
   train_pool& operator=(const train_pool&) = delete;
 
-  /// An empty train, the one that came home last first (its memory is in cache); nullptr when the
-  /// regular ones are all under way. Cost: a few ns; a system allocation the first times.
-  [[nodiscard]] train* take() noexcept { return out_ < regular_ ? take_any() : nullptr; }
-
-  /// The same for who cannot wait; nullptr only at the limit.
-  [[nodiscard]] train* take_beyond() noexcept { return take_any(); }
-
-  /// Owner only, any order.
-  void put(train& t) noexcept {
-    t.next = free_;
-    free_ = &t;
-    --out_;
+  /// An empty train, the one that came home last first (its memory is in cache). Its head says the
+  /// channel. nullptr: no credit. Cost: a few ns; a system allocation the first times.
+  [[nodiscard]] train* take(std::uint8_t channel) noexcept {
+    if (channel == 0 && out_[0] >= regular_) return nullptr;
+    if (free_ == nullptr && !buy()) return nullptr;
+    train* const t = free_;
+    free_ = t->next;
+    t->head.channel = channel;
+    t->head.empty = 0;
+    ++out_[channel];
+    return t;
   }
 
-  [[nodiscard]] std::size_t out() const noexcept { return out_; }
+  /// A train of this pool that is empty again.
+  void put(train& t) noexcept {
+    --out_[t.head.channel];
+    t.next = free_;
+    free_ = &t;
+  }
+
+  /// Trains that are not at home, of one channel.
+  [[nodiscard]] std::size_t out(std::uint8_t channel) const noexcept { return out_[channel]; }
+  /// Handlers use more than their regular trains: who makes them send should pause.
+  [[nodiscard]] bool strained() const noexcept { return out_[1] > regular_; }
   [[nodiscard]] std::size_t regular() const noexcept { return regular_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -130,20 +140,13 @@ class train_pool {
     }
   };
 
-  train* take_any() noexcept {
-    if (free_ == nullptr && !buy()) return nullptr;
-    train* t = free_;
-    free_ = t->next;
-    ++out_;
-    return t;
-  }
   bool buy() noexcept;
 
   platform* home_;
   std::size_t capacity_;
   std::size_t regular_;
   std::size_t limit_;
-  std::size_t out_ = 0;
+  std::size_t out_[2] = {0, 0};
   train* free_ = nullptr;
   std::vector<std::unique_ptr<train, release>> bought_;
 };

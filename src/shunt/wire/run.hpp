@@ -29,6 +29,7 @@ enum run_flag : std::uint8_t {
   forwarded = 4,   ///< second leg of two
   answers = 8,     ///< replies to requests: their requests are what is counted
   varying = 16,    ///< each good says its length
+  asks = 32,       ///< requests: each will be answered
   spent = 128,     ///< unloaded already; set by the unloader when it has to come back to a train
 };
 

@@ -1,0 +1,6 @@
+/// Front of the room `pgas`: PEs, symmetric objects, actors and selectors, collectives.
+#pragma once
+
+#include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/launch.hpp>
+#include <shunt/pgas/selector.hpp>

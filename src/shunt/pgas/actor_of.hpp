@@ -1,0 +1,334 @@
+/// Messages as lambdas: what to do travels to the part it concerns.
+///
+/// ```cpp
+/// pgas::symmetric<std::vector<long>> histogram(me, 1000);
+/// pgas::actor_of updates(histogram);
+/// updates.send(pe, [spot](auto& counts) { ++counts[spot]; });
+/// updates.finish();                                            // every update has happened, everywhere
+/// ```
+///
+/// The message is the lambda's captures and nothing else; which lambda it is, is said once per run of equal ones. What
+/// may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
+/// handler gets a reference to each symmetric part that the actor was made of, on the destination PE, in the order
+/// given; and, if it asks for one more parameter, a `here`, through which it sends on.
+///
+/// Handlers of one PE run one at a time with everything else of that PE: whenever its program, or another one on the
+/// same worker, sends or waits. They must not wait. Between two sends to one PE by one program order is not promised.
+///
+/// Source: Paul, Hayashi, Chen, Sarkar, "A productive and scalable actor-based programming system for PGAS
+/// applications", arXiv:2107.05516: actors, selectors, finish. Requests with replies, and quiesce(), are ours.
+#pragma once
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <tuple>
+
+#include <shunt/pgas/detail/handlers.hpp>
+#include <shunt/pgas/symmetric.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// What may be sent: a lambda or function object whose captures are values.
+template <class F>
+concept handler_function = std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F> &&
+                           alignof(F) <= rail::good_alignment;
+
+/// What may be the items of a message of varying length.
+template <class T>
+concept payload_item = std::is_trivially_copyable_v<T> && alignof(T) <= wire::span_alignment;
+
+template <std::size_t Mailboxes, class... Parts>
+class selector_of;
+
+/// Where a handler runs, and how it sends on. A parameter of handlers: `[](auto& part, auto& here) { … }`.
+template <std::size_t Mailboxes, class... Parts>
+class here_of {
+ public:
+  explicit here_of(detail::arrival& a) noexcept : a_(&a) {}
+
+  /// The PE whose part this is, and the PE that sent the message.
+  [[nodiscard]] int index() const noexcept { return a_->stop.to; }
+  [[nodiscard]] int from() const noexcept { return a_->stop.from; }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(a_->at->pes); }
+
+  /// As selector_of::send(), without ever waiting. To this handler's own mailbox or an earlier one only where the
+  /// programs use quiesce() and not finish().
+  template <std::size_t Mailbox = 0, handler_function F>
+  void send(int to, const F& f, std::source_location where = std::source_location::current());
+
+ private:
+  detail::arrival* a_;
+};
+
+namespace detail {
+
+/// The parts of one PE, for an actor of several symmetric objects.
+template <class... Parts>
+using part_refs = std::tuple<Parts*...>;
+
+template <std::size_t Mailboxes, class... Parts>
+struct lambda_form {
+  using here = here_of<Mailboxes, Parts...>;
+  static constexpr bool single = sizeof...(Parts) == 1;
+
+  /// f(parts..., extra...) or f(parts..., extra..., here)
+  template <class F, class... Extra>
+  [[gnu::always_inline]] static decltype(auto) call(const F& f, arrival& a, Extra&&... extra) {
+    const auto with = [&](Parts&... parts) -> decltype(auto) {
+      if constexpr (std::is_invocable_v<const F&, Parts&..., Extra..., here&>) {
+        here h(a);
+        return f(parts..., std::forward<Extra>(extra)..., h);
+      } else {
+        static_assert(std::is_invocable_v<const F&, Parts&..., Extra...>,
+                      "a handler takes a reference to each part of its actor, in order; then the reply or the payload "
+                      "if there is one; then, if it likes, `auto& here`. It must be callable as const (not mutable).");
+        return f(parts..., std::forward<Extra>(extra)...);
+      }
+    };
+    if constexpr (single) {
+      return with(a.part<std::tuple_element_t<0, std::tuple<Parts...>>>());
+    } else {
+      return std::apply([&](Parts*... p) -> decltype(auto) { return with(*p...); }, a.part<part_refs<Parts...>>());
+    }
+  }
+
+  template <class F>
+  struct one_way {
+    static void unload(void* what) {
+      auto& a = *static_cast<arrival*>(what);
+      each_good<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
+    }
+    static inline const wire::handler entry{typeid(one_way), wire::type_name<F>(), unload};
+  };
+
+  template <class F, class T>
+  struct with_payload {
+    static void unload(void* what) {
+      auto& a = *static_cast<arrival*>(what);
+      each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
+    }
+    static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload};
+  };
+
+  template <class F>
+  using result_of = std::remove_cvref_t<decltype(call(std::declval<const F&>(), std::declval<arrival&>()))>;
+
+  template <class Then, class Result>
+  struct answer {
+    struct good {
+      Then then;
+      Result value;
+    };
+    static void unload(void* what) {
+      auto& a = *static_cast<arrival*>(what);
+      each_good<good>(a, [&a](const good& g) __attribute__((always_inline)) { call(g.then, a, g.value); });
+    }
+    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload};
+  };
+  template <class Then>
+  struct answer<Then, void> {
+    struct good {
+      Then then;
+    };
+    static void unload(void* what) {
+      auto& a = *static_cast<arrival*>(what);
+      each_good<good>(a, [&a](const good& g) { call(g.then, a); });
+    }
+    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload};
+  };
+
+  template <class F, class Then>
+  struct request {
+    using result = result_of<F>;
+    using reply = answer<Then, result>;
+    struct good {
+      F ask;
+      Then then;
+    };
+    static void unload(void* what) {
+      auto& a = *static_cast<arrival*>(what);
+      const run_key key = key_of(reply::entry.id(), a.of->slot, a.run->mailbox, wire::answers);
+      dock& d = *a.at;
+      each_good<good>(a, [&a, &d, key](const good& g) __attribute__((always_inline)) {
+        if constexpr (std::is_void_v<result>) {
+          call(g.ask, a);
+          d.send(a.stop.to, a.stop.from, key, typename reply::good{g.then}, std::source_location::current());
+        } else {
+          const typename reply::good back{g.then, call(g.ask, a)};
+          d.send(a.stop.to, a.stop.from, key, back, std::source_location::current());
+        }
+      });
+    }
+    static inline const wire::handler entry{typeid(request), wire::type_name<F>(), unload};
+  };
+};
+
+}  // namespace detail
+
+template <std::size_t Mailboxes, class... Parts>
+class selector_of {
+  using form = detail::lambda_form<Mailboxes, Parts...>;
+
+ public:
+  /// Collective, but does not wait. \param parts  symmetric objects of one PE; they must outlive the selector.
+  explicit selector_of(symmetric<Parts>&... parts)
+      : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
+    static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
+    dock_ = &me_->home();
+    pe_ = me_->index();
+    const auto slot = me_->next_slot();
+    group_ = &dock_->group_at(slot, Mailboxes, wire::type_name<std::tuple<Parts...>>());
+    base_key_ = detail::key_of(0, slot, 0, 0);
+    if constexpr (form::single) {
+      dock_->part_ready(*group_, pe_, std::get<0>(refs_));
+    } else {
+      dock_->part_ready(*group_, pe_, &refs_);
+    }
+  }
+  selector_of(const selector_of&) = delete;
+  selector_of& operator=(const selector_of&) = delete;
+
+  /// Collective: finish(), then gone. While an exception passes, or after the job has failed, it only goes.
+  ~selector_of() noexcept(false) {
+    const auto slot = group_->slot;
+    if (std::uncaught_exceptions() == 0 && !dock_->leaving()) {
+      try {
+        finish();
+      } catch (...) {
+        dock_->forget_group(slot);
+        me_->free_slot(slot);
+        throw;
+      }
+    }
+    dock_->forget_group(slot);
+    me_->free_slot(slot);
+  }
+
+  /// One-sided. Runs f(parts...) on PE `to`, some time before finish() returns.
+  /// \param to  0..count-1, this PE included.
+  /// \throws shunt::error for a PE out of range, a message too long for a train, a mailbox that is done.
+  /// Cost: a comparison and a copy of the captures; a train's hand-over every few thousand. Waits, making progress,
+  /// when every train is under way.
+  template <std::size_t Mailbox = 0, handler_function F>
+  [[gnu::always_inline]] void send(int to, const F& f,
+                                   const std::source_location where = std::source_location::current()) {
+    static_assert(Mailbox < Mailboxes);
+    dock_->send(pe_, to, key<Mailbox>(form::template one_way<F>::entry, 0), f, where);
+  }
+
+  /// One-sided. A message of varying length: runs f(parts..., payload) on PE `to`. The payload arrives as a
+  /// std::span<const T>, characters as a std::string_view; it is gone when the handler returns.
+  template <std::size_t Mailbox = 0, payload_item T, handler_function F>
+  void send(int to, std::span<const T> payload, const F& f,
+            const std::source_location where = std::source_location::current()) {
+    static_assert(Mailbox < Mailboxes);
+    static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
+                  "captures in front of a payload keep the payload's alignment: capture larger items, or more");
+    const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
+    dock_->send_span(pe_, to, key<Mailbox>(form::template with_payload<F, T>::entry, 0),
+                     std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
+  }
+  template <std::size_t Mailbox = 0, handler_function F>
+  void send(int to, std::string_view text, const F& f,
+            const std::source_location where = std::source_location::current()) {
+    send<Mailbox>(to, std::span<const char>(text.data(), text.size()), f, where);
+  }
+
+  /// One-sided. Request and reply: runs `f(parts...)` on PE `to`, then `then(parts..., result)` on this PE, with this
+  /// PE's parts. Both have happened when finish() returns. `then`'s captures travel there and back.
+  template <std::size_t Mailbox = 0, handler_function F, handler_function Then>
+  [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
+                                  const std::source_location where = std::source_location::current()) {
+    static_assert(Mailbox < Mailboxes);
+    using request = typename form::template request<F, Then>;
+    dock_->send(pe_, to, key<Mailbox>(request::entry, wire::asks), typename request::good{f, then}, where);
+  }
+
+  /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many, ask().
+  template <std::size_t Mailbox = 0, handler_function F>
+  [[nodiscard]] auto fetch(int to, const F& f, const std::source_location where = std::source_location::current()) {
+    using result = typename form::template result_of<F>;
+    dock_->refuse_inside_handler("fetch()");
+    std::optional<result> value;
+    // The pointer comes back to where it was made; the other PE only carries it.
+    auto* const place = &value;
+    ask<Mailbox>(to, f, [place](Parts&..., const result& r) { *place = r; }, where);
+    dock_->settle(pe_);
+    dock_->wait(dock_->activity, "fetch()", [&value] { return value.has_value(); });
+    return *value;
+  }
+
+  /// Local. This PE's program sends no more to the mailbox in this epoch (handlers of earlier mailboxes may).
+  /// Optional: finish() says it for all. Earlier, it lets others end earlier.
+  template <std::size_t Mailbox = 0>
+  void done() {
+    static_assert(Mailbox < Mailboxes);
+    if (done_[Mailbox]) return;
+    done_[Mailbox] = true;
+    dock_->done(*group_, pe_, Mailbox);
+  }
+
+  /// Collective. Says done() for every mailbox, and returns when every message sent before it, by any PE, and all that
+  /// their handlers sent on to later mailboxes, have been processed everywhere. Then the selector may be used again.
+  /// Cost: one message deep per mailbox, then a barrier.
+  void finish() {
+    done_all(std::make_index_sequence<Mailboxes>{});
+    dock_->finish(*group_, pe_);
+    done_ = {};
+  }
+
+  /// Collective. The same where handlers send to any mailbox, their own included: returns when no message is under way
+  /// anywhere. Cost: a few waves, each 2*log2(workers) messages deep.
+  void quiesce() { dock_->quiesce(*group_, pe_); }
+
+ private:
+  template <std::size_t Mailbox>
+  [[nodiscard]] detail::run_key key(const wire::handler& entry, std::uint8_t flags) const noexcept {
+    return base_key_ | detail::run_key{entry.id()} << 32 | detail::run_key{Mailbox} << 8 | flags;
+  }
+  template <std::size_t... I>
+  void done_all(std::index_sequence<I...>) {
+    (done<I>(), ...);
+  }
+
+  pe* me_;
+  detail::dock* dock_ = nullptr;
+  detail::group* group_ = nullptr;
+  detail::run_key base_key_ = 0;
+  int pe_ = 0;
+  std::array<bool, Mailboxes> done_{};
+  detail::part_refs<Parts...> refs_;
+};
+
+/// An actor: a selector with one mailbox.
+template <class... Parts>
+class actor_of : public selector_of<1, Parts...> {
+ public:
+  using selector_of<1, Parts...>::selector_of;
+};
+template <class... Parts>
+actor_of(symmetric<Parts>&...) -> actor_of<Parts...>;
+
+/// A selector with N mailboxes: `auto s = pgas::make_selector<2>(table);`
+template <std::size_t Mailboxes, class... Parts>
+[[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(symmetric<Parts>&... parts) {
+  return selector_of<Mailboxes, Parts...>(parts...);
+}
+
+template <std::size_t Mailboxes, class... Parts>
+template <std::size_t Mailbox, handler_function F>
+void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location where) {
+  static_assert(Mailbox < Mailboxes);
+  using form = detail::lambda_form<Mailboxes, Parts...>;
+  const auto key = detail::key_of(form::template one_way<F>::entry.id(), a_->of->slot, Mailbox, 0);
+  a_->at->send(a_->stop.to, to, key, f, where);
+}
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,876 @@
+#include <shunt/pgas/detail/dock.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <shunt/base/clock.hpp>
+#include <shunt/pgas/detail/job.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+/// Goods of the docks themselves. They are in no mailbox and no group's counters.
+constexpr std::uint8_t control = 255;
+
+/// Trains that one call of progress() unloads at most, so that a program that only looks in is not kept.
+constexpr int trains_a_look = 64;
+
+/// Empty looks before a waiting fiber leaves the watching to the worker, which then sleeps.
+constexpr int idle_looks = 256;
+
+/// Wherever runs start.
+std::byte* aligned(std::byte* p) noexcept {
+  return reinterpret_cast<std::byte*>(
+      wire::round_up(reinterpret_cast<std::uintptr_t>(p), wire::run_alignment));
+}
+
+struct end_mark {
+  std::uint64_t count;
+  std::uint8_t mailbox;
+  std::uint8_t leg;
+};
+struct barrier_token {
+  std::uint8_t round;
+  dock::call kind;
+};
+struct blob_piece {
+  std::uint32_t sequence;
+  std::uint32_t total;
+  std::uint32_t offset;
+  std::uint16_t from;
+  bool down;
+};
+
+/// Calls f(captures, payload) for every control good of a run.
+template <class Captures, class F>
+void each_control(arrival& a, F f) {
+  for (std::byte* p = a.first; p != a.last;) {
+    const auto* head = reinterpret_cast<const wire::span_head*>(p);
+    const std::byte* body = p + sizeof(wire::span_head);
+    Captures c;
+    std::memcpy(&c, body, sizeof c);
+    f(c, std::span<const std::byte>(body + sizeof c, head->bytes - sizeof c));
+    p += wire::round_up(sizeof(wire::span_head) + head->bytes, wire::span_alignment);
+  }
+}
+
+void unload_end_marks(void* what) {
+  auto& a = *static_cast<arrival*>(what);
+  each_control<end_mark>(a, [&](const end_mark& m, auto) {
+    a.at->end_mark_arrived(*a.of, m.mailbox, m.leg, m.count);
+  });
+}
+void unload_tokens(void* what) {
+  auto& a = *static_cast<arrival*>(what);
+  each_control<barrier_token>(
+      a, [&](const barrier_token& t, auto) { a.at->barrier_token_arrived(t.round, t.kind); });
+}
+void unload_blobs(void* what) {
+  auto& a = *static_cast<arrival*>(what);
+  each_control<blob_piece>(a, [&](const blob_piece& b, std::span<const std::byte> bytes) {
+    a.at->blob_arrived(b.sequence, b.down, b.total, b.offset, b.from, bytes);
+  });
+}
+
+const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks);
+const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens);
+const wire::handler blobs_handler(typeid(blob_piece), "collective", unload_blobs);
+
+run_key control_key(const wire::handler& h, std::uint16_t slot) noexcept {
+  return key_of(h.id(), slot, control, wire::varying);
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) noexcept {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+std::string_view name_of(dock::call kind) noexcept {
+  switch (kind) {
+    case dock::call::barrier: return "barrier()";
+    case dock::call::finish: return "finish()";
+    case dock::call::quiesce: return "quiesce()";
+    case dock::call::gather: return "gather() or broadcast()";
+    case dock::call::reduce: return "reduce()";
+  }
+  return "?";
+}
+
+std::string at(const std::source_location& where) {
+  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
+
+}  // namespace
+
+dock::dock(job& the_job, int index_, int local_, int first, int here)
+    : whole(the_job),
+      index(index_),
+      local(local_),
+      first_pe(first),
+      pes_here(here),
+      platform([](void* d) noexcept {
+        auto& sleeper = *static_cast<dock*>(d);
+        sleeper.whole.runtime().unpark(sleeper.local);
+      }, this),
+      pool_(platform, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit) {
+  const auto& plan = the_job.plan();
+  pes = static_cast<unsigned>(plan.pes);
+  docks = plan.docks;
+  hops = the_job.trains().hops;
+  plain = plan.pes == plan.docks && hops == 1;
+  dock_of = plan.dock_of.data();
+  for (auto& channel : lanes_) channel.resize(static_cast<std::size_t>(docks));
+  active_ = lanes_[0].data();
+  contributed_.resize(static_cast<std::size_t>(pes_here));
+}
+
+dock::~dock() = default;
+
+// --- loading ---
+
+bool dock::fits(const lane& l, std::size_t good_bytes) {
+  std::byte* const start = aligned(l.cursor) + sizeof(wire::run_head);
+  return start <= l.limit && static_cast<std::size_t>(l.limit - start) >= good_bytes;
+}
+
+void dock::open_run(lane& l, int to_dock, run_key key, std::size_t stride) {
+  std::byte* const start = aligned(l.cursor);
+  auto* run = ::new (static_cast<void*>(start)) wire::run_head;
+  run->handler = static_cast<std::uint16_t>(key >> 32);
+  run->group = static_cast<std::uint16_t>(key >> 16);
+  run->mailbox = static_cast<std::uint8_t>(key >> 8);
+  run->flags = static_cast<std::uint8_t>(key);
+  run->stride = static_cast<std::uint16_t>(stride);
+  const bool first_leg = (run->flags & wire::forwarded) == 0 && run->mailbox != control;
+  if (hops == 2 && first_leg && to_dock != index) run->flags |= wire::mixed;
+  l.run = run;
+  l.key = key;
+  l.cursor = run->goods();
+}
+
+void dock::close_run(lane& l, int to_dock) {
+  if (l.run == nullptr) return;
+  wire::run_head& run = *l.run;
+  l.run = nullptr;
+  l.key = 0;
+  run.bytes = static_cast<std::uint32_t>(l.cursor - run.goods());
+  if (run.stride != 0) run.count = run.bytes / run.stride;
+  if (run.mailbox == control) return;
+  group& g = *groups_[run.group];
+  const bool second_leg = (run.flags & wire::forwarded) != 0;
+  if (!second_leg) {
+    g.sent += run.count;
+    moved_.messages += run.count;
+    if ((run.flags & wire::asks) != 0) g.unanswered += run.count;
+  }
+  if ((run.flags & wire::answers) == 0) {
+    g.mailboxes[run.mailbox].sent[second_leg ? 1 : 0][static_cast<std::size_t>(to_dock)] += run.count;
+  }
+}
+
+void dock::depart(std::uint8_t channel, int to_dock) {
+  lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
+  close_run(l, to_dock);
+  rail::train& t = *l.open;
+  t.head.bytes = static_cast<std::uint32_t>(l.cursor - t.goods());
+  t.head.from = static_cast<std::uint16_t>(index);
+  t.head.to = static_cast<std::uint16_t>(to_dock);
+  l = lane{};
+  auto& open = open_[channel];
+  open.erase(std::find(open.begin(), open.end(), static_cast<std::uint16_t>(to_dock)));
+  ++moved_.trains;
+  moved_.bytes += t.head.bytes;
+  moved_.train_capacity += t.capacity;
+  if (to_dock == index) {
+    pending_[channel].push_back(t);
+  } else {
+    whole.deliver(t, to_dock);
+  }
+}
+
+bool dock::flush(std::uint8_t channel) {
+  const bool any = !open_[channel].empty();
+  while (!open_[channel].empty()) depart(channel, open_[channel].front());
+  return any;
+}
+
+bool dock::flush() {
+  const bool programs = flush(0);
+  const bool handlers = flush(1);
+  return programs || handlers;
+}
+
+bool dock::open_train(std::uint8_t channel, int to_dock) {
+  rail::train* const t = pool_.take(channel);
+  if (t == nullptr) return false;
+  lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
+  l.open = t;
+  l.cursor = t->goods();
+  l.limit = t->goods() + t->capacity;
+  open_[channel].push_back(static_cast<std::uint16_t>(to_dock));
+  return true;
+}
+
+void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, int from,
+                     const std::source_location& where) {
+  check_open(key, from, where);
+  if (!in_handler()) settle(from);
+  if (good_bytes + sizeof(wire::run_head) > pool_.capacity() || stride > 0xffff) {
+    refuse_length(from, good_bytes, key, where);
+  }
+  const std::uint8_t channel = in_handler() ? 1 : 0;
+  lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
+  // Whatever lets other code run (progress, waiting) may change the lane, so each turn looks afresh.
+  while (!l.takes(key, good_bytes)) {
+    if (l.open == nullptr) {
+      if (open_train(channel, to_dock)) continue;
+      if (channel == 1) refuse_budget(from);
+      wait(trains_home, "send", [this] { return pool_.out(0) < pool_.regular(); });
+    } else if (l.key != key && fits(l, good_bytes)) {
+      close_run(l, to_dock);
+      open_run(l, to_dock, key, stride);
+    } else {
+      depart(channel, to_dock);
+      if (channel == 0) {
+        progress();
+        leave_if_failed();
+      }
+    }
+  }
+}
+
+std::byte* dock::append_span(lane& l, wire::stop stop, std::size_t bytes) {
+  auto* head = ::new (static_cast<void*>(l.cursor)) wire::span_head;
+  head->at = stop;
+  head->bytes = static_cast<std::uint32_t>(bytes);
+  std::byte* const body = l.cursor + sizeof(wire::span_head);
+  l.cursor += wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
+  ++l.run->count;
+  return body;
+}
+
+void dock::send_span(int from, int to, run_key key, std::span<const std::byte> captures,
+                     std::span<const std::byte> payload, const std::source_location& where) {
+  if (static_cast<unsigned>(to) >= pes) refuse_destination(from, to, where);
+  const run_key full = key | wire::varying | wire::tagged;
+  const std::size_t bytes = captures.size() + payload.size();
+  const std::size_t whole_good =
+      wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
+  const int hop = plain ? to : hop_of[to];
+  lane& l = active_[hop];
+  if (!l.takes(full, whole_good)) make_room(hop, full, whole_good, 0, from, where);
+  std::byte* const body = append_span(
+      l, {static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
+  std::memcpy(body, captures.data(), captures.size());
+  if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
+}
+
+void dock::send_control(int to_dock, run_key key, std::span<const std::byte> captures,
+                        std::span<const std::byte> payload) {
+  const std::size_t bytes = captures.size() + payload.size();
+  const std::size_t whole_good =
+      wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
+  // A train that stands there anyway takes it along; else a new one of channel 1, which never waits.
+  lane* l = &lanes_[0][static_cast<std::size_t>(to_dock)];
+  if (l->open == nullptr || !fits(*l, whole_good)) {
+    l = &lanes_[1][static_cast<std::size_t>(to_dock)];
+    if (l->open != nullptr && !fits(*l, whole_good)) depart(1, to_dock);
+    if (l->open == nullptr && !open_train(1, to_dock)) refuse_budget(first_pe);
+  }
+  if (!l->takes(key, whole_good)) {
+    close_run(*l, to_dock);
+    open_run(*l, to_dock, key, 0);
+  }
+  std::byte* const body = append_span(*l, {}, bytes);
+  std::memcpy(body, captures.data(), captures.size());
+  if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
+}
+
+// --- refusals ---
+
+void dock::refuse_destination(int from, int to, const std::source_location& where) const {
+  throw error("PE " + std::to_string(from) + ": send to PE " + std::to_string(to) +
+                  ", but the job has PEs 0.." + std::to_string(pes - 1) + " (" + at(where) + ")",
+              {.pe = from}, where);
+}
+
+void dock::refuse_length(int from, std::size_t bytes, run_key key,
+                         const std::source_location& where) const {
+  const std::size_t most = std::min<std::size_t>(
+      pool_.capacity() - sizeof(wire::run_head), (key & wire::varying) != 0 ? ~std::size_t{0} : 0xffff);
+  throw error("PE " + std::to_string(from) + ": a message of " + std::to_string(bytes) +
+                  " bytes is too long, a train carries " + std::to_string(most) +
+                  "; send less at once, or raise --train (" + at(where) + ")",
+              {.pe = from}, where);
+}
+
+void dock::refuse_budget(int from) const {
+  std::string who = "PE " + std::to_string(from);
+  if (handler_ != nullptr) who += ": handler " + std::string(handler_->name());
+  throw error(who + ": handlers have sent more than " + std::to_string(pool_.limit()) + " trains of " +
+                  std::to_string(pool_.capacity()) + " bytes hold, and they cannot wait; raise --budget (" +
+                  std::to_string(whole.wanted().budget) + " bytes a PE) or let handlers send less",
+              {.pe = from});
+}
+
+void dock::check_open(run_key key, int from, const std::source_location& where) const {
+  const auto mailbox = static_cast<std::uint8_t>(key >> 8);
+  if ((key & (wire::answers | wire::forwarded)) != 0) return;
+  const group& g = *groups_[static_cast<std::uint16_t>(key >> 16)];
+  if (!g.mailboxes[mailbox].closed) return;
+  throw error("PE " + std::to_string(from) + ": send to mailbox " + std::to_string(mailbox) + " of " +
+                  std::string(g.name) +
+                  " after done(); where handlers send to their own or an earlier mailbox, use quiesce() (" +
+                  at(where) + ")",
+              {.pe = from}, where);
+}
+
+void dock::refuse(const char* what) const {
+  throw error("PE " + std::to_string(now_->stop.to) + ": handler " + std::string(handler_->name()) + " called " +
+              what + ", which waits; a handler must not wait, it runs between two messages of its PE");
+}
+
+void dock::refuse_inside_handler(const char* what) const {
+  if (in_handler()) refuse(what);
+}
+
+bool dock::leaving() const noexcept { return whole.failed(); }
+
+void dock::leave_if_failed() const {
+  if (whole.failed() && std::uncaught_exceptions() == 0) throw job_over{};
+}
+
+// --- unloading ---
+
+bool dock::sort_arrivals() {
+  bool any = false;
+  const auto sort = [&](rail::train& t) {
+    any = true;
+    if (t.head.empty != 0) {
+      pool_.put(t);
+      trains_home.notify_one();
+    } else {
+      pending_[t.head.channel].push_back(t);
+    }
+  };
+  for (rail::train* t = platform.arrivals(); t != nullptr;) {
+    rail::train& now = *t;
+    t = t->next;
+    sort(now);
+  }
+  if (whole.remote()) {
+    rail::train_list arrived;
+    any |= whole.carrier().poll(arrived);
+    while (!arrived.empty()) {
+      rail::train& t = arrived.pop_front();
+      if (t.head.to == index) {
+        sort(t);
+      } else {
+        whole.deliver(t, t.head.to);
+      }
+    }
+  }
+  return any;
+}
+
+bool dock::progress() {
+  if (in_handler()) return false;  // D4
+  if (whole.failed()) [[unlikely]] {
+    notice_failure();
+    return false;
+  }
+  bool any = sort_arrivals();
+  if (look_at_held_) [[unlikely]] {
+    look_at_held_ = false;
+    auto held = std::move(held_);
+    held_.clear();
+    for (rail::train* t : held) unload(*t);
+    any = true;
+  }
+  for (int left = trains_a_look; left > 0; --left) {
+    if (!pending_[1].empty()) {
+      unload(pending_[1].pop_front());
+    } else if (!pending_[0].empty() && !pool_.strained()) {  // D3
+      unload(pending_[0].pop_front());
+    } else {
+      break;
+    }
+    any = true;
+  }
+  // Strained by trains that stand half loaded: let them go, or they never come home.
+  if (!any && !pending_[0].empty()) any = flush(1);
+  if (any && activity.anybody()) activity.notify_all();
+  return any;
+}
+
+bool dock::poll() {
+  try {
+    if (progress()) return true;
+    return !sched::this_worker::has_runnable() && flush();
+  } catch (const std::exception& thrown) {  // the transport's: handlers' are dealt with where they run
+    whole.fail("PE " + std::to_string(first_pe) + ": " + thrown.what());
+    return true;
+  }
+}
+
+bool dock::arm() { return (spoiled_ || !whole.failed()) && platform.arm(); }
+void dock::disarm() { platform.disarm(); }
+std::chrono::nanoseconds dock::patience() {
+  return whole.remote() ? whole.carrier().patience() : std::chrono::nanoseconds::max();
+}
+
+void dock::let_go(rail::train& t) {
+  if (t.home == &platform) {
+    pool_.put(t);
+    trains_home.notify_one();
+  } else {
+    rail::send_home(t);
+  }
+}
+
+void dock::unload(rail::train& t) {
+  if (unload_runs(t)) {
+    let_go(t);
+  } else {
+    held_.push_back(&t);
+  }
+}
+
+bool dock::unload_runs(rail::train& t) {
+  bool everything = true;
+  const sched::no_wait* const before = sched::this_worker::forbid_wait(this);
+  std::byte* const end = t.goods() + t.head.bytes;
+  for (std::byte* p = t.goods(); p < end;) {
+    auto& run = *reinterpret_cast<wire::run_head*>(p);
+    p = aligned(run.goods() + run.bytes);
+    if ((run.flags & wire::spent) != 0) continue;
+    group* g = nullptr;
+    if (run.group != 0) {
+      g = run.group < groups_.size() ? groups_[run.group].get() : nullptr;
+      if (g == nullptr || g->ready < pes_here) {
+        everything = false;  // not constructed here yet: the rest of the train need not wait for it
+        continue;
+      }
+    }
+    const wire::handler& how = wire::handler_table::at(run.handler);
+    arrival a{this, g, &run, run.goods(), run.goods() + run.bytes,
+              {static_cast<std::uint16_t>(first_pe), t.head.from}};
+    now_ = &a;
+    handler_ = &how;
+    active_ = lanes_[1].data();
+    try {
+      if ((run.flags & wire::mixed) != 0) {
+        unload_mixed(a, how);
+      } else {
+        how.unload(&a);
+        account(a, run.count);
+      }
+    } catch (const std::exception& thrown) {
+      whole.fail("PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name()) +
+                 " threw: " + thrown.what());
+    } catch (...) {
+      whole.fail("PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name()) +
+                 " threw something that is not a std::exception");
+    }
+    active_ = lanes_[0].data();
+    handler_ = nullptr;
+    now_ = nullptr;
+    run.flags |= wire::spent;
+  }
+  sched::this_worker::forbid_wait(before);
+  return everything;
+}
+
+void dock::account(const arrival& a, std::uint64_t handled_here) {
+  const wire::run_head& run = *a.run;
+  if (run.mailbox == control) return;
+  group& g = *a.of;
+  g.handled += handled_here;
+  if ((run.flags & wire::answers) != 0) {
+    g.unanswered -= handled_here;
+  } else {
+    g.mailboxes[run.mailbox].arrived[(run.flags & wire::forwarded) != 0 ? 1 : 0] += run.count;
+  }
+}
+
+/// First of two legs: goods for PEs of this dock are handled, others go on to their dock.
+void dock::unload_mixed(arrival& a, const wire::handler& how) {
+  const wire::run_head& run = *a.run;
+  std::byte* const end = a.last;
+  const auto flags = static_cast<std::uint8_t>(
+      (run.flags & (wire::tagged | wire::answers | wire::varying)) | wire::forwarded);
+  const run_key onward = key_of(run.handler, run.group, run.mailbox, flags);
+  std::uint64_t handled = 0;
+  for (std::byte* p = a.first; p != end;) {
+    std::size_t bytes = run.stride;
+    if (bytes == 0) {
+      bytes = wire::round_up(
+          sizeof(wire::span_head) + reinterpret_cast<const wire::span_head*>(p)->bytes,
+          wire::span_alignment);
+    }
+    const auto stop = *reinterpret_cast<const wire::stop*>(p);
+    const int to_dock = dock_of[stop.to];
+    if (to_dock == index) {
+      a.first = p;
+      a.last = p + bytes;
+      how.unload(&a);
+      ++handled;
+    } else {
+      lane& l = active_[to_dock];
+      if (!l.takes(onward, bytes)) {
+        make_room(to_dock, onward, bytes, run.stride, stop.from, std::source_location::current());
+      }
+      std::memcpy(l.cursor, p, bytes);
+      l.cursor += bytes;
+      if (run.stride == 0) ++l.run->count;
+    }
+    p += bytes;
+  }
+  account(a, handled);
+}
+
+// --- waiting ---
+
+bool dock::idle_step(int& idle) {
+  if (sched::this_worker::has_runnable()) return true;
+  if (flush()) return false;
+  relax();
+  return ++idle >= idle_looks;
+}
+
+void dock::notice_failure() {
+  if (spoiled_) return;
+  spoiled_ = true;
+  trains_home.notify_all();
+  activity.notify_all();
+  call_done_.notify_all();
+}
+
+// --- groups ---
+
+group& dock::group_at(std::uint16_t slot, std::size_t mailboxes, std::string_view name) {
+  if (groups_.size() <= slot) groups_.resize(slot + std::size_t{1});
+  auto& place = groups_[slot];
+  if (place == nullptr) {
+    place = std::make_unique<group>();
+    place->slot = slot;
+    place->name = name;
+    place->parts.resize(static_cast<std::size_t>(pes_here));
+    place->mailboxes.resize(mailboxes);
+    for (auto& m : place->mailboxes) {
+      for (auto& leg : m.sent) leg.resize(static_cast<std::size_t>(docks));
+    }
+  } else if (place->mailboxes.size() != mailboxes || place->name != name) {
+    throw error("PEs disagree: one constructs " + std::string(name) + " where another constructed " +
+                std::string(place->name) + "; every PE must construct the same selectors in the same order");
+  }
+  ++place->present;
+  return *place;
+}
+
+void dock::forget_group(std::uint16_t slot) {
+  if (--groups_[slot]->present == 0) groups_[slot].reset();
+}
+
+void dock::part_ready(group& g, int pe, void* part) {
+  g.parts[static_cast<std::size_t>(pe - first_pe)] = part;
+  if (++g.ready == pes_here && !held_.empty()) look_at_held_ = true;
+}
+
+void dock::settle_newborn(int pe) {
+  for (std::size_t i = 0; i < newborn_.size();) {
+    const newborn n = newborn_[i];
+    if (n.pe != pe) {
+      ++i;
+      continue;
+    }
+    newborn_.erase(newborn_.begin() + static_cast<std::ptrdiff_t>(i));
+    part_ready(*n.of, n.pe, n.part);
+  }
+}
+
+void dock::close_runs() {
+  for (const auto channel : {0, 1}) {
+    for (const auto d : open_[channel]) close_run(lanes_[channel][d], d);
+  }
+}
+
+bool dock::unfinished(group& g) {
+  close_runs();
+  return std::any_of(g.mailboxes.begin(), g.mailboxes.end(), [](const mailbox_state& m) {
+    return std::any_of(m.sent[0].begin(), m.sent[0].end(), [](std::uint64_t n) { return n != 0; });
+  });
+}
+
+void dock::refuse_unfinished(group& g, int pe) noexcept {
+  if (whole.failed() || !unfinished(g)) return;
+  whole.fail("PE " + std::to_string(pe) + ": " + std::string(g.name) +
+             " is destroyed with messages under way; call finish() first");
+}
+
+void dock::end_mark_arrived(group& g, unsigned mailbox, int leg, std::uint64_t count) {
+  auto& m = g.mailboxes[mailbox];
+  ++m.marks[leg];
+  m.announced[leg] += count;
+}
+
+void dock::send_marks(group& g, unsigned mailbox, int leg) {
+  close_runs();
+  auto& m = g.mailboxes[mailbox];
+  auto& sent = m.sent[leg];
+  const run_key key = control_key(end_marks, g.slot);
+  for (const int d : neighbours) {
+    const end_mark mark{std::exchange(sent[static_cast<std::size_t>(d)], 0),
+                        static_cast<std::uint8_t>(mailbox), static_cast<std::uint8_t>(leg)};
+    send_control(d, key, bytes_of(mark), {});
+  }
+  m.announced[leg] += std::exchange(sent[static_cast<std::size_t>(index)], 0);
+}
+
+bool dock::ended(const group& g, unsigned mailbox, int leg, std::uint64_t epoch) const {
+  const auto& m = g.mailboxes[mailbox];
+  return m.marks[leg] >= epoch * neighbours.size() && m.arrived[leg] == m.announced[leg];
+}
+
+void dock::done(group& g, int pe, unsigned mailbox) {
+  settle(pe);
+  auto& m = g.mailboxes[mailbox];
+  if (++m.pes_done < pes_here) return;
+  if (mailbox == 0) {  // nothing feeds it; the others wait for their feeder, in finish()
+    m.closed = true;
+    send_marks(g, 0, 0);
+  }
+}
+
+void dock::finish(group& g, int pe) {
+  if (!arrive(call::finish, pe)) return;
+  const std::uint64_t epoch = g.epoch + 1;
+  for (unsigned m = 0; m < g.mailboxes.size(); ++m) {
+    if (m > 0) {
+      g.mailboxes[m].closed = true;
+      send_marks(g, m, 0);
+    }
+    wait(activity, "finish()", [&] { return ended(g, m, 0, epoch); });
+    if (hops == 2) {
+      send_marks(g, m, 1);
+      wait(activity, "finish()", [&] { return ended(g, m, 1, epoch); });
+    }
+    wait(activity, "finish()", [&] { return g.unanswered == 0; });
+  }
+  for (auto& m : g.mailboxes) {
+    m.closed = false;
+    m.pes_done = 0;
+  }
+  g.epoch = epoch;
+  dock_barrier(call::finish);
+  complete();
+}
+
+void dock::quiesce(group& g, int pe) {
+  if (!arrive(call::quiesce, pe)) return;
+  // Mattern's four counters (Distributed Computing 2, 1987): sums of sent and handled that are equal, and the same
+  // in two waves one after the other. Each dock takes part when it has nothing to do. What was sent before counts in
+  // no later finish(): end marks announce it, and it has arrived.
+  std::uint64_t before_sent = ~std::uint64_t{0}, before_handled = 0;
+  for (;;) {
+    while (progress() || flush()) leave_if_failed();
+    const std::uint64_t mine[2] = {g.sent, g.handled};
+    const auto bytes = std::as_bytes(std::span(mine));
+    const auto all = dock_gather({bytes.begin(), bytes.end()});
+    std::uint64_t sent = 0, handled = 0;
+    for (const auto& one : all) {
+      std::uint64_t theirs[2];
+      std::memcpy(theirs, one.data(), sizeof theirs);
+      sent += theirs[0];
+      handled += theirs[1];
+    }
+    if (sent == handled && sent == before_sent && handled == before_handled) break;
+    before_sent = sent;
+    before_handled = handled;
+  }
+  complete();
+}
+
+// --- collectives ---
+
+bool dock::arrive(call kind, int pe) {
+  refuse_inside_handler(name_of(kind).data());
+  leave_if_failed();
+  settle(pe);
+  if (at_call_ > 0 && call_ != kind) {
+    throw error("PEs disagree: one is in " + std::string(name_of(kind)) + " while others are in " +
+                std::string(name_of(call_)) + "; every PE must make the same collective calls in the same order");
+  }
+  call_ = kind;
+  if (++at_call_ == pes_here) return true;
+  const auto now = calls_;
+  wait(call_done_, name_of(kind).data(), [&] { return calls_ != now; });
+  return false;
+}
+
+void dock::complete() {
+  at_call_ = 0;
+  ++calls_;
+  call_done_.notify_all();
+}
+
+void dock::barrier_token_arrived(unsigned round, call kind) {
+  token_kinds_[round][++tokens_[round] % 2] = kind;
+}
+
+/// Dissemination barrier (Hensgen, Finkel, Manber, IJPP 17, 1988): in round k a dock tells the one 2^k further on.
+/// Tokens are counted, since a neighbour may be one barrier ahead.
+void dock::dock_barrier(call kind) {
+  ++barriers_;
+  std::uint8_t round = 0;
+  for (int distance = 1; distance < docks; distance *= 2, ++round) {
+    const barrier_token token{round, kind};
+    send_control((index + distance) % docks, control_key(tokens, 0), bytes_of(token), {});
+    flush();
+    wait(activity, name_of(kind).data(), [&] { return tokens_[round] >= barriers_; });
+    if (const call theirs = token_kinds_[round][barriers_ % 2]; theirs != kind) {
+      throw error("PEs disagree: PE " + std::to_string(first_pe) + " is in " + std::string(name_of(kind)) +
+                  " while others are in " + std::string(name_of(theirs)) +
+                  "; every PE must make the same collective calls in the same order");
+    }
+  }
+}
+
+void dock::barrier(int pe) {
+  if (!arrive(call::barrier, pe)) return;
+  dock_barrier(call::barrier);
+  complete();
+}
+
+void dock::blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
+                        int from, std::span<const std::byte> bytes) {
+  auto p = std::find_if(partials_.begin(), partials_.end(), [&](const partial& q) {
+    return q.sequence == sequence && q.from == from && q.down == down;
+  });
+  if (p == partials_.end()) {
+    partials_.push_back({sequence, from, down, total, 0, {}});
+    p = partials_.end() - 1;
+    p->bytes.resize(total);
+  }
+  std::copy(bytes.begin(), bytes.end(), p->bytes.begin() + offset);
+  p->have += static_cast<std::uint32_t>(bytes.size());
+}
+
+void dock::send_blob(int to, bool down, std::span<const std::byte> bytes) {
+  const std::size_t most = (pool_.capacity() - sizeof(wire::run_head) - sizeof(wire::span_head) -
+                            sizeof(blob_piece)) / wire::span_alignment * wire::span_alignment;
+  std::size_t offset = 0;
+  do {
+    const auto piece = bytes.subspan(offset, std::min(most, bytes.size() - offset));
+    const blob_piece head{sequence_, static_cast<std::uint32_t>(bytes.size()),
+                          static_cast<std::uint32_t>(offset), static_cast<std::uint16_t>(index), down};
+    // Large results go out piece by piece: a piece waits until the pool is at ease.
+    wait(activity, "gather()", [this] { return !pool_.strained(); });
+    send_control(to, control_key(blobs_handler, 0), bytes_of(head), piece);
+    offset += piece.size();
+  } while (offset < bytes.size());
+  flush();
+}
+
+std::vector<std::byte> dock::take_blob(int from, bool down) {
+  auto found = partials_.end();
+  wait(activity, "gather()", [&] {
+    found = std::find_if(partials_.begin(), partials_.end(), [&](const partial& q) {
+      return q.sequence == sequence_ && q.from == from && q.down == down && q.have == q.total;
+    });
+    return found != partials_.end();
+  });
+  auto bytes = std::move(found->bytes);
+  partials_.erase(found);
+  return bytes;
+}
+
+/// Up a binomial tree to dock 0, and down again: 2 * log2(docks) messages deep. Collective over docks, called by the
+/// last PE of each. \return every dock's bytes, by dock.
+std::vector<std::vector<std::byte>> dock::dock_gather(std::vector<std::byte> mine) {
+  ++sequence_;
+  // A bundle is a sequence of (dock, length, bytes).
+  std::vector<std::byte> bundle;
+  const auto put = [&bundle](const auto& value) {
+    const auto b = bytes_of(value);
+    bundle.insert(bundle.end(), b.begin(), b.end());
+  };
+  put(static_cast<std::uint64_t>(index));
+  put(static_cast<std::uint64_t>(mine.size()));
+  bundle.insert(bundle.end(), mine.begin(), mine.end());
+  const int reach = index == 0 ? docks : index & -index;
+  std::vector<int> children;
+  for (int d = 1; d < reach && index + d < docks; d *= 2) children.push_back(index + d);
+  for (const int child : children) {
+    const auto theirs = take_blob(child, false);
+    bundle.insert(bundle.end(), theirs.begin(), theirs.end());
+  }
+  if (index != 0) {
+    const int parent = index - reach;
+    send_blob(parent, false, bundle);
+    bundle = take_blob(parent, true);
+  }
+  for (const int child : children) send_blob(child, true, bundle);
+
+  std::vector<std::vector<std::byte>> all(static_cast<std::size_t>(docks));
+  for (std::size_t p = 0; p < bundle.size();) {
+    std::uint64_t head[2];
+    std::memcpy(head, bundle.data() + p, sizeof head);
+    p += sizeof head;
+    const auto* first = bundle.data() + p;
+    all[head[0]].assign(first, first + head[1]);
+    p += head[1];
+  }
+  return all;
+}
+
+dock::blobs dock::gather(int pe, std::span<const std::byte> mine) {
+  contributed_[static_cast<std::size_t>(pe - first_pe)].assign(mine.begin(), mine.end());
+  if (arrive(call::gather, pe)) {
+    std::vector<std::byte> bundle;
+    for (const auto& one : contributed_) {
+      const std::uint64_t length = one.size();
+      const auto b = bytes_of(length);
+      bundle.insert(bundle.end(), b.begin(), b.end());
+      bundle.insert(bundle.end(), one.begin(), one.end());
+    }
+    auto by_pe = std::make_shared<std::vector<std::vector<std::byte>>>();
+    by_pe->reserve(pes);
+    for (const auto& one : dock_gather(std::move(bundle))) {
+      for (std::size_t p = 0; p < one.size();) {
+        std::uint64_t length;
+        std::memcpy(&length, one.data() + p, sizeof length);
+        p += sizeof length;
+        by_pe->emplace_back(one.begin() + static_cast<std::ptrdiff_t>(p),
+                            one.begin() + static_cast<std::ptrdiff_t>(p + length));
+        p += length;
+      }
+    }
+    gathered_ = std::move(by_pe);
+    complete();
+  }
+  return gathered_;
+}
+
+void dock::reduce(int pe, std::span<std::byte> mine,
+                  void (*combine)(std::byte* into, const std::byte* from)) {
+  contributed_[static_cast<std::size_t>(pe - first_pe)].assign(mine.begin(), mine.end());
+  if (arrive(call::reduce, pe)) {
+    auto here = contributed_.front();
+    for (std::size_t i = 1; i < contributed_.size(); ++i) combine(here.data(), contributed_[i].data());
+    const auto all = dock_gather(std::move(here));
+    reduced_ = all.front();
+    for (std::size_t d = 1; d < all.size(); ++d) combine(reduced_.data(), all[d].data());
+    complete();
+  }
+  std::copy(reduced_.begin(), reduced_.end(), mine.begin());
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,328 @@
+/// A dock: the worker thread on which some PEs live, seen from the side of the trains.
+///
+///    programs of PEs --send--> lanes[0][d] --+                     +--> pending[0] --> handlers
+///    handlers        --send--> lanes[1][d] --+--> trains --> platform                     |
+///                                            |               |     +--> pending[1] --> handlers
+///                              pool <--------+---- empty ----+
+///
+/// The PEs of a dock are fibers pinned to one thread, so they share one inbox, one pool and one open train per
+/// destination without a lock. That is why a thousand PEs cost what two do: trains fill at the pace of
+/// all PEs of the dock, and a train for any PE of a dock is unloaded by whichever fiber of the dock makes progress.
+///
+/// Invariants
+///   D1  Everything here is touched by the dock's thread only, except the platform and job::failed.
+///   D2  A handler never waits: what it sends goes into trains of channel 1, which may use the pool up to its limit.
+///   D3  Trains of channel 1 are always unloaded. Trains of channel 0 are unloaded only while the pool is not
+///       strained, so that requests cannot outgrow replies.
+///   D4  No handler runs while another one of the same dock does: poll() does nothing inside a handler.
+///   D5  A goods counter (group.hpp) is brought up to date when a run closes, not per good.
+///
+/// DESIGN.md has the protocol, why it ends, and the rejected ways.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/pgas/detail/event.hpp>
+#include <shunt/pgas/detail/group.hpp>
+#include <shunt/pgas/traffic.hpp>
+#include <shunt/rail.hpp>
+#include <shunt/sched.hpp>
+#include <shunt/wire.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+class job;
+class dock;
+
+/// Thrown through a PE's program to unwind it when the job has failed elsewhere. Not an error of its own: the job's
+/// message says what happened.
+struct job_over {};
+
+/// What a lane is loaded with at the moment: one comparison says whether a good may be added.
+using run_key = std::uint64_t;
+
+[[nodiscard]] constexpr run_key key_of(std::uint16_t handler, std::uint16_t slot,
+                                       std::uint8_t mailbox, std::uint8_t flags) noexcept {
+  return run_key{1} << 63 | run_key{handler} << 32 | run_key{slot} << 16 | run_key{mailbox} << 8 |
+         flags;
+}
+
+/// The train under loading for one destination, and the run under loading in it.
+struct alignas(cache_line) lane {
+  std::byte* cursor = nullptr;    // where the next good goes
+  std::byte* limit = nullptr;     // end of the train; == cursor while there is none
+  run_key key = 0;                // of the open run; 0: none
+  wire::run_head* run = nullptr;  // the open run
+  rail::train* open = nullptr;
+
+  [[nodiscard]] bool takes(run_key wanted, std::size_t bytes) const noexcept {
+    return key == wanted && static_cast<std::size_t>(limit - cursor) >= bytes;
+  }
+};
+
+/// What an unloading function gets: the run, and where it arrived.
+struct arrival {
+  dock* at;
+  group* of;
+  wire::run_head* run;
+  std::byte* first;  // goods to unload
+  std::byte* last;
+  wire::stop stop;   // of the good under the handler: kept up to date for messages and for replies
+
+  [[nodiscard]] bool tagged() const noexcept { return (run->flags & wire::tagged) != 0; }
+  template <class Part>
+  [[nodiscard]] Part& part() const noexcept;
+};
+
+/// Who sends: a program, or a handler on behalf of its PE.
+struct sender {
+  dock* at;
+  int pe;
+};
+
+class dock final : public sched::poller, private sched::no_wait {
+ public:
+  dock(job& whole, int index, int local, int first_pe, int pes_here);
+  ~dock() override;
+
+  // --- facts, constant over the job ---
+  job& whole;
+  const int index;     // among all docks of the job
+  const int local;     // worker of this rank
+  const int first_pe;  // PEs first_pe .. first_pe+pes_here-1 live here
+  const int pes_here;
+  unsigned pes = 0;    // of the job
+  int docks = 0;       // of the job
+  bool plain = false;  // each dock of the job holds one PE, and trains go straight: goods need no stop
+  int hops = 1;
+  const std::uint16_t* dock_of = nullptr;  // by PE
+  const std::uint16_t* hop_of = nullptr;   // by PE: the dock its goods are loaded for here
+  std::vector<int> neighbours;             // docks this one loads goods for, itself excluded
+
+  // --- loading ---
+
+  /// Loads one good; the fast path is a comparison and the copy.
+  template <class Good>
+  [[gnu::always_inline]] void send(int from, int to, run_key key, const Good& good,
+                                   const std::source_location& where) {
+    static_assert(std::is_trivially_copyable_v<Good> && alignof(Good) <= rail::good_alignment);
+    if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
+    if (plain) [[likely]] {
+      lane* l = active_ + to;
+      if (!l->takes(key, sizeof(Good))) [[unlikely]] {
+        make_room(to, key, sizeof(Good), sizeof(Good), from, where);
+      }
+      ::new (static_cast<void*>(l->cursor)) Good(good);
+      l->cursor += sizeof(Good);
+    } else {
+      using loaded = wire::tagged_good<Good>;
+      const run_key full = key | wire::tagged;
+      lane* l = active_ + hop_of[to];
+      if (!l->takes(full, sizeof(loaded))) [[unlikely]] {
+        make_room(hop_of[to], full, sizeof(loaded), sizeof(loaded), from, where);
+      }
+      ::new (static_cast<void*>(l->cursor))
+          loaded{{static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, good};
+      l->cursor += sizeof(loaded);
+    }
+  }
+
+  /// Loads a good of varying length: captures, then payload.
+  void send_span(int from, int to, run_key key, std::span<const std::byte> captures,
+                 std::span<const std::byte> payload, const std::source_location& where);
+
+  /// Loads a control good straight for a dock; never waits.
+  void send_control(int to_dock, run_key key, std::span<const std::byte> captures,
+                    std::span<const std::byte> payload);
+
+  // --- unloading (sched::poller) ---
+
+  /// Takes what has arrived and unloads it. Nothing inside a handler (D4).
+  bool progress();
+  /// progress(); and where there is nothing to do, lets open trains depart.
+  bool poll() override;
+  bool arm() override;
+  void disarm() override;
+  std::chrono::nanoseconds patience() override;
+
+  /// Lets every open train depart.
+  bool flush();
+
+  // --- waiting ---
+
+  /// Makes progress until ready() is true. The calling PE's fiber parks meanwhile if others can run.
+  template <class Ready>
+  void wait(event& changed, const char* what, Ready ready) {
+    refuse_inside_handler(what);
+    for (int idle = 0; !ready();) {
+      leave_if_failed();
+      if (progress()) {
+        idle = 0;
+      } else if (idle_step(idle)) {
+        changed.wait();
+        idle = 0;
+      }
+    }
+  }
+
+  /// \throws shunt::error when called by a handler, job_over when the job has failed.
+  void refuse_inside_handler(const char* what) const;
+  void leave_if_failed() const;
+  /// The job has failed: programs are on their way out.
+  [[nodiscard]] bool leaving() const noexcept;
+
+  // --- groups ---
+
+  /// The group in a slot, made at the first call. Slots are handed out in the order of construction on each PE.
+  group& group_at(std::uint16_t slot, std::size_t mailboxes, std::string_view name);
+  void forget_group(std::uint16_t slot);
+  /// The PE's part may be handed to handlers from now on.
+  void part_ready(group& g, int pe, void* part);
+  /// The same, once the PE comes back to the dock: its object is under construction now.
+  void part_announced(group& g, int pe, void* part) { newborn_.push_back({&g, pe, part}); }
+  /// Called where a program of this dock comes in: what it announced is complete.
+  void settle(int pe) {
+    if (!newborn_.empty()) [[unlikely]] settle_newborn(pe);
+  }
+  /// Goods of this dock that no end mark has announced yet.
+  [[nodiscard]] bool unfinished(group& g);
+  /// Fails the job if there are any.
+  void refuse_unfinished(group& g, int pe) noexcept;
+
+  void done(group& g, int pe, unsigned mailbox);
+  void finish(group& g, int pe);
+  void quiesce(group& g, int pe);
+  void end_mark_arrived(group& g, unsigned mailbox, int leg, std::uint64_t count);
+
+  // --- collectives of PEs; all PEs of the job call the same ones in the same order ---
+
+  /// What a collective call is, so that a program whose PEs disagree is told so.
+  enum class call : std::uint8_t { barrier, finish, quiesce, gather, reduce };
+
+  void barrier(int pe);
+  /// Every PE's bytes, by PE. The result is shared by the PEs of the dock.
+  using blobs = std::shared_ptr<const std::vector<std::vector<std::byte>>>;
+  blobs gather(int pe, std::span<const std::byte> mine);
+  /// combine(into, from) over all PEs in order; every PE gets the result in `mine`.
+  void reduce(int pe, std::span<std::byte> mine, void (*combine)(std::byte* into, const std::byte* from));
+
+  // --- for handlers and messages ---
+  [[nodiscard]] bool in_handler() const noexcept { return now_ != nullptr; }
+  [[nodiscard]] const traffic& moved() const noexcept { return moved_; }
+  [[nodiscard]] const rail::train_pool& pool() const noexcept { return pool_; }
+  rail::platform platform;
+  event trains_home;  // a train of the pool came home
+  event activity;     // progress() did something
+
+  void barrier_token_arrived(unsigned round, call kind);
+  void blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
+                    int from, std::span<const std::byte> bytes);
+  void answered(group& g, std::uint64_t count) noexcept { g.unanswered -= count; }
+
+  /// The job has failed: wake everybody, so that they leave.
+  void notice_failure();
+
+ private:
+  friend class job;
+
+  lane* active_ = nullptr;  // lanes of the channel in force: programs' or handlers'
+  std::vector<lane> lanes_[2];
+  std::vector<std::uint16_t> open_[2];  // docks whose lane has a train, in order of opening
+  rail::train_pool pool_;
+  rail::train_list pending_[2];
+  std::vector<rail::train*> held_;          // trains with runs for a group that is not ready here
+  bool look_at_held_ = false;
+  std::vector<std::unique_ptr<group>> groups_;
+  struct newborn {
+    group* of;
+    int pe;
+    void* part;
+  };
+  std::vector<newborn> newborn_;
+  void settle_newborn(int pe);
+  traffic moved_;
+  const arrival* now_ = nullptr;  // the run under unloading
+  const wire::handler* handler_ = nullptr;
+  bool spoiled_ = false;  // failure noticed
+
+  // collectives
+  struct partial {
+    std::uint32_t sequence;
+    int from;
+    bool down;
+    std::uint32_t total;
+    std::uint32_t have = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<partial> partials_;
+  std::uint32_t sequence_ = 0;  // of the collective under way on this dock
+  std::uint64_t tokens_[17] = {};      // by round
+  call token_kinds_[17][2] = {};       // of the last two tokens of a round
+  std::uint64_t barriers_ = 0;
+  int at_call_ = 0;  // local PEs inside the current collective
+  call call_{};
+  std::uint64_t calls_ = 0;  // collectives completed on this dock
+  event call_done_;
+  std::vector<std::vector<std::byte>> contributed_;  // by local PE
+  blobs gathered_;
+  std::vector<std::byte> reduced_;
+
+  [[gnu::cold, gnu::noinline]] void make_room(int to_dock, run_key key, std::size_t good_bytes,
+                                              std::size_t stride, int from,
+                                              const std::source_location& where);
+  [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
+  [[noreturn, gnu::cold]] void refuse_destination(int from, int to,
+                                                  const std::source_location& where) const;
+  [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, run_key key,
+                                             const std::source_location& where) const;
+  void check_open(run_key key, int from, const std::source_location& where) const;
+  bool open_train(std::uint8_t channel, int to_dock);
+  [[noreturn, gnu::cold]] void refuse_budget(int from) const;
+  static bool fits(const lane& l, std::size_t good_bytes);
+  void open_run(lane& l, int to_dock, run_key key, std::size_t stride);
+  void close_run(lane& l, int to_dock);
+  void depart(std::uint8_t channel, int to_dock);
+  bool flush(std::uint8_t channel);
+  bool sort_arrivals();
+  void unload(rail::train& t);
+  bool unload_runs(rail::train& t);
+  void unload_mixed(arrival& a, const wire::handler& how);
+  void account(const arrival& a, std::uint64_t handled_here);
+  std::byte* append_span(lane& l, wire::stop at, std::size_t bytes);
+  void let_go(rail::train& t);
+  bool idle_step(int& idle);
+  void send_marks(group& g, unsigned mailbox, int leg);
+  void close_runs();
+  [[nodiscard]] bool ended(const group& g, unsigned mailbox, int leg, std::uint64_t epoch) const;
+  bool arrive(call kind, int pe);  // true: the last PE of this dock, which acts for all
+  void complete();
+  void dock_barrier(call kind);
+  std::vector<std::vector<std::byte>> dock_gather(std::vector<std::byte> mine);
+  void send_blob(int to, bool down, std::span<const std::byte> bytes);
+  std::vector<std::byte> take_blob(int from, bool down);
+};
+
+template <class Part>
+Part& arrival::part() const noexcept {
+  const auto which = tagged() ? static_cast<std::size_t>(stop.to - at->first_pe) : 0;
+  return *static_cast<Part*>(of->parts[which]);
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,278 @@
+#include <shunt/pgas/detail/job.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <sstream>
+#include <unistd.h>
+
+#include <shunt/base/topology.hpp>
+#include <shunt/pgas/pe.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+/// Largest train without being asked: past it throughput grows no more, and a train should stay in the first-level
+/// cache from filling to unloading.
+constexpr std::size_t full_train = std::size_t{16} << 10;
+/// Below it the handing over of a train costs more than what it carries.
+constexpr std::size_t useful_train = 1024;
+constexpr std::size_t least_train = 512;
+/// Trains under way a lane: one is filled, one travels, one is unloaded, one comes home.
+constexpr std::size_t trains_a_lane = 4;
+
+constexpr auto beat_interval = std::chrono::milliseconds(200);
+/// How long PEs have to unwind after a failure before the process ends without them.
+constexpr auto grace = std::chrono::seconds(3);
+
+int columns_of(int docks) {
+  int c = 1;
+  while (c * c < docks) ++c;
+  return c;
+}
+
+}  // namespace
+
+layout layout::over(int pes, const std::vector<int>& workers, int rank) {
+  layout plan;
+  plan.pes = pes;
+  plan.docks = 0;
+  const auto ranks = static_cast<int>(workers.size());
+  const auto share = [](long whole, long part, long parts) {
+    return static_cast<int>(whole * part / parts);
+  };
+  for (int r = 0; r < ranks; ++r) {
+    const int first = share(pes, r, ranks);
+    const int here = share(pes, r + 1, ranks) - first;
+    const int docks_there = std::min(here, workers[static_cast<std::size_t>(r)]);
+    if (r == rank) {
+      plan.first_dock_here = plan.docks;
+      plan.docks_here = docks_there;
+    }
+    for (int d = 0; d < docks_there; ++d) {
+      plan.first_pe.push_back(first + share(here, d, docks_there));
+      plan.rank_of.push_back(static_cast<std::uint16_t>(r));
+    }
+    plan.docks += docks_there;
+  }
+  plan.first_pe.push_back(pes);
+  plan.dock_of.resize(static_cast<std::size_t>(pes));
+  for (int d = 0; d < plan.docks; ++d) {
+    for (int p = plan.first_pe[static_cast<std::size_t>(d)]; p < plan.first_pe[static_cast<std::size_t>(d) + 1]; ++p) {
+      plan.dock_of[static_cast<std::size_t>(p)] = static_cast<std::uint16_t>(d);
+    }
+  }
+  return plan;
+}
+
+std::vector<std::uint16_t> layout::hops_from(int from, int hops, std::vector<int>& neighbours) const {
+  std::vector<std::uint16_t> by_dock(static_cast<std::size_t>(docks));
+  const int columns = columns_of(docks);
+  const auto direct = [&](int d) {
+    return hops == 1 || d / columns == from / columns || d % columns == from % columns;
+  };
+  neighbours.clear();
+  for (int d = 0; d < docks; ++d) {
+    int via = d;
+    if (direct(d)) {
+      if (d != from) neighbours.push_back(d);
+    } else {
+      // Along the row first. In a last row that is not full that place may be empty; then `from` is in that row,
+      // the destination's row is full, and the column comes first.
+      via = from / columns * columns + d % columns;
+      if (via >= docks) via = d / columns * columns + from % columns;
+    }
+    by_dock[static_cast<std::size_t>(d)] = static_cast<std::uint16_t>(via);
+  }
+  std::vector<std::uint16_t> by_pe(dock_of.size());
+  std::transform(dock_of.begin(), dock_of.end(), by_pe.begin(), [&](std::uint16_t d) { return by_dock[d]; });
+  return by_pe;
+}
+
+timetable timetable::of(std::size_t budget, int docks, std::size_t wanted_capacity, int wanted_hops) {
+  const std::size_t share = budget / 4;  // regular trains of programs; as much for handlers; half to spare
+  const auto lanes = [docks](int hops) {
+    return static_cast<std::size_t>(hops == 1 ? docks : 2 * columns_of(docks));
+  };
+  const auto affordable = [&](int hops) {
+    const std::size_t each = share / (trains_a_lane * lanes(hops));
+    return each < sizeof(rail::train) ? std::size_t{0} : std::bit_floor(each);
+  };
+  timetable t;
+  t.hops = wanted_hops != 0 ? wanted_hops : affordable(1) < useful_train && docks > 4 ? 2 : 1;
+  t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
+                                    : std::clamp(affordable(t.hops), least_train, full_train);
+  const std::size_t each = t.capacity + sizeof(rail::train);
+  t.regular = std::min(share / each, trains_a_lane * lanes(t.hops));
+  t.limit = budget / each;
+  if (t.regular < 2) {
+    throw usage_error("--budget: " + std::to_string(budget) + " bytes a worker are too few for trains of " +
+                      std::to_string(t.capacity) + " bytes, at least " + std::to_string(8 * each) + " are needed");
+  }
+  return t;
+}
+
+job::job(const options& wanted, transport::carrier& carrier) : wanted_(wanted), carrier_(carrier) {
+  wire::handler_table::number();
+  agree();
+}
+
+job::~job() = default;
+
+void job::agree() {
+  const int share = std::max(1, default_workers() / carrier_.ranks_here());
+  int workers = wanted_.workers != 0 ? wanted_.workers : share;
+  std::ostringstream mine;
+  mine << wanted_.pes << ' ' << wanted_.budget << ' ' << wanted_.train_bytes << ' ' << wanted_.hops << ' '
+       << wire::handler_table::size() << ' ' << wire::handler_table::digest() << ' ' << workers;
+  const auto all = carrier_.exchange(mine.str());
+  std::vector<int> by_rank;
+  const auto facts = [](const std::string& text) { return text.substr(0, text.rfind(' ')); };
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (facts(all[r]) != facts(all.front())) {
+      throw usage_error("rank " + std::to_string(r) +
+                        " runs another program, or with other options, than rank 0: every rank needs the same");
+    }
+    by_rank.push_back(std::stoi(all[r].substr(all[r].rfind(' ') + 1)));
+  }
+  const auto ranks = static_cast<int>(all.size());
+  int pes = wanted_.pes;
+  if (pes == 0) {
+    for (const int w : by_rank) pes += w;
+    // Blocks of PEs are the same size on every rank: so are the defaults.
+    pes = std::max(pes, ranks);
+  }
+  if (pes < ranks) {
+    throw usage_error("--pes " + std::to_string(pes) + ": with " + std::to_string(ranks) +
+                      " ranks at least as many PEs are needed");
+  }
+  wanted_.pes = pes;
+  plan_ = layout::over(pes, by_rank, carrier_.rank());
+  const auto least_pes = static_cast<std::size_t>(pes / std::max(1, plan_.docks));
+  trains_ = timetable::of(wanted_.budget * std::max<std::size_t>(1, least_pes), plan_.docks, wanted_.train_bytes,
+                          wanted_.hops);
+}
+
+void job::deliver(rail::train& t, int to_dock) {
+  const int rank = plan_.rank_of[static_cast<std::size_t>(to_dock)];
+  if (rank == carrier_.rank()) {
+    docks_[static_cast<std::size_t>(to_dock - plan_.first_dock_here)]->platform.deliver(t);
+  } else {
+    carrier_.send(t, rank);
+  }
+}
+
+void job::run(const std::function<void(pe&)>& program) {
+  const int crowd = plan_.docks_here * carrier_.ranks_here();
+  const bool room = crowd <= static_cast<int>(usable_cpus().size()) || carrier_.ranks_here() == 1;
+  sched::options how;
+  how.workers = plan_.docks_here;
+  how.pin = carrier_.ranks_here() == 1;
+  how.spin = room ? wanted_.spin : std::chrono::nanoseconds(0);
+  runtime_ = std::make_unique<sched::runtime>(how);
+  if (remote()) {
+    carrier_.start({trains_.capacity, std::min<std::size_t>(16, trains_.regular), wanted_.deadline});
+    watcher_ = std::thread([this] { watch(); });
+  }
+  for (int d = 0; d < plan_.docks_here; ++d) {
+    const int index = plan_.first_dock_here + d;
+    const int first = plan_.first_pe[static_cast<std::size_t>(index)];
+    docks_.push_back(std::make_unique<dock>(*this, index, d, first,
+                                            plan_.first_pe[static_cast<std::size_t>(index) + 1] - first));
+    hop_tables_.push_back(plan_.hops_from(index, trains_.hops, docks_.back()->neighbours));
+    docks_.back()->hop_of = hop_tables_.back().data();
+  }
+  for (int d = 0; d < plan_.docks_here; ++d) {
+    dock& here = *docks_[static_cast<std::size_t>(d)];
+    runtime_->attach(d, here);
+    for (int p = here.first_pe; p < here.first_pe + here.pes_here; ++p) {
+      runtime_->spawn([this, &here, p, &program] { run_pe(here, p, program); },
+                      {.worker = d, .name = "PE " + std::to_string(p)});
+    }
+  }
+  runtime_->run([] {});
+  {
+    const std::lock_guard lock(guard_);
+    over_ = true;
+  }
+  over_changed_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+  if (failed()) {
+    if (remote()) end_now(message_);
+    throw error(message_);
+  }
+  if (remote()) carrier_.stop();
+}
+
+void job::run_pe(dock& d, int index, const std::function<void(pe&)>& program) noexcept {
+  const std::string who = "PE " + std::to_string(index) + ": ";
+  try {
+    pe me(d, index);
+    program(me);
+    me.barrier();  // goods for this PE may still be under way between others
+  } catch (const job_over&) {
+  } catch (const std::exception& thrown) {
+    const std::string_view what = thrown.what();
+    fail(what.starts_with(who) ? std::string(what) : who + std::string(what));
+  } catch (...) {
+    fail(who + "threw something that is not a std::exception");
+  }
+}
+
+void job::fail(const std::string& message) noexcept {
+  {
+    const std::lock_guard lock(guard_);
+    if (failed()) return;
+    message_ = wanted_.name.empty() ? message : wanted_.name + ": " + message;
+    failed_at_ = std::chrono::steady_clock::now();
+    failed_.store(true, std::memory_order_relaxed);  // relaxed: `message_` travels under the lock
+    if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+  }
+  for (int d = 0; d < plan_.docks_here; ++d) runtime_->unpark(d);
+}
+
+std::string job::pes_of(int rank) const {
+  int first = -1, last = -1;
+  for (int p = 0; p < plan_.pes; ++p) {
+    if (plan_.rank_of[plan_.dock_of[static_cast<std::size_t>(p)]] != rank) continue;
+    if (first < 0) first = p;
+    last = p;
+  }
+  return first == last ? "PE " + std::to_string(first)
+                       : "PEs " + std::to_string(first) + ".." + std::to_string(last);
+}
+
+/// The job cannot go on, and somebody may be unable to unwind: says why and ends every process.
+void job::end_now(const std::string& message) noexcept {
+  std::fprintf(stderr, "%s\n", message.c_str());
+  std::fflush(nullptr);
+  carrier_.abort(1);
+}
+
+void job::watch() noexcept {
+  std::unique_lock lock(guard_);
+  while (!over_changed_.wait_for(lock, beat_interval, [this] { return over_; })) {
+    if (failed() && std::chrono::steady_clock::now() - failed_at_ > grace) {
+      end_now(message_);
+    }
+    if (!remote()) continue;
+    lock.unlock();
+    try {
+      if (const auto lost = carrier_.beat(); lost && !failed()) {
+        end_now((wanted_.name.empty() ? "" : wanted_.name + ": ") + "rank " + std::to_string(lost->rank) + " (" +
+                pes_of(lost->rank) + ") " + lost->why + "; the job ends");
+      }
+    } catch (const std::exception& thrown) {
+      fail(std::string("transport: ") + thrown.what());
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

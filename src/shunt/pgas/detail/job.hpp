@@ -1,0 +1,108 @@
+/// A job as one rank sees it: its docks, its transport, and whether it has failed.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <shunt/pgas/detail/dock.hpp>
+#include <shunt/pgas/options.hpp>
+#include <shunt/transport.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+class pe;
+
+namespace detail {
+
+/// How PEs, docks and ranks lie: contiguous blocks, larger ones first within nothing: PE p of P lives on rank
+/// r when r*P/R <= p < (r+1)*P/R, and on a dock of it by the same rule.
+struct layout {
+  int pes = 1;
+  int docks = 1;
+  int first_dock_here = 0;
+  int docks_here = 1;
+  std::vector<std::uint16_t> dock_of;   // by PE
+  std::vector<int> first_pe;            // by dock, and one more
+  std::vector<std::uint16_t> rank_of;   // by dock
+
+  /// \param workers  docks that each rank can carry, by rank
+  static layout over(int pes, const std::vector<int>& workers, int rank);
+  /// \return by PE, the dock for which dock `from` loads goods; and the docks among them, in `neighbours`.
+  [[nodiscard]] std::vector<std::uint16_t> hops_from(int from, int hops, std::vector<int>& neighbours) const;
+};
+
+/// Trains: how large, and how many.
+struct timetable {
+  std::size_t capacity = 0;
+  std::size_t regular = 0;  ///< a channel
+  std::size_t limit = 0;
+  int hops = 1;
+
+  /// \param budget  bytes of one dock
+  /// \throws usage_error if the budget is too small for any timetable.
+  static timetable of(std::size_t budget, int docks, std::size_t wanted_capacity, int wanted_hops);
+};
+
+class job {
+ public:
+  job(const options& wanted, transport::carrier& carrier);
+  ~job();
+
+  /// Runs the program on every PE of this rank; returns when all have ended everywhere.
+  /// \throws shunt::error with the job's message when it failed.
+  void run(const std::function<void(pe&)>& program);
+
+  /// Any thread. The first message counts.
+  void fail(const std::string& message) noexcept;
+  [[nodiscard]] bool failed() const noexcept {
+    return failed_.load(std::memory_order_relaxed);  // relaxed: the message has its own lock
+  }
+
+  void deliver(rail::train& t, int to_dock);
+  [[nodiscard]] bool remote() const noexcept { return carrier_.ranks() > 1; }
+  [[nodiscard]] transport::carrier& carrier() noexcept { return carrier_; }
+  [[nodiscard]] const options& wanted() const noexcept { return wanted_; }
+  [[nodiscard]] const layout& plan() const noexcept { return plan_; }
+  [[nodiscard]] const timetable& trains() const noexcept { return trains_; }
+  [[nodiscard]] int rank() const noexcept { return carrier_.rank(); }
+  [[nodiscard]] dock& dock_here(int local) noexcept { return *docks_[static_cast<std::size_t>(local)]; }
+  [[nodiscard]] int docks_here() const noexcept { return plan_.docks_here; }
+  [[nodiscard]] sched::runtime& runtime() noexcept { return *runtime_; }
+
+ private:
+  void run_pe(dock& d, int index, const std::function<void(pe&)>& program) noexcept;
+  void watch() noexcept;
+  void end_now(const std::string& message) noexcept;
+  void agree();
+  [[nodiscard]] std::string pes_of(int rank) const;
+
+  options wanted_;
+  transport::carrier& carrier_;
+  layout plan_;
+  timetable trains_;
+  std::unique_ptr<sched::runtime> runtime_;
+  std::vector<std::unique_ptr<dock>> docks_;
+  std::vector<std::vector<std::uint16_t>> hop_tables_;
+  std::atomic<bool> failed_{false};
+  std::mutex guard_;  // of everything below
+  std::condition_variable over_changed_;
+  bool over_ = false;
+  std::string message_;
+  std::chrono::steady_clock::time_point failed_at_{};
+  std::thread watcher_;
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,129 @@
+#include <shunt/pgas/launch.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <shunt/base/environment.hpp>
+#include <shunt/base/parse.hpp>
+#include <shunt/pgas/detail/job.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace {
+
+struct setting {
+  std::string_view option;
+  std::string_view variable;
+  void (*set)(options&, std::string_view source, std::string_view text);
+};
+
+constexpr setting settings[] = {
+    {"--pes", "SHUNT_PES",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.pes = static_cast<int>(parse_count(s, t, 1, wire::most_pes));
+     }},
+    {"--transport", "SHUNT_TRANSPORT",
+     [](options& o, std::string_view, std::string_view t) { o.transport = std::string(t); }},
+    {"--workers", "SHUNT_WORKERS",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.workers = static_cast<int>(parse_count(s, t, 1, 4096));
+     }},
+    {"--budget", "SHUNT_BUDGET",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.budget = parse_bytes(s, t, 4096, std::uint64_t{1} << 40);
+     }},
+    {"--train", "SHUNT_TRAIN",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.train_bytes = parse_bytes(s, t, 256, std::uint64_t{1} << 26);
+     }},
+    {"--hops", "SHUNT_HOPS",
+     [](options& o, std::string_view s, std::string_view t) { o.hops = static_cast<int>(parse_count(s, t, 0, 2)); }},
+    {"--deadline", "SHUNT_DEADLINE",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.deadline = std::chrono::seconds(parse_count(s, t, 1, 86'400));
+     }},
+    {"--spin", "SHUNT_SPIN",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.spin = std::chrono::microseconds(parse_count(s, t, 0, 1'000'000));
+     }},
+};
+
+}  // namespace
+
+options options_from_environment() {
+  environment::check();
+  options o;
+  for (const auto& s : settings) {
+    if (const auto text = environment::read(s.variable)) s.set(o, s.variable, *text);
+  }
+  return o;
+}
+
+options options_from(int& argc, char** argv) {
+  options o = options_from_environment();
+  int kept = argc > 0 ? 1 : 0;
+  for (int i = kept; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const auto equals = word.find('=');
+    const setting* hit = nullptr;
+    for (const auto& s : settings) {
+      if (word.substr(0, equals) == s.option) hit = &s;
+    }
+    if (hit == nullptr) {
+      argv[kept++] = argv[i];
+    } else if (equals != word.npos) {
+      hit->set(o, hit->option, word.substr(equals + 1));
+    } else if (i + 1 < argc) {
+      hit->set(o, hit->option, argv[++i]);
+    } else {
+      throw usage_error(std::string(hit->option) + " needs a value");
+    }
+  }
+  argc = kept;
+  argv[argc] = nullptr;
+  if (argc > 0) {
+    const std::string_view program = argv[0];
+    o.name = program.substr(program.rfind('/') + 1);
+  }
+  return o;
+}
+
+void check(const options& o) {
+  if (o.pes < 0 || o.pes > wire::most_pes) {
+    throw usage_error("--pes " + std::to_string(o.pes) + ": must be 1.." + std::to_string(wire::most_pes));
+  }
+  if (o.workers < 0 || o.workers > 4096) {
+    throw usage_error("--workers " + std::to_string(o.workers) + ": must be 1..4096");
+  }
+  if (o.hops < 0 || o.hops > 2) throw usage_error("--hops " + std::to_string(o.hops) + ": must be 0, 1 or 2");
+}
+
+bool under_launcher() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+}
+
+void run(const options& wanted, const std::function<void(pe&)>& program) {
+  check(wanted);
+  const auto carrier = transport::open(wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""));
+  detail::job whole(wanted, *carrier);
+  whole.run(program);
+}
+
+int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
+  try {
+    run(options_from(argc, argv), program);
+    return 0;
+  } catch (const usage_error& bad) {
+    std::fprintf(stderr, "%s\n", bad.what());
+    return 2;
+  } catch (const std::exception& bad) {
+    std::fprintf(stderr, "%s\n", bad.what());
+    return 1;
+  }
+}
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,31 @@
+/// Starting a job.
+#pragma once
+
+#include <functional>
+
+#include <shunt/pgas/options.hpp>
+#include <shunt/pgas/pe.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// Runs `program` once on every PE of the job and returns when all have ended.
+///
+/// PEs are fibers on pinned workers of this process and of those that a launcher (mpirun) started beside it. The
+/// calling thread is one of the workers. One job at a time in a process.
+/// \throws usage_error for options that cannot be; shunt::error when a PE's program or a handler threw, here: the
+/// message names the PE, the handler and what was thrown. In a job of several processes that message goes to standard
+/// error, and every process ends with status 1.
+void run(const options& wanted, const std::function<void(pe&)>& program);
+
+/// The same as a whole main(): takes the options of a job (options.hpp) out of the command line, runs, reports.
+/// \return 0; 1 after an error, 2 after a usage error, of which standard error has one line.
+int launch(int& argc, char** argv, const std::function<void(pe&)>& program);
+
+/// Whether this process is one of several that a launcher started, before or after run().
+[[nodiscard]] bool under_launcher();
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

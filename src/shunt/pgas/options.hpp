@@ -1,0 +1,64 @@
+/// What a job is: how many PEs, carried by what, within which memory.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// Bytes of trains that a PE may have, unless told otherwise.
+inline constexpr std::size_t default_budget = std::size_t{16} << 20;
+
+struct options {
+  /// Processing elements of the whole job, 1..65,536 and at least one a rank. 0: one a worker.
+  /// `--pes`, SHUNT_PES.
+  int pes = 0;
+
+  /// "threads": one process. "mpi": as many as the launcher started. "auto": mpi under a launcher, else threads.
+  /// `--transport`, SHUNT_TRANSPORT.
+  std::string transport = "auto";
+
+  /// Worker threads of one rank. 0: the CPUs this process may use (affinity, cgroup quota), shared between the
+  /// ranks of one machine. `--workers`, SHUNT_WORKERS.
+  int workers = 0;
+
+  /// Bytes of trains a PE may own. The PEs of one worker put theirs together. Programs wait for a train when a
+  /// quarter of it is under way; handlers, which cannot wait, may use the rest; past it the job ends with an error.
+  /// Memory is taken when needed, so that an ordinary job uses a fraction. `--budget`, SHUNT_BUDGET.
+  std::size_t budget = default_budget;
+
+  /// Bytes of goods a train carries: the longest message is a little less. 0: from the budget.
+  /// `--train`, SHUNT_TRAIN.
+  std::size_t train_bytes = 0;
+
+  /// 1: trains go straight to their destination; 2: over an intermediate worker, so that n workers keep 2*sqrt(n)
+  /// open trains instead of n. 0: two when the budget gives less than 1 KiB a train otherwise. `--hops`, SHUNT_HOPS.
+  int hops = 0;
+
+  /// Silence after which another rank counts as lost. `--deadline` (seconds), SHUNT_DEADLINE.
+  std::chrono::milliseconds deadline{5'000};
+
+  /// How long an idle worker watches before it sleeps; 0 when there are more workers than CPUs.
+  /// `--spin` (microseconds), SHUNT_SPIN.
+  std::chrono::nanoseconds spin{50'000};
+
+  /// The application, for messages. Empty: the program's name.
+  std::string name;
+};
+
+/// Reads SHUNT_… variables, then takes the options above out of the command line; the rest stays, in order.
+/// \throws usage_error for a value out of range, or an unknown SHUNT_… variable.
+[[nodiscard]] options options_from(int& argc, char** argv);
+
+/// The same for who parses the command line himself: only the variables.
+[[nodiscard]] options options_from_environment();
+
+/// \throws usage_error that names the first option out of its range.
+void check(const options& wanted);
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

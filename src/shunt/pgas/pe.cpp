@@ -1,0 +1,69 @@
+#include <shunt/pgas/pe.hpp>
+
+#include <algorithm>
+
+#include <shunt/pgas/detail/job.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+int pe::count() const noexcept { return static_cast<int>(home_->pes); }
+int pe::rank() const noexcept { return home_->whole.rank(); }
+int pe::ranks() const noexcept { return home_->whole.carrier().ranks(); }
+std::size_t pe::train_bytes() const noexcept { return home_->pool().capacity(); }
+int pe::hops() const noexcept { return home_->hops; }
+
+void pe::barrier() { home_->barrier(index_); }
+
+std::vector<std::vector<std::byte>> pe::gather_bytes(std::span<const std::byte> mine) {
+  return *home_->gather(index_, mine);
+}
+
+std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int root) {
+  if (root < 0 || root >= count()) {
+    throw usage_error("PE " + std::to_string(index_) + ": broadcast from PE " + std::to_string(root) +
+                          ", but the job has PEs 0.." + std::to_string(count() - 1),
+                      {.pe = index_});
+  }
+  const auto all = home_->gather(index_, index_ == root ? mine : std::span<const std::byte>{});
+  return (*all)[static_cast<std::size_t>(root)];
+}
+
+void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+  home_->reduce(index_, mine, combine);
+}
+
+std::vector<std::string> pe::gather(const std::string& mine) {
+  std::vector<std::string> all;
+  for (const auto& bytes : gather_bytes(std::as_bytes(std::span(mine)))) {
+    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return all;
+}
+
+pgas::traffic pe::traffic() {
+  // One PE of each dock speaks for it.
+  const pgas::traffic mine = index_ == home_->first_pe ? home_->moved() : pgas::traffic{};
+  return reduce(mine, [](const pgas::traffic& a, const pgas::traffic& b) {
+    auto c = a;
+    return c += b;
+  });
+}
+
+/// Slots go round: an old one comes again only after 65,534 others, when no PE can lag behind its end any more.
+std::uint16_t pe::next_slot() {
+  do {
+    last_slot_ = last_slot_ == 0xffff ? std::uint16_t{1} : static_cast<std::uint16_t>(last_slot_ + 1);
+  } while (std::find(slots_in_use_.begin(), slots_in_use_.end(), last_slot_) != slots_in_use_.end());
+  slots_in_use_.push_back(last_slot_);
+  return last_slot_;
+}
+
+void pe::free_slot(std::uint16_t slot) {
+  slots_in_use_.erase(std::find(slots_in_use_.begin(), slots_in_use_.end(), slot));
+}
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

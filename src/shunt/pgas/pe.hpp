@@ -1,0 +1,156 @@
+/// A processing element (PE): one of the programs that run the same code over a partitioned global address space.
+///
+/// Words of the field: SPMD (every PE runs the same program), *collective* (all PEs call, in the same order),
+/// *local* (concerns this PE only), *one-sided* (the other PE does not call).
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <shunt/pgas/traffic.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+namespace detail {
+class dock;
+}
+
+/// A value that collectives may carry.
+template <class T>
+concept plain_value = std::is_trivially_copyable_v<T>;
+
+class pe {
+ public:
+  pe(detail::dock& home, int index) noexcept : home_(&home), index_(index) {}
+  pe(const pe&) = delete;
+  pe& operator=(const pe&) = delete;
+
+  /// Local. This PE's number, 0..count()-1.
+  [[nodiscard]] int index() const noexcept { return index_; }
+  /// Local. PEs of the job.
+  [[nodiscard]] int count() const noexcept;
+  /// Local. The process this PE lives in, 0..ranks()-1, and how many there are.
+  [[nodiscard]] int rank() const noexcept;
+  [[nodiscard]] int ranks() const noexcept;
+
+  /// Collective. Returns when every PE has called it. Says nothing about messages: that is finish().
+  /// Cost: log2(workers of the job) messages deep.
+  void barrier();
+
+  /// Collective. combine(a, b) over every PE's value in PE order, so that sums of floating point numbers do not depend
+  /// on timing. Every PE gets the result. `combine` must be associative, and must not wait.
+  template <plain_value T, class Combine>
+  [[nodiscard]] T reduce(const T& mine, Combine combine);
+  template <plain_value T>
+  [[nodiscard]] T sum(const T& mine) {
+    return reduce(mine, [](const T& a, const T& b) { return static_cast<T>(a + b); });
+  }
+  template <plain_value T>
+  [[nodiscard]] T min(const T& mine) {
+    return reduce(mine, [](const T& a, const T& b) { return b < a ? b : a; });
+  }
+  template <plain_value T>
+  [[nodiscard]] T max(const T& mine) {
+    return reduce(mine, [](const T& a, const T& b) { return a < b ? b : a; });
+  }
+
+  /// Collective. Every PE's value, by PE, on every PE.
+  template <plain_value T>
+  [[nodiscard]] std::vector<T> gather(const T& mine);
+  /// Collective. The same for values whose number differs from PE to PE.
+  template <plain_value T>
+  [[nodiscard]] std::vector<std::vector<T>> gather(std::span<const T> mine);
+  [[nodiscard]] std::vector<std::string> gather(const std::string& mine);
+
+  /// Collective. The value of PE `root` on every PE; those of others are ignored.
+  /// \throws usage_error for a root that is no PE.
+  template <plain_value T>
+  [[nodiscard]] T broadcast(const T& mine, int root);
+  template <plain_value T>
+  [[nodiscard]] std::vector<T> broadcast(const std::vector<T>& mine, int root);
+
+  /// Collective. What all PEs of the job have sent so far.
+  [[nodiscard]] pgas::traffic traffic();
+  /// Local. Bytes of goods a train carries in this job; trains that go straight (1) or over an intermediate (2).
+  [[nodiscard]] std::size_t train_bytes() const noexcept;
+  [[nodiscard]] int hops() const noexcept;
+
+  /// For the library's own use.
+  [[nodiscard]] detail::dock& home() noexcept { return *home_; }
+  [[nodiscard]] std::uint16_t next_slot();
+  void free_slot(std::uint16_t slot);
+
+ private:
+  [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
+  [[nodiscard]] std::vector<std::byte> broadcast_bytes(std::span<const std::byte> mine, int root);
+  void reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*));
+
+  detail::dock* home_;
+  int index_;
+  std::uint16_t last_slot_ = 0;
+  std::vector<std::uint16_t> slots_in_use_;
+};
+
+template <plain_value T, class Combine>
+T pe::reduce(const T& mine, Combine combine) {
+  static_assert(std::is_empty_v<Combine> && std::is_default_constructible_v<Combine>,
+                "combine must be a lambda without captures: it runs for other PEs too");
+  (void)combine;
+  T result = mine;
+  reduce_bytes(std::as_writable_bytes(std::span<T, 1>(&result, 1)),
+               [](std::byte* into, const std::byte* from) {
+                 T a, b;
+                 std::memcpy(&a, into, sizeof a);
+                 std::memcpy(&b, from, sizeof b);
+                 const T c = Combine{}(a, b);
+                 std::memcpy(into, &c, sizeof c);
+               });
+  return result;
+}
+
+template <plain_value T>
+std::vector<T> pe::gather(const T& mine) {
+  std::vector<T> all;
+  for (const auto& bytes : gather_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)))) {
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    all.push_back(value);
+  }
+  return all;
+}
+
+template <plain_value T>
+std::vector<std::vector<T>> pe::gather(std::span<const T> mine) {
+  std::vector<std::vector<T>> all;
+  for (const auto& bytes : gather_bytes(std::as_bytes(mine))) {
+    auto& values = all.emplace_back(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  }
+  return all;
+}
+
+template <plain_value T>
+T pe::broadcast(const T& mine, int root) {
+  const auto bytes = broadcast_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)), root);
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+template <plain_value T>
+std::vector<T> pe::broadcast(const std::vector<T>& mine, int root) {
+  const auto bytes = broadcast_bytes(std::as_bytes(std::span<const T>(mine)), root);
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

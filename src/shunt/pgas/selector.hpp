@@ -1,0 +1,194 @@
+/// Messages as values: a class says what its mailboxes carry and how it processes each.
+///
+/// ```cpp
+/// struct histogram : pgas::actor<histogram, std::uint32_t> {
+///   explicit histogram(pgas::pe& me) : actor(me), counts(1000) {}
+///   void process(std::uint32_t spot, int from) { ++counts[spot]; }
+///   std::vector<long> counts;
+/// };
+/// histogram h(me);
+/// h.send(pe, spot);
+/// h.finish();
+/// ```
+///
+/// A selector with several mailboxes names what each carries, `pgas::selector<gather, request, reply>`, and
+/// processes by type, or, where two mailboxes carry the same type, by mailbox: `process(pgas::mailbox<1>, long, int)`.
+/// A mailbox of `pgas::varying<T>` carries any number of T: `send(pe, std::span<const T>)`, `process(std::span<const T>)`;
+/// of `pgas::varying<char>` text: `process(std::string_view)`.
+///
+/// process() runs on the destination PE, on that PE's object; everything said of handlers in actor_of.hpp holds. It may
+/// send() to later mailboxes; to its own or an earlier one where the programs use quiesce().
+///
+/// Source: as actor_of.hpp; `process`, `send` and `done` are that paper's.
+#pragma once
+
+#include <array>
+#include <exception>
+#include <source_location>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <shunt/pgas/detail/handlers.hpp>
+#include <shunt/pgas/pe.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// Which mailbox a message came through.
+template <std::size_t Index>
+struct mailbox_index {};
+template <std::size_t Index>
+inline constexpr mailbox_index<Index> mailbox{};
+
+/// A mailbox whose messages are any number of T.
+template <class T>
+struct varying {
+  using item = T;
+};
+
+namespace detail {
+template <class T>
+inline constexpr bool is_varying = false;
+template <class T>
+inline constexpr bool is_varying<varying<T>> = true;
+}  // namespace detail
+
+/// What a mailbox may carry.
+template <class T>
+concept message = detail::is_varying<T> ||
+                  (std::is_trivially_copyable_v<T> && alignof(T) <= rail::good_alignment && !std::is_pointer_v<T>);
+
+/// \tparam Self      the class that derives from it
+/// \tparam Messages  what each mailbox carries, mailbox 0 first
+template <class Self, message... Messages>
+class selector {
+ public:
+  static constexpr std::size_t mailboxes = sizeof...(Messages);
+  template <std::size_t Mailbox>
+  using message_of = std::tuple_element_t<Mailbox, std::tuple<Messages...>>;
+
+  selector(const selector&) = delete;
+  selector& operator=(const selector&) = delete;
+
+  /// One-sided. Self::process(message, from) runs on PE `to`, some time before finish() returns.
+  /// \throws and cost: as selector_of::send().
+  template <std::size_t Mailbox = 0>
+    requires(!detail::is_varying<message_of<Mailbox>>)
+  [[gnu::always_inline]] void send(int to, const message_of<Mailbox>& m,
+                                   const std::source_location where = std::source_location::current()) {
+    dock_->send(pe_, to, key<Mailbox>(), m, where);
+  }
+
+  /// One-sided. To a mailbox of varying length.
+  template <std::size_t Mailbox = 0>
+    requires(detail::is_varying<message_of<Mailbox>>)
+  void send(int to, std::span<const typename message_of<Mailbox>::item> items,
+            const std::source_location where = std::source_location::current()) {
+    dock_->send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
+  }
+
+  /// Local. This PE's program sends no more to the mailbox in this epoch.
+  template <std::size_t Mailbox = 0>
+  void done() {
+    static_assert(Mailbox < mailboxes);
+    if (done_[Mailbox]) return;
+    done_[Mailbox] = true;
+    dock_->done(*group_, pe_, Mailbox);
+  }
+
+  /// Collective. As selector_of::finish(). Must be the last call before the object goes.
+  void finish() {
+    done_all(std::make_index_sequence<mailboxes>{});
+    dock_->finish(*group_, pe_);
+    done_ = {};
+  }
+
+  /// Collective. As selector_of::quiesce().
+  void quiesce() { dock_->quiesce(*group_, pe_); }
+
+  /// Local.
+  [[nodiscard]] pe& me() const noexcept { return *me_; }
+
+ protected:
+  /// Collective, but does not wait. Messages from faster PEs wait until this PE's program comes back to the library: by
+  /// then Self is constructed.
+  explicit selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
+    const auto slot = me.next_slot();
+    group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
+    base_key_ = detail::key_of(0, slot, 0, 0);
+    dock_->part_announced(*group_, pe_, this);
+  }
+  /// Messages that no finish() or quiesce() waited for end the job with an error: there is nobody left to process them.
+  ~selector() {
+    if (std::uncaught_exceptions() == 0) dock_->refuse_unfinished(*group_, pe_);
+    const auto slot = group_->slot;
+    dock_->forget_group(slot);
+    me_->free_slot(slot);
+  }
+
+ private:
+  template <std::size_t Mailbox>
+  struct receiver {
+    static void unload(void* what) {
+      auto& a = *static_cast<detail::arrival*>(what);
+      using carried = message_of<Mailbox>;
+      if constexpr (detail::is_varying<carried>) {
+        detail::each_span<std::tuple<>>(a, [&a](const auto&, std::span<const std::byte> payload) {
+          process(a, detail::view_of<typename carried::item>(payload));
+        });
+      } else {
+        detail::each_good<carried>(a, [&a](const carried& m) __attribute__((always_inline)) { process(a, m); });
+      }
+    }
+    template <class M>
+    [[gnu::always_inline]] static void process(detail::arrival& a, const M& m) {
+      Self& self = static_cast<Self&>(a.part<selector>());
+      using which = mailbox_index<Mailbox>;
+      const int from = a.stop.from;
+      if constexpr (requires { self.process(which{}, m, from); }) {
+        self.process(which{}, m, from);
+      } else if constexpr (requires { self.process(which{}, m); }) {
+        self.process(which{}, m);
+      } else if constexpr (requires { self.process(m, from); }) {
+        self.process(m, from);
+      } else {
+        static_assert(requires { self.process(m); },
+                      "the class needs a public process(message), process(message, int from) or "
+                      "process(pgas::mailbox_index<N>, message, int from) for each of its mailboxes");
+        self.process(m);
+      }
+    }
+    static inline const wire::handler entry{typeid(receiver), wire::type_name<Self>(), unload};
+  };
+
+  template <std::size_t Mailbox>
+  [[nodiscard]] detail::run_key key() const noexcept {
+    static_assert(Mailbox < mailboxes);
+    return base_key_ | detail::run_key{receiver<Mailbox>::entry.id()} << 32 | detail::run_key{Mailbox} << 8;
+  }
+  template <std::size_t... I>
+  void done_all(std::index_sequence<I...>) {
+    (done<I>(), ...);
+  }
+
+  pe* me_;
+  detail::dock* dock_;
+  detail::group* group_ = nullptr;
+  detail::run_key base_key_ = 0;
+  int pe_;
+  std::array<bool, mailboxes> done_{};
+};
+
+/// An actor: a selector with one mailbox.
+template <class Self, message Message>
+class actor : public selector<Self, Message> {
+ protected:
+  using selector<Self, Message>::selector;
+};
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
