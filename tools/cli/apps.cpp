@@ -1,4 +1,4 @@
-#include <array>
+#include <iterator>
 #include <shunt/base/error.hpp>
 
 #include "cli.hpp"
@@ -11,12 +11,19 @@ int triangle_main(int argc, char** argv);
 namespace shunt::apps {
 
 std::span<const app> all() {
-  static constexpr std::array<app, 3> known{{
+  static constexpr app known[] = {
+#if __has_include("bale/histogram.cpp")
       {"histogram", "many small increments at random places of a distributed table", histogram_main},
+#endif
+#if __has_include("bale/index_gather.cpp")
       {"index_gather", "many small reads at random places of a distributed table", index_gather_main},
+#endif
+#if __has_include("bale/triangle.cpp")
       {"triangle", "triangles of a graph, from a file or generated", triangle_main},
-  }};
-  return known;
+#endif
+      {"none", "", nullptr},
+  };
+  return std::span(known).first(std::size(known) - 1);
 }
 
 }  // namespace shunt::apps

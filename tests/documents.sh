@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Compiles every C++ block with a main function that stands in a document:   documents.sh COMPILER INCLUDES FILE...
+set -euo pipefail
+compiler=$1 includes=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+awk -v folder="$folder" '
+  function keep() { if (text ~ /int main\(/) printf "#line %d \"%s\"\n%s", from, file, text > (folder "/" ++n ".cpp"); text = "" }
+  /^```cpp/ { inside = 1; from = FNR + 1; file = FILENAME; next }
+  /^```/    { if (inside) keep(); inside = 0; next }
+  inside    { text = text $0 "\n" }' "$@"
+count=0 failed=0
+for source in "$folder"/*.cpp; do
+  [[ -e $source ]] || break
+  count=$((count + 1))
+  "$compiler" -std=c++20 -Wall -Wextra -Werror -I"$includes" -pthread -fsyntax-only "$source" || failed=$((failed + 1))
+done
+echo "$count examples, $failed do not compile"
+((failed == 0))

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# check.sh SOURCE BUILD CMAKE COMPILER MPIS
+# Installs the build that is under test, and builds and runs a small program with it in each way a user may choose.
+set -euo pipefail
+source=$1 build=$2 cmake=$3 compiler=$4 mpis=$5
+here=$source/tests/install
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/prefix
+
+# step NAME COMMAND...: quiet unless it fails.
+step() {
+  local name=$1
+  shift
+  if "$@" >"$folder/log" 2>&1; then echo "ok      $name"; else
+    cat "$folder/log"
+    echo "FAILED  $name"
+    exit 1
+  fi
+}
+must_fail() { ! "$@"; }
+says_right() { "$@" | grep -x 'consumer: right'; }
+consumer() { "$cmake" -S "$here/consumer" -B "$folder/$1" -DCMAKE_CXX_COMPILER="$compiler" "${@:2}"; }
+
+step "install" "$cmake" --install "$build" --prefix "$folder/first"
+mv "$folder/first" "$prefix" # an install tree may be moved
+
+tests_inside() { find "$prefix" -name '*.test.*' -o -name '*.plugin.cpp' -o -name '*.cpp' | grep .; }
+step "no tests or sources among the headers" must_fail tests_inside
+
+step "find_package: configure" consumer found -DCMAKE_PREFIX_PATH="$prefix"
+step "find_package: build" "$cmake" --build "$folder/found"
+step "find_package: run" says_right "$folder/found/consumer" --pes 3
+if [[ -n $mpis ]]; then
+  step "find_package: component mpi" consumer mpi -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=mpi
+fi
+step "find_package: an unknown component is refused" must_fail consumer none -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=nonsense
+
+if command -v pkg-config >/dev/null; then
+  pc() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name shunt.pc)") pkg-config "$@"; }
+  # shellcheck disable=SC2046  # flags are words
+  step "pkg-config: build" "$compiler" "$here/consumer/main.cpp" $(pc --static --cflags --libs shunt) -o "$folder/with_pc"
+  LD_LIBRARY_PATH=$(pc --variable=libdir shunt) step "pkg-config: run" says_right "$folder/with_pc" --pes 3
+else
+  echo "skipped pkg-config: not installed"
+fi
+
+# With the library shared, so that both kinds are tried.
+step "add_subdirectory, shared: configure" consumer inside -DSHUNT_FOLDER="$source" -DBUILD_SHARED_LIBS=ON
+step "add_subdirectory, shared: build" "$cmake" --build "$folder/inside" --parallel "$(nproc)"
+step "add_subdirectory, shared: run" says_right "$folder/inside/consumer" --pes 3
