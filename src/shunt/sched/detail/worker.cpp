@@ -15,7 +15,9 @@ namespace sched {
 namespace detail {
 namespace {
 
-thread_local worker* this_threads_worker = nullptr;
+// initial-exec: one load also in a shared library, where the default is a call. The library then
+// needs eight bytes of the static block that the loader keeps for such use.
+[[gnu::tls_model("initial-exec")]] thread_local worker* this_threads_worker = nullptr;
 
 }  // namespace
 
@@ -81,6 +83,7 @@ void worker::yield_slowly(fiber* me) noexcept {
     until_duty_ -= lone_yield_cost;
     if (until_duty_ > 0) return;
   }
+  if (favoured_ == nullptr && ready_.empty()) tasks_first_ = tasks_a_turn;
   ready_.push(me);
   running_ = nullptr;
   swap(me->run, loop_);
@@ -163,6 +166,14 @@ void worker::work() noexcept {
 void worker::loop() noexcept {
   for (;;) {
     if (until_duty_ <= 0) duty();
+    if (tasks_first_ > 0) {
+      --tasks_first_;
+      if (fiber* const task = tasks_.take()) {
+        run(task);
+        continue;
+      }
+      tasks_first_ = 0;
+    }
     if (fiber* const f = pick()) {
       run(f);
     } else if (fiber* const task = tasks_.take()) {
@@ -185,6 +196,7 @@ void worker::duty() noexcept {
   if (poller_ != nullptr) moved |= poller_->poll();
   if (fiber* const oldest = tasks_.steal()) {
     ready_.push(oldest);
+    tasks_first_ = tasks_a_turn;
     moved = true;
   }
   // The only fiber yields in a loop: it waits for somebody, who may need this CPU.

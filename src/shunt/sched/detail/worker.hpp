@@ -2,8 +2,10 @@
 ///
 /// What runs next, in this order: the fiber that the last one woke (at most 16 times in a row while
 /// others are ready), ready fibers first come first served, own tasks newest first, the poller's
-/// and others' wakes, other workers' tasks oldest first. Every 64 switches the loop does its duty
-/// whatever is ready: it polls, empties the inbox, and moves its oldest task among the ready.
+/// and others' wakes, other workers' tasks oldest first. A fiber that yields while none but tasks
+/// is ready lets up to 16 of them go first. Every 64 switches the loop does its duty whatever is
+/// ready: it empties the inbox, polls, moves its oldest task among the ready, and lets up to 16
+/// tasks go first.
 ///
 /// See DESIGN.md for why a started fiber stays, why nobody sleeps on work, and how workers know
 /// that all has ended.
@@ -78,6 +80,7 @@ class worker {
   static constexpr int switches_a_duty = 64;
   static constexpr int lone_yield_cost = 8;   // in switches: a lone yielder waits for something
   static constexpr int favours_in_a_row = 16;
+  static constexpr int tasks_a_turn = 16;
   static constexpr int idle_yields = 8;       // sched_yields before sleeping, if oversubscribed
 
   static std::uint64_t own(const std::atomic<std::uint64_t>& counter) noexcept {
@@ -107,6 +110,7 @@ class worker {
   fiber* favoured_ = nullptr;  // woken by the running fiber; runs next
   int until_duty_ = switches_a_duty;
   int favours_ = 0;
+  int tasks_first_ = 0;  // so many tasks go before the ready fibers
   ready_list ready_;
   context::exception_state* exceptions_ = nullptr;
   bool ended_here_ = false;  // the running fiber has just ended

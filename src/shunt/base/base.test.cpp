@@ -1,0 +1,223 @@
+#include <shunt/base.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using words = std::array<std::uint32_t, 4>;
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const shunt::usage_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+// Random123 1.14, tests/kat_vectors
+static_assert(shunt::philox4x32_10({0, 0, 0, 0}, {0, 0}) ==
+              words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+static_assert(shunt::philox4x32_10({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                                   {0xffffffff, 0xffffffff}) ==
+              words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+static_assert(shunt::philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                                   {0xa4093822, 0x299f31d0}) ==
+              words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+
+TEST_CASE("counter_random: positions, streams and seeds are independent, and a position is a value") {
+  const shunt::counter_random a(7);
+  const shunt::counter_random other_seed(8);
+  const shunt::counter_random other_stream(7, 1);
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    CHECK(a.at(i) == a.block(i / 2)[i % 2]);
+    seen.insert({a.at(i), other_seed.at(i), other_stream.at(i)});
+  }
+  CHECK(seen.size() == 3000);
+  CHECK(a.at(0) == shunt::counter_random(7).at(0));
+  static_assert(shunt::counter_random(1).at(5) == shunt::counter_random(1).at(5));
+}
+
+TEST_CASE("counter_random: below is in range and even, unit is in [0, 1) and even") {
+  const shunt::counter_random numbers(42);
+  constexpr std::uint64_t bound = 10;
+  constexpr int draws = 100'000;
+  std::array<int, bound> counts{};
+  double sum = 0;
+  bool in_range = true;
+  for (std::uint64_t i = 0; i < draws; ++i) {
+    const auto n = numbers.below(i, bound);
+    in_range = in_range && n < bound;
+    ++counts[n % bound];
+    const double u = numbers.unit(i);
+    in_range = in_range && u >= 0 && u < 1;
+    sum += u;
+  }
+  CHECK(in_range);
+  double chi_squared = 0;
+  for (const int c : counts) chi_squared += (c - 1e4) * (c - 1e4) / 1e4;
+  CHECK(chi_squared < 27.9);  // 9 degrees of freedom, 0.1 %
+  CHECK(sum / draws == Approx(0.5).margin(0.004));
+  CHECK(numbers.below(3, 1) == 0);
+  CHECK(numbers.below(3, 0) == 0);
+}
+
+TEST_CASE("parse_count: takes digits within bounds, and names option and bounds otherwise") {
+  CHECK(shunt::parse_count("--n", "0") == 0);
+  CHECK(shunt::parse_count("--n", "18446744073709551615") == ~std::uint64_t{0});
+  CHECK(shunt::parse_count("--n", "4", 4, 4) == 4);
+  for (const char* text : {"", " 1", "1 ", "+1", "-1", "1k", "0x1", "1.0", "18446744073709551616"}) {
+    CHECK_THROWS_AS(shunt::parse_count("--n", text), shunt::usage_error);
+  }
+  CHECK(message_of([] { static_cast<void>(shunt::parse_count("--pes", "5x", 1, 4096)); }) ==
+        "--pes: '5x' is not a whole number from 1 to 4096");
+  CHECK(message_of([] { static_cast<void>(shunt::parse_count("--pes", "0", 1)); }) ==
+        "--pes: '0' is not a whole number, at least 1");
+}
+
+TEST_CASE("parse_bytes: knows k, M and G, and refuses what overflows") {
+  CHECK(shunt::parse_bytes("--b", "12") == 12);
+  CHECK(shunt::parse_bytes("--b", "12k") == 12 * 1024);
+  CHECK(shunt::parse_bytes("--b", "1M") == 1024 * 1024);
+  CHECK(shunt::parse_bytes("--b", "3g") == 3ULL << 30);
+  for (const char* text : {"", "k", "1kb", "1 k", "1T", "18014398509481984k"}) {
+    CHECK_THROWS_AS(shunt::parse_bytes("--b", text), shunt::usage_error);
+  }
+  CHECK_THROWS_AS(shunt::parse_bytes("--b", "1k", 0, 1023), shunt::usage_error);
+}
+
+TEST_CASE("environment: reads registered variables; empty is unset") {
+  ::setenv("SHUNT_PES", "12", 1);
+  CHECK(shunt::environment::read("SHUNT_PES") == "12");
+  ::setenv("SHUNT_PES", "", 1);
+  CHECK_FALSE(shunt::environment::read("SHUNT_PES"));
+  ::unsetenv("SHUNT_PES");
+  CHECK_FALSE(shunt::environment::read("SHUNT_PES"));
+  for (const auto& v : shunt::environment::known()) {
+    CHECK_FALSE(v.meaning.empty());
+    CHECK_FALSE(v.default_value.empty());
+  }
+}
+
+TEST_CASE("environment: a misspelt variable is an error that lists the near ones") {
+  CHECK_NOTHROW(shunt::environment::check());
+  ::setenv("SHUNT_WORKRES", "2", 1);
+  CHECK(message_of(shunt::environment::check) ==
+        "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS?");
+  ::unsetenv("SHUNT_WORKRES");
+  ::setenv("SHUNT_SOMETHING_ELSE", "2", 1);
+  const auto all = message_of(shunt::environment::check);
+  ::unsetenv("SHUNT_SOMETHING_ELSE");
+  for (const auto& v : shunt::environment::known()) {
+    CHECK(all.find(v.name) != std::string::npos);
+  }
+}
+
+namespace {
+
+/// A fake / with the few files that cpu_quota() reads.
+class fake_root {
+ public:
+  fake_root() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "shunt-root-XXXXXX").string();
+    root_ = ::mkdtemp(pattern.data());
+  }
+  ~fake_root() { std::filesystem::remove_all(root_); }
+  fake_root(const fake_root&) = delete;
+  fake_root& operator=(const fake_root&) = delete;
+  void put(const std::string& path, const std::string& text) const {
+    const auto file = root_ / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text << '\n';
+  }
+  [[nodiscard]] std::string path() const { return root_.string(); }
+
+ private:
+  std::filesystem::path root_;
+};
+
+constexpr const char* mounts_2 =
+    "22 1 0:20 / /proc rw shared:1 - proc proc rw\n"
+    "30 1 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
+constexpr const char* mounts_1 =
+    "30 1 0:26 / /sys/fs/cgroup/memory rw shared:4 - cgroup cgroup rw,memory\n"
+    "31 1 0:27 /docker/x /sys/fs/cgroup/c\\040pu rw shared:5 master:2 - cgroup cgroup rw,cpuacct,cpu";
+
+}  // namespace
+
+TEST_CASE("cpu_quota: version 2, the least of the group and its ancestors") {
+  const fake_root root;
+  CHECK_FALSE(shunt::cpu_quota(root.path()));
+  root.put("proc/self/mountinfo", mounts_2);
+  root.put("proc/self/cgroup", "0::/a/b/c");
+  CHECK_FALSE(shunt::cpu_quota(root.path()));
+  root.put("sys/fs/cgroup/a/b/c/cpu.max", "max 100000");
+  CHECK_FALSE(shunt::cpu_quota(root.path()));
+  root.put("sys/fs/cgroup/a/b/cpu.max", "400000 100000");
+  CHECK(shunt::cpu_quota(root.path()) == 4.0);
+  root.put("sys/fs/cgroup/a/cpu.max", "150000 100000");
+  CHECK(shunt::cpu_quota(root.path()) == 1.5);
+  root.put("sys/fs/cgroup/a/b/c/cpu.max", "50000 100000");
+  CHECK(shunt::cpu_quota(root.path()) == 0.5);
+  root.put("sys/fs/cgroup/other/cpu.max", "10000 100000");
+  CHECK(shunt::cpu_quota(root.path()) == 0.5);
+  root.put("proc/self/cgroup", "0::/../elsewhere");  // a namespace that does not show the group
+  root.put("sys/fs/cgroup/cpu.max", "300000 100000");
+  CHECK(shunt::cpu_quota(root.path()) == 3.0);
+}
+
+TEST_CASE("cpu_quota: version 1, in a mount that shows a container's part, under an odd name") {
+  const fake_root root;
+  root.put("proc/self/mountinfo", mounts_1);
+  root.put("proc/self/cgroup", "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x/inner\n0::/");
+  const std::string cpu = "sys/fs/cgroup/c pu/";
+  root.put(cpu + "inner/cpu.cfs_quota_us", "-1");
+  root.put(cpu + "inner/cpu.cfs_period_us", "100000");
+  CHECK_FALSE(shunt::cpu_quota(root.path()));
+  root.put(cpu + "cpu.cfs_quota_us", "250000");
+  root.put(cpu + "cpu.cfs_period_us", "100000");
+  CHECK(shunt::cpu_quota(root.path()) == 2.5);
+}
+
+TEST_CASE("topology: this machine has CPUs, and workers are between 1 and their number") {
+  const auto m = shunt::describe_machine();
+  CHECK(m.configured_cpus >= 1);
+  REQUIRE_FALSE(m.usable.empty());
+  CHECK(std::is_sorted(m.usable.begin(), m.usable.end()));
+  CHECK(m.workers >= 1);
+  CHECK(m.workers <= static_cast<int>(m.usable.size()));
+  CHECK(m.workers == shunt::default_workers());
+}
+
+TEST_CASE("topology: a pinned thread uses one CPU, and its keeper puts the mask back") {
+  const auto before = shunt::usable_cpus();
+  {
+    const shunt::affinity_keeper keep;
+    REQUIRE(shunt::pin_this_thread(before.back()));
+    CHECK(shunt::usable_cpus() == std::vector<int>{before.back()});
+  }
+  CHECK(shunt::usable_cpus() == before);
+  CHECK_FALSE(shunt::pin_this_thread(1'000'000));
+  CHECK(shunt::usable_cpus() == before);
+}
+
+TEST_CASE("clock: ticks advance, and relax returns") {
+  const auto before = shunt::ticks();
+  for (int i = 0; i < 1000; ++i) shunt::relax();
+  CHECK(shunt::ticks() > before);
+}

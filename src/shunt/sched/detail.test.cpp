@@ -1,0 +1,298 @@
+// The parts below the runtime, each by its table.
+#include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/fiber_state.hpp>
+#include <shunt/sched/detail/inbox.hpp>
+#include <shunt/sched/detail/steal_deque.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace detail = shunt::sched::detail;
+using detail::after_arm;
+using detail::after_park;
+using detail::after_push;
+using detail::after_wake;
+
+namespace {
+
+/// Two threads that start each round together, and meet after it.
+class meeting {
+ public:
+  void wait() noexcept {
+    const auto mine = turn_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 1) {
+      arrived_.store(0, std::memory_order_relaxed);
+      turn_.store(mine + 1, std::memory_order_release);
+      return;
+    }
+    for (int spins = 0; turn_.load(std::memory_order_acquire) == mine;) {
+      if (++spins > 200) std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<unsigned> turn_{0};
+  std::atomic<int> arrived_{0};
+};
+
+enum class order { as_it_comes, wake_first, park_first };
+constexpr int rounds = 5'000;
+
+}  // namespace
+
+// allowed    pick_next + enqueue   the wake found the fiber parked
+// allowed    run_again + nothing   the wake came first
+// forbidden  pick_next + nothing   a lost wake: the fiber sleeps for ever
+// forbidden  run_again + enqueue   the fiber would be enqueued while it runs
+TEST_CASE("fiber_state: a wake that races with parking is neither lost nor doubled") {
+  const auto who = GENERATE(order::as_it_comes, order::wake_first, order::park_first);
+  detail::fiber_state state;
+  meeting m;
+  std::atomic<int> went_first{0};
+  int signal = 0;  // carried by edge `signal`: plain, so that ThreadSanitizer checks the edge
+  int handed = 0;  // carried by edge `handed`
+  std::vector<after_wake> wakes(rounds);
+  std::thread waker([&] {
+    for (int i = 0; i < rounds; ++i) {
+      m.wait();
+      if (who == order::park_first) {
+        while (!state.parked()) std::this_thread::yield();
+      }
+      signal = i + 1;
+      wakes[static_cast<std::size_t>(i)] = state.wake();
+      if (wakes[static_cast<std::size_t>(i)] == after_wake::enqueue && handed != i + 1) {
+        wakes[static_cast<std::size_t>(i)] = after_wake::nothing;  // makes the check below fail
+      }
+      went_first.store(i + 1, std::memory_order_relaxed);  // no edge: the state must carry them
+      m.wait();
+    }
+  });
+  int slept = 0;
+  int ran_again = 0;
+  int wrong = 0;
+  for (int i = 0; i < rounds; ++i) {
+    handed = i + 1;
+    m.wait();
+    if (who == order::wake_first) {
+      while (went_first.load(std::memory_order_relaxed) != i + 1) std::this_thread::yield();
+    }
+    const auto mine = state.commit_park();
+    if (mine == after_park::run_again && signal != i + 1) ++wrong;
+    m.wait();
+    const auto theirs = wakes[static_cast<std::size_t>(i)];
+    if (mine == after_park::pick_next && theirs == after_wake::enqueue) {
+      ++slept;
+    } else if (mine == after_park::run_again && theirs == after_wake::nothing) {
+      ++ran_again;
+    } else {
+      ++wrong;
+    }
+  }
+  waker.join();
+  CHECK(wrong == 0);
+  if (who == order::wake_first) CHECK(ran_again == rounds);
+  if (who == order::park_first) CHECK(slept == rounds);
+}
+
+TEST_CASE("fiber_state: any number of wakes while running are one; the state then serves again") {
+  detail::fiber_state state;
+  for (int i = 0; i < 3; ++i) {
+    CHECK(state.wake() == after_wake::nothing);
+    CHECK(state.wake() == after_wake::nothing);
+    CHECK(state.commit_park() == after_park::run_again);
+    CHECK(state.commit_park() == after_park::pick_next);
+    CHECK(state.parked());
+    CHECK(state.wake() == after_wake::enqueue);
+    CHECK_FALSE(state.parked());
+  }
+}
+
+namespace {
+
+struct node {
+  node* link = nullptr;
+  int from = 0;
+  int number = 0;
+};
+
+}  // namespace
+
+TEST_CASE("inbox: follows its table") {
+  detail::inbox<node> box;
+  node a;
+  node b;
+  SECTION("empty") {
+    CHECK(box.drain() == nullptr);
+    CHECK_FALSE(box.has_anything());
+    CHECK(box.arm() == after_arm::sleep);
+  }
+  SECTION("a node keeps the owner awake") {
+    CHECK(box.push(&a) == after_push::nothing);
+    CHECK(box.has_nodes());
+    CHECK(box.arm() == after_arm::stay);
+    CHECK(box.drain() == &a);
+    CHECK(box.arm() == after_arm::sleep);
+  }
+  SECTION("first pushed, first out") {
+    CHECK(box.push(&a) == after_push::nothing);
+    CHECK(box.push(&b) == after_push::nothing);
+    node* const first = box.drain();
+    CHECK(first == &a);
+    CHECK(first->link == &b);
+    CHECK(b.link == nullptr);
+  }
+  SECTION("the first push to a sleeper owes the wake, the second nothing") {
+    CHECK(box.arm() == after_arm::sleep);
+    CHECK(box.push(&a) == after_push::wake);
+    CHECK(box.push(&b) == after_push::nothing);
+    CHECK(box.unpark() == after_push::nothing);
+    CHECK(box.drain() == &a);
+  }
+  SECTION("an unpark to a sleeper owes the wake, once") {
+    CHECK(box.arm() == after_arm::sleep);
+    CHECK(box.unpark() == after_push::wake);
+    CHECK(box.unpark() == after_push::nothing);
+    CHECK_FALSE(box.has_nodes());
+    CHECK(box.drain() == nullptr);
+  }
+  SECTION("an unpark while awake is kept, and spends one arm") {
+    CHECK(box.unpark() == after_push::nothing);
+    CHECK(box.has_anything());
+    CHECK(box.arm() == after_arm::stay);
+    CHECK(box.arm() == after_arm::sleep);
+  }
+  SECTION("an unpark beside a node loses neither") {
+    CHECK(box.push(&a) == after_push::nothing);
+    CHECK(box.unpark() == after_push::nothing);
+    CHECK(box.drain() == &a);
+  }
+  SECTION("time ran out: drain ends the sleep") {
+    CHECK(box.arm() == after_arm::sleep);
+    CHECK(box.drain() == nullptr);
+    CHECK(box.push(&a) == after_push::nothing);
+  }
+}
+
+TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping owner is woken") {
+  constexpr int senders = 3;
+  constexpr int each = 5'000;
+  detail::inbox<node> box;
+  detail::parker bed;
+  std::vector<std::vector<node>> nodes(senders, std::vector<node>(each));
+  std::vector<std::thread> threads;
+  for (int s = 0; s < senders; ++s) {
+    threads.emplace_back([&, s] {
+      for (int i = 0; i < each; ++i) {
+        node& n = nodes[static_cast<std::size_t>(s)][static_cast<std::size_t>(i)];
+        n.from = s;
+        n.number = i;
+        if (box.push(&n) == after_push::wake) bed.unpark();
+        if (i % 64 == 0) std::this_thread::yield();
+      }
+    });
+  }
+  std::vector<int> expected(senders, 0);
+  int got = 0;
+  int wrong = 0;
+  int sleeps = 0;
+  while (got < senders * each) {
+    for (node* n = box.drain(); n != nullptr;) {
+      node* const next = n->link;
+      wrong += n->number != expected[static_cast<std::size_t>(n->from)]++;
+      ++got;
+      n = next;
+    }
+    if (got < senders * each && box.arm() == after_arm::sleep) {
+      ++sleeps;
+      bed.park(std::chrono::nanoseconds::max());  // a lost wake hangs here
+    }
+  }
+  for (auto& t : threads) t.join();
+  CHECK(wrong == 0);
+  CHECK(sleeps > 0);
+}
+
+TEST_CASE("parker: returns when its time runs out, and at once when a token lies there") {
+  detail::parker bed;
+  const auto begin = std::chrono::steady_clock::now();
+  bed.park(std::chrono::milliseconds(5));
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(5));
+  bed.unpark();
+  bed.park(std::chrono::nanoseconds::max());
+}
+
+TEST_CASE("steal_deque: the owner takes the newest, a thief the oldest, across growth") {
+  detail::steal_deque<int> deque(2);
+  std::vector<int> items(10);
+  CHECK(deque.looks_empty());
+  CHECK(deque.take() == nullptr);
+  CHECK(deque.steal() == nullptr);
+  for (auto& i : items) deque.push(&i);
+  CHECK_FALSE(deque.looks_empty());
+  CHECK(deque.take() == &items[9]);
+  CHECK(deque.steal() == &items[0]);
+  for (std::size_t i = 1; i < 5; ++i) {
+    CHECK(deque.steal() == &items[i]);
+    CHECK(deque.take() == &items[9 - i]);
+  }
+  CHECK(deque.looks_empty());
+  CHECK(deque.take() == nullptr);
+}
+
+// Few items at a time, so that owner and thieves compete for the last one in most rounds.
+TEST_CASE("steal_deque: every item goes to exactly one of owner and thieves, with its contents") {
+  struct item {
+    int contents = 0;  // plain: ThreadSanitizer checks edge `pushed`
+    std::atomic<int> taken{0};
+  };
+  constexpr int count = 20'000;
+  const int at_once = GENERATE(1, 2, 7);
+  detail::steal_deque<item> deque(2);
+  std::vector<item> items(count);
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0};
+  std::atomic<int> stolen{0};
+  const auto got = [&](item* i) {
+    wrong += i->contents != 1;
+    i->taken.fetch_add(1, std::memory_order_relaxed);
+  };
+  std::vector<std::thread> thieves;
+  for (int t = 0; t < 2; ++t) {
+    thieves.emplace_back([&] {
+      while (!done.load(std::memory_order_acquire)) {
+        if (item* const i = deque.steal()) {
+          got(i);
+          stolen.fetch_add(1, std::memory_order_relaxed);
+        }
+      }
+    });
+  }
+  while (stolen.load() == 0) {  // both sides get some, however few CPUs there are
+    item extra;
+    extra.contents = 1;
+    deque.push(&extra);
+    std::this_thread::yield();
+    if (deque.take() == nullptr) {
+      while (extra.taken.load() == 0) std::this_thread::yield();
+    }
+  }
+  for (int next = 0; next < count;) {
+    for (int k = 0; k < at_once && next < count; ++k, ++next) {
+      items[static_cast<std::size_t>(next)].contents = 1;
+      deque.push(&items[static_cast<std::size_t>(next)]);
+    }
+    while (item* const i = deque.take()) got(i);
+  }
+  while (!deque.looks_empty()) std::this_thread::yield();
+  done.store(true, std::memory_order_release);
+  for (auto& t : thieves) t.join();
+  int not_once = 0;
+  for (const auto& i : items) not_once += i.taken != 1;
+  CHECK(not_once == 0);
+  CHECK(wrong == 0);
+  CHECK(stolen > 0);
+}

@@ -1,0 +1,364 @@
+// Parking, waking, sleeping: across workers, threads and pollers.
+#include <shunt/sched.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+using namespace std::chrono_literals;
+
+namespace {
+
+sched::options with(int workers, std::chrono::nanoseconds spin = 50us) {
+  sched::options o;
+  o.workers = workers;
+  o.spin = spin;
+  return o;
+}
+
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+}  // namespace
+
+TEST_CASE("park: a wake before it makes it return at once; two wakes make one return") {
+  sched::runtime rt(with(1));
+  rt.run([] {
+    const auto me = this_fiber::self();
+    CHECK(me == this_fiber::self());
+    me.wake();
+    me.wake();
+    this_fiber::park();
+  });
+}
+
+TEST_CASE("waker: wakes nobody by default, and may be called after the fiber and its runtime ended") {
+  sched::waker nobody;
+  CHECK_FALSE(nobody);
+  nobody.wake();
+  sched::waker late;
+  {
+    sched::runtime rt(with(2));
+    rt.run([&] { late = this_fiber::self(); });
+    late.wake();
+    int rounds = 0;
+    rt.run([&] {  // the block may serve again: its new fiber copes with a stray wake
+      late.wake();
+      const auto me = this_fiber::self();
+      while (++rounds < 3) {
+        me.wake();
+        this_fiber::park();
+      }
+    });
+    CHECK(rounds == 3);
+  }
+  late.wake();
+}
+
+TEST_CASE("wake: who was just woken by the running fiber runs next, yet nobody starves") {
+  sched::runtime rt(with(1));
+  int exchanges = 0;
+  int at_bystander = -1;
+  rt.run([&] {
+    sched::waker a;
+    sched::waker b;
+    bool stop = false;
+    bool ready = false;
+    rt.spawn([&] {
+      a = this_fiber::self();
+      while (!stop) {
+        this_fiber::park();
+        b.wake();
+      }
+    }, {0, "", 0});
+    rt.spawn([&] {
+      b = this_fiber::self();
+      ready = true;
+      while (at_bystander < 0 || exchanges < 1000) {
+        ++exchanges;
+        a.wake();
+        this_fiber::park();
+      }
+      stop = true;
+      a.wake();
+    }, {0, "", 0});
+    rt.spawn([&] {
+      while (!ready) this_fiber::yield();
+      this_fiber::yield();
+      at_bystander = exchanges;
+    }, {0, "", 0});
+  });
+  CHECK(at_bystander >= 0);
+  CHECK(at_bystander < 100);
+}
+
+TEST_CASE("wake: a token goes round fibers of several workers, and no wake is lost") {
+  const int workers = GENERATE(1, 2, 4);
+  const auto spin = GENERATE(0us, 50us);
+  sched::runtime rt(with(workers, spin));
+  constexpr int fibers = 12;
+  constexpr int rounds = 300;
+  struct seat {
+    sched::waker who;
+    int token = 0;  // plain: carried by the wake
+  };
+  std::vector<seat> seats(fibers);
+  std::atomic<int> seated{0};
+  int hops = 0;
+  rt.run([&] {
+    for (int i = 0; i < fibers; ++i) {
+      rt.spawn([&, i] {
+        seat& mine = seats[static_cast<std::size_t>(i)];
+        mine.who = this_fiber::self();
+        if (seated.fetch_add(1) == fibers - 1) {
+          seats[0].token = 1;
+          seats[0].who.wake();
+        }
+        for (int r = 1; r <= rounds; ++r) {
+          while (mine.token != r) this_fiber::park();
+          ++hops;
+          seat& next = seats[static_cast<std::size_t>((i + 1) % fibers)];
+          const int token = i + 1 == fibers ? r + 1 : r;
+          if (token > rounds) return;
+          next.token = token;
+          next.who.wake();
+        }
+      }, {i % workers, "", 0});
+    }
+  });
+  CHECK(hops == fibers * rounds);
+}
+
+TEST_CASE("wake: foreign threads wake fibers that park again and again, about one second in all") {
+  sched::runtime rt(with(2, 0us));
+  struct box {
+    std::atomic<int> mail{0};
+    std::atomic<bool> open{false};
+    sched::waker who;
+  };
+  constexpr int boxes = 4;
+  constexpr int letters = 3'000;
+  std::vector<box> all(boxes);
+  std::vector<std::thread> senders;
+  for (int s = 0; s < 2; ++s) {
+    senders.emplace_back([&] {
+      for (auto& b : all) {
+        while (!b.open.load(std::memory_order_acquire)) std::this_thread::yield();
+      }
+      for (int i = 0; i < letters; ++i) {
+        for (auto& b : all) {
+          b.mail.fetch_add(1, std::memory_order_relaxed);  // the wake carries it
+          b.who.wake();
+        }
+      }
+    });
+  }
+  rt.run([&] {
+    for (int i = 0; i < boxes; ++i) {
+      rt.spawn([&, i] {
+        box& mine = all[static_cast<std::size_t>(i)];
+        mine.who = this_fiber::self();
+        mine.open.store(true, std::memory_order_release);
+        int got = 0;
+        while (got < 2 * letters) {
+          const int now = mine.mail.exchange(0, std::memory_order_relaxed);
+          if (now == 0) this_fiber::park();  // a lost wake hangs here
+          got += now;
+        }
+      }, {i % 2, "", 0});
+    }
+  });
+  for (auto& t : senders) t.join();
+  for (auto& b : all) CHECK(b.mail == 0);
+}
+
+TEST_CASE("idle workers use no CPU") {
+  sched::runtime rt(with(2));
+  double used = 0;
+  std::thread alarm;
+  rt.run([&] {
+    const auto me = this_fiber::self();
+    std::atomic<bool> rang{false};
+    alarm = std::thread([&, me] {
+      std::this_thread::sleep_for(20ms);
+      const double before = cpu_seconds();
+      std::this_thread::sleep_for(200ms);
+      used = cpu_seconds() - before;
+      rang = true;
+      me.wake();
+    });
+    while (!rang) this_fiber::park();
+  });
+  alarm.join();
+  CHECK(used < 0.02);
+}
+
+namespace {
+
+/// A counter that other threads raise; it obeys the poller's protocol to the letter, so that a
+/// scheduler that sleeps once too often never returns.
+class counting_poller final : public sched::poller {
+ public:
+  void start(sched::runtime& rt, int worker) {
+    rt_ = &rt;
+    worker_ = worker;
+  }
+  void bring() {  // any thread
+    work_.fetch_add(1, std::memory_order_seq_cst);
+    if (armed_.load(std::memory_order_seq_cst)) rt_->unpark(worker_);
+  }
+  bool poll() override {
+    ++polls;
+    if (work_.load(std::memory_order_acquire) == done) return false;
+    ++done;
+    if (consumer) consumer.wake();
+    return true;
+  }
+  bool arm() override {
+    CHECK_FALSE(armed_.load());
+    armed_.store(true, std::memory_order_seq_cst);
+    if (work_.load(std::memory_order_seq_cst) != done) {
+      armed_.store(false);
+      return false;
+    }
+    ++arms;
+    return true;
+  }
+  void disarm() override {
+    CHECK(armed_.load());
+    armed_.store(false);
+  }
+  std::chrono::nanoseconds patience() override { return limit; }
+
+  int done = 0;  // the worker's thread only
+  int polls = 0;
+  int arms = 0;
+  sched::waker consumer;
+  std::chrono::nanoseconds limit = std::chrono::nanoseconds::max();
+
+ private:
+  sched::runtime* rt_ = nullptr;
+  int worker_ = 0;
+  std::atomic<int> work_{0};
+  std::atomic<bool> armed_{false};
+};
+
+}  // namespace
+
+TEST_CASE("poller: work that comes while the worker falls asleep is not missed") {
+  sched::runtime rt(with(2, 0us));
+  counting_poller source;
+  source.start(rt, 1);
+  rt.attach(1, source);
+  constexpr int pieces = 3'000;
+  std::atomic<int> seen{0};
+  std::thread bringer([&] {
+    for (int i = 0; i < pieces; ++i) {
+      source.bring();
+      while (seen.load() <= i) std::this_thread::yield();  // one at a time: it sleeps in between
+    }
+  });
+  rt.run([&] {
+    rt.spawn([&] {
+      source.consumer = this_fiber::self();
+      for (seen = source.done; seen < pieces; seen = source.done) this_fiber::park();
+      source.consumer = {};
+    }, {1, "", 0});
+  });
+  bringer.join();
+  CHECK(seen == pieces);
+  CHECK(source.arms > 0);
+}
+
+TEST_CASE("poller: is polled although fibers yield to each other for ever, or one to itself") {
+  const int fibers = GENERATE(1, 2);
+  sched::runtime rt(with(1));
+  counting_poller source;
+  source.start(rt, 0);
+  rt.attach(0, source);
+  rt.run([&] {
+    for (int i = 0; i < fibers; ++i) {
+      rt.spawn([&] { while (source.polls < 10) this_fiber::yield(); }, {0, "", 0});
+    }
+  });
+  CHECK(source.polls >= 10);
+}
+
+TEST_CASE("poller: its patience bounds the worker's sleep") {
+  sched::runtime rt(with(1, 0us));
+  counting_poller source;
+  source.start(rt, 0);
+  source.limit = 1ms;
+  rt.attach(0, source);
+  std::atomic<bool> rang{false};
+  std::thread alarm;
+  rt.run([&] {
+    const auto me = this_fiber::self();
+    alarm = std::thread([&, me] {
+      std::this_thread::sleep_for(30ms);
+      rang = true;
+      me.wake();
+    });
+    while (!rang) this_fiber::park();
+  });
+  alarm.join();
+  CHECK(source.polls >= 5);
+  CHECK(source.polls < 1000);
+}
+
+TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not") {
+  sched::runtime rt(with(1, 0us));
+  class deaf final : public sched::poller {  // says that nobody need be told, and means unpark()
+   public:
+    bool poll() override {
+      if (!flag.exchange(false)) return false;
+      who.wake();
+      return true;
+    }
+    bool arm() override { return true; }
+    void disarm() override {}
+    std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
+    std::atomic<bool> flag{false};
+    sched::waker who;
+  } source;
+  rt.attach(0, source);
+  constexpr int calls = 2'000;
+  std::atomic<int> seen{-1};
+  std::thread caller([&] {
+    for (int i = 0; i < calls; ++i) {
+      while (seen.load() != i) std::this_thread::yield();
+      source.flag = true;
+      rt.unpark(0);
+    }
+  });
+  rt.run([&] {
+    source.who = this_fiber::self();
+    for (int i = 0; i < calls; ++i) {
+      seen = i;
+      this_fiber::park();
+    }
+  });
+  caller.join();
+  CHECK(seen == calls - 1);
+}
+
+TEST_CASE("futex: returns when the word differs, when woken, and when the time is over") {
+  std::atomic<std::uint32_t> word{0};
+  CHECK(sched::futex_wait(word, 1));
+  CHECK_FALSE(sched::futex_wait(word, 0, 2ms));
+  CHECK_FALSE(sched::futex_wait(word, 0, 0ns));
+  std::thread sleeper([&] { while (word == 0) sched::futex_wait(word, 0); });
+  std::this_thread::sleep_for(1ms);
+  word = 1;
+  sched::futex_wake(word, sched::futex_all);
+  sleeper.join();
+}
