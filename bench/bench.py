@@ -1,0 +1,484 @@
+#!/usr/bin/env python3
+"""Measures one published table, every system side by side, and says whether the answers were right.
+
+    bench.py TABLE [--quick] [--json FILE] [--only SYSTEM,...] [--samples N] [--pes N]...
+             --build-dir DIR
+
+Systems take turns (A B C A B C ...), one process and one sample a turn, because the state of a
+shared machine changes within minutes: a ratio is the median of the ratios within one repetition,
+never of medians that were taken at different times. Before each repetition the distance between two
+cores is measured; it explains most of what differs between two runs of a table.
+
+Exit: 0 all that was run was right; 1 a wrong answer, a crash or nothing to run; 2 a bad command line.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+
+SYSTEMS = {  # in the order of their turns
+    "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
+    "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
+    "triangle": ["ceiling", "serial", "openshmem", "shunt"],
+    "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
+}
+RIVALS = {"openshmem", "mpi_rma", "mpi"}
+VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"]}
+UNITS = {"ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
+         "seconds": "s", "max_rss_bytes": "bytes"}
+
+
+class BadCommandLine(Exception):
+    """Told in one line, exit 2."""
+
+
+@dataclasses.dataclass
+class Row:
+    """One system on one input: what is run in its turn, and what came of it."""
+
+    table: str
+    system: str
+    variant: str
+    params: dict
+    arguments: list  # of the program
+    samples: list = dataclasses.field(default_factory=list)  # its lines, None where a turn failed
+    absent: str = ""  # why it cannot be run here
+    problem: str = ""  # why its numbers do not count
+
+    def transport(self):
+        return self.params.get("transport", "")
+
+    def group(self):
+        """Rows of one group answer the same question, so they have ratios and one right answer."""
+        return json.dumps({k: v for k, v in self.params.items() if k != "transport"})
+
+    def values(self, metric):
+        """One number a repetition; None where that turn failed."""
+        return [None if s is None else self.value(metric, s) for s in self.samples]
+
+    def value(self, metric, sample):
+        if metric == "seconds":
+            return sample["seconds"]
+        if metric == "max_rss_bytes":
+            return sample.get("max_rss_bytes")
+        per_pe = {
+            "ns_per_update": lambda: self.params["updates_per_pe"],
+            "ns_per_read": lambda: self.params["reads_per_pe"],
+            "ns_per_wedge": lambda: sample["wedges"] / self.params["pes"],
+            "ns": lambda: self.params["rounds"],
+        }[metric]()
+        return sample["seconds"] * 1e9 / per_pe
+
+    def metrics(self):
+        names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
+                 "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"]}[self.table]
+        if any(s and "max_rss_bytes" in s for s in self.samples):
+            names = names + ["max_rss_bytes"]
+        return names
+
+
+def inputs(table, quick, pes):
+    """The inputs that every system gets: (params as recorded, options of the programs)."""
+    size = "quick" if quick else "full"
+    if table == "histogram":
+        updates = {"full": 10_000_000, "quick": 1_000_000}[size]
+        return [histogram_input(n, updates) for n in pes]
+    if table == "index_gather":
+        reads = {"full": 10_000_000, "quick": 1_000_000}[size]
+        return [({"pes": n, "reads_per_pe": reads, "table_per_pe": 100_000},
+                 ["--updates", reads, "--table", 100_000]) for n in pes]
+    if table == "triangle":
+        rows, scale = {"full": (10_000, 16), "quick": (2_000, 13)}[size]
+        return [one for n in pes for one in [
+            ({"pes": n, "graph": "er", "rows_per_pe": rows, "nonzeros_per_lower_row": 35},
+             ["--graph", "er", "--rows", rows, "--row-nonzeros", 35]),
+            ({"pes": n, "graph": "rmat", "scale": scale, "edge_factor": 16},
+             ["--graph", "rmat", "--scale", scale, "--edge-factor", 16])]]
+    rounds = {"full": 100_000, "quick": 10_000}[size]
+    return [({"pes": n, "what": what, "rounds": rounds}, ["--what", what, "--rounds", rounds])
+            for n in pes for what in ["superstep", "round_trip"]]
+
+
+def histogram_input(pes, updates):
+    return ({"pes": pes, "updates_per_pe": updates, "table_per_pe": 1_000},
+            ["--updates", updates, "--table", 1_000])
+
+
+def make_rows(table, only, quick, pes):
+    """Every row of a table. More PEs than cores are our own system's rows only, unless asked for."""
+    rows = []
+    for params, options in inputs(table, quick, pes or [2]):
+        for system in SYSTEMS[table]:
+            for transport in ["threads", "mpi"] if system == "shunt" else [""]:
+                for variant in VARIANTS.get(system) or VARIANTS.get((table, system)) or [""]:
+                    rows.append(make_row(table, system, variant, transport, params, options))
+    if table == "histogram" and not pes:
+        scale = 10 if quick else 1
+        for n, updates in [(4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
+            params, options = histogram_input(n, updates // scale)
+            for variant in VARIANTS["shunt"]:
+                rows.append(make_row(table, "shunt", variant, "threads", params, options))
+    return [row for row in rows if not only or row.system in only]
+
+
+def make_row(table, system, variant, transport, params, options):
+    params = dict(params)
+    arguments = ["--pes", params["pes"], *options]
+    if variant:
+        arguments += ["--variant", variant]
+    if transport:
+        params["transport"] = transport
+        arguments += ["--transport", transport]
+    return Row(table, system, variant, params, [str(a) for a in arguments])
+
+
+class Machine:
+    """What was built, how it is launched, and what is recorded about where it ran."""
+
+    def __init__(self, build_dir):
+        self.programs = pathlib.Path(build_dir).resolve() / "bench"
+        try:
+            self.built = json.loads((self.programs / "bench_systems.json").read_text())
+        except (OSError, ValueError):
+            raise BadCommandLine(f"no tables' programs in {build_dir}: configure with "
+                                 "-DSHUNT_BENCH=ON and build first") from None
+        self.cores = len(os.sched_getaffinity(0))
+        self.distances = []
+        self.loads = []
+
+    def program(self, row):
+        return self.programs / f"{row.table}_{row.system}"
+
+    def why_absent(self, row):
+        """One line, or nothing when the row can be run."""
+        name = f"{row.table}_{row.system}"
+        if name in self.built["absent"]:
+            return self.built["absent"][name]
+        if not self.program(row).exists():
+            return "not built"
+        if row.system == "openshmem" and not self.built["oshrun"]:
+            return "no oshrun"
+        if self.ranks(row) and row.system != "openshmem" and not self.built["mpirun"]:
+            return "no mpirun.openmpi"
+        if row.system == "ceiling" and row.params["pes"] > self.cores:
+            return f"needs {row.params['pes']} cores, finds {self.cores}"
+        if row.table == "superstep" and row.params["pes"] != 2:
+            return "is between 2 PEs"
+        return ""
+
+    def ranks(self, row):
+        """Processes to launch; 0: the program is started as it is."""
+        if row.system == "shunt":
+            return 2 if row.transport() == "mpi" else 0
+        return row.params["pes"] if row.system in RIVALS else 0
+
+    def command(self, row):
+        program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", "1"]
+        ranks = self.ranks(row)
+        if ranks == 0:
+            return program
+        shmem = row.system == "openshmem"
+        launcher = [self.built["oshrun" if shmem else "mpirun"], "-n", str(ranks), "--oversubscribe"]
+        if ranks <= self.cores:
+            launcher += ["--bind-to", "core"]
+        else:  # who polls without yielding loses everything once there are more ranks than cores
+            launcher += ["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+        if shmem:
+            # Without ^patcher Debian's OpenSHMEM crashes in finalize. Any heap but UCX's own is out
+            # of reach of UCX's shared memory, and 7 to 30 times slower.
+            launcher += ["--mca", "memory", "^patcher", "--mca", "sshmem", "ucx",
+                         "-x", "UCX_TLS=sm,self"]
+        elif row.system == "mpi_rma":
+            launcher += ["--mca", "osc", "sm"]  # loads and stores in shared windows
+        return launcher + program
+
+    def environment(self):
+        environment = dict(os.environ)
+        if os.geteuid() == 0:  # Open MPI refuses root (as in containers) without both
+            environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return environment
+
+    def look_around(self):
+        """What will explain the numbers of the next repetition: the cores' distance, the load."""
+        self.loads.append(round(os.getloadavg()[0], 2))
+        try:
+            line = subprocess.run([self.programs / "distance"], capture_output=True, text=True,
+                                  timeout=60, check=True).stdout
+            self.distances.append(json.loads(line)["round_trip_ns"])
+        except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+            self.distances.append(None)
+
+    def record(self):
+        cpu = platform.machine()
+        with contextlib.suppress(OSError):
+            for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+                if line.startswith("model name"):
+                    cpu = line.partition(":")[2].strip()
+                    break
+        return {"cpu": cpu, "cores": self.cores, "kernel": platform.release(),
+                "compiler": self.built["compiler"], "core_round_trip_ns": self.distances,
+                "load_average": self.loads}
+
+
+def commit():
+    """The commit measured, marked when the tree differs from it."""
+    here = pathlib.Path(__file__).parent
+
+    def git(*words):
+        return subprocess.run(["git", "-C", here, *words], capture_output=True, text=True,
+                              check=True).stdout.strip()
+    try:
+        return git("rev-parse", "HEAD") + ("-dirty" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def run_turn(row, machine, timeout):
+    """One process; appends its sample, or None and the reason."""
+    sample, problem = None, ""
+    process = subprocess.Popen(machine.command(row), stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               env=machine.environment(), start_new_session=True)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+        if process.returncode != 0:
+            problem = f"{exit_reason(process.returncode)}: {telling_line(errors)}"
+        else:
+            sample, problem = read_sample(output)
+    except subprocess.TimeoutExpired:
+        problem = f"no answer within {timeout} s"
+    finally:
+        if process.poll() is None:  # also on Ctrl-C
+            end(process)
+    row.samples.append(sample)
+    row.problem = row.problem or problem
+
+
+def end(process):
+    """Ends a program; a launcher first gets the time to end its ranks, which must not outlive us."""
+    for how in [signal.SIGTERM, signal.SIGKILL]:
+        os.killpg(process.pid, how)
+        try:
+            process.communicate(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def exit_reason(code):
+    return f"signal {-code}" if code < 0 else f"exit {code}"
+
+
+def telling_line(errors):
+    """The line of stderr that says most: ours if there is one, else the first that is not a rule."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip(" -*=")]
+    for line in lines:
+        if "wrong answer" in line:
+            return line
+    return lines[0] if lines else "nothing on stderr"
+
+
+def read_sample(output):
+    try:
+        samples = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        if len(samples) != 1:
+            return None, f"printed {len(samples)} samples where 1 was asked for"
+        if samples[0].get("checked") is not True:
+            return None, "answer not checked"
+        if not samples[0]["seconds"] > 0:
+            return None, f"impossible time: {samples[0]['seconds']}"
+        return samples[0], ""
+    except (ValueError, KeyError, TypeError) as error:
+        return None, f"unreadable sample: {error}"
+
+
+def progress(turns):
+    """An iterator over `turns` that shows how far it is, on a terminal only."""
+    if not sys.stderr.isatty():
+        return iter(turns)
+    try:
+        import tqdm
+        return iter(tqdm.tqdm(turns, leave=False, unit="run"))
+    except ImportError:
+        return plain_progress(turns)
+
+
+def plain_progress(turns):
+    for number, turn in enumerate(turns, 1):
+        print(f"\r{number}/{len(turns)}", end="", file=sys.stderr, flush=True)
+        yield turn
+    print("\r" + " " * 20 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def measure(rows, machine, samples, timeout):
+    for row in rows:
+        row.absent = machine.why_absent(row)
+    present = [row for row in rows if not row.absent]
+    turns = [(n, row) for n in range(samples) for row in present]
+    repetition = None
+    for n, row in progress(turns):
+        if n != repetition:
+            machine.look_around()
+            repetition = n
+        if row.problem:  # what has failed once is not run again
+            row.samples.append(None)
+        else:
+            run_turn(row, machine, timeout)
+
+
+def compare_answers(rows):
+    """Where programs say what they found, all of a group must have found the same."""
+    for row in rows:
+        peers = [r for r in rows if r.group() == row.group() and not r.problem and r.samples]
+        oracle = next((r for r in peers if r.system == "serial"), peers[0] if peers else None)
+        for key in ["triangles", "wedges"]:
+            found = {s[key] for s in row.samples if s and key in s}
+            if oracle and found and found != {oracle.samples[0].get(key)}:
+                row.problem = row.problem or (f"wrong answer: {key} {sorted(found)}, but "
+                                              f"{oracle.system} has {oracle.samples[0].get(key)}")
+
+
+def median_ratio(row, other, metric):
+    """The median, over the repetitions, of row's time to other's; None without any."""
+    if other is None or row.problem or other.problem:
+        return None
+    pairs = zip(row.values(metric), other.values(metric))
+    ratios = [mine / its for mine, its in pairs if mine is not None and its]
+    return statistics.median(ratios) if ratios else None
+
+
+def good(rows, systems):
+    return [r for r in rows if r.system in systems and r.samples and not r.problem]
+
+
+def show(rows, machine, out):
+    known = [d for d in machine.distances if d is not None]
+    if known:
+        print(f"cache line round trip between two cores: median {statistics.median(known):.0f} ns, "
+              f"{min(known):.0f} to {max(known):.0f}, {len(known)} measurements; load average "
+              f"{min(machine.loads)} to {max(machine.loads)} on {machine.cores} cores", file=out)
+    header = ["system", "variant", "params", "metric", "median", "min", "max", "x ceiling",
+              "x best rival", "checked"]
+    lines = [header]
+    notes = []
+    for row in rows:
+        params = ", ".join(str(v) if k in ("graph", "what", "transport") else f"{k} {v:,}"
+                           for k, v in row.params.items())
+        name = [row.system, row.variant or "-", params]
+        who = " ".join(filter(None, [row.system, row.variant]))
+        if row.absent:  # one line a system, not one a row
+            notes.append(f"absent: {row.system}: {row.absent}")
+            continue
+        if row.problem:
+            lines.append(name + ["-"] * 6 + ["FAILED"])
+            notes.append(f"FAILED: {who} ({params}): {row.problem}")
+            continue
+        peers = [r for r in rows if r.group() == row.group()]
+        for metric in row.metrics():
+            values = row.values(metric)
+            cells = [number(f(values)) for f in (statistics.median, min, max)]
+            ratios = ["-", "-"]
+            if metric != "max_rss_bytes":
+                rivals = good(peers, RIVALS)
+                best = min(rivals, default=None,
+                           key=lambda r, m=metric: statistics.median(r.values(m)))
+                ceiling = next(iter(good(peers, {"ceiling"})), None)
+                ratios = ["-" if r is None else f"{r:.2f}" for r in
+                          (median_ratio(row, ceiling, metric), median_ratio(row, best, metric))]
+            lines.append(name + [metric, *cells, *ratios, "yes"])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    for line in lines:
+        print("  ".join(cell.rjust(width) if 4 <= i <= 8 else cell.ljust(width)
+                        for i, (cell, width) in enumerate(zip(line, widths))).rstrip(), file=out)
+    for note in dict.fromkeys(notes):
+        print(note, file=out)
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def write_json(rows, machine, file):
+    where, what = machine.record(), commit()
+    for row in rows:
+        if row.absent or row.problem:
+            continue
+        for metric in row.metrics():
+            values = row.values(metric)
+            file.write(json.dumps({
+                "table": row.table, "system": row.system, "variant": row.variant,
+                "params": row.params, "metric": metric, "unit": UNITS[metric],
+                "median": statistics.median(values), "min": min(values), "max": max(values),
+                "samples": values, "checked": True, "machine": where, "commit": what}) + "\n")
+
+
+def positive(text):
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def parse(arguments):
+    class Parser(argparse.ArgumentParser):
+        def error(self, message):
+            raise BadCommandLine(message)
+
+    parser = Parser(prog="bench.py", description=__doc__.partition("\n")[0])
+    parser.add_argument("table", metavar="TABLE", help=", ".join(SYSTEMS))
+    parser.add_argument("--quick", action="store_true", help="smaller inputs, 3 repetitions")
+    parser.add_argument("--json", metavar="FILE", help="append one object a line")
+    parser.add_argument("--only", metavar="SYSTEM,...", default="", help="leave out all others")
+    parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
+    parser.add_argument("--pes", type=positive, metavar="N", action="append",
+                        help="processing elements (2); may be repeated")
+    parser.add_argument("--timeout", type=positive, metavar="SECONDS", default=300,
+                        help="for one process (300)")
+    parser.add_argument("--build-dir", metavar="DIR", required=True)
+    options = parser.parse_args(arguments)
+    if options.table not in SYSTEMS:
+        raise BadCommandLine(f"unknown table {options.table!r}; there are {', '.join(SYSTEMS)}")
+    options.only = [name for name in options.only.split(",") if name]
+    for name in options.only:
+        if name not in SYSTEMS[options.table]:
+            raise BadCommandLine(f"unknown system {name!r} in table {options.table}; there are "
+                                 f"{', '.join(SYSTEMS[options.table])}")
+    return options
+
+
+def main(arguments):
+    with contextlib.ExitStack() as open_files:
+        try:
+            options = parse(arguments)
+            machine = Machine(options.build_dir)
+            file = None
+            if options.json:  # before anything is measured, so that nothing is measured in vain
+                file = open_files.enter_context(open(options.json, "a", encoding="utf-8"))
+        except (BadCommandLine, OSError) as error:
+            print(f"bench.py: {error}", file=sys.stderr)
+            return 2
+        rows = make_rows(options.table, options.only, options.quick, options.pes)
+        measure(rows, machine, options.samples or (3 if options.quick else 5), options.timeout)
+        compare_answers(rows)
+        show(rows, machine, sys.stdout)
+        if file:
+            write_json(rows, machine, file)
+    if not any(row.samples for row in rows):
+        print("bench.py: nothing to run", file=sys.stderr)
+        return 1
+    return 1 if any(row.problem for row in rows) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

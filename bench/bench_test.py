@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""What bench.py promises about its exit code, its record and what it says, on made-up programs."""
+
+import io
+import contextlib
+import json
+import pathlib
+import tempfile
+import unittest
+
+import bench
+
+RIGHT = """echo '{"seconds": 0.02, "checked": true, "triangles": 7, "wedges": 9}'"""
+
+
+class Driver(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = pathlib.Path(folder.name)
+        (self.build / "bench").mkdir()
+        self.put("distance", """echo '{"round_trip_ns": 100.0}'""")
+        (self.build / "bench" / "bench_systems.json").write_text(json.dumps(
+            {"compiler": "none", "oshrun": "", "mpirun": "", "absent": {}}))
+
+    def put(self, name, script):
+        program = self.build / "bench" / name
+        program.write_text("#!/bin/sh\n" + script + "\n")
+        program.chmod(0o755)
+
+    def run_bench(self, *arguments):
+        """(exit code, stdout, stderr)"""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = bench.main([*arguments, "--build-dir", str(self.build)])
+        return code, out.getvalue(), err.getvalue()
+
+    def test_unknown_table_and_unknown_system_are_one_line_and_exit_2(self):
+        for arguments in [["nothing"], ["histogram", "--only", "nobody"], ["histogram", "--samples",
+                          "0"], ["histogram", "--json", "/nowhere/at/all"]]:
+            code, out, err = self.run_bench(*arguments)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), arguments)
+
+    def test_right_answers_exit_0_and_are_recorded_with_absent_rivals_named(self):
+        self.put("histogram_ceiling", RIGHT)
+        record = self.build / "record"
+        code, out, _ = self.run_bench("histogram", "--json", str(record))
+        self.assertEqual(code, 0)
+        for system in ["openshmem", "mpi_rma", "shunt"]:
+            self.assertIn(f"absent: {system}: not built\n", out)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual(len(lines), 1)
+        self.assertEqual(lines[0]["metric"], "ns_per_update")
+        self.assertEqual(lines[0]["samples"], [2.0] * 5)
+        self.assertEqual(lines[0]["params"],
+                         {"pes": 2, "updates_per_pe": 10_000_000, "table_per_pe": 1_000})
+        self.assertEqual(lines[0]["machine"]["core_round_trip_ns"], [100.0] * 5)
+
+    def test_failed_programs_exit_1_and_leave_no_record(self):
+        for script, reason in [("echo 'x: wrong answer: sum is 1' >&2; exit 1", "wrong answer: sum"),
+                               ("kill -SEGV $$", "signal 11"),
+                               (RIGHT + "; exit 139", "exit 139"),
+                               ("echo '{\"seconds\": 1.0, \"checked\": false}'", "not checked"),
+                               ("true", "0 samples"),
+                               ("echo '{\"seconds\": 0, \"checked\": true}'", "impossible"),
+                               ("sleep 60", "no answer within 1 s")]:
+            self.put("histogram_ceiling", script)
+            record = self.build / "record"
+            code, out, _ = self.run_bench("histogram", "--only", "ceiling", "--json",
+                                          str(record), "--timeout",
+                                          "1" if script == "sleep 60" else "100")
+            self.assertEqual(code, 1, script)
+            self.assertIn("FAILED", out)
+            self.assertIn(reason, out)
+            self.assertEqual(record.read_text(), "")
+
+    def test_a_count_that_differs_from_the_oracle_is_wrong_though_its_program_is_content(self):
+        self.put("triangle_serial", RIGHT)
+        self.put("triangle_ceiling", RIGHT.replace("7", "8"))
+        code, out, _ = self.run_bench("triangle", "--quick")
+        self.assertEqual(code, 1)
+        self.assertIn("triangles [8], but serial has 7", out)
+
+    def test_nothing_to_run_exits_1(self):
+        self.assertEqual(self.run_bench("superstep")[0], 1)
+
+    def test_systems_take_turns(self):
+        log = self.build / "log"
+        for name in ["histogram_ceiling", "histogram_shunt"]:
+            self.put(name, f"echo {name} \"$@\" >> {log}; {RIGHT}")
+        code, _, _ = self.run_bench("histogram", "--samples", "2", "--pes", "2")
+        self.assertEqual(code, 0)
+        turns = log.read_text().splitlines()
+        half = len(turns) // 2
+        self.assertEqual(turns[:half], turns[half:])
+        self.assertEqual(turns[0], "histogram_ceiling --pes 2 --updates 10000000 --table 1000 "
+                                   "--samples 1 --warmup 1")
+        self.assertEqual(turns[1], "histogram_shunt --pes 2 --updates 10000000 --table 1000 --variant "
+                                   "lambda --transport threads --samples 1 --warmup 1")
+
+
+if __name__ == "__main__":
+    unittest.main()

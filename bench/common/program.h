@@ -1,0 +1,129 @@
+/* What every program of a table shares, in C and in C++: its command line, the clock and the lines
+ * that it prints.
+ *
+ * Invariants
+ *   P1  One JSON object a line on stdout, one line a sample; warm-up rounds print nothing.
+ *   P2  A wrong answer is never printed as a time: bench_wrong() ends the program, exit 1.
+ *   P3  An option that is not known, or a number that is not one, ends the program, exit 2.
+ */
+#ifndef BENCH_COMMON_PROGRAM_H
+#define BENCH_COMMON_PROGRAM_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct bench_options {
+  long pes;          /* 0: as many as the launcher started */
+  long updates;      /* updates or reads, per PE */
+  long table;        /* table entries per PE */
+  long rows;         /* triangle: rows per PE (er); superstep: unused */
+  long row_nonzeros; /* triangle: mean non-zeros a row of the lower triangle (er) */
+  long scale;        /* triangle: log2 of the vertices (rmat) */
+  long edge_factor;  /* triangle: edges a vertex (rmat) */
+  long rounds;       /* superstep: rounds in one sample */
+  long samples;
+  long warmup;
+  long buffer;       /* ceiling: items in a buffer; 0: the best found */
+  long depth;        /* ceiling: buffers in a lane; 0: the best found */
+  const char* variant;   /* the way a system works, where it knows several; "": its first */
+  const char* transport; /* shunt: threads | mpi */
+  const char* graph; /* triangle: er | rmat */
+  const char* what;  /* superstep: superstep | round_trip */
+};
+
+static inline void bench_bad_option(const char* program, const char* option, const char* value) {
+  fprintf(stderr, "%s: bad option or value: %s %s\n", program, option, value ? value : "");
+  exit(2);
+}
+
+/* Options come as `--name value`; every program accepts every name, so that the driver need not
+ * know which table's program reads which. */
+static inline struct bench_options bench_parse(int argc, char** argv) {
+  struct bench_options o;
+  struct {
+    const char* name;
+    long* number;
+    const char** word;
+  } known[16];
+  int a;
+  size_t k;
+  memset(&o, 0, sizeof o);
+  o.updates = 10000000;
+  o.table = 1000;
+  o.rows = 10000;
+  o.row_nonzeros = 35;
+  o.scale = 16;
+  o.edge_factor = 16;
+  o.rounds = 100000;
+  o.samples = 5;
+  o.warmup = 1;
+  o.variant = "";
+  o.transport = "threads";
+  o.graph = "er";
+  o.what = "superstep";
+#define BENCH_KNOWN(i, n, num, w) \
+  known[i].name = n;              \
+  known[i].number = num;          \
+  known[i].word = w
+  BENCH_KNOWN(0, "--pes", &o.pes, NULL);
+  BENCH_KNOWN(1, "--updates", &o.updates, NULL);
+  BENCH_KNOWN(2, "--table", &o.table, NULL);
+  BENCH_KNOWN(3, "--rows", &o.rows, NULL);
+  BENCH_KNOWN(4, "--row-nonzeros", &o.row_nonzeros, NULL);
+  BENCH_KNOWN(5, "--scale", &o.scale, NULL);
+  BENCH_KNOWN(6, "--edge-factor", &o.edge_factor, NULL);
+  BENCH_KNOWN(7, "--rounds", &o.rounds, NULL);
+  BENCH_KNOWN(8, "--samples", &o.samples, NULL);
+  BENCH_KNOWN(9, "--warmup", &o.warmup, NULL);
+  BENCH_KNOWN(10, "--buffer", &o.buffer, NULL);
+  BENCH_KNOWN(11, "--graph", NULL, &o.graph);
+  BENCH_KNOWN(12, "--what", NULL, &o.what);
+  BENCH_KNOWN(13, "--depth", &o.depth, NULL);
+  BENCH_KNOWN(14, "--variant", NULL, &o.variant);
+  BENCH_KNOWN(15, "--transport", NULL, &o.transport);
+#undef BENCH_KNOWN
+  for (a = 1; a < argc; a += 2) {
+    const char* value = a + 1 < argc ? argv[a + 1] : NULL;
+    for (k = 0; k < sizeof known / sizeof known[0]; ++k) {
+      if (strcmp(argv[a], known[k].name) == 0) break;
+    }
+    if (value == NULL || k == sizeof known / sizeof known[0]) {
+      bench_bad_option(argv[0], argv[a], value);
+    }
+    if (known[k].word != NULL) {
+      *known[k].word = value;
+    } else {
+      char* end = NULL;
+      errno = 0;
+      *known[k].number = strtol(value, &end, 10);
+      if (errno != 0 || end == value || *end != '\0' || *known[k].number < 0) {
+        bench_bad_option(argv[0], argv[a], value);
+      }
+    }
+  }
+  return o;
+}
+
+static inline double bench_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Prints one sample. `extra` is further JSON members, each with a comma before it, or "". */
+static inline void bench_report(double seconds, const char* extra) {
+  printf("{\"seconds\": %.9f, \"checked\": true%s}\n", seconds, extra);
+  fflush(stdout);
+}
+
+static inline void bench_wrong(const char* program, const char* what, unsigned long long got,
+                               unsigned long long expected) {
+  fprintf(stderr, "%s: wrong answer: %s is %llu, expected %llu\n", program, what, got, expected);
+  exit(1);
+}
+
+#endif
