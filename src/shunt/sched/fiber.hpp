@@ -56,8 +56,17 @@ void park();
 /// The name given to spawn(); empty if none, or outside a fiber. Valid while the fiber runs.
 [[nodiscard]] std::string_view name() noexcept;
 
-/// Whether the caller is a fiber: whether it may yield and park. Legal anywhere.
+/// Whether the caller is a fiber. Legal anywhere.
 [[nodiscard]] bool inside() noexcept;
+
+/// Throws what park() would throw here and now, under the name of `call`; for functions that must
+/// know it before they have done half their work. While the fiber runs on, the answer stays.
+void require_wait(const char* call);
+
+/// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
+/// a new fiber, and outside of fibers.
+[[nodiscard]] void* scope() noexcept;
+void set_scope(void* word);
 
 }  // namespace this_fiber
 }  // namespace sched

@@ -214,6 +214,19 @@ bool inside() noexcept {
   return here != nullptr && here->running() != nullptr;
 }
 
+void require_wait(const char* call) { must_be_worker(call).require_wait(call); }
+
+void* scope() noexcept {
+  const worker* const here = worker::current();
+  return here == nullptr || here->running() == nullptr ? nullptr : here->running()->scope;
+}
+
+void set_scope(void* word) {
+  detail::fiber* const me = must_be_worker("set_scope").running();
+  if (me == nullptr) throw error("set_scope: called outside a fiber");
+  me->scope = word;
+}
+
 }  // namespace this_fiber
 
 namespace this_worker {

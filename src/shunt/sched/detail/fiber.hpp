@@ -54,6 +54,7 @@ struct alignas(quiet_distance) fiber {
   bool started = false;  // has a stack; F3 holds from here on
   std::size_t stack_bytes = 0;
   context::stack_pool::stack stack;
+  void* scope = nullptr;  // this_fiber::scope()
   std::function<void()> body;
   std::string name;
 

@@ -43,6 +43,7 @@ void worker::drop_fiber(fiber* f) noexcept {
   f->body = nullptr;
   f->name.clear();
   f->home = nullptr;
+  f->scope = nullptr;
   blocks_.give(f);
 }
 

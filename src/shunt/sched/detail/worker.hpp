@@ -45,6 +45,10 @@ class worker {
   // This worker's running fiber.
   void yield();
   void park();
+  void require_wait(const char* call) const {
+    must_be_fiber(call);
+    if (forbid_ != nullptr) forbid_->refuse(call);
+  }
   [[nodiscard]] fiber* running() const noexcept { return running_; }
   [[nodiscard]] bool has_runnable() const noexcept;
   const no_wait* forbid(const no_wait* who) noexcept { return std::exchange(forbid_, who); }

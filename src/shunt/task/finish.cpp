@@ -1,0 +1,74 @@
+#include <shunt/task/finish.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail {
+namespace {
+
+void* entered() {
+  sched::this_fiber::require_wait("finish");
+  return sched::this_fiber::scope();
+}
+
+}  // namespace
+
+finish_scope::finish_scope() : outer_(entered()), waiter_(sched::this_fiber::self()) {
+  sched::this_fiber::set_scope(this);
+}
+
+void finish_scope::enter() noexcept {
+  open_.fetch_add(1, std::memory_order_relaxed);  // relaxed: S1, the caller holds one itself
+}
+
+void finish_scope::leave() noexcept {
+  const auto who = waiter_;  // S2
+  // acq_rel: edge `done` out, and the earlier leavers' halves stay in the chain.
+  if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) who.wake();
+}
+
+void finish_scope::fail(std::exception_ptr what) noexcept {
+  // relaxed: decides who is first, and nothing else
+  if (!failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::move(what);
+}
+
+// noexcept: park() cannot refuse here, as the constructor asked; were waiting forbidden since, and
+// not allowed again, the tasks would outlive their scope.
+void finish_scope::wait() noexcept {
+  sched::this_fiber::set_scope(outer_);
+  if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return;  // edge `done` in
+  while (open_.load(std::memory_order_acquire) != 0) {             // edge `done` in
+    sched::this_fiber::park();
+  }
+}
+
+void finish_scope::rethrow() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void spawn_into(finish_scope* scope, std::function<void()> body) {
+  auto& rt = sched::this_worker::current();
+  if (scope == nullptr) {
+    rt.spawn(std::move(body));
+    return;
+  }
+  scope->enter();
+  try {
+    rt.spawn([scope, work = std::move(body)]() mutable {
+      sched::this_fiber::set_scope(scope);
+      try {
+        work();
+        work = nullptr;  // the captures end before the finish does
+      } catch (...) {
+        scope->fail(std::current_exception());
+      }
+      scope->leave();
+    });
+  } catch (...) {
+    scope->leave();
+    throw;
+  }
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace shunt

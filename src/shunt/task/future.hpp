@@ -1,0 +1,233 @@
+/// A value that a task will have: promise and future, and tasks that return values.
+///
+/// ```cpp
+/// auto left = shunt::async_value([&] { return sum(lower_half); });
+/// const long right = sum(upper_half);
+/// use(left.get() + right);  // parks this fiber until the task has returned
+/// ```
+///
+/// Waiting is a fiber's, and parks it; setting is any thread's. A waiter that nobody satisfies
+/// waits for ever; a promise that is destroyed unsatisfied satisfies its futures with an error.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <shunt/base/error.hpp>
+#include <shunt/sched.hpp>
+#include <shunt/task/finish.hpp>
+
+namespace shunt {
+inline namespace v1 {
+
+/// What a future delivers whose promise was destroyed before anyone satisfied it.
+class broken_promise : public error {
+ public:
+  using error::error;
+};
+
+/// What a promise may hold: an object that can be moved in, or nothing.
+template <typename T>
+concept future_value = std::is_void_v<T> || (std::is_object_v<T> && std::move_constructible<T> &&
+                                             std::is_same_v<T, std::remove_cv_t<T>>);
+
+namespace detail {
+
+/// One event, that happens once, and the fibers that wait for it.
+///
+///   word       happen()                     wait()
+///   waiters    -> happened, wakes them all  -> waiters + me, parks until told
+///   happened   breach of contract           returns
+///
+/// Edge `happened`, happen() -> wait(): the result. A waiter stands in the list by a node on its
+/// own stack, and leaves only when it was told by that node: happen() may still be reading it.
+class one_event {
+ public:
+  /// Any thread, once.
+  void happen() noexcept;
+  /// A fiber, if it did not happen yet. \throws what park() throws, before it waits.
+  void wait(const char* call);
+  [[nodiscard]] bool happened() const noexcept {
+    return word_.load(std::memory_order_acquire) == done;  // edge `happened` in
+  }
+
+ private:
+  struct waiter {
+    sched::waker who;
+    waiter* next = nullptr;
+    std::atomic<bool> told{false};
+  };
+  static constexpr std::uintptr_t done = 1;
+  std::atomic<std::uintptr_t> word_{0};  // a waiter*, or done
+};
+
+template <typename T>
+struct shared_result {
+  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+  /// \return false if somebody was first.
+  [[nodiscard]] bool claim() noexcept {
+    return !claimed.exchange(true, std::memory_order_relaxed);  // relaxed: decides who writes
+  }
+
+  std::atomic<bool> claimed{false};
+  std::optional<stored> value;   // written by who claimed; edge `happened` publishes both
+  std::exception_ptr exception;
+  one_event ready;
+};
+
+[[noreturn]] void throw_no_state(const char* call);
+[[noreturn]] void throw_satisfied();
+[[nodiscard]] std::exception_ptr broken() noexcept;
+
+}  // namespace detail
+
+/// The reading end. A handle: copies read the same result, from several fibers if they like.
+template <future_value T>
+class future {
+ public:
+  using value_type = T;
+
+  future() noexcept = default;  ///< of no promise; may be assigned to, and asked valid()
+
+  [[nodiscard]] bool valid() const noexcept { return result_ != nullptr; }
+
+  /// Any thread: whether get() returns at once.
+  [[nodiscard]] bool ready() const noexcept { return result_ && result_->ready.happened(); }
+
+  /// A fiber; any thread if ready(). Waits for the result, or the exception.
+  /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid().
+  void wait() const { state("future::wait").ready.wait("future::wait"); }
+
+  /// A fiber; any thread if ready(). Waits.
+  /// \return the result, which lives as long as any copy of this future, or its promise.
+  /// \throws the exception that was set, broken_promise, or as wait().
+  decltype(auto) get() const {
+    auto& s = state("future::get");
+    s.ready.wait("future::get");
+    if (s.exception) std::rethrow_exception(s.exception);
+    if constexpr (!std::is_void_v<T>) return static_cast<const T&>(*s.value);
+  }
+
+  /// As get(), but moves the result out. For the only reader: a later get() finds it moved from.
+  T take()
+    requires(!std::is_void_v<T>)
+  {
+    static_cast<void>(get());
+    return std::move(*result_->value);
+  }
+
+ private:
+  template <future_value U>
+  friend class promise;
+  using state_type = detail::shared_result<T>;
+  explicit future(std::shared_ptr<state_type> result) noexcept : result_(std::move(result)) {}
+
+  state_type& state(const char* call) const {
+    if (!result_) detail::throw_no_state(call);
+    return *result_;
+  }
+
+  std::shared_ptr<state_type> result_;
+};
+
+/// The writing end. Moves, does not copy. Any thread, one at a time.
+template <future_value T>
+class promise {
+ public:
+  /// \throws std::bad_alloc
+  promise() : result_(std::make_shared<detail::shared_result<T>>()) {}
+  promise(promise&&) noexcept = default;
+  promise& operator=(promise&& other) noexcept {
+    promise(std::move(other)).result_.swap(result_);  // the old result breaks with the temporary
+    return *this;
+  }
+  promise(const promise&) = delete;
+  promise& operator=(const promise&) = delete;
+
+  /// Unsatisfied: its futures deliver broken_promise.
+  ~promise() {
+    if (result_ && result_->claim()) {
+      result_->exception = detail::broken();
+      result_->ready.happen();
+    }
+  }
+
+  /// Any number of times. \throws shunt::error if moved from.
+  [[nodiscard]] future<T> get_future() const {
+    if (!result_) detail::throw_no_state("promise::get_future");
+    return future<T>(result_);
+  }
+
+  /// Satisfies every future, and wakes their waiters. Does not wait.
+  /// \throws shunt::error if already satisfied or moved from; what T's constructor throws: then the
+  ///         futures deliver that exception as well.
+  template <typename... Arguments>
+  void set_value(Arguments&&... arguments)
+    requires(std::is_constructible_v<typename detail::shared_result<T>::stored, Arguments...>)
+  {
+    auto& s = claimed("promise::set_value");
+    try {
+      s.value.emplace(std::forward<Arguments>(arguments)...);
+    } catch (...) {
+      s.exception = std::current_exception();
+      s.ready.happen();
+      throw;
+    }
+    s.ready.happen();
+  }
+
+  /// As set_value. \param what  not null (contract).
+  void set_exception(std::exception_ptr what) {
+    SHUNT_ASSERT(what != nullptr);
+    auto& s = claimed("promise::set_exception");
+    s.exception = std::move(what);
+    s.ready.happen();
+  }
+
+ private:
+  detail::shared_result<T>& claimed(const char* call) {
+    if (!result_) detail::throw_no_state(call);
+    if (!result_->claim()) detail::throw_satisfied();
+    return *result_;
+  }
+
+  std::shared_ptr<detail::shared_result<T>> result_;
+};
+
+/// As async(), for a `body` with a result: the future delivers it, or the exception that left
+/// `body`, which the finish then does not see. The finish waits for the task all the same.
+template <typename F>
+[[nodiscard]] auto async_value(F&& body)
+    -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
+  using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
+  promise<result> made;
+  auto reads = made.get_future();
+  async([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+    std::exception_ptr failure;
+    try {
+      if constexpr (std::is_void_v<result>) {
+        f();
+        p.set_value();
+      } else {
+        p.set_value(f());
+      }
+      return;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    // Set already if it was the result's own constructor that threw, inside set_value().
+    if (!p.get_future().ready()) p.set_exception(std::move(failure));
+  });
+  return reads;
+}
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,254 @@
+#include <shunt/task.hpp>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace this_fiber = shunt::sched::this_fiber;
+using shunt::async;
+using shunt::async_value;
+using shunt::finish;
+
+namespace {
+
+/// Runs `body` on 1, 2 and 4 workers.
+void on_workers(const std::function<void()>& body) {
+  for (const int workers : {1, 2, 4}) {
+    shunt::sched::options o;
+    o.workers = workers;
+    shunt::sched::runtime(o).run(body);
+  }
+}
+
+long fibonacci(int n) {
+  if (n < 2) return n;
+  long left = 0;
+  long right = 0;
+  finish([&] {
+    async([&, n] { left = fibonacci(n - 1); });
+    right = fibonacci(n - 2);
+  });
+  return left + right;
+}
+
+struct refused {};
+struct no_waiting final : shunt::sched::no_wait {
+  [[noreturn]] void refuse(const char*) const override { throw refused{}; }
+};
+
+}  // namespace
+
+TEST_CASE("finish: returns at once without tasks, and runs its body on the caller's fiber") {
+  on_workers([] {
+    const auto me = this_fiber::self();
+    bool ran = false;
+    finish([&] {
+      ran = true;
+      CHECK(this_fiber::self() == me);
+    });
+    CHECK(ran);
+  });
+}
+
+TEST_CASE("finish: waits for every task spawned inside, transitively; what they wrote is visible") {
+  on_workers([] {
+    std::vector<int> leaves(200, 0);  // plain: edge `done` carries them
+    finish([&] {
+      for (std::size_t i = 0; i < 10; ++i) {
+        async([&leaves, i] {
+          for (std::size_t k = 0; k < 20; ++k) {
+            async([&leaves, i, k] {
+              if (k % 3 == 0) this_fiber::yield();
+              leaves[20 * i + k] = 1;
+            });
+          }
+        });
+      }
+    });
+    int sum = 0;
+    for (const int l : leaves) sum += l;
+    CHECK(sum == 200);
+  });
+}
+
+TEST_CASE("finish: nests; an inner one waits for its own tasks only") {
+  on_workers([] {
+    bool outer_done = false;
+    finish([&] {
+      shunt::promise<void> gate;
+      auto opened = gate.get_future();
+      async([&, opened] {
+        opened.get();
+        outer_done = true;
+      });
+      int inner = 0;
+      finish([&] { async([&] { ++inner; }); });
+      CHECK(inner == 1);
+      CHECK_FALSE(outer_done);
+      gate.set_value();
+    });
+    CHECK(outer_done);
+    CHECK(fibonacci(15) == 610);
+  });
+}
+
+TEST_CASE("finish: throws the first exception of its tasks, after all have ended") {
+  on_workers([] {
+    std::atomic<int> ended{0};
+    const auto run = [&](bool body_throws) {
+      finish([&] {
+        for (int i = 0; i < 20; ++i) {
+          async([&, i] {
+            this_fiber::yield();
+            ++ended;
+            if (i == 7 && !body_throws) throw std::runtime_error("seven");
+          });
+        }
+        if (body_throws) throw std::runtime_error("body");
+      });
+    };
+    CHECK_THROWS_WITH(run(false), "seven");
+    CHECK(ended == 20);
+    CHECK_THROWS_WITH(run(true), "body");
+    CHECK(ended == 40);
+    CHECK(this_fiber::scope() == nullptr);
+    // An inner finish's exception passes through the outer one's task.
+    CHECK_THROWS_WITH(finish([&] { async([&] { run(true); }); }), "body");
+  });
+}
+
+TEST_CASE("async: outside of a finish belongs to run, which throws what it throws") {
+  shunt::sched::options o;
+  o.workers = 2;
+  shunt::sched::runtime rt(o);
+  std::atomic<int> ended{0};
+  rt.run([&] {
+    for (int i = 0; i < 10; ++i) async([&] { ++ended; });
+  });
+  CHECK(ended == 10);
+  CHECK_THROWS_WITH(rt.run([] { async([] { throw std::runtime_error("lone"); }); }), "lone");
+}
+
+TEST_CASE("async: takes move-only bodies, and ends their captures before the finish returns") {
+  on_workers([] {
+    const auto counted = std::make_shared<int>(0);
+    int got = 0;
+    finish([&] {
+      async([&got, p = std::make_unique<int>(5), counted] { got = *p; });
+      async([counted] {});
+    });
+    CHECK(got == 5);
+    CHECK(counted.use_count() == 1);
+  });
+}
+
+TEST_CASE("async: many tasks") {
+  on_workers([] {
+    std::atomic<int> ended{0};
+    finish([&] {
+      for (int i = 0; i < 10'000; ++i) async([&] { ended.fetch_add(1, std::memory_order_relaxed); });
+    });
+    CHECK(ended == 10'000);
+  });
+}
+
+TEST_CASE("finish, future: where waiting is forbidden they refuse before they begin") {
+  on_workers([] {
+    const no_waiting guard;
+    shunt::promise<int> never;
+    const auto value = never.get_future();
+    bool ran = false;
+    shunt::sched::this_worker::forbid_wait(&guard);
+    CHECK_THROWS_AS(finish([&] { ran = true; }), refused);
+    CHECK_THROWS_AS(value.get(), refused);
+    shunt::sched::this_worker::forbid_wait(nullptr);
+    CHECK_FALSE(ran);
+    never.set_value(3);
+    CHECK(value.get() == 3);
+  });
+}
+
+TEST_CASE("future: several fibers wait for one value, and each gets it") {
+  on_workers([] {
+    shunt::promise<std::string> p;
+    const auto f = p.get_future();
+    CHECK(f.valid());
+    CHECK_FALSE(f.ready());
+    std::atomic<int> got{0};
+    finish([&] {
+      for (int i = 0; i < 50; ++i) async([&got, f] { got += f.get() == "value"; });
+      async([&p] {
+        for (int i = 0; i < 5; ++i) this_fiber::yield();
+        p.set_value("value");
+      });
+    });
+    CHECK(got == 50);
+    CHECK(f.ready());
+  });
+}
+
+TEST_CASE("future: delivers exceptions, to each reader, and void") {
+  on_workers([] {
+    shunt::promise<void> p;
+    const auto f = p.get_future();
+    p.set_exception(std::make_exception_ptr(std::logic_error("set")));
+    CHECK_THROWS_WITH(f.get(), "set");
+    CHECK_THROWS_WITH(f.get(), "set");
+    CHECK_NOTHROW(f.wait());
+    CHECK_THROWS_AS(p.set_value(), shunt::error);
+    shunt::promise<void> q;
+    q.set_value();
+    CHECK_NOTHROW(q.get_future().get());
+  });
+}
+
+TEST_CASE("promise: destroyed, or assigned over, unsatisfied, it is broken") {
+  on_workers([] {
+    shunt::future<int> f;
+    CHECK_FALSE(f.valid());
+    CHECK_THROWS_AS(f.get(), shunt::error);
+    finish([&] {
+      shunt::promise<int> p;
+      f = p.get_future();
+      async([q = std::move(p)] { this_fiber::yield(); });
+      CHECK_THROWS_AS(f.get(), shunt::broken_promise);
+      CHECK_THROWS_AS(p.set_value(1), shunt::error);
+      CHECK_THROWS_AS(p.get_future(), shunt::error);
+    });
+    shunt::promise<int> a;
+    const auto of_a = a.get_future();
+    a = shunt::promise<int>();
+    CHECK_THROWS_AS(of_a.get(), shunt::broken_promise);
+  });
+}
+
+TEST_CASE("promise: may be satisfied by a foreign thread while the fiber parks") {
+  on_workers([] {
+    for (int i = 0; i < 50; ++i) {
+      shunt::promise<int> p;
+      const auto f = p.get_future();
+      std::thread setter([&p, i] { p.set_value(i); });
+      CHECK(f.get() == i);
+      setter.join();
+    }
+  });
+}
+
+TEST_CASE("async_value: a task's result, its exception, void, and what cannot be copied") {
+  on_workers([] {
+    auto number = async_value([] { return 42; });
+    auto nothing = async_value([] { this_fiber::yield(); });
+    auto unique = async_value([p = std::make_unique<int>(7)]() mutable { return std::move(p); });
+    auto fails = async_value([]() -> int { throw std::runtime_error("no value"); });
+    CHECK(number.get() == 42);
+    nothing.get();
+    CHECK(*unique.take() == 7);
+    CHECK_THROWS_WITH(fails.get(), "no value");
+    finish([] { static_cast<void>(async_value([]() -> int { throw 1; })); });  // not the finish's
+  });
+}
