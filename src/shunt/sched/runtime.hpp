@@ -76,8 +76,8 @@ class runtime {
   ///         no more threads (nothing has run then, and what was spawned still waits for a run).
   void run(std::function<void()> root);
 
-  /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread
-  /// while it knows that run() cannot return (a fiber waits for it, say).
+  /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread,
+  /// or a poller, while it knows that run() cannot return (a fiber waits for it, say).
   /// On one worker, fibers spawned for it start in order; others newest first, or stolen.
   /// \throws usage_error for a worker out of range, std::bad_alloc. Cost: about 100 ns.
   void spawn(std::function<void()> body, spawn_options where = {});
