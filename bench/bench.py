@@ -193,7 +193,7 @@ class Machine:
             launcher += ["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         if shmem:
             # Without ^patcher Debian's OpenSHMEM crashes in finalize. Any heap but UCX's own is out
-            # of reach of UCX's shared memory, and 7 to 30 times slower.
+            # of reach of UCX's shared memory: 7 times slower and more.
             launcher += ["--mca", "memory", "^patcher", "--mca", "sshmem", "ucx",
                          "-x", "UCX_TLS=sm,self"]
         elif row.system == "mpi_rma":
