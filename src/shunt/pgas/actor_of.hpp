@@ -97,28 +97,28 @@ struct lambda_form {
     }
   }
 
-  template <class F>
+  template <std::size_t Mailbox, class F>
   struct one_way {
     static void unload(void* what) {
       auto& a = *static_cast<arrival*>(what);
       each_good<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
     }
-    static inline const wire::handler entry{typeid(one_way), wire::type_name<F>(), unload};
+    static inline const wire::handler entry{typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0};
   };
 
-  template <class F, class T>
+  template <std::size_t Mailbox, class F, class T>
   struct with_payload {
     static void unload(void* what) {
       auto& a = *static_cast<arrival*>(what);
       each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
     }
-    static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload};
+    static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload, Mailbox, wire::varying};
   };
 
   template <class F>
   using result_of = std::remove_cvref_t<decltype(call(std::declval<const F&>(), std::declval<arrival&>()))>;
 
-  template <class Then, class Result>
+  template <std::size_t Mailbox, class Then, class Result>
   struct answer {
     struct good {
       Then then;
@@ -128,10 +128,10 @@ struct lambda_form {
       auto& a = *static_cast<arrival*>(what);
       each_good<good>(a, [&a](const good& g) __attribute__((always_inline)) { call(g.then, a, g.value); });
     }
-    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload};
+    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload, Mailbox, wire::answers};
   };
-  template <class Then>
-  struct answer<Then, void> {
+  template <std::size_t Mailbox, class Then>
+  struct answer<Mailbox, Then, void> {
     struct good {
       Then then;
     };
@@ -139,20 +139,20 @@ struct lambda_form {
       auto& a = *static_cast<arrival*>(what);
       each_good<good>(a, [&a](const good& g) { call(g.then, a); });
     }
-    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload};
+    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload, Mailbox, wire::answers};
   };
 
-  template <class F, class Then>
+  template <std::size_t Mailbox, class F, class Then>
   struct request {
     using result = result_of<F>;
-    using reply = answer<Then, result>;
+    using reply = answer<Mailbox, Then, result>;
     struct good {
       F ask;
       Then then;
     };
     static void unload(void* what) {
       auto& a = *static_cast<arrival*>(what);
-      const run_key key = key_of(reply::entry.id(), a.of->slot, a.run->mailbox, wire::answers);
+      const run_key key = key_of(reply::entry, slot_bits(a.of->slot));
       dock& d = *a.at;
       each_good<good>(a, [&a, &d, key](const good& g) __attribute__((always_inline)) {
         if constexpr (std::is_void_v<result>) {
@@ -164,7 +164,7 @@ struct lambda_form {
         }
       });
     }
-    static inline const wire::handler entry{typeid(request), wire::type_name<F>(), unload};
+    static inline const wire::handler entry{typeid(request), wire::type_name<F>(), unload, Mailbox, wire::asks};
   };
 };
 
@@ -183,7 +183,7 @@ class selector_of {
     pe_ = me_->index();
     const auto slot = me_->next_slot();
     group_ = &dock_->group_at(slot, Mailboxes, wire::type_name<std::tuple<Parts...>>());
-    base_key_ = detail::key_of(0, slot, 0, 0);
+    slot_bits_ = detail::slot_bits(slot);
     if constexpr (form::single) {
       dock_->part_ready(*group_, pe_, std::get<0>(refs_));
     } else {
@@ -218,7 +218,7 @@ class selector_of {
   [[gnu::always_inline]] void send(int to, const F& f,
                                    const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    dock_->send(pe_, to, key<Mailbox>(form::template one_way<F>::entry, 0), f, where);
+    dock_->send(pe_, to, key(form::template one_way<Mailbox, F>::entry), f, where);
   }
 
   /// One-sided. A message of varying length: runs f(parts..., payload) on PE `to`. The payload arrives as a
@@ -230,7 +230,7 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    dock_->send_span(pe_, to, key<Mailbox>(form::template with_payload<F, T>::entry, 0),
+    dock_->send_span(pe_, to, key(form::template with_payload<Mailbox, F, T>::entry),
                      std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
@@ -245,8 +245,8 @@ class selector_of {
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    using request = typename form::template request<F, Then>;
-    dock_->send(pe_, to, key<Mailbox>(request::entry, wire::asks), typename request::good{f, then}, where);
+    using request = typename form::template request<Mailbox, F, Then>;
+    dock_->send(pe_, to, key(request::entry), typename request::good{f, then}, where);
   }
 
   /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many, ask().
@@ -287,10 +287,7 @@ class selector_of {
   void quiesce() { dock_->quiesce(*group_, pe_); }
 
  private:
-  template <std::size_t Mailbox>
-  [[nodiscard]] detail::run_key key(const wire::handler& entry, std::uint8_t flags) const noexcept {
-    return base_key_ | detail::run_key{entry.id()} << 32 | detail::run_key{Mailbox} << 8 | flags;
-  }
+  [[nodiscard]] detail::run_key key(const wire::handler& entry) const noexcept { return detail::key_of(entry, slot_bits_); }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
     (done<I>(), ...);
@@ -299,7 +296,7 @@ class selector_of {
   pe* me_;
   detail::dock* dock_ = nullptr;
   detail::group* group_ = nullptr;
-  detail::run_key base_key_ = 0;
+  detail::run_key slot_bits_ = 0;
   int pe_ = 0;
   std::array<bool, Mailboxes> done_{};
   detail::part_refs<Parts...> refs_;
@@ -325,7 +322,7 @@ template <std::size_t Mailbox, handler_function F>
 void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location where) {
   static_assert(Mailbox < Mailboxes);
   using form = detail::lambda_form<Mailboxes, Parts...>;
-  const auto key = detail::key_of(form::template one_way<F>::entry.id(), a_->of->slot, Mailbox, 0);
+  const auto key = detail::key_of(form::template one_way<Mailbox, F>::entry, detail::slot_bits(a_->of->slot));
   a_->at->send(a_->stop.to, to, key, f, where);
 }
 

@@ -118,7 +118,7 @@ class selector {
   explicit selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
     const auto slot = me.next_slot();
     group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
-    base_key_ = detail::key_of(0, slot, 0, 0);
+    slot_bits_ = detail::slot_bits(slot);
     dock_->part_announced(*group_, pe_, this);
   }
   /// Messages that no finish() or quiesce() waited for end the job with an error: there is nobody left to process them.
@@ -161,13 +161,14 @@ class selector {
         self.process(m);
       }
     }
-    static inline const wire::handler entry{typeid(receiver), wire::type_name<Self>(), unload};
+    static inline const wire::handler entry{typeid(receiver), wire::type_name<Self>(), unload, Mailbox,
+                                     detail::is_varying<message_of<Mailbox>> ? wire::varying : std::uint8_t{0}};
   };
 
   template <std::size_t Mailbox>
   [[nodiscard]] detail::run_key key() const noexcept {
     static_assert(Mailbox < mailboxes);
-    return base_key_ | detail::run_key{receiver<Mailbox>::entry.id()} << 32 | detail::run_key{Mailbox} << 8;
+    return detail::key_of(receiver<Mailbox>::entry, slot_bits_);
   }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
@@ -177,7 +178,7 @@ class selector {
   pe* me_;
   detail::dock* dock_;
   detail::group* group_ = nullptr;
-  detail::run_key base_key_ = 0;
+  detail::run_key slot_bits_ = 0;
   int pe_;
   std::array<bool, mailboxes> done_{};
 };

@@ -12,9 +12,8 @@ bool train_pool::buy() noexcept {
     train* t = ::new (memory) train;
     t->home = home_;
     t->capacity = static_cast<std::uint32_t>(capacity_);
-    t->next = free_;
-    free_ = t;
     bought_.emplace_back(t);
+    free_.push_back(*t);
     return true;
   } catch (const std::bad_alloc&) {
     return false;  // the machine's limit came before ours: the same answer to the caller

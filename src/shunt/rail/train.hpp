@@ -100,13 +100,16 @@ class train_pool {
   train_pool(const train_pool&) = delete;
   train_pool& operator=(const train_pool&) = delete;
 
-  /// An empty train, the one that came home last first (its memory is in cache). Its head says the
-  /// channel. nullptr: no credit. Cost: a few ns; a system allocation the first times.
+  /// An empty train: a new one until `regular` have been bought, then the one that came home first.
+  /// nullptr: no credit. Cost: a few ns; a system allocation the first times.
+  ///
+  /// First come first out, although the last one's memory is nearer: that one's lines lie dirty in
+  /// the other core's cache, and fetching them from there takes longer than from the shared cache
+  /// where a train that has rested has gone. A deep ring of trains is 1.5 times as fast as two.
   [[nodiscard]] train* take(std::uint8_t channel) noexcept {
     if (channel == 0 && out_[0] >= regular_) return nullptr;
-    if (free_ == nullptr && !buy()) return nullptr;
-    train* const t = free_;
-    free_ = t->next;
+    if ((bought_.size() < regular_ || free_.empty()) && !buy() && free_.empty()) return nullptr;
+    train* const t = &free_.pop_front();
     t->head.channel = channel;
     t->head.empty = 0;
     ++out_[channel];
@@ -116,8 +119,7 @@ class train_pool {
   /// A train of this pool that is empty again.
   void put(train& t) noexcept {
     --out_[t.head.channel];
-    t.next = free_;
-    free_ = &t;
+    free_.push_back(t);
   }
 
   /// Trains that are not at home, of one channel.
@@ -147,7 +149,7 @@ class train_pool {
   std::size_t regular_;
   std::size_t limit_;
   std::size_t out_[2] = {0, 0};
-  train* free_ = nullptr;
+  train_list free_;
   std::vector<std::unique_ptr<train, release>> bought_;
 };
 

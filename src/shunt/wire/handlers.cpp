@@ -28,8 +28,9 @@ registry& the_registry() {
 
 }  // namespace
 
-handler::handler(const std::type_info& type, std::string_view shown, unload_function function) noexcept
-    : type_(&type), name_(shown), unload_(function) {
+handler::handler(const std::type_info& type, std::string_view shown, unload_function function,
+                 std::uint8_t through, std::uint8_t run_flags) noexcept
+    : type_(&type), name_(shown), unload_(function), mailbox_(through), flags_(run_flags) {
   auto& r = the_registry();
   const std::lock_guard lock(r.guard);
   next_ = r.first;

@@ -21,13 +21,19 @@ class handler {
   /// Unloads a run. \param arrival  the unloader's own description of the run.
   using unload_function = void (*)(void* arrival);
 
-  handler(const std::type_info& type, std::string_view name, unload_function unload) noexcept;
+  /// \param name     as a person would write it
+  /// \param mailbox  that its messages go through
+  /// \param flags    run_flag bits of its runs
+  handler(const std::type_info& type, std::string_view name, unload_function unload, std::uint8_t mailbox,
+          std::uint8_t flags) noexcept;
   handler(const handler&) = delete;
   handler& operator=(const handler&) = delete;
 
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
   /// As a person would write it, for messages.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] std::uint8_t mailbox() const noexcept { return mailbox_; }
+  [[nodiscard]] std::uint8_t flags() const noexcept { return flags_; }
   void unload(void* arrival) const { unload_(arrival); }
 
  private:
@@ -36,6 +42,8 @@ class handler {
   std::string_view name_;
   unload_function unload_;
   std::uint16_t id_ = 0;
+  std::uint8_t mailbox_;
+  std::uint8_t flags_;
   handler* next_ = nullptr;
 };
 

@@ -23,10 +23,9 @@ constexpr int trains_a_look = 64;
 constexpr int idle_looks = 256;
 
 /// Wherever runs start.
-std::byte* aligned(std::byte* p) noexcept {
-  return reinterpret_cast<std::byte*>(
-      wire::round_up(reinterpret_cast<std::uintptr_t>(p), wire::run_alignment));
-}
+std::uintptr_t aligned(std::uintptr_t p) noexcept { return wire::round_up(p, wire::run_alignment); }
+std::uintptr_t address(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+std::byte* bytes_at(std::uintptr_t p) noexcept { return reinterpret_cast<std::byte*>(p); }
 
 struct end_mark {
   std::uint64_t count;
@@ -76,12 +75,12 @@ void unload_blobs(void* what) {
   });
 }
 
-const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks);
-const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens);
-const wire::handler blobs_handler(typeid(blob_piece), "collective", unload_blobs);
+const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks, control, wire::varying);
+const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens, control, wire::varying);
+const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying);
 
-run_key control_key(const wire::handler& h, std::uint16_t slot) noexcept {
-  return key_of(h.id(), slot, control, wire::varying);
+run_key control_key(const wire::handler& entry, std::uint16_t slot = 0) noexcept {
+  return key_of(entry, slot_bits(slot));
 }
 
 template <class T>
@@ -122,6 +121,7 @@ dock::dock(job& the_job, int index_, int local_, int first, int here)
   docks = plan.docks;
   hops = the_job.trains().hops;
   plain = plan.pes == plan.docks && hops == 1;
+  plain_pes = plain ? pes : 0;
   dock_of = plan.dock_of.data();
   for (auto& channel : lanes_) channel.resize(static_cast<std::size_t>(docks));
   active_ = lanes_[0].data();
@@ -133,23 +133,28 @@ dock::~dock() = default;
 // --- loading ---
 
 bool dock::fits(const lane& l, std::size_t good_bytes) {
-  std::byte* const start = aligned(l.cursor) + sizeof(wire::run_head);
-  return start <= l.limit && static_cast<std::size_t>(l.limit - start) >= good_bytes;
+  return aligned(l.cursor) + sizeof(wire::run_head) + good_bytes <= l.limit;
 }
 
 void dock::open_run(lane& l, int to_dock, run_key key, std::size_t stride) {
-  std::byte* const start = aligned(l.cursor);
-  auto* run = ::new (static_cast<void*>(start)) wire::run_head;
-  run->handler = static_cast<std::uint16_t>(key >> 32);
-  run->group = static_cast<std::uint16_t>(key >> 16);
-  run->mailbox = static_cast<std::uint8_t>(key >> 8);
-  run->flags = static_cast<std::uint8_t>(key);
+  const wire::handler& entry = entry_of(key);
+  auto* run = ::new (static_cast<void*>(bytes_at(aligned(l.cursor)))) wire::run_head;
+  run->handler = entry.id();
+  run->group = slot_of(key);
+  run->mailbox = entry.mailbox();
+  run->flags = entry.flags();
   run->stride = static_cast<std::uint16_t>(stride);
-  const bool first_leg = (run->flags & wire::forwarded) == 0 && run->mailbox != control;
-  if (hops == 2 && first_leg && to_dock != index) run->flags |= wire::mixed;
+  if (run->mailbox != control) {
+    if (!plain) run->flags |= wire::tagged;
+    if ((key & forwarding) != 0) {
+      run->flags = static_cast<std::uint8_t>((run->flags & ~wire::asks) | wire::forwarded);
+    } else if (hops == 2 && to_dock != index) {
+      run->flags |= wire::mixed;
+    }
+  }
   l.run = run;
   l.key = key;
-  l.cursor = run->goods();
+  l.cursor = address(run->goods());
 }
 
 void dock::close_run(lane& l, int to_dock) {
@@ -157,7 +162,7 @@ void dock::close_run(lane& l, int to_dock) {
   wire::run_head& run = *l.run;
   l.run = nullptr;
   l.key = 0;
-  run.bytes = static_cast<std::uint32_t>(l.cursor - run.goods());
+  run.bytes = static_cast<std::uint32_t>(l.cursor - address(run.goods()));
   if (run.stride != 0) run.count = run.bytes / run.stride;
   if (run.mailbox == control) return;
   group& g = *groups_[run.group];
@@ -176,7 +181,7 @@ void dock::depart(std::uint8_t channel, int to_dock) {
   lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
   close_run(l, to_dock);
   rail::train& t = *l.open;
-  t.head.bytes = static_cast<std::uint32_t>(l.cursor - t.goods());
+  t.head.bytes = static_cast<std::uint32_t>(l.cursor - address(t.goods()));
   t.head.from = static_cast<std::uint16_t>(index);
   t.head.to = static_cast<std::uint16_t>(to_dock);
   l = lane{};
@@ -209,8 +214,8 @@ bool dock::open_train(std::uint8_t channel, int to_dock) {
   if (t == nullptr) return false;
   lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
   l.open = t;
-  l.cursor = t->goods();
-  l.limit = t->goods() + t->capacity;
+  l.cursor = address(t->goods());
+  l.limit = l.cursor + t->capacity;
   open_[channel].push_back(static_cast<std::uint16_t>(to_dock));
   return true;
 }
@@ -244,25 +249,24 @@ void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size
 }
 
 std::byte* dock::append_span(lane& l, wire::stop stop, std::size_t bytes) {
-  auto* head = ::new (static_cast<void*>(l.cursor)) wire::span_head;
+  auto* head = ::new (static_cast<void*>(bytes_at(l.cursor))) wire::span_head;
   head->at = stop;
   head->bytes = static_cast<std::uint32_t>(bytes);
-  std::byte* const body = l.cursor + sizeof(wire::span_head);
+  std::byte* const body = bytes_at(l.cursor) + sizeof(wire::span_head);
   l.cursor += wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   ++l.run->count;
   return body;
 }
 
 void dock::send_span(int from, int to, run_key key, std::span<const std::byte> captures,
-                     std::span<const std::byte> payload, const std::source_location& where) {
+                     std::span<const std::byte> payload, std::source_location where) {
   if (static_cast<unsigned>(to) >= pes) refuse_destination(from, to, where);
-  const run_key full = key | wire::varying | wire::tagged;
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole_good =
       wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int hop = plain ? to : hop_of[to];
   lane& l = active_[hop];
-  if (!l.takes(full, whole_good)) make_room(hop, full, whole_good, 0, from, where);
+  if (!l.takes(key, whole_good)) make_room(hop, key, whole_good, 0, from, where);
   std::byte* const body = append_span(
       l, {static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
   std::memcpy(body, captures.data(), captures.size());
@@ -301,7 +305,7 @@ void dock::refuse_destination(int from, int to, const std::source_location& wher
 void dock::refuse_length(int from, std::size_t bytes, run_key key,
                          const std::source_location& where) const {
   const std::size_t most = std::min<std::size_t>(
-      pool_.capacity() - sizeof(wire::run_head), (key & wire::varying) != 0 ? ~std::size_t{0} : 0xffff);
+      pool_.capacity() - sizeof(wire::run_head), (entry_of(key).flags() & wire::varying) != 0 ? ~std::size_t{0} : 0xffff);
   throw error("PE " + std::to_string(from) + ": a message of " + std::to_string(bytes) +
                   " bytes is too long, a train carries " + std::to_string(most) +
                   "; send less at once, or raise --train (" + at(where) + ")",
@@ -318,9 +322,10 @@ void dock::refuse_budget(int from) const {
 }
 
 void dock::check_open(run_key key, int from, const std::source_location& where) const {
-  const auto mailbox = static_cast<std::uint8_t>(key >> 8);
-  if ((key & (wire::answers | wire::forwarded)) != 0) return;
-  const group& g = *groups_[static_cast<std::uint16_t>(key >> 16)];
+  const wire::handler& entry = entry_of(key);
+  if ((entry.flags() & wire::answers) != 0 || (key & forwarding) != 0) return;
+  const auto mailbox = entry.mailbox();
+  const group& g = *groups_[slot_of(key)];
   if (!g.mailboxes[mailbox].closed) return;
   throw error("PE " + std::to_string(from) + ": send to mailbox " + std::to_string(mailbox) + " of " +
                   std::string(g.name) +
@@ -443,10 +448,10 @@ void dock::unload(rail::train& t) {
 bool dock::unload_runs(rail::train& t) {
   bool everything = true;
   const sched::no_wait* const before = sched::this_worker::forbid_wait(this);
-  std::byte* const end = t.goods() + t.head.bytes;
-  for (std::byte* p = t.goods(); p < end;) {
+  const auto end = address(t.goods()) + t.head.bytes;
+  for (auto p = address(t.goods()); p < end;) {
     auto& run = *reinterpret_cast<wire::run_head*>(p);
-    p = aligned(run.goods() + run.bytes);
+    p = aligned(address(run.goods()) + run.bytes);
     if ((run.flags & wire::spent) != 0) continue;
     group* g = nullptr;
     if (run.group != 0) {
@@ -501,9 +506,7 @@ void dock::account(const arrival& a, std::uint64_t handled_here) {
 void dock::unload_mixed(arrival& a, const wire::handler& how) {
   const wire::run_head& run = *a.run;
   std::byte* const end = a.last;
-  const auto flags = static_cast<std::uint8_t>(
-      (run.flags & (wire::tagged | wire::answers | wire::varying)) | wire::forwarded);
-  const run_key onward = key_of(run.handler, run.group, run.mailbox, flags);
+  const run_key onward = key_of(how, slot_bits(run.group)) | forwarding;
   std::uint64_t handled = 0;
   for (std::byte* p = a.first; p != end;) {
     std::size_t bytes = run.stride;
@@ -524,7 +527,7 @@ void dock::unload_mixed(arrival& a, const wire::handler& how) {
       if (!l.takes(onward, bytes)) {
         make_room(to_dock, onward, bytes, run.stride, stop.from, std::source_location::current());
       }
-      std::memcpy(l.cursor, p, bytes);
+      std::memcpy(bytes_at(l.cursor), p, bytes);
       l.cursor += bytes;
       if (run.stride == 0) ++l.run->count;
     }
@@ -729,7 +732,7 @@ void dock::dock_barrier(call kind) {
   std::uint8_t round = 0;
   for (int distance = 1; distance < docks; distance *= 2, ++round) {
     const barrier_token token{round, kind};
-    send_control((index + distance) % docks, control_key(tokens, 0), bytes_of(token), {});
+    send_control((index + distance) % docks, control_key(tokens), bytes_of(token), {});
     flush();
     wait(activity, name_of(kind).data(), [&] { return tokens_[round] >= barriers_; });
     if (const call theirs = token_kinds_[round][barriers_ % 2]; theirs != kind) {
@@ -770,7 +773,7 @@ void dock::send_blob(int to, bool down, std::span<const std::byte> bytes) {
                           static_cast<std::uint32_t>(offset), static_cast<std::uint16_t>(index), down};
     // Large results go out piece by piece: a piece waits until the pool is at ease.
     wait(activity, "gather()", [this] { return !pool_.strained(); });
-    send_control(to, control_key(blobs_handler, 0), bytes_of(head), piece);
+    send_control(to, control_key(pieces), bytes_of(head), piece);
     offset += piece.size();
   } while (offset < bytes.size());
   flush();

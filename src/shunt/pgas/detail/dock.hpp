@@ -52,25 +52,31 @@ class dock;
 /// message says what happened.
 struct job_over {};
 
-/// What a lane is loaded with at the moment: one comparison says whether a good may be added.
+/// What a lane is loaded with at the moment, handler and group: one comparison says whether a good may be added.
+/// Inside this process only; in a train stands the handler's number. Static objects lie below 2^48.
 using run_key = std::uint64_t;
 
-[[nodiscard]] constexpr run_key key_of(std::uint16_t handler, std::uint16_t slot,
-                                       std::uint8_t mailbox, std::uint8_t flags) noexcept {
-  return run_key{1} << 63 | run_key{handler} << 32 | run_key{slot} << 16 | run_key{mailbox} << 8 |
-         flags;
+inline constexpr run_key forwarding = 1;  // the second of two legs; entries are aligned, so the bit is free
+
+[[nodiscard]] inline run_key key_of(const wire::handler& entry, run_key slot_bits) noexcept {
+  return slot_bits | reinterpret_cast<std::uintptr_t>(&entry);
+}
+[[nodiscard]] constexpr run_key slot_bits(std::uint16_t slot) noexcept { return run_key{slot} << 48; }
+[[nodiscard]] constexpr std::uint16_t slot_of(run_key key) noexcept { return static_cast<std::uint16_t>(key >> 48); }
+[[nodiscard]] inline const wire::handler& entry_of(run_key key) noexcept {
+  return *reinterpret_cast<const wire::handler*>(key & ((run_key{1} << 48) - 1) & ~forwarding);
 }
 
 /// The train under loading for one destination, and the run under loading in it.
 struct alignas(cache_line) lane {
-  std::byte* cursor = nullptr;    // where the next good goes
-  std::byte* limit = nullptr;     // end of the train; == cursor while there is none
+  std::uintptr_t cursor = 0;      // address of the next good
+  std::uintptr_t limit = 0;       // end of the train; == cursor while there is none
   run_key key = 0;                // of the open run; 0: none
   wire::run_head* run = nullptr;  // the open run
   rail::train* open = nullptr;
 
   [[nodiscard]] bool takes(run_key wanted, std::size_t bytes) const noexcept {
-    return key == wanted && static_cast<std::size_t>(limit - cursor) >= bytes;
+    return key == wanted && cursor + bytes <= limit;
   }
 };
 
@@ -108,6 +114,7 @@ class dock final : public sched::poller, private sched::no_wait {
   unsigned pes = 0;    // of the job
   int docks = 0;       // of the job
   bool plain = false;  // each dock of the job holds one PE, and trains go straight: goods need no stop
+  unsigned plain_pes = 0;  // plain ? pes : 0
   int hops = 1;
   const std::uint16_t* dock_of = nullptr;  // by PE
   const std::uint16_t* hop_of = nullptr;   // by PE: the dock its goods are loaded for here
@@ -118,32 +125,29 @@ class dock final : public sched::poller, private sched::no_wait {
   /// Loads one good; the fast path is a comparison and the copy.
   template <class Good>
   [[gnu::always_inline]] void send(int from, int to, run_key key, const Good& good,
-                                   const std::source_location& where) {
+                                   const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Good> && alignof(Good) <= rail::good_alignment);
-    if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
-    if (plain) [[likely]] {
-      lane* l = active_ + to;
-      if (!l->takes(key, sizeof(Good))) [[unlikely]] {
-        make_room(to, key, sizeof(Good), sizeof(Good), from, where);
-      }
-      ::new (static_cast<void*>(l->cursor)) Good(good);
-      l->cursor += sizeof(Good);
+    if (static_cast<unsigned>(to) < plain_pes) [[likely]] {
+      lane* const l = active_ + static_cast<unsigned>(to);
+      if (!l->takes(key, sizeof(Good))) [[unlikely]] make_room<sizeof(Good)>(to, key, from, where);
+      const auto place = l->cursor;
+      ::new (reinterpret_cast<void*>(place)) Good(good);
+      l->cursor = place + sizeof(Good);
     } else {
+      if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
       using loaded = wire::tagged_good<Good>;
-      const run_key full = key | wire::tagged;
-      lane* l = active_ + hop_of[to];
-      if (!l->takes(full, sizeof(loaded))) [[unlikely]] {
-        make_room(hop_of[to], full, sizeof(loaded), sizeof(loaded), from, where);
-      }
-      ::new (static_cast<void*>(l->cursor))
+      lane* const l = active_ + hop_of[to];
+      if (!l->takes(key, sizeof(loaded))) [[unlikely]] make_room<sizeof(loaded)>(hop_of[to], key, from, where);
+      const auto place = l->cursor;
+      ::new (reinterpret_cast<void*>(place))
           loaded{{static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, good};
-      l->cursor += sizeof(loaded);
+      l->cursor = place + sizeof(loaded);
     }
   }
 
   /// Loads a good of varying length: captures, then payload.
   void send_span(int from, int to, run_key key, std::span<const std::byte> captures,
-                 std::span<const std::byte> payload, const std::source_location& where);
+                 std::span<const std::byte> payload, std::source_location where);
 
   /// Loads a control good straight for a dock; never waits.
   void send_control(int to_dock, run_key key, std::span<const std::byte> captures,
@@ -281,9 +285,15 @@ class dock final : public sched::poller, private sched::no_wait {
   blobs gathered_;
   std::vector<std::byte> reduced_;
 
-  [[gnu::cold, gnu::noinline]] void make_room(int to_dock, run_key key, std::size_t good_bytes,
-                                              std::size_t stride, int from,
-                                              const std::source_location& where);
+ public:
+  template <std::size_t Bytes>
+  [[gnu::cold, gnu::noinline]] void make_room(int to_dock, run_key key, int from, std::source_location where) {
+    make_room(to_dock, key, Bytes, Bytes, from, where);
+  }
+
+ private:
+  void make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, int from,
+                 const std::source_location& where);
   [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
   [[noreturn, gnu::cold]] void refuse_destination(int from, int to,
                                                   const std::source_location& where) const;

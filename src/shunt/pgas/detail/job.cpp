@@ -21,8 +21,10 @@ constexpr std::size_t full_train = std::size_t{16} << 10;
 /// Below it the handing over of a train costs more than what it carries.
 constexpr std::size_t useful_train = 1024;
 constexpr std::size_t least_train = 512;
-/// Trains under way a lane: one is filled, one travels, one is unloaded, one comes home.
+/// Trains under way a lane at least: one is filled, one travels, one is unloaded, one comes home.
 constexpr std::size_t trains_a_lane = 4;
+/// Bytes of trains in turn, where the budget allows: train_pool::take says why so many.
+constexpr std::size_t deep_ring = std::size_t{2} << 20;
 
 constexpr auto beat_interval = std::chrono::milliseconds(200);
 /// How long PEs have to unwind after a failure before the process ends without them.
@@ -106,7 +108,7 @@ timetable timetable::of(std::size_t budget, int docks, std::size_t wanted_capaci
   t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
                                     : std::clamp(affordable(t.hops), least_train, full_train);
   const std::size_t each = t.capacity + sizeof(rail::train);
-  t.regular = std::min(share / each, trains_a_lane * lanes(t.hops));
+  t.regular = std::min(share / each, std::max(trains_a_lane * lanes(t.hops), deep_ring / each));
   t.limit = budget / each;
   if (t.regular < 2) {
     throw usage_error("--budget: " + std::to_string(budget) + " bytes a worker are too few for trains of " +
