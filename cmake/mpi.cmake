@@ -1,1 +1,166 @@
-# placeholder, filled by the transport room
+# The transport over MPI: one shared object for each MPI, opened at run time, so the library itself needs none.
+#
+#   SHUNT_MPI   auto      every MPI that is found (default)
+#               openmpi, mpich, both     these, or an error
+#               off
+#
+# Sets, for tests:
+#   SHUNT_MPIS                                          those built: openmpi, mpich
+#   SHUNT_MPIRUN_OPENMPI, SHUNT_MPIRUN_MPICH            command prefix that wants the number of ranks next
+#   shunt_add_ranks_test()                              see below
+#
+# CMake's FindMPI knows one MPI a project; here the wrapper compilers are asked what they would say.
+set(SHUNT_MPI auto CACHE STRING "MPIs to build the transport with: auto, openmpi, mpich, both, off")
+set_property(CACHE SHUNT_MPI PROPERTY STRINGS auto openmpi mpich both off)
+if(NOT SHUNT_MPI MATCHES "^(auto|openmpi|mpich|both|off)$")
+  message(FATAL_ERROR "SHUNT_MPI is `${SHUNT_MPI}`: auto, openmpi, mpich, both or off")
+endif()
+
+set(SHUNT_MPIS "")
+set(shunt_plugin_folder ${PROJECT_BINARY_DIR}/lib/shunt)
+file(RELATIVE_PATH shunt_plugin_from_program
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/shunt)
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/shunt/transport/open.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+  SHUNT_PLUGIN_FOLDER="${CMAKE_INSTALL_FULL_LIBDIR}/shunt"
+  SHUNT_PLUGIN_FOLDER_FROM_PROGRAM="${shunt_plugin_from_program}")
+
+# A wrapper called plain `mpicc` may be anybody's: it is asked who it is.
+function(shunt_is_openmpi_wrapper result file)
+  execute_process(COMMAND ${file} --showme:version OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
+  if(failed OR NOT said MATCHES "Open MPI")
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+function(shunt_is_mpich_wrapper result file)
+  execute_process(COMMAND ${file} -show OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
+  if(failed OR NOT said MATCHES "mpich|-lmpi" OR said MATCHES "openmpi|open-mpi")
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+function(shunt_is_openmpi_launcher result file)
+  execute_process(COMMAND ${file} --version OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
+  if(failed OR NOT said MATCHES "Open MPI|OpenRTE|PRTE")
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+function(shunt_is_mpich_launcher result file)
+  execute_process(COMMAND ${file} --version OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
+  if(failed OR NOT said MATCHES "HYDRA")
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Makes shunt_mpi_<mpi> from what a wrapper prints; sets `why` in the caller if it cannot.
+function(shunt_add_mpi mpi wrapper)
+  execute_process(COMMAND ${wrapper} ${ARGN} OUTPUT_VARIABLE line ERROR_QUIET RESULT_VARIABLE failed
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  separate_arguments(words UNIX_COMMAND "${line}")
+  set(includes "")
+  set(folders "")
+  set(names "")
+  foreach(word IN LISTS words)
+    if(word MATCHES "^-I(.+)$")
+      list(APPEND includes ${CMAKE_MATCH_1})
+    elseif(word MATCHES "^-L(.+)$")
+      list(APPEND folders ${CMAKE_MATCH_1})
+    elseif(word MATCHES "^-l(mpi|mpich)$")
+      list(APPEND names ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  find_file(SHUNT_${mpi}_HEADER mpi.h PATHS ${includes} NO_DEFAULT_PATH)
+  if(NOT includes)
+    find_file(SHUNT_${mpi}_HEADER mpi.h)
+  endif()
+  find_library(SHUNT_${mpi}_LIBRARY NAMES ${names} PATHS ${folders} NO_DEFAULT_PATH)
+  find_library(SHUNT_${mpi}_LIBRARY NAMES ${names})
+  mark_as_advanced(SHUNT_${mpi}_HEADER SHUNT_${mpi}_LIBRARY)
+  if(failed OR NOT SHUNT_${mpi}_HEADER OR NOT SHUNT_${mpi}_LIBRARY)
+    set(why "its headers are not installed" PARENT_SCOPE)
+    return()
+  endif()
+
+  # Self-contained, so that it serves programs with the library linked either way.
+  add_library(shunt_mpi_${mpi} MODULE
+    ${PROJECT_SOURCE_DIR}/src/shunt/transport/mpi.plugin.cpp
+    ${PROJECT_SOURCE_DIR}/src/shunt/base/error.cpp)
+  target_compile_features(shunt_mpi_${mpi} PRIVATE cxx_std_20)
+  target_include_directories(shunt_mpi_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(shunt_mpi_${mpi} SYSTEM PRIVATE ${includes})
+  # The C interface only: the C++ one left the standard in MPI-3.
+  target_compile_definitions(shunt_mpi_${mpi} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_link_libraries(shunt_mpi_${mpi} PRIVATE
+    ${SHUNT_${mpi}_LIBRARY} Threads::Threads $<BUILD_INTERFACE:shunt_warnings>)
+  set_target_properties(shunt_mpi_${mpi} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY ${shunt_plugin_folder}
+    INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
+foreach(mpi openmpi mpich)
+  if(mpi STREQUAL "openmpi")
+    set(shown "Open MPI")
+    set(ask --showme)
+    set(launchers mpirun.openmpi mpirun mpiexec)
+    set(package libopenmpi-dev)
+  else()
+    set(shown "MPICH")
+    set(ask -show)
+    set(launchers mpiexec.mpich mpiexec.hydra mpiexec mpirun)
+    set(package libmpich-dev)
+  endif()
+  if(NOT SHUNT_MPI MATCHES "^(auto|both|${mpi})$")
+    message(STATUS "Transport mpi (${shown}): off (SHUNT_MPI=${SHUNT_MPI})")
+    continue()
+  endif()
+  set(why "")
+  find_program(SHUNT_${mpi}_WRAPPER NAMES mpicc.${mpi} mpicc VALIDATOR shunt_is_${mpi}_wrapper)
+  find_program(SHUNT_${mpi}_LAUNCHER NAMES ${launchers} VALIDATOR shunt_is_${mpi}_launcher)
+  mark_as_advanced(SHUNT_${mpi}_WRAPPER SHUNT_${mpi}_LAUNCHER)
+  if(SHUNT_${mpi}_WRAPPER)
+    shunt_add_mpi(${mpi} ${SHUNT_${mpi}_WRAPPER} ${ask})
+  else()
+    set(why "there is no mpicc of it")
+  endif()
+  if(TARGET shunt_mpi_${mpi})
+    list(APPEND SHUNT_MPIS ${mpi})
+    message(STATUS "Transport mpi (${shown}): ${SHUNT_${mpi}_LIBRARY}")
+  elseif(SHUNT_MPI STREQUAL "auto")
+    message(STATUS "Transport mpi (${shown}): absent, ${why} (Debian: ${package})")
+  else()
+    message(FATAL_ERROR "SHUNT_MPI=${SHUNT_MPI}, but ${shown} is absent: ${why} (Debian: ${package})")
+  endif()
+endforeach()
+
+# --- how tests start a job ---
+# More ranks than cores: Open MPI must be told, and to yield while it waits in MPI_Init and MPI_Finalize.
+set(SHUNT_MPIRUN_OPENMPI "")
+set(SHUNT_MPIRUN_MPICH "")
+if(SHUNT_openmpi_LAUNCHER)
+  set(SHUNT_MPIRUN_OPENMPI ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    ${SHUNT_openmpi_LAUNCHER} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -np)
+endif()
+if(SHUNT_mpich_LAUNCHER)
+  set(SHUNT_MPIRUN_MPICH ${SHUNT_mpich_LAUNCHER} -bind-to none -np)
+endif()
+
+# shunt_add_ranks_test(<name> RANKS <n>... COMMAND <target> <argument>...
+#                      [LOADED] [LAUNCHER_OPENMPI <word>...] [LAUNCHER_MPICH <word>...]
+#                      [PROPERTIES <property> <value>...])
+# Makes the tests <name>.<mpi>.<n>, with the label `ranks`, for every MPI that was built and has a launcher.
+# They share the cores, so each takes all of them. LAUNCHER_...: further words for that launcher.
+function(shunt_add_ranks_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;PROPERTIES")
+  list(POP_FRONT arg_COMMAND target)
+  foreach(mpi IN LISTS SHUNT_MPIS)
+    string(TOUPPER ${mpi} MPI)
+    if(NOT SHUNT_MPIRUN_${MPI})
+      continue()
+    endif()
+    foreach(n IN LISTS arg_RANKS)
+      add_test(NAME ${name}.${mpi}.${n}
+        COMMAND ${SHUNT_MPIRUN_${MPI}} ${n} ${arg_LAUNCHER_${MPI}} $<TARGET_FILE:${target}> ${arg_COMMAND})
+      set_tests_properties(${name}.${mpi}.${n} PROPERTIES LABELS ranks RUN_SERIAL ON TIMEOUT 120
+        ${arg_PROPERTIES})
+    endforeach()
+  endforeach()
+endfunction()

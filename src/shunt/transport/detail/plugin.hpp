@@ -1,0 +1,90 @@
+/// A transport in a file of its own: what the file exports, and how the program finds it.
+///
+/// The library links no network. A transport that needs one is a shared object, opened by name when a job
+/// asks for it, so that one program runs without any dependency, and on every MPI that is installed.
+///
+///   file                       made with     environment that its launcher sets
+///   libshunt_mpi_openmpi.so    Open MPI      OMPI_COMM_WORLD_SIZE
+///   libshunt_mpi_mpich.so      MPICH         PMI_RANK, PMI_SIZE
+///
+/// A plugin is never closed: MPI leaves exit handlers behind, and an exception that a plugin threw refers to
+/// its code.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <shunt/transport/transport.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace detail {
+
+/// What a plugin exports: the function shunt_transport_plugin(), which returns one of these.
+struct plugin {
+  const char* version;  ///< plugin_version() as the plugin was compiled
+  const char* library;  ///< "Open MPI 4.1.4"
+  carrier* (*open)();   ///< collective over the job; the caller owns the result; throws shunt::error
+};
+
+using plugin_function = const plugin* (*)() noexcept;
+inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
+
+/// What program and plugin must agree on: the interface's number, raised with every change of `carrier`, and
+/// the layouts that cross the border.
+[[nodiscard]] inline std::string plugin_version() {
+  return "shunt transport 1 (train " + std::to_string(sizeof(rail::train)) + ", service " +
+         std::to_string(sizeof(service)) + ", loss " + std::to_string(sizeof(loss)) + ", string " +
+         std::to_string(sizeof(std::string)) + ")";
+}
+
+/// One MPI that a plugin may be made with.
+struct flavour {
+  std::string_view name;  ///< "Open MPI"
+  std::string_view file;  ///< "libshunt_mpi_openmpi.so"
+  bool global;            ///< its symbols must be visible to what it loads itself
+};
+
+/// In order of preference where no launcher decides.
+[[nodiscard]] std::span<const flavour> flavours() noexcept;
+
+/// What the environment says about who started this process.
+struct launcher {
+  const flavour* mpi = nullptr;  ///< nullptr: not an MPI launcher, or one that serves both
+  bool present = false;          ///< started by some MPI launcher
+  int ranks = 1;                 ///< of the job; 0 where it does not say
+};
+[[nodiscard]] launcher find_launcher();
+
+/// Folders to search, in order: `first`, the program's own, ../lib/shunt beside it, the library's, the
+/// installed one. May name folders that do not exist.
+[[nodiscard]] std::vector<std::filesystem::path> plugin_folders(const std::string& first);
+
+/// A plugin's file.
+struct candidate {
+  const flavour* mpi;
+  std::filesystem::path file;
+};
+
+/// The first file of every flavour, in order of preference.
+[[nodiscard]] std::vector<candidate> find_plugins(std::span<const std::filesystem::path> folders);
+
+/// Those of `found` that may serve a job that `by` started, the best first.
+/// \throws usage_error if there is none; it says what there is, and where it was looked for.
+[[nodiscard]] std::vector<candidate> choose(std::span<const candidate> found, const launcher& by,
+                                            std::span<const std::filesystem::path> folders);
+
+/// Opens the first file that the system can load (an MPI that has been removed is no reason to fail while
+/// there is another), and asks it for its transport.
+/// \param from  not empty
+/// \throws usage_error if none can be loaded or one is of another version; shunt::error if MPI fails.
+[[nodiscard]] std::unique_ptr<carrier> load(std::span<const candidate> from);
+
+}  // namespace detail
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

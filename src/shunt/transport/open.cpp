@@ -1,0 +1,186 @@
+#include <shunt/transport/detail/plugin.hpp>
+
+#include <dlfcn.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include <shunt/base/error.hpp>
+#include <shunt/transport/detail/threads.hpp>
+
+// Where the library is, or would be, installed; the build says so.
+#ifndef SHUNT_PLUGIN_FOLDER
+#define SHUNT_PLUGIN_FOLDER ""
+#endif
+// The same, as seen from a program's folder in an install tree.
+#ifndef SHUNT_PLUGIN_FOLDER_FROM_PROGRAM
+#define SHUNT_PLUGIN_FOLDER_FROM_PROGRAM "../lib/shunt"
+#endif
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Open MPI loads components that use its symbols but do not name its library (mca_pml_ob1.so and
+// mca_btl_tcp.so among them, in 4.1): they find them only if they are global. MPICH is one library, and stays
+// out of the way of the program's own symbols.
+constexpr std::array<flavour, 2> known{{{"Open MPI", "libshunt_mpi_openmpi.so", true},
+                                        {"MPICH", "libshunt_mpi_mpich.so", false}}};
+
+int number(const char* text) noexcept {
+  int n = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), n);
+  return n;
+}
+
+std::string list(std::span<const fs::path> folders) {
+  std::string text;
+  for (const auto& f : folders) text += (text.empty() ? "" : ", ") + f.string();
+  return text;
+}
+
+}  // namespace
+
+std::span<const flavour> flavours() noexcept { return known; }
+
+launcher find_launcher() {
+  const char* const of_openmpi = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (of_openmpi != nullptr) return {.mpi = &known[0], .present = true, .ranks = number(of_openmpi)};
+  const char* const of_mpich = std::getenv("PMI_SIZE");
+  if (of_mpich != nullptr || std::getenv("PMI_RANK") != nullptr) {
+    return {.mpi = &known[1], .present = true, .ranks = number(of_mpich)};
+  }
+  // A resource manager that speaks PMIx, which both understand; Slurm says how many.
+  if (std::getenv("PMIX_RANK") != nullptr) {
+    return {.mpi = nullptr, .present = true, .ranks = number(std::getenv("SLURM_NTASKS"))};
+  }
+  return {};
+}
+
+std::vector<fs::path> plugin_folders(const std::string& first) {
+  std::vector<fs::path> folders;
+  const auto add = [&folders](const fs::path& folder) {
+    const auto plain = folder.lexically_normal();
+    for (const auto& f : folders) {
+      if (f == plain) return;
+    }
+    folders.push_back(plain);
+  };
+  if (!first.empty()) add(first);
+  std::error_code failed;  // no /proc: the other folders remain
+  const auto program = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) {
+    const auto folder = program.parent_path();
+    add(folder);
+    add(folder / "lib" / "shunt");
+    add(folder / ".." / "lib" / "shunt");
+    add(folder / SHUNT_PLUGIN_FOLDER_FROM_PROGRAM);
+  }
+  // Where the library is a shared object: beside it, for a tree that was moved.
+  Dl_info self{};
+  if (dladdr(reinterpret_cast<const void*>(&plugin_folders), &self) != 0 &&
+      self.dli_fname != nullptr) {
+    const auto library = fs::weakly_canonical(self.dli_fname, failed);
+    if (!failed && library != program) add(library.parent_path() / "shunt");
+  }
+  if (*SHUNT_PLUGIN_FOLDER != '\0') add(SHUNT_PLUGIN_FOLDER);
+  return folders;
+}
+
+std::vector<candidate> find_plugins(std::span<const fs::path> folders) {
+  std::vector<candidate> found;
+  for (const auto& mpi : known) {
+    for (const auto& folder : folders) {
+      std::error_code failed;
+      const auto file = folder / mpi.file;
+      if (fs::is_regular_file(file, failed)) {
+        found.push_back({&mpi, file});
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<candidate> choose(std::span<const candidate> found, const launcher& by,
+                              std::span<const fs::path> folders) {
+  std::string there = "threads";
+  for (const auto& c : found) there += ", mpi (" + std::string(c.mpi->name) + ")";
+  if (found.empty()) {
+    throw usage_error("this installation has no transport `mpi`, only: " + there + ". Looked for " +
+                      std::string(known[0].file) + " and " + std::string(known[1].file) + " in " +
+                      list(folders) + "; build Shunt with -DSHUNT_MPI=auto on a machine with an MPI");
+  }
+  if (by.mpi == nullptr) return {found.begin(), found.end()};
+  for (const auto& c : found) {
+    if (c.mpi == by.mpi) return {c};
+  }
+  throw usage_error("this job was started by the launcher of " + std::string(by.mpi->name) +
+                    ", but this installation has only: " + there + ". Use the launcher of " +
+                    std::string(found.front().mpi->name) + ", or add " + std::string(by.mpi->file) +
+                    " to one of " + list(folders));
+}
+
+std::unique_ptr<carrier> load(std::span<const candidate> from) {
+  std::string failures;
+  for (const auto& c : from) {
+    const std::string who =
+        "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
+    void* const handle = dlopen(
+        c.file.c_str(), RTLD_NOW | RTLD_NODELETE | (c.mpi->global ? RTLD_GLOBAL : RTLD_LOCAL));
+    if (handle == nullptr) {
+      const char* const why = dlerror();
+      failures += (failures.empty() ? "" : "; ") + who + " cannot be loaded: " +
+                  (why == nullptr ? "no reason given" : why);
+      continue;
+    }
+    const auto ask = reinterpret_cast<plugin_function>(dlsym(handle, plugin_symbol));
+    const plugin* const offer = ask == nullptr ? nullptr : ask();
+    // No further candidate now: two MPIs in one process would find each other's symbols.
+    if (offer == nullptr || plugin_version() != offer->version) {
+      throw usage_error(who + " belongs to another version of Shunt: it is `" +
+                        (offer == nullptr ? "unknown" : offer->version) +
+                        "`, this program needs `" + plugin_version() + "`");
+    }
+    return std::unique_ptr<carrier>(offer->open());
+  }
+  throw usage_error(failures);
+}
+
+}  // namespace detail
+
+std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins) {
+  using namespace detail;
+  const auto by = find_launcher();
+  // A job of unknown size counts as large: ranks that do not know of each other would all print.
+  const bool wide = by.present && by.ranks != 1;
+  if (name == "threads" || (name == "auto" && !wide)) return open_threads();
+  const auto folders = plugin_folders(plugins);
+  const auto found = find_plugins(folders);
+  if (name != "mpi" && name != "auto") {
+    std::string there;
+    for (const auto& t : available(plugins)) there += (there.empty() ? "" : ", ") + t;
+    throw usage_error("there is no transport `" + std::string(name) +
+                      "`; this installation has: auto, " + there);
+  }
+  return load(choose(found, by, folders));
+}
+
+std::vector<std::string> available(const std::string& plugins) {
+  std::vector<std::string> names{"threads"};
+  for (const auto& c : detail::find_plugins(detail::plugin_folders(plugins))) {
+    names.push_back("mpi (" + std::string(c.mpi->name) + ")");
+  }
+  return names;
+}
+
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

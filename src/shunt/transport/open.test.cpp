@@ -1,0 +1,177 @@
+#include <shunt/transport/detail/plugin.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include <shunt/base/error.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace transport = shunt::transport;
+namespace detail = shunt::transport::detail;
+using shunt::usage_error;
+
+/// Sets or removes an environment variable for a test, and puts the old value back.
+class variable {
+ public:
+  variable(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  }
+  ~variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  variable(const variable&) = delete;
+  variable& operator=(const variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// An environment as no launcher, or just one, would leave it.
+struct environment_of {
+  variable openmpi{"OMPI_COMM_WORLD_SIZE", nullptr};
+  variable mpich{"PMI_SIZE", nullptr};
+  variable mpich_rank{"PMI_RANK", nullptr};
+  variable pmix{"PMIX_RANK", nullptr};
+  variable slurm{"SLURM_NTASKS", nullptr};
+};
+
+/// An empty folder of the test's own.
+class folder {
+ public:
+  folder() : path_(fs::temp_directory_path() / ("shunt_open_" + std::to_string(getpid()))) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~folder() { fs::remove_all(path_); }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+  const fs::path& path() const { return path_; }
+  void put(std::string_view name) const { std::ofstream(path_ / name) << "not a shared object"; }
+
+ private:
+  fs::path path_;
+};
+
+std::string message_of(const auto& act) {
+  try {
+    act();
+  } catch (const usage_error& e) {
+    return e.what();
+  }
+  return "no usage_error";
+}
+
+TEST_CASE("open: threads are always there") {
+  CHECK(transport::open("threads")->name() == "threads");
+  const auto names = transport::available();
+  CHECK(names.front() == "threads");
+}
+
+TEST_CASE("open: an unknown name is answered with the known ones") {
+  CHECK_THAT(message_of([] { static_cast<void>(transport::open("pigeon")); }),
+             Catch::Contains("`pigeon`") && Catch::Contains("auto, threads"));
+}
+
+TEST_CASE("open: auto means threads unless a launcher started several ranks") {
+  const environment_of nobody;
+  CHECK(transport::open("auto")->name() == "threads");
+  const variable alone("PMI_SIZE", "1");
+  CHECK(transport::open("auto")->name() == "threads");
+}
+
+TEST_CASE("find_launcher: the environment tells whose launcher it was, and how many ranks it started") {
+  const environment_of nobody;
+  CHECK_FALSE(detail::find_launcher().present);
+  SECTION("Open MPI, also where it offers PMIx") {
+    const variable size("OMPI_COMM_WORLD_SIZE", "6");
+    const variable rank("PMIX_RANK", "0");
+    CHECK(detail::find_launcher().mpi->name == "Open MPI");
+    CHECK(detail::find_launcher().ranks == 6);
+  }
+  SECTION("MPICH") {
+    const variable size("PMI_SIZE", "4");
+    CHECK(detail::find_launcher().mpi->name == "MPICH");
+    CHECK(detail::find_launcher().ranks == 4);
+  }
+  SECTION("MPICH without a size counts as a job of several") {
+    const variable rank("PMI_RANK", "2");
+    CHECK(detail::find_launcher().mpi->name == "MPICH");
+    CHECK(detail::find_launcher().ranks == 0);
+  }
+  SECTION("a resource manager serves either") {
+    const variable rank("PMIX_RANK", "0");
+    const variable size("SLURM_NTASKS", "3");
+    CHECK(detail::find_launcher().present);
+    CHECK(detail::find_launcher().mpi == nullptr);
+    CHECK(detail::find_launcher().ranks == 3);
+  }
+}
+
+TEST_CASE("plugin_folders: the caller's comes first, then the program's own and the one beside it") {
+  const auto program = fs::read_symlink("/proc/self/exe").parent_path();
+  const auto folders = detail::plugin_folders("/somewhere");
+  REQUIRE(folders.size() >= 4);
+  CHECK(folders[0] == "/somewhere");
+  CHECK(folders[1] == program);
+  CHECK(std::find(folders.begin(), folders.end(),
+                  (program / ".." / "lib" / "shunt").lexically_normal()) != folders.end());
+}
+
+TEST_CASE("choose: without any plugin it says what there is and where it looked") {
+  const environment_of nobody;
+  const folder empty;
+  const std::vector<fs::path> folders{empty.path()};
+  const auto found = detail::find_plugins(folders);
+  CHECK(found.empty());
+  CHECK_THAT(message_of([&] { static_cast<void>(detail::choose(found, {}, folders)); }),
+             Catch::Contains("only: threads.") && Catch::Contains(empty.path().string()));
+}
+
+TEST_CASE("choose: the launcher decides, and none means any") {
+  const environment_of nobody;
+  const folder both;
+  both.put("libshunt_mpi_openmpi.so");
+  both.put("libshunt_mpi_mpich.so");
+  const std::vector<fs::path> folders{both.path()};
+  const auto found = detail::find_plugins(folders);
+  REQUIRE(found.size() == 2);
+  CHECK(detail::choose(found, detail::find_launcher(), folders).size() == 2);
+  const variable size("PMI_SIZE", "2");
+  const auto chosen = detail::choose(found, detail::find_launcher(), folders);
+  REQUIRE(chosen.size() == 1);
+  CHECK(chosen.front().mpi->name == "MPICH");
+}
+
+TEST_CASE("choose: a launcher whose MPI is missing is an error that names both") {
+  const environment_of nobody;
+  const folder other;
+  other.put("libshunt_mpi_mpich.so");
+  const std::vector<fs::path> folders{other.path()};
+  const variable size("OMPI_COMM_WORLD_SIZE", "2");
+  CHECK_THAT(message_of([&] {
+               static_cast<void>(
+                   detail::choose(detail::find_plugins(folders), detail::find_launcher(), folders));
+             }),
+             Catch::Contains("launcher of Open MPI") && Catch::Contains("mpi (MPICH)") &&
+                 Catch::Contains("libshunt_mpi_openmpi.so"));
+}
+
+TEST_CASE("load: a file that is no transport is an error that names the file") {
+  const environment_of nobody;
+  const folder broken;
+  broken.put("libshunt_mpi_openmpi.so");
+  const std::vector<fs::path> folders{broken.path()};
+  CHECK_THAT(message_of([&] { static_cast<void>(detail::load(detail::find_plugins(folders))); }),
+             Catch::Contains("libshunt_mpi_openmpi.so cannot be loaded"));
+  CHECK(transport::available(broken.path().string())[1] == "mpi (Open MPI)");
+}
+
+}  // namespace

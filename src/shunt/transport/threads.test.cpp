@@ -1,0 +1,42 @@
+#include <shunt/transport/detail/threads.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <shunt/base/error.hpp>
+
+namespace {
+
+using namespace shunt;
+
+TEST_CASE("threads: a job of one rank that lives through every state and may sleep for ever") {
+  const auto c = transport::detail::open_threads();
+  CHECK(c->name() == "threads");
+  CHECK(c->rank() == 0);
+  CHECK(c->ranks() == 1);
+  CHECK(c->ranks_here() == 1);
+  CHECK(c->exchange("mine") == std::vector<std::string>{"mine"});
+  c->start({.capacity = 1024});
+  rail::train_list arrived;
+  CHECK_FALSE(c->poll(arrived));
+  CHECK(arrived.empty());
+  CHECK_FALSE(c->beat());
+  CHECK(c->patience() == std::chrono::nanoseconds::max());
+  c->stop();
+  CHECK(c->exchange("") == std::vector<std::string>{""});
+}
+
+TEST_CASE("threads: a train for another rank is an error that names the rank") {
+  const auto c = transport::detail::open_threads();
+  c->start({.capacity = 1024});
+  rail::train t;
+  try {
+    c->send(t, 3);
+    FAIL("no exception");
+  } catch (const error& e) {
+    CHECK(e.known().rank == 3);
+    CHECK_THAT(e.what(), Catch::Contains("rank 3"));
+  }
+  c->stop();
+}
+
+}  // namespace

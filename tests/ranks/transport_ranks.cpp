@@ -1,0 +1,697 @@
+/// One transport between several processes: what holds for every carrier, checked by every rank.
+///
+///   transport_ranks orderly            the scenarios of a job that ends well, one after the other
+///   transport_ranks killed|stopped     the last rank leaves by SIGKILL or SIGSTOP; the others must name it
+///   transport_ranks resumed            the last rank is stopped for a while, and blames nobody for it
+///   transport_ranks aborted            the last rank ends the job although one of its threads is busy
+///   transport_ranks unstarted          exchange and the end, without a service between
+///   transport_ranks speed [bytes]      latency and bandwidth between ranks 0 and 1
+#include <shunt/transport.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <shunt/base/error.hpp>
+#include <shunt/rail.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+using shunt::rail::train;
+using shunt::rail::train_list;
+using shunt::transport::carrier;
+
+carrier* the_job = nullptr;
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "rank %d: %s\n", the_job == nullptr ? -1 : the_job->rank(), what.c_str());
+  std::fflush(stderr);
+  if (the_job != nullptr) the_job->abort(1);
+  std::_Exit(1);
+}
+
+#define EXPECT(condition)                                                                      \
+  do {                                                                                         \
+    if (!(condition)) fail(std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #condition); \
+  } while (false)
+
+/// The trains of one thread.
+class yard {
+ public:
+  yard(std::size_t trains, std::size_t capacity) {
+    for (std::size_t i = 0; i < trains; ++i) {
+      void* const memory = ::operator new(sizeof(train) + capacity, std::align_val_t{shunt::cache_line});
+      all_.emplace_back(::new (memory) train);
+      all_.back()->home = &platform_;
+      all_.back()->capacity = static_cast<std::uint32_t>(capacity);
+      free_.push_back(*all_.back());
+      ++at_home_;
+    }
+  }
+  train* take() {
+    gather();
+    if (at_home_ == 0) return nullptr;
+    --at_home_;
+    return &free_.pop_front();
+  }
+  bool complete() {
+    gather();
+    return at_home_ == all_.size();
+  }
+  std::size_t at_home() {
+    gather();
+    return at_home_;
+  }
+
+ private:
+  struct release {
+    void operator()(train* t) const noexcept {
+      t->~train();
+      ::operator delete(static_cast<void*>(t), std::align_val_t{shunt::cache_line});
+    }
+  };
+  void gather() {
+    for (train* t = platform_.arrivals(); t != nullptr;) {
+      train* const following = t->next;
+      EXPECT(t->head.empty == 1);
+      free_.push_back(*t);
+      ++at_home_;
+      t = following;
+    }
+  }
+  shunt::rail::platform platform_;
+  std::vector<std::unique_ptr<train, release>> all_;
+  train_list free_;
+  std::size_t at_home_ = 0;
+};
+
+/// Contents that only this train of this sender has: its number, then bytes that follow from it.
+struct label {
+  std::uint32_t number;
+  std::uint32_t from;
+};
+
+std::uint32_t length_of(std::uint32_t number, std::uint32_t from, std::size_t capacity) {
+  const auto mixed = (number * 2'654'435'761u) ^ (from * 40'503u);
+  // Short ones, the empty good, and full ones are all common.
+  const auto kind = mixed >> 30;
+  if (kind == 0) return sizeof(label) + mixed % 64;
+  if (kind == 1) return static_cast<std::uint32_t>(capacity);
+  return static_cast<std::uint32_t>(sizeof(label) + mixed % (capacity - sizeof(label)));
+}
+
+void load(train& t, std::uint32_t number, std::uint32_t from, int channel, std::size_t capacity) {
+  t.head.bytes = length_of(number, from, capacity);
+  t.head.from = static_cast<std::uint16_t>(from);
+  t.head.to = static_cast<std::uint16_t>(number);
+  t.head.channel = static_cast<std::uint8_t>(channel);
+  const label l{number, from};
+  std::memcpy(t.goods(), &l, sizeof l);
+  for (std::uint32_t i = sizeof l; i < t.head.bytes; i += 61) {
+    t.goods()[i] = static_cast<std::byte>(number + from + i);
+  }
+}
+
+/// \return the train's number
+std::uint32_t unload(train& t, int channel, std::size_t capacity) {
+  label l{};
+  std::memcpy(&l, t.goods(), sizeof l);
+  EXPECT(t.head.channel == channel);
+  EXPECT(t.head.from == l.from);
+  EXPECT(t.head.to == static_cast<std::uint16_t>(l.number));
+  EXPECT(t.head.bytes == length_of(l.number, l.from, capacity));
+  for (std::uint32_t i = sizeof l; i < t.head.bytes; i += 61) {
+    EXPECT(t.goods()[i] == static_cast<std::byte>(l.number + l.from + i));
+  }
+  return l.number;
+}
+
+void rest(const carrier& job) {
+  std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(job.patience(), 1ms));
+}
+
+/// Receives, and keeps meetings: a signal is a train without goods on channel 1.
+class receiver {
+ public:
+  explicit receiver(carrier& job)
+      : job_(job),
+        signals_(static_cast<std::size_t>(job.ranks()), 0),
+        mine_(static_cast<std::size_t>(job.ranks()), 64) {}
+
+  /// One poll. \param take  called with every train that is no signal. \return something moved
+  template <class Take>
+  bool turn(Take take) {
+    train_list arrived;
+    const bool moved = job_.poll(arrived);
+    while (!arrived.empty()) {
+      train& t = arrived.pop_front();
+      if (t.head.bytes == 0) {
+        EXPECT(t.head.channel == 1);
+        ++signals_[t.head.from];
+        shunt::rail::send_home(t);
+      } else {
+        take(t);
+      }
+    }
+    return moved;
+  }
+
+  /// Collective: nobody goes on before everybody is here and everything sent before has arrived.
+  template <class Take>
+  void meet(Take take) {
+    ++meetings_;
+    for (int r = 0; r < job_.ranks(); ++r) {
+      if (r == job_.rank()) continue;
+      train* const t = mine_.take();
+      EXPECT(t != nullptr);
+      t->head.bytes = 0;
+      t->head.channel = 1;
+      t->head.from = static_cast<std::uint16_t>(job_.rank());
+      job_.send(*t, r);
+    }
+    while (!everybody() || !mine_.complete()) {
+      if (!turn(take)) rest(job_);
+    }
+  }
+  void meet() {
+    meet([](train&) { fail("a train arrived that nobody should have sent"); });
+  }
+
+ private:
+  bool everybody() const {
+    for (int r = 0; r < job_.ranks(); ++r) {
+      if (r != job_.rank() && signals_[static_cast<std::size_t>(r)] < meetings_) return false;
+    }
+    return true;
+  }
+  carrier& job_;
+  std::vector<int> signals_;
+  yard mine_;
+  int meetings_ = 0;
+};
+
+// --- a job that ends well ---
+
+void exchange_orders_texts_of_any_length(carrier& job) {
+  for (const int factor : {0, 1, 5'000}) {
+    const auto text_of = [factor](int r) {
+      return std::string(static_cast<std::size_t>(factor * (r % 3)), static_cast<char>('a' + r));
+    };
+    const auto all = job.exchange(text_of(job.rank()));
+    EXPECT(all.size() == static_cast<std::size_t>(job.ranks()));
+    for (int r = 0; r < job.ranks(); ++r) EXPECT(all[static_cast<std::size_t>(r)] == text_of(r));
+  }
+}
+
+/// Every rank sends `count` trains to every other on both channels, and checks order and contents.
+void trains_of_any_length_arrive_in_order(carrier& job, receiver& in, std::size_t capacity,
+                                          std::uint32_t count, std::size_t trains) {
+  const auto ranks = static_cast<std::size_t>(job.ranks());
+  const auto me = static_cast<std::uint32_t>(job.rank());
+  std::array<std::vector<std::uint32_t>, 2> sent, got;
+  for (auto& s : sent) s.assign(ranks, 0);
+  for (auto& g : got) g.assign(ranks, 0);
+  yard mine(trains, capacity);
+  std::minstd_rand random(me + 1);
+  const std::size_t all = 2 * (ranks - 1) * count;
+  std::size_t out = 0, arrived = 0;
+  while (out < all || arrived < all || !mine.complete()) {
+    bool moved = false;
+    for (train* t = nullptr; out < all && (t = mine.take()) != nullptr; moved = true) {
+      std::size_t channel = random() % 2, to = random() % ranks;
+      while (to == me || sent[channel][to] == count) {  // the next lane that has some left
+        to = (to + 1) % ranks;
+        if (to == 0) channel ^= 1;
+      }
+      load(*t, sent[channel][to]++, me, static_cast<int>(channel), capacity);
+      ++out;
+      job.send(*t, static_cast<int>(to));
+    }
+    if (in.turn([&](train& t) {
+          const auto channel = t.head.channel;
+          const auto from = t.head.from;
+          EXPECT(channel < 2 && from < ranks);
+          EXPECT(unload(t, channel, capacity) == got[channel][from]++);
+          shunt::rail::send_home(t);
+          ++arrived;
+        })) {
+      moved = true;
+    }
+    if (!moved) rest(job);
+  }
+}
+
+/// Rank 0 keeps every train of channel 0 until all of channel 1 have come.
+void a_blocked_channel_holds_up_no_other(carrier& job, receiver& in, std::size_t capacity,
+                                         std::size_t receive_trains) {
+  constexpr std::uint32_t count = 400;
+  const auto others = static_cast<std::size_t>(job.ranks() - 1);
+  if (job.rank() == 0) {
+    std::vector<train*> kept;
+    std::size_t flowed = 0, late = 0;
+    while (flowed < others * count || late < others * count) {
+      if (!in.turn([&](train& t) {
+            if (t.head.channel == 0) {
+              kept.push_back(&t);
+              return;
+            }
+            static_cast<void>(unload(t, 1, capacity));
+            shunt::rail::send_home(t);
+            ++flowed;
+          })) {
+        rest(job);
+      }
+      EXPECT(kept.size() <= receive_trains);  // memory is bounded by what was ordered
+      if (flowed < others * count) continue;
+      for (train* t : kept) {
+        static_cast<void>(unload(*t, 0, capacity));
+        shunt::rail::send_home(*t);
+        ++late;
+      }
+      kept.clear();
+    }
+  } else {
+    const auto me = static_cast<std::uint32_t>(job.rank());
+    yard blocked(8, capacity), flowing(8, capacity);
+    std::uint32_t sent[2] = {0, 0};
+    while (sent[0] < count || sent[1] < count || !blocked.complete() || !flowing.complete()) {
+      bool moved = false;
+      for (int c = 0; c < 2; ++c) {
+        if (sent[c] == count) continue;
+        if (train* const t = (c == 0 ? blocked : flowing).take()) {
+          load(*t, sent[c]++, me, c, capacity);
+          job.send(*t, 0);
+          moved = true;
+        }
+      }
+      if (sent[1] < count) EXPECT(sent[0] <= 8 + receive_trains);  // the rest waits here
+      if (!in.turn([](train&) { fail("a train arrived that nobody sent"); }) && !moved) rest(job);
+    }
+  }
+}
+
+/// Trains so short that a network would gladly keep them for a receiver that does not ask for them.
+void short_trains_wait_at_their_sender(carrier& job, receiver& in, std::size_t receive_trains) {
+  if (job.rank() == 0) {
+    std::this_thread::sleep_for(50ms);
+    for (int all = 64 * (job.ranks() - 1); all > 0;) {
+      if (!in.turn([&](train& t) {
+            shunt::rail::send_home(t);
+            --all;
+          })) {
+        rest(job);
+      }
+    }
+  } else {
+    yard mine(64, 64);
+    for (int i = 0; i < 64; ++i) {
+      train* const t = mine.take();
+      if (t == nullptr) break;
+      t->head.bytes = 8;
+      t->head.channel = 0;
+      job.send(*t, 0);
+    }
+    const auto nothing = [](train&) { fail("a train arrived that nobody sent"); };
+    const auto until = clock::now() + 20ms;
+    while (clock::now() < until) static_cast<void>(in.turn(nothing));
+    EXPECT(mine.at_home() <= receive_trains);
+    while (!mine.complete()) {
+      if (!in.turn(nothing)) rest(job);
+    }
+  }
+}
+
+/// Everybody sends to rank 0 as fast as its trains come home.
+void all_to_one_arrives_in_order(carrier& job, receiver& in, std::size_t capacity, std::uint32_t count) {
+  const auto others = static_cast<std::uint32_t>(job.ranks() - 1);
+  if (job.rank() == 0) {
+    std::vector<std::uint32_t> next(static_cast<std::size_t>(job.ranks()), 0);
+    std::uint32_t all = 0;
+    while (all < others * count) {
+      if (!in.turn([&](train& t) {
+            EXPECT(unload(t, 0, capacity) == next[t.head.from]++);
+            shunt::rail::send_home(t);
+            ++all;
+          })) {
+        rest(job);
+      }
+    }
+  } else {
+    yard mine(16, capacity);
+    std::uint32_t sent = 0;
+    while (sent < count || !mine.complete()) {
+      train* const t = sent < count ? mine.take() : nullptr;
+      if (t != nullptr) {
+        load(*t, sent++, static_cast<std::uint32_t>(job.rank()), 0, capacity);
+        job.send(*t, 0);
+      }
+      if (!in.turn([](train&) { fail("a train arrived that nobody sent"); }) && t == nullptr) rest(job);
+    }
+  }
+}
+
+/// Three threads of every rank send, poll and beat at once.
+void threads_share_the_transport(carrier& job, receiver& in, std::size_t capacity, std::uint32_t count) {
+  constexpr std::uint32_t threads = 3;
+  const auto ranks = static_cast<std::uint32_t>(job.ranks());
+  const auto me = static_cast<std::uint32_t>(job.rank());
+  std::mutex polling;  // of `in`, not of the transport: send() and beat() go on beside it
+  std::uint64_t arrived = 0, sum = 0;
+  const std::uint64_t all = std::uint64_t{ranks - 1} * threads * count;
+  std::atomic<bool> over{false};
+  const auto work = [&](std::uint32_t index) {
+    yard mine(6, capacity);
+    std::uint32_t sent = 0;
+    for (bool complete = false; !over.load() || !complete;) {
+      if (sent < count * ranks) {
+        const auto to = sent % ranks;
+        if (to == me) {
+          ++sent;
+        } else if (train* const t = mine.take()) {
+          load(*t, sent / ranks, me * threads + index, static_cast<int>(index % 2), capacity);
+          ++sent;
+          job.send(*t, static_cast<int>(to));
+        }
+      }
+      EXPECT(!job.beat());
+      bool moved = false;
+      if (const std::unique_lock held(polling, std::try_to_lock); held) {
+        moved = in.turn([&](train& t) {
+          sum += unload(t, t.head.channel, capacity);
+          shunt::rail::send_home(t);
+          ++arrived;
+        });
+        if (arrived == all) over.store(true);
+      }
+      complete = sent == count * ranks && mine.complete();
+      if (!moved) std::this_thread::yield();
+    }
+  };
+  std::vector<std::thread> team;
+  for (std::uint32_t i = 0; i < threads; ++i) team.emplace_back(work, i);
+  for (auto& t : team) t.join();
+  EXPECT(sum == all / count * (std::uint64_t{count} * (count - 1) / 2));
+}
+
+double cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/// Idle ranks sleep; and the first train after that wakes them within the patience they asked for.
+void idle_ranks_use_little_cpu(carrier& job, receiver& in) {
+  const auto from = clock::now();
+  double busy = 0;
+  while (clock::now() < from + 600ms) {
+    if (busy == 0 && clock::now() > from + 100ms) busy = cpu_seconds();
+    if (!in.turn([](train&) { fail("a train arrived that nobody sent"); })) {
+      std::this_thread::sleep_for(job.patience());
+    }
+  }
+  EXPECT(job.patience() == 1ms);
+  const double share = (cpu_seconds() - busy) / 0.5;
+  if (job.rank() == 0) std::printf("idle: %.1f %% of a CPU\n", 100 * share);
+  EXPECT(share < 0.1);
+}
+
+/// Each scenario has a service of its own, since a train of the next one must not meet a rank that still listens
+/// to this one: stop() and start() are tried as often.
+template <class Scenario>
+void serve(carrier& job, const shunt::transport::service& wanted, Scenario scenario) {
+  job.start(wanted);
+  {
+    receiver in(job);
+    scenario(in);
+    in.meet();
+  }
+  job.stop();
+  EXPECT(!job.beat());
+  EXPECT(job.exchange("").size() == static_cast<std::size_t>(job.ranks()));
+}
+
+void orderly(carrier& job) {
+  constexpr std::size_t capacity = 16'384, receive_trains = 4;
+  exchange_orders_texts_of_any_length(job);
+  EXPECT(job.ranks_here() == job.ranks());
+  const shunt::transport::service usual{capacity, receive_trains, 30s};
+  serve(job, usual, [](receiver&) {});
+  serve(job, usual, [&](receiver& in) { trains_of_any_length_arrive_in_order(job, in, capacity, 3'000, 24); });
+  serve(job, usual, [&](receiver& in) { trains_of_any_length_arrive_in_order(job, in, capacity, 200, 1); });
+  serve(job, usual, [&](receiver& in) { a_blocked_channel_holds_up_no_other(job, in, capacity, receive_trains); });
+  serve(job, usual, [&](receiver& in) { short_trains_wait_at_their_sender(job, in, receive_trains); });
+  serve(job, usual, [&](receiver& in) { all_to_one_arrives_in_order(job, in, capacity, 1'000); });
+  serve(job, usual, [&](receiver& in) { threads_share_the_transport(job, in, capacity, 200); });
+  serve(job, usual, [&](receiver& in) { idle_ranks_use_little_cpu(job, in); });
+  serve(job, {262'144, 1, 30s},  // larger than any eager limit, and one train to receive into
+        [&](receiver& in) { trains_of_any_length_arrive_in_order(job, in, 262'144, 100, 4); });
+}
+
+// --- ranks that get lost ---
+
+/// Beats beside the program, as the runtime does.
+class watchman {
+ public:
+  explicit watchman(carrier& job)
+      : thread_([this, &job] {
+          while (!over_.load()) {
+            const auto lost = job.beat();
+            {
+              const std::lock_guard held(mutex_);
+              now_ = lost;
+              if (lost && !first_) first_ = lost;
+            }
+            std::this_thread::sleep_for(100ms);
+          }
+        }) {}
+  ~watchman() { end(); }
+  void end() {
+    over_.store(true);
+    if (thread_.joinable()) thread_.join();
+  }
+  std::optional<shunt::transport::loss> first() {
+    const std::lock_guard held(mutex_);
+    return first_;
+  }
+  std::optional<shunt::transport::loss> now() {
+    const std::lock_guard held(mutex_);
+    return now_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<shunt::transport::loss> first_, now_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+/// The last rank gets lost; every other rank names it, and tells rank 0 so, which ends the job.
+void lost(carrier& job, int signal, const std::string& why) {
+  const int victim = job.ranks() - 1;
+  job.start({.capacity = 1'024, .receive_trains = 4, .deadline = 1s});
+  receiver in(job);
+  in.meet();
+  watchman watch(job);
+  int reports = 0;
+  const auto count = [&](train& t) {
+    ++reports;
+    shunt::rail::send_home(t);
+  };
+  const auto start = clock::now();
+  bool told = false;
+  yard mine(1, 1'024);
+  while (clock::now() < start + 10s) {
+    if (job.rank() == victim && clock::now() > start + 500ms) raise(signal);
+    if (!in.turn(count)) rest(job);
+    const auto seen = watch.first();
+    if (!seen) continue;
+    EXPECT(seen->rank == victim);
+    EXPECT(seen->why.find(why) == 0);
+    if (job.rank() != 0 && !told) {
+      told = true;
+      train* const t = mine.take();
+      t->head.bytes = 8;
+      job.send(*t, 0);
+    }
+    if (job.rank() == 0 && reports == job.ranks() - 2) {
+      std::printf("all named rank %d: %s, after %.1f s\n", victim, seen->why.c_str(),
+                  std::chrono::duration<double>(clock::now() - start - 500ms).count());
+      std::fflush(stdout);
+      job.abort(3);
+    }
+  }
+  fail("the loss of rank " + std::to_string(victim) + " was not reported by all");
+}
+
+/// The last rank is stopped for longer than the deadline, and goes on: it blames nobody.
+void resumed(carrier& job) {
+  const int victim = job.ranks() - 1;
+  const auto pids = job.exchange(std::to_string(getpid()));
+  job.start({.capacity = 1'024, .receive_trains = 4, .deadline = 1s});
+  {
+    receiver in(job);
+    in.meet();
+    watchman watch(job);
+    const auto start = clock::now();
+    const auto nothing = [](train&) {};
+    bool asleep = false, woken = false;
+    while (clock::now() < start + 5s) {
+      if (job.rank() == victim && !asleep && clock::now() > start + 300ms) {
+        asleep = true;
+        raise(SIGSTOP);
+      }
+      if (job.rank() == 0 && !woken && clock::now() > start + 2'500ms) {
+        woken = true;
+        EXPECT(watch.first() && watch.first()->rank == victim);
+        kill(std::stoi(pids[static_cast<std::size_t>(victim)]), SIGCONT);
+      }
+      if (!in.turn(nothing)) rest(job);
+    }
+    if (job.rank() == victim) EXPECT(!watch.first());
+    EXPECT(!watch.now());
+    in.meet();
+    watch.end();
+  }
+  job.stop();
+}
+
+/// The last rank ends the job while others of its threads are inside the transport.
+void aborted(carrier& job) {
+  job.start({.capacity = 1'024});
+  receiver in(job);
+  in.meet();
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 2; ++i) {
+    busy.emplace_back([&job] {
+      for (train_list none;;) static_cast<void>(job.poll(none));
+    });
+  }
+  std::this_thread::sleep_for(200ms);
+  if (job.rank() == job.ranks() - 1) {
+    std::thread second([&job] { job.abort(7); });
+    job.abort(7);
+  }
+  std::this_thread::sleep_for(10s);
+  std::_Exit(0);  // the test expects failure: an end that does not come is a success too many
+}
+
+// --- figures ---
+
+void speed(carrier& job, std::size_t bytes) {
+  job.start({.capacity = bytes, .receive_trains = 8, .deadline = 30s});
+  receiver in(job);
+  if (job.rank() < 2) {
+    const int peer = 1 - job.rank();
+    const auto fill = [&](train& t) {
+      t.head.bytes = static_cast<std::uint32_t>(bytes);
+      t.head.channel = 0;
+    };
+    {
+      yard mine(4, bytes);
+      constexpr int rounds = 2'000;
+      int got = 0;
+      const auto start = clock::now();
+      for (int i = 0; i < rounds; ++i) {
+        const auto send = [&] {
+          train* t = mine.take();
+          while (t == nullptr) {
+            in.turn([&](train& other) { ++got; shunt::rail::send_home(other); });
+            t = mine.take();
+          }
+          fill(*t);
+          job.send(*t, peer);
+        };
+        if (job.rank() == 0) send();
+        while (got <= i) {
+          if (!in.turn([&](train& t) { ++got; shunt::rail::send_home(t); })) std::this_thread::yield();
+        }
+        if (job.rank() == 1) send();
+      }
+      while (!mine.complete()) in.turn([](train&) {});
+      const double us = std::chrono::duration<double, std::micro>(clock::now() - start).count();
+      if (job.rank() == 0) std::printf("%6zu bytes: half round trip %.2f us", bytes, us / rounds / 2);
+    }
+    std::vector<double> times;
+    for (int repetition = 0; repetition < 5; ++repetition) {
+      const std::size_t trains = 40'000'000 / bytes;
+      yard mine(24, bytes);
+      std::size_t sent = 0, got = 0;
+      const auto start = clock::now();
+      while (sent < trains || got < trains || !mine.complete()) {
+        bool moved = false;
+        for (int burst = 0; burst < 4 && sent < trains; ++burst) {
+          train* const t = mine.take();
+          if (t == nullptr) break;
+          fill(*t);
+          job.send(*t, peer);
+          ++sent;
+          moved = true;
+        }
+        if (in.turn([&](train& t) { ++got; shunt::rail::send_home(t); })) moved = true;
+        if (!moved) std::this_thread::yield();
+      }
+      times.push_back(std::chrono::duration<double, std::milli>(clock::now() - start).count());
+    }
+    std::sort(times.begin(), times.end());
+    if (job.rank() == 0) {
+      std::printf(", 40 MB each way in %.1f ms (%.1f to %.1f)\n", times[2], times[0], times[4]);
+      std::fflush(stdout);
+    }
+  }
+  in.meet();
+  job.stop();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string what = words.empty() ? "orderly" : words[0];
+  try {
+    const auto job = shunt::transport::open("mpi");
+    the_job = job.get();
+    if (what == "orderly") {
+      orderly(*job);
+    } else if (what == "killed") {
+      lost(*job, SIGKILL, "ended (process ");
+    } else if (what == "stopped") {
+      lost(*job, SIGSTOP, "silent for ");
+    } else if (what == "resumed") {
+      resumed(*job);
+    } else if (what == "aborted") {
+      aborted(*job);
+    } else if (what == "unstarted") {
+      exchange_orders_texts_of_any_length(*job);
+    } else if (what == "speed") {
+      for (const std::size_t bytes : {1'024, 4'096, 16'384, 32'768, 65'536, 131'072}) {
+        if (words.size() < 2 || words[1] == std::to_string(bytes)) speed(*job, bytes);
+      }
+    } else {
+      fail("what is `" + what + "`?");
+    }
+    if (job->rank() == 0) std::printf("%s: %d ranks, all well\n", what.c_str(), job->ranks());
+    the_job = nullptr;
+  } catch (const shunt::error& e) {
+    fail(e.what());
+  }
+  return 0;
+}
