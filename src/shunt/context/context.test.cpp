@@ -199,9 +199,12 @@ TEST_CASE("stack_pool: guards inside a mapping need few mappings, whatever the n
 namespace {
 
 int overflow(int depth) {
-  volatile char page[4096];
+  char page[4096];
+  asm volatile("" : : "r"(&page[0]) : "memory");  // the frame must exist, and be written
   page[0] = static_cast<char>(depth);
-  return depth == 0 ? 0 : overflow(depth - 1) + page[0];
+  const int deeper = depth == 0 ? 0 : overflow(depth - 1);
+  asm volatile("" : : "r"(&page[0]) : "memory");
+  return deeper + page[0];
 }
 
 }  // namespace

@@ -168,34 +168,19 @@ void runtime::run(std::function<void()> root) {
   if (failure) std::rethrow_exception(failure);
 }
 
-// --- fibers ---
-
-void waker::wake() const noexcept {
-  if (fiber_ == nullptr) return;
-  if (fiber_->state.wake() == detail::after_wake::nothing) return;
-  worker* const here = worker::current();
-  if (here != nullptr && &here->address() == fiber_->home) {
-    here->ready_here(fiber_);
-  } else {
-    fiber_->home->send(fiber_);
-  }
-}
+// --- what asks about this fiber and this worker; yield, park and wake are in worker.cpp ---
 
 namespace {
 
 worker& must_be_worker(const char* call) {
   worker* const here = worker::current();
-  if (here == nullptr) throw error(std::string(call) + ": called outside a runtime");
+  if (here == nullptr) detail::throw_outside(call, "a runtime");
   return *here;
 }
 
 }  // namespace
 
 namespace this_fiber {
-
-void yield() { must_be_worker("yield").yield(); }
-
-void park() { must_be_worker("park").park(); }
 
 waker self() {
   detail::fiber* const me = must_be_worker("self").running();

@@ -49,13 +49,12 @@ void worker::drop_fiber(fiber* f) noexcept {
 
 // --- the running fiber's side ---
 
-fiber* worker::must_be_fiber(const char* call) const {
-  if (running_ == nullptr) throw error(std::string(call) + ": called outside a fiber");
-  return running_;
+void throw_outside(const char* call, const char* what) {
+  throw error(std::string(call) + ": called outside " + what);
 }
 
 /// Goes on elsewhere; what the C++ runtime knows of this execution's exceptions stays with it.
-inline void worker::swap(context::execution& from, context::execution& to) noexcept {
+[[gnu::always_inline]] inline void worker::swap(context::execution& from, context::execution& to) noexcept {
   if (!exceptions_->any()) [[likely]] {
     context::switch_to(from, to);
     return;
@@ -65,7 +64,7 @@ inline void worker::swap(context::execution& from, context::execution& to) noexc
   *exceptions_ = kept;  // the same thread's: a started fiber stays (F3)
 }
 
-void worker::yield() {
+inline void worker::yield() {
   fiber* const me = must_be_fiber("yield");
   if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("yield");
   if (favoured_ == nullptr && !ready_.empty() && ready_.front()->started && --until_duty_ > 0)
@@ -90,14 +89,14 @@ void worker::yield_slowly(fiber* me) noexcept {
   swap(me->run, loop_);
 }
 
-void worker::park() {
+inline void worker::park() {
   fiber* const me = must_be_fiber("park");
   if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("park");
   if (me->state.commit_park() == after_park::run_again) return;
   leave(me);
 }
 
-/// `me` has parked: straight to the next started fiber, or to the loop.
+/// Parked: straight to the next started fiber, or to the loop.
 void worker::leave(fiber* me) noexcept {
   if (--until_duty_ > 0) {
     fiber* next = favoured_;
@@ -336,6 +335,35 @@ void worker::sleep() noexcept {
 }
 
 }  // namespace detail
+
+// Here, for the compiler to see through: what programs call most.
+
+void waker::wake() const noexcept {
+  if (fiber_ == nullptr) return;
+  if (fiber_->state.wake() == detail::after_wake::nothing) return;
+  detail::worker* const here = detail::worker::current();
+  if (here != nullptr && &here->address() == fiber_->home) {
+    here->ready_here(fiber_);
+  } else {
+    fiber_->home->send(fiber_);
+  }
+}
+
+namespace this_fiber {
+
+void yield() {
+  detail::worker* const here = detail::worker::current();
+  if (here == nullptr) [[unlikely]] detail::throw_outside("yield", "a runtime");
+  here->yield();
+}
+
+void park() {
+  detail::worker* const here = detail::worker::current();
+  if (here == nullptr) [[unlikely]] detail::throw_outside("park", "a runtime");
+  here->park();
+}
+
+}  // namespace this_fiber
 }  // namespace sched
 }  // namespace v1
 }  // namespace shunt

@@ -29,6 +29,9 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
+/// "call: called outside what"
+[[noreturn, gnu::cold, gnu::noinline]] void throw_outside(const char* call, const char* what);
+
 class worker {
  public:
   worker(crew& all, int index);
@@ -106,7 +109,10 @@ class worker {
   void leave(fiber* me) noexcept;
   void swap(context::execution& from, context::execution& to) noexcept;
   void yield_slowly(fiber* me) noexcept;
-  fiber* must_be_fiber(const char* call) const;
+  fiber* must_be_fiber(const char* call) const {
+    if (running_ == nullptr) [[unlikely]] throw_outside(call, "a fiber");
+    return running_;
+  }
 
   // The fast path's, in one line.
   fiber* running_ = nullptr;
