@@ -365,6 +365,8 @@ def show(rows, machine, out):
         print(f"cache line round trip between two cores: median {statistics.median(known):.0f} ns, "
               f"{min(known):.0f} to {max(known):.0f}, {len(known)} measurements; load average "
               f"{min(machine.loads)} to {max(machine.loads)} on {machine.cores} cores", file=out)
+    if machine.loads and max(machine.loads) > 2 * machine.cores:  # our own programs make one of them
+        print("warning: other programs were using the cores; these times are not comparable", file=out)
     header = ["system", "variant", "params", "metric", "median", "min", "max", "x ceiling",
               "x best rival", "checked"]
     lines = [header]
