@@ -9,8 +9,8 @@
 ///    lane: | spots | values | ...             a ring for each (requester, server)
 ///          state: count -> answered           (slots: the requester's alone)
 ///
-/// (Reading the other thread's table in place would be faster still on one machine; that is not a
-/// message, so it is not the ceiling of one.)
+/// (Reading the other thread's table in place may well be faster on one machine; that is not a
+/// message, so this is not its ceiling. It was not tried.)
 ///
 /// Invariants
 ///   C1  Buffers of a lane are published, answered and collected in turn; the requester never
