@@ -1,0 +1,62 @@
+/// `shunt run histogram`: runs the kernel in either form, checks its answer, reports.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <numeric>
+
+#include "app.hpp"
+#include "bale/histogram_class.hpp"
+#include "bale/histogram_lambda.hpp"
+#include "bale/job.hpp"
+
+using namespace shunt;
+
+int histogram_main(int argc, char** argv) {
+  CLI::App options("Counts up random spots of a distributed table.", "shunt run histogram");
+  apps::job job(options, "histogram");
+  std::uint64_t updates = 10'000'000, table = 1000;
+  options.add_option("--updates", updates, "updates of each PE")
+      ->capture_default_str()->check(CLI::Range(1ul, 1ul << 40));
+  options.add_option("--table", table, "spots on each PE")
+      ->capture_default_str()->check(CLI::Range(1ul, 1ul << 32));
+  if (!apps::parse(options, argc, argv)) return 0;
+
+  bool right = true;
+  pgas::run(job.wanted(), [&](pgas::pe& me) {
+    const auto pes = static_cast<std::uint64_t>(me.count());
+    const auto places = apps::random_places(updates * pes, table * pes, job.seed(), me.index(), me.count());
+    pgas::symmetric<std::vector<std::int64_t>> counts(me, table);
+    const auto before = me.traffic();
+    me.barrier();
+    const auto start = std::chrono::steady_clock::now();
+    if (job.which() == apps::form::lambda) {
+      apps::lambda_form::histogram(counts, places);
+    } else {
+      apps::class_form::histogram(me, *counts).run(places);
+    }
+    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const auto moved = me.traffic() - before;
+
+    // The sum of the table, and the sum of the spots' numbers: what was updated must be what is counted.
+    std::uint64_t wanted = 0, found = 0;
+    for (const auto& p : places) wanted += p.global(me.count()) + 1;
+    for (std::uint64_t s = 0; s < table; ++s) {
+      const apps::place p{static_cast<std::uint32_t>(me.index()), static_cast<std::uint32_t>(s)};
+      found += static_cast<std::uint64_t>((*counts)[s]) * (p.global(me.count()) + 1);
+    }
+    const auto sum = me.sum(std::accumulate(counts->begin(), counts->end(), std::int64_t{0}));
+    const bool checked = static_cast<std::uint64_t>(sum) == updates * pes && me.sum(wanted) == me.sum(found);
+    if (me.index() != 0) return;
+    right = checked;
+    std::vector<apps::job::fact> facts{
+        {"application", "histogram", "histogram, " + job.form_name() + " form"},
+        {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
+        {"updates", updates * pes, apps::with_commas(updates * pes)},
+        {"checked", checked, checked ? "yes" : "NO: updates were lost or doubled"},
+        {"ns_per_update", seconds * 1e9 / static_cast<double>(updates), fmt::format("{:.2f}", seconds * 1e9 / static_cast<double>(updates))},
+    };
+    for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
+    job.report(facts);
+  });
+  return right ? 0 : 1;
+}

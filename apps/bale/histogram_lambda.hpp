@@ -1,0 +1,13 @@
+/// Histogram: every PE counts up random spots of a distributed table. Published as "histogram" of bale.
+#pragma once
+#include <bale/place.hpp>
+#include <shunt/pgas.hpp>
+#include <span>
+namespace shunt::apps::lambda_form {
+inline void histogram(pgas::symmetric<std::vector<std::int64_t>>& table, std::span<const place> updates) {
+  pgas::actor_of counter(table);
+  for (const auto [pe, spot] : updates)
+    counter.send(static_cast<int>(pe), [spot](auto& counts) { ++counts[spot]; });
+  counter.finish();
+}
+}  // namespace shunt::apps::lambda_form

@@ -1,0 +1,66 @@
+/// `shunt run index_gather`: runs the kernel in either form, checks its answer, reports.
+#include <fmt/core.h>
+
+#include <chrono>
+
+#include "app.hpp"
+#include "bale/index_gather_class.hpp"
+#include "bale/index_gather_lambda.hpp"
+#include "bale/job.hpp"
+
+using namespace shunt;
+
+namespace {
+
+/// What stands at an entry of the table.
+std::int64_t entry(std::uint64_t global) { return static_cast<std::int64_t>(3 * global + 7); }
+
+}  // namespace
+
+int index_gather_main(int argc, char** argv) {
+  CLI::App options("Reads random entries of a distributed table.", "shunt run index_gather");
+  apps::job job(options, "index_gather");
+  std::uint64_t reads = 10'000'000, table = 100'000;
+  options.add_option("--reads", reads, "reads of each PE")
+      ->capture_default_str()->check(CLI::Range(1ul, (1ul << 32) - 1));
+  options.add_option("--table", table, "entries on each PE")
+      ->capture_default_str()->check(CLI::Range(1ul, 1ul << 32));
+  if (!apps::parse(options, argc, argv)) return 0;
+
+  bool right = true;
+  pgas::run(job.wanted(), [&](pgas::pe& me) {
+    const auto pes = static_cast<std::uint64_t>(me.count());
+    const auto places = apps::random_places(reads * pes, table * pes, job.seed(), me.index(), me.count());
+    pgas::symmetric<std::vector<std::int64_t>> entries(me, table);
+    pgas::symmetric<std::vector<std::int64_t>> target(me, places.size());
+    for (std::uint64_t s = 0; s < table; ++s) {
+      const apps::place p{static_cast<std::uint32_t>(me.index()), static_cast<std::uint32_t>(s)};
+      (*entries)[s] = entry(p.global(me.count()));
+    }
+    const auto before = me.traffic();
+    me.barrier();
+    const auto start = std::chrono::steady_clock::now();
+    if (job.which() == apps::form::lambda) {
+      apps::lambda_form::index_gather(entries, target, places);
+    } else {
+      apps::class_form::index_gather(me, *entries, *target).run(places);
+    }
+    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const auto moved = me.traffic() - before;
+    std::uint64_t wrong = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) wrong += (*target)[i] != entry(places[i].global(me.count()));
+    wrong = me.sum(wrong);
+    if (me.index() != 0) return;
+    right = wrong == 0;
+    std::vector<apps::job::fact> facts{
+        {"application", "index_gather", "index_gather, " + job.form_name() + " form"},
+        {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
+        {"reads", reads * pes, apps::with_commas(reads * pes)},
+        {"checked", right, right ? "yes" : fmt::format("NO: {} entries are wrong", wrong)},
+        {"ns_per_read", seconds * 1e9 / static_cast<double>(reads), fmt::format("{:.2f}", seconds * 1e9 / static_cast<double>(reads))},
+    };
+    for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
+    job.report(facts);
+  });
+  return right ? 0 : 1;
+}

@@ -1,0 +1,64 @@
+/// The rows of a lower triangular matrix that one PE owns: row v of the graph is row v / count of PE v % count.
+#pragma once
+
+#include <cstdint>
+#include <graph/graph.hpp>
+#include <span>
+#include <vector>
+
+namespace shunt::apps {
+
+using graph::vertex;
+
+struct rows {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<vertex> columns;
+  int pe = 0;
+  int pes = 1;
+
+  rows(int owner, int owners) : pe(owner), pes(owners) {}
+
+  void append(std::span<const vertex> row) {
+    columns.insert(columns.end(), row.begin(), row.end());
+    offsets.push_back(columns.size());
+  }
+  [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(offsets.size() - 1); }
+  /// \param local  0..count()-1
+  [[nodiscard]] std::span<const vertex> row(std::uint32_t local) const noexcept {
+    return {columns.data() + offsets[local], columns.data() + offsets[local + 1]};
+  }
+  [[nodiscard]] int owner(vertex v) const noexcept { return static_cast<int>(v % static_cast<vertex>(pes)); }
+  [[nodiscard]] std::uint32_t local(vertex v) const noexcept { return v / static_cast<vertex>(pes); }
+
+  /// Whether column k is in a row. Halves the row without branches until a few lines are left, then looks at all of
+  /// these: a comparison of many columns at once is cheaper than a branch that nobody can predict.
+  [[nodiscard]] bool has(std::uint32_t local, vertex k) const noexcept {
+    const vertex* first = columns.data() + offsets[local];
+    std::size_t n = offsets[local + 1] - offsets[local];
+    while (n > 32) {
+      const std::size_t half = n / 2;
+      first = first[half] <= k ? first + half : first;
+      n -= half;
+    }
+    unsigned hits = 0;
+    for (std::size_t i = 0; i < n; ++i) hits += first[i] == k;
+    return hits != 0;
+  }
+};
+
+/// The rows of a whole graph that a PE owns.
+[[nodiscard]] inline rows deal(const graph::graph& g, int pe, int pes) {
+  rows mine(pe, pes);
+  for (auto v = static_cast<std::uint64_t>(pe); v < g.vertices(); v += static_cast<std::uint64_t>(pes)) {
+    mine.append(g.row(static_cast<vertex>(v)));
+  }
+  return mine;
+}
+
+/// What a PE was asked, and what it found.
+struct tally {
+  std::uint64_t asked = 0;
+  std::uint64_t found = 0;
+};
+
+}  // namespace shunt::apps

@@ -1,0 +1,240 @@
+#include "graph/detail/text_source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <shunt/base/error.hpp>
+#include <system_error>
+#include <utility>
+
+namespace shunt::graph::detail {
+namespace {
+
+constexpr std::size_t input_bytes = std::size_t{256} << 10;
+constexpr std::size_t shown_bytes = 40;
+constexpr int gzip_only = 16 + MAX_WBITS;  // zlib.h: 16 added to the window bits
+
+std::string escaped(char byte) {
+  constexpr char digits[] = "0123456789abcdef";
+  const auto value = static_cast<unsigned char>(byte);
+  switch (byte) {
+    case '\t': return "\\t";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    default: return {'\\', 'x', digits[value >> 4], digits[value & 15]};
+  }
+}
+
+/// A path as a user typed it, but on one line.
+std::string shown(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += escaped(c);
+    } else {
+      out += c;
+    }
+  }
+  return out.empty() ? "\"\"" : out;
+}
+
+/// \throws usage_error "path: cannot WHAT: REASON, expected ..."
+[[noreturn]] void refuse(const std::string& path, const std::string& what, int number) {
+  error::facts known;
+  known.native = number;
+  throw usage_error(shown(path) + ": cannot " + what + ": " +
+                        std::system_category().message(number) +
+                        ", expected a file with an edge list or a Matrix Market matrix",
+                    known);
+}
+
+/// What users try in vain, by its first bytes.
+constexpr std::pair<std::string_view, const char*> foreign[] = {
+    {"BZh", "bzip2 data"},
+    {"\xfd"
+     "7zXZ",
+     "xz data"},
+    {"\x28\xb5\x2f\xfd", "zstd data"},
+    {"PK\x03\x04", "a zip archive"},
+    {"7z\xbc\xaf", "a 7z archive"},
+    {"\xff\xfe", "UTF-16 text"},
+    {"\xfe\xff", "UTF-16 text"},
+    {"\x7f"
+     "ELF",
+     "a program"},
+};
+
+}  // namespace
+
+std::string quoted(std::string_view bytes) {
+  std::string out = "\"";
+  for (const char c : bytes.substr(0, shown_bytes)) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c >= 0x20 && c < 0x7f) {
+      out += c;
+    } else {
+      out += escaped(c);
+    }
+  }
+  return out + (bytes.size() > shown_bytes ? "\"..." : "\"");
+}
+
+void fail(const std::string& path, std::uint64_t line, const std::string& found,
+          const std::string& expected) {
+  throw usage_error(shown(path) + ":" + std::to_string(line) + ": found " + found + ", expected " +
+                    expected);
+}
+
+text_source::descriptor::~descriptor() {
+  if (fd >= 0) ::close(fd);
+}
+
+text_source::text_source(const std::string& path) : path_(path) {
+  if (path.find('\0') != std::string::npos) refuse(path, "open", EINVAL);
+  do {
+    file_.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (file_.fd < 0 && errno == EINTR);
+  if (file_.fd < 0) refuse(path, "open", errno);
+  struct stat known = {};
+  if (::fstat(file_.fd, &known) != 0) refuse(path, "examine", errno);
+  if (S_ISDIR(known.st_mode)) refuse(path, "read", EISDIR);
+  if (S_ISREG(known.st_mode)) total_ = static_cast<std::uint64_t>(known.st_size);
+
+  input_ = std::make_unique_for_overwrite<char[]>(input_bytes);
+  buffer_ = std::make_unique_for_overwrite<char[]>(block_bytes + 1);  // one for a last '\n'
+
+  // Until the longest magic number is there: a pipe may hand out single bytes.
+  constexpr std::size_t magic_bytes = 8;
+  while (input_end_ < magic_bytes) {
+    const std::size_t n = raw(input_.get() + input_end_, input_bytes - input_end_);
+    if (n == 0) break;
+    input_end_ += n;
+  }
+  const std::string_view start(input_.get(), input_end_);
+  if (start.empty()) fail(path_, 1, "an empty file", "an edge list or a Matrix Market matrix");
+  for (const auto& [magic, name] : foreign) {
+    if (start.starts_with(magic)) fail(path_, 1, name, "plain text, or text compressed with gzip");
+  }
+  gzip_ = start.starts_with("\x1f\x8b");
+  if (gzip_) {
+    // Not gzread(): that takes whatever follows a member for padding, and so loses all that comes
+    // after a damaged header.
+    if (inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
+    in_member_ = true;
+  }
+}
+
+text_source::~text_source() {
+  if (gzip_) inflateEnd(&stream_);
+}
+
+std::size_t text_source::raw(char* to, std::size_t room) {
+  ssize_t n = 0;
+  do {
+    n = ::read(file_.fd, to, room);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) {
+    error::facts known;
+    known.native = errno;
+    throw error(shown(path_) + ": cannot read on after byte " + std::to_string(done_) + ": " +
+                    std::system_category().message(errno),
+                known);
+  }
+  done_ += static_cast<std::uint64_t>(n);
+  return static_cast<std::size_t>(n);
+}
+
+std::size_t text_source::text(char* to, std::size_t room, std::uint64_t line) {
+  if (gzip_) return inflated(to, room, line);
+  if (input_begin_ == input_end_) return raw(to, room);
+  const std::size_t n = std::min(room, input_end_ - input_begin_);
+  std::memcpy(to, input_.get() + input_begin_, n);
+  input_begin_ += n;
+  return n;
+}
+
+std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line) {
+  for (;;) {
+    if (!fault_.empty()) {
+      fail(path_, line, "corrupt gzip data (" + fault_ + ") before byte " + std::to_string(done_),
+           "an undamaged file");
+    }
+    if (input_begin_ == input_end_) {
+      input_begin_ = 0;
+      input_end_ = raw(input_.get(), input_bytes);
+      if (input_end_ == 0) {
+        if (!in_member_) return 0;
+        fail(path_, line,
+             "the end of the gzip data within a member, after " + std::to_string(done_) + " bytes",
+             "the rest of the file (it was cut off)");
+      }
+    }
+    if (!in_member_) {
+      while (input_begin_ != input_end_ && input_[input_begin_] == '\0') {
+        padded_ = true;
+        ++input_begin_;
+      }
+      if (input_begin_ == input_end_) continue;
+      if (padded_ || input_[input_begin_] != '\x1f') {
+        fault_ = "bytes that are not gzip after the end of a member";
+        continue;
+      }
+      inflateReset(&stream_);
+      in_member_ = true;
+    }
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.get() + input_begin_);
+    stream_.avail_in = static_cast<uInt>(input_end_ - input_begin_);
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(room);
+    const int outcome = inflate(&stream_, Z_NO_FLUSH);
+    input_begin_ = input_end_ - stream_.avail_in;
+    switch (outcome) {
+      case Z_OK:
+      case Z_BUF_ERROR: break;  // wants more input
+      case Z_STREAM_END: in_member_ = false; break;
+      case Z_MEM_ERROR: throw std::bad_alloc();
+      default: fault_ = stream_.msg != nullptr ? stream_.msg : "unknown fault";
+    }
+    if (const std::size_t n = room - stream_.avail_out; n != 0) return n;
+  }
+}
+
+std::string_view text_source::block(std::uint64_t line) {
+  char* const base = buffer_.get();
+  const std::size_t kept = end_ - tail_;
+  std::memmove(base, base + tail_, kept);
+  tail_ = 0;
+  end_ = kept;
+  for (;;) {
+    if (end_ == block_bytes) {
+      fail(path_, line,
+           "a line of more than " + std::to_string(block_bytes) + " bytes that starts with " +
+               quoted({base, end_}),
+           "lines of text");
+    }
+    const std::size_t n = text(base + end_, block_bytes - end_, line);
+    if (n == 0) {
+      // Lines that ended with '\n' have been returned: what is left, if anything, lacks one.
+      if (end_ != 0) base[end_++] = '\n';
+      tail_ = end_;
+      return {base, end_};
+    }
+    const std::string_view fresh(base + end_, n);
+    const std::size_t last = fresh.rfind('\n');
+    if (last != std::string_view::npos) {
+      tail_ = end_ + last + 1;
+      end_ += n;
+      return {base, tail_};
+    }
+    end_ += n;
+  }
+}
+
+}  // namespace shunt::graph::detail

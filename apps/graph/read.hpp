@@ -1,0 +1,66 @@
+/// Real graphs from files: SNAP edge lists and Matrix Market, plain or compressed with gzip.
+///
+///   shunt::graph::graph g = shunt::graph::read("facebook_combined.txt.gz");
+///
+/// What a file is, is told by its first bytes, never by its name:
+///
+///   1f 8b             gzip, of one member or several; then the text inside is looked at
+///   %%MatrixMarket    a coordinate matrix: pattern, real or integer; general or symmetric
+///   anything else     an edge list
+///
+/// **Edge list.** A line holds two vertex numbers, 0..max_number, set apart by blanks or tabs; what
+/// follows them (weights, times) is ignored. Lines that are empty or start with # or % are skipped;
+/// lines end with LF or CRLF, the last one need not. Vertices are the numbers that occur, on
+/// self-loops too, renumbered 0..n-1 in ascending order. The format has no end mark: a plain edge
+/// list that was cut off is a shorter edge list, while gzip data and matrices that were are errors.
+///
+/// **Matrix Market.** An entry i j is an edge between vertices i - 1 and j - 1, whatever its value
+/// (a stored zero is an entry); n is the number of rows, with entries or without. The matrix is
+/// square. Which half of a symmetric matrix is stored does not matter. A first line of %% and a word
+/// with "matrix" in it is held to be a banner, so that a misspelt one is an error, not a comment.
+///
+/// Either way the graph is made simple: direction is forgotten, self-loops and duplicates (a
+/// reversed edge is one) are dropped and counted, see graph::cleaned().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace shunt::graph {
+
+/// The greatest vertex number that an edge list may hold: 2^63.
+inline constexpr std::uint64_t max_number = std::uint64_t{1} << 63;
+
+struct read_options {
+  /// What the text is taken for. A file that is not what it is said to be is an error.
+  enum class format : std::uint8_t { tell_by_content, edge_list, matrix_market };
+  format as = format::tell_by_content;
+
+  /// Called about once a megabyte of text, and at the end of the file.
+  /// \param done   bytes of the file, as it lies on disk, that have been read.
+  /// \param total  its size; 0 when that is unknown, as for a pipe.
+  /// What it throws ends the reading and reaches read()'s caller.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
+
+  /// When set, receives each vertex's number in the file, entry v for vertex v: for an edge list
+  /// the numbers that occur, ascending; for a matrix 1..n.
+  std::vector<std::uint64_t>* names = nullptr;
+};
+
+/// Reads one graph. Any thread; files are independent of each other.
+/// \throws usage_error with one line that names file and line, what was found and what was
+///   expected: the file is missing, a directory, empty, binary, or compressed in another way; gzip
+///   data are cut off or corrupt; a line is not an edge; a number is negative or too large; a matrix
+///   is not square or of another kind; an index is out of range; there are fewer or more entries
+///   than the matrix announces. known().native is errno where the system reported one.
+/// \throws error when the system fails to read a file that it opened. std::bad_alloc, and whatever
+///   options.progress throws.
+/// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16
+/// where a number reaches 2^32) on top of the graph, and 8 bytes a row that a matrix announces.
+[[nodiscard]] graph read(const std::string& path, const read_options& options = {});
+
+}  // namespace shunt::graph
