@@ -20,7 +20,8 @@
 /// and ThreadSanitizer does not know them.) push() stores bottom_ seq_cst as well: the scheduler's
 /// sleepers rely on it, see DESIGN.md, "Nobody sleeps on work".
 ///
-/// Source: Chase, Lev: Dynamic circular work-stealing deque. SPAA 2005, doi:10.1145/1073970.1073974;
+/// Source: Chase, Lev: Dynamic circular work-stealing deque. SPAA 2005,
+/// doi:10.1145/1073970.1073974;
 /// orderings after Le, Pop, Cohen, Zappa Nardelli, PPoPP 2013, doi:10.1145/2442516.2442524.
 #pragma once
 

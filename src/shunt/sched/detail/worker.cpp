@@ -54,7 +54,8 @@ void throw_outside(const char* call, const char* what) {
 }
 
 /// Goes on elsewhere; what the C++ runtime knows of this execution's exceptions stays with it.
-[[gnu::always_inline]] inline void worker::swap(context::execution& from, context::execution& to) noexcept {
+[[gnu::always_inline]] inline void worker::swap(context::execution& from,
+                                                context::execution& to) noexcept {
   if (!exceptions_->any()) [[likely]] {
     context::switch_to(from, to);
     return;
