@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check.sh PROGRAM SCRIPT MPIS: what a user reads, and what a script sees, of every command that goes right or wrong.
 set -uo pipefail
-shunt=$1 script=$2 mpis=$3
+shunt=$(readlink -f "$1") script=$(readlink -f "$2") mpis=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -45,7 +45,7 @@ good 'run APP' "$shunt" --help
 good 'run APP' "$shunt" help
 good '^shunt [0-9]+\.[0-9]+' "$shunt" --version
 good '^triangle ' "$shunt" apps
-good -- '--ranks' "$shunt" run --help
+good '--ranks' "$shunt" run --help
 good '^workers ' "$shunt" doctor
 bad 'which command' "$shunt"
 bad 'unknown command .dokter.; near: doctor' "$shunt" dokter
@@ -54,23 +54,33 @@ bad 'which application' "$shunt" run
 bad 'unknown application .triangel.; near: triangle' "$shunt" run triangel
 bad 'unknown application .xyzzy.; known: .*histogram' "$shunt" run xyzzy
 
+declare -A small=(
+  [histogram]='--updates 1000'
+  [index_gather]='--reads 1000'
+  [triangle]='--generate kronecker --scale 6'
+)
 for app in histogram index_gather triangle; do
-  good -- '--pes' "$shunt" run "$app" --help
-  bad -- '--pes.*0' "$shunt" run "$app" --pes 0
+  good '--pes' "$shunt" run "$app" --help
+  bad '--pes.*0' "$shunt" run "$app" --pes 0
   bad 'banana' "$shunt" run "$app" --pes banana
-  bad -- '--no-such-option' "$shunt" run "$app" --no-such-option
+  bad '--no-such-option' "$shunt" run "$app" --no-such-option
   bad 'transport.*carrier-pigeon|carrier-pigeon.*transport' "$shunt" run "$app" --transport carrier-pigeon
-  bad -- '--ranks needs --transport mpi' "$shunt" run "$app" --ranks 2
-  bad 'no/such/folder' "$shunt" run "$app" --pes 2 --json no/such/folder/out.json
+  bad '--ranks needs --transport mpi' "$shunt" run "$app" --ranks 2
+  # shellcheck disable=SC2086  # options are words
+  good '^pes +3' "$shunt" run "$app" --pes 3 ${small[$app]}
+  # shellcheck disable=SC2086
+  bad 'no/such/folder' "$shunt" run "$app" --pes 2 ${small[$app]} --output no/such/folder/out.txt
 done
 bad 'no-such-graph' "$shunt" run triangle --pes 2 --graph no-such-graph.txt
 bad 'SHUNT_PESS.*SHUNT_PES' env SHUNT_PESS=3 "$shunt" run histogram
 
 if [[ -n $mpis ]]; then
   # Said once, before any process is started.
-  bad -- '--ranks' "$shunt" run histogram --transport mpi --ranks 0
+  bad '--ranks' "$shunt" run histogram --transport mpi --ranks 0
   bad 'banana' "$shunt" run histogram --transport mpi --pes banana
-  bad -- '--no-such-option' "$shunt" run histogram --transport mpi --no-such-option
+  bad '--no-such-option' "$shunt" run histogram --transport mpi --no-such-option
+  good '^pes +4 on 2 processes' "$shunt" run histogram --transport mpi --ranks 2 --pes 4 --updates 1000
+  bad 'no-such-graph' "$shunt" run triangle --transport mpi --pes 2 --graph no-such-graph.txt
   bad 'no-such-launcher' "$shunt" run histogram --transport mpi --launcher no-such-launcher
 fi
 

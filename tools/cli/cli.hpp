@@ -19,7 +19,7 @@ namespace shunt::cli {
 
 /// `run APP …`: calls the application, or starts the job's processes, each of which will.
 /// \param arguments  from the application's name on; not empty.
-/// \return the exit status. Starting processes replaces this one, and does not return.
+/// \return the exit status, of the application or of the job.
 /// \throws usage_error, error, and whatever the application throws.
 [[nodiscard]] int run(std::vector<std::string> arguments);
 

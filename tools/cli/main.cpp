@@ -5,11 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fmt/core.h>
 #include <new>
 #include <shunt/base/error.hpp>
+#include <thread>
 
 #include "cli.hpp"
 
@@ -88,6 +90,9 @@ int command(const std::vector<std::string>& words) {
 
 // One line, however many the report has.
 int fail(const std::string& who, std::string what, int status) {
+  // What the user did wrong, every rank finds at once. Rank 0 says it, and its end makes Open MPI end the others, within
+  // some 1.5 s; what only another rank found (a file that one machine lacks) is still said.
+  if (status == 2 && shunt::cli::mpi_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
   std::fflush(stdout);

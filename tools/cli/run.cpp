@@ -1,9 +1,9 @@
 /// `shunt run`: an application in this process, or in the processes of an MPI job.
 ///
 ///   shunt run triangle --transport mpi --ranks 4 --pes 8
-///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process becomes mpirun)
+///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process waits for it)
 ///          -> four times: triangle_main(…)                              (a launcher's variables are there)
-#include <fcntl.h>
+#include <spawn.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -135,7 +135,7 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
   words.insert(words.end(), {"-n", std::to_string(ranks)});
   if (kind == mpi::open_mpi) {
     // Not bound: a rank has several workers, and the library divides the machine's CPUs between its ranks.
-    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none"});
+    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none", "--mca", "orte_execute_quiet", "1"});
     if (ranks > default_workers()) {
       // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a message.
       words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
@@ -145,11 +145,31 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
   return words;
 }
 
-[[noreturn]] void become(std::vector<std::string> words) {
+pid_t job = 0;  // the launcher; set before the handlers that read it
+
+/// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that is not 0 is longer than
+/// ours, and says less), so what only it knows, a process ended by a signal, is said here.
+int start(std::vector<std::string> words) {
   std::fflush(stdout);
-  ::execvp(words[0].c_str(), pointers(words).data());
-  const int code = errno;
-  throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
+  const int code = ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
+  if (code != 0) throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
+
+  // A terminal's signals reach the launcher by themselves; others are passed on.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGQUIT, SIG_IGN);
+  for (const int passed : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    ::signal(passed, [](int number) { ::kill(job, number); });
+  }
+  int status = 0;
+  while (::waitpid(job, &status, 0) < 0) {
+    if (errno != EINTR) throw error(std::string("waitpid: ") + std::strerror(errno));
+  }
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
+  if (signal == 0) return WEXITSTATUS(status);
+  if (signal != SIGINT && signal != SIGTERM) {
+    std::fprintf(stderr, "shunt: a process of the job was ended by signal %d (%s)\n", signal, strsignal(signal));
+  }
+  return 128 + signal;
 }
 
 }  // namespace
@@ -200,7 +220,7 @@ int run(std::vector<std::string> arguments) {
         ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
         ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
       }
-      become(std::move(words));
+      return start(std::move(words));
     }
   }
 
