@@ -31,6 +31,19 @@
 #include <shunt/base/error.hpp>
 #include <shunt/rail.hpp>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SHUNT_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHUNT_ASAN
+#endif
+#endif
+#ifdef SHUNT_ASAN
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // gcc does not install the header
+#else
+#include <malloc.h>
+#endif
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -422,13 +435,15 @@ double cpu_seconds() {
 void idle_ranks_use_little_cpu(carrier& job, receiver& in) {
   const auto from = clock::now();
   double busy = 0;
+  std::chrono::nanoseconds longest{0};
   while (clock::now() < from + 600ms) {
     if (busy == 0 && clock::now() > from + 100ms) busy = cpu_seconds();
     if (!in.turn([](train&) { fail("a train arrived that nobody sent"); })) {
+      longest = std::max(longest, job.patience());
       std::this_thread::sleep_for(job.patience());
     }
   }
-  EXPECT(job.patience() == 1ms);
+  EXPECT(longest == 1ms);
   const double share = (cpu_seconds() - busy) / 0.5;
   if (job.rank() == 0) std::printf("idle: %.1f %% of a CPU\n", 100 * share);
   EXPECT(share < 0.1);
@@ -449,6 +464,28 @@ void serve(carrier& job, const shunt::transport::service& wanted, Scenario scena
   EXPECT(job.exchange("").size() == static_cast<std::size_t>(job.ranks()));
 }
 
+std::size_t bytes_in_use() {
+#ifdef SHUNT_ASAN
+  return __sanitizer_get_current_allocated_bytes();
+#else
+  const auto about = mallinfo2();
+  return about.uordblks + about.hblkhd;
+#endif
+}
+
+/// LeakSanitizer cannot tell: MPI unloads the code that would say whose a block was. A service that forgot one
+/// train of its eight would grow by 20 trains here.
+void services_give_their_memory_back(carrier& job) {
+  constexpr std::size_t capacity = 262'144;
+  std::size_t before = 0;
+  for (int i = 0; i < 25; ++i) {
+    if (i == 5) before = bytes_in_use();  // what the MPIs keep for later, they have by now
+    serve(job, {capacity, 4, 30s}, [](receiver&) {});
+  }
+  const auto after = bytes_in_use();
+  EXPECT(after < before + 8 * capacity);
+}
+
 void orderly(carrier& job) {
   constexpr std::size_t capacity = 16'384, receive_trains = 4;
   exchange_orders_texts_of_any_length(job);
@@ -464,6 +501,7 @@ void orderly(carrier& job) {
   serve(job, usual, [&](receiver& in) { idle_ranks_use_little_cpu(job, in); });
   serve(job, {262'144, 1, 30s},  // larger than any eager limit, and one train to receive into
         [&](receiver& in) { trains_of_any_length_arrive_in_order(job, in, 262'144, 100, 4); });
+  services_give_their_memory_back(job);
 }
 
 // --- ranks that get lost ---
@@ -536,6 +574,7 @@ void lost(carrier& job, int signal, const std::string& why) {
       std::printf("all named rank %d: %s, after %.1f s\n", victim, seen->why.c_str(),
                   std::chrono::duration<double>(clock::now() - start - 500ms).count());
       std::fflush(stdout);
+      std::this_thread::sleep_for(200ms);  // a launcher forwards it before it hears of the end
       job.abort(3);
     }
   }
@@ -607,7 +646,7 @@ void speed(carrier& job, std::size_t bytes) {
     };
     {
       yard mine(4, bytes);
-      constexpr int rounds = 2'000;
+      constexpr int rounds = 1'000;
       int got = 0;
       const auto start = clock::now();
       for (int i = 0; i < rounds; ++i) {
@@ -682,7 +721,7 @@ int main(int argc, char** argv) {
     } else if (what == "unstarted") {
       exchange_orders_texts_of_any_length(*job);
     } else if (what == "speed") {
-      for (const std::size_t bytes : {1'024, 4'096, 16'384, 32'768, 65'536, 131'072}) {
+      for (const std::size_t bytes : {1'024u, 4'096u, 16'384u, 32'768u, 65'536u, 131'072u}) {
         if (words.size() < 2 || words[1] == std::to_string(bytes)) speed(*job, bytes);
       }
     } else {
