@@ -21,6 +21,7 @@ constexpr variable table[] = {
     {"SHUNT_TRANSPORT", "what carries trains between processes", "threads, or the launcher's"},
     {"SHUNT_WORKERS", "threads that run fibers", "usable CPUs, or the CPU quota if less"},
     {"SHUNT_BUDGET", "bytes that one PE may hold in trains (suffixes k, M, G)", "by the mailbox"},
+    {"SHUNT_TRAIN", "bytes that a train carries; suffixes k, M, G", "from the budget"},
     {"SHUNT_HOPS", "hops of a good: 1 direct, 2 by an intermediate PE", "by budget and PEs"},
     {"SHUNT_DEADLINE", "seconds of silence after which a peer is lost", "0: for ever"},
     {"SHUNT_SPIN", "microseconds that a worker spins before it sleeps", "50"},

@@ -210,7 +210,7 @@ bool dock::flush() {
 }
 
 bool dock::open_train(std::uint8_t channel, int to_dock) {
-  rail::train* const t = pool_.take(channel);
+  rail::train* const t = pool_.take(channel, to_dock == index);
   if (t == nullptr) return false;
   lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
   l.open = t;
@@ -430,7 +430,7 @@ std::chrono::nanoseconds dock::patience() {
 
 void dock::let_go(rail::train& t) {
   if (t.home == &platform) {
-    pool_.put(t);
+    pool_.put(t, true);
     trains_home.notify_one();
   } else {
     rail::send_home(t);

@@ -1,0 +1,37 @@
+/// Question: what does an update cost as a message, termination included? The kernels are the application's.
+#include <algorithm>
+#include <bale/histogram_class.hpp>
+#include <bale/histogram_lambda.hpp>
+
+#include "../common/shunt.hpp"
+
+int main(int argc, char** argv) {
+  const auto options = bench_parse(argc, argv);
+  const bool lambda = bench::lambda_form(argv[0], options);
+  return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
+    const auto updates = bench::places(options, me);
+    std::uint64_t expected = 0;
+    for (const auto& u : updates) expected += bench_weight(u.pe, u.spot);
+    shunt::pgas::symmetric<std::vector<std::int64_t>> table(me, static_cast<std::size_t>(options.table));
+    bench::rounds(
+        me, options, [&] { std::fill(table->begin(), table->end(), 0); },
+        [&] {
+          if (lambda) {
+            shunt::apps::lambda_form::histogram(table, updates);
+          } else {
+            shunt::apps::class_form::histogram(me, *table).run(updates);
+          }
+        },
+        [&] {
+          std::uint64_t sum = 0, weighted = 0;
+          for (std::size_t s = 0; s < table->size(); ++s) {
+            const auto count = static_cast<std::uint64_t>((*table)[s]);
+            sum += count;
+            weighted += count * bench_weight(static_cast<std::uint64_t>(me.index()), s);
+          }
+          bench::must_be(argv[0], "sum", me.sum(sum), static_cast<std::uint64_t>(me.count()) * updates.size());
+          bench::must_be(argv[0], "weighted sum", me.sum(weighted), me.sum(expected));
+          return bench::memory();
+        });
+  });
+}
