@@ -1,17 +1,15 @@
-/// Index-gather in the class form: a selector with a mailbox for requests and one for replies.
+/// Index-gather in the class form: a mailbox of requests, each with a reply.
 #pragma once
 #include <bale/place.hpp>
 #include <shunt/pgas.hpp>
 #include <span>
 namespace shunt::apps::class_form {
-struct request { std::uint32_t spot, to; };
-struct reply { std::uint32_t to; std::int64_t value; };
-struct index_gather : pgas::selector<index_gather, request, reply> {
-  index_gather(pgas::pe& me, std::vector<std::int64_t>& t, std::vector<std::int64_t>& g) : selector(me), table(t), target(g) {}
-  void process(request r, int from) { send<1>(from, {r.to, table[r.spot]}); }
-  void process(reply r) { target[r.to] = r.value; }
+struct index_gather : pgas::actor<index_gather, pgas::asking<std::uint32_t, std::uint32_t, std::int64_t>> {
+  index_gather(pgas::pe& me, std::vector<std::int64_t>& t, std::vector<std::int64_t>& g) : actor(me), table(t), target(g) {}
+  std::int64_t process(std::uint32_t spot) const { return table[spot]; }
+  void replied(std::uint32_t i, std::int64_t value) { target[i] = value; }
   void run(std::span<const place> reads) {
-    for (std::uint32_t i = 0; i < reads.size(); ++i) send<0>(static_cast<int>(reads[i].pe), {reads[i].spot, i});
+    for (std::uint32_t i = 0; i < reads.size(); ++i) ask(static_cast<int>(reads[i].pe), reads[i].spot, i);
     finish();
   }
   std::vector<std::int64_t>&table, &target;

@@ -26,7 +26,7 @@
 #include <string>
 #include <tuple>
 
-#include <shunt/pgas/detail/handlers.hpp>
+#include <shunt/pgas/detail/requests.hpp>
 #include <shunt/pgas/symmetric.hpp>
 
 namespace shunt {
@@ -115,56 +115,27 @@ struct lambda_form {
     static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload, Mailbox, wire::varying};
   };
 
+  /// Whether a handler can send on.
+  template <class F>
+  static constexpr bool takes_here = std::is_invocable_v<const F&, Parts&..., here&>;
+
   template <class F>
   using result_of = std::remove_cvref_t<decltype(call(std::declval<const F&>(), std::declval<arrival&>()))>;
 
-  template <std::size_t Mailbox, class Then, class Result>
-  struct answer {
-    struct good {
-      Then then;
-      Result value;
-    };
-    static void unload(void* what) {
-      auto& a = *static_cast<arrival*>(what);
-      each_good<good>(a, [&a](const good& g) __attribute__((always_inline)) { call(g.then, a, g.value); });
-    }
-    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload, Mailbox, wire::answers};
-  };
-  template <std::size_t Mailbox, class Then>
-  struct answer<Mailbox, Then, void> {
-    struct good {
-      Then then;
-    };
-    static void unload(void* what) {
-      auto& a = *static_cast<arrival*>(what);
-      each_good<good>(a, [&a](const good& g) { call(g.then, a); });
-    }
-    static inline const wire::handler entry{typeid(answer), wire::type_name<Then>(), unload, Mailbox, wire::answers};
-  };
-
-  template <std::size_t Mailbox, class F, class Then>
-  struct request {
+  /// `f` answers, `g` is what is done with the reply: requests.hpp.
+  template <std::size_t Mailbox, class F, class G>
+  struct asking {
+    using ask = F;
+    using then = G;
     using result = result_of<F>;
-    using reply = answer<Mailbox, Then, result>;
-    struct good {
-      F ask;
-      Then then;
-    };
-    static void unload(void* what) {
-      auto& a = *static_cast<arrival*>(what);
-      const run_key key = key_of(reply::entry, slot_bits(a.of->slot));
-      dock& d = *a.at;
-      each_good<good>(a, [&a, &d, key](const good& g) __attribute__((always_inline)) {
-        if constexpr (std::is_void_v<result>) {
-          call(g.ask, a);
-          d.send(a.stop.to, a.stop.from, key, typename reply::good{g.then}, std::source_location::current());
-        } else {
-          const typename reply::good back{g.then, call(g.ask, a)};
-          d.send(a.stop.to, a.stop.from, key, back, std::source_location::current());
-        }
-      });
+    static constexpr bool pure = !takes_here<F>;
+    static constexpr std::uint8_t mailbox = Mailbox;
+    static constexpr std::string_view name() { return wire::type_name<F>(); }
+    [[gnu::always_inline]] static result answer(arrival& a, const F& f) { return call(f, a); }
+    template <class... Result>
+    [[gnu::always_inline]] static void done(arrival& a, const G& g, const Result&... value) {
+      call(g, a, value...);
     }
-    static inline const wire::handler entry{typeid(request), wire::type_name<F>(), unload, Mailbox, wire::asks};
   };
 };
 
@@ -240,13 +211,13 @@ class selector_of {
   }
 
   /// One-sided. Request and reply: runs `f(parts...)` on PE `to`, then `then(parts..., result)` on this PE, with this
-  /// PE's parts. Both have happened when finish() returns. `then`'s captures travel there and back.
+  /// PE's parts. Both have happened when finish() returns. The message is `f`'s captures, the reply its result: `then`'s
+  /// captures stay here (over two hops they travel along).
   template <std::size_t Mailbox = 0, handler_function F, handler_function Then>
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    using request = typename form::template request<Mailbox, F, Then>;
-    dock_->send(pe_, to, key(request::entry), typename request::good{f, then}, where);
+    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*dock_, slot_bits_, pe_, to, f, then, where);
   }
 
   /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many, ask().

@@ -30,7 +30,7 @@
 #include <tuple>
 #include <utility>
 
-#include <shunt/pgas/detail/handlers.hpp>
+#include <shunt/pgas/detail/requests.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -49,7 +49,18 @@ struct varying {
   using item = T;
 };
 
+/// A mailbox of requests, each with a reply: Self answers with `Reply process(Request, int from)`, and what the requester
+/// kept comes back to it with the reply in `void replied(Kept, Reply, int from)`. The trailing `from` may be left out. A
+/// process() that is const cannot send on, and is unloaded faster.
+template <class Request, class Kept, class Reply>
+struct asking {};
+
 namespace detail {
+template <class T>
+inline constexpr bool is_asking = false;
+template <class Request, class Kept, class Reply>
+inline constexpr bool is_asking<asking<Request, Kept, Reply>> = true;
+
 template <class T>
 inline constexpr bool is_varying = false;
 template <class T>
@@ -58,7 +69,7 @@ inline constexpr bool is_varying<varying<T>> = true;
 
 /// What a mailbox may carry.
 template <class T>
-concept message = detail::is_varying<T> ||
+concept message = detail::is_varying<T> || detail::is_asking<T> ||
                   (std::is_trivially_copyable_v<T> && alignof(T) <= rail::good_alignment && !std::is_pointer_v<T>);
 
 /// \tparam Self      the class that derives from it
@@ -76,7 +87,7 @@ class selector {
   /// One-sided. Self::process(message, from) runs on PE `to`, some time before finish() returns.
   /// \throws and cost: as selector_of::send().
   template <std::size_t Mailbox = 0>
-    requires(!detail::is_varying<message_of<Mailbox>>)
+    requires(!detail::is_varying<message_of<Mailbox>> && !detail::is_asking<message_of<Mailbox>>)
   [[gnu::always_inline]] void send(int to, const message_of<Mailbox>& m,
                                    const std::source_location where = std::source_location::current()) {
     dock_->send(pe_, to, key<Mailbox>(), m, where);
@@ -88,6 +99,17 @@ class selector {
   void send(int to, std::span<const typename message_of<Mailbox>::item> items,
             const std::source_location where = std::source_location::current()) {
     dock_->send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
+  }
+
+  /// One-sided. Request and reply, through a mailbox of asking<Request, Kept, Reply>: Self::process(request) runs on PE
+  /// `to`, then Self::replied(kept, its result) on this one. Both have happened when finish() returns.
+  template <std::size_t Mailbox = 0, class Request, class Kept>
+    requires(detail::is_asking<message_of<Mailbox>>)
+  [[gnu::always_inline]] void ask(int to, const Request& request, const Kept& kept,
+                                  const std::source_location where = std::source_location::current()) {
+    using policy = asking_policy<Mailbox, message_of<Mailbox>>;
+    detail::requests<policy>::send(*dock_, slot_bits_, pe_, to, typename policy::ask(request),
+                                   typename policy::then(kept), where);
   }
 
   /// Local. This PE's program sends no more to the mailbox in this epoch.
@@ -163,6 +185,36 @@ class selector {
     }
     static inline const wire::handler entry{typeid(receiver), wire::type_name<Self>(), unload, Mailbox,
                                      detail::is_varying<message_of<Mailbox>> ? wire::varying : std::uint8_t{0}};
+  };
+
+  template <std::size_t Mailbox, class Message>
+  struct asking_policy;
+  template <std::size_t Mailbox, class Request, class Kept, class Reply>
+  struct asking_policy<Mailbox, asking<Request, Kept, Reply>> {
+    using ask = Request;
+    using then = Kept;
+    using result = Reply;
+    static constexpr bool pure = requires(const Self& s, const Request& r) { s.process(r); } ||
+                                 requires(const Self& s, const Request& r) { s.process(r, 0); };
+    static constexpr std::uint8_t mailbox = Mailbox;
+    static constexpr std::string_view name() { return wire::type_name<Self>(); }
+    [[gnu::always_inline]] static Reply answer(detail::arrival& a, const Request& r) {
+      Self& self = static_cast<Self&>(a.part<selector>());
+      if constexpr (requires { self.process(r, int{a.stop.from}); }) {
+        return self.process(r, int{a.stop.from});
+      } else {
+        return self.process(r);
+      }
+    }
+    template <class... Result>
+    [[gnu::always_inline]] static void done(detail::arrival& a, const Kept& kept, const Result&... reply) {
+      Self& self = static_cast<Self&>(a.part<selector>());
+      if constexpr (requires { self.replied(kept, reply..., int{a.stop.from}); }) {
+        self.replied(kept, reply..., int{a.stop.from});
+      } else {
+        self.replied(kept, reply...);
+      }
+    }
   };
 
   template <std::size_t Mailbox>

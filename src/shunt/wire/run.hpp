@@ -30,6 +30,7 @@ enum run_flag : std::uint8_t {
   answers = 8,     ///< replies to requests: their requests are what is counted
   varying = 16,    ///< each good says its length
   asks = 32,       ///< requests: each will be answered
+  untagged = 64,   ///< never says its stops: who unloads the run knows them
   spent = 128,     ///< unloaded already; set by the unloader when it has to come back to a train
 };
 
@@ -41,12 +42,15 @@ struct run_head {
   std::uint16_t stride = 0;   ///< bytes from good to good; 0: varying
   std::uint8_t mailbox = 0;
   std::uint8_t flags = 0;
+  std::uint32_t ticket = 0;   ///< of requests and replies: where the requester keeps what it does then
+  std::uint32_t first = 0;    ///< of replies: the request that the first good answers, counted from 0
+  std::uint64_t spare = 0;
 
   [[nodiscard]] std::byte* goods() noexcept {
     return reinterpret_cast<std::byte*>(this) + sizeof(run_head);
   }
 };
-static_assert(sizeof(run_head) == 16 && alignof(run_head) <= run_alignment);
+static_assert(sizeof(run_head) == 32 && alignof(run_head) <= run_alignment);
 
 /// From which PE to which; PEs of a job are numbered 0..count-1.
 struct stop {

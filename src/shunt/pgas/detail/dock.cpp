@@ -145,7 +145,7 @@ void dock::open_run(lane& l, int to_dock, run_key key, std::size_t stride) {
   run->flags = entry.flags();
   run->stride = static_cast<std::uint16_t>(stride);
   if (run->mailbox != control) {
-    if (!plain) run->flags |= wire::tagged;
+    if (!plain && (run->flags & wire::untagged) == 0) run->flags |= wire::tagged;
     if ((key & forwarding) != 0) {
       run->flags = static_cast<std::uint8_t>((run->flags & ~wire::asks) | wire::forwarded);
     } else if (hops == 2 && to_dock != index) {
@@ -162,8 +162,13 @@ void dock::close_run(lane& l, int to_dock) {
   wire::run_head& run = *l.run;
   l.run = nullptr;
   l.key = 0;
+  l.limit = address(l.open->goods()) + l.open->capacity;
   run.bytes = static_cast<std::uint32_t>(l.cursor - address(run.goods()));
   if (run.stride != 0) run.count = run.bytes / run.stride;
+  if (l.shelf != 0) {
+    shelves_[run.ticket].unanswered = run.count;
+    l.shelf = 0;
+  }
   if (run.mailbox == control) return;
   group& g = *groups_[run.group];
   const bool second_leg = (run.flags & wire::forwarded) != 0;
@@ -220,12 +225,48 @@ bool dock::open_train(std::uint8_t channel, int to_dock) {
   return true;
 }
 
-void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, int from,
-                     const std::source_location& where) {
+/// Gives the run just opened on a lane its shelf, and ends the run where the shelf will be full.
+bool dock::open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes) {
+  rail::train* const t = pool_.take(channel, true);
+  if (t == nullptr) return false;
+  if (free_tickets_.empty()) {
+    free_tickets_.push_back(static_cast<std::uint32_t>(shelves_.size()));
+    shelves_.emplace_back();
+  }
+  l.run->ticket = free_tickets_.back();
+  free_tickets_.pop_back();
+  shelves_[l.run->ticket] = {t, 0};
+  l.shelf = address(t->goods());
+  l.limit = std::min(l.limit, l.cursor + t->capacity / kept_bytes * stride);
+  return true;
+}
+
+void dock::take_from_shelf(std::uint32_t ticket, std::uint32_t count) {
+  shelf& s = shelves_[ticket];
+  s.unanswered -= count;
+  if (s.unanswered != 0) return;
+  pool_.put(*s.on, true);
+  s.on = nullptr;
+  free_tickets_.push_back(ticket);
+  trains_home.notify_one();
+}
+
+void dock::open_replies(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first) {
+  lane& l = lanes_[1][static_cast<std::size_t>(to_dock)];
+  if (l.open != nullptr && !fits(l, bytes)) depart(1, to_dock);
+  if (l.open == nullptr && !open_train(1, to_dock)) refuse_budget(now_->stop.to);
+  close_run(l, to_dock);
+  open_run(l, to_dock, key, bytes);
+  l.run->ticket = ticket;
+  l.run->first = first;
+}
+
+void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes,
+                     int from, const std::source_location& where) {
   check_open(key, from, where);
   if (!in_handler()) settle(from);
-  if (good_bytes + sizeof(wire::run_head) > pool_.capacity() || stride > 0xffff) {
-    refuse_length(from, good_bytes, key, where);
+  if (good_bytes + sizeof(wire::run_head) > pool_.capacity() || stride > 0xffff || kept_bytes > pool_.capacity()) {
+    refuse_length(from, std::max(good_bytes, kept_bytes), key, where);
   }
   const std::uint8_t channel = in_handler() ? 1 : 0;
   lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
@@ -235,9 +276,15 @@ void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size
       if (open_train(channel, to_dock)) continue;
       if (channel == 1) refuse_budget(from);
       wait(trains_home, "send", [this] { return pool_.out(0) < pool_.regular(); });
-    } else if (l.key != key && fits(l, good_bytes)) {
-      close_run(l, to_dock);
-      open_run(l, to_dock, key, stride);
+    } else if ((l.key != key || kept_bytes != 0) && (close_run(l, to_dock), fits(l, good_bytes))) {
+      if (kept_bytes == 0) {
+        open_run(l, to_dock, key, stride);
+      } else if (channel == 0 && pool_.out(0) >= pool_.regular()) {
+        wait(trains_home, "ask", [this] { return pool_.out(0) < pool_.regular(); });
+      } else {
+        open_run(l, to_dock, key, stride);
+        if (!open_shelf(l, channel, stride, kept_bytes)) refuse_budget(from);
+      }
     } else {
       depart(channel, to_dock);
       if (channel == 0) {
@@ -266,7 +313,7 @@ void dock::send_span(int from, int to, run_key key, std::span<const std::byte> c
       wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int hop = plain ? to : hop_of[to];
   lane& l = active_[hop];
-  if (!l.takes(key, whole_good)) make_room(hop, key, whole_good, 0, from, where);
+  if (!l.takes(key, whole_good)) make_room(hop, key, whole_good, 0, 0, from, where);
   std::byte* const body = append_span(
       l, {static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
   std::memcpy(body, captures.data(), captures.size());
@@ -463,7 +510,7 @@ bool dock::unload_runs(rail::train& t) {
     }
     const wire::handler& how = wire::handler_table::at(run.handler);
     arrival a{this, g, &run, run.goods(), run.goods() + run.bytes,
-              {static_cast<std::uint16_t>(first_pe), t.head.from}};
+              t.head.from, {static_cast<std::uint16_t>(first_pe), t.head.from}};
     now_ = &a;
     handler_ = &how;
     active_ = lanes_[1].data();
@@ -525,7 +572,7 @@ void dock::unload_mixed(arrival& a, const wire::handler& how) {
     } else {
       lane& l = active_[to_dock];
       if (!l.takes(onward, bytes)) {
-        make_room(to_dock, onward, bytes, run.stride, stop.from, std::source_location::current());
+        make_room(to_dock, onward, bytes, run.stride, 0, stop.from, std::source_location::current());
       }
       std::memcpy(bytes_at(l.cursor), p, bytes);
       l.cursor += bytes;

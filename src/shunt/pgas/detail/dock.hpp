@@ -74,6 +74,8 @@ struct alignas(cache_line) lane {
   run_key key = 0;                // of the open run; 0: none
   wire::run_head* run = nullptr;  // the open run
   rail::train* open = nullptr;
+  std::uintptr_t shelf = 0;       // of an open run of requests: where the next continuation is kept
+  std::uint32_t ticket = 0;       // that names the shelf
 
   [[nodiscard]] bool takes(run_key wanted, std::size_t bytes) const noexcept {
     return key == wanted && cursor + bytes <= limit;
@@ -87,6 +89,7 @@ struct arrival {
   wire::run_head* run;
   std::byte* first;  // goods to unload
   std::byte* last;
+  int from_dock;
   wire::stop stop;   // of the good under the handler: kept up to date for messages and for replies
 
   [[nodiscard]] bool tagged() const noexcept { return (run->flags & wire::tagged) != 0; }
@@ -144,6 +147,55 @@ class dock final : public sched::poller, private sched::no_wait {
       l->cursor = place + sizeof(loaded);
     }
   }
+
+  /// Loads a request, and keeps what is to be done with its reply at home: replies to a run of requests come back in
+  /// order, so they need not carry it. Only where trains go straight.
+  template <class Ask, class Then>
+  [[gnu::always_inline]] void send_request(int from, int to, run_key key, const Ask& ask, const Then& then,
+                                           const std::source_location where) {
+    static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
+    if (static_cast<unsigned>(to) < plain_pes) [[likely]] {
+      lane* const l = active_ + static_cast<unsigned>(to);
+      if (!l->takes(key, sizeof(Ask))) [[unlikely]] make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
+      const auto place = l->cursor;
+      const auto kept = l->shelf;
+      ::new (reinterpret_cast<void*>(place)) Ask(ask);
+      ::new (reinterpret_cast<void*>(kept)) Then(then);
+      l->cursor = place + sizeof(Ask);
+      l->shelf = kept + sizeof(Then);
+    } else {
+      if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
+      using loaded = wire::tagged_good<Ask>;
+      using shelved = wire::tagged_good<Then>;
+      lane* const l = active_ + hop_of[to];
+      if (!l->takes(key, sizeof(loaded))) [[unlikely]] {
+        make_request_room<sizeof(loaded), sizeof(shelved)>(hop_of[to], key, from, where);
+      }
+      const auto place = l->cursor;
+      const auto kept = l->shelf;
+      const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
+      ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, ask};
+      ::new (reinterpret_cast<void*>(kept)) shelved{{here, there}, then};
+      l->cursor = place + sizeof(loaded);
+      l->shelf = kept + sizeof(shelved);
+    }
+  }
+
+  /// The lane of replies to a dock, with room for one reply of `bytes` to request `first` of a run: in the run `mine` if
+  /// that is still open, else in a new one.
+  lane& reply_lane(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first,
+                   const wire::run_head* mine) {
+    lane& l = lanes_[1][static_cast<std::size_t>(to_dock)];
+    if (l.run != mine || mine == nullptr || l.cursor + bytes > l.limit) [[unlikely]] {
+      open_replies(to_dock, key, bytes, ticket, first);
+    }
+    return l;
+  }
+
+  /// What is kept for request `first` of a ticket, and the following ones.
+  [[nodiscard]] const std::byte* shelf_of(std::uint32_t ticket) const noexcept { return shelves_[ticket].on->goods(); }
+  /// `count` more requests of a ticket are answered.
+  void take_from_shelf(std::uint32_t ticket, std::uint32_t count);
 
   /// Loads a good of varying length: captures, then payload.
   void send_span(int from, int to, run_key key, std::span<const std::byte> captures,
@@ -248,6 +300,13 @@ class dock final : public sched::poller, private sched::no_wait {
   std::vector<std::uint16_t> open_[2];  // docks whose lane has a train, in order of opening
   rail::train_pool pool_;
   rail::train_list pending_[2];
+  /// What a run of requests keeps here until its replies come: a train of the pool that does not travel.
+  struct shelf {
+    rail::train* on = nullptr;
+    std::uint32_t unanswered = 0;
+  };
+  std::vector<shelf> shelves_;               // by ticket
+  std::vector<std::uint32_t> free_tickets_;
   std::vector<rail::train*> held_;          // trains with runs for a group that is not ready here
   bool look_at_held_ = false;
   std::vector<std::unique_ptr<group>> groups_;
@@ -288,12 +347,18 @@ class dock final : public sched::poller, private sched::no_wait {
  public:
   template <std::size_t Bytes>
   [[gnu::cold, gnu::noinline]] void make_room(int to_dock, run_key key, int from, std::source_location where) {
-    make_room(to_dock, key, Bytes, Bytes, from, where);
+    make_room(to_dock, key, Bytes, Bytes, 0, from, where);
+  }
+  template <std::size_t Bytes, std::size_t KeptBytes>
+  [[gnu::cold, gnu::noinline]] void make_request_room(int to_dock, run_key key, int from, std::source_location where) {
+    make_room(to_dock, key, Bytes, Bytes, KeptBytes, from, where);
   }
 
  private:
-  void make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, int from,
+  void make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes, int from,
                  const std::source_location& where);
+  [[gnu::cold]] void open_replies(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first);
+  bool open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes);
   [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
   [[noreturn, gnu::cold]] void refuse_destination(int from, int to,
                                                   const std::source_location& where) const;
