@@ -503,8 +503,8 @@ bool dock::unload_runs(rail::train& t) {
     group* g = nullptr;
     if (run.group != 0) {
       g = run.group < groups_.size() ? groups_[run.group].get() : nullptr;
-      if (g == nullptr || g->ready < pes_here) {
-        everything = false;  // not constructed here yet: the rest of the train need not wait for it
+      if (g == nullptr || g->ready < pes_here || g->between) {
+        everything = false;  // not constructed here yet, or between epochs: the rest of the train need not wait
         continue;
       }
     }
@@ -697,7 +697,15 @@ void dock::done(group& g, int pe, unsigned mailbox) {
 }
 
 void dock::finish(group& g, int pe) {
-  if (!arrive(call::finish, pe)) return;
+  if (arrive(call::finish, pe)) finish_here(g);
+  if (--g.returning == 0) {
+    g.between = false;
+    look_at_held_ = look_at_held_ || !held_.empty();
+  }
+}
+
+/// What the last PE of a dock does for all of them.
+void dock::finish_here(group& g) {
   const std::uint64_t epoch = g.epoch + 1;
   for (unsigned m = 0; m < g.mailboxes.size(); ++m) {
     if (m > 0) {
@@ -716,6 +724,8 @@ void dock::finish(group& g, int pe) {
     m.pes_done = 0;
   }
   g.epoch = epoch;
+  g.between = true;
+  g.returning = pes_here;
   dock_barrier(call::finish);
   complete();
 }

@@ -380,6 +380,7 @@ class dock final : public sched::poller, private sched::no_wait {
   std::byte* append_span(lane& l, wire::stop at, std::size_t bytes);
   void let_go(rail::train& t);
   bool idle_step(int& idle);
+  void finish_here(group& g);
   void send_marks(group& g, unsigned mailbox, int leg);
   void close_runs();
   [[nodiscard]] bool ended(const group& g, unsigned mailbox, int leg, std::uint64_t epoch) const;

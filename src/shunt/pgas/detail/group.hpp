@@ -16,13 +16,13 @@
 ///       arrived[leg] == announced[leg] on each leg, and no request is unanswered.
 ///   G2  An end mark of mailbox m leaves only after m has ended on its feeder m-1 here: handlers of m-1 are the only
 ///       ones that still send to m.
+///   G3  Between the end of its last mailbox here and the return of finish() on every PE of the dock, messages for
+///       the group belong to the next epoch and wait: a program sees its part as the epoch left it.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include <shunt/pgas/detail/event.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -49,11 +49,11 @@ struct group {
   int ready = 0;                       // local PEs whose part may be handed to handlers
   std::vector<mailbox_state> mailboxes;
   std::uint64_t epoch = 0;             // finished so far
-  int at_finish = 0;                   // local PEs that wait for the end of this epoch
+  bool between = false;                // epochs (G3)
+  int returning = 0;                   // local PEs whose finish() is over and has not returned yet
   std::uint64_t sent = 0;              // goods sent, all mailboxes, replies too: for quiesce()
   std::uint64_t handled = 0;           // goods handled here, the same
   std::uint64_t unanswered = 0;        // requests of this dock without a reply
-  event changed;                       // epoch grew
 };
 
 }  // namespace detail
