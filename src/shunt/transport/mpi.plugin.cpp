@@ -367,6 +367,7 @@ void mpi::start(const service& wanted) {
 
   const guard held(gate_);
   wanted_ = wanted;
+  ended_early_.reset();
   trains_.clear();
   receives_ = static_cast<std::size_t>(channels) * wanted_.receive_trains;
   requests_.assign(receives_, MPI_REQUEST_NULL);
