@@ -99,23 +99,36 @@ TEST_CASE("train_pool: all handlers' trains out leave programs their share once 
   CHECK(pool.out(1) == 3);
 }
 
-TEST_CASE("train_pool: new trains up to `regular`, then whichever has rested longest") {
+TEST_CASE("train_pool: `regular` trains travel in turn, whichever has rested longest") {
   rail::platform home;
   train_pool pool(home, 512, 3, 6);
+  for (int i = 0; i < 3; ++i) pool.put(*pool.take(0));  // one after the other, and yet three are bought
+  CHECK(pool.bytes() == 3 * (512 + sizeof(train)));
   std::vector<train*> ring;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 9; ++i) {
     ring.push_back(pool.take(0));
     pool.put(*ring.back());
   }
   CHECK(std::set<train*>(ring.begin(), ring.end()).size() == 3);
-  for (int round = 0; round < 2; ++round) {
-    for (train* const expected : ring) {
-      train* const t = pool.take(0);
-      CHECK(t == expected);
-      pool.put(*t);
-    }
-  }
+  for (std::size_t i = 3; i < ring.size(); ++i) CHECK(ring[i] == ring[i - 3]);
   CHECK(pool.bytes() == 3 * (512 + sizeof(train)));
+}
+
+TEST_CASE("train_pool: the last train that stayed is taken again to stay, and serves others when nothing else can") {
+  rail::platform home;
+  train_pool pool(home, 512, 2, 4);
+  train* const stays = pool.take(0, true);
+  pool.put(*stays, true);
+  for (int i = 0; i < 3; ++i) {
+    train* const t = pool.take(1, true);
+    CHECK(t == stays);
+    pool.put(*t, true);
+  }
+  std::set<train*> all;
+  while (train* t = pool.take(1)) all.insert(t);
+  CHECK(all.size() == 4);  // the limit, the one that stayed included
+  CHECK(all.count(stays) == 1);
+  CHECK(pool.bytes() == 4 * (512 + sizeof(train)));
 }
 
 TEST_CASE("train_pool: never more bytes than limit trains, in any order of taking and putting") {
