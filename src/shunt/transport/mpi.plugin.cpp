@@ -10,8 +10,7 @@
 ///       ^ first            posted = 3               handed over from `first` on, while done
 ///
 /// Invariants
-///   M1  Every MPI call is made by the holder of gate_, which also owns every plain member below it.
-///       (MPI_Abort is the exception that proves nothing: see abort().)
+///   M1  Every MPI call is made by the holder of gate_ (or while no other thread can know the carrier), which also owns every plain member below it.
 ///   M2  A receive is posted at first + posted and handed over at first. MPI matches the trains of one
 ///       sender to receives in the order of posting, so this keeps their order although a later receive
 ///       may complete earlier.

@@ -343,7 +343,7 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
 
 // --- refusals ---
 
-void dock::refuse_destination(int from, int to, const std::source_location& where) const {
+void dock::refuse_destination(int from, int to, std::source_location where) const {
   throw error("PE " + std::to_string(from) + ": send to PE " + std::to_string(to) +
                   ", but the job has PEs 0.." + std::to_string(pes - 1) + " (" + at(where) + ")",
               {.pe = from}, where);

@@ -360,8 +360,7 @@ class dock final : public sched::poller, private sched::no_wait {
   [[gnu::cold]] void open_replies(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first);
   bool open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes);
   [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
-  [[noreturn, gnu::cold]] void refuse_destination(int from, int to,
-                                                  const std::source_location& where) const;
+  [[noreturn, gnu::cold]] void refuse_destination(int from, int to, std::source_location where) const;
   [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, run_key key,
                                              const std::source_location& where) const;
   void check_open(run_key key, int from, const std::source_location& where) const;
