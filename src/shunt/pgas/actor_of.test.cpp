@@ -53,36 +53,36 @@ TEST_CASE("actor: every message is processed once, on the part it was sent to, b
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
   const int n = pes == 64 ? 150 : 400;
-  CHECK(failure_of(tiny(pes, workers, hops), [n](pgas::pe& me) {
-          counts part(me, 16);
-          for (const auto how : patterns) {
-            me.barrier();
-            std::fill(part->begin(), part->end(), 0);
-            pgas::actor_of adder(part);
-            me.barrier();
-            for (int i = 0; i < n; ++i) {
-              adder.send(destination(how, me.index(), i, me.count(), 5), [spot = i % 16, by = me.index() + 1](auto& c) {
-                c[static_cast<std::size_t>(spot)] += by;
-              });
-            }
-            adder.finish();
-            expect(*part == expected(how, me.index(), me.count(), n, 5, 16));
-          }
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [n](pgas::pe& me) {
+    counts part(me, 16);
+    for (const auto how : patterns) {
+      me.barrier();
+      std::fill(part->begin(), part->end(), 0);
+      pgas::actor_of adder(part);
+      me.barrier();
+      for (int i = 0; i < n; ++i) {
+        adder.send(destination(how, me.index(), i, me.count(), 5), [spot = i % 16, by = me.index() + 1](auto& c) {
+          c[static_cast<std::size_t>(spot)] += by;
+        });
+      }
+      adder.finish();
+      expect(*part == expected(how, me.index(), me.count(), n, 5, 16));
+    }
+  });
 }
 
 TEST_CASE("actor: 1024 PEs") {
   const int workers = GENERATE(2, 5);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(tiny(1024, workers, hops), [](pgas::pe& me) {
-          counts part(me, 4);
-          pgas::actor_of adder(part);
-          for (int i = 0; i < 20; ++i) {
-            adder.send((me.index() + 37 * i) % me.count(), [spot = i % 4](auto& c) { ++c[static_cast<std::size_t>(spot)]; });
-          }
-          adder.finish();
-          expect(*part == std::vector<long>{5, 5, 5, 5});
-        }) == "");
+  pgas::run(tiny(1024, workers, hops), [](pgas::pe& me) {
+    counts part(me, 4);
+    pgas::actor_of adder(part);
+    for (int i = 0; i < 20; ++i) {
+      adder.send((me.index() + 37 * i) % me.count(), [spot = i % 4](auto& c) { ++c[static_cast<std::size_t>(spot)]; });
+    }
+    adder.finish();
+    expect(*part == std::vector<long>{5, 5, 5, 5});
+  });
 }
 
 TEST_CASE("actor: one that is used again for many epochs, with other patterns, ends each of them") {
@@ -90,25 +90,25 @@ TEST_CASE("actor: one that is used again for many epochs, with other patterns, e
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          counts part(me, 8);
-          pgas::actor_of adder(part);
-          for (int epoch = 0; epoch < 40; ++epoch) {
-            const auto how = *(patterns.begin() + epoch % static_cast<int>(patterns.size()));
-            const int n = epoch % 4 == 3 ? 0 : 3 * epoch;
-            const auto seed = static_cast<std::uint64_t>(epoch);
-            for (int i = 0; i < n; ++i) {
-              adder.send(destination(how, me.index(), i, me.count(), seed),
-                         [spot = i % 8, by = me.index() + 1](auto& c) { c[static_cast<std::size_t>(spot)] += by; });
-            }
-            if ((epoch + me.index()) % 3 == 0) adder.done();  // some say it early
-            adder.finish();
-            // Nobody sends for the next epoch before all have looked: the barrier.
-            expect(*part == expected(how, me.index(), me.count(), n, seed, 8));
-            std::fill(part->begin(), part->end(), 0);
-            me.barrier();
-          }
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    counts part(me, 8);
+    pgas::actor_of adder(part);
+    for (int epoch = 0; epoch < 40; ++epoch) {
+      const auto how = *(patterns.begin() + epoch % static_cast<int>(patterns.size()));
+      const int n = epoch % 4 == 3 ? 0 : 3 * epoch;
+      const auto seed = static_cast<std::uint64_t>(epoch);
+      for (int i = 0; i < n; ++i) {
+        adder.send(destination(how, me.index(), i, me.count(), seed),
+                   [spot = i % 8, by = me.index() + 1](auto& c) { c[static_cast<std::size_t>(spot)] += by; });
+      }
+      if ((epoch + me.index()) % 3 == 0) adder.done();  // some say it early
+      adder.finish();
+      // Nobody sends for the next epoch before all have looked: the barrier.
+      expect(*part == expected(how, me.index(), me.count(), n, seed, 8));
+      std::fill(part->begin(), part->end(), 0);
+      me.barrier();
+    }
+  });
 }
 
 TEST_CASE("selector: three mailboxes in a chain, each handler sends to the next") {
@@ -116,40 +116,40 @@ TEST_CASE("selector: three mailboxes in a chain, each handler sends to the next"
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(small(pes, workers, hops), [](pgas::pe& me) {
-          constexpr int n = 100;
-          pgas::symmetric<std::array<long, 3>> seen(me);
-          auto s = pgas::make_selector<3>(seen);
-          for (int epoch = 0; epoch < 3; ++epoch) {
-            me.barrier();
-            *seen = {};
-            me.barrier();
-            for (int i = 0; i < n; ++i) {
-              s.send<0>((me.index() + i) % me.count(), [i](auto& at, auto& here) {
-                at[0] += i;
-                here.template send<1>((here.index() + 2 * i) % here.count(), [i](auto& at1, auto& here1) {
-                  at1[1] += i + 1;
-                  here1.template send<2>((here1.index() + 3 * i) % here1.count(), [i](auto& at2) { at2[2] += i + 2; });
-                });
-              });
-              // Programs may feed any mailbox.
-              if (i % 10 == 0) s.send<2>(me.index(), [](auto& at2) { at2[2] += 1; });
-            }
-            if (epoch == 1) s.done<0>();
-            s.finish();
-            std::array<long, 3> wanted{};
-            for (int p = 0; p < me.count(); ++p) {
-              for (int i = 0; i < n; ++i) {
-                const int a = (p + i) % me.count(), b = (a + 2 * i) % me.count(), c = (b + 3 * i) % me.count();
-                if (a == me.index()) wanted[0] += i;
-                if (b == me.index()) wanted[1] += i + 1;
-                if (c == me.index()) wanted[2] += i + 2;
-              }
-            }
-            wanted[2] += n / 10;
-            expect(*seen == wanted);
-          }
-        }) == "");
+  pgas::run(small(pes, workers, hops), [](pgas::pe& me) {
+    constexpr int n = 100;
+    pgas::symmetric<std::array<long, 3>> seen(me);
+    auto s = pgas::make_selector<3>(seen);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      me.barrier();
+      *seen = {};
+      me.barrier();
+      for (int i = 0; i < n; ++i) {
+        s.send<0>((me.index() + i) % me.count(), [i](auto& at, auto& here) {
+          at[0] += i;
+          here.template send<1>((here.index() + 2 * i) % here.count(), [i](auto& at1, auto& here1) {
+            at1[1] += i + 1;
+            here1.template send<2>((here1.index() + 3 * i) % here1.count(), [i](auto& at2) { at2[2] += i + 2; });
+          });
+        });
+        // Programs may feed any mailbox.
+        if (i % 10 == 0) s.send<2>(me.index(), [](auto& at2) { at2[2] += 1; });
+      }
+      if (epoch == 1) s.done<0>();
+      s.finish();
+      std::array<long, 3> wanted{};
+      for (int p = 0; p < me.count(); ++p) {
+        for (int i = 0; i < n; ++i) {
+          const int a = (p + i) % me.count(), b = (a + 2 * i) % me.count(), c = (b + 3 * i) % me.count();
+          if (a == me.index()) wanted[0] += i;
+          if (b == me.index()) wanted[1] += i + 1;
+          if (c == me.index()) wanted[2] += i + 2;
+        }
+      }
+      wanted[2] += n / 10;
+      expect(*seen == wanted);
+    }
+  });
 }
 
 TEST_CASE("actor_of several objects: the handler gets each part of its PE, in order, and says where it is") {
@@ -157,24 +157,24 @@ TEST_CASE("actor_of several objects: the handler gets each part of its PE, in or
   const int workers = GENERATE(1, 2, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<std::string> name(me, std::to_string(me.index()));
-          counts from(me, static_cast<std::size_t>(me.count()));
-          pgas::symmetric<int> total(me, 0);
-          pgas::actor_of all(name, from, total);
-          for (int to = 0; to < me.count(); ++to) {
-            for (int i = 0; i <= to; ++i) {
-              all.send(to, [to, sender = me.index()](std::string& who, std::vector<long>& f, int& t, auto& here) {
-                expect(who == std::to_string(to) && here.index() == to && here.from() == sender);
-                ++f[static_cast<std::size_t>(here.from())];
-                t += here.count();
-              });
-            }
-          }
-          all.finish();
-          expect(*from == std::vector<long>(static_cast<std::size_t>(me.count()), me.index() + 1));
-          expect(*total == me.count() * me.count() * (me.index() + 1));
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<std::string> name(me, std::to_string(me.index()));
+    counts from(me, static_cast<std::size_t>(me.count()));
+    pgas::symmetric<int> total(me, 0);
+    pgas::actor_of all(name, from, total);
+    for (int to = 0; to < me.count(); ++to) {
+      for (int i = 0; i <= to; ++i) {
+        all.send(to, [to, sender = me.index()](std::string& who, std::vector<long>& f, int& t, auto& here) {
+          expect(who == std::to_string(to) && here.index() == to && here.from() == sender);
+          ++f[static_cast<std::size_t>(here.from())];
+          t += here.count();
+        });
+      }
+    }
+    all.finish();
+    expect(*from == std::vector<long>(static_cast<std::size_t>(me.count()), me.index() + 1));
+    expect(*total == me.count() * me.count() * (me.index() + 1));
+  });
 }
 
 TEST_CASE("here.from(): the PE that sent, also for what handlers send on") {
@@ -182,22 +182,22 @@ TEST_CASE("here.from(): the PE that sent, also for what handlers send on") {
   const int workers = GENERATE(1, 3, 7);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(small(pes, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<long> seen(me, 0);
-          auto s = pgas::make_selector<2>(seen);
-          for (int to = 0; to < me.count(); ++to) {
-            s.send<0>(to, [origin = me.index()](long&, auto& here) {
-              expect(here.from() == origin);
-              const int next = (here.index() + 1) % here.count();
-              here.template send<1>(next, [by = here.index(), next](long& n, auto& there) {
-                expect(there.from() == by && there.index() == next);
-                ++n;
-              });
-            });
-          }
-          s.finish();
-          expect(*seen == me.count());
-        }) == "");
+  pgas::run(small(pes, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<long> seen(me, 0);
+    auto s = pgas::make_selector<2>(seen);
+    for (int to = 0; to < me.count(); ++to) {
+      s.send<0>(to, [origin = me.index()](long&, auto& here) {
+        expect(here.from() == origin);
+        const int next = (here.index() + 1) % here.count();
+        here.template send<1>(next, [by = here.index(), next](long& n, auto& there) {
+          expect(there.from() == by && there.index() == next);
+          ++n;
+        });
+      });
+    }
+    s.finish();
+    expect(*seen == me.count());
+  });
 }
 
 TEST_CASE("ask: the reply comes back to the PE that asked, with its captures, before finish returns") {
@@ -206,56 +206,56 @@ TEST_CASE("ask: the reply comes back to the PE that asked, with its captures, be
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
   // Where trains take two hops, each request may set two trains of handlers going.
-  CHECK(failure_of(hops == 1 ? tiny(pes, workers, hops) : small(pes, workers, hops), [](pgas::pe& me) {
-          constexpr int n = 150;
-          pgas::symmetric<std::vector<int>> table(me, 10);
-          std::iota(table->begin(), table->end(), 10 * me.index());
-          pgas::symmetric<std::vector<int>> found(me, n);
-          pgas::symmetric<int> touched(me, 0), told(me, 0);
-          pgas::actor_of reader(table, found, touched, told);
-          for (int epoch = 0; epoch < 3; ++epoch) {
-            for (int i = 0; i < n; ++i) {
-              const int to = (7 * i + me.index() + epoch) % me.count();
-              reader.ask(
-                  to, [spot = i % 10](auto& t, auto&, int&, int&) { return t[static_cast<std::size_t>(spot)]; },
-                  [i](auto&, auto& mine, int&, int&, int value) { mine[static_cast<std::size_t>(i)] = value; });
-              reader.ask(
-                  to, [](auto&, auto&, int& t, int&) { ++t; },
-                  [origin = me.index()](auto&, auto&, int&, int& t, auto& here) {
-                    expect(here.index() == origin);
-                    ++t;
-                  });
-            }
-            reader.finish();
-            for (int i = 0; i < n; ++i) {
-              const int to = (7 * i + me.index() + epoch) % me.count();
-              expect((*found)[static_cast<std::size_t>(i)] == 10 * to + i % 10);
-            }
-            expect(*told == n * (epoch + 1));
-            expect(me.sum(*touched) == n * (epoch + 1) * me.count());
-          }
-        }) == "");
+  pgas::run(hops == 1 ? tiny(pes, workers, hops) : small(pes, workers, hops), [](pgas::pe& me) {
+    constexpr int n = 150;
+    pgas::symmetric<std::vector<int>> table(me, 10);
+    std::iota(table->begin(), table->end(), 10 * me.index());
+    pgas::symmetric<std::vector<int>> found(me, n);
+    pgas::symmetric<int> touched(me, 0), told(me, 0);
+    pgas::actor_of reader(table, found, touched, told);
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      for (int i = 0; i < n; ++i) {
+        const int to = (7 * i + me.index() + epoch) % me.count();
+        reader.ask(
+            to, [spot = i % 10](auto& t, auto&, int&, int&) { return t[static_cast<std::size_t>(spot)]; },
+            [i](auto&, auto& mine, int&, int&, int value) { mine[static_cast<std::size_t>(i)] = value; });
+        reader.ask(
+            to, [](auto&, auto&, int& t, int&) { ++t; },
+            [origin = me.index()](auto&, auto&, int&, int& t, auto& here) {
+              expect(here.index() == origin);
+              ++t;
+            });
+      }
+      reader.finish();
+      for (int i = 0; i < n; ++i) {
+        const int to = (7 * i + me.index() + epoch) % me.count();
+        expect((*found)[static_cast<std::size_t>(i)] == 10 * to + i % 10);
+      }
+      expect(*told == n * (epoch + 1));
+      expect(me.sum(*touched) == n * (epoch + 1) * me.count());
+    }
+  });
 }
 
 TEST_CASE("ask: a reply may be larger than its request, and may be sent on to a later mailbox") {
   const int workers = GENERATE(1, 2, 4);
   const int hops = GENERATE(1, 2);
   CAPTURE(workers, hops);
-  CHECK(failure_of(small(4, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<std::array<long, 12>> part(me);
-          part->fill(me.index() + 1);
-          pgas::symmetric<long> sum(me, 0);
-          auto s = pgas::make_selector<2>(part, sum);
-          for (int i = 0; i < 200; ++i) {
-            s.ask<0>(
-                i % 4, [](auto& p, long&) { return p; },
-                [](auto&, long&, const std::array<long, 12>& p, auto& here) {
-                  here.template send<1>((here.index() + 1) % 4, [n = p[11]](auto&, long& total) { total += n; });
-                });
-          }
-          s.finish();
-          expect(*sum == 50 * (1 + 2 + 3 + 4));
-        }) == "");
+  pgas::run(small(4, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<std::array<long, 12>> part(me);
+    part->fill(me.index() + 1);
+    pgas::symmetric<long> sum(me, 0);
+    auto s = pgas::make_selector<2>(part, sum);
+    for (int i = 0; i < 200; ++i) {
+      s.ask<0>(
+          i % 4, [](auto& p, long&) { return p; },
+          [](auto&, long&, const std::array<long, 12>& p, auto& here) {
+            here.template send<1>((here.index() + 1) % 4, [n = p[11]](auto&, long& total) { total += n; });
+          });
+    }
+    s.finish();
+    expect(*sum == 50 * (1 + 2 + 3 + 4));
+  });
 }
 
 TEST_CASE("fetch: one value of another PE, now, while others send") {
@@ -263,23 +263,23 @@ TEST_CASE("fetch: one value of another PE, now, while others send") {
   const int workers = GENERATE(1, 2, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          struct record {
-            double value;
-            char tag[21];
-          };
-          pgas::symmetric<record> mine(me, record{me.index() + 0.5, {}});
-          pgas::symmetric<long> hits(me, 0);
-          pgas::actor_of reader(mine, hits);
-          for (int i = 0; i < 20; ++i) {
-            const int to = (me.index() + i) % me.count();
-            for (int k = 0; k < 10; ++k) reader.send((to + k) % me.count(), [](record&, long& n) { ++n; });
-            expect(reader.fetch(to, [](record& r, long&) { return r; }).value == to + 0.5);
-            expect(reader.fetch(to, [i](record& r, long&) { return i + static_cast<int>(r.value); }) == i + to);
-          }
-          reader.finish();
-          expect(*hits == 200);
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    struct record {
+      double value;
+      char tag[21];
+    };
+    pgas::symmetric<record> mine(me, record{me.index() + 0.5, {}});
+    pgas::symmetric<long> hits(me, 0);
+    pgas::actor_of reader(mine, hits);
+    for (int i = 0; i < 20; ++i) {
+      const int to = (me.index() + i) % me.count();
+      for (int k = 0; k < 10; ++k) reader.send((to + k) % me.count(), [](record&, long& n) { ++n; });
+      expect(reader.fetch(to, [](record& r, long&) { return r; }).value == to + 0.5);
+      expect(reader.fetch(to, [i](record& r, long&) { return i + static_cast<int>(r.value); }) == i + to);
+    }
+    reader.finish();
+    expect(*hits == 200);
+  });
 }
 
 namespace {
@@ -319,41 +319,41 @@ TEST_CASE("goods of any size and alignment arrive as they were, neighbours of ot
   const int workers = GENERATE(1, 4);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(small(pes, workers, hops), [](pgas::pe& me) {
-          check_size<1>(me);
-          check_size<2>(me);
-          check_size<3>(me);
-          check_size<7>(me);
-          check_size<13>(me);
-          check_size<33>(me);
-          check_size<100>(me);
-          check_size<255>(me);
-          check_size<490>(me);
-          // All of them mixed, in one train.
-          pgas::symmetric<long> seen(me, 0);
-          pgas::actor_of actor(seen);
-          for (int i = 0; i < 100; ++i) {
-            const int to = (me.index() + i / 7) % me.count();
-            switch (i % 7) {
-              case 0: actor.send(to, [](long& n) { n += 1; }); break;
-              case 1: actor.send(to, [c = static_cast<char>(i)](long& n) { n += c; }); break;
-              case 2: actor.send(to, [c = static_cast<short>(i)](long& n) { n += c; }); break;
-              case 3: actor.send(to, [o = odd<5>::of(i), i](long& n) { n += o.bytes == odd<5>::of(i).bytes ? i : -1000; }); break;
-              case 4:
-                actor.send(to, [w = wide{static_cast<long double>(i), 'x'}](long& n) {
-                  expect(reinterpret_cast<std::uintptr_t>(&w) % alignof(wide) == 0);
-                  n += static_cast<long>(w.value) + (w.c == 'x' ? 0 : 1000);
-                });
-                break;
-              case 5: actor.send(to, [d = static_cast<double>(i)](long& n) { n += static_cast<long>(d); }); break;
-              default: actor.send(to, [a = 1, b = i - 1LL](long& n) { n += a + b; }); break;
-            }
-          }
-          actor.finish();
-          long wanted = 0;
-          for (int i = 0; i < 100; ++i) wanted += i % 7 == 0 ? 1 : i;
-          expect(me.sum(*seen) == wanted * me.count());
-        }) == "");
+  pgas::run(small(pes, workers, hops), [](pgas::pe& me) {
+    check_size<1>(me);
+    check_size<2>(me);
+    check_size<3>(me);
+    check_size<7>(me);
+    check_size<13>(me);
+    check_size<33>(me);
+    check_size<100>(me);
+    check_size<255>(me);
+    check_size<470>(me);
+    // All of them mixed, in one train.
+    pgas::symmetric<long> seen(me, 0);
+    pgas::actor_of actor(seen);
+    for (int i = 0; i < 100; ++i) {
+      const int to = (me.index() + i / 7) % me.count();
+      switch (i % 7) {
+        case 0: actor.send(to, [](long& n) { n += 1; }); break;
+        case 1: actor.send(to, [c = static_cast<char>(i)](long& n) { n += c; }); break;
+        case 2: actor.send(to, [c = static_cast<short>(i)](long& n) { n += c; }); break;
+        case 3: actor.send(to, [o = odd<5>::of(i), i](long& n) { n += o.bytes == odd<5>::of(i).bytes ? i : -1000; }); break;
+        case 4:
+          actor.send(to, [w = wide{static_cast<long double>(i), 'x'}](long& n) {
+            expect(reinterpret_cast<std::uintptr_t>(&w) % alignof(wide) == 0);
+            n += static_cast<long>(w.value) + (w.c == 'x' ? 0 : 1000);
+          });
+          break;
+        case 5: actor.send(to, [d = static_cast<double>(i)](long& n) { n += static_cast<long>(d); }); break;
+        default: actor.send(to, [a = 1, b = i - 1LL](long& n) { n += a + b; }); break;
+      }
+    }
+    actor.finish();
+    long wanted = 0;
+    for (int i = 0; i < 100; ++i) wanted += i % 7 == 0 ? 1 : i;
+    expect(me.sum(*seen) == wanted * me.count());
+  });
 }
 
 TEST_CASE("many actors at once, their traffic interleaved, each ends by itself") {
@@ -361,46 +361,46 @@ TEST_CASE("many actors at once, their traffic interleaved, each ends by itself")
   const int workers = GENERATE(1, 2, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          constexpr std::size_t many = 24;
-          std::vector<std::unique_ptr<pgas::symmetric<long>>> parts;
-          std::vector<std::unique_ptr<pgas::actor_of<long>>> actors;
-          for (std::size_t a = 0; a < many; ++a) {
-            parts.push_back(std::make_unique<pgas::symmetric<long>>(me, 0));
-            actors.push_back(std::make_unique<pgas::actor_of<long>>(*parts.back()));
-          }
-          for (int i = 0; i < 600; ++i) {
-            const auto a = static_cast<std::size_t>(i) % many;
-            actors[a]->send((me.index() + i) % me.count(), [by = static_cast<int>(a) + 1](long& n) { n += by; });
-          }
-          for (std::size_t k = 0; k < many; ++k) {
-            const std::size_t a = (5 * k) % many;  // ended in another order
-            actors[a]->finish();
-            expect(me.sum(**parts[a]) == static_cast<long>(25 * (a + 1)) * me.count());
-            actors[a]->send(0, [](long& n) { n = -1; });
-          }
-          for (std::size_t a = many; a-- > 0;) actors[a].reset();  // finishes what was just sent
-          for (std::size_t a = 0; a < many; ++a) expect((**parts[a] == -1) == (me.index() == 0));
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    constexpr std::size_t many = 24;
+    std::vector<std::unique_ptr<pgas::symmetric<long>>> parts;
+    std::vector<std::unique_ptr<pgas::actor_of<long>>> actors;
+    for (std::size_t a = 0; a < many; ++a) {
+      parts.push_back(std::make_unique<pgas::symmetric<long>>(me, 0));
+      actors.push_back(std::make_unique<pgas::actor_of<long>>(*parts.back()));
+    }
+    for (int i = 0; i < 600; ++i) {
+      const auto a = static_cast<std::size_t>(i) % many;
+      actors[a]->send((me.index() + i) % me.count(), [by = static_cast<int>(a) + 1](long& n) { n += by; });
+    }
+    for (std::size_t k = 0; k < many; ++k) {
+      const std::size_t a = (5 * k) % many;  // ended in another order
+      actors[a]->finish();
+      expect(me.sum(**parts[a]) == static_cast<long>(25 * (a + 1)) * me.count());
+      actors[a]->send(0, [](long& n) { n = -1; });
+    }
+    for (std::size_t a = many; a-- > 0;) actors[a].reset();  // finishes what was just sent
+    for (std::size_t a = 0; a < many; ++a) expect((**parts[a] == -1) == (me.index() == 0));
+  });
 }
 
 TEST_CASE("actors made and gone many times, nested, with goods of each") {
   const int workers = GENERATE(1, 3);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(tiny(3, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<long> a(me, 0), b(me, 0);
-          for (int i = 0; i < 300; ++i) {
-            pgas::actor_of outer(a);
-            outer.send(i % 3, [](long& n) { ++n; });
-            {
-              pgas::actor_of inner(b);
-              inner.send((i + 1) % 3, [](long& n) { n += 2; });
-            }
-            outer.send((i + 2) % 3, [](long& n) { ++n; });
-          }
-          expect(*a == 600);
-          expect(*b == 600);
-        }) == "");
+  pgas::run(tiny(3, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<long> a(me, 0), b(me, 0);
+    for (int i = 0; i < 300; ++i) {
+      pgas::actor_of outer(a);
+      outer.send(i % 3, [](long& n) { ++n; });
+      {
+        pgas::actor_of inner(b);
+        inner.send((i + 1) % 3, [](long& n) { n += 2; });
+      }
+      outer.send((i + 2) % 3, [](long& n) { ++n; });
+    }
+    expect(*a == 600);
+    expect(*b == 600);
+  });
 }
 
 TEST_CASE("messages of faster PEs wait until a slower one has made its selector") {
@@ -409,46 +409,46 @@ TEST_CASE("messages of faster PEs wait until a slower one has made its selector"
   CAPTURE(hops, workers);
   std::atomic<int> ahead{0};
   // PE 0 looks at nothing until all others have sent enough to fill trains, to two selectors that it does not have yet.
-  CHECK(failure_of(small(workers, workers, hops), [&](pgas::pe& me) {
-          pgas::symmetric<long> first(me, 0), second(me, 0);
-          if (me.index() == 0) {
-            while (ahead.load() != me.count() - 1) std::this_thread::yield();
-          }
-          pgas::actor_of a(first);
-          if (me.index() == 0) a.send(0, [](long& n) { ++n; });
-          pgas::actor_of b(second);
-          for (int i = 0; i < 500; ++i) {
-            b.send(0, [](long& n) { n += 2; });
-            a.send(0, [](long& n) { ++n; });
-            a.send(me.count() - 1, [](long& n) { n += 3; });
-          }
-          if (me.index() != 0) ahead.fetch_add(1);
-          a.finish();
-          b.finish();
-          if (me.index() == 0) {
-            expect(*second == 1000 * me.count());
-            expect(*first == 500 * me.count() + 1);
-          }
-          if (me.index() == me.count() - 1) expect(*first == 1500 * me.count());
-        }) == "");
+  pgas::run(small(workers, workers, hops), [&](pgas::pe& me) {
+    pgas::symmetric<long> first(me, 0), second(me, 0);
+    if (me.index() == 0) {
+      while (ahead.load() != me.count() - 1) std::this_thread::yield();
+    }
+    pgas::actor_of a(first);
+    if (me.index() == 0) a.send(0, [](long& n) { ++n; });
+    pgas::actor_of b(second);
+    for (int i = 0; i < 500; ++i) {
+      b.send(0, [](long& n) { n += 2; });
+      a.send(0, [](long& n) { ++n; });
+      a.send(me.count() - 1, [](long& n) { n += 3; });
+    }
+    if (me.index() != 0) ahead.fetch_add(1);
+    a.finish();
+    b.finish();
+    if (me.index() == 0) {
+      expect(*second == 1000 * me.count());
+      expect(*first == 500 * me.count() + 1);
+    }
+    if (me.index() == me.count() - 1) expect(*first == 1500 * me.count());
+  });
 }
 
 TEST_CASE("what a finish waited for is visible to the program without more ado") {
   const int workers = GENERATE(1, 2, 5);
-  CHECK(failure_of(tiny(5, workers), [](pgas::pe& me) {
-          pgas::symmetric<std::vector<std::string>> log(me);
-          pgas::actor_of writer(log);
-          for (int round = 0; round < 50; ++round) {
-            for (int to = 0; to < 5; ++to) {
-              writer.send(to, [round, from = me.index()](auto& l) {
-                l.push_back(std::to_string(from) + " wrote in round " + std::to_string(round));
-              });
-            }
-            writer.finish();
-            expect(log->size() == 5);
-            for (const auto& line : *log) expect(line.ends_with(" round " + std::to_string(round)));
-            log->clear();
-            me.barrier();
-          }
-        }) == "");
+  pgas::run(tiny(5, workers), [](pgas::pe& me) {
+    pgas::symmetric<std::vector<std::string>> log(me);
+    pgas::actor_of writer(log);
+    for (int round = 0; round < 50; ++round) {
+      for (int to = 0; to < 5; ++to) {
+        writer.send(to, [round, from = me.index()](auto& l) {
+          l.push_back(std::to_string(from) + " wrote in round " + std::to_string(round));
+        });
+      }
+      writer.finish();
+      expect(log->size() == 5);
+      for (const auto& line : *log) expect(line.ends_with(" round " + std::to_string(round)));
+      log->clear();
+      me.barrier();
+    }
+  });
 }

@@ -45,33 +45,33 @@ TEST_CASE("reduce: combines in the order of PEs, on every PE the same") {
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          for (int round = 0; round < 20; ++round) {
-            matrix wanted = of(0, round);
-            for (int p = 1; p < me.count(); ++p) wanted = product(wanted, of(p, round));
-            expect(me.reduce(of(me.index(), round), [](const matrix& a, const matrix& b) { return product(a, b); }) == wanted);
-          }
-          // First and last: no operation is less commutative.
-          expect(me.reduce(me.index(), [](int a, int) { return a; }) == 0);
-          expect(me.reduce(me.index(), [](int, int b) { return b; }) == me.count() - 1);
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    for (int round = 0; round < 20; ++round) {
+      matrix wanted = of(0, round);
+      for (int p = 1; p < me.count(); ++p) wanted = product(wanted, of(p, round));
+      expect(me.reduce(of(me.index(), round), [](const matrix& a, const matrix& b) { return product(a, b); }) == wanted);
+    }
+    // First and last: no operation is less commutative.
+    expect(me.reduce(me.index(), [](int a, int) { return a; }) == 0);
+    expect(me.reduce(me.index(), [](int, int b) { return b; }) == me.count() - 1);
+  });
 }
 
 TEST_CASE("sum, min, max") {
   const int pes = GENERATE(1, 2, 5, 64);
   const int workers = GENERATE(1, 2, 5);
-  CHECK(failure_of(tiny(pes, workers), [](pgas::pe& me) {
-          const int n = me.count();
-          expect(me.sum(me.index() + 1) == n * (n + 1) / 2);
-          expect(me.min(10 - me.index()) == 10 - (n - 1));
-          expect(me.max(me.index() * 0.5) == (n - 1) * 0.5);
-          expect(me.max(me.index() == n / 2 ? std::numeric_limits<long>::max() : std::numeric_limits<long>::min()) ==
-                 std::numeric_limits<long>::max());
-          // Floating point: one order of additions, so every PE has the same bits.
-          const double x = me.sum(0.1 / (me.index() + 1));
-          expect(me.min(x) == x && me.max(x) == x && me.sum(0.1 / (me.index() + 1)) == x);
-          expect(me.sum(static_cast<char>(1)) == static_cast<char>(n));
-        }) == "");
+  pgas::run(tiny(pes, workers), [](pgas::pe& me) {
+    const int n = me.count();
+    expect(me.sum(me.index() + 1) == n * (n + 1) / 2);
+    expect(me.min(10 - me.index()) == 10 - (n - 1));
+    expect(me.max(me.index() * 0.5) == (n - 1) * 0.5);
+    expect(me.max(me.index() == n / 2 ? std::numeric_limits<long>::max() : std::numeric_limits<long>::min()) ==
+           std::numeric_limits<long>::max());
+    // Floating point: one order of additions, so every PE has the same bits.
+    const double x = me.sum(0.1 / (me.index() + 1));
+    expect(me.min(x) == x && me.max(x) == x && me.sum(0.1 / (me.index() + 1)) == x);
+    expect(me.sum(static_cast<char>(1)) == static_cast<char>(n));
+  });
 }
 
 TEST_CASE("gather: values, vectors and texts of every PE, by PE, empty or larger than a train") {
@@ -79,24 +79,24 @@ TEST_CASE("gather: values, vectors and texts of every PE, by PE, empty or larger
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          for (int round = 0; round < 5; ++round) {
-            const auto values = me.gather(me.index() * 10L + round);
-            expect(values.size() == static_cast<std::size_t>(me.count()));
-            const auto texts = me.gather(text_of(me.index(), round));
-            expect(texts.size() == values.size());
-            const std::vector<short> mine(static_cast<std::size_t>((me.index() * 101 + round) % 700), static_cast<short>(me.index()));
-            const auto vectors = me.gather(std::span<const short>(mine));
-            expect(vectors.size() == values.size());
-            for (int p = 0; p < me.count(); ++p) {
-              const auto at = static_cast<std::size_t>(p);
-              expect(values[at] == p * 10L + round);
-              expect(texts[at] == text_of(p, round));
-              expect(vectors[at] == std::vector<short>(static_cast<std::size_t>((p * 101 + round) % 700), static_cast<short>(p)));
-            }
-          }
-          for (const auto& nothing : me.gather(std::string())) expect(nothing.empty());
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    for (int round = 0; round < 5; ++round) {
+      const auto values = me.gather(me.index() * 10L + round);
+      expect(values.size() == static_cast<std::size_t>(me.count()));
+      const auto texts = me.gather(text_of(me.index(), round));
+      expect(texts.size() == values.size());
+      const std::vector<short> mine(static_cast<std::size_t>((me.index() * 101 + round) % 700), static_cast<short>(me.index()));
+      const auto vectors = me.gather(std::span<const short>(mine));
+      expect(vectors.size() == values.size());
+      for (int p = 0; p < me.count(); ++p) {
+        const auto at = static_cast<std::size_t>(p);
+        expect(values[at] == p * 10L + round);
+        expect(texts[at] == text_of(p, round));
+        expect(vectors[at] == std::vector<short>(static_cast<std::size_t>((p * 101 + round) % 700), static_cast<short>(p)));
+      }
+    }
+    for (const auto& nothing : me.gather(std::string())) expect(nothing.empty());
+  });
 }
 
 TEST_CASE("broadcast: from each root, to every PE, values and vectors") {
@@ -104,14 +104,14 @@ TEST_CASE("broadcast: from each root, to every PE, values and vectors") {
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          for (int root = 0; root < me.count(); ++root) {
-            expect(me.broadcast(me.index() * 3 + 1, root) == root * 3 + 1);
-            std::vector<double> mine;
-            if (me.index() == root) mine.assign(static_cast<std::size_t>(root) * 200, root + 0.25);
-            expect(me.broadcast(mine, root) == std::vector<double>(static_cast<std::size_t>(root) * 200, root + 0.25));
-          }
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    for (int root = 0; root < me.count(); ++root) {
+      expect(me.broadcast(me.index() * 3 + 1, root) == root * 3 + 1);
+      std::vector<double> mine;
+      if (me.index() == root) mine.assign(static_cast<std::size_t>(root) * 200, root + 0.25);
+      expect(me.broadcast(mine, root) == std::vector<double>(static_cast<std::size_t>(root) * 200, root + 0.25));
+    }
+  });
 }
 
 TEST_CASE("broadcast: a root that is no PE is refused") {
@@ -126,48 +126,48 @@ TEST_CASE("barrier: what a PE did before it, all see after it") {
   CAPTURE(pes, workers);
   // Plain data of this process: only the barrier orders them.
   std::vector<long> wrote(static_cast<std::size_t>(pes));
-  CHECK(failure_of(tiny(pes, workers), [&](pgas::pe& me) {
-          for (long round = 1; round <= 50; ++round) {
-            wrote[static_cast<std::size_t>(me.index())] = round * me.index();
-            me.barrier();
-            for (int p = 0; p < me.count(); ++p) expect(wrote[static_cast<std::size_t>(p)] == round * p);
-            me.barrier();
-          }
-        }) == "");
+  pgas::run(tiny(pes, workers), [&](pgas::pe& me) {
+    for (long round = 1; round <= 50; ++round) {
+      wrote[static_cast<std::size_t>(me.index())] = round * me.index();
+      me.barrier();
+      for (int p = 0; p < me.count(); ++p) expect(wrote[static_cast<std::size_t>(p)] == round * p);
+      me.barrier();
+    }
+  });
 }
 
 TEST_CASE("barrier says nothing of messages, and does not lose them") {
   const int workers = GENERATE(1, 2, 5);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(tiny(5, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<long> n(me, 0);
-          pgas::actor_of a(n);
-          for (int i = 0; i < 100; ++i) {
-            a.send(i % 5, [](long& x) { ++x; });
-            if (i % 7 == 0) me.barrier();
-            if (i % 11 == 0) expect(me.sum(1) == 5);
-          }
-          a.finish();
-          expect(*n == 100);
-        }) == "");
+  pgas::run(tiny(5, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<long> n(me, 0);
+    pgas::actor_of a(n);
+    for (int i = 0; i < 100; ++i) {
+      a.send(i % 5, [](long& x) { ++x; });
+      if (i % 7 == 0) me.barrier();
+      if (i % 11 == 0) expect(me.sum(1) == 5);
+    }
+    a.finish();
+    expect(*n == 100);
+  });
 }
 
 TEST_CASE("traffic: counts messages of programs and handlers, replies included, once") {
   const int workers = GENERATE(1, 2, 4);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(small(4, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<long> n(me, 0);
-          const auto before = me.traffic();
-          {
-            auto s = pgas::make_selector<2>(n);
-            for (int i = 0; i < 100; ++i) {
-              s.send<0>(i % 4, [](long&, auto& here) { here.template send<1>(0, [](long& x) { ++x; }); });
-              s.ask<0>(i % 4, [](long& x) { return x; }, [](long&, long) {});
-            }
-          }
-          const auto moved = me.traffic() - before;
-          expect(moved.messages == 4 * 400);
-          expect(moved.trains > 0 && moved.bytes > 0);
-          expect(moved.bytes <= moved.train_capacity && moved.fill() > 0 && moved.fill() <= 1);
-        }) == "");
+  pgas::run(small(4, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<long> n(me, 0);
+    const auto before = me.traffic();
+    {
+      auto s = pgas::make_selector<2>(n);
+      for (int i = 0; i < 100; ++i) {
+        s.send<0>(i % 4, [](long&, auto& here) { here.template send<1>(0, [](long& x) { ++x; }); });
+        s.ask<0>(i % 4, [](long& x) { return x; }, [](long&, long) {});
+      }
+    }
+    const auto moved = me.traffic() - before;
+    expect(moved.messages == 4 * 400);
+    expect(moved.trains > 0 && moved.bytes > 0);
+    expect(moved.bytes <= moved.train_capacity && moved.fill() > 0 && moved.fill() <= 1);
+  });
 }

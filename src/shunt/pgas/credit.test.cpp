@@ -31,18 +31,18 @@ TEST_CASE("a flood of messages stays within the budget of every worker, and arri
   CAPTURE(pes, workers, hops, target);
   const auto o = tiny(pes, workers, hops);
   constexpr int n = 20'000;
-  CHECK(failure_of(o, [&](pgas::pe& me) {
-          pgas::symmetric<long> seen(me, 0);
-          pgas::actor_of actor(seen);
-          for (int i = 0; i < n; ++i) {
-            actor.send(target < 0 ? i % me.count() : target, [](long& x) { ++x; });
-            if (i % 100 == 0) expect_within_budget(me, o.budget);
-          }
-          expect_within_budget(me, o.budget);
-          actor.finish();
-          expect(*seen == (target < 0 ? n : me.index() == target ? n * me.count() : 0));
-          expect_within_budget(me, o.budget);
-        }) == "");
+  pgas::run(o, [&](pgas::pe& me) {
+    pgas::symmetric<long> seen(me, 0);
+    pgas::actor_of actor(seen);
+    for (int i = 0; i < n; ++i) {
+      actor.send(target < 0 ? i % me.count() : target, [](long& x) { ++x; });
+      if (i % 100 == 0) expect_within_budget(me, o.budget);
+    }
+    expect_within_budget(me, o.budget);
+    actor.finish();
+    expect(*seen == (target < 0 ? n : me.index() == target ? n * me.count() : 0));
+    expect_within_budget(me, o.budget);
+  });
 }
 
 TEST_CASE("a storm of requests from every PE to one, with the least budget there is, ends") {
@@ -50,41 +50,41 @@ TEST_CASE("a storm of requests from every PE to one, with the least budget there
   const int workers = GENERATE(1, 2, 7);
   CAPTURE(pes, workers);
   const auto o = tiny(pes, workers);
-  CHECK(failure_of(o, [&](pgas::pe& me) {
-          constexpr int n = 3'000;
-          pgas::symmetric<long> asked(me, 0), answered(me, 0);
-          pgas::actor_of actor(asked, answered);
-          for (int round = 0; round < 3; ++round) {
-            for (int i = 0; i < n; ++i) {
-              actor.ask(
-                  round == 2 ? i % me.count() : 0, [i](long& a, long&) { return ++a, i; },
-                  [](long&, long& total, int k) { total += k; });
-            }
-            expect_within_budget(me, o.budget);
-            actor.finish();
-          }
-          expect(*answered == 3L * n * (n - 1) / 2);
-          expect(me.sum(*asked) == 3L * n * me.count());
-          expect_within_budget(me, o.budget);
-        }) == "");
+  pgas::run(o, [&](pgas::pe& me) {
+    constexpr int n = 3'000;
+    pgas::symmetric<long> asked(me, 0), answered(me, 0);
+    pgas::actor_of actor(asked, answered);
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < n; ++i) {
+        actor.ask(
+            round == 2 ? i % me.count() : 0, [i](long& a, long&) { return ++a, i; },
+            [](long&, long& total, int k) { total += k; });
+      }
+      expect_within_budget(me, o.budget);
+      actor.finish();
+    }
+    expect(*answered == 3L * n * (n - 1) / 2);
+    expect(me.sum(*asked) == 3L * n * me.count());
+    expect_within_budget(me, o.budget);
+  });
 }
 
 TEST_CASE("a storm of requests over two hops ends") {
   const int pes = GENERATE(4, 6, 9);
   const int workers = GENERATE(4, 9);
   CAPTURE(pes, workers);
-  CHECK(failure_of(small(pes, workers, 2), [&](pgas::pe& me) {
-          constexpr int n = 2'000;
-          pgas::symmetric<long> asked(me, 0), answered(me, 0);
-          pgas::actor_of actor(asked, answered);
-          for (int i = 0; i < n; ++i) {
-            actor.ask(i % 2 == 0 ? 0 : i % me.count(), [i](long& a, long&) { return ++a, i; },
-                      [](long&, long& total, int k) { total += k; });
-          }
-          actor.finish();
-          expect(*answered == 1L * n * (n - 1) / 2);
-          expect(me.sum(*asked) == 1L * n * me.count());
-        }) == "");
+  pgas::run(small(pes, workers, 2), [&](pgas::pe& me) {
+    constexpr int n = 2'000;
+    pgas::symmetric<long> asked(me, 0), answered(me, 0);
+    pgas::actor_of actor(asked, answered);
+    for (int i = 0; i < n; ++i) {
+      actor.ask(i % 2 == 0 ? 0 : i % me.count(), [i](long& a, long&) { return ++a, i; },
+                [](long&, long& total, int k) { total += k; });
+    }
+    actor.finish();
+    expect(*answered == 1L * n * (n - 1) / 2);
+    expect(me.sum(*asked) == 1L * n * me.count());
+  });
 }
 
 TEST_CASE("PEs of one worker that wait for trains of several lanes all get on") {
@@ -95,42 +95,42 @@ TEST_CASE("PEs of one worker that wait for trains of several lanes all get on") 
   CAPTURE(pes, workers, hops);
   auto o = tiny(pes, workers, hops);
   o.budget = o.budget * static_cast<std::size_t>(workers) / static_cast<std::size_t>(pes);
-  CHECK(failure_of(o, [](pgas::pe& me) {
-          pgas::symmetric<long> seen(me, 0);
-          pgas::actor_of actor(seen);
-          for (int i = 0; i < 500; ++i) {
-            actor.send((7 * me.index() + i) % me.count(), [](long& x) { ++x; });
-            if (i % 50 == 49) sched::this_fiber::yield();
-          }
-          actor.finish();
-          expect(me.sum(*seen) == 500L * me.count());
-        }) == "");
+  pgas::run(o, [](pgas::pe& me) {
+    pgas::symmetric<long> seen(me, 0);
+    pgas::actor_of actor(seen);
+    for (int i = 0; i < 500; ++i) {
+      actor.send((7 * me.index() + i) % me.count(), [](long& x) { ++x; });
+      if (i % 50 == 49) sched::this_fiber::yield();
+    }
+    actor.finish();
+    expect(me.sum(*seen) == 500L * me.count());
+  });
 }
 
 TEST_CASE("fetch storms: every PE waits for single replies, from one PE and from all") {
   const int pes = GENERATE(2, 5, 16);
   const int workers = GENERATE(1, 2, 5);
   CAPTURE(pes, workers);
-  CHECK(failure_of(tiny(pes, workers), [](pgas::pe& me) {
-          pgas::symmetric<long> n(me, me.index());
-          pgas::actor_of actor(n);
-          for (int i = 0; i < 30; ++i) {
-            const int to = i % 2 == 0 ? 0 : (me.index() + i) % me.count();
-            expect(actor.fetch(to, [](long& x) { return x; }) == to);
-          }
-          actor.finish();
-        }) == "");
+  pgas::run(tiny(pes, workers), [](pgas::pe& me) {
+    pgas::symmetric<long> n(me, me.index());
+    pgas::actor_of actor(n);
+    for (int i = 0; i < 30; ++i) {
+      const int to = i % 2 == 0 ? 0 : (me.index() + i) % me.count();
+      expect(actor.fetch(to, [](long& x) { return x; }) == to);
+    }
+    actor.finish();
+  });
 }
 
 TEST_CASE("gather of far more than the budget holds waits, and stays within it") {
   const int workers = GENERATE(1, 2, 4);
   const auto o = tiny(4, workers);
-  CHECK(failure_of(o, [&](pgas::pe& me) {
-          const std::vector<char> mine(60'000, static_cast<char>('a' + me.index()));
-          const auto all = me.gather(std::span<const char>(mine));
-          for (int p = 0; p < 4; ++p) {
-            expect(all[static_cast<std::size_t>(p)] == std::vector<char>(60'000, static_cast<char>('a' + p)));
-          }
-          expect_within_budget(me, o.budget);
-        }) == "");
+  pgas::run(o, [&](pgas::pe& me) {
+    const std::vector<char> mine(60'000, static_cast<char>('a' + me.index()));
+    const auto all = me.gather(std::span<const char>(mine));
+    for (int p = 0; p < 4; ++p) {
+      expect(all[static_cast<std::size_t>(p)] == std::vector<char>(60'000, static_cast<char>('a' + p)));
+    }
+    expect_within_budget(me, o.budget);
+  });
 }

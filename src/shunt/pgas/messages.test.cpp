@@ -39,31 +39,31 @@ TEST_CASE("payload: every length from 0 to the longest arrives as it was") {
   const int workers = GENERATE(1, 4);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<std::vector<int>> seen(me, longest(me) + 1);
-          pgas::actor_of actor(seen);
-          const auto most = longest(me);
-          for (std::size_t length = 0; length <= most; ++length) {
-            const auto what = text(length, me.index());
-            actor.send(static_cast<int>(length) % me.count(), what, [](auto& n, std::string_view t, auto& here) {
-              expect(t == text(t.size(), here.from()));
-              ++n[t.size()];
-            });
-          }
-          // Captures in front of the payload take their share.
-          const std::vector<std::uint16_t> items(77, static_cast<std::uint16_t>(me.index()));
-          for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{3}, items.size()}) {
-            actor.send(me.index(), std::span<const std::uint16_t>(items).first(count),
-                       [count, sender = me.index()](auto&, std::span<const std::uint16_t> got) {
-                         expect(got.size() == count);
-                         for (const auto x : got) expect(x == sender);
-                       });
-          }
-          actor.finish();
-          for (std::size_t length = 0; length <= most; ++length) {
-            expect((*seen)[length] == (static_cast<int>(length) % me.count() == me.index() ? me.count() : 0));
-          }
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<std::vector<int>> seen(me, longest(me) + 1);
+    pgas::actor_of actor(seen);
+    const auto most = longest(me);
+    for (std::size_t length = 0; length <= most; ++length) {
+      const auto what = text(length, me.index());
+      actor.send(static_cast<int>(length) % me.count(), what, [](auto& n, std::string_view t, auto& here) {
+        expect(t == text(t.size(), here.from()));
+        ++n[t.size()];
+      });
+    }
+    // Captures in front of the payload take their share.
+    const std::vector<std::uint16_t> items(77, static_cast<std::uint16_t>(me.index()));
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{3}, items.size()}) {
+      actor.send(me.index(), std::span<const std::uint16_t>(items).first(count),
+                 [count, sender = me.index()](auto&, std::span<const std::uint16_t> got) {
+                   expect(got.size() == count);
+                   for (const auto x : got) expect(x == sender);
+                 });
+    }
+    actor.finish();
+    for (std::size_t length = 0; length <= most; ++length) {
+      expect((*seen)[length] == (static_cast<int>(length) % me.count() == me.index() ? me.count() : 0));
+    }
+  });
 }
 
 TEST_CASE("payload: captures of any alignment in front of it") {
@@ -73,24 +73,24 @@ TEST_CASE("payload: captures of any alignment in front of it") {
     long double value;
     char tag;
   };
-  CHECK(failure_of(tiny(2, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<long> sum(me, 0);
-          pgas::actor_of actor(sum);
-          const std::array<double, 3> items{1, 2, 3};
-          for (int i = 0; i < 50; ++i) {
-            actor.send(i % 2, std::span<const char>("abcdefg", static_cast<std::size_t>(i % 7)), [i](long&, std::string_view t) {
-              expect(t == std::string("abcdefg").substr(0, static_cast<std::size_t>(i % 7)));
-            });
-            actor.send(1 - i % 2, std::span<const double>(items), [w = wide{0.5L, 'w'}](long& n, std::span<const double> d) {
-              expect(reinterpret_cast<std::uintptr_t>(&w) % alignof(wide) == 0);
-              expect(reinterpret_cast<std::uintptr_t>(d.data()) % alignof(double) == 0);
-              expect(w.value == 0.5L && w.tag == 'w' && d.size() == 3);
-              n += static_cast<long>(d[0] + d[1] + d[2]);
-            });
-          }
-          actor.finish();
-          expect(*sum == 50 * 6);
-        }) == "");
+  pgas::run(tiny(2, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<long> sum(me, 0);
+    pgas::actor_of actor(sum);
+    const std::array<double, 3> items{1, 2, 3};
+    for (int i = 0; i < 50; ++i) {
+      actor.send(i % 2, std::span<const char>("abcdefg", static_cast<std::size_t>(i % 7)), [i](long&, std::string_view t) {
+        expect(t == std::string("abcdefg").substr(0, static_cast<std::size_t>(i % 7)));
+      });
+      actor.send(1 - i % 2, std::span<const double>(items), [w = wide{0.5L, 'w'}](long& n, std::span<const double> d) {
+        expect(reinterpret_cast<std::uintptr_t>(&w) % alignof(wide) == 0);
+        expect(reinterpret_cast<std::uintptr_t>(d.data()) % alignof(double) == 0);
+        expect(w.value == 0.5L && w.tag == 'w' && d.size() == 3);
+        n += static_cast<long>(d[0] + d[1] + d[2]);
+      });
+    }
+    actor.finish();
+    expect(*sum == 50 * 6);
+  });
 }
 
 TEST_CASE("payload: one byte more than a train carries is refused, and PE and length are named") {
@@ -114,16 +114,16 @@ TEST_CASE("payload: larger trains carry longer messages, past 64 KiB too") {
   auto o = tiny(2, 2, GENERATE(1, 2));
   o.train_bytes = 200'000;
   o.budget = 8 << 20;
-  CHECK(failure_of(o, [](pgas::pe& me) {
-          pgas::symmetric<std::size_t> n(me, std::size_t{0});
-          pgas::actor_of actor(n);
-          actor.send(1 - me.index(), text(longest(me), 3), [](std::size_t& x, std::string_view t) {
-            expect(t == text(t.size(), 3));
-            x = t.size();
-          });
-          actor.finish();
-          expect(*n == longest(me) && *n > 190'000);
-        }) == "");
+  pgas::run(o, [](pgas::pe& me) {
+    pgas::symmetric<std::size_t> n(me, std::size_t{0});
+    pgas::actor_of actor(n);
+    actor.send(1 - me.index(), text(longest(me), 3), [](std::size_t& x, std::string_view t) {
+      expect(t == text(t.size(), 3));
+      x = t.size();
+    });
+    actor.finish();
+    expect(*n == longest(me) && *n > 190'000);
+  });
 }
 
 namespace {
@@ -155,41 +155,41 @@ TEST_CASE("payload: mailboxes of varying length of a class, whose handlers send 
   const int workers = GENERATE(1, 2, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(small(pes, workers, hops), [](pgas::pe& me) {
-          post p(me);
-          std::size_t sent = 0;
-          for (int i = 0; i < 90; ++i) {
-            const auto t = text(static_cast<std::size_t>(5 * i), me.index());
-            sent += t.size();
-            p.send<0>((me.index() + i) % me.count(), t);
-          }
-          p.finish();
-          expect(p.receipts == static_cast<long>(sent));
-          expect(p.echoes == 90);
-          expect(me.sum(p.letters.bytes) == me.sum(sent));
-        }) == "");
+  pgas::run(small(pes, workers, hops), [](pgas::pe& me) {
+    post p(me);
+    std::size_t sent = 0;
+    for (int i = 0; i < 90; ++i) {
+      const auto t = text(static_cast<std::size_t>(5 * i), me.index());
+      sent += t.size();
+      p.send<0>((me.index() + i) % me.count(), t);
+    }
+    p.finish();
+    expect(p.receipts == static_cast<long>(sent));
+    expect(p.echoes == 90);
+    expect(me.sum(p.letters.bytes) == me.sum(sent));
+  });
 }
 
 TEST_CASE("payload: short and long, varying and fixed messages share trains") {
   const int workers = GENERATE(1, 3);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(tiny(3, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<log_of> log(me);
-          pgas::actor_of actor(log);
-          for (int i = 0; i < 300; ++i) {
-            const int to = i % 3;
-            if (i % 2 == 0) {
-              actor.send(to, text(static_cast<std::size_t>(i % 37), i), [i](log_of& l, std::string_view t) {
-                expect(t == text(static_cast<std::size_t>(i % 37), i));
-                l.bytes += t.size() + 1;
-              });
-            } else {
-              actor.send(to, [i](log_of& l) { l.bytes += static_cast<std::size_t>(i % 37) + 1; });
-            }
-          }
-          actor.finish();
-          std::size_t wanted = 0;
-          for (int i = me.index(); i < 300; i += 3) wanted += 3 * (static_cast<std::size_t>(i % 37) + 1);
-          expect(log->bytes == wanted);
-        }) == "");
+  pgas::run(tiny(3, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<log_of> log(me);
+    pgas::actor_of actor(log);
+    for (int i = 0; i < 300; ++i) {
+      const int to = i % 3;
+      if (i % 2 == 0) {
+        actor.send(to, text(static_cast<std::size_t>(i % 37), i), [i](log_of& l, std::string_view t) {
+          expect(t == text(static_cast<std::size_t>(i % 37), i));
+          l.bytes += t.size() + 1;
+        });
+      } else {
+        actor.send(to, [i](log_of& l) { l.bytes += static_cast<std::size_t>(i % 37) + 1; });
+      }
+    }
+    actor.finish();
+    std::size_t wanted = 0;
+    for (int i = me.index(); i < 300; i += 3) wanted += 3 * (static_cast<std::size_t>(i % 37) + 1);
+    expect(log->bytes == wanted);
+  });
 }

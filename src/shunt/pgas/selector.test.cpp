@@ -33,18 +33,18 @@ TEST_CASE("actor of a class: every message is processed once, with its sender, b
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(tiny(pes, workers, hops), [](pgas::pe& me) {
-          const int n = me.count() == 64 ? 128 : 448;
-          histogram h(me);
-          for (int epoch = 1; epoch <= 3; ++epoch) {
-            for (int i = 0; i < n; ++i) h.send((me.index() + i) % me.count(), static_cast<std::uint32_t>(i % 16));
-            h.finish();
-            for (const long n_from : h.by) expect(n_from >= epoch * (n / me.count()) && n_from <= epoch * (n / me.count() + 1));
-            expect(std::accumulate(h.by.begin(), h.by.end(), 0L) == epoch * n);
-            expect(std::accumulate(h.counts.begin(), h.counts.end(), 0L) == epoch * n);
-            me.barrier();
-          }
-        }) == "");
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    const int n = me.count() == 64 ? 128 : 448;
+    histogram h(me);
+    for (int epoch = 1; epoch <= 3; ++epoch) {
+      for (int i = 0; i < n; ++i) h.send((me.index() + i) % me.count(), static_cast<std::uint32_t>(i % 16));
+      h.finish();
+      for (const long n_from : h.by) expect(n_from >= epoch * (n / me.count()) && n_from <= epoch * (n / me.count() + 1));
+      expect(std::accumulate(h.by.begin(), h.by.end(), 0L) == epoch * n);
+      expect(std::accumulate(h.counts.begin(), h.counts.end(), 0L) == epoch * n);
+      me.barrier();
+    }
+  });
 }
 
 namespace {
@@ -87,40 +87,40 @@ TEST_CASE("selector of a class: three mailboxes in a chain, each process() sends
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
-  CHECK(failure_of(small(pes, workers, hops), [](pgas::pe& me) {
-          constexpr int n = 100;
-          chain s(me);
-          for (int epoch = 1; epoch <= 2; ++epoch) {
-            for (int i = 0; i < n; ++i) s.send<0>((me.index() + 3 * i) % me.count(), {i, 'x'});
-            s.finish();
-            std::array<long, 3> wanted{};
-            for (int p = 0; p < me.count(); ++p) {
-              for (int i = 0; i < n; ++i) {
-                const int a = (p + 3 * i) % me.count(), b = (a + i) % me.count(), c = (b + i + 1) % me.count();
-                if (a == me.index()) wanted[0] += i;
-                if (b == me.index()) wanted[1] += i + 1;
-                if (c == me.index()) wanted[2] += (i + 1) % 100;
-              }
-            }
-            for (std::size_t m = 0; m < 3; ++m) expect(s.sums[m] == epoch * wanted[m]);
-            me.barrier();
-          }
-        }) == "");
+  pgas::run(small(pes, workers, hops), [](pgas::pe& me) {
+    constexpr int n = 100;
+    chain s(me);
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      for (int i = 0; i < n; ++i) s.send<0>((me.index() + 3 * i) % me.count(), {i, 'x'});
+      s.finish();
+      std::array<long, 3> wanted{};
+      for (int p = 0; p < me.count(); ++p) {
+        for (int i = 0; i < n; ++i) {
+          const int a = (p + 3 * i) % me.count(), b = (a + i) % me.count(), c = (b + i + 1) % me.count();
+          if (a == me.index()) wanted[0] += i;
+          if (b == me.index()) wanted[1] += i + 1;
+          if (c == me.index()) wanted[2] += (i + 1) % 100;
+        }
+      }
+      for (std::size_t m = 0; m < 3; ++m) expect(s.sums[m] == epoch * wanted[m]);
+      me.barrier();
+    }
+  });
 }
 
 TEST_CASE("selector of a class: one type on several mailboxes is processed by mailbox") {
   const int workers = GENERATE(1, 2, 4);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(tiny(4, workers, hops), [](pgas::pe& me) {
-          twins s(me);
-          for (int i = 0; i < 100; ++i) {
-            s.send<0>(i % 4, 1);
-            s.send<1>(i % 4, 10);
-            s.send<2>(i % 4, 100);
-          }
-          s.finish();
-          expect(s.sums == std::array<long, 3>{25 * (1 + 2 + 3 + 4), 1000, 10'000});
-        }) == "");
+  pgas::run(tiny(4, workers, hops), [](pgas::pe& me) {
+    twins s(me);
+    for (int i = 0; i < 100; ++i) {
+      s.send<0>(i % 4, 1);
+      s.send<1>(i % 4, 10);
+      s.send<2>(i % 4, 100);
+    }
+    s.finish();
+    expect(s.sums == std::array<long, 3>{25 * (1 + 2 + 3 + 4), 1000, 10'000});
+  });
 }
 
 namespace {
@@ -146,25 +146,25 @@ struct slow : pgas::actor<slow, int> {
 TEST_CASE("selector of a class: nothing is processed by an object that is still under construction") {
   const int workers = GENERATE(2, 3);
   std::atomic<int> ahead{0};
-  CHECK(failure_of(small(workers, workers), [&](pgas::pe& me) {
-          slow s(me, ahead);
-          for (int i = 0; i < 500; ++i) s.send(0, 1);
-          if (me.index() != 0) ahead.fetch_add(1);
-          s.finish();
-          expect(s.sum == (me.index() == 0 ? 500 * me.count() : 0));
-        }) == "");
+  pgas::run(small(workers, workers), [&](pgas::pe& me) {
+    slow s(me, ahead);
+    for (int i = 0; i < 500; ++i) s.send(0, 1);
+    if (me.index() != 0) ahead.fetch_add(1);
+    s.finish();
+    expect(s.sum == (me.index() == 0 ? 500 * me.count() : 0));
+  });
 }
 
 TEST_CASE("selector of a class: PEs of one worker may construct theirs far apart") {
-  CHECK(failure_of(tiny(3, 1), [](pgas::pe& me) {
-          for (int i = 0; i < me.index() * 5; ++i) sched::this_fiber::yield();
-          std::atomic<int> nobody{me.count() - 1};
-          slow s(me, nobody);
-          for (int i = 0; i < 200; ++i) s.send((me.index() + i) % 3, 1);
-          for (int i = 0; i < 5; ++i) sched::this_fiber::yield();
-          s.finish();
-          expect(me.sum(s.sum) == 600);
-        }) == "");
+  pgas::run(tiny(3, 1), [](pgas::pe& me) {
+    for (int i = 0; i < me.index() * 5; ++i) sched::this_fiber::yield();
+    std::atomic<int> nobody{me.count() - 1};
+    slow s(me, nobody);
+    for (int i = 0; i < 200; ++i) s.send((me.index() + i) % 3, 1);
+    for (int i = 0; i < 5; ++i) sched::this_fiber::yield();
+    s.finish();
+    expect(me.sum(s.sum) == 600);
+  });
 }
 
 // --- handlers that send to their own mailbox: quiesce() ---
@@ -220,21 +220,21 @@ TEST_CASE("quiesce: a breadth-first search by messages finds what a serial one f
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
   const auto graph = random_graph(300, 600, 11);
-  CHECK(failure_of(small(pes, workers, hops), [&](pgas::pe& me) {
-          search s(me, graph);
-          for (const int root : {0, 17, 299}) {
-            std::fill(s.distance.begin(), s.distance.end(), -1);
-            me.barrier();
-            if (root % me.count() == me.index()) s.send(me.index(), {root, 0});
-            s.quiesce();
-            const auto wanted = serial_search(graph, root);
-            for (int v = me.index(); v < 300; v += me.count()) {
-              expect(s.distance[static_cast<std::size_t>(v)] == wanted[static_cast<std::size_t>(v)]);
-            }
-            me.barrier();
-          }
-          s.finish();
-        }) == "");
+  pgas::run(small(pes, workers, hops), [&](pgas::pe& me) {
+    search s(me, graph);
+    for (const int root : {0, 17, 299}) {
+      std::fill(s.distance.begin(), s.distance.end(), -1);
+      me.barrier();
+      if (root % me.count() == me.index()) s.send(me.index(), {root, 0});
+      s.quiesce();
+      const auto wanted = serial_search(graph, root);
+      for (int v = me.index(); v < 300; v += me.count()) {
+        expect(s.distance[static_cast<std::size_t>(v)] == wanted[static_cast<std::size_t>(v)]);
+      }
+      me.barrier();
+    }
+    s.finish();
+  });
 }
 
 namespace {
@@ -251,14 +251,14 @@ struct relay : pgas::actor<relay, int> {
 TEST_CASE("quiesce: a chain of 100,000 messages between PEs is waited for to its end") {
   const int pes = GENERATE(1, 3);
   const int workers = GENERATE(1, 2);
-  CHECK(failure_of(tiny(pes, workers), [](pgas::pe& me) {
-          constexpr int links = 100'000;
-          relay r(me);
-          if (me.index() == 0) r.send(0, links);
-          r.quiesce();
-          expect(me.sum(r.passed) == links);
-          r.finish();
-        }) == "");
+  pgas::run(tiny(pes, workers), [](pgas::pe& me) {
+    constexpr int links = 100'000;
+    relay r(me);
+    if (me.index() == 0) r.send(0, links);
+    r.quiesce();
+    expect(me.sum(r.passed) == links);
+    r.finish();
+  });
 }
 
 TEST_CASE("quiesce: a tree of messages that doubles at each level, and epochs of quiesce and finish in turn") {
@@ -268,42 +268,42 @@ TEST_CASE("quiesce: a tree of messages that doubles at each level, and epochs of
   CAPTURE(pes, workers, hops);
   auto o = tiny(pes, workers, hops);
   o.budget = std::size_t{16} << 20;
-  CHECK(failure_of(o, [](pgas::pe& me) {
-          struct node {
-            int depth;
-            unsigned path;
-            void operator()(long& seen, pgas::here_of<1, long>& here) const {
-              ++seen;
-              if (depth == 0) return;
-              for (const unsigned turn : {0u, 1u}) {
-                here.send(static_cast<int>((2 * path + turn) * 2654435761u % static_cast<unsigned>(here.count())),
-                          node{depth - 1, 2 * path + turn});
-              }
-            }
-          };
-          pgas::symmetric<long> seen(me, 0);
-          pgas::actor_of tree(seen);
-          for (int epoch = 0; epoch < 4; ++epoch) {
-            if (me.index() == epoch % me.count()) tree.send(0, node{11, 1});
-            tree.quiesce();
-            expect(me.sum(*seen) == 4095);
-            *seen = 0;
-            me.barrier();
-            tree.send(me.index(), [](long& n) { ++n; });
-            tree.finish();
-            expect(*seen == 1);
-            *seen = 0;
-            me.barrier();
-          }
-        }) == "");
+  pgas::run(o, [](pgas::pe& me) {
+    struct node {
+      int depth;
+      unsigned path;
+      void operator()(long& seen, pgas::here_of<1, long>& here) const {
+        ++seen;
+        if (depth == 0) return;
+        for (const unsigned turn : {0u, 1u}) {
+          here.send(static_cast<int>((2 * path + turn) * 2654435761u % static_cast<unsigned>(here.count())),
+                    node{depth - 1, 2 * path + turn});
+        }
+      }
+    };
+    pgas::symmetric<long> seen(me, 0);
+    pgas::actor_of tree(seen);
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      if (me.index() == epoch % me.count()) tree.send(0, node{11, 1});
+      tree.quiesce();
+      expect(me.sum(*seen) == 4095);
+      *seen = 0;
+      me.barrier();
+      tree.send(me.index(), [](long& n) { ++n; });
+      tree.finish();
+      expect(*seen == 1);
+      *seen = 0;
+      me.barrier();
+    }
+  });
 }
 
 TEST_CASE("quiesce of nothing returns, many times") {
   const int workers = GENERATE(1, 3);
   const int hops = GENERATE(1, 2);
-  CHECK(failure_of(tiny(6, workers, hops), [](pgas::pe& me) {
-          pgas::symmetric<long> n(me, 0);
-          pgas::actor_of a(n);
-          for (int i = 0; i < 50; ++i) a.quiesce();
-        }) == "");
+  pgas::run(tiny(6, workers, hops), [](pgas::pe& me) {
+    pgas::symmetric<long> n(me, 0);
+    pgas::actor_of a(n);
+    for (int i = 0; i < 50; ++i) a.quiesce();
+  });
 }
