@@ -3,7 +3,8 @@
 ///   shunt run triangle --pes 8          calls triangle_main(argc, argv), argv[0] being "triangle"
 ///
 /// Contract of an application's main function
-///   - It parses with apps::parse(), so that every application words bad usage alike, and does so before it opens,
+///   - It parses with apps::parse(), so that every application words bad usage alike, and does so
+///   before it opens,
 ///     starts or prints anything.
 ///   - It throws shunt::usage_error for what the user must change (exit status 2), any other
 ///     shunt::error for what failed below it (exit status 1), and prints neither itself: the
@@ -36,12 +37,13 @@ struct app {
 ///   options.add_option("--pes", pes, "processing elements")->check(CLI::PositiveNumber);
 ///   if (!apps::parse(options, argc, argv)) return 0;
 ///
-/// \return false: there is nothing left to do. The user asked for help, which is now on stdout; or this is a rehearsal.
+/// \return false: there is nothing left to do. The user asked for help, which is now on stdout; or
+/// this is a rehearsal.
 /// \throws usage_error with one line for an unknown option, a missing or a bad value.
 [[nodiscard]] bool parse(CLI::App& options, int argc, const char* const* argv);
 
-/// Calls an application only as far as its parse(): what is wrong with the command line is said once, before a job's
-/// processes are started, and not once by each of them.
+/// Calls an application only as far as its parse(): what is wrong with the command line is said
+/// once, before a job's processes are started, and not once by each of them.
 /// \throws usage_error as parse() does.
 void rehearse(const app& which, int argc, char** argv);
 

@@ -1,7 +1,6 @@
 // A message's captures are copied as bytes: what owns memory cannot travel so.
 // expect: handler_function
 #include <shunt/pgas.hpp>
-
 #include <string>
 #include <vector>
 

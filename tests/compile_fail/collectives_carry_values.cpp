@@ -1,7 +1,6 @@
 // A collective copies bytes.
 // expect: plain_value|trivially_copyable
 #include <shunt/pgas.hpp>
-
 #include <vector>
 
 void spread(shunt::pgas::pe& me) {

@@ -1,7 +1,6 @@
 // A handler that wants something else than its actor's parts is told what it gets.
 // expect: a handler takes a reference to each part of its actor
 #include <shunt/pgas.hpp>
-
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // A selector of two mailboxes has no third.
 // expect: Mailbox < (Mailboxes|mailboxes)
 #include <shunt/pgas.hpp>
-
 #include <vector>
 
 void send(shunt::pgas::pe& me) {

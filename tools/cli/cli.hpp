@@ -9,8 +9,8 @@
 
 namespace shunt::cli {
 
-/// "near: histogram" for what was nearly spelt so, else "known: …" with all: the end of a line about
-/// an unknown word.
+/// "near: histogram" for what was nearly spelt so, else "known: …" with all: the end of a line
+/// about an unknown word.
 [[nodiscard]] std::string near(std::string_view word, std::span<const std::string_view> known);
 
 /// The application of that name.

@@ -1,4 +1,5 @@
-/// `shunt doctor`: what this machine offers a concurrent program, and what limits it, for people and as JSON.
+/// `shunt doctor`: what this machine offers a concurrent program, and what limits it, for people
+/// and as JSON.
 ///
 /// Everything is read or tried now; what cannot be found out is left out (JSON: null).
 #include <fmt/core.h>
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -37,7 +40,8 @@ std::optional<std::string> line_of(const std::string& path) {
 
 std::optional<std::uint64_t> number_of(const std::string& path) {
   const auto line = line_of(path);
-  if (!line || line->empty() || line->find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  if (!line || line->empty() || line->find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
   return std::stoull(*line);
 }
 
@@ -78,8 +82,8 @@ std::string list_text(const std::vector<int>& cpus) {  // "0-3 6"
   return text;
 }
 
-/// Nanoseconds for a cache line to travel from one CPU to the other and back: the price of one answer.
-/// The least of several rounds: everything else that happens can only add.
+/// Nanoseconds for a cache line to travel from one CPU to the other and back: the price of one
+/// answer. The least of several rounds: everything else that happens can only add.
 std::optional<double> round_trip(int here, int there) {
   constexpr int rounds = 7;
   constexpr int trips = 5'000;
@@ -95,7 +99,8 @@ std::optional<double> round_trip(int here, int there) {
     pinned.store(done ? 1 : -1, std::memory_order_release);  // edge: the loop below
     if (!done) return;
     for (int i = 0; i < rounds * trips; ++i) {
-      // acquire/release: the ball carries no other data, but a trip should cost what a hand-over costs.
+      // acquire/release: the ball carries no other data, but a trip should cost what a hand-over
+      // costs.
       while (table.at.load(std::memory_order_acquire) != 2 * i + 1) relax();
       table.at.store(2 * i + 2, std::memory_order_release);
     }
@@ -108,7 +113,8 @@ std::optional<double> round_trip(int here, int there) {
         table.at.store(2 * i + 1, std::memory_order_release);
         while (table.at.load(std::memory_order_acquire) != 2 * i + 2) relax();
       }
-      const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+      const std::chrono::duration<double, std::nano> took =
+          std::chrono::steady_clock::now() - start;
       const double each = took.count() / trips;
       if (round == 0 || each < best) best = each;
     }
@@ -122,7 +128,8 @@ std::optional<double> round_trip(int here, int there) {
 bool guards_without_mappings() {
   constexpr int madv_guard_install = 102;  // not in Debian 12's headers
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* const memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   const bool works = ::madvise(memory, page, madv_guard_install) == 0;
   ::munmap(memory, page);
@@ -135,7 +142,8 @@ std::optional<std::uint64_t> limit(__rlimit_resource which) {  // nothing: unlim
   return found.rlim_cur;
 }
 
-/// The least `file` (memory.max, pids.max) of this process's control group and its ancestors; version 2.
+/// The least `file` (memory.max, pids.max) of this process's control group and its ancestors;
+/// version 2.
 std::optional<std::uint64_t> group_limit(const std::string& file) {
   std::ifstream groups("/proc/self/cgroup");
   std::optional<std::uint64_t> least;
@@ -154,7 +162,8 @@ std::optional<std::uint64_t> group_limit(const std::string& file) {
 ordered_json caches(int cpu) {
   ordered_json found = ordered_json::array();
   for (int index = 0;; ++index) {
-    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+    const std::string folder =
+        fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
     const auto level = number_of(folder + "level");
     if (!level) break;
     found.push_back({{"level", *level},
@@ -164,6 +173,17 @@ ordered_json caches(int cpu) {
                      {"shared_by", line_of(folder + "shared_cpu_list").value_or("")}});
   }
   return found;
+}
+
+int numa_nodes() {
+  int nodes = 0;
+  std::error_code none;  // a kernel without NUMA has no such folder
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/devices/system/node", none)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("node") && name.find_first_not_of("0123456789", 4) == std::string::npos)
+      ++nodes;
+  }
+  return std::max(1, nodes);
 }
 
 std::string compiler() {
@@ -219,32 +239,38 @@ ordered_json examine() {
   }
   std::optional<double> trip;
   if (processors.usable.size() >= 2) trip = round_trip(processors.usable[0], processors.usable[1]);
-  report["cpu"] = {{"model", model.empty() ? ordered_json(nullptr) : ordered_json(model)},
-                   {"online", online},
-                   {"usable", processors.usable},
-                   {"quota", or_null(processors.quota)},
-                   {"workers", processors.workers},
-                   {"sockets", sockets.size()},
-                   {"cores", cores.size()},
-                   {"numa_nodes", line_of("/sys/devices/system/node/online").value_or("0")},
-                   {"caches", caches(processors.usable.front())},
-                   {"round_trip_ns", trip ? ordered_json(std::round(*trip * 10) / 10) : ordered_json(nullptr)}};
+  report["cpu"] = {
+      {"model", model.empty() ? ordered_json(nullptr) : ordered_json(model)},
+      {"online", online},
+      {"usable", processors.usable},
+      {"quota", or_null(processors.quota)},
+      {"workers", processors.workers},
+      {"sockets", sockets.size()},
+      {"cores", cores.size()},
+      {"numa_nodes", numa_nodes()},
+      {"caches", caches(processors.usable.front())},
+      {"round_trip_ns", trip ? ordered_json(std::round(*trip * 10) / 10) : ordered_json(nullptr)}};
   if (const auto usable = static_cast<int>(processors.usable.size()); usable < online) {
     limits.push_back(fmt::format("The affinity mask allows {} of {} CPUs.", usable, online));
   }
   if (processors.quota && *processors.quota < static_cast<double>(processors.usable.size())) {
-    limits.push_back(fmt::format("A control group grants the time of {:.3g} CPUs: {} worker{} used, more would be throttled.",
-                                 *processors.quota, processors.workers, processors.workers == 1 ? " is" : "s are"));
+    limits.push_back(fmt::format(
+        "A control group grants the time of {:.3g} CPUs: {} worker{} used, more would be "
+        "throttled.",
+        *processors.quota, processors.workers, processors.workers == 1 ? " is" : "s are"));
   }
-  if (processors.workers == 1) limits.push_back("One worker: PEs take turns, and nothing runs faster by being divided.");
+  if (processors.workers == 1)
+    limits.push_back("One worker: PEs take turns, and nothing runs faster by being divided.");
   if (!cores.empty() && cores.size() < processors.usable.size()) {
-    limits.push_back(fmt::format("{} CPUs are hardware threads of {} cores: two that compute on one core share it.",
-                                 processors.usable.size(), cores.size()));
+    limits.push_back(fmt::format(
+        "{} CPUs are hardware threads of {} cores: two that compute on one core share it.",
+        processors.usable.size(), cores.size()));
   }
   if (trip && *trip > 400) {
-    limits.push_back(fmt::format("The first two CPUs are {:.0f} ns apart (a cache line's way there and back): "
-                                 "they lie on different sockets, or the machine is shared. Large trains matter here.",
-                                 *trip));
+    limits.push_back(fmt::format(
+        "The first two CPUs are {:.0f} ns apart (a cache line's way there and back): "
+        "they lie on different sockets, or the machine is shared. Large trains matter here.",
+        *trip));
   }
 
   // --- memory and limits ---
@@ -258,34 +284,45 @@ ordered_json examine() {
   const auto group_tasks = group_limit("pids.max");
   const auto address_space = limit(RLIMIT_AS);
   auto huge = line_of("/sys/kernel/mm/transparent_hugepage/enabled").value_or("");
-  if (const auto open = huge.find('['); open != std::string::npos) huge = huge.substr(open + 1, huge.find(']') - open - 1);
-  report["memory"] = {{"total", or_null(total)},
-                      {"available", or_null(available)},
-                      {"group_limit", or_null(group_memory)},
-                      {"page", ::sysconf(_SC_PAGESIZE)},
-                      {"huge_pages", or_null(memory_line("HugePages_Total"))},
-                      {"transparent_huge_pages", huge.empty() ? ordered_json(nullptr) : ordered_json(huge)},
-                      {"overcommit", or_null(overcommit)}};
-  report["limits"] = {{"processes", or_null(threads)},      {"group_tasks", or_null(group_tasks)},
+  if (const auto open = huge.find('['); open != std::string::npos)
+    huge = huge.substr(open + 1, huge.find(']') - open - 1);
+  report["memory"] = {
+      {"total", or_null(total)},
+      {"available", or_null(available)},
+      {"group_limit", or_null(group_memory)},
+      {"page", ::sysconf(_SC_PAGESIZE)},
+      {"huge_pages", or_null(memory_line("HugePages_Total"))},
+      {"transparent_huge_pages", huge.empty() ? ordered_json(nullptr) : ordered_json(huge)},
+      {"overcommit", or_null(overcommit)}};
+  report["limits"] = {{"processes", or_null(threads)},
+                      {"group_tasks", or_null(group_tasks)},
                       {"open_files", or_null(limit(RLIMIT_NOFILE))},
-                      {"address_space", or_null(address_space)}, {"locked_memory", or_null(limit(RLIMIT_MEMLOCK))},
-                      {"max_map_count", or_null(maps)},     {"guard_install", guards}};
+                      {"address_space", or_null(address_space)},
+                      {"locked_memory", or_null(limit(RLIMIT_MEMLOCK))},
+                      {"max_map_count", or_null(maps)},
+                      {"guard_install", guards}};
   if (!guards && maps) {
-    limits.push_back(fmt::format("The kernel has no MADV_GUARD_INSTALL (6.13): a guarded stack takes two mappings, so about {} "
-                                 "fibers; `sysctl vm.max_map_count=1000000` allows more.",
-                                 *maps / 2));
+    limits.push_back(
+        fmt::format("The kernel has no MADV_GUARD_INSTALL (6.13): a guarded stack takes two "
+                    "mappings, so about {} "
+                    "fibers; `sysctl vm.max_map_count=1000000` allows more.",
+                    *maps / 2));
   }
   if (overcommit && *overcommit == 2) {
     limits.push_back("vm.overcommit_memory is 2: every fiber's whole stack counts, used or not.");
   }
   if (group_memory && (!total || *group_memory < *total)) {
-    limits.push_back(fmt::format("A control group limits memory to {}.", bytes_text(static_cast<double>(*group_memory))));
+    limits.push_back(fmt::format("A control group limits memory to {}.",
+                                 bytes_text(static_cast<double>(*group_memory))));
   }
   if (address_space) {
-    limits.push_back(fmt::format("ulimit -v limits the address space to {}.", bytes_text(static_cast<double>(*address_space))));
+    limits.push_back(fmt::format("ulimit -v limits the address space to {}.",
+                                 bytes_text(static_cast<double>(*address_space))));
   }
-  for (const auto& [what, count] : {std::pair{"ulimit -u", threads}, std::pair{"A control group", group_tasks}}) {
-    if (count && *count < 256) limits.push_back(fmt::format("{} allows {} processes and threads.", what, *count));
+  for (const auto& [what, count] :
+       {std::pair{"ulimit -u", threads}, std::pair{"A control group", group_tasks}}) {
+    if (count && *count < 256)
+      limits.push_back(fmt::format("{} allows {} processes and threads.", what, *count));
   }
 
   // --- software ---
@@ -298,21 +335,26 @@ ordered_json examine() {
   const bool contracts = true;
 #endif
   const std::string sanitized = sanitizers();
-  report["library"] = {{"version", SHUNT_VERSION},
-                       {"compiler", compiler()},
-                       {"contracts_checked", contracts},
-                       {"sanitizer", sanitized.empty() ? ordered_json(nullptr) : ordered_json(sanitized)}};
-  if (contracts || !sanitized.empty()) limits.push_back("This is a debug or sanitizer build: its times mean nothing.");
+  report["library"] = {
+      {"version", SHUNT_VERSION},
+      {"compiler", compiler()},
+      {"contracts_checked", contracts},
+      {"sanitizer", sanitized.empty() ? ordered_json(nullptr) : ordered_json(sanitized)}};
+  if (contracts || !sanitized.empty())
+    limits.push_back("This is a debug or sanitizer build: its times mean nothing.");
 
   const auto transports = transport::available();
   report["transports"] = transports;
   if (transports.size() == 1) {
-    limits.push_back("No MPI transport was built: jobs stay in one process. Install openmpi-bin and libopenmpi-dev, and build again.");
+    limits.push_back(
+        "No MPI transport was built: jobs stay in one process. Install openmpi-bin and "
+        "libopenmpi-dev, and build again.");
   }
 
   auto variables = ordered_json::object();
   for (const auto& known : environment::known()) {
-    if (const auto value = environment::read(known.name)) variables[std::string(known.name)] = *value;
+    if (const auto value = environment::read(known.name))
+      variables[std::string(known.name)] = *value;
   }
   report["environment"] = variables;
   try {
@@ -326,7 +368,9 @@ ordered_json examine() {
 }
 
 void print(const ordered_json& report) {
-  const auto row = [](std::string_view name, const std::string& value) { fmt::print("{:<13}{}\n", name, value); };
+  const auto row = [](std::string_view name, const std::string& value) {
+    fmt::print("{:<13}{}\n", name, value);
+  };
   const auto size_or = [](const ordered_json& value, const char* otherwise) {
     return value.is_null() ? std::string(otherwise) : bytes_text(value.get<double>());
   };
@@ -337,45 +381,60 @@ void print(const ordered_json& report) {
   const auto& cpu = report["cpu"];
   if (!cpu["model"].is_null()) row("processor", cpu["model"].get<std::string>());
   const auto usable = cpu["usable"].get<std::vector<int>>();
-  row("CPUs", fmt::format("{} online, {} usable ({}), quota {}", cpu["online"].get<int>(), usable.size(), list_text(usable),
-                          cpu["quota"].is_null() ? "none" : fmt::format("{:.3g}", cpu["quota"].get<double>())));
+  row("CPUs",
+      fmt::format(
+          "{} online, {} usable ({}), quota {}", cpu["online"].get<int>(), usable.size(),
+          list_text(usable),
+          cpu["quota"].is_null() ? "none" : fmt::format("{:.3g}", cpu["quota"].get<double>())));
   row("workers", fmt::format("{}", cpu["workers"].get<int>()));
-  row("topology", fmt::format("sockets {}, cores {}, NUMA nodes {}", cpu["sockets"].get<int>(), cpu["cores"].get<int>(),
-                              cpu["numa_nodes"].get<std::string>()));
+  row("topology", fmt::format("sockets {}, cores {}, NUMA nodes {}", cpu["sockets"].get<int>(),
+                              cpu["cores"].get<int>(), cpu["numa_nodes"].get<int>()));
   std::string caches;
   for (const auto& cache : cpu["caches"]) {
     if (cache["type"] == "Instruction") continue;
-    caches += fmt::format("{}L{} {} (CPUs {})", caches.empty() ? "" : ", ", cache["level"].get<int>(),
-                          cache["size"].get<std::string>(), cache["shared_by"].get<std::string>());
+    caches +=
+        fmt::format("{}L{} {} (CPUs {})", caches.empty() ? "" : ", ", cache["level"].get<int>(),
+                    cache["size"].get<std::string>(), cache["shared_by"].get<std::string>());
   }
   if (!caches.empty()) row("caches", caches);
   if (!cpu["round_trip_ns"].is_null()) {
-    row("distance", fmt::format("{:.0f} ns for a cache line from CPU {} to CPU {} and back", cpu["round_trip_ns"].get<double>(),
-                                usable[0], usable[1]));
+    row("distance", fmt::format("{:.0f} ns for a cache line from CPU {} to CPU {} and back",
+                                cpu["round_trip_ns"].get<double>(), usable[0], usable[1]));
   }
   const auto& memory = report["memory"];
   row("memory", fmt::format("{} of {} available, group limit {}", size_or(memory["available"], "?"),
                             size_or(memory["total"], "?"), size_or(memory["group_limit"], "none")));
-  row("pages", fmt::format("{}, transparent huge pages {}, overcommit {}", bytes_text(memory["page"].get<double>()),
-                           memory["transparent_huge_pages"].is_null() ? "unknown"
-                                                                      : memory["transparent_huge_pages"].get<std::string>(),
+  row("pages", fmt::format("{}, transparent huge pages {}, overcommit {}",
+                           bytes_text(memory["page"].get<double>()),
+                           memory["transparent_huge_pages"].is_null()
+                               ? "unknown"
+                               : memory["transparent_huge_pages"].get<std::string>(),
                            count_or(memory["overcommit"], "?")));
   const auto& limits = report["limits"];
-  row("limits", fmt::format("processes {}, open files {}, max_map_count {}, guard pages {}", count_or(limits["processes"], "any"),
-                            count_or(limits["open_files"], "any"), count_or(limits["max_map_count"], "?"),
-                            limits["guard_install"].get<bool>() ? "free of mappings" : "two mappings a stack"));
+  row("limits",
+      fmt::format(
+          "processes {}, open files {}, max_map_count {}, guard pages {}",
+          count_or(limits["processes"], "any"), count_or(limits["open_files"], "any"),
+          count_or(limits["max_map_count"], "?"),
+          limits["guard_install"].get<bool>() ? "free of mappings" : "two mappings a stack"));
   row("kernel", report["kernel"].get<std::string>());
   const auto& library = report["library"];
-  row("library", fmt::format("shunt {}, {}{}{}", library["version"].get<std::string>(), library["compiler"].get<std::string>(),
+  row("library", fmt::format("shunt {}, {}{}{}", library["version"].get<std::string>(),
+                             library["compiler"].get<std::string>(),
                              library["contracts_checked"].get<bool>() ? ", contracts checked" : "",
-                             library["sanitizer"].is_null() ? "" : ", sanitizer " + library["sanitizer"].get<std::string>()));
+                             library["sanitizer"].is_null()
+                                 ? ""
+                                 : ", sanitizer " + library["sanitizer"].get<std::string>()));
   std::string transports;
-  for (const auto& name : report["transports"]) transports += (transports.empty() ? "" : ", ") + name.get<std::string>();
+  for (const auto& name : report["transports"])
+    transports += (transports.empty() ? "" : ", ") + name.get<std::string>();
   row("transports", transports);
-  for (const auto& [name, value] : report["environment"].items()) row("environment", name + "=" + value.get<std::string>());
+  for (const auto& [name, value] : report["environment"].items())
+    row("environment", name + "=" + value.get<std::string>());
 
   const auto& limited = report["limited_by"];
-  fmt::print("\n{}\n", limited.empty() ? "Nothing here limits Shunt in an unusual way." : "What limits this machine:");
+  fmt::print("\n{}\n", limited.empty() ? "Nothing here limits Shunt in an unusual way."
+                                       : "What limits this machine:");
   for (const auto& line : limited) fmt::print("  - {}\n", line.get<std::string>());
 }
 

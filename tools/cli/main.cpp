@@ -1,14 +1,15 @@
-/// The command's program: one executable for every application, so that there is one to build, install and start on
-/// every node.
+/// The command's program: one executable for every application, so that there is one to build,
+/// install and start on every node.
 ///
 /// Exit status: 0 done and right; 1 something failed; 2 bad usage, one line on stderr.
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fmt/core.h>
 #include <new>
 #include <shunt/base/error.hpp>
 #include <thread>
@@ -33,12 +34,14 @@ constexpr std::string_view run_help =
     "  APP --help                 the application's own options\n"
     "  --transport threads|mpi    one process, or several under MPI\n"
     "  --ranks R                  with --transport mpi: processes to start (2)\n"
-    "  --launcher 'COMMAND'       with --transport mpi: start the processes with this, e.g. 'srun -n 4'\n";
+    "  --launcher 'COMMAND'       with --transport mpi: start the processes with this, e.g. 'srun "
+    "-n 4'\n";
 
 int list_apps() {
   std::size_t widest = 0;
   for (const auto& app : shunt::apps::all()) widest = std::max(widest, app.name.size());
-  for (const auto& app : shunt::apps::all()) fmt::print("{:{}}  {}\n", app.name, widest, app.summary);
+  for (const auto& app : shunt::apps::all())
+    fmt::print("{:{}}  {}\n", app.name, widest, app.summary);
   return 0;
 }
 
@@ -90,9 +93,11 @@ int command(const std::vector<std::string>& words) {
 
 // One line, however many the report has.
 int fail(const std::string& who, std::string what, int status) {
-  // What the user did wrong, every rank finds at once. Rank 0 says it, and its end makes Open MPI end the others, within
-  // some 1.5 s; what only another rank found (a file that one machine lacks) is still said.
-  if (status == 2 && shunt::cli::mpi_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  // What the user did wrong, every rank finds at once. Rank 0 says it, and its end makes Open MPI
+  // end the others, within some 1.5 s; what only another rank found (a file that one machine lacks)
+  // is still said.
+  if (status == 2 && shunt::cli::mpi_rank() > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
   std::fflush(stdout);
@@ -113,7 +118,8 @@ int main(int argc, char** argv) {
   try {
     const int status = command(words);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
+      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)),
+                  1);
     }
     return status;
   } catch (const usage_error& bad) {

@@ -1,8 +1,10 @@
 /// `shunt run`: an application in this process, or in the processes of an MPI job.
 ///
 ///   shunt run triangle --transport mpi --ranks 4 --pes 8
-///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process waits for it)
-///          -> four times: triangle_main(…)                              (a launcher's variables are there)
+///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process waits for
+///     it)
+///          -> four times: triangle_main(…)                              (a launcher's variables
+///          are there)
 #include <spawn.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -82,7 +84,8 @@ mpi ask_version(const std::string& program) {
   std::string text;
   std::array<char, 512> part{};
   while (std::fgets(part.data(), part.size(), pipe.get()) != nullptr) text += part.data();
-  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos) return mpi::open_mpi;
+  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos)
+    return mpi::open_mpi;
   if (text.find("HYDRA") != std::string::npos) return mpi::mpich;
   return mpi::unknown;
 }
@@ -100,11 +103,14 @@ starter find_starter() {
       if (in_path(common) && ask_version(common) == kind) return {{common}, kind};
     }
   }
-  throw usage_error(any ? "no MPI launcher (mpirun) is installed; install openmpi-bin, or name one with --launcher"
-                        : "the transport `mpi` was not built; install openmpi-bin and libopenmpi-dev, then build again");
+  throw usage_error(any ? "no MPI launcher (mpirun) is installed; install openmpi-bin, or name one "
+                          "with --launcher"
+                        : "the transport `mpi` was not built; install openmpi-bin and "
+                          "libopenmpi-dev, then build again");
 }
 
-// May processes read each other's memory? Containers' default filters forbid it, and Open MPI then reports every try.
+// May processes read each other's memory? Containers' default filters forbid it, and Open MPI then
+// reports every try.
 bool may_read_processes() noexcept {
   char from = 1;
   char to = 0;
@@ -115,7 +121,8 @@ bool may_read_processes() noexcept {
 
 /// The command that starts the processes, up to their own program's name.
 /// \param told  the user has said how many.
-std::vector<std::string> start_words(const std::optional<std::string>& launcher, int ranks, bool told) {
+std::vector<std::string> start_words(const std::optional<std::string>& launcher, int ranks,
+                                     bool told) {
   if (launcher) {
     starter own;
     std::string word;
@@ -134,24 +141,30 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
   auto [words, kind] = find_starter();
   words.insert(words.end(), {"-n", std::to_string(ranks)});
   if (kind == mpi::open_mpi) {
-    // Not bound: a rank has several workers, and the library divides the machine's CPUs between its ranks.
-    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none", "--mca", "orte_execute_quiet", "1"});
+    // Not bound: a rank has several workers, and the library divides the machine's CPUs between its
+    // ranks.
+    words.insert(words.end(),
+                 {"--oversubscribe", "--bind-to", "none", "--mca", "orte_execute_quiet", "1"});
     if (ranks > default_workers()) {
-      // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a message.
+      // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a
+      // message.
       words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
     }
-    if (!may_read_processes()) words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
+    if (!may_read_processes())
+      words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
   }
   return words;
 }
 
 pid_t job = 0;  // the launcher; set before the handlers that read it
 
-/// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that is not 0 is longer than
-/// ours, and says less), so what only it knows, a process ended by a signal, is said here.
+/// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that
+/// is not 0 is longer than ours, and says less), so what only it knows, a process ended by a
+/// signal, is said here.
 int start(std::vector<std::string> words) {
   std::fflush(stdout);
-  const int code = ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
+  const int code =
+      ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
   if (code != 0) throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
 
   // A terminal's signals reach the launcher by themselves; others are passed on.
@@ -164,10 +177,12 @@ int start(std::vector<std::string> words) {
   while (::waitpid(job, &status, 0) < 0) {
     if (errno != EINTR) throw error(std::string("waitpid: ") + std::strerror(errno));
   }
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
+  const int signal =
+      WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
   if (signal == 0) return WEXITSTATUS(status);
   if (signal != SIGINT && signal != SIGTERM) {
-    std::fprintf(stderr, "shunt: a process of the job was ended by signal %d (%s)\n", signal, strsignal(signal));
+    std::fprintf(stderr, "shunt: a process of the job was ended by signal %d (%s)\n", signal,
+                 strsignal(signal));
   }
   return 128 + signal;
 }
@@ -194,8 +209,9 @@ int run(std::vector<std::string> arguments) {
   const auto launcher = take(arguments, "--launcher");
   const auto count = static_cast<int>(parse_count("--ranks", ranks.value_or("2"), 1, 65'536));
 
-  const bool asks_help = std::any_of(arguments.begin(), arguments.end(),
-                                     [](const auto& word) { return word == "--help" || word == "-h"; });
+  const bool asks_help = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
+    return word == "--help" || word == "-h";
+  });
   if (!asks_help) {
     // Read here too: what is wrong with them is said once, not once a rank.
     auto copies = arguments;
