@@ -1,0 +1,225 @@
+#!/bin/sh
+# Checks the protocols of docks, trains and mailboxes with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
+#
+# Invariants
+#   K1  Every check is one line: ok or FAIL, the model, what is claimed, states and seconds. The last line counts them.
+#   K2  A property that holds was searched to the end: no limit of depth, memory or time was met.
+#   K3  A mutant (M_...) must fail, and for the reason given here; what must be able to occur (SEE_...) must be found.
+#   K4  Every M_ and SEE_ switch in a model is run here, so that no switch rots.
+#   K5  Nothing is written outside a temporary directory, or DIR.
+#
+# Exit status: 0 all passed, 1 some failed, 2 wrong use, 77 skipped (no spin or no C compiler).
+
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+keep=
+if [ "${1-}" = --keep ]; then
+  [ $# -ge 2 ] || { echo "check.sh: --keep needs a directory" >&2; exit 2; }
+  mkdir -p "$2" || exit 2
+  keep=$(cd "$2" && pwd) || exit 2
+  shift 2
+fi
+for model in "$@"; do
+  [ -f "$here/${model%.pml}.pml" ] || { echo "check.sh: no model $model; there are:" "$here"/*.pml >&2; exit 2; }
+done
+wanted=" $* "
+
+cc=${CC:-cc}
+command -v spin >/dev/null 2>&1 || { echo "SKIPPED: spin is not installed (Debian: apt install spin)"; exit 77; }
+command -v "$cc" >/dev/null 2>&1 || { echo "SKIPPED: no C compiler: $cc"; exit 77; }
+
+if [ -n "$keep" ]; then work=$keep; else
+  work=$(mktemp -d) || exit 2
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT TERM
+fi
+
+passed=0
+failed=0
+used=' '
+
+# check MODEL CLAIM MODE EXPECTED [SWITCH...]
+#   MODE      ends     every assertion, no invalid end state
+#             stops    the same, and no cycle: every run comes to its end whatever is fair
+#             fair     the formula `live`, under weak fairness
+#   EXPECTED  holds, or a pattern that Spin's verdict must match
+check() {
+  model=$1 claim=$2 mode=$3 expected=$4
+  shift 4
+  for switch in "$@"; do used="$used$switch "; done
+  case $wanted in
+    '  ' | *" $model "* | *" $model.pml "*) ;;
+    *) return ;;
+  esac
+  case $mode in
+    ends) build='-DSAFETY' run='' ;;
+    stops) build='-DNP' run='-l' ;;
+    fair) build='-DNFAIR=8' run='-a -f'; set -- "$@" LIVE ;;
+  esac
+  speed=-O1 table=-w20               # most of a mutant's time is the compiler's
+  [ "$expected" = holds ] && speed=-O2 table=-w24
+  room=$work/$model.$((passed + failed + 1))
+  mkdir -p "$room"
+  switches=
+  for switch in "$@"; do switches="$switches -D$switch"; done
+  # K2: bounds that end a search early are reported, and then the check fails.
+  if ! (
+    cd "$room" &&
+      spin $switches -a "$here/$model.pml" >spin.out 2>&1 &&
+      ! grep -q -i error spin.out &&
+      "$cc" $speed -w -DMEMLIM=2000 $build -o pan pan.c >cc.out 2>&1 &&
+      { ./pan $run -m200000 -n $table -Q2 >pan.out 2>&1; true; }
+  ); then
+    verdict='does not build'
+    cat "$room/spin.out" "$room/cc.out" >"$room/pan.out" 2>/dev/null
+  else
+    verdict=$(sed -n 's/^pan:[0-9]*: //p; s/^pan: \(error.*\)/\1/p' "$room/pan.out" | head -n 1)
+    if [ -z "$verdict" ]; then
+      verdict=unfinished
+      grep -q 'errors: 0$' "$room/pan.out" &&
+        ! grep -q -i -e 'not completed' -e 'too small' -e 'MEMLIM' -e 'out of memory' -e 'limit' "$room/pan.out" &&
+        verdict=holds
+    fi
+  fi
+  states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$room/pan.out" | head -n 1)
+  seconds=$(sed -n 's/^pan: elapsed time \([0-9.e+-]*\) seconds/\1/p' "$room/pan.out" | head -n 1)
+  if [ "$expected" = holds ]; then
+    [ "$verdict" = holds ]; good=$?
+  else
+    printf '%s\n' "$verdict" | grep -q -e "$expected"; good=$?
+  fi
+  if [ $good -eq 0 ]; then
+    passed=$((passed + 1)) mark=ok
+  else
+    failed=$((failed + 1)) mark=FAIL
+  fi
+  printf '%-4s %-12s %-5s %-78s %9s states %6s s\n' $mark "$model" "$mode" "$claim" "${states:-?}" "${seconds:-?}"
+  if [ $good -ne 0 ]; then
+    printf '     expected: %s\n     spin says: %s\n     switches:%s\n' "$expected" "$verdict" "$switches"
+    [ "$verdict" = 'does not build' ] && sed 's/^/     /' "$room/pan.out" | head -n 20
+    [ -n "$keep" ] && echo "     replay:  cd $room && spin$switches -t -p -g -k $model.pml.trail $here/$model.pml"
+  fi
+  [ -n "$keep" ] || rm -rf "$room"
+}
+
+# --- end_marks ---
+early='assertion violated (live\[epoch'                 # finish() returned while goods were under way
+unready='assertion violated ((\{0,1\}\(term\|epoch\)\['   # ... while a dock had not terminated, a PE was not done
+stuck='assertion violated .*finished\[d\]==2'           # a finish() that never returns
+wrong='assertion violated (term\['                      # a good in a mailbox's wrong epoch
+
+check end_marks '2 docks, 3 goods, then 2: all properties'              ends  holds   GOODS=3 GOODS_AGAIN=2
+check end_marks '2 docks of 2 PEs'                                      ends  holds   PES=2 GOODS=2
+check end_marks 'counts that only grow: 2 docks, 2 goods, then 1'       ends  holds   COUNTS_GROW
+check end_marks '3 docks, 1 good, then 1'                               ends  holds   D=3 GOODS=1
+check end_marks '3 mailboxes in a chain'                                ends  holds   M=3 GOODS=1
+check end_marks '2 docks: every run comes to its end'                   stops holds
+check end_marks '3 docks: every run comes to its end'                   stops holds   D=3 GOODS=1 GOODS_AGAIN=0
+check end_marks 'every finish() returns, under weak fairness'           fair  holds   GOODS=1
+check end_marks 'can occur: a good of the next epoch inside the barrier' ends '(finished\[d\]==e)' SEE_NEXT_EPOCH_IN_BARRIER
+check end_marks 'can occur: marks overtake goods'                       ends  '(marks\[.*<(2-1)' SEE_GOOD_AFTER_MARKS
+check end_marks 'mutant: no barrier'                                    ends  "$unready" MUTANT M_NO_BARRIER
+check end_marks 'mutant: barrier one round short, 3 docks'              ends  "$unready" MUTANT M_ONE_ROUND D=3 GOODS=1
+check end_marks 'mutant: counters reset when the barrier ends'          ends  "$stuck" MUTANT M_LATE_RESET
+check end_marks 'mutant: counters reset when the barrier ends, as a formula' fair 'acceptance cycle' MUTANT M_LATE_RESET GOODS=1
+check end_marks 'mutant: marks without counts'                          ends  "$early" MUTANT M_COUNTLESS
+check end_marks 'mutant: counts agree before all marks are in'          ends  "$wrong" MUTANT M_ANY_MARKS
+check end_marks 'mutant: terminates before its own PEs are done'        ends  "$stuck" MUTANT M_UNDONE
+check end_marks 'mutant: own lane not announced'                        ends  "$stuck" MUTANT M_NO_OWN_LANE
+check end_marks 'mutant: marks of m+1 before m has terminated'          ends  "$stuck" MUTANT M_EARLY_CHAIN
+check end_marks 'mutant: goods sent by handlers not counted'            ends  "$stuck" MUTANT M_CHANNEL_0_ONLY
+check end_marks 'mutant: handlers send to their own mailbox'            ends  "$stuck" MUTANT M_RECURSION
+check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a dock' ends '(epoch\[((d\*2)+s)\]==2)' MUTANT M_FLAG PES=2 GOODS=1
+
+# --- two_hops ---
+stuck='assertion violated .*finished\[d\]==1'
+check two_hops '2 x 2 docks, 1 good, then 1'                            ends  holds   M=1 GOODS_AGAIN=1
+check two_hops '2 x 2 docks, 2 goods, one epoch'                        ends  holds   M=1 GOODS=2 EPOCHS=1
+check two_hops '2 x 2 docks, request and reply, one epoch'              ends  holds   M=2 REQUESTS_ONLY EPOCHS=1
+check two_hops '3 docks, last row not full, 2 goods, then 1'            ends  holds   D=3 M=1 GOODS=2 GOODS_AGAIN=1
+check two_hops '3 docks, requests and replies, 2 requests'              ends  holds   D=3 M=2 REQUESTS_ONLY GOODS=2 EPOCHS=1
+check two_hops '2 x 2 docks: every run comes to its end'                stops holds   M=1
+check two_hops '3 docks: every finish() returns, under weak fairness'   fair  holds   D=3 M=1 EPOCHS=1
+check two_hops 'can occur: a good of the next epoch inside the barrier' ends  '(finished\[d\]==e)' M=1 GOODS_AGAIN=1 SEE_NEXT_EPOCH_IN_BARRIER
+check two_hops 'can occur: marks overtake the good that they count'     ends  '(b_marks\[' M=1 SEE_GOOD_AFTER_MARKS
+check two_hops 'mutant: no barrier'                                     ends  "$unready" MUTANT M=1 EPOCHS=1 M_NO_BARRIER
+check two_hops 'mutant: goods sent on are not counted'                  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_SENT_ON_UNCOUNTED
+check two_hops 'mutant: B-marks together with A-marks'                  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_AT_DONE
+check two_hops 'mutant: B-marks once A-marks are in, first hops or not' ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_AT_A_MARKS
+check two_hops 'mutant: B-marks before A-marks are in'                  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_WITHOUT_A_MARKS
+check two_hops 'mutant: terminates without B-marks'                     ends  "$early" MUTANT M=1 EPOCHS=1 M_NO_B_MARKS
+check two_hops 'mutant: B-marks without counts'                         ends  "$early" MUTANT M=1 EPOCHS=1 M_B_COUNTLESS
+check two_hops 'mutant: own lane not announced'                         ends  "$stuck" MUTANT M=1 EPOCHS=1 M_OWN_LANE_FORGOTTEN
+
+# --- quiescence ---
+undone='assertion violated ((epoch\['
+check quiescence '2 docks, 4 goods, then 2: all properties'             ends  holds   GOODS=4 GOODS_AGAIN=2
+check quiescence '2 docks, 6 goods, one epoch'                          ends  holds   GOODS=6 GOODS_AGAIN=0
+check quiescence '3 docks, 3 goods, one epoch'                          ends  holds   D=3 GOODS=3 GOODS_AGAIN=0
+check quiescence '3 docks, 2 goods, then 1'                             ends  holds   D=3 GOODS=2 GOODS_AGAIN=1
+check quiescence 'sent contributed first, handled later'                ends  holds   TWO_MOMENTS
+check quiescence 'every finish() returns, under weak fairness'          fair  holds   GOODS=3
+check quiescence 'can occur: waves repeat while a good is under way'    stops 'non-progress cycle' GOODS=2
+check quiescence 'can occur: a good of the next epoch before finish() returned' ends '(epoch\[d\]==e)' SEE_NEXT_EPOCH_EARLY
+check quiescence 'can occur: a good between contribution and sums'      ends  '(wave\[d\]==' SEE_GOOD_AFTER_PART
+check quiescence 'mutant: one wave'                                     ends  "$early" M_ONE_WAVE
+check quiescence 'mutant: two waves, each balanced, at different sums'  ends  "$early" M_EQUAL_TWICE GOODS=6 GOODS_AGAIN=0
+check quiescence 'mutant: two waves with the same sums, not balanced'   ends  "$early" M_STEADY
+check quiescence 'mutant: contributes before its programs are done'     ends  "$undone" M_NOT_DONE
+check quiescence 'mutant: counts a good as sent when its train departs' ends  "$early" M_COUNT_AT_DEPARTURE
+check quiescence 'mutant: counters reset when finish() returns'         fair  'acceptance cycle' M_RESET GOODS=2
+
+# --- credit ---
+limit='assertion violated (all\[me\]<('                  # a handler found the pool at its limit
+stuck='assertion violated ((requests'                    # deadlock
+check credit 'request and reply, 1 regular train a channel, 1 beyond'   stops holds   REQUESTS=6
+check credit 'request and reply, 2 regular trains'                      stops holds   REGULAR=2 REQUESTS=3
+check credit 'trains of 2 goods, 2 beyond: one for each lane'           stops holds   GOODS=2 BEYOND=2 REQUESTS=3
+check credit 'trains of 3 goods, 2 beyond: one for each lane'           ends  holds   GOODS=3 BEYOND=2 REQUESTS=3
+check credit '3 docks'                                                  ends  holds   D=3 REQUESTS=2
+check credit 'programs that never stop'                                 ends  holds   ENDLESS REGULAR=2
+check credit 'chain of 3 classes, a channel for each'                   stops holds   KINDS=3 CHANNELS=3 REQUESTS=3
+check credit 'two hops there, two back: 4 classes, a channel for each'  ends  holds   KINDS=4 CHANNELS=4 REQUESTS=2
+check credit 'one count for all channels: request and reply'            stops holds   ONE_COUNT REQUESTS=6
+check credit 'one count: trains of 2 goods, 2 beyond'                   stops holds   ONE_COUNT GOODS=2 BEYOND=2
+check credit 'one count: 3 docks, programs that never stop'             ends  holds   ONE_COUNT ENDLESS D=3
+check credit 'one count: 4 classes, a channel for each'                 ends  holds   ONE_COUNT KINDS=4 CHANNELS=4 REQUESTS=3
+check credit 'can occur: unloading while channel 1 is beyond its regular trains' ends '(out\[((me\*2)+1)\]<=1)' SEE_GATE_MATTERS
+check credit 'limit: chain of 3 classes on 2 channels'                  ends  "$limit" KINDS=3
+check credit 'limit: chain of 3 classes on 2 channels, 6 beyond'        ends  "$limit" KINDS=3 BEYOND=6 ENDLESS
+check credit 'limit: request and reply over two hops on 2 channels'     ends  "$limit" KINDS=4
+check credit 'limit: trains of 2 goods, 2 lanes, 1 beyond'              ends  "$limit" GOODS=2 BEYOND=1
+check credit 'mutant: single channel, handlers wait for trains'         ends  "$stuck" M_ONE_CHANNEL CHANNELS=1
+check credit 'mutant: single channel, handlers wait, 2 regular trains'  ends  "$stuck" M_ONE_CHANNEL CHANNELS=1 REGULAR=2
+check credit 'mutant: two channels, one pool, handlers wait for trains' ends  "$stuck" M_HANDLERS_WAIT ONE_COUNT
+check credit 'mutant: channel 1 unloaded like channel 0'                ends  "$stuck" M_ALL_GATED
+check credit 'mutant: channel 0 always unloaded'                        ends  "$limit" M_NO_GATE
+check credit 'mutant: chain of 3 classes, channel 1 waits at the limit' ends  "$stuck" KINDS=3 M_LAST_GATED BEYOND=3 REQUESTS=8
+check credit 'mutant: two hops, sent on by the channel it came by'      ends  "$stuck" KINDS=4 M_FORWARD_KEEPS_CHANNEL BEYOND=4
+check credit 'mutant: open trains wait until they are full'             ends  "$stuck" M_NO_FLUSH GOODS=2 BEYOND=2
+
+# --- inbox_sleep ---
+stuck='invalid end state'
+check inbox_sleep '2 pushers, a node each, 2 pushes, no time-outs'      stops holds   SPURIOUS=0
+check inbox_sleep '2 pushers of 2 nodes, 3 pushes each, 2 time-outs'    ends  holds   NODES=2 PUSHES=3 SPURIOUS=2
+check inbox_sleep '3 pushers, 2 pushes each, 1 time-out'                ends  holds   PUSHERS=3
+check inbox_sleep 'the owner gets everything, under weak fairness'      fair  holds   NODES=2
+check inbox_sleep 'can occur: a wake that comes after its work is done' ends  '(word!=1)' SEE_LATE_WAKE
+check inbox_sleep 'mutant: looks, then sleeps without arming'           ends  "$stuck" M_UNARMED
+check inbox_sleep 'mutant: looks, then sleeps without arming, as a formula' fair 'acceptance cycle' M_UNARMED
+check inbox_sleep 'mutant: arms with a store'                           ends  "$stuck" M_ARM_STORES
+check inbox_sleep 'mutant: who found it asleep does not wake'           ends  "$stuck" M_NO_WAKE
+check inbox_sleep 'mutant: parker without a token'                      ends  "$stuck" M_NO_TOKEN
+check inbox_sleep 'mutant: push with a load and a store'                ends  'assertion violated (stamp' M_PUSH_STORES
+check inbox_sleep 'mutant: does not disarm after a time-out'            ends  '(word!=1)' M_NO_DISARM
+check inbox_sleep 'mutant: owner leaves while a pusher owes a wake'     ends  '(left)' M_LEAVES_EARLY
+
+# K4
+for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' | grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do
+  case $used in
+    *" $switch "*) ;;
+    *) echo "FAIL $switch stands in a model and no check uses it"; failed=$((failed + 1)) ;;
+  esac
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
