@@ -154,7 +154,7 @@ class selector_of {
     pe_ = me_->index();
     const auto slot = me_->next_slot();
     group_ = &dock_->group_at(slot, Mailboxes, wire::type_name<std::tuple<Parts...>>());
-    slot_bits_ = detail::slot_bits(slot);
+    sender_bits_ = dock_->sender_bits(slot, pe_);
     if constexpr (form::single) {
       dock_->part_ready(*group_, pe_, std::get<0>(refs_));
     } else {
@@ -217,7 +217,7 @@ class selector_of {
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*dock_, slot_bits_, pe_, to, f, then, where);
+    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*dock_, sender_bits_, pe_, to, f, then, where);
   }
 
   /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many, ask().
@@ -258,7 +258,7 @@ class selector_of {
   void quiesce() { dock_->quiesce(*group_, pe_); }
 
  private:
-  [[nodiscard]] detail::run_key key(const wire::handler& entry) const noexcept { return detail::key_of(entry, slot_bits_); }
+  [[nodiscard]] detail::run_key key(const wire::handler& entry) const noexcept { return detail::key_of(entry, sender_bits_); }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
     (done<I>(), ...);
@@ -267,7 +267,7 @@ class selector_of {
   pe* me_;
   detail::dock* dock_ = nullptr;
   detail::group* group_ = nullptr;
-  detail::run_key slot_bits_ = 0;
+  detail::run_key sender_bits_ = 0;
   int pe_ = 0;
   std::array<bool, Mailboxes> done_{};
   detail::part_refs<Parts...> refs_;
@@ -293,7 +293,7 @@ template <std::size_t Mailbox, handler_function F>
 void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location where) {
   static_assert(Mailbox < Mailboxes);
   using form = detail::lambda_form<Mailboxes, Parts...>;
-  const auto key = detail::key_of(form::template one_way<Mailbox, F>::entry, detail::slot_bits(a_->of->slot));
+  const auto key = detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits());
   a_->at->send(a_->stop.to, to, key, f, where);
 }
 

@@ -108,7 +108,7 @@ class selector {
   [[gnu::always_inline]] void ask(int to, const Request& request, const Kept& kept,
                                   const std::source_location where = std::source_location::current()) {
     using policy = asking_policy<Mailbox, message_of<Mailbox>>;
-    detail::requests<policy>::send(*dock_, slot_bits_, pe_, to, typename policy::ask(request),
+    detail::requests<policy>::send(*dock_, sender_bits_, pe_, to, typename policy::ask(request),
                                    typename policy::then(kept), where);
   }
 
@@ -140,7 +140,7 @@ class selector {
   explicit selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
     const auto slot = me.next_slot();
     group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
-    slot_bits_ = detail::slot_bits(slot);
+    sender_bits_ = dock_->sender_bits(slot, pe_);
     dock_->part_announced(*group_, pe_, this);
   }
   /// Messages that no finish() or quiesce() waited for end the job with an error: there is nobody left to process them.
@@ -220,7 +220,7 @@ class selector {
   template <std::size_t Mailbox>
   [[nodiscard]] detail::run_key key() const noexcept {
     static_assert(Mailbox < mailboxes);
-    return detail::key_of(receiver<Mailbox>::entry, slot_bits_);
+    return detail::key_of(receiver<Mailbox>::entry, sender_bits_);
   }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
@@ -230,7 +230,7 @@ class selector {
   pe* me_;
   detail::dock* dock_;
   detail::group* group_ = nullptr;
-  detail::run_key slot_bits_ = 0;
+  detail::run_key sender_bits_ = 0;
   int pe_;
   std::array<bool, mailboxes> done_{};
 };

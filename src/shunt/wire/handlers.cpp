@@ -52,7 +52,7 @@ void handler_table::number() {
   });
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i]->id_ = static_cast<std::uint16_t>(i);
+    all[i]->key_bits_ = std::uint64_t{1} << 63 | std::uint64_t{i} << 32;
     for (const char c : std::string_view(all[i]->type_->name())) {
       hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
     }

@@ -29,7 +29,9 @@ class handler {
   handler(const handler&) = delete;
   handler& operator=(const handler&) = delete;
 
-  [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
+  [[nodiscard]] std::uint16_t id() const noexcept { return static_cast<std::uint16_t>(key_bits_ >> 32); }
+  /// id() << 32 and the top bit: ready to be made into a key for "the same handler as before".
+  [[nodiscard]] std::uint64_t key_bits() const noexcept { return key_bits_; }
   /// As a person would write it, for messages.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::uint8_t mailbox() const noexcept { return mailbox_; }
@@ -41,7 +43,7 @@ class handler {
   const std::type_info* type_;
   std::string_view name_;
   unload_function unload_;
-  std::uint16_t id_ = 0;
+  std::uint64_t key_bits_ = std::uint64_t{1} << 63;
   std::uint8_t mailbox_;
   std::uint8_t flags_;
   handler* next_ = nullptr;

@@ -2,7 +2,7 @@
 ///
 ///   train   | run | run | ... |                        each run starts at a multiple of run_alignment
 ///   run     | run_head | good | good | ... |           one stride, or varying lengths
-///   good    | captures |                               plain: the dock holds one PE, so nothing is said
+///   good    | captures |                               plain: all from one PE to one PE, which the head names
 ///           | stop | captures |                        tagged: which PE of which dock, and from whom
 ///           | span_head | captures | payload | pad |   varying, always tagged
 ///
@@ -44,7 +44,9 @@ struct run_head {
   std::uint8_t flags = 0;
   std::uint32_t ticket = 0;   ///< of requests and replies: where the requester keeps what it does then
   std::uint32_t first = 0;    ///< of replies: the request that the first good answers, counted from 0
-  std::uint64_t spare = 0;
+  std::uint16_t to = 0;       ///< the PE that all goods are for, where they do not say their stops
+  std::uint16_t from = 0;     ///< and the PE that sent them
+  std::uint32_t spare = 0;
 
   [[nodiscard]] std::byte* goods() noexcept {
     return reinterpret_cast<std::byte*>(this) + sizeof(run_head);

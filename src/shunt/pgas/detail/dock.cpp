@@ -80,7 +80,7 @@ const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens, cont
 const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying);
 
 run_key control_key(const wire::handler& entry, std::uint16_t slot = 0) noexcept {
-  return key_of(entry, slot_bits(slot));
+  return key_of(entry, run_key{slot} << 16);
 }
 
 template <class T>
@@ -120,10 +120,10 @@ dock::dock(job& the_job, int index_, int local_, int first, int here)
   pes = static_cast<unsigned>(plan.pes);
   docks = plan.docks;
   hops = the_job.trains().hops;
-  plain = plan.pes == plan.docks && hops == 1;
+  plain = the_job.trains().plain;
   plain_pes = plain ? pes : 0;
   dock_of = plan.dock_of.data();
-  for (auto& channel : lanes_) channel.resize(static_cast<std::size_t>(docks));
+  for (auto& channel : lanes_) channel.resize(static_cast<std::size_t>(plain ? plan.pes : docks));
   active_ = lanes_[0].data();
   contributed_.resize(static_cast<std::size_t>(pes_here));
 }
@@ -136,7 +136,7 @@ bool dock::fits(const lane& l, std::size_t good_bytes) {
   return aligned(l.cursor) + sizeof(wire::run_head) + good_bytes <= l.limit;
 }
 
-void dock::open_run(lane& l, int to_dock, run_key key, std::size_t stride) {
+void dock::open_run(lane& l, int to, run_key key, std::size_t stride, int from) {
   const wire::handler& entry = entry_of(key);
   auto* run = ::new (static_cast<void*>(bytes_at(aligned(l.cursor)))) wire::run_head;
   run->handler = entry.id();
@@ -144,11 +144,13 @@ void dock::open_run(lane& l, int to_dock, run_key key, std::size_t stride) {
   run->mailbox = entry.mailbox();
   run->flags = entry.flags();
   run->stride = static_cast<std::uint16_t>(stride);
+  run->from = static_cast<std::uint16_t>(from);
+  if (plain) run->to = static_cast<std::uint16_t>(to);
   if (run->mailbox != control) {
     if (!plain && (run->flags & wire::untagged) == 0) run->flags |= wire::tagged;
     if ((key & forwarding) != 0) {
       run->flags = static_cast<std::uint8_t>((run->flags & ~wire::asks) | wire::forwarded);
-    } else if (hops == 2 && to_dock != index) {
+    } else if (hops == 2 && to != index) {
       run->flags |= wire::mixed;
     }
   }
@@ -157,7 +159,7 @@ void dock::open_run(lane& l, int to_dock, run_key key, std::size_t stride) {
   l.cursor = address(run->goods());
 }
 
-void dock::close_run(lane& l, int to_dock) {
+void dock::close_run(lane& l, int to) {
   if (l.run == nullptr) return;
   wire::run_head& run = *l.run;
   l.run = nullptr;
@@ -178,20 +180,24 @@ void dock::close_run(lane& l, int to_dock) {
     if ((run.flags & wire::asks) != 0) g.unanswered += run.count;
   }
   if ((run.flags & wire::answers) == 0) {
-    g.mailboxes[run.mailbox].sent[second_leg ? 1 : 0][static_cast<std::size_t>(to_dock)] += run.count;
+    g.mailboxes[run.mailbox].sent[second_leg ? 1 : 0][static_cast<std::size_t>(dock_of_lane(to))] += run.count;
   }
 }
 
-void dock::depart(std::uint8_t channel, int to_dock) {
-  lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
-  close_run(l, to_dock);
+void dock::depart(std::uint8_t channel, int to) {
+  auto& lanes = lanes_[channel];
+  lane& l = lanes[static_cast<std::size_t>(to)];
+  close_run(l, to);
+  const int to_dock = dock_of_lane(to);
   rail::train& t = *l.open;
   t.head.bytes = static_cast<std::uint32_t>(l.cursor - address(t.goods()));
   t.head.from = static_cast<std::uint16_t>(index);
   t.head.to = static_cast<std::uint16_t>(to_dock);
-  l = lane{};
   auto& open = open_[channel];
-  open.erase(std::find(open.begin(), open.end(), static_cast<std::uint16_t>(to_dock)));
+  open[l.place] = open.back();  // the last takes its place
+  lanes[open.back()].place = l.place;
+  open.pop_back();
+  l = lane{};
   ++moved_.trains;
   moved_.bytes += t.head.bytes;
   moved_.train_capacity += t.capacity;
@@ -204,7 +210,7 @@ void dock::depart(std::uint8_t channel, int to_dock) {
 
 bool dock::flush(std::uint8_t channel) {
   const bool any = !open_[channel].empty();
-  while (!open_[channel].empty()) depart(channel, open_[channel].front());
+  while (!open_[channel].empty()) depart(channel, open_[channel].back());
   return any;
 }
 
@@ -214,14 +220,15 @@ bool dock::flush() {
   return programs || handlers;
 }
 
-bool dock::open_train(std::uint8_t channel, int to_dock) {
-  rail::train* const t = pool_.take(channel, to_dock == index);
+bool dock::open_train(std::uint8_t channel, int to) {
+  rail::train* const t = pool_.take(channel, dock_of_lane(to) == index);
   if (t == nullptr) return false;
-  lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
+  lane& l = lanes_[channel][static_cast<std::size_t>(to)];
   l.open = t;
   l.cursor = address(t->goods());
   l.limit = l.cursor + t->capacity;
-  open_[channel].push_back(static_cast<std::uint16_t>(to_dock));
+  l.place = static_cast<std::uint32_t>(open_[channel].size());
+  open_[channel].push_back(static_cast<std::uint16_t>(to));
   return true;
 }
 
@@ -251,17 +258,17 @@ void dock::take_from_shelf(std::uint32_t ticket, std::uint32_t count) {
   trains_home.notify_one();
 }
 
-void dock::open_replies(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first) {
-  lane& l = lanes_[1][static_cast<std::size_t>(to_dock)];
-  if (l.open != nullptr && !fits(l, bytes)) depart(1, to_dock);
-  if (l.open == nullptr && !open_train(1, to_dock)) refuse_budget(now_->stop.to);
-  close_run(l, to_dock);
-  open_run(l, to_dock, key, bytes);
+void dock::open_replies(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first) {
+  lane& l = lanes_[1][static_cast<std::size_t>(to)];
+  if (l.open != nullptr && !fits(l, bytes)) depart(1, to);
+  if (l.open == nullptr && !open_train(1, to)) refuse_budget(now_->stop.to);
+  close_run(l, to);
+  open_run(l, to, key, bytes, now_->stop.to);
   l.run->ticket = ticket;
   l.run->first = first;
 }
 
-void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes,
+void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes,
                      int from, const std::source_location& where) {
   check_open(key, from, where);
   if (!in_handler()) settle(from);
@@ -269,24 +276,24 @@ void dock::make_room(int to_dock, run_key key, std::size_t good_bytes, std::size
     refuse_length(from, std::max(good_bytes, kept_bytes), key, where);
   }
   const std::uint8_t channel = in_handler() ? 1 : 0;
-  lane& l = lanes_[channel][static_cast<std::size_t>(to_dock)];
+  lane& l = lanes_[channel][static_cast<std::size_t>(to)];
   // Whatever lets other code run (progress, waiting) may change the lane, so each turn looks afresh.
   while (!l.takes(key, good_bytes)) {
     if (l.open == nullptr) {
-      if (open_train(channel, to_dock)) continue;
+      if (open_train(channel, to)) continue;
       if (channel == 1) refuse_budget(from);
       wait(trains_home, "send", [this] { return pool_.out(0) < pool_.regular(); });
-    } else if ((l.key != key || kept_bytes != 0) && (close_run(l, to_dock), fits(l, good_bytes))) {
+    } else if ((l.key != key || kept_bytes != 0) && (close_run(l, to), fits(l, good_bytes))) {
       if (kept_bytes == 0) {
-        open_run(l, to_dock, key, stride);
+        open_run(l, to, key, stride, from);
       } else if (channel == 0 && pool_.out(0) >= pool_.regular()) {
         wait(trains_home, "ask", [this] { return pool_.out(0) < pool_.regular(); });
       } else {
-        open_run(l, to_dock, key, stride);
+        open_run(l, to, key, stride, from);
         if (!open_shelf(l, channel, stride, kept_bytes)) refuse_budget(from);
       }
     } else {
-      depart(channel, to_dock);
+      depart(channel, to);
       if (channel == 0) {
         progress();
         leave_if_failed();
@@ -326,15 +333,16 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
   const std::size_t whole_good =
       wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   // A train that stands there anyway takes it along; else a new one of channel 1, which never waits.
-  lane* l = &lanes_[0][static_cast<std::size_t>(to_dock)];
+  const int to = plain ? whole.plan().first_pe[static_cast<std::size_t>(to_dock)] : to_dock;
+  lane* l = &lanes_[0][static_cast<std::size_t>(to)];
   if (l->open == nullptr || !fits(*l, whole_good)) {
-    l = &lanes_[1][static_cast<std::size_t>(to_dock)];
-    if (l->open != nullptr && !fits(*l, whole_good)) depart(1, to_dock);
-    if (l->open == nullptr && !open_train(1, to_dock)) refuse_budget(first_pe);
+    l = &lanes_[1][static_cast<std::size_t>(to)];
+    if (l->open != nullptr && !fits(*l, whole_good)) depart(1, to);
+    if (l->open == nullptr && !open_train(1, to)) refuse_budget(first_pe);
   }
   if (!l->takes(key, whole_good)) {
-    close_run(*l, to_dock);
-    open_run(*l, to_dock, key, 0);
+    close_run(*l, to);
+    open_run(*l, to, key, 0, first_pe);
   }
   std::byte* const body = append_span(*l, {}, bytes);
   std::memcpy(body, captures.data(), captures.size());
@@ -503,14 +511,16 @@ bool dock::unload_runs(rail::train& t) {
     group* g = nullptr;
     if (run.group != 0) {
       g = run.group < groups_.size() ? groups_[run.group].get() : nullptr;
-      if (g == nullptr || g->ready < pes_here || g->between) {
-        everything = false;  // not constructed here yet, or between epochs: the rest of the train need not wait
+      // Not constructed here yet, or between epochs (G3): the rest of the train need not wait for it. Replies that pass
+      // through on their second leg belong to the epoch that others have not ended yet.
+      if (g == nullptr || g->ready < pes_here || (g->between && (run.flags & wire::answers) == 0)) {
+        everything = false;
         continue;
       }
     }
     const wire::handler& how = wire::handler_table::at(run.handler);
     arrival a{this, g, &run, run.goods(), run.goods() + run.bytes,
-              t.head.from, {static_cast<std::uint16_t>(first_pe), t.head.from}};
+              t.head.from, {run.to, run.from}};
     now_ = &a;
     handler_ = &how;
     active_ = lanes_[1].data();
@@ -553,7 +563,7 @@ void dock::account(const arrival& a, std::uint64_t handled_here) {
 void dock::unload_mixed(arrival& a, const wire::handler& how) {
   const wire::run_head& run = *a.run;
   std::byte* const end = a.last;
-  const run_key onward = key_of(how, slot_bits(run.group)) | forwarding;
+  const run_key onward = key_of(how, run_key{run.group} << 16) | forwarding;
   std::uint64_t handled = 0;
   for (std::byte* p = a.first; p != end;) {
     std::size_t bytes = run.stride;

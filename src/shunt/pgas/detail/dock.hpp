@@ -52,19 +52,18 @@ class dock;
 /// message says what happened.
 struct job_over {};
 
-/// What a lane is loaded with at the moment, handler and group: one comparison says whether a good may be added.
-/// Inside this process only; in a train stands the handler's number. Static objects lie below 2^48.
+/// What a lane is loaded with at the moment, handler, group and (in plain runs) sender: one comparison says whether a
+/// good may be added. Never 0.
 using run_key = std::uint64_t;
 
-inline constexpr run_key forwarding = 1;  // the second of two legs; entries are aligned, so the bit is free
+inline constexpr run_key forwarding = run_key{1} << 62;  // the second of two legs
 
-[[nodiscard]] inline run_key key_of(const wire::handler& entry, run_key slot_bits) noexcept {
-  return slot_bits | reinterpret_cast<std::uintptr_t>(&entry);
+[[nodiscard]] inline run_key key_of(const wire::handler& entry, run_key sender_bits) noexcept {
+  return entry.key_bits() | sender_bits;
 }
-[[nodiscard]] constexpr run_key slot_bits(std::uint16_t slot) noexcept { return run_key{slot} << 48; }
-[[nodiscard]] constexpr std::uint16_t slot_of(run_key key) noexcept { return static_cast<std::uint16_t>(key >> 48); }
+[[nodiscard]] constexpr std::uint16_t slot_of(run_key key) noexcept { return static_cast<std::uint16_t>(key >> 16); }
 [[nodiscard]] inline const wire::handler& entry_of(run_key key) noexcept {
-  return *reinterpret_cast<const wire::handler*>(key & ((run_key{1} << 48) - 1) & ~forwarding);
+  return wire::handler_table::at(static_cast<std::uint16_t>(key >> 32));
 }
 
 /// The train under loading for one destination, and the run under loading in it.
@@ -75,7 +74,7 @@ struct alignas(cache_line) lane {
   wire::run_head* run = nullptr;  // the open run
   rail::train* open = nullptr;
   std::uintptr_t shelf = 0;       // of an open run of requests: where the next continuation is kept
-  std::uint32_t ticket = 0;       // that names the shelf
+  std::uint32_t place = 0;        // in the list of open lanes
 
   [[nodiscard]] bool takes(run_key wanted, std::size_t bytes) const noexcept {
     return key == wanted && cursor + bytes <= limit;
@@ -93,6 +92,8 @@ struct arrival {
   wire::stop stop;   // of the good under the handler: kept up to date for messages and for replies
 
   [[nodiscard]] bool tagged() const noexcept { return (run->flags & wire::tagged) != 0; }
+  /// For sending on behalf of the PE under the handler.
+  [[nodiscard]] run_key sender_bits() const noexcept;
   template <class Part>
   [[nodiscard]] Part& part() const noexcept;
 };
@@ -116,8 +117,11 @@ class dock final : public sched::poller, private sched::no_wait {
   const int pes_here;
   unsigned pes = 0;    // of the job
   int docks = 0;       // of the job
-  bool plain = false;  // each dock of the job holds one PE, and trains go straight: goods need no stop
+  bool plain = false;  // a lane for each PE: goods need no stop. Else one for each dock, or hop
   unsigned plain_pes = 0;  // plain ? pes : 0
+  [[nodiscard]] run_key sender_bits(std::uint16_t slot, int pe) const noexcept {
+    return run_key{slot} << 16 | (plain ? static_cast<run_key>(pe) : 0);
+  }
   int hops = 1;
   const std::uint16_t* dock_of = nullptr;  // by PE
   const std::uint16_t* hop_of = nullptr;   // by PE: the dock its goods are loaded for here
@@ -183,11 +187,12 @@ class dock final : public sched::poller, private sched::no_wait {
 
   /// The lane of replies to a dock, with room for one reply of `bytes` to request `first` of a run: in the run `mine` if
   /// that is still open, else in a new one.
-  lane& reply_lane(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first,
+  /// \param to  the lane: a PE's where there is one for each, else a dock's
+  lane& reply_lane(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first,
                    const wire::run_head* mine) {
-    lane& l = lanes_[1][static_cast<std::size_t>(to_dock)];
+    lane& l = lanes_[1][static_cast<std::size_t>(to)];
     if (l.run != mine || mine == nullptr || l.cursor + bytes > l.limit) [[unlikely]] {
-      open_replies(to_dock, key, bytes, ticket, first);
+      open_replies(to, key, bytes, ticket, first);
     }
     return l;
   }
@@ -297,7 +302,7 @@ class dock final : public sched::poller, private sched::no_wait {
 
   lane* active_ = nullptr;  // lanes of the channel in force: programs' or handlers'
   std::vector<lane> lanes_[2];
-  std::vector<std::uint16_t> open_[2];  // docks whose lane has a train, in order of opening
+  std::vector<std::uint16_t> open_[2];  // lanes that have a train, in no order
   rail::train_pool pool_;
   rail::train_list pending_[2];
   /// What a run of requests keeps here until its replies come: a train of the pool that does not travel.
@@ -346,30 +351,32 @@ class dock final : public sched::poller, private sched::no_wait {
 
  public:
   template <std::size_t Bytes>
-  [[gnu::cold, gnu::noinline]] void make_room(int to_dock, run_key key, int from, std::source_location where) {
-    make_room(to_dock, key, Bytes, Bytes, 0, from, where);
+  [[gnu::cold, gnu::noinline]] void make_room(int to, run_key key, int from, std::source_location where) {
+    make_room(to, key, Bytes, Bytes, 0, from, where);
   }
   template <std::size_t Bytes, std::size_t KeptBytes>
-  [[gnu::cold, gnu::noinline]] void make_request_room(int to_dock, run_key key, int from, std::source_location where) {
-    make_room(to_dock, key, Bytes, Bytes, KeptBytes, from, where);
+  [[gnu::cold, gnu::noinline]] void make_request_room(int to, run_key key, int from, std::source_location where) {
+    make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
   }
 
  private:
-  void make_room(int to_dock, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes, int from,
+  void make_room(int to, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes, int from,
                  const std::source_location& where);
-  [[gnu::cold]] void open_replies(int to_dock, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first);
+  [[gnu::cold]] void open_replies(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first);
   bool open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes);
   [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
   [[noreturn, gnu::cold]] void refuse_destination(int from, int to, std::source_location where) const;
   [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, run_key key,
                                              const std::source_location& where) const;
   void check_open(run_key key, int from, const std::source_location& where) const;
-  bool open_train(std::uint8_t channel, int to_dock);
+  /// Lanes are numbered by PE where goods are plain, else by dock.
+  [[nodiscard]] int dock_of_lane(int to) const noexcept { return plain ? dock_of[to] : to; }
+  bool open_train(std::uint8_t channel, int to);
   [[noreturn, gnu::cold]] void refuse_budget(int from) const;
   static bool fits(const lane& l, std::size_t good_bytes);
-  void open_run(lane& l, int to_dock, run_key key, std::size_t stride);
-  void close_run(lane& l, int to_dock);
-  void depart(std::uint8_t channel, int to_dock);
+  void open_run(lane& l, int to, run_key key, std::size_t stride, int from);
+  void close_run(lane& l, int to);
+  void depart(std::uint8_t channel, int to);
   bool flush(std::uint8_t channel);
   bool sort_arrivals();
   void unload(rail::train& t);
@@ -393,9 +400,9 @@ class dock final : public sched::poller, private sched::no_wait {
 
 template <class Part>
 Part& arrival::part() const noexcept {
-  const auto which = tagged() ? static_cast<std::size_t>(stop.to - at->first_pe) : 0;
-  return *static_cast<Part*>(of->parts[which]);
+  return *static_cast<Part*>(of->parts[static_cast<std::size_t>(stop.to - at->first_pe)]);
 }
+inline run_key arrival::sender_bits() const noexcept { return at->sender_bits(of->slot, stop.to); }
 
 }  // namespace detail
 }  // namespace pgas

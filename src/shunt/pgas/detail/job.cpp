@@ -23,6 +23,8 @@ constexpr std::size_t useful_train = 1024;
 constexpr std::size_t least_train = 512;
 /// Trains under way a lane at least: one is filled, one travels, one is unloaded, one comes home.
 constexpr std::size_t trains_a_lane = 4;
+/// Bytes of open trains: they should stay in the cache nearest to the core but one.
+constexpr std::size_t cached_lanes = std::size_t{4} << 20;
 /// Bytes of trains in turn, where the budget allows: train_pool::take says why so many.
 constexpr std::size_t deep_ring = std::size_t{2} << 20;
 
@@ -94,21 +96,23 @@ std::vector<std::uint16_t> layout::hops_from(int from, int hops, std::vector<int
   return by_pe;
 }
 
-timetable timetable::of(std::size_t budget, int docks, std::size_t wanted_capacity, int wanted_hops) {
+timetable timetable::of(std::size_t budget, int pes, int docks, std::size_t wanted_capacity, int wanted_hops) {
   const std::size_t share = budget / 4;  // regular trains of programs; as much for handlers; half to spare
-  const auto lanes = [docks](int hops) {
-    return static_cast<std::size_t>(hops == 1 ? docks : 2 * columns_of(docks));
-  };
-  const auto affordable = [&](int hops) {
-    const std::size_t each = share / (trains_a_lane * lanes(hops));
+  const auto affordable = [&](std::size_t lanes) {
+    const std::size_t each = std::min(share / trains_a_lane, cached_lanes) / lanes;
     return each < sizeof(rail::train) ? std::size_t{0} : std::bit_floor(each);
   };
+  const auto by_dock = static_cast<std::size_t>(docks);
+  const auto by_hop = static_cast<std::size_t>(2 * columns_of(docks));
+  const auto by_pe = static_cast<std::size_t>(pes);
   timetable t;
-  t.hops = wanted_hops != 0 ? wanted_hops : affordable(1) < useful_train && docks > 4 ? 2 : 1;
+  t.hops = wanted_hops != 0 ? wanted_hops : affordable(by_dock) < useful_train && docks > 4 ? 2 : 1;
+  t.plain = t.hops == 1 && (pes == docks || affordable(by_pe) >= useful_train);
+  const std::size_t lanes = t.plain ? by_pe : t.hops == 1 ? by_dock : by_hop;
   t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
-                                    : std::clamp(affordable(t.hops), least_train, full_train);
+                                    : std::clamp(affordable(lanes), least_train, full_train);
   const std::size_t each = t.capacity + sizeof(rail::train);
-  t.regular = std::min(share / each, std::max(trains_a_lane * lanes(t.hops), deep_ring / each));
+  t.regular = std::min(share / each, lanes + std::max((trains_a_lane - 1) * lanes, deep_ring / each));
   t.limit = budget / each;
   if (t.regular < 2) {
     throw usage_error("--budget: " + std::to_string(budget) + " bytes a worker are too few for trains of " +
@@ -154,7 +158,7 @@ void job::agree() {
   wanted_.pes = pes;
   plan_ = layout::over(pes, by_rank, carrier_.rank());
   const auto least_pes = static_cast<std::size_t>(pes / std::max(1, plan_.docks));
-  trains_ = timetable::of(wanted_.budget * std::max<std::size_t>(1, least_pes), plan_.docks, wanted_.train_bytes,
+  trains_ = timetable::of(wanted_.budget * std::max<std::size_t>(1, least_pes), pes, plan_.docks, wanted_.train_bytes,
                           wanted_.hops);
 }
 

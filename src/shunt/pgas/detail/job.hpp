@@ -47,10 +47,11 @@ struct timetable {
   std::size_t regular = 0;  ///< a channel
   std::size_t limit = 0;
   int hops = 1;
+  bool plain = true;  ///< a lane for each PE; else for each dock, or each neighbour of two hops
 
   /// \param budget  bytes of one dock
   /// \throws usage_error if the budget is too small for any timetable.
-  static timetable of(std::size_t budget, int docks, std::size_t wanted_capacity, int wanted_hops);
+  static timetable of(std::size_t budget, int pes, int docks, std::size_t wanted_capacity, int wanted_hops);
 };
 
 class job {

@@ -37,12 +37,12 @@ class requests {
                 "a reply is a value: trivially copyable");
 
  public:
-  [[gnu::always_inline]] static void send(dock& d, run_key slot, int from, int to, const ask& a, const then& t,
+  [[gnu::always_inline]] static void send(dock& d, run_key sender, int from, int to, const ask& a, const then& t,
                                           const std::source_location where) {
     if (d.hops == 1) [[likely]] {
-      d.send_request(from, to, key_of(shelved_request, slot), a, t, where);
+      d.send_request(from, to, key_of(shelved_request, sender), a, t, where);
     } else {
-      d.send(from, to, key_of(travelling_request, slot), question{a, t}, where);
+      d.send(from, to, key_of(travelling_request, sender), question{a, t}, where);
     }
   }
 
@@ -82,7 +82,9 @@ class requests {
   template <class Good, class Answer>
   [[gnu::always_inline]] static void answer_all(arrival& a, Answer each) {
     dock& d = *a.at;
-    const run_key key = key_of(shelved_reply, slot_bits(a.of->slot));
+    // Where goods say their stops the reply's shelf does, and runs of replies by different PEs are kept apart by ticket.
+    const run_key key = key_of(shelved_reply, a.sender_bits());
+    const int back = d.plain ? a.stop.from : a.from_dock;
     const auto ticket = a.run->ticket;
     const auto* const first = reinterpret_cast<const Good*>(a.first);
     const auto count = static_cast<std::uint32_t>(reinterpret_cast<const Good*>(a.last) - first);
@@ -90,7 +92,7 @@ class requests {
     for (std::uint32_t i = 0; i < count;) {
       if constexpr (Policy::pure) {
         // Nothing else loads the lane meanwhile: as many as fit, without a look at it.
-        lane& l = d.reply_lane(a.from_dock, key, sizeof(reply), ticket, i, mine);
+        lane& l = d.reply_lane(back, key, sizeof(reply), ticket, i, mine);
         mine = l.run;
         const auto room = static_cast<std::uint32_t>((l.limit - l.cursor) / sizeof(reply));
         const auto upto = std::min(count, i + room);
@@ -99,7 +101,7 @@ class requests {
         l.cursor = reinterpret_cast<std::uintptr_t>(place);
       } else {
         const reply r = each(first[i]);
-        lane& l = d.reply_lane(a.from_dock, key, sizeof(reply), ticket, i, mine);
+        lane& l = d.reply_lane(back, key, sizeof(reply), ticket, i, mine);
         mine = l.run;
         const auto place = l.cursor;
         ::new (reinterpret_cast<void*>(place)) reply(r);
@@ -141,7 +143,7 @@ class requests {
 
   static void unload_questions(void* what) {
     auto& a = *static_cast<arrival*>(what);
-    const run_key key = key_of(travelling_reply, slot_bits(a.of->slot));
+    const run_key key = key_of(travelling_reply, a.sender_bits());
     each_good<question>(a, [&a, key](const question& q) {
       const response back{q.kept, answer(a, q.asked)};
       a.at->send(a.stop.to, a.stop.from, key, back, std::source_location::current());
