@@ -154,6 +154,7 @@ class selector_of {
     pe_ = me_->index();
     const auto slot = me_->next_slot();
     group_ = &dock_->group_at(slot, Mailboxes, wire::type_name<std::tuple<Parts...>>());
+    slot_bits_ = dock_->sender_bits(slot, 0);
     sender_bits_ = dock_->sender_bits(slot, pe_);
     if constexpr (form::single) {
       dock_->part_ready(*group_, pe_, std::get<0>(refs_));
@@ -189,7 +190,7 @@ class selector_of {
   [[gnu::always_inline]] void send(int to, const F& f,
                                    const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    dock_->send(pe_, to, key(form::template one_way<Mailbox, F>::entry), f, where);
+    dock_->send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f, where);
   }
 
   /// One-sided. A message of varying length: runs f(parts..., payload) on PE `to`. The payload arrives as a
@@ -201,7 +202,7 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    dock_->send_span(pe_, to, key(form::template with_payload<Mailbox, F, T>::entry),
+    dock_->send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
                      std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
@@ -258,7 +259,10 @@ class selector_of {
   void quiesce() { dock_->quiesce(*group_, pe_); }
 
  private:
-  [[nodiscard]] detail::run_key key(const wire::handler& entry) const noexcept { return detail::key_of(entry, sender_bits_); }
+  template <bool Named>
+  [[nodiscard]] detail::run_key key(const wire::handler& entry) const noexcept {
+    return detail::key_of(entry, Named ? sender_bits_ : slot_bits_);
+  }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
     (done<I>(), ...);
@@ -267,7 +271,8 @@ class selector_of {
   pe* me_;
   detail::dock* dock_ = nullptr;
   detail::group* group_ = nullptr;
-  detail::run_key sender_bits_ = 0;
+  detail::run_key slot_bits_ = 0;    // of keys for handlers that do not ask who sent
+  detail::run_key sender_bits_ = 0;  // and for those that do
   int pe_ = 0;
   std::array<bool, Mailboxes> done_{};
   detail::part_refs<Parts...> refs_;
@@ -293,7 +298,8 @@ template <std::size_t Mailbox, handler_function F>
 void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location where) {
   static_assert(Mailbox < Mailboxes);
   using form = detail::lambda_form<Mailboxes, Parts...>;
-  const auto key = detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits());
+  const auto key = detail::key_of(form::template one_way<Mailbox, F>::entry,
+                                  a_->sender_bits(form::template takes_here<F>));
   a_->at->send(a_->stop.to, to, key, f, where);
 }
 

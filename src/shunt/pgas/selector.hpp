@@ -140,6 +140,7 @@ class selector {
   explicit selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
     const auto slot = me.next_slot();
     group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
+    slot_bits_ = dock_->sender_bits(slot, 0);
     sender_bits_ = dock_->sender_bits(slot, pe_);
     dock_->part_announced(*group_, pe_, this);
   }
@@ -163,6 +164,17 @@ class selector {
         });
       } else {
         detail::each_good<carried>(a, [&a](const carried& m) __attribute__((always_inline)) { process(a, m); });
+      }
+    }
+    /// Whether process() asks who sent.
+    static constexpr bool named() {
+      using m = message_of<Mailbox>;
+      if constexpr (detail::is_varying<m>) {
+        return false;  // these say their stops
+      } else {
+        return requires(Self& self, const m& it) { self.process(mailbox_index<Mailbox>{}, it, 0); } ||
+               (!requires(Self& self, const m& it) { self.process(mailbox_index<Mailbox>{}, it); } &&
+                requires(Self& self, const m& it) { self.process(it, 0); });
       }
     }
     template <class M>
@@ -220,7 +232,7 @@ class selector {
   template <std::size_t Mailbox>
   [[nodiscard]] detail::run_key key() const noexcept {
     static_assert(Mailbox < mailboxes);
-    return detail::key_of(receiver<Mailbox>::entry, sender_bits_);
+    return detail::key_of(receiver<Mailbox>::entry, receiver<Mailbox>::named() ? sender_bits_ : slot_bits_);
   }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
@@ -230,7 +242,8 @@ class selector {
   pe* me_;
   detail::dock* dock_;
   detail::group* group_ = nullptr;
-  detail::run_key sender_bits_ = 0;
+  detail::run_key slot_bits_ = 0;    // of keys for mailboxes that do not ask who sent
+  detail::run_key sender_bits_ = 0;  // and for those that do
   int pe_;
   std::array<bool, mailboxes> done_{};
 };

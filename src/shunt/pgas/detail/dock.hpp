@@ -52,8 +52,8 @@ class dock;
 /// message says what happened.
 struct job_over {};
 
-/// What a lane is loaded with at the moment, handler, group and (in plain runs) sender: one comparison says whether a
-/// good may be added. Never 0.
+/// What a lane is loaded with at the moment: handler, group and, in plain runs for handlers that ask who sent, the sender.
+/// One comparison says whether a good may be added. Never 0.
 using run_key = std::uint64_t;
 
 inline constexpr run_key forwarding = run_key{1} << 62;  // the second of two legs
@@ -92,8 +92,8 @@ struct arrival {
   wire::stop stop;   // of the good under the handler: kept up to date for messages and for replies
 
   [[nodiscard]] bool tagged() const noexcept { return (run->flags & wire::tagged) != 0; }
-  /// For sending on behalf of the PE under the handler.
-  [[nodiscard]] run_key sender_bits() const noexcept;
+  /// For sending on behalf of the PE under the handler. \param named  the handler there asks who sent
+  [[nodiscard]] run_key sender_bits(bool named) const noexcept;
   template <class Part>
   [[nodiscard]] Part& part() const noexcept;
 };
@@ -402,7 +402,9 @@ template <class Part>
 Part& arrival::part() const noexcept {
   return *static_cast<Part*>(of->parts[static_cast<std::size_t>(stop.to - at->first_pe)]);
 }
-inline run_key arrival::sender_bits() const noexcept { return at->sender_bits(of->slot, stop.to); }
+inline run_key arrival::sender_bits(bool named) const noexcept {
+  return at->sender_bits(of->slot, named ? stop.to : 0);
+}
 
 }  // namespace detail
 }  // namespace pgas

@@ -83,7 +83,7 @@ class requests {
   [[gnu::always_inline]] static void answer_all(arrival& a, Answer each) {
     dock& d = *a.at;
     // Where goods say their stops the reply's shelf does, and runs of replies by different PEs are kept apart by ticket.
-    const run_key key = key_of(shelved_reply, a.sender_bits());
+    const run_key key = key_of(shelved_reply, a.sender_bits(true));
     const int back = d.plain ? a.stop.from : a.from_dock;
     const auto ticket = a.run->ticket;
     const auto* const first = reinterpret_cast<const Good*>(a.first);
@@ -143,7 +143,7 @@ class requests {
 
   static void unload_questions(void* what) {
     auto& a = *static_cast<arrival*>(what);
-    const run_key key = key_of(travelling_reply, a.sender_bits());
+    const run_key key = key_of(travelling_reply, a.sender_bits(true));
     each_good<question>(a, [&a, key](const question& q) {
       const response back{q.kept, answer(a, q.asked)};
       a.at->send(a.stop.to, a.stop.from, key, back, std::source_location::current());
