@@ -287,9 +287,8 @@ mpi::~mpi() {
   MPI_Comm_free(&pulse_);
   MPI_Comm_free(&freight_);
   if (!initialised_here_) return;
-  // Ranks should enter MPI_Finalize together: over UCX's TCP, MPICH before 4.2 waits in it for a rank that no
-  // longer moves the network (https://github.com/pmodels/mpich/pull/6596). Seen in 2 runs of 3 without the
-  // barrier, in 1 of 24 with it; over shared memory never.
+  // Ranks should enter MPI_Finalize together: over UCX's TCP, MPICH before 4.2 waits in it for ranks that no
+  // longer move the network (DESIGN.md, known compromises).
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
 }
