@@ -75,6 +75,8 @@ template <std::size_t Mailboxes, class... Parts>
 struct lambda_form {
   using here = here_of<Mailboxes, Parts...>;
   static constexpr bool single = sizeof...(Parts) == 1;
+  /// What groups of such selectors are called.
+  static constexpr std::string_view owner() { return wire::type_name<std::tuple<Parts...>>(); }
 
   /// f(parts..., extra...) or f(parts..., extra..., here)
   template <class F, class... Extra>
@@ -103,7 +105,7 @@ struct lambda_form {
       auto& a = *static_cast<arrival*>(what);
       each_good<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
     }
-    static inline const wire::handler entry{typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0};
+    static inline const wire::handler entry{typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, owner()};
   };
 
   template <std::size_t Mailbox, class F, class T>
@@ -112,7 +114,8 @@ struct lambda_form {
       auto& a = *static_cast<arrival*>(what);
       each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
     }
-    static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload, Mailbox, wire::varying};
+    static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload, Mailbox, wire::varying,
+                                     owner()};
   };
 
   /// Whether a handler can send on.
@@ -131,6 +134,7 @@ struct lambda_form {
     static constexpr bool pure = !takes_here<F>;
     static constexpr std::uint8_t mailbox = Mailbox;
     static constexpr std::string_view name() { return wire::type_name<F>(); }
+    static constexpr std::string_view owner() { return lambda_form::owner(); }
     [[gnu::always_inline]] static result answer(arrival& a, const F& f) { return call(f, a); }
     template <class... Result>
     [[gnu::always_inline]] static void done(arrival& a, const G& g, const Result&... value) {
@@ -153,7 +157,7 @@ class selector_of {
     dock_ = &me_->home();
     pe_ = me_->index();
     const auto slot = me_->next_slot();
-    group_ = &dock_->group_at(slot, Mailboxes, wire::type_name<std::tuple<Parts...>>());
+    group_ = &dock_->group_at(slot, Mailboxes, form::owner());
     slot_bits_ = dock_->sender_bits(slot, 0);
     sender_bits_ = dock_->sender_bits(slot, pe_);
     if constexpr (form::single) {
@@ -172,12 +176,12 @@ class selector_of {
       try {
         finish();
       } catch (...) {
-        dock_->forget_group(slot);
+        dock_->forget_group(slot, pe_);
         me_->free_slot(slot);
         throw;
       }
     }
-    dock_->forget_group(slot);
+    dock_->forget_group(slot, pe_);
     me_->free_slot(slot);
   }
 

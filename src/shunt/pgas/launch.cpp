@@ -13,6 +13,9 @@ inline namespace v1 {
 namespace pgas {
 namespace {
 
+constexpr std::uint64_t least_train_option = 256;
+constexpr std::uint64_t most_train_option = std::uint64_t{1} << 26;
+
 struct setting {
   std::string_view option;
   std::string_view variable;
@@ -36,7 +39,7 @@ constexpr setting settings[] = {
      }},
     {"--train", "SHUNT_TRAIN",
      [](options& o, std::string_view s, std::string_view t) {
-       o.train_bytes = parse_bytes(s, t, 256, std::uint64_t{1} << 26);
+       o.train_bytes = parse_bytes(s, t, least_train_option, most_train_option);
      }},
     {"--hops", "SHUNT_HOPS",
      [](options& o, std::string_view s, std::string_view t) { o.hops = static_cast<int>(parse_count(s, t, 0, 2)); }},
@@ -96,6 +99,10 @@ void check(const options& o) {
   }
   if (o.workers < 0 || o.workers > 4096) {
     throw usage_error("--workers " + std::to_string(o.workers) + ": must be 1..4096");
+  }
+  if (o.train_bytes != 0 && (o.train_bytes < least_train_option || o.train_bytes > most_train_option)) {
+    throw usage_error("--train " + std::to_string(o.train_bytes) + ": must be " + std::to_string(least_train_option) +
+                      ".." + std::to_string(most_train_option));
   }
   if (o.hops < 0 || o.hops > 2) throw usage_error("--hops " + std::to_string(o.hops) + ": must be 0, 1 or 2");
 }

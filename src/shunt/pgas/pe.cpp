@@ -27,11 +27,25 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
                       {.pe = index_});
   }
   const auto all = home_->gather(index_, index_ == root ? mine : std::span<const std::byte>{});
+  for (int p = 0; p < count(); ++p) {
+    if (p == root || (*all)[static_cast<std::size_t>(p)].empty()) continue;
+    throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in broadcast() from PE " + std::to_string(root) +
+                    " while another is in broadcast() from PE " + std::to_string(p) + "; every PE must name the same root",
+                {.pe = index_});
+  }
   return (*all)[static_cast<std::size_t>(root)];
 }
 
 void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
   home_->reduce(index_, mine, combine);
+}
+
+void pe::check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const {
+  if (one ? bytes.size() == unit : bytes.size() % unit == 0) return;
+  throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in gather() or broadcast() of values of " +
+                  std::to_string(unit) + " bytes while another gives " + std::to_string(bytes.size()) +
+                  " bytes; every PE must name the same root and the same type",
+              {.pe = index_});
 }
 
 std::vector<std::string> pe::gather(const std::string& mine) {

@@ -90,6 +90,8 @@ class pe {
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
   [[nodiscard]] std::vector<std::byte> broadcast_bytes(std::span<const std::byte> mine, int root);
   void reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*));
+  /// \throws error unless `bytes` are values of `unit` bytes, or exactly one of them.
+  void check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const;
 
   detail::dock* home_;
   int index_;
@@ -118,6 +120,7 @@ template <plain_value T>
 std::vector<T> pe::gather(const T& mine) {
   std::vector<T> all;
   for (const auto& bytes : gather_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)))) {
+    check_bytes(bytes, sizeof(T), true);
     T value;
     std::memcpy(&value, bytes.data(), sizeof value);
     all.push_back(value);
@@ -129,6 +132,7 @@ template <plain_value T>
 std::vector<std::vector<T>> pe::gather(std::span<const T> mine) {
   std::vector<std::vector<T>> all;
   for (const auto& bytes : gather_bytes(std::as_bytes(mine))) {
+    check_bytes(bytes, sizeof(T), false);
     auto& values = all.emplace_back(bytes.size() / sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   }
@@ -138,6 +142,7 @@ std::vector<std::vector<T>> pe::gather(std::span<const T> mine) {
 template <plain_value T>
 T pe::broadcast(const T& mine, int root) {
   const auto bytes = broadcast_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)), root);
+  check_bytes(bytes, sizeof(T), true);
   T value;
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;
@@ -146,6 +151,7 @@ T pe::broadcast(const T& mine, int root) {
 template <plain_value T>
 std::vector<T> pe::broadcast(const std::vector<T>& mine, int root) {
   const auto bytes = broadcast_bytes(std::as_bytes(std::span<const T>(mine)), root);
+  check_bytes(bytes, sizeof(T), false);
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;

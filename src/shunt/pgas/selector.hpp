@@ -64,13 +64,14 @@ inline constexpr bool is_asking<asking<Request, Kept, Reply>> = true;
 template <class T>
 inline constexpr bool is_varying = false;
 template <class T>
-inline constexpr bool is_varying<varying<T>> = true;
+inline constexpr bool is_varying<varying<T>> = std::is_trivially_copyable_v<T> && alignof(T) <= wire::span_alignment;
 }  // namespace detail
 
 /// What a mailbox may carry.
 template <class T>
 concept message = detail::is_varying<T> || detail::is_asking<T> ||
-                  (std::is_trivially_copyable_v<T> && alignof(T) <= rail::good_alignment && !std::is_pointer_v<T>);
+                  (std::is_trivially_copyable_v<T> && alignof(T) <= rail::good_alignment && !std::is_pointer_v<T> &&
+                   !requires { typename T::item; requires std::is_same_v<T, varying<typename T::item>>; });
 
 /// \tparam Self      the class that derives from it
 /// \tparam Messages  what each mailbox carries, mailbox 0 first
@@ -148,7 +149,7 @@ class selector {
   ~selector() {
     if (std::uncaught_exceptions() == 0) dock_->refuse_unfinished(*group_, pe_);
     const auto slot = group_->slot;
-    dock_->forget_group(slot);
+    dock_->forget_group(slot, pe_);
     me_->free_slot(slot);
   }
 
@@ -196,7 +197,8 @@ class selector {
       }
     }
     static inline const wire::handler entry{typeid(receiver), wire::type_name<Self>(), unload, Mailbox,
-                                     detail::is_varying<message_of<Mailbox>> ? wire::varying : std::uint8_t{0}};
+                                     detail::is_varying<message_of<Mailbox>> ? wire::varying : std::uint8_t{0},
+                                     wire::type_name<Self>()};
   };
 
   template <std::size_t Mailbox, class Message>
@@ -210,6 +212,7 @@ class selector {
                                  requires(const Self& s, const Request& r) { s.process(r, 0); };
     static constexpr std::uint8_t mailbox = Mailbox;
     static constexpr std::string_view name() { return wire::type_name<Self>(); }
+    static constexpr std::string_view owner() { return wire::type_name<Self>(); }
     [[gnu::always_inline]] static Reply answer(detail::arrival& a, const Request& r) {
       Self& self = static_cast<Self&>(a.part<selector>());
       if constexpr (requires { self.process(r, int{a.stop.from}); }) {

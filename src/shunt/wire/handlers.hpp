@@ -24,8 +24,9 @@ class handler {
   /// \param name     as a person would write it
   /// \param mailbox  that its messages go through
   /// \param flags    run_flag bits of its runs
+  /// \param owner    the type of object that it handles messages for, as its objects give it; empty: anything
   handler(const std::type_info& type, std::string_view name, unload_function unload, std::uint8_t mailbox,
-          std::uint8_t flags) noexcept;
+          std::uint8_t flags, std::string_view owner = {}) noexcept;
   handler(const handler&) = delete;
   handler& operator=(const handler&) = delete;
 
@@ -34,6 +35,7 @@ class handler {
   [[nodiscard]] std::uint64_t key_bits() const noexcept { return key_bits_; }
   /// As a person would write it, for messages.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] std::string_view owner() const noexcept { return owner_; }
   [[nodiscard]] std::uint8_t mailbox() const noexcept { return mailbox_; }
   [[nodiscard]] std::uint8_t flags() const noexcept { return flags_; }
   void unload(void* arrival) const { unload_(arrival); }
@@ -42,6 +44,7 @@ class handler {
   friend class handler_table;
   const std::type_info* type_;
   std::string_view name_;
+  std::string_view owner_;
   unload_function unload_;
   std::uint64_t key_bits_ = std::uint64_t{1} << 63;
   std::uint8_t mailbox_;

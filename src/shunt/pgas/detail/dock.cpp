@@ -29,12 +29,17 @@ std::byte* bytes_at(std::uintptr_t p) noexcept { return reinterpret_cast<std::by
 
 struct end_mark {
   std::uint64_t count;
+  std::uint32_t kind;  // group::kind
   std::uint8_t mailbox;
   std::uint8_t leg;
 };
 struct barrier_token {
   std::uint8_t round;
   dock::call kind;
+};
+struct standing {
+  std::uint64_t number;
+  dock::collective what;
 };
 struct blob_piece {
   std::uint32_t sequence;
@@ -60,13 +65,17 @@ void each_control(arrival& a, F f) {
 void unload_end_marks(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<end_mark>(a, [&](const end_mark& m, auto) {
-    a.at->end_mark_arrived(*a.of, m.mailbox, m.leg, m.count);
+    a.at->end_mark_arrived(*a.of, m.kind, m.mailbox, m.leg, m.count);
   });
 }
 void unload_tokens(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<barrier_token>(
       a, [&](const barrier_token& t, auto) { a.at->barrier_token_arrived(t.round, t.kind); });
+}
+void unload_standings(void* what) {
+  auto& a = *static_cast<arrival*>(what);
+  each_control<standing>(a, [&](const standing& s, auto) { a.at->neighbour_stands(s.number, s.what); });
 }
 void unload_blobs(void* what) {
   auto& a = *static_cast<arrival*>(what);
@@ -77,6 +86,7 @@ void unload_blobs(void* what) {
 
 const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks, control, wire::varying);
 const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens, control, wire::varying);
+const wire::handler standings(typeid(standing), "standing", unload_standings, control, wire::varying);
 const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying);
 
 run_key control_key(const wire::handler& entry, std::uint16_t slot = 0) noexcept {
@@ -97,6 +107,21 @@ std::string_view name_of(dock::call kind) noexcept {
     case dock::call::reduce: return "reduce()";
   }
   return "?";
+}
+
+std::string text_of(const dock::collective& what) {
+  return std::string(name_of(what.kind)) + (what.slot == 0 ? "" : " of selector " + std::to_string(what.slot));
+}
+
+std::string disagreement(const std::string& one, const std::string& others) {
+  return "PEs disagree: one is in " + one + " while others are in " + others +
+         "; every PE must make the same collective calls in the same order";
+}
+
+std::uint32_t kind_of(std::size_t mailboxes, std::string_view name) noexcept {
+  auto hash = 0x811c9dc5u ^ static_cast<std::uint32_t>(mailboxes);  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
+  return hash;
 }
 
 std::string at(const std::source_location& where) {
@@ -259,6 +284,9 @@ void dock::take_from_shelf(std::uint32_t ticket, std::uint32_t count) {
 }
 
 void dock::open_replies(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first) {
+  if (bytes + sizeof(wire::run_head) > pool_.capacity() || bytes > 0xffff) {
+    refuse_length(now_->stop.to, bytes, key, std::source_location::current());
+  }
   lane& l = lanes_[1][static_cast<std::size_t>(to)];
   if (l.open != nullptr && !fits(l, bytes)) depart(1, to);
   if (l.open == nullptr && !open_train(1, to)) refuse_budget(now_->stop.to);
@@ -332,13 +360,21 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole_good =
       wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
-  // A train that stands there anyway takes it along; else a new one of channel 1, which never waits.
+  // A train that stands there anyway takes it along; else one of channel 1, and where even that has none left, a program
+  // waits: others always unload that channel, so its trains come home.
+  const auto has_train = [this] { return pool_.out(0) + pool_.out(1) < pool_.limit(); };
   const int to = plain ? whole.plan().first_pe[static_cast<std::size_t>(to_dock)] : to_dock;
   lane* l = &lanes_[0][static_cast<std::size_t>(to)];
   if (l->open == nullptr || !fits(*l, whole_good)) {
     l = &lanes_[1][static_cast<std::size_t>(to)];
-    if (l->open != nullptr && !fits(*l, whole_good)) depart(1, to);
-    if (l->open == nullptr && !open_train(1, to)) refuse_budget(first_pe);
+    while (l->open == nullptr || !fits(*l, whole_good)) {
+      if (l->open != nullptr) {
+        depart(1, to);
+      } else if (!open_train(1, to)) {
+        if (in_handler()) refuse_budget(first_pe);
+        wait(trains_home, "finish() or a collective", has_train);
+      }
+    }
   }
   if (!l->takes(key, whole_good)) {
     close_run(*l, to);
@@ -439,10 +475,7 @@ bool dock::sort_arrivals() {
 
 bool dock::progress() {
   if (in_handler()) return false;  // D4
-  if (whole.failed()) [[unlikely]] {
-    notice_failure();
-    return false;
-  }
+  if (whole.failed()) [[unlikely]] return notice_failure();
   bool any = sort_arrivals();
   if (look_at_held_) [[unlikely]] {
     look_at_held_ = false;
@@ -477,7 +510,10 @@ bool dock::poll() {
   }
 }
 
-bool dock::arm() { return (spoiled_ || !whole.failed()) && platform.arm(); }
+bool dock::arm() {
+  if (announce()) return false;
+  return (spoiled_ || !whole.failed()) && platform.arm();
+}
 void dock::disarm() { platform.disarm(); }
 std::chrono::nanoseconds dock::patience() {
   return whole.remote() ? whole.carrier().patience() : std::chrono::nanoseconds::max();
@@ -519,6 +555,12 @@ bool dock::unload_runs(rail::train& t) {
       }
     }
     const wire::handler& how = wire::handler_table::at(run.handler);
+    if (g != nullptr && run.mailbox != control &&
+        ((how.owner().data() != g->name.data() && how.owner() != g->name) || run.mailbox >= g->mailboxes.size())) {
+      refuse_stranger(*g, how.owner());
+      run.flags |= wire::spent;
+      continue;
+    }
     arrival a{this, g, &run, run.goods(), run.goods() + run.bytes,
               t.head.from, {run.to, run.from}};
     now_ = &a;
@@ -532,8 +574,9 @@ bool dock::unload_runs(rail::train& t) {
         account(a, run.count);
       }
     } catch (const std::exception& thrown) {
-      whole.fail("PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name()) +
-                 " threw: " + thrown.what());
+      const std::string who = "PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name());
+      const std::string_view what = thrown.what();
+      whole.fail(what.starts_with(who) ? std::string(what) : who + " threw: " + std::string(what));
     } catch (...) {
       whole.fail("PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name()) +
                  " threw something that is not a std::exception");
@@ -602,12 +645,13 @@ bool dock::idle_step(int& idle) {
   return ++idle >= idle_looks;
 }
 
-void dock::notice_failure() {
-  if (spoiled_) return;
+bool dock::notice_failure() {
+  if (spoiled_) return false;
   spoiled_ = true;
   trains_home.notify_all();
   activity.notify_all();
   call_done_.notify_all();
+  return true;
 }
 
 // --- groups ---
@@ -619,21 +663,37 @@ group& dock::group_at(std::uint16_t slot, std::size_t mailboxes, std::string_vie
     place = std::make_unique<group>();
     place->slot = slot;
     place->name = name;
+    place->kind = kind_of(mailboxes, name);
     place->parts.resize(static_cast<std::size_t>(pes_here));
     place->mailboxes.resize(mailboxes);
     for (auto& m : place->mailboxes) {
       for (auto& leg : m.sent) leg.resize(static_cast<std::size_t>(docks));
     }
   } else if (place->mailboxes.size() != mailboxes || place->name != name) {
-    throw error("PEs disagree: one constructs " + std::string(name) + " where another constructed " +
-                std::string(place->name) + "; every PE must construct the same selectors in the same order");
+    throw error(disagreement_about(*place, name));
   }
   ++place->present;
   return *place;
 }
 
-void dock::forget_group(std::uint16_t slot) {
-  if (--groups_[slot]->present == 0) groups_[slot].reset();
+std::string dock::disagreement_about(const group& g, std::string_view other) {
+  return "PEs disagree: one constructs " + (other.empty() ? "another selector" : std::string(other)) +
+         " where another constructed " + std::string(g.name) +
+         "; every PE must construct the same selectors in the same order";
+}
+
+void dock::refuse_stranger(const group& g, std::string_view other) noexcept {
+  whole.fail("PE " + std::to_string(first_pe) + ": " + disagreement_about(g, other));
+}
+
+void dock::forget_group(std::uint16_t slot, int pe) {
+  group& g = *groups_[slot];
+  std::erase_if(newborn_, [&](const newborn& n) { return n.of == &g && n.pe == pe; });
+  void*& part = g.parts[static_cast<std::size_t>(pe - first_pe)];
+  if (std::exchange(part, nullptr) != nullptr) --g.ready;
+  if (--g.present > 0) return;
+  close_runs();  // of a job that failed: they count for the group when they close
+  groups_[slot].reset();
 }
 
 void dock::part_ready(group& g, int pe, void* part) {
@@ -661,9 +721,7 @@ void dock::close_runs() {
 
 bool dock::unfinished(group& g) {
   close_runs();
-  return std::any_of(g.mailboxes.begin(), g.mailboxes.end(), [](const mailbox_state& m) {
-    return std::any_of(m.sent[0].begin(), m.sent[0].end(), [](std::uint64_t n) { return n != 0; });
-  });
+  return g.sent != g.settled;
 }
 
 void dock::refuse_unfinished(group& g, int pe) noexcept {
@@ -672,7 +730,8 @@ void dock::refuse_unfinished(group& g, int pe) noexcept {
              " is destroyed with messages under way; call finish() first");
 }
 
-void dock::end_mark_arrived(group& g, unsigned mailbox, int leg, std::uint64_t count) {
+void dock::end_mark_arrived(group& g, std::uint32_t kind, unsigned mailbox, int leg, std::uint64_t count) {
+  if (kind != g.kind) return refuse_stranger(g, {});
   auto& m = g.mailboxes[mailbox];
   ++m.marks[leg];
   m.announced[leg] += count;
@@ -684,7 +743,7 @@ void dock::send_marks(group& g, unsigned mailbox, int leg) {
   auto& sent = m.sent[leg];
   const run_key key = control_key(end_marks, g.slot);
   for (const int d : neighbours) {
-    const end_mark mark{std::exchange(sent[static_cast<std::size_t>(d)], 0),
+    const end_mark mark{std::exchange(sent[static_cast<std::size_t>(d)], 0), g.kind,
                         static_cast<std::uint8_t>(mailbox), static_cast<std::uint8_t>(leg)};
     send_control(d, key, bytes_of(mark), {});
   }
@@ -707,7 +766,7 @@ void dock::done(group& g, int pe, unsigned mailbox) {
 }
 
 void dock::finish(group& g, int pe) {
-  if (arrive(call::finish, pe)) finish_here(g);
+  if (arrive({call::finish, g.slot}, pe)) finish_here(g);
   if (--g.returning == 0) {
     g.between = false;
     look_at_held_ = look_at_held_ || !held_.empty();
@@ -734,6 +793,7 @@ void dock::finish_here(group& g) {
     m.pes_done = 0;
   }
   g.epoch = epoch;
+  g.settled = g.sent;
   g.between = true;
   g.returning = pes_here;
   dock_barrier(call::finish);
@@ -741,7 +801,7 @@ void dock::finish_here(group& g) {
 }
 
 void dock::quiesce(group& g, int pe) {
-  if (!arrive(call::quiesce, pe)) return;
+  if (!arrive({call::quiesce, g.slot}, pe)) return;
   // Mattern's four counters (Distributed Computing 2, 1987): sums of sent and handled that are equal, and the same
   // in two waves one after the other. Each dock takes part when it has nothing to do. What was sent before counts in
   // no later finish(): end marks announce it, and it has arrived.
@@ -762,24 +822,50 @@ void dock::quiesce(group& g, int pe) {
     before_sent = sent;
     before_handled = handled;
   }
+  g.settled = g.sent;
   complete();
 }
 
 // --- collectives ---
 
-bool dock::arrive(call kind, int pe) {
-  refuse_inside_handler(name_of(kind).data());
+bool dock::arrive(const collective& what, int pe) {
+  refuse_inside_handler(name_of(what.kind).data());
   leave_if_failed();
   settle(pe);
-  if (at_call_ > 0 && call_ != kind) {
-    throw error("PEs disagree: one is in " + std::string(name_of(kind)) + " while others are in " +
-                std::string(name_of(call_)) + "; every PE must make the same collective calls in the same order");
-  }
-  call_ = kind;
-  if (++at_call_ == pes_here) return true;
+  if (at_call_ > 0 && call_ != what) throw error(disagreement(text_of(what), text_of(call_)));
+  call_ = what;
+  ++at_call_;
+  compare_with_neighbour();
+  leave_if_failed();
+  if (at_call_ == pes_here) return true;
   const auto now = calls_;
-  wait(call_done_, name_of(kind).data(), [&] { return calls_ != now; });
+  wait(call_done_, name_of(what.kind).data(), [&] { return calls_ != now; });
   return false;
+}
+
+/// A worker that is about to sleep amid a collective tells the next dock which one, once. Docks that wait for each
+/// other in different ones stand somewhere side by side, and the second of two such sees it.
+bool dock::announce() noexcept {
+  if (docks == 1 || at_call_ < pes_here || announced_ > calls_ || whole.failed() ||
+      pool_.out(0) + pool_.out(1) >= pool_.limit()) {
+    return false;
+  }
+  announced_ = calls_ + 1;
+  const standing mine{calls_, call_};
+  send_control((index + 1) % docks, control_key(standings), bytes_of(mine), {});
+  flush();
+  return true;
+}
+
+void dock::neighbour_stands(std::uint64_t number, const collective& what) {
+  neighbour_number_ = number + 1;
+  neighbour_ = what;
+  compare_with_neighbour();
+}
+
+void dock::compare_with_neighbour() {
+  if (neighbour_number_ != calls_ + 1 || at_call_ == 0 || neighbour_ == call_) return;
+  whole.fail("PE " + std::to_string(first_pe) + ": " + disagreement(text_of(call_), text_of(neighbour_)));
 }
 
 void dock::complete() {
@@ -803,15 +889,13 @@ void dock::dock_barrier(call kind) {
     flush();
     wait(activity, name_of(kind).data(), [&] { return tokens_[round] >= barriers_; });
     if (const call theirs = token_kinds_[round][barriers_ % 2]; theirs != kind) {
-      throw error("PEs disagree: PE " + std::to_string(first_pe) + " is in " + std::string(name_of(kind)) +
-                  " while others are in " + std::string(name_of(theirs)) +
-                  "; every PE must make the same collective calls in the same order");
+      throw error(disagreement(std::string(name_of(kind)), std::string(name_of(theirs))));
     }
   }
 }
 
 void dock::barrier(int pe) {
-  if (!arrive(call::barrier, pe)) return;
+  if (!arrive({call::barrier}, pe)) return;
   dock_barrier(call::barrier);
   complete();
 }
@@ -900,7 +984,7 @@ std::vector<std::vector<std::byte>> dock::dock_gather(std::vector<std::byte> min
 
 dock::blobs dock::gather(int pe, std::span<const std::byte> mine) {
   contributed_[static_cast<std::size_t>(pe - first_pe)].assign(mine.begin(), mine.end());
-  if (arrive(call::gather, pe)) {
+  if (arrive({call::gather}, pe)) {
     std::vector<std::byte> bundle;
     for (const auto& one : contributed_) {
       const std::uint64_t length = one.size();
@@ -929,12 +1013,19 @@ dock::blobs dock::gather(int pe, std::span<const std::byte> mine) {
 void dock::reduce(int pe, std::span<std::byte> mine,
                   void (*combine)(std::byte* into, const std::byte* from)) {
   contributed_[static_cast<std::size_t>(pe - first_pe)].assign(mine.begin(), mine.end());
-  if (arrive(call::reduce, pe)) {
-    auto here = contributed_.front();
-    for (std::size_t i = 1; i < contributed_.size(); ++i) combine(here.data(), contributed_[i].data());
-    const auto all = dock_gather(std::move(here));
-    reduced_ = all.front();
-    for (std::size_t d = 1; d < all.size(); ++d) combine(reduced_.data(), all[d].data());
+  if (arrive({call::reduce}, pe)) {
+    const auto one_after_another = [&](const std::vector<std::vector<std::byte>>& values) {
+      auto result = values.front();
+      for (std::size_t i = 1; i < values.size(); ++i) {
+        if (values[i].size() != result.size()) {
+          throw error(disagreement("reduce() of " + std::to_string(values[i].size()) + " bytes",
+                                   "reduce() of " + std::to_string(result.size()) + " bytes"));
+        }
+        combine(result.data(), values[i].data());
+      }
+      return result;
+    };
+    reduced_ = one_after_another(dock_gather(one_after_another(contributed_)));
     complete();
   }
   std::copy(reduced_.begin(), reduced_.end(), mine.begin());

@@ -206,7 +206,7 @@ class dock final : public sched::poller, private sched::no_wait {
   void send_span(int from, int to, run_key key, std::span<const std::byte> captures,
                  std::span<const std::byte> payload, std::source_location where);
 
-  /// Loads a control good straight for a dock; never waits.
+  /// Loads a control good straight for a dock.
   void send_control(int to_dock, run_key key, std::span<const std::byte> captures,
                     std::span<const std::byte> payload);
 
@@ -250,7 +250,7 @@ class dock final : public sched::poller, private sched::no_wait {
 
   /// The group in a slot, made at the first call. Slots are handed out in the order of construction on each PE.
   group& group_at(std::uint16_t slot, std::size_t mailboxes, std::string_view name);
-  void forget_group(std::uint16_t slot);
+  void forget_group(std::uint16_t slot, int pe);
   /// The PE's part may be handed to handlers from now on.
   void part_ready(group& g, int pe, void* part);
   /// The same, once the PE comes back to the dock: its object is under construction now.
@@ -259,7 +259,7 @@ class dock final : public sched::poller, private sched::no_wait {
   void settle(int pe) {
     if (!newborn_.empty()) [[unlikely]] settle_newborn(pe);
   }
-  /// Goods of this dock that no end mark has announced yet.
+  /// Goods of this dock that no finish() or quiesce() has waited for.
   [[nodiscard]] bool unfinished(group& g);
   /// Fails the job if there are any.
   void refuse_unfinished(group& g, int pe) noexcept;
@@ -267,12 +267,17 @@ class dock final : public sched::poller, private sched::no_wait {
   void done(group& g, int pe, unsigned mailbox);
   void finish(group& g, int pe);
   void quiesce(group& g, int pe);
-  void end_mark_arrived(group& g, unsigned mailbox, int leg, std::uint64_t count);
+  void end_mark_arrived(group& g, std::uint32_t kind, unsigned mailbox, int leg, std::uint64_t count);
 
   // --- collectives of PEs; all PEs of the job call the same ones in the same order ---
 
   /// What a collective call is, so that a program whose PEs disagree is told so.
   enum class call : std::uint8_t { barrier, finish, quiesce, gather, reduce };
+  struct collective {
+    call kind{};
+    std::uint16_t slot = 0;  // of the group concerned; 0: none
+    friend bool operator==(const collective&, const collective&) = default;
+  };
 
   void barrier(int pe);
   /// Every PE's bytes, by PE. The result is shared by the PEs of the dock.
@@ -290,12 +295,14 @@ class dock final : public sched::poller, private sched::no_wait {
   event activity;     // progress() did something
 
   void barrier_token_arrived(unsigned round, call kind);
+  /// The dock before this one sleeps in its collective call of that number, which is `what`.
+  void neighbour_stands(std::uint64_t number, const collective& what);
   void blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
                     int from, std::span<const std::byte> bytes);
   void answered(group& g, std::uint64_t count) noexcept { g.unanswered -= count; }
 
-  /// The job has failed: wake everybody, so that they leave.
-  void notice_failure();
+  /// The job has failed: wakes everybody, so that they leave. \return true the first time.
+  bool notice_failure();
 
  private:
   friend class job;
@@ -342,8 +349,11 @@ class dock final : public sched::poller, private sched::no_wait {
   call token_kinds_[17][2] = {};       // of the last two tokens of a round
   std::uint64_t barriers_ = 0;
   int at_call_ = 0;  // local PEs inside the current collective
-  call call_{};
+  collective call_;
   std::uint64_t calls_ = 0;  // collectives completed on this dock
+  std::uint64_t announced_ = 0;         // announce() has spoken of the calls before this one
+  std::uint64_t neighbour_number_ = 0;  // of the call that the dock before this one announced, counted from 1
+  collective neighbour_;
   event call_done_;
   std::vector<std::vector<std::byte>> contributed_;  // by local PE
   blobs gathered_;
@@ -390,7 +400,11 @@ class dock final : public sched::poller, private sched::no_wait {
   void send_marks(group& g, unsigned mailbox, int leg);
   void close_runs();
   [[nodiscard]] bool ended(const group& g, unsigned mailbox, int leg, std::uint64_t epoch) const;
-  bool arrive(call kind, int pe);  // true: the last PE of this dock, which acts for all
+  bool announce() noexcept;
+  void compare_with_neighbour();
+  [[nodiscard]] static std::string disagreement_about(const group& g, std::string_view other);
+  [[gnu::cold]] void refuse_stranger(const group& g, std::string_view other) noexcept;
+  bool arrive(const collective& what, int pe);  // true: the last PE of this dock, which acts for all
   void complete();
   void dock_barrier(call kind);
   std::vector<std::vector<std::byte>> dock_gather(std::vector<std::byte> mine);

@@ -17,23 +17,34 @@ class event {
  public:
   /// Parks the calling fiber until somebody notifies. Spurious returns are allowed.
   void wait() {
-    waiting_.push_back(sched::this_fiber::self());
+    bool told = false;
+    waiting_.push_back({sched::this_fiber::self(), &told});
     sched::this_fiber::park();
+    // Woken by something else: a later notify_one() must not be spent on this fiber.
+    if (!told) std::erase_if(waiting_, [&](const waiter& w) { return w.told == &told; });
   }
   void notify_one() {
     if (waiting_.empty()) return;
     const auto first = waiting_.front();
     waiting_.erase(waiting_.begin());
-    first.wake();
+    first.tell();
   }
   void notify_all() {
-    for (const auto& w : waiting_) w.wake();
+    for (const auto& w : waiting_) w.tell();
     waiting_.clear();
   }
   [[nodiscard]] bool anybody() const noexcept { return !waiting_.empty(); }
 
  private:
-  std::vector<sched::waker> waiting_;
+  struct waiter {
+    sched::waker who;
+    bool* told;  // on the waiter's stack
+    void tell() const {
+      *told = true;
+      who.wake();
+    }
+  };
+  std::vector<waiter> waiting_;
 };
 
 }  // namespace detail

@@ -41,8 +41,14 @@ void each_span(arrival& a, Body body) {
     a.stop = head->at;
     constexpr std::size_t captured = std::is_empty_v<Captures> ? 0 : sizeof(Captures);
     const std::byte* const start = p + sizeof(wire::span_head);
-    body(*reinterpret_cast<const Captures*>(start),
-         std::span<const std::byte>(start + captured, head->bytes - captured));
+    const std::span payload(start + captured, head->bytes - captured);
+    if constexpr (alignof(Captures) > wire::span_alignment) {
+      alignas(Captures) std::byte copy[sizeof(Captures)];
+      std::memcpy(copy, start, sizeof copy);
+      body(*reinterpret_cast<const Captures*>(copy), payload);
+    } else {
+      body(*reinterpret_cast<const Captures*>(start), payload);
+    }
     p += wire::round_up(sizeof(wire::span_head) + head->bytes, wire::span_alignment);
   }
 }

@@ -12,7 +12,7 @@
 ///
 /// A Policy says: types `ask`, `then`, `result` (void: nothing comes back but that it is done);
 /// `result answer(arrival&, const ask&)`; `void done(arrival&, const then&, const result&)` (or without a result);
-/// `pure`: answer() cannot send; the name and the mailbox of its handlers.
+/// `pure`: answer() cannot send; the name, the mailbox and the owner of its handlers.
 #pragma once
 
 #include <algorithm>
@@ -155,13 +155,13 @@ class requests {
   }
 
   static inline const wire::handler shelved_request{typeid(requests), Policy::name(), unload_requests, Policy::mailbox,
-                                                    wire::asks};
+                                                    wire::asks, Policy::owner()};
   static inline const wire::handler shelved_reply{typeid(shelved_replies), Policy::name(), unload_replies, Policy::mailbox,
-                                                  wire::answers | wire::untagged};
+                                                  wire::answers | wire::untagged, Policy::owner()};
   static inline const wire::handler travelling_request{typeid(question), Policy::name(), unload_questions,
-                                                       Policy::mailbox, wire::asks};
+                                                       Policy::mailbox, wire::asks, Policy::owner()};
   static inline const wire::handler travelling_reply{typeid(response), Policy::name(), unload_responses,
-                                                     Policy::mailbox, wire::answers};
+                                                     Policy::mailbox, wire::answers, Policy::owner()};
 };
 
 }  // namespace detail

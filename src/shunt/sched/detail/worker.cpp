@@ -66,8 +66,8 @@ void throw_outside(const char* call, const char* what) {
 }
 
 inline void worker::yield() {
+  if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("yield");  // the loop's poller may forbid it too
   fiber* const me = must_be_fiber("yield");
-  if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("yield");
   if (favoured_ == nullptr && !ready_.empty() && ready_.front()->started && --until_duty_ > 0)
       [[likely]] {
     fiber* const next = ready_.pop();
@@ -91,8 +91,8 @@ void worker::yield_slowly(fiber* me) noexcept {
 }
 
 inline void worker::park() {
-  fiber* const me = must_be_fiber("park");
   if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("park");
+  fiber* const me = must_be_fiber("park");
   if (me->state.commit_park() == after_park::run_again) return;
   leave(me);
 }

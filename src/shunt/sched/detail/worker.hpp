@@ -49,8 +49,8 @@ class worker {
   void yield();
   void park();
   void require_wait(const char* call) const {
-    must_be_fiber(call);
     if (forbid_ != nullptr) forbid_->refuse(call);
+    must_be_fiber(call);
   }
   [[nodiscard]] fiber* running() const noexcept { return running_; }
   [[nodiscard]] bool has_runnable() const noexcept;
