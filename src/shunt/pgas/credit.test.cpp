@@ -94,7 +94,7 @@ TEST_CASE("PEs of one worker that wait for trains of several lanes all get on") 
   const int hops = GENERATE(1, 2);
   CAPTURE(pes, workers, hops);
   auto o = tiny(pes, workers, hops);
-  o.budget = o.budget * static_cast<std::size_t>(workers) / static_cast<std::size_t>(pes);
+  o.budget /= static_cast<std::size_t>(pes / workers);  // a worker's PEs put theirs together
   pgas::run(o, [](pgas::pe& me) {
     pgas::symmetric<long> seen(me, 0);
     pgas::actor_of actor(seen);

@@ -392,7 +392,7 @@ TEST_CASE("PEs that construct different selectors are told so") {
       s.finish();
     }
   });
-  CHECK_THAT(message, Contains("PEs disagree") && Contains("takes_int") && Contains("takes_two"));
+  CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree") && Contains("takes_"));
   check_that_a_job_works();
 }
 
