@@ -22,6 +22,9 @@ constexpr int trains_a_look = 64;
 /// Empty looks before a waiting fiber leaves the watching to the worker, which then sleeps.
 constexpr int idle_looks = 256;
 
+/// Those among them without a pause in between: a pause lasts as long as an answer from a near core.
+constexpr int tight_looks = 64;
+
 /// Wherever runs start.
 std::uintptr_t aligned(std::uintptr_t p) noexcept { return wire::round_up(p, wire::run_alignment); }
 std::uintptr_t address(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
@@ -641,8 +644,8 @@ void dock::unload_mixed(arrival& a, const wire::handler& how) {
 bool dock::idle_step(int& idle) {
   if (sched::this_worker::has_runnable()) return true;
   if (flush()) return false;
-  relax();
-  return ++idle >= idle_looks;
+  if (++idle > tight_looks) relax();
+  return idle >= idle_looks;
 }
 
 bool dock::notice_failure() {

@@ -121,7 +121,7 @@ timetable timetable::of(std::size_t budget, int pes, int docks, std::size_t want
   return t;
 }
 
-job::job(const options& wanted, transport::carrier& carrier) : wanted_(wanted), carrier_(carrier) {
+job::job(const options& wanted, transport::carrier& carrier) : wanted_(wanted), carrier_(carrier), remote_(carrier.ranks() > 1) {
   wire::handler_table::number();
   agree();
 }

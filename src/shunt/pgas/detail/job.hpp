@@ -70,7 +70,7 @@ class job {
   }
 
   void deliver(rail::train& t, int to_dock);
-  [[nodiscard]] bool remote() const noexcept { return carrier_.ranks() > 1; }
+  [[nodiscard]] bool remote() const noexcept { return remote_; }
   [[nodiscard]] transport::carrier& carrier() noexcept { return carrier_; }
   [[nodiscard]] const options& wanted() const noexcept { return wanted_; }
   [[nodiscard]] const layout& plan() const noexcept { return plan_; }
@@ -89,6 +89,7 @@ class job {
 
   options wanted_;
   transport::carrier& carrier_;
+  bool remote_;
   layout plan_;
   timetable trains_;
   std::unique_ptr<sched::runtime> runtime_;
