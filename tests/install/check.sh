@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# check.sh SOURCE BUILD CMAKE COMPILER MPIS
+# check.sh SOURCE BUILD CMAKE GENERATOR COMPILER MPIS
 # Installs the build that is under test, and builds and runs a small program with it in each way a user may choose.
 set -euo pipefail
-source=$1 build=$2 cmake=$3 compiler=$4 mpis=$5
+source=$1 build=$2 cmake=$3 compiler=$5 mpis=$6
+export CMAKE_GENERATOR=$4
 here=$source/tests/install
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
