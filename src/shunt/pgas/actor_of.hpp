@@ -150,7 +150,7 @@ class selector_of {
   using form = detail::lambda_form<Mailboxes, Parts...>;
 
  public:
-  /// Collective, but does not wait. \param parts  symmetric objects of one PE; they must outlive the selector.
+  /// Collective; waits for the PEs of its worker. \param parts  symmetric objects of one PE; they must outlive the selector.
   explicit selector_of(symmetric<Parts>&... parts)
       : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
     static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);

@@ -136,7 +136,7 @@ class selector {
   [[nodiscard]] pe& me() const noexcept { return *me_; }
 
  protected:
-  /// Collective, but does not wait. Messages from faster PEs wait until this PE's program comes back to the library: by
+  /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to the library: by
   /// then Self is constructed.
   explicit selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
     const auto slot = me.next_slot();

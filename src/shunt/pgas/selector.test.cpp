@@ -80,7 +80,29 @@ struct twins : pgas::selector<twins, long, long, long> {
   std::array<long, 3> sums{};
 };
 
+/// Types that convert to each other: each message goes to the function that takes exactly it.
+struct lookalikes : pgas::selector<lookalikes, int, long, char, double> {
+  explicit lookalikes(pgas::pe& me) : selector(me) {}
+  void process(int n, int) { sums[0] += n; }
+  void process(const long& n) { sums[1] += n; }
+  void process(char c) { sums[2] += c; }
+  void process(double d, int from) { sums[3] += static_cast<long>(d) + from; }
+  std::array<long, 4> sums{};
+};
+
 }  // namespace
+
+TEST_CASE("selector of a class: a message goes to the function of its type, not to one that it converts to") {
+  pgas::run(tiny(2, 2), [](pgas::pe& me) {
+    lookalikes s(me);
+    s.send<0>(0, 1);
+    s.send<1>(0, 10L);
+    s.send<2>(0, 'd');
+    s.send<3>(0, 1000.5);
+    s.finish();
+    if (me.index() == 0) expect(s.sums == std::array<long, 4>{2, 20, 200, 2001});
+  });
+}
 
 TEST_CASE("selector of a class: three mailboxes in a chain, each process() sends to the next") {
   const int pes = GENERATE(1, 2, 3, 7, 64);

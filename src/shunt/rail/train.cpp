@@ -16,7 +16,8 @@ bool train_pool::buy() noexcept {
     free_.push_back(*t);
     return true;
   } catch (const std::bad_alloc&) {
-    return false;  // the machine's limit came before ours: the same answer to the caller
+    limit_ = bought_.size();  // the machine's limit came before ours, and takes its place
+    return false;
   }
 }
 

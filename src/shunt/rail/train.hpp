@@ -126,6 +126,12 @@ class train_pool {
     return t;
   }
 
+  /// Whether take() would give one.
+  [[nodiscard]] bool has(std::uint8_t channel) const noexcept {
+    return (channel != 0 || out_[0] < regular_) &&
+           (!free_.empty() || !stayed_.empty() || bought_.size() < limit_);
+  }
+
   /// A train of this pool that is empty again.
   /// \param stayed  as it was taken.
   void put(train& t, bool stayed = false) noexcept {

@@ -37,6 +37,7 @@ struct end_mark {
   std::uint8_t leg;
 };
 struct barrier_token {
+  std::uint64_t number;
   std::uint8_t round;
   dock::call kind;
 };
@@ -74,7 +75,7 @@ void unload_end_marks(void* what) {
 void unload_tokens(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<barrier_token>(
-      a, [&](const barrier_token& t, auto) { a.at->barrier_token_arrived(t.round, t.kind); });
+      a, [&](const barrier_token& t, auto) { a.at->barrier_token_arrived(t.round, t.number, t.kind); });
 }
 void unload_standings(void* what) {
   auto& a = *static_cast<arrival*>(what);
@@ -199,11 +200,12 @@ void dock::close_run(lane& l, int to) {
     shelves_[run.ticket].unanswered = run.count;
     l.shelf = 0;
   }
-  if (run.mailbox == control) return;
+  if (run.mailbox == control || groups_[run.group] == nullptr) return;  // gone: the job has failed
   group& g = *groups_[run.group];
   const bool second_leg = (run.flags & wire::forwarded) != 0;
   if (!second_leg) {
     g.sent += run.count;
+    if ((run.flags & wire::answers) == 0) g.started += run.count;
     moved_.messages += run.count;
     if ((run.flags & wire::asks) != 0) g.unanswered += run.count;
   }
@@ -313,12 +315,12 @@ void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t st
     if (l.open == nullptr) {
       if (open_train(channel, to)) continue;
       if (channel == 1) refuse_budget(from);
-      wait(trains_home, "send", [this] { return pool_.out(0) < pool_.regular(); });
+      wait_for_train(0, "send");
     } else if ((l.key != key || kept_bytes != 0) && (close_run(l, to), fits(l, good_bytes))) {
       if (kept_bytes == 0) {
         open_run(l, to, key, stride, from);
-      } else if (channel == 0 && pool_.out(0) >= pool_.regular()) {
-        wait(trains_home, "ask", [this] { return pool_.out(0) < pool_.regular(); });
+      } else if (channel == 0 && !pool_.has(0)) {
+        wait_for_train(0, "ask");
       } else {
         open_run(l, to, key, stride, from);
         if (!open_shelf(l, channel, stride, kept_bytes)) refuse_budget(from);
@@ -331,6 +333,11 @@ void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t st
       }
     }
   }
+}
+
+void dock::wait_for_train(std::uint8_t channel, const char* what) {
+  if (pool_.bytes() == 0) throw error("no memory for a train of " + std::to_string(pool_.capacity()) + " bytes");
+  wait(trains_home, what, [this, channel] { return pool_.has(channel); });
 }
 
 std::byte* dock::append_span(lane& l, wire::stop stop, std::size_t bytes) {
@@ -363,21 +370,14 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole_good =
       wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
-  // A train that stands there anyway takes it along; else one of channel 1, and where even that has none left, a program
-  // waits: others always unload that channel, so its trains come home.
-  const auto has_train = [this] { return pool_.out(0) + pool_.out(1) < pool_.limit(); };
   const int to = plain ? whole.plan().first_pe[static_cast<std::size_t>(to_dock)] : to_dock;
+  // A train that stands there anyway takes it along; else one of channel 1. Only programs come here, and they may wait
+  // for it: their lanes may change meanwhile.
   lane* l = &lanes_[0][static_cast<std::size_t>(to)];
-  if (l->open == nullptr || !fits(*l, whole_good)) {
+  while (l->open == nullptr || !fits(*l, whole_good)) {
     l = &lanes_[1][static_cast<std::size_t>(to)];
-    while (l->open == nullptr || !fits(*l, whole_good)) {
-      if (l->open != nullptr) {
-        depart(1, to);
-      } else if (!open_train(1, to)) {
-        if (in_handler()) refuse_budget(first_pe);
-        wait(trains_home, "finish() or a collective", has_train);
-      }
-    }
+    if (l->open != nullptr && !fits(*l, whole_good)) depart(1, to);
+    if (l->open == nullptr && !open_train(1, to)) wait_for_train(1, "finish()");
   }
   if (!l->takes(key, whole_good)) {
     close_run(*l, to);
@@ -506,7 +506,7 @@ bool dock::progress() {
 bool dock::poll() {
   try {
     if (progress()) return true;
-    return !sched::this_worker::has_runnable() && flush();
+    return !whole.failed() && !sched::this_worker::has_runnable() && flush();
   } catch (const std::exception& thrown) {  // the transport's: handlers' are dealt with where they run
     whole.fail("PE " + std::to_string(first_pe) + ": " + thrown.what());
     return true;
@@ -654,6 +654,9 @@ bool dock::notice_failure() {
   trains_home.notify_all();
   activity.notify_all();
   call_done_.notify_all();
+  for (const auto& g : groups_) {
+    if (g != nullptr) g->complete.notify_all();
+  }
   return true;
 }
 
@@ -675,8 +678,13 @@ group& dock::group_at(std::uint16_t slot, std::size_t mailboxes, std::string_vie
   } else if (place->mailboxes.size() != mailboxes || place->name != name) {
     throw error(disagreement_about(*place, name));
   }
-  ++place->present;
-  return *place;
+  group& g = *place;
+  if (++g.present == pes_here) {
+    g.complete.notify_all();
+  } else {
+    wait(g.complete, "construction", [this, &g] { return g.present == pes_here; });
+  }
+  return g;
 }
 
 std::string dock::disagreement_about(const group& g, std::string_view other) {
@@ -724,7 +732,7 @@ void dock::close_runs() {
 
 bool dock::unfinished(group& g) {
   close_runs();
-  return g.sent != g.settled;
+  return g.started != g.settled;
 }
 
 void dock::refuse_unfinished(group& g, int pe) noexcept {
@@ -796,7 +804,7 @@ void dock::finish_here(group& g) {
     m.pes_done = 0;
   }
   g.epoch = epoch;
-  g.settled = g.sent;
+  g.settled = g.started;
   g.between = true;
   g.returning = pes_here;
   dock_barrier(call::finish);
@@ -825,7 +833,7 @@ void dock::quiesce(group& g, int pe) {
     before_sent = sent;
     before_handled = handled;
   }
-  g.settled = g.sent;
+  g.settled = g.started;
   complete();
 }
 
@@ -877,8 +885,9 @@ void dock::complete() {
   call_done_.notify_all();
 }
 
-void dock::barrier_token_arrived(unsigned round, call kind) {
-  token_kinds_[round][++tokens_[round] % 2] = kind;
+void dock::barrier_token_arrived(unsigned round, std::uint64_t number, call kind) {
+  ++tokens_[round];
+  token_kinds_[round][number % 2] = kind;
 }
 
 /// Dissemination barrier (Hensgen, Finkel, Manber, IJPP 17, 1988): in round k a dock tells the one 2^k further on.
@@ -887,7 +896,7 @@ void dock::dock_barrier(call kind) {
   ++barriers_;
   std::uint8_t round = 0;
   for (int distance = 1; distance < docks; distance *= 2, ++round) {
-    const barrier_token token{round, kind};
+    const barrier_token token{barriers_, round, kind};
     send_control((index + distance) % docks, control_key(tokens), bytes_of(token), {});
     flush();
     wait(activity, name_of(kind).data(), [&] { return tokens_[round] >= barriers_; });

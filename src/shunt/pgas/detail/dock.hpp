@@ -237,7 +237,7 @@ class dock final : public sched::poller, private sched::no_wait {
       if (progress()) {
         idle = 0;
       } else if (idle_step(idle)) {
-        changed.wait();
+        if (!leaving()) changed.wait();  // after a failure nobody notifies any more
         idle = 0;
       }
     }
@@ -251,7 +251,9 @@ class dock final : public sched::poller, private sched::no_wait {
 
   // --- groups ---
 
-  /// The group in a slot, made at the first call. Slots are handed out in the order of construction on each PE.
+  /// The group in a slot, made at the first call. Slots are handed out in the order of construction on each PE. Returns
+  /// once every PE of the dock has called: what comes for a group that only some have made would keep its train here, and
+  /// with it the credit of a dock that these may be waiting for.
   group& group_at(std::uint16_t slot, std::size_t mailboxes, std::string_view name);
   void forget_group(std::uint16_t slot, int pe);
   /// The PE's part may be handed to handlers from now on.
@@ -297,7 +299,7 @@ class dock final : public sched::poller, private sched::no_wait {
   event trains_home;  // a train of the pool came home
   event activity;     // progress() did something
 
-  void barrier_token_arrived(unsigned round, call kind);
+  void barrier_token_arrived(unsigned round, std::uint64_t number, call kind);
   /// The dock before this one sleeps in its collective call of that number, which is `what`.
   void neighbour_stands(std::uint64_t number, const collective& what);
   void blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
@@ -349,7 +351,7 @@ class dock final : public sched::poller, private sched::no_wait {
   std::vector<partial> partials_;
   std::uint32_t sequence_ = 0;  // of the collective under way on this dock
   std::uint64_t tokens_[17] = {};      // by round
-  call token_kinds_[17][2] = {};       // of the last two tokens of a round
+  call token_kinds_[17][2] = {};       // of a round's tokens for this barrier and the next
   std::uint64_t barriers_ = 0;
   int at_call_ = 0;  // local PEs inside the current collective
   collective call_;
@@ -376,6 +378,7 @@ class dock final : public sched::poller, private sched::no_wait {
   void make_room(int to, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes, int from,
                  const std::source_location& where);
   [[gnu::cold]] void open_replies(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first);
+  void wait_for_train(std::uint8_t channel, const char* what);
   bool open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes);
   [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
   [[noreturn, gnu::cold]] void refuse_destination(int from, int to, std::source_location where) const;

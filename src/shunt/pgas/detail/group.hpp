@@ -24,6 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include <shunt/pgas/detail/event.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
@@ -50,11 +52,13 @@ struct group {
   int ready = 0;                       // local PEs whose part may be handed to handlers
   std::vector<mailbox_state> mailboxes;
   std::uint64_t epoch = 0;             // finished so far
+  event complete;                      // present reached the PEs of the dock
   bool between = false;                // epochs (G3)
   int returning = 0;                   // local PEs whose finish() is over and has not returned yet
   std::uint64_t sent = 0;              // goods sent, all mailboxes, replies too: for quiesce()
   std::uint64_t handled = 0;           // goods handled here, the same
-  std::uint64_t settled = 0;           // `sent` when finish() or quiesce() last ended
+  std::uint64_t started = 0;           // the same without replies
+  std::uint64_t settled = 0;           // `started` when finish() or quiesce() last ended
   std::uint64_t unanswered = 0;        // requests of this dock without a reply
 };
 
