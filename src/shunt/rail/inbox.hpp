@@ -64,7 +64,7 @@ class inbox {
     // acquire: edge `filled`.
     auto* newest = reinterpret_cast<Node*>(word_.exchange(empty, std::memory_order_acquire));
     // What lies behind the link will be wanted next, and comes from the same far cache.
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(newest) + cache_line);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(newest) + cache_line, 1);
     Node* oldest = nullptr;
     while (newest != nullptr) {
       Node* const following = newest->next;

@@ -19,11 +19,12 @@ constexpr std::uint8_t control = 255;
 /// Trains that one call of progress() unloads at most, so that a program that only looks in is not kept.
 constexpr int trains_a_look = 64;
 
-/// Empty looks before a waiting fiber leaves the watching to the worker, which then sleeps.
-constexpr int idle_looks = 256;
-
-/// Those among them without a pause in between: a pause lasts as long as an answer from a near core.
-constexpr int tight_looks = 64;
+/// Looks at the inbox between two looks at everything else.
+constexpr int looks_a_step = 32;
+/// Steps in a row without a pause between the looks: a pause lasts as long as an answer from a near core.
+constexpr int tight_steps = 4;
+/// Steps before a waiting fiber leaves the watching to the worker, which then sleeps.
+constexpr int idle_steps = 32;
 
 /// Wherever runs start.
 std::uintptr_t aligned(std::uintptr_t p) noexcept { return wire::round_up(p, wire::run_alignment); }
@@ -644,8 +645,15 @@ void dock::unload_mixed(arrival& a, const wire::handler& how) {
 bool dock::idle_step(int& idle) {
   if (sched::this_worker::has_runnable()) return true;
   if (flush()) return false;
-  if (++idle > tight_looks) relax();
-  return idle >= idle_looks;
+  if (!whole.remote()) {
+    // Nothing but a train can change anything: watch the one word that says so.
+    for (int looks = 0; looks < looks_a_step && !platform.any(); ++looks) {
+      if (idle >= tight_steps) relax();
+    }
+  } else {
+    relax();
+  }
+  return ++idle >= idle_steps;
 }
 
 bool dock::notice_failure() {
