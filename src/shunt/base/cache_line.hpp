@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace shunt {
 inline namespace v1 {
@@ -12,6 +13,16 @@ inline constexpr std::size_t cache_line = 64;
 /// Bytes that two threads' data are kept apart: adjacent-line prefetchers (Intel's spatial
 /// prefetcher; Intel 64 Optimization Reference Manual, 3.7.3) pull lines in pairs.
 inline constexpr std::size_t quiet_distance = 2 * cache_line;
+
+/// Asks for a line in order to write it; any address, no effect but on time.
+inline void prefetch_to_write(std::uintptr_t address) noexcept {
+#if defined(__x86_64__)
+  // Compilers emit it only where told of the CPU; those without it take it for a no-op.
+  asm volatile("prefetchw %0" : : "m"(*reinterpret_cast<const char*>(address)));
+#else
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
+#endif
+}
 
 }  // namespace v1
 }  // namespace shunt

@@ -19,7 +19,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 #include <shunt/base/cache_line.hpp>
@@ -64,7 +63,7 @@ class inbox {
     // acquire: edge `filled`.
     auto* newest = reinterpret_cast<Node*>(word_.exchange(empty, std::memory_order_acquire));
     // What lies behind the link will be wanted next, and comes from the same far cache.
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(newest) + cache_line, 1);
+    prefetch_to_write(reinterpret_cast<std::uintptr_t>(newest) + cache_line);
     Node* oldest = nullptr;
     while (newest != nullptr) {
       Node* const following = newest->next;

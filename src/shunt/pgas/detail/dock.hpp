@@ -138,9 +138,9 @@ class dock final : public sched::poller, private sched::no_wait {
       lane* const l = active_ + static_cast<unsigned>(to);
       if (!l->takes(key, sizeof(Good))) [[unlikely]] make_room<sizeof(Good)>(to, key, from, where);
       const auto place = l->cursor;
-      // With many lanes no hardware prefetcher follows them all, and a store that misses holds up those behind it.
-      __builtin_prefetch(reinterpret_cast<const void*>(place + 2 * cache_line), 1);
       ::new (reinterpret_cast<void*>(place)) Good(good);
+      // With many lanes no hardware prefetcher follows them all, and a store that misses holds up those behind it.
+      prefetch_to_write(place + 2 * cache_line);
       l->cursor = place + sizeof(Good);
     } else {
       if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
@@ -165,8 +165,8 @@ class dock final : public sched::poller, private sched::no_wait {
       if (!l->takes(key, sizeof(Ask))) [[unlikely]] make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
       const auto place = l->cursor;
       const auto kept = l->shelf;
-      __builtin_prefetch(reinterpret_cast<const void*>(place + 2 * cache_line), 1);
       ::new (reinterpret_cast<void*>(place)) Ask(ask);
+      prefetch_to_write(place + 2 * cache_line);
       ::new (reinterpret_cast<void*>(kept)) Then(then);
       l->cursor = place + sizeof(Ask);
       l->shelf = kept + sizeof(Then);
