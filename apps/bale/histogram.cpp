@@ -41,7 +41,7 @@ int histogram_main(int argc, char** argv) {
     std::uint64_t wanted = 0, found = 0;
     for (const auto& p : places) wanted += p.global(me.count()) + 1;
     for (std::uint64_t s = 0; s < table; ++s) {
-      const apps::place p{static_cast<std::uint32_t>(me.index()), static_cast<std::uint32_t>(s)};
+      const apps::place p{me.index(), static_cast<std::uint32_t>(s)};
       found += static_cast<std::uint64_t>((*counts)[s]) * (p.global(me.count()) + 1);
     }
     const auto sum = me.sum(std::accumulate(counts->begin(), counts->end(), std::int64_t{0}));

@@ -2,13 +2,12 @@
 #pragma once
 #include <bale/place.hpp>
 #include <shunt/pgas.hpp>
-#include <span>
 namespace shunt::apps::class_form {
 struct histogram : pgas::actor<histogram, std::uint32_t> {
   histogram(pgas::pe& me, std::vector<std::int64_t>& part) : actor(me), counts(part) {}
   void process(std::uint32_t spot) { ++counts[spot]; }
   void run(std::span<const place> updates) {
-    for (const auto [pe, spot] : updates) send(static_cast<int>(pe), spot);
+    for (const auto [pe, spot] : updates) send(pe, spot);
     finish();
   }
   std::vector<std::int64_t>& counts;

@@ -2,12 +2,11 @@
 #pragma once
 #include <bale/place.hpp>
 #include <shunt/pgas.hpp>
-#include <span>
 namespace shunt::apps::lambda_form {
 inline void histogram(pgas::symmetric<std::vector<std::int64_t>>& table, std::span<const place> updates) {
   pgas::actor_of counter(table);
   for (const auto [pe, spot] : updates)
-    counter.send(static_cast<int>(pe), [spot](auto& counts) { ++counts[spot]; });
+    counter.send(pe, [spot](auto& counts) { ++counts[spot]; });
   counter.finish();
 }
 }  // namespace shunt::apps::lambda_form

@@ -34,7 +34,7 @@ int index_gather_main(int argc, char** argv) {
     pgas::symmetric<std::vector<std::int64_t>> entries(me, table);
     pgas::symmetric<std::vector<std::int64_t>> target(me, places.size());
     for (std::uint64_t s = 0; s < table; ++s) {
-      const apps::place p{static_cast<std::uint32_t>(me.index()), static_cast<std::uint32_t>(s)};
+      const apps::place p{me.index(), static_cast<std::uint32_t>(s)};
       (*entries)[s] = entry(p.global(me.count()));
     }
     const auto before = me.traffic();

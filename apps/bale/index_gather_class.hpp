@@ -2,14 +2,13 @@
 #pragma once
 #include <bale/place.hpp>
 #include <shunt/pgas.hpp>
-#include <span>
 namespace shunt::apps::class_form {
 struct index_gather : pgas::actor<index_gather, pgas::asking<std::uint32_t, std::uint32_t, std::int64_t>> {
   index_gather(pgas::pe& me, std::vector<std::int64_t>& t, std::vector<std::int64_t>& g) : actor(me), table(t), target(g) {}
   std::int64_t process(std::uint32_t spot) const { return table[spot]; }
   void replied(std::uint32_t i, std::int64_t value) { target[i] = value; }
   void run(std::span<const place> reads) {
-    for (std::uint32_t i = 0; i < reads.size(); ++i) ask(static_cast<int>(reads[i].pe), reads[i].spot, i);
+    for (std::uint32_t i = 0; i < reads.size(); ++i) ask(reads[i].pe, reads[i].spot, i);
     finish();
   }
   std::vector<std::int64_t>&table, &target;

@@ -58,7 +58,7 @@ TEST_CASE("random_places: the same accesses whatever the number of PEs") {
     for (int pe = 0; pe < pes; ++pe) {
       auto i = static_cast<std::size_t>(pe);
       for (const auto& p : apps::random_places(1000, 77, 3, pe, pes)) {
-        CHECK(p.pe < static_cast<std::uint32_t>(pes));
+        CHECK(p.pe < pes);
         found[i] = p.global(pes);
         i += static_cast<std::size_t>(pes);
       }

@@ -3,20 +3,21 @@
 
 #include <cstdint>
 #include <shunt/base/random.hpp>
+#include <span>
 #include <vector>
 
 namespace shunt::apps {
 
 struct place {
-  std::uint32_t pe = 0;
+  int pe = 0;
   std::uint32_t spot = 0;  ///< index within that PE's part
 
   [[nodiscard]] static place of(std::uint64_t global, int pes) noexcept {
     const auto count = static_cast<std::uint64_t>(pes);
-    return {static_cast<std::uint32_t>(global % count), static_cast<std::uint32_t>(global / count)};
+    return {static_cast<int>(global % count), static_cast<std::uint32_t>(global / count)};
   }
   [[nodiscard]] std::uint64_t global(int pes) const noexcept {
-    return std::uint64_t{spot} * static_cast<std::uint64_t>(pes) + pe;
+    return std::uint64_t{spot} * static_cast<std::uint64_t>(pes) + static_cast<std::uint64_t>(pe);
   }
 };
 

@@ -31,7 +31,7 @@ inline std::vector<shunt::apps::place> places(const bench_options& options, shun
     const auto packed = static_cast<std::uint64_t>(
         bench_packed_index(static_cast<std::uint64_t>(me.index()), i, static_cast<std::uint64_t>(me.count()),
                            static_cast<std::uint64_t>(options.table)));
-    made[i] = {static_cast<std::uint32_t>(packed & 0xffff), static_cast<std::uint32_t>(packed >> 16)};
+    made[i] = {static_cast<int>(packed & 0xffff), static_cast<std::uint32_t>(packed >> 16)};
   }
   return made;
 }

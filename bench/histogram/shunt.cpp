@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
     const auto updates = bench::places(options, me);
     std::uint64_t expected = 0;
-    for (const auto& u : updates) expected += bench_weight(u.pe, u.spot);
+    for (const auto& u : updates) expected += bench_weight(static_cast<std::uint64_t>(u.pe), u.spot);
     shunt::pgas::symmetric<std::vector<std::int64_t>> table(me, static_cast<std::size_t>(options.table));
     bench::rounds(
         me, options, [&] { std::fill(table->begin(), table->end(), 0); },

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         [&] {
           std::uint64_t wrong = 0;
           for (std::size_t i = 0; i < reads.size(); ++i) {
-            wrong += (*target)[i] != bench_table_value(reads[i].pe, reads[i].spot);
+            wrong += (*target)[i] != bench_table_value(static_cast<std::uint64_t>(reads[i].pe), reads[i].spot);
           }
           bench::must_be(argv[0], "entries that differ", me.sum(wrong), 0);
           return std::string();
