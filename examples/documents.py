@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""documents.py ROOT: what README.md and the manual state as facts is so: code, numbers of lines, options, variables, links."""
+import difflib
+import glob
+import os
+import re
+import sys
+
+root = sys.argv[1]
+bad = []
+
+
+def text(path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def need(good, what):
+    if not good:
+        bad.append(what)
+
+
+# The README's first block of C++ is the example between its marks, to the letter.
+readme, manual = text("README.md"), text("docs/manual.md")
+shown = re.search(r"^```cpp\n(.*?)^```$", readme, re.S | re.M)
+compiled = re.search(r"^// \[readme\]\n(.*?)^// \[/readme\]$", text("examples/histogram.cpp"), re.S | re.M)
+need(shown and compiled, "README.md has no block of C++, or examples/histogram.cpp no marks")
+if shown and compiled and shown[1] != compiled[1]:
+    lines = difflib.unified_diff(compiled[1].splitlines(), shown[1].splitlines(), "examples/histogram.cpp", "README.md", lineterm="")
+    bad.extend(lines)
+
+# Lines of the kernels: neither blank nor only a comment, as cloc counts.
+for kernel, *said in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|$", readme, re.M):
+    for form, lines in zip(("lambda", "class"), said):
+        source = text(f"apps/bale/{kernel}_{form}.hpp").splitlines()
+        counted = sum(1 for line in source if line.strip() and not line.lstrip().startswith("//"))
+        need(counted == int(lines), f"README.md: {kernel}, {form} form: {lines} lines, but there are {counted}")
+
+# Every variable and every option has its row in the manual, and no other.
+variables = set(re.findall(r'^    \{"(SHUNT_\w+)"', text("src/shunt/base/environment.cpp"), re.M))
+options = set(re.findall(r'^    \{"(--\w+)", "SHUNT_\w+"', text("src/shunt/pgas/launch.cpp"), re.M))
+table = manual[manual.index("## Options"):manual.index("## Launching")]
+rows = "\n".join(line for line in table.splitlines() if line.startswith("|"))
+need(variables and variables == set(re.findall(r"`(SHUNT_\w+)`", rows)),
+     f"docs/manual.md: variables: {sorted(variables ^ set(re.findall(r'`(SHUNT_[A-Z]+)`', rows)))}")
+need(options and options == set(re.findall(r"^\| `(--\w+)`", rows, re.M)),
+     f"docs/manual.md: options: {sorted(options ^ set(re.findall(r'^. `(--[a-z]+)`', rows, re.M)))}")
+
+# Every example stands in the README's table; every relative link leads somewhere.
+for path in glob.glob(os.path.join(root, "examples", "*.cpp")):
+    need(f"(examples/{os.path.basename(path)})" in readme, f"README.md does not name {os.path.basename(path)}")
+documents = ["README.md", "docs/manual.md", "src/shunt/pgas/DESIGN.md", "src/shunt/rail/DESIGN.md"]
+documents += [os.path.relpath(p, root) for p in glob.glob(os.path.join(root, "docs", "decisions", "*.md"))]
+for document in documents:
+    prose = re.sub(r"^```.*?^```$", "", text(document), flags=re.S | re.M)
+    heads = {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", prose, re.M)}
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", prose)):
+        if target.startswith("#"):
+            need(target[1:] in heads, f"{document}: no heading {target}")
+        elif "://" not in target:
+            path = os.path.join(root, os.path.dirname(document), target.split("#")[0])
+            need(os.path.exists(path), f"{document}: no {target}")
+
+print("\n".join(bad) if bad else "documents: right")
+sys.exit(1 if bad else 0)
