@@ -67,6 +67,16 @@ template <class T>
 inline constexpr bool is_varying<varying<T>> = std::is_trivially_copyable_v<T> && alignof(T) <= wire::span_alignment;
 }  // namespace detail
 
+namespace detail {
+/// Stands for an M where nothing else will do. Never called.
+template <class M>
+struct exactly {
+  template <class U>
+    requires std::is_same_v<U, M>
+  operator U() const;
+};
+}  // namespace detail
+
 /// What a mailbox may carry.
 template <class T>
 concept message = detail::is_varying<T> || detail::is_asking<T> ||
@@ -183,7 +193,17 @@ class selector {
       Self& self = static_cast<Self&>(a.part<selector>());
       using which = mailbox_index<Mailbox>;
       const int from = a.stop.from;
-      if constexpr (requires { self.process(which{}, m, from); }) {
+      // Exactly what the mailbox carries first: a long must not go to process(int, int) because it has two parameters.
+      using e = detail::exactly<M>;
+      if constexpr (requires(e x) { self.process(which{}, x, from); }) {
+        self.process(which{}, m, from);
+      } else if constexpr (requires(e x) { self.process(which{}, x); }) {
+        self.process(which{}, m);
+      } else if constexpr (requires(e x) { self.process(x, from); }) {
+        self.process(m, from);
+      } else if constexpr (requires(e x) { self.process(x); }) {
+        self.process(m);
+      } else if constexpr (requires { self.process(which{}, m, from); }) {
         self.process(which{}, m, from);
       } else if constexpr (requires { self.process(which{}, m); }) {
         self.process(which{}, m);

@@ -46,6 +46,9 @@ struct standing {
   std::uint64_t number;
   dock::collective what;
 };
+struct farewell {
+  std::uint64_t standings;
+};
 struct blob_piece {
   std::uint32_t sequence;
   std::uint32_t total;
@@ -82,6 +85,10 @@ void unload_standings(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<standing>(a, [&](const standing& s, auto) { a.at->neighbour_stands(s.number, s.what); });
 }
+void unload_farewells(void* what) {
+  auto& a = *static_cast<arrival*>(what);
+  each_control<farewell>(a, [&](const farewell& f, auto) { a.at->neighbour_leaves(f.standings); });
+}
 void unload_blobs(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<blob_piece>(a, [&](const blob_piece& b, std::span<const std::byte> bytes) {
@@ -92,6 +99,7 @@ void unload_blobs(void* what) {
 const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks, control, wire::varying);
 const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens, control, wire::varying);
 const wire::handler standings(typeid(standing), "standing", unload_standings, control, wire::varying);
+const wire::handler farewells(typeid(farewell), "farewell", unload_farewells, control, wire::varying);
 const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying);
 
 run_key control_key(const wire::handler& entry, std::uint16_t slot = 0) noexcept {
@@ -687,10 +695,15 @@ group& dock::group_at(std::uint16_t slot, std::size_t mailboxes, std::string_vie
     throw error(disagreement_about(*place, name));
   }
   group& g = *place;
-  if (++g.present == pes_here) {
+  ++g.present;
+  if (++g.built == pes_here) {
+    constructing_ = nullptr;
     g.complete.notify_all();
   } else {
-    wait(g.complete, "construction", [this, &g] { return g.present == pes_here; });
+    // Who is in a collective call has not constructed it, or would not be there.
+    if (at_call_ > 0) throw error(disagreement("the construction of " + std::string(name), text_of(call_)));
+    constructing_ = &g;
+    wait(g.complete, "construction", [this, &g] { return g.built == pes_here; });
   }
   return g;
 }
@@ -827,13 +840,16 @@ void dock::quiesce(group& g, int pe) {
   std::uint64_t before_sent = ~std::uint64_t{0}, before_handled = 0;
   for (;;) {
     while (progress() || flush()) leave_if_failed();
-    const std::uint64_t mine[2] = {g.sent, g.handled};
+    const std::uint64_t mine[3] = {g.sent, g.handled, g.slot};
     const auto bytes = std::as_bytes(std::span(mine));
     const auto all = dock_gather({bytes.begin(), bytes.end()});
     std::uint64_t sent = 0, handled = 0;
     for (const auto& one : all) {
-      std::uint64_t theirs[2];
+      std::uint64_t theirs[3];
       std::memcpy(theirs, one.data(), sizeof theirs);
+      if (theirs[2] != g.slot) {
+        throw error(disagreement(text_of(call_), text_of({call::quiesce, static_cast<std::uint16_t>(theirs[2])})));
+      }
       sent += theirs[0];
       handled += theirs[1];
     }
@@ -852,6 +868,9 @@ bool dock::arrive(const collective& what, int pe) {
   leave_if_failed();
   settle(pe);
   if (at_call_ > 0 && call_ != what) throw error(disagreement(text_of(what), text_of(call_)));
+  if (constructing_ != nullptr) {
+    throw error(disagreement(text_of(what), "the construction of " + std::string(constructing_->name)));
+  }
   call_ = what;
   ++at_call_;
   compare_with_neighbour();
@@ -865,11 +884,12 @@ bool dock::arrive(const collective& what, int pe) {
 /// A worker that is about to sleep amid a collective tells the next dock which one, once. Docks that wait for each
 /// other in different ones stand somewhere side by side, and the second of two such sees it.
 bool dock::announce() noexcept {
-  if (docks == 1 || at_call_ < pes_here || announced_ > calls_ || whole.failed() ||
+  if (docks == 1 || at_call_ < pes_here || announced_ > calls_ || farewell_said_ || whole.failed() ||
       pool_.out(0) + pool_.out(1) >= pool_.limit()) {
     return false;
   }
   announced_ = calls_ + 1;
+  ++standings_sent_;
   const standing mine{calls_, call_};
   send_control((index + 1) % docks, control_key(standings), bytes_of(mine), {});
   flush();
@@ -877,6 +897,8 @@ bool dock::announce() noexcept {
 }
 
 void dock::neighbour_stands(std::uint64_t number, const collective& what) {
+  ++standings_seen_;
+  if (number < neighbour_number_) return;  // trains of two channels may overtake each other
   neighbour_number_ = number + 1;
   neighbour_ = what;
   compare_with_neighbour();
@@ -919,6 +941,21 @@ void dock::barrier(int pe) {
   dock_barrier(call::barrier);
   complete();
 }
+
+void dock::last_barrier(int pe) {
+  if (!arrive({call::barrier}, pe)) return;
+  dock_barrier(call::barrier);
+  if (docks > 1) {
+    // Whatever was announced has to arrive before the transport stops.
+    farewell_said_ = true;
+    send_control((index + 1) % docks, control_key(farewells), bytes_of(farewell{standings_sent_}), {});
+    flush();
+    wait(activity, "the end", [this] { return farewell_ == standings_seen_ + 1; });
+  }
+  complete();
+}
+
+void dock::neighbour_leaves(std::uint64_t standings) { farewell_ = standings + 1; }
 
 void dock::blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
                         int from, std::span<const std::byte> bytes) {

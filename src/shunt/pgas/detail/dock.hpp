@@ -285,6 +285,8 @@ class dock final : public sched::poller, private sched::no_wait {
   };
 
   void barrier(int pe);
+  /// The same, and the dock sends nothing any more.
+  void last_barrier(int pe);
   /// Every PE's bytes, by PE. The result is shared by the PEs of the dock.
   using blobs = std::shared_ptr<const std::vector<std::vector<std::byte>>>;
   blobs gather(int pe, std::span<const std::byte> mine);
@@ -302,6 +304,8 @@ class dock final : public sched::poller, private sched::no_wait {
   void barrier_token_arrived(unsigned round, std::uint64_t number, call kind);
   /// The dock before this one sleeps in its collective call of that number, which is `what`.
   void neighbour_stands(std::uint64_t number, const collective& what);
+  /// It will not say so again, and has done so `standings` times.
+  void neighbour_leaves(std::uint64_t standings);
   void blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
                     int from, std::span<const std::byte> bytes);
   void answered(group& g, std::uint64_t count) noexcept { g.unanswered -= count; }
@@ -326,6 +330,7 @@ class dock final : public sched::poller, private sched::no_wait {
   std::vector<std::uint32_t> free_tickets_;
   std::vector<rail::train*> held_;          // trains with runs for a group that is not ready here
   bool look_at_held_ = false;
+  const group* constructing_ = nullptr;     // which some PEs of the dock have constructed, and others not yet
   std::vector<std::unique_ptr<group>> groups_;
   struct newborn {
     group* of;
@@ -359,6 +364,9 @@ class dock final : public sched::poller, private sched::no_wait {
   std::uint64_t announced_ = 0;         // announce() has spoken of the calls before this one
   std::uint64_t neighbour_number_ = 0;  // of the call that the dock before this one announced, counted from 1
   collective neighbour_;
+  std::uint64_t standings_sent_ = 0, standings_seen_ = 0;
+  std::uint64_t farewell_ = 0;  // 1 + how many the dock before this one has sent; 0: it may send more
+  bool farewell_said_ = false;        // said farewell
   event call_done_;
   std::vector<std::vector<std::byte>> contributed_;  // by local PE
   blobs gathered_;

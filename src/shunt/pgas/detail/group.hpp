@@ -48,11 +48,12 @@ struct group {
   std::string_view name;               // of the selector's type, for messages
   std::uint32_t kind = 0;              // a digest of the name and the number of mailboxes
   std::vector<void*> parts;            // by local PE; nullptr until that PE is ready
-  int present = 0;                     // local PEs that have constructed theirs
+  int built = 0;                       // local PEs that have constructed theirs
+  int present = 0;                     // those among them that have not destroyed it
   int ready = 0;                       // local PEs whose part may be handed to handlers
   std::vector<mailbox_state> mailboxes;
   std::uint64_t epoch = 0;             // finished so far
-  event complete;                      // present reached the PEs of the dock
+  event complete;                      // built reached the PEs of the dock
   bool between = false;                // epochs (G3)
   int returning = 0;                   // local PEs whose finish() is over and has not returned yet
   std::uint64_t sent = 0;              // goods sent, all mailboxes, replies too: for quiesce()

@@ -218,7 +218,7 @@ void job::run_pe(dock& d, int index, const std::function<void(pe&)>& program) no
   try {
     pe me(d, index);
     program(me);
-    me.barrier();  // goods for this PE may still be under way between others
+    d.last_barrier(index);  // goods for this PE may still be under way between others
   } catch (const job_over&) {
   } catch (const std::exception& thrown) {
     const std::string_view what = thrown.what();
