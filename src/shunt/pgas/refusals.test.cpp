@@ -226,6 +226,20 @@ TEST_CASE("a PE's program that throws ends the job, wherever the others wait") {
   CHECK(message == (known ? "PE 1: not today" : "PE 1: threw something that is not a std::exception"));
 }
 
+TEST_CASE("a PE's program that throws ends the job while others construct") {
+  const int workers = GENERATE(1, 2, 4);
+  const int hops = GENERATE(1, 2);
+  const auto message = failure_of(tiny(4, workers, hops), [](pgas::pe& me) {
+    cell count(me);
+    pgas::actor_of first(count);
+    first.finish();
+    if (me.index() == 2) throw std::runtime_error("no second one");
+    pgas::actor_of second(count);
+    second.send(0, [](long& n) { ++n; });
+  });
+  CHECK(message == "PE 2: no second one");
+}
+
 TEST_CASE("what was thrown while selectors stand on the stack passes their destructors") {
   const auto message = failure_of(tiny(2, 2), [](pgas::pe& me) {
     cell count(me);
@@ -346,6 +360,13 @@ TEST_CASE("PEs that disagree about the next collective call are told so") {
       quarrel{"finish, quiesce", [](pgas::pe&, a& x, a&) { x.finish(); }, [](pgas::pe&, a& x, a&) { x.quiesce(); }},
       quarrel{"finish of two actors", [](pgas::pe&, a& x, a&) { x.finish(); }, [](pgas::pe&, a&, a& y) { y.finish(); }},
       quarrel{"quiesce of two actors", [](pgas::pe&, a& x, a&) { x.quiesce(); }, [](pgas::pe&, a&, a& y) { y.quiesce(); }},
+      quarrel{"one constructs, another waits in a barrier",
+              [](pgas::pe& me, a&, a&) {
+                cell count(me);
+                pgas::actor_of more(count);
+                more.finish();
+              },
+              [](pgas::pe& me, a&, a&) { me.barrier(); }},
       quarrel{"the end, barrier", [](pgas::pe&, a&, a&) {}, [](pgas::pe& me, a&, a&) { me.barrier(); }},
       quarrel{"sums of two types", [](pgas::pe& me, a&, a&) { static_cast<void>(me.sum(1)); },
               [](pgas::pe& me, a&, a&) { static_cast<void>(me.sum(1L)); }},
