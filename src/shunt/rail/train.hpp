@@ -35,7 +35,7 @@ struct train_head {
   std::uint32_t bytes = 0;    ///< of goods that follow
   std::uint16_t from = 0;     ///< dock that loaded the train
   std::uint16_t to = 0;       ///< dock that unloads it
-  std::uint8_t channel = 0;   ///< 0: loaded by programs, 1: loaded by handlers
+  std::uint8_t channel = 0;   ///< 0: loaded by programs, 1: by handlers, 2: by the docks themselves
   std::uint8_t empty = 0;     ///< 1: on its way home
   std::uint16_t spare[3] = {};
 };
@@ -94,7 +94,7 @@ class train_list {
 /// A pool buys a train only when none is at home, and never more than its limit: the pool is the
 /// credit of its owner. Channel 0 is for programs, which can wait: at most `regular` of its trains
 /// are out. Channel 1 is for handlers, which cannot: it may go on to the limit, and the pool says
-/// that it is strained once more than `regular` of them are out.
+/// that it is strained once more than `regular` of them are out. So may channel 2, of docks.
 class train_pool {
  public:
   /// \param capacity  bytes of goods a train carries; a multiple of the cache line
@@ -169,7 +169,7 @@ class train_pool {
   std::size_t capacity_;
   std::size_t regular_;
   std::size_t limit_;
-  std::size_t out_[2] = {0, 0};
+  std::size_t out_[3] = {0, 0, 0};
   train_list free_;    // first come, first out
   train_list stayed_;  // last come, first out
   std::vector<std::unique_ptr<train, release>> bought_;

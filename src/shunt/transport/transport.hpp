@@ -22,7 +22,7 @@ inline namespace v1 {
 namespace transport {
 
 /// Channels are independent: trains of one that nobody receives never hold up those of another.
-inline constexpr int channels = 2;
+inline constexpr int channels = 3;
 
 /// What start() needs to know; alike on every rank.
 struct service {

@@ -31,12 +31,6 @@ std::uintptr_t aligned(std::uintptr_t p) noexcept { return wire::round_up(p, wir
 std::uintptr_t address(const std::byte* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 std::byte* bytes_at(std::uintptr_t p) noexcept { return reinterpret_cast<std::byte*>(p); }
 
-struct end_mark {
-  std::uint64_t count;
-  std::uint32_t kind;  // group::kind
-  std::uint8_t mailbox;
-  std::uint8_t leg;
-};
 struct barrier_token {
   std::uint64_t number;
   std::uint8_t round;
@@ -72,9 +66,7 @@ void each_control(arrival& a, F f) {
 
 void unload_end_marks(void* what) {
   auto& a = *static_cast<arrival*>(what);
-  each_control<end_mark>(a, [&](const end_mark& m, auto) {
-    a.at->end_mark_arrived(*a.of, m.kind, m.mailbox, m.leg, m.count);
-  });
+  each_control<end_mark>(a, [&](const end_mark& m, auto) { a.at->end_mark_arrived(m); });
 }
 void unload_tokens(void* what) {
   auto& a = *static_cast<arrival*>(what);
@@ -102,8 +94,8 @@ const wire::handler standings(typeid(standing), "standing", unload_standings, co
 const wire::handler farewells(typeid(farewell), "farewell", unload_farewells, control, wire::varying);
 const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying);
 
-run_key control_key(const wire::handler& entry, std::uint16_t slot = 0) noexcept {
-  return key_of(entry, run_key{slot} << 16);
+run_key control_key(const wire::handler& entry) noexcept {
+  return key_of(entry, 0);
 }
 
 template <class T>
@@ -156,6 +148,7 @@ dock::dock(job& the_job, int index_, int local_, int first, int here)
       pool_(platform, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit) {
   const auto& plan = the_job.plan();
   pes = static_cast<unsigned>(plan.pes);
+  remote = the_job.remote();
   docks = plan.docks;
   hops = the_job.trains().hops;
   plain = the_job.trains().plain;
@@ -256,7 +249,8 @@ bool dock::flush(std::uint8_t channel) {
 bool dock::flush() {
   const bool programs = flush(0);
   const bool handlers = flush(1);
-  return programs || handlers;
+  const bool docks_own = flush(2);
+  return programs || handlers || docks_own;
 }
 
 bool dock::open_train(std::uint8_t channel, int to) {
@@ -380,13 +374,15 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
   const std::size_t whole_good =
       wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int to = plain ? whole.plan().first_pe[static_cast<std::size_t>(to_dock)] : to_dock;
-  // A train that stands there anyway takes it along; else one of channel 1. Only programs come here, and they may wait
-  // for it: their lanes may change meanwhile.
-  lane* l = &lanes_[0][static_cast<std::size_t>(to)];
+  // A train that stands there anyway takes it along; else one of channel 1. Between processes a channel of their own:
+  // trains that are held here take the places where others could arrive, and control goods are what ends the holding.
+  // Only programs come here, and they may wait for a train: their lanes may change meanwhile.
+  const std::uint8_t channel = remote ? 2 : 1;
+  lane* l = &lanes_[remote ? 2 : 0][static_cast<std::size_t>(to)];
   while (l->open == nullptr || !fits(*l, whole_good)) {
-    l = &lanes_[1][static_cast<std::size_t>(to)];
-    if (l->open != nullptr && !fits(*l, whole_good)) depart(1, to);
-    if (l->open == nullptr && !open_train(1, to)) wait_for_train(1, "finish()");
+    l = &lanes_[channel][static_cast<std::size_t>(to)];
+    if (l->open != nullptr && !fits(*l, whole_good)) depart(channel, to);
+    if (l->open == nullptr && !open_train(channel, to)) wait_for_train(channel, "finish()");
   }
   if (!l->takes(key, whole_good)) {
     close_run(*l, to);
@@ -497,7 +493,9 @@ bool dock::progress() {
     any = true;
   }
   for (int left = trains_a_look; left > 0; --left) {
-    if (!pending_[1].empty()) {
+    if (!pending_[2].empty()) {
+      unload(pending_[2].pop_front());
+    } else if (!pending_[1].empty()) {
       unload(pending_[1].pop_front());
     } else if (!pending_[0].empty() && !pool_.strained()) {  // D3
       unload(pending_[0].pop_front());
@@ -691,6 +689,7 @@ group& dock::group_at(std::uint16_t slot, std::size_t mailboxes, std::string_vie
     for (auto& m : place->mailboxes) {
       for (auto& leg : m.sent) leg.resize(static_cast<std::size_t>(docks));
     }
+    for (const end_mark& mark : std::exchange(early_marks_, {})) end_mark_arrived(mark);
   } else if (place->mailboxes.size() != mailboxes || place->name != name) {
     throw error(disagreement_about(*place, name));
   }
@@ -746,7 +745,7 @@ void dock::settle_newborn(int pe) {
 }
 
 void dock::close_runs() {
-  for (const auto channel : {0, 1}) {
+  for (const auto channel : {0, 1, 2}) {
     for (const auto d : open_[channel]) close_run(lanes_[channel][d], d);
   }
 }
@@ -762,20 +761,22 @@ void dock::refuse_unfinished(group& g, int pe) noexcept {
              " is destroyed with messages under way; call finish() first");
 }
 
-void dock::end_mark_arrived(group& g, std::uint32_t kind, unsigned mailbox, int leg, std::uint64_t count) {
-  if (kind != g.kind) return refuse_stranger(g, {});
-  auto& m = g.mailboxes[mailbox];
-  ++m.marks[leg];
-  m.announced[leg] += count;
+void dock::end_mark_arrived(const end_mark& mark) {
+  group* const g = mark.slot < groups_.size() ? groups_[mark.slot].get() : nullptr;
+  if (g == nullptr) return early_marks_.push_back(mark);
+  if (mark.kind != g->kind) return refuse_stranger(*g, {});
+  auto& m = g->mailboxes[mark.mailbox];
+  ++m.marks[mark.leg];
+  m.announced[mark.leg] += mark.count;
 }
 
 void dock::send_marks(group& g, unsigned mailbox, int leg) {
   close_runs();
   auto& m = g.mailboxes[mailbox];
   auto& sent = m.sent[leg];
-  const run_key key = control_key(end_marks, g.slot);
+  const run_key key = control_key(end_marks);
   for (const int d : neighbours) {
-    const end_mark mark{std::exchange(sent[static_cast<std::size_t>(d)], 0), g.kind,
+    const end_mark mark{std::exchange(sent[static_cast<std::size_t>(d)], 0), g.kind, g.slot,
                         static_cast<std::uint8_t>(mailbox), static_cast<std::uint8_t>(leg)};
     send_control(d, key, bytes_of(mark), {});
   }
@@ -885,7 +886,7 @@ bool dock::arrive(const collective& what, int pe) {
 /// other in different ones stand somewhere side by side, and the second of two such sees it.
 bool dock::announce() noexcept {
   if (docks == 1 || at_call_ < pes_here || announced_ > calls_ || farewell_said_ || whole.failed() ||
-      pool_.out(0) + pool_.out(1) >= pool_.limit()) {
+      !pool_.has(2)) {
     return false;
   }
   announced_ = calls_ + 1;
@@ -980,7 +981,7 @@ void dock::send_blob(int to, bool down, std::span<const std::byte> bytes) {
     const blob_piece head{sequence_, static_cast<std::uint32_t>(bytes.size()),
                           static_cast<std::uint32_t>(offset), static_cast<std::uint16_t>(index), down};
     // Large results go out piece by piece: a piece waits until the pool is at ease.
-    wait(activity, "gather()", [this] { return !pool_.strained(); });
+    wait(activity, "gather()", [this] { return pool_.out(1) + pool_.out(2) <= pool_.regular(); });
     send_control(to, control_key(pieces), bytes_of(head), piece);
     offset += piece.size();
   } while (offset < bytes.size());

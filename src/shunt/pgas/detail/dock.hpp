@@ -98,6 +98,15 @@ struct arrival {
   [[nodiscard]] Part& part() const noexcept;
 };
 
+/// Says how many goods have left on a lane.
+struct end_mark {
+  std::uint64_t count;
+  std::uint32_t kind;  // group::kind
+  std::uint16_t slot;
+  std::uint8_t mailbox;
+  std::uint8_t leg;
+};
+
 /// Who sends: a program, or a handler on behalf of its PE.
 struct sender {
   dock* at;
@@ -117,6 +126,7 @@ class dock final : public sched::poller, private sched::no_wait {
   const int pes_here;
   unsigned pes = 0;    // of the job
   int docks = 0;       // of the job
+  bool remote = false; // the job has several processes
   bool plain = false;  // a lane for each PE: goods need no stop. Else one for each dock, or hop
   unsigned plain_pes = 0;  // plain ? pes : 0
   [[nodiscard]] run_key sender_bits(std::uint16_t slot, int pe) const noexcept {
@@ -272,7 +282,7 @@ class dock final : public sched::poller, private sched::no_wait {
   void done(group& g, int pe, unsigned mailbox);
   void finish(group& g, int pe);
   void quiesce(group& g, int pe);
-  void end_mark_arrived(group& g, std::uint32_t kind, unsigned mailbox, int leg, std::uint64_t count);
+  void end_mark_arrived(const end_mark& mark);
 
   // --- collectives of PEs; all PEs of the job call the same ones in the same order ---
 
@@ -317,10 +327,11 @@ class dock final : public sched::poller, private sched::no_wait {
   friend class job;
 
   lane* active_ = nullptr;  // lanes of the channel in force: programs' or handlers'
-  std::vector<lane> lanes_[2];
-  std::vector<std::uint16_t> open_[2];  // lanes that have a train, in no order
+  std::vector<lane> lanes_[3];
+  std::vector<std::uint16_t> open_[3];  // lanes that have a train, in no order
   rail::train_pool pool_;
-  rail::train_list pending_[2];
+  rail::train_list pending_[3];
+  std::vector<end_mark> early_marks_;   // of groups that are not constructed here yet
   /// What a run of requests keeps here until its replies come: a train of the pool that does not travel.
   struct shelf {
     rail::train* on = nullptr;

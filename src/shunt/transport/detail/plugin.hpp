@@ -37,7 +37,7 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
 /// What program and plugin must agree on: the interface's number, raised with every change of `carrier`, and
 /// the layouts that cross the border.
 [[nodiscard]] inline std::string plugin_version() {
-  return "shunt transport 1 (train " + std::to_string(sizeof(rail::train)) + ", service " +
+  return "shunt transport 2 (train " + std::to_string(sizeof(rail::train)) + ", service " +
          std::to_string(sizeof(service)) + ", loss " + std::to_string(sizeof(loss)) + ", string " +
          std::to_string(sizeof(std::string)) + ")";
 }
