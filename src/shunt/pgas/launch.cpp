@@ -51,6 +51,8 @@ constexpr setting settings[] = {
      [](options& o, std::string_view s, std::string_view t) {
        o.spin = std::chrono::microseconds(parse_count(s, t, 0, 1'000'000));
      }},
+    {"--pin", "SHUNT_PIN",
+     [](options& o, std::string_view s, std::string_view t) { o.pin = parse_count(s, t, 0, 1) == 1; }},
 };
 
 }  // namespace
@@ -108,7 +110,8 @@ void check(const options& o) {
 }
 
 bool under_launcher() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr || std::getenv("PMI_RANK") != nullptr ||
+         std::getenv("PMIX_RANK") != nullptr;
 }
 
 void run(const options& wanted, const std::function<void(pe&)>& program) {

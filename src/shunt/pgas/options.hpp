@@ -45,6 +45,9 @@ struct options {
   /// `--spin` (microseconds), SHUNT_SPIN.
   std::chrono::nanoseconds spin{50'000};
 
+  /// Bind workers to CPUs, where this process has them to itself. `--pin` (0 or 1), SHUNT_PIN.
+  bool pin = true;
+
   /// The application, for messages. Empty: the program's name.
   std::string name;
 };

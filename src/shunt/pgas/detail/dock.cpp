@@ -956,7 +956,7 @@ void dock::last_barrier(int pe) {
   complete();
 }
 
-void dock::neighbour_leaves(std::uint64_t standings) { farewell_ = standings + 1; }
+void dock::neighbour_leaves(std::uint64_t said) { farewell_ = said + 1; }
 
 void dock::blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
                         int from, std::span<const std::byte> bytes) {

@@ -314,8 +314,8 @@ class dock final : public sched::poller, private sched::no_wait {
   void barrier_token_arrived(unsigned round, std::uint64_t number, call kind);
   /// The dock before this one sleeps in its collective call of that number, which is `what`.
   void neighbour_stands(std::uint64_t number, const collective& what);
-  /// It will not say so again, and has done so `standings` times.
-  void neighbour_leaves(std::uint64_t standings);
+  /// It will not say so again, and has done so `said` times.
+  void neighbour_leaves(std::uint64_t said);
   void blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
                     int from, std::span<const std::byte> bytes);
   void answered(group& g, std::uint64_t count) noexcept { g.unanswered -= count; }

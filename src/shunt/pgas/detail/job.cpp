@@ -176,7 +176,7 @@ void job::run(const std::function<void(pe&)>& program) {
   const bool room = crowd <= static_cast<int>(usable_cpus().size()) || carrier_.ranks_here() == 1;
   sched::options how;
   how.workers = plan_.docks_here;
-  how.pin = carrier_.ranks_here() == 1;
+  how.pin = wanted_.pin && carrier_.ranks_here() == 1;
   how.spin = room ? wanted_.spin : std::chrono::nanoseconds(0);
   runtime_ = std::make_unique<sched::runtime>(how);
   if (remote()) {
