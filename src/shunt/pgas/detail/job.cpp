@@ -31,6 +31,12 @@ constexpr std::size_t deep_ring = std::size_t{2} << 20;
 constexpr auto beat_interval = std::chrono::milliseconds(200);
 /// How long PEs have to unwind after a failure before the process ends without them.
 constexpr auto grace = std::chrono::seconds(3);
+/// How much later than the rank before it a rank reports its own failure (well within the least deadline), and the loss
+/// of another, which all see at once.
+constexpr auto failure_turn = std::chrono::milliseconds(350);
+constexpr auto loss_turn = std::chrono::milliseconds(1500);
+/// MPICH's launcher drops what it has not read when a rank aborts.
+constexpr auto drain = std::chrono::milliseconds(100);
 
 int columns_of(int docks) {
   int c = 1;
@@ -207,7 +213,7 @@ void job::run(const std::function<void(pe&)>& program) {
   over_changed_.notify_all();
   if (watcher_.joinable()) watcher_.join();
   if (failed()) {
-    if (remote()) end_now(message_);
+    if (remote()) end_now(message_, failure_turn);
     throw error(message_);
   }
   if (remote()) carrier_.stop();
@@ -252,9 +258,12 @@ std::string job::pes_of(int rank) const {
 }
 
 /// The job cannot go on, and somebody may be unable to unwind: says why and ends every process.
-void job::end_now(const std::string& message) noexcept {
+/// Ranks that know the same would all say it: each gives those before it time to end the job.
+void job::end_now(const std::string& message, std::chrono::milliseconds turn) noexcept {
+  std::this_thread::sleep_for(turn * std::min(rank(), 2));
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
+  if (remote()) std::this_thread::sleep_for(drain);
   carrier_.abort(1);
 }
 
@@ -262,14 +271,15 @@ void job::watch() noexcept {
   std::unique_lock lock(guard_);
   while (!over_changed_.wait_for(lock, beat_interval, [this] { return over_; })) {
     if (failed() && std::chrono::steady_clock::now() - failed_at_ > grace) {
-      end_now(message_);
+      end_now(message_, failure_turn);
     }
     if (!remote()) continue;
     lock.unlock();
     try {
       if (const auto lost = carrier_.beat(); lost && !failed()) {
         end_now((wanted_.name.empty() ? "" : wanted_.name + ": ") + "rank " + std::to_string(lost->rank) + " (" +
-                pes_of(lost->rank) + ") " + lost->why + "; the job ends");
+                pes_of(lost->rank) + ") " + lost->why + "; the job ends",
+                loss_turn);
       }
     } catch (const std::exception& thrown) {
       fail(std::string("transport: ") + thrown.what());

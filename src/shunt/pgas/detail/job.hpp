@@ -83,7 +83,7 @@ class job {
  private:
   void run_pe(dock& d, int index, const std::function<void(pe&)>& program) noexcept;
   void watch() noexcept;
-  void end_now(const std::string& message) noexcept;
+  void end_now(const std::string& message, std::chrono::milliseconds turn) noexcept;
   void agree();
   [[nodiscard]] std::string pes_of(int rank) const;
 
