@@ -1,0 +1,227 @@
+/// Selectors, collectives and termination between processes, over small trains: what the tests of the room check on
+/// threads, once more where trains travel by copy and handlers are found by number.
+///
+///   pgas_ranks [options of a job]
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <shunt/base/random.hpp>
+#include <shunt/pgas.hpp>
+#include <support/jobs.hpp>
+
+using namespace shunt;
+using namespace shunt::testing;
+
+namespace {
+
+void check_place(pgas::pe& me) {
+  // Blocks of PEs, in the order of ranks.
+  const auto ranks = me.gather(me.rank());
+  expect(static_cast<int>(ranks.size()) == me.count());
+  expect(std::is_sorted(ranks.begin(), ranks.end()));
+  expect(ranks.front() == 0 && ranks.back() == me.ranks() - 1);
+}
+
+void check_actor(pgas::pe& me) {
+  pgas::symmetric<std::vector<long>> part(me, 16);
+  pgas::actor_of adder(part);
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    const int n = epoch == 3 ? 0 : 500 * epoch;
+    // Random, to oneself, to one: in turn.
+    const auto to = [&](int p, int i) {
+      const counter_random random(static_cast<std::uint64_t>(epoch));
+      switch (epoch % 3) {
+        case 0: return static_cast<int>(random.below(static_cast<std::uint64_t>(p * 100'000 + i), static_cast<std::uint64_t>(me.count())));
+        case 1: return p;
+        default: return me.count() - 1;
+      }
+    };
+    for (int i = 0; i < n; ++i) {
+      adder.send(to(me.index(), i), [i, by = me.index() + 1](auto& c) { c[static_cast<std::size_t>(i) % 16] += by; });
+    }
+    if (me.index() % 2 == 0) adder.done();
+    adder.finish();
+    std::vector<long> wanted(16);
+    for (int p = 0; p < me.count(); ++p) {
+      for (int i = 0; i < n; ++i) {
+        if (to(p, i) == me.index()) wanted[static_cast<std::size_t>(i) % 16] += p + 1;
+      }
+    }
+    expect(*part == wanted);
+    std::fill(part->begin(), part->end(), 0);
+    me.barrier();
+  }
+}
+
+struct chain : pgas::selector<chain, int, long, char> {
+  explicit chain(pgas::pe& me) : selector(me) {}
+  void process(pgas::mailbox_index<0>, int n, int from) {
+    sums[0] += n + from;
+    send<1>((me().index() + n) % me().count(), n + 1L);
+  }
+  void process(pgas::mailbox_index<1>, long n) {
+    sums[1] += n;
+    send<2>(static_cast<int>((me().index() + n) % me().count()), static_cast<char>(n % 100));
+  }
+  void process(pgas::mailbox_index<2>, char c) { sums[2] += c; }
+  std::array<long, 3> sums{};
+};
+
+void check_chain(pgas::pe& me) {
+  constexpr int n = 200;
+  chain s(me);
+  for (int i = 0; i < n; ++i) s.send<0>((me.index() + 3 * i) % me.count(), i);
+  s.finish();
+  std::array<long, 3> wanted{};
+  for (int p = 0; p < me.count(); ++p) {
+    for (int i = 0; i < n; ++i) {
+      const int a = (p + 3 * i) % me.count(), b = (a + i) % me.count(), c = (b + i + 1) % me.count();
+      if (a == me.index()) wanted[0] += i + p;
+      if (b == me.index()) wanted[1] += i + 1;
+      if (c == me.index()) wanted[2] += (i + 1) % 100;
+    }
+  }
+  expect(s.sums == wanted);
+}
+
+void check_requests(pgas::pe& me) {
+  constexpr int n = 800;
+  pgas::symmetric<std::vector<int>> table(me, 10);
+  std::iota(table->begin(), table->end(), 10 * me.index());
+  pgas::symmetric<std::vector<int>> found(me, n);
+  pgas::symmetric<int> told(me, 0);
+  pgas::actor_of reader(table, found, told);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    const auto to = [&](int i) { return epoch == 0 ? (7 * i + me.index()) % me.count() : 0; };
+    for (int i = 0; i < n; ++i) {
+      reader.ask(
+          to(i), [spot = i % 10](auto& t, auto&, int&) { return t[static_cast<std::size_t>(spot)]; },
+          [i](auto&, auto& mine, int&, int value) { mine[static_cast<std::size_t>(i)] = value; });
+      if (i % 8 == 0) {
+        reader.ask(to(i), [](auto&, auto&, int&) {}, [origin = me.index()](auto&, auto&, int& t, auto& here) {
+          expect(here.index() == origin);
+          ++t;
+        });
+      }
+    }
+    reader.finish();
+    for (int i = 0; i < n; ++i) expect((*found)[static_cast<std::size_t>(i)] == 10 * to(i) + i % 10);
+    expect(*told == n / 8 * (epoch + 1));
+  }
+  for (int i = 0; i < 5; ++i) {
+    const int to = (me.index() + i) % me.count();
+    expect(reader.fetch(to, [](auto& t, auto&, int&) { return t[3]; }) == 10 * to + 3);
+  }
+}
+
+void check_payload(pgas::pe& me) {
+  pgas::symmetric<long> bytes(me, 0);
+  pgas::actor_of actor(bytes);
+  const auto text = [](std::size_t length, int seed) {
+    std::string s(length, ' ');
+    for (std::size_t i = 0; i < length; ++i) s[i] = static_cast<char>('!' + (i + static_cast<std::size_t>(seed)) % 90);
+    return s;
+  };
+  long sent = 0;
+  for (std::size_t length = 0; length < me.train_bytes() - 64; length += 7) {
+    sent += static_cast<long>(length);
+    actor.send(static_cast<int>(length) % me.count(), text(length, me.index()), [text](long& n, std::string_view t, auto& here) {
+      expect(t == text(t.size(), here.from()));
+      n += static_cast<long>(t.size());
+    });
+  }
+  actor.finish();
+  expect(me.sum(*bytes) == me.sum(sent));
+}
+
+struct relay : pgas::actor<relay, int> {
+  explicit relay(pgas::pe& me) : actor(me) {}
+  void process(int left) {
+    ++passed;
+    if (left > 1) send((me().index() + 1) % me().count(), left - 1);
+  }
+  long passed = 0;
+};
+
+void check_quiesce(pgas::pe& me) {
+  relay r(me);
+  for (int round = 0; round < 3; ++round) {
+    if (me.index() == round % me.count()) r.send(me.count() - 1, 200);
+    r.quiesce();
+    expect(me.sum(r.passed) == 200 * (round + 1));
+  }
+  r.finish();
+}
+
+void check_collectives(pgas::pe& me) {
+  struct matrix {
+    std::array<std::uint64_t, 4> m;
+  };
+  const auto product = [](const matrix& a, const matrix& b) {
+    constexpr std::uint64_t p = 1'000'003;
+    return matrix{{(a.m[0] * b.m[0] + a.m[1] * b.m[2]) % p, (a.m[0] * b.m[1] + a.m[1] * b.m[3]) % p,
+                   (a.m[2] * b.m[0] + a.m[3] * b.m[2]) % p, (a.m[2] * b.m[1] + a.m[3] * b.m[3]) % p}};
+  };
+  const auto factor = [](int pe) {
+    const auto n = static_cast<std::uint64_t>(pe + 2);
+    return matrix{{n, 1, n * n, 3}};
+  };
+  matrix wanted = factor(0);
+  for (int p = 1; p < me.count(); ++p) wanted = product(wanted, factor(p));
+  for (int i = 0; i < 5; ++i) expect(me.reduce(factor(me.index()), product).m == wanted.m);
+
+  const auto text = [](int pe) { return std::string(pe % 3 == 0 ? 0 : static_cast<std::size_t>(pe) * 900, 'x'); };
+  const auto texts = me.gather(text(me.index()));
+  for (int p = 0; p < me.count(); ++p) expect(texts[static_cast<std::size_t>(p)] == text(p));
+  for (int root = 0; root < me.count(); ++root) {
+    std::vector<int> mine;
+    if (me.index() == root) mine.assign(1000, root);
+    expect(me.broadcast(mine, root) == std::vector<int>(1000, root));
+  }
+  for (int i = 0; i < 20; ++i) me.barrier();
+}
+
+void check_many(pgas::pe& me) {
+  pgas::symmetric<long> a(me, 0), b(me, 0);
+  for (int i = 0; i < 30; ++i) {
+    pgas::actor_of outer(a);
+    outer.send(i % me.count(), [](long& n) { ++n; });
+    {
+      pgas::actor_of inner(b);
+      inner.send((i + 1) % me.count(), [](long& n) { n += 2; });
+    }
+    outer.send(0, [](long& n) { ++n; });
+  }
+  expect(me.sum(*a) == 60L * me.count());
+  expect(me.sum(*b) == 60L * me.count());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return pgas::launch(argc, argv, [](pgas::pe& me) {
+    const auto say = [&me](const char* what) {
+      me.barrier();
+      if (me.index() == 0) std::fprintf(stderr, "%s\n", what);  // where it was, should it hang
+    };
+    check_place(me);
+    say("actor");
+    check_actor(me);
+    say("chain");
+    check_chain(me);
+    say("requests");
+    check_requests(me);
+    say("payload");
+    check_payload(me);
+    say("quiesce");
+    check_quiesce(me);
+    say("collectives");
+    check_collectives(me);
+    say("many");
+    check_many(me);
+  });
+}
