@@ -364,7 +364,7 @@ void dock::send_span(int from, int to, run_key key, std::span<const std::byte> c
   if (!l.takes(key, whole_good)) make_room(hop, key, whole_good, 0, 0, from, where);
   std::byte* const body = append_span(
       l, {static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
-  std::memcpy(body, captures.data(), captures.size());
+  if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
   if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
 }
 

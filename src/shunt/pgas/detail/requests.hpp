@@ -70,6 +70,7 @@ class requests {
   static void unload_requests(void* what) {
     auto& a = *static_cast<arrival*>(what);
     if (a.tagged()) {
+      a.stop = reinterpret_cast<const wire::tagged_good<ask>*>(a.first)->at;  // who answers, should there be no room
       answer_all<wire::tagged_good<ask>>(a, [&a](const wire::tagged_good<ask>& q) __attribute__((always_inline)) {
         a.stop = q.at;
         return answer(a, q.good);
