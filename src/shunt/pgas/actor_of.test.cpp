@@ -51,9 +51,10 @@ TEST_CASE("actor: every message is processed once, on the part it was sent to, b
   const int pes = GENERATE(1, 2, 3, 4, 7, 64);
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
-  CAPTURE(pes, workers, hops);
+  const bool roomy = GENERATE(false, true);  // then there is a lane for each PE, also where a worker has several
+  CAPTURE(pes, workers, hops, roomy);
   const int n = pes == 64 ? 150 : 400;
-  pgas::run(tiny(pes, workers, hops), [n](pgas::pe& me) {
+  pgas::run(roomy ? small(pes, workers, hops) : tiny(pes, workers, hops), [n](pgas::pe& me) {
     counts part(me, 16);
     for (const auto how : patterns) {
       me.barrier();
@@ -204,9 +205,10 @@ TEST_CASE("ask: the reply comes back to the PE that asked, with its captures, be
   const int pes = GENERATE(1, 2, 3, 7, 64);
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
-  CAPTURE(pes, workers, hops);
+  const bool roomy = GENERATE(false, true);
+  CAPTURE(pes, workers, hops, roomy);
   // Where trains take two hops, each request may set two trains of handlers going.
-  pgas::run(hops == 1 ? tiny(pes, workers, hops) : small(pes, workers, hops), [](pgas::pe& me) {
+  pgas::run(hops == 1 && !roomy ? tiny(pes, workers, hops) : small(pes, workers, hops), [](pgas::pe& me) {
     constexpr int n = 150;
     pgas::symmetric<std::vector<int>> table(me, 10);
     std::iota(table->begin(), table->end(), 10 * me.index());
@@ -262,8 +264,9 @@ TEST_CASE("fetch: one value of another PE, now, while others send") {
   const int pes = GENERATE(1, 2, 3, 7);
   const int workers = GENERATE(1, 2, 5);
   const int hops = GENERATE(1, 2);
-  CAPTURE(pes, workers, hops);
-  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+  const bool roomy = GENERATE(false, true);
+  CAPTURE(pes, workers, hops, roomy);
+  pgas::run(roomy ? small(pes, workers, hops) : tiny(pes, workers, hops), [](pgas::pe& me) {
     struct record {
       double value;
       char tag[21];

@@ -152,6 +152,30 @@ TEST_CASE("send: a message that no train can carry is refused, and names PE and 
   check_that_a_job_works();
 }
 
+TEST_CASE("ask: a reply that no train can carry is refused, and names the PE that answers") {
+  const int workers = GENERATE(1, 2);
+  const int hops = GENERATE(1, 2);
+  const auto message = failure_of(tiny(2, workers, hops), [](pgas::pe& me) {
+    cell count(me);
+    pgas::actor_of asker(count);
+    if (me.index() == 0) asker.ask(1, [](long&) { return blob_600{}; }, [](long& n, const blob_600& b) { n += b.bytes[0]; });
+    asker.finish();
+  });
+  CHECK_THAT(message, StartsWith("PE 1: ") && Contains("a message of ") && Contains("too long"));
+  check_that_a_job_works();
+}
+
+TEST_CASE("ask: what is kept for the reply, too long for a train, is refused where it is sent") {
+  const auto message = failure_of(tiny(2, 2), [](pgas::pe& me) {
+    cell count(me);
+    pgas::actor_of asker(count);
+    if (me.index() == 0) asker.ask(1, [](long& n) { return n; }, [b = blob_600{}](long& n, long) { n += b.bytes[0]; });
+    asker.finish();
+  });
+  CHECK_THAT(message, StartsWith("PE 0: a message of ") && Contains("too long"));
+  check_that_a_job_works();
+}
+
 TEST_CASE("a handler that throws ends the job, with one message: application, PE, handler, what") {
   const int workers = GENERATE(1, 2, 4);
   const int hops = GENERATE(1, 2);

@@ -189,6 +189,63 @@ TEST_CASE("selector of a class: PEs of one worker may construct theirs far apart
   });
 }
 
+// --- mailboxes of requests ---
+
+namespace {
+
+struct wanted {
+  std::uint16_t spot;
+};
+struct place {
+  std::uint32_t at;
+};
+/// Reads through one mailbox, writes through another, and counts what the third was told.
+struct library : pgas::selector<library, pgas::asking<wanted, place, double>, pgas::asking<int, std::array<char, 9>, void>, int> {
+  explicit library(pgas::pe& me) : selector(me), books(50), read(200) {
+    for (std::size_t b = 0; b < books.size(); ++b) books[b] = me.index() + static_cast<double>(b) / 64;
+  }
+  double process(wanted w, int) const { return books[w.spot]; }
+  void replied(place p, double value, int from) {
+    read[p.at] = value + 1000 * from;
+    send<2>(from, 1);
+  }
+  void process(int n) { written += n; }
+  void replied(const std::array<char, 9>& kept) { acknowledged += kept[8]; }
+  void process(pgas::mailbox_index<2>, int n) { thanks += n; }
+  std::vector<double> books, read;
+  long written = 0, acknowledged = 0, thanks = 0;
+};
+
+}  // namespace
+
+TEST_CASE("selector of a class: requests are answered, and what was kept meets its reply") {
+  const int pes = GENERATE(1, 2, 3, 7, 64);
+  const int workers = GENERATE(1, 2, 5);
+  const int hops = GENERATE(1, 2);
+  const bool roomy = GENERATE(false, true);
+  CAPTURE(pes, workers, hops, roomy);
+  auto o = small(pes, workers, hops);
+  if (!roomy) o.budget = 64 << 10;
+  pgas::run(o, [](pgas::pe& me) {
+    library l(me);
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      for (int i = 0; i < 200; ++i) {
+        const int to = (me.index() + 3 * i) % me.count();
+        l.ask<0>(to, wanted{static_cast<std::uint16_t>(i % 50)}, place{static_cast<std::uint32_t>(i)});
+        l.ask<1>(to, i, std::array<char, 9>{1, 2, 3, 4, 5, 6, 7, 8, 9});
+      }
+      l.finish();
+      for (int i = 0; i < 200; ++i) {
+        const int from = (me.index() + 3 * i) % me.count();
+        expect(l.read[static_cast<std::size_t>(i)] == from + (i % 50) / 64.0 + 1000 * from);
+      }
+      expect(l.acknowledged == 9L * 200 * epoch);
+      expect(me.sum(l.written) == 199L * 100 * me.count() * epoch);
+      expect(me.sum(l.thanks) == 200L * me.count() * epoch);
+    }
+  });
+}
+
 // --- handlers that send to their own mailbox: quiesce() ---
 
 namespace {

@@ -1,0 +1,92 @@
+// Parts of the room that no user sees.
+#include <shunt/pgas/detail/event.hpp>
+#include <shunt/pgas/detail/job.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace shunt;
+using pgas::detail::event;
+
+TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all") {
+  sched::runtime one_worker({.workers = 1});
+  event e;
+  std::vector<int> order;
+  one_worker.run([&] {
+    for (int i = 0; i < 4; ++i) {
+      one_worker.spawn([&, i] {
+        e.wait();
+        order.push_back(i);
+      }, {.worker = 0});
+    }
+    while (order.size() < 2) {
+      sched::this_fiber::yield();
+      if (e.anybody()) e.notify_one();
+      sched::this_fiber::yield();
+      sched::this_fiber::yield();
+    }
+    CHECK(order == std::vector<int>{0, 1});
+    e.notify_all();
+    CHECK_FALSE(e.anybody());
+  });
+  std::sort(order.begin(), order.end());  // who was woken last runs next
+  CHECK(order == std::vector<int>{0, 1, 2, 3});
+}
+
+TEST_CASE("event: a fiber that something else woke takes no notification from one that waits") {
+  sched::runtime one_worker({.workers = 1});
+  event e;
+  int woken = 0;
+  bool gone_on = false;
+  one_worker.run([&] {
+    sched::waker impatient;
+    one_worker.spawn([&] {
+      impatient = sched::this_fiber::self();
+      e.wait();
+      gone_on = true;  // and never waits again
+    }, {.worker = 0});
+    one_worker.spawn([&] {
+      e.wait();
+      ++woken;
+    }, {.worker = 0});
+    while (!impatient || !e.anybody()) sched::this_fiber::yield();
+    sched::this_fiber::yield();
+    impatient.wake();
+    while (!gone_on) sched::this_fiber::yield();
+    e.notify_one();
+    for (int i = 0; i < 10; ++i) sched::this_fiber::yield();
+    CHECK(woken == 1);
+    e.notify_all();
+  });
+  CHECK(woken == 1);
+}
+
+TEST_CASE("timetable: within the budget, or an error; enough trains for every lane to move") {
+  using pgas::detail::timetable;
+  for (const std::size_t budget : {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{16} << 20, std::size_t{1} << 30}) {
+    for (const int docks : {1, 2, 5, 64, 1000}) {
+      for (const int pes : {docks, 8 * docks}) {
+        for (const std::size_t capacity : {std::size_t{0}, std::size_t{512}, std::size_t{4096}}) {
+          for (const int hops : {0, 1, 2}) {
+            CAPTURE(budget, docks, pes, capacity, hops);
+            timetable t;
+            try {
+              t = timetable::of(budget, pes, docks, capacity, hops);
+            } catch (const usage_error&) {
+              continue;
+            }
+            CHECK(t.limit * (t.capacity + sizeof(rail::train)) <= budget);
+            CHECK(t.regular >= 2);
+            CHECK(t.limit >= 2 * t.regular);
+            CHECK(t.capacity % cache_line == 0);
+            CHECK(t.capacity >= (capacity == 0 ? 512 : capacity));
+            CHECK((hops == 0 || t.hops == hops));
+            CHECK((t.hops == 1 || !t.plain));
+          }
+        }
+      }
+    }
+  }
+}
