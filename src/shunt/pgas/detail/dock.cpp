@@ -1005,13 +1005,14 @@ std::vector<std::byte> dock::take_blob(int from, bool down) {
 /// last PE of each. \return every dock's bytes, by dock.
 std::vector<std::vector<std::byte>> dock::dock_gather(std::vector<std::byte> mine) {
   ++sequence_;
-  // A bundle is a sequence of (dock, length, bytes).
+  // A bundle is a sequence of (dock, which collective call, length, bytes).
   std::vector<std::byte> bundle;
   const auto put = [&bundle](const auto& value) {
     const auto b = bytes_of(value);
     bundle.insert(bundle.end(), b.begin(), b.end());
   };
   put(static_cast<std::uint64_t>(index));
+  put(std::uint64_t{static_cast<std::uint8_t>(call_.kind)} << 16 | call_.slot);
   put(static_cast<std::uint64_t>(mine.size()));
   bundle.insert(bundle.end(), mine.begin(), mine.end());
   const int reach = index == 0 ? docks : index & -index;
@@ -1030,12 +1031,14 @@ std::vector<std::vector<std::byte>> dock::dock_gather(std::vector<std::byte> min
 
   std::vector<std::vector<std::byte>> all(static_cast<std::size_t>(docks));
   for (std::size_t p = 0; p < bundle.size();) {
-    std::uint64_t head[2];
+    std::uint64_t head[3];
     std::memcpy(head, bundle.data() + p, sizeof head);
     p += sizeof head;
+    const collective theirs{static_cast<call>(head[1] >> 16), static_cast<std::uint16_t>(head[1])};
+    if (theirs != call_) throw error(disagreement(text_of(call_), text_of(theirs)));
     const auto* first = bundle.data() + p;
-    all[head[0]].assign(first, first + head[1]);
-    p += head[1];
+    all[head[0]].assign(first, first + head[2]);
+    p += head[2];
   }
   return all;
 }
