@@ -49,7 +49,7 @@ struct options {
   bool pin = true;
 
   /// The application, for messages. Empty: the program's name.
-  std::string name;
+  std::string name{};
 };
 
 /// Reads SHUNT_… variables, then takes the options above out of the command line; the rest stays, in order.

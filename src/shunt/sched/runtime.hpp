@@ -46,7 +46,7 @@ struct options {
 struct spawn_options {
   /// Where it runs: 0..workers()-1; -1: anywhere, idle workers steal it until it has started.
   int worker = -1;
-  std::string name;             ///< for messages and debuggers
+  std::string name{};           ///< for messages and debuggers
   std::size_t stack_bytes = 0;  ///< 0: the runtime's
 };
 
