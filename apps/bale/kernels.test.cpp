@@ -101,7 +101,7 @@ TEST_CASE("histogram: counts what a serial loop counts, in both forms") {
     apps::lambda_form::histogram(by_lambda, places);
     apps::class_form::histogram(me, *by_class).run(places);
     for (std::uint32_t s = 0; s < mine; ++s) {
-      const auto global = apps::place{static_cast<std::uint32_t>(me.index()), s}.global(me.count());
+      const auto global = apps::place{me.index(), s}.global(me.count());
       const auto right = global < table ? wanted[global] : 0;
       expect((*by_lambda)[s] == right);
       expect((*by_class)[s] == right);
@@ -121,7 +121,7 @@ TEST_CASE("index_gather: reads what is there, in both forms") {
     const auto entry = [](std::uint64_t global) { return static_cast<std::int64_t>(1'000'000'007 * global + 5); };
     pgas::symmetric<std::vector<std::int64_t>> entries(me, mine), by_lambda(me, places.size()), by_class(me, places.size());
     for (std::uint32_t s = 0; s < mine; ++s) {
-      (*entries)[s] = entry(apps::place{static_cast<std::uint32_t>(me.index()), s}.global(me.count()));
+      (*entries)[s] = entry(apps::place{me.index(), s}.global(me.count()));
     }
     me.barrier();
     apps::lambda_form::index_gather(entries, by_lambda, places);
