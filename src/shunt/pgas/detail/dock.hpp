@@ -140,8 +140,10 @@ class dock final : public sched::poller, private sched::no_wait {
   // --- loading ---
 
   /// Loads one good; the fast path is a comparison and the copy.
+  /// \param from  by reference, for the fast path does not read it: else compilers load it anew for each good, which
+  ///              might have overwritten it
   template <class Good>
-  [[gnu::always_inline]] void send(int from, int to, run_key key, const Good& good,
+  [[gnu::always_inline]] void send(const int& from, int to, run_key key, const Good& good,
                                    const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Good> && alignof(Good) <= rail::good_alignment);
     if (static_cast<unsigned>(to) < plain_pes) [[likely]] {
@@ -167,7 +169,7 @@ class dock final : public sched::poller, private sched::no_wait {
   /// Loads a request, and keeps what is to be done with its reply at home: replies to a run of requests come back in
   /// order, so they need not carry it. Only where trains go straight.
   template <class Ask, class Then>
-  [[gnu::always_inline]] void send_request(int from, int to, run_key key, const Ask& ask, const Then& then,
+  [[gnu::always_inline]] void send_request(const int& from, int to, run_key key, const Ask& ask, const Then& then,
                                            const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
     if (static_cast<unsigned>(to) < plain_pes) [[likely]] {
@@ -385,11 +387,11 @@ class dock final : public sched::poller, private sched::no_wait {
 
  public:
   template <std::size_t Bytes>
-  [[gnu::cold, gnu::noinline]] void make_room(int to, run_key key, int from, std::source_location where) {
+  [[gnu::cold, gnu::noinline]] void make_room(int to, run_key key, const int& from, std::source_location where) {
     make_room(to, key, Bytes, Bytes, 0, from, where);
   }
   template <std::size_t Bytes, std::size_t KeptBytes>
-  [[gnu::cold, gnu::noinline]] void make_request_room(int to, run_key key, int from, std::source_location where) {
+  [[gnu::cold, gnu::noinline]] void make_request_room(int to, run_key key, const int& from, std::source_location where) {
     make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
   }
 

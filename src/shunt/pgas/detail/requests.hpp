@@ -37,7 +37,7 @@ class requests {
                 "a reply is a value: trivially copyable");
 
  public:
-  [[gnu::always_inline]] static void send(dock& d, run_key sender, int from, int to, const ask& a, const then& t,
+  [[gnu::always_inline]] static void send(dock& d, run_key sender, const int& from, int to, const ask& a, const then& t,
                                           const std::source_location where) {
     if (d.hops == 1) [[likely]] {
       d.send_request(from, to, key_of(shelved_request, sender), a, t, where);
