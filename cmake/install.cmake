@@ -45,5 +45,9 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/shuntConfig.cmake ${PROJECT_BINARY_DIR
 file(RELATIVE_PATH shunt_pc_prefix
   /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" shunt_pc_prefix "${shunt_pc_prefix}")
+if(SHUNT_CONTEXT_BOOST)
+  set(shunt_pc_cflags " -DSHUNT_CONTEXT_BOOST")
+  set(shunt_pc_libs " -lboost_context")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/shunt.pc.in ${PROJECT_BINARY_DIR}/cmake/shunt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/shunt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT shunt)

@@ -1,10 +1,18 @@
 # Options a user may set, and flags that every target of the project shares. Inside another project
 # (add_subdirectory, FetchContent) everything but the library is off, and nothing here reaches the parent.
+include(CMakeDependentOption)
 option(SHUNT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SHUNT_APPS "Build the applications and the command's program" ${PROJECT_IS_TOP_LEVEL})
 option(SHUNT_BENCH "Build the tables' programs, rivals included" OFF)
 option(SHUNT_INSTALL "Install the library" ${PROJECT_IS_TOP_LEVEL})
 option(SHUNT_WERROR "Treat warnings as errors" OFF)
+# The switch between stacks is ours for these; elsewhere it is Boost.Context's.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|aarch64|arm64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set(shunt_own_switch ON)
+else()
+  set(shunt_own_switch OFF)
+endif()
+cmake_dependent_option(SHUNT_CONTEXT_BOOST "Switch stacks with Boost.Context" OFF shunt_own_switch ON)
 set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefined' or 'thread'")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)

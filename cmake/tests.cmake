@@ -34,3 +34,23 @@ foreach(room IN LISTS rooms)
     shunt_add_test(${room} SOURCES ${sources})
   endif()
 endforeach()
+
+# The room `context` once more, over Boost.Context: as on machines for which the project has no switch of its own.
+if(NOT SHUNT_CONTEXT_BOOST)
+  find_package(Boost 1.74 QUIET COMPONENTS context)
+  if(Boost_CONTEXT_FOUND)
+    file(GLOB sources CONFIGURE_DEPENDS src/shunt/context/*.cpp src/shunt/context/detail/*.cpp
+      src/shunt/base/*.cpp src/shunt/base/detail/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "/base/[^/]*\\.(test|bench)\\.cpp$|\\.bench\\.cpp$")
+    add_executable(test_context_boost ${sources})
+    target_compile_definitions(test_context_boost PRIVATE SHUNT_CONTEXT_BOOST)
+    target_compile_features(test_context_boost PRIVATE cxx_std_20)
+    target_include_directories(test_context_boost PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(test_context_boost PRIVATE
+      Boost::context Threads::Threads shunt_test_main shunt_warnings Catch2::Catch2)
+    add_test(NAME context_boost COMMAND test_context_boost)
+    set_tests_properties(context_boost PROPERTIES TIMEOUT 300)
+  else()
+    message(STATUS "Boost.Context not found: the switch over it is not tested")
+  endif()
+endif()

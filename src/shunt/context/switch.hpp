@@ -18,7 +18,7 @@
 /// Sanitizers are told of every switch (AddressSanitizer's fake stacks, ThreadSanitizer's fibers)
 /// when the library is built with them.
 ///
-/// Elsewhere than on x86-64 and AArch64, or with SHUNT_CONTEXT_BOOST defined, the switch is
+/// Elsewhere than on x86-64 and AArch64, or with CMake's SHUNT_CONTEXT_BOOST=ON, the switch is
 /// Boost.Context's (link boost_context).
 #pragma once
 
