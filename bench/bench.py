@@ -122,7 +122,7 @@ def make_rows(table, only, quick, pes):
                     rows.append(make_row(table, system, variant, transport, params, options))
     if table == "histogram" and not pes:
         scale = 10 if quick else 1
-        for n, updates in [(4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
+        for n, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
             params, options = histogram_input(n, updates // scale)
             for variant in VARIANTS["shunt"]:
                 rows.append(make_row(table, "shunt", variant, "threads", params, options))

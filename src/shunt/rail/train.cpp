@@ -1,24 +1,55 @@
 #include <shunt/rail/train.hpp>
 
+#include <sys/mman.h>
+
+#include <algorithm>
+
 namespace shunt {
 inline namespace v1 {
 namespace rail {
+namespace {
+
+constexpr std::size_t huge_page = 2 * 1024 * 1024;
+
+/// AddressSanitizer guards what is allocated by itself: there every train has its own yard.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool apart = true;
+#elif defined(__has_feature)
+constexpr bool apart = __has_feature(address_sanitizer);
+#else
+constexpr bool apart = false;
+#endif
+
+}  // namespace
+
+train_pool::yard::yard(std::size_t bytes, std::align_val_t aligned_to)
+    : memory(static_cast<std::byte*>(::operator new(bytes, aligned_to))), alignment(aligned_to) {
+  // Advice; where it is not taken, small pages do.
+  if (bytes == huge_page) ::madvise(memory, bytes, MADV_HUGEPAGE);
+}
 
 bool train_pool::buy() noexcept {
-  if (bought_.size() == limit_) return false;
-  try {
-    bought_.reserve(bought_.size() + 1);
-    void* memory = ::operator new(sizeof(train) + capacity_, std::align_val_t{cache_line});
-    train* t = ::new (memory) train;
-    t->home = home_;
-    t->capacity = static_cast<std::uint32_t>(capacity_);
-    bought_.emplace_back(t);
-    free_.push_back(*t);
-    return true;
-  } catch (const std::bad_alloc&) {
-    limit_ = bought_.size();  // the machine's limit came before ours, and takes its place
-    return false;
+  if (bought_ == limit_) return false;
+  if (sites_ == 0) {
+    try {
+      const auto wanted = apart ? 1 : std::clamp<std::size_t>(limit_ - bought_, 1, huge_page / train_bytes() + 1);
+      const bool whole = wanted * train_bytes() > huge_page;
+      yards_.emplace_back(whole ? huge_page : wanted * train_bytes(), std::align_val_t{whole ? huge_page : cache_line});
+      site_ = yards_.back().memory;
+      sites_ = whole ? huge_page / train_bytes() : wanted;
+    } catch (const std::bad_alloc&) {
+      limit_ = bought_;  // the machine's limit came before ours, and takes its place
+      return false;
+    }
   }
+  train* const t = ::new (static_cast<void*>(site_)) train;
+  t->home = home_;
+  t->capacity = static_cast<std::uint32_t>(capacity_);
+  site_ += train_bytes();
+  --sites_;
+  ++bought_;
+  free_.push_back(*t);
+  return true;
 }
 
 }  // namespace rail

@@ -15,8 +15,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
@@ -115,7 +115,7 @@ class train_pool {
   [[nodiscard]] train* take(std::uint8_t channel, bool stays = false) noexcept {
     if (channel == 0 && out_[0] >= regular_) return nullptr;
     train_list& first = stays && !stayed_.empty() ? stayed_ : free_;
-    if (&first == &free_ && (bought_.size() < regular_ || free_.empty()) && !buy() && free_.empty()) {
+    if (&first == &free_ && (bought_ < regular_ || free_.empty()) && !buy() && free_.empty()) {
       if (stayed_.empty()) return nullptr;
       free_.push_back(stayed_.pop_front());
     }
@@ -129,7 +129,7 @@ class train_pool {
   /// Whether take() would give one.
   [[nodiscard]] bool has(std::uint8_t channel) const noexcept {
     return (channel != 0 || out_[0] < regular_) &&
-           (!free_.empty() || !stayed_.empty() || bought_.size() < limit_);
+           (!free_.empty() || !stayed_.empty() || bought_ < limit_);
   }
 
   /// A train of this pool that is empty again.
@@ -151,18 +151,23 @@ class train_pool {
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   /// Bytes bought so far: never more than limit() * (capacity() + sizeof(train)).
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return bought_.size() * (capacity_ + sizeof(train));
-  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bought_ * train_bytes(); }
 
  private:
-  struct release {
-    void operator()(train* t) const noexcept {
-      t->~train();
-      ::operator delete(static_cast<void*>(t), std::align_val_t{cache_line});
+  /// Trains lie side by side in yards of up to a huge page: a thousand lanes then need a handful of entries of the
+  /// table of address translations, and a yard costs one page fault.
+  struct yard {
+    std::byte* memory;
+    std::align_val_t alignment;
+    yard(std::size_t bytes, std::align_val_t aligned_to);
+    yard(yard&& other) noexcept : memory(std::exchange(other.memory, nullptr)), alignment(other.alignment) {}
+    yard& operator=(yard&&) = delete;
+    ~yard() {
+      if (memory != nullptr) ::operator delete(memory, alignment);
     }
   };
 
+  [[nodiscard]] std::size_t train_bytes() const noexcept { return sizeof(train) + capacity_; }
   bool buy() noexcept;
 
   platform* home_;
@@ -172,7 +177,10 @@ class train_pool {
   std::size_t out_[3] = {0, 0, 0};
   train_list free_;    // first come, first out
   train_list stayed_;  // last come, first out
-  std::vector<std::unique_ptr<train, release>> bought_;
+  std::vector<yard> yards_;
+  std::byte* site_ = nullptr;   // of the next train to buy, in the last yard
+  std::size_t sites_ = 0;       // left there
+  std::size_t bought_ = 0;
 };
 
 }  // namespace rail
