@@ -23,8 +23,10 @@ constexpr std::size_t useful_train = 1024;
 constexpr std::size_t least_train = 512;
 /// Trains under way a lane at least: one is filled, one travels, one is unloaded, one comes home.
 constexpr std::size_t trains_a_lane = 4;
-/// Bytes of open trains: they should stay in the cache nearest to the core but one.
-constexpr std::size_t cached_lanes = std::size_t{4} << 20;
+/// Bytes of open trains. With a thousand lanes no cache near the core holds them: better full trains than none in it.
+constexpr std::size_t open_trains = std::size_t{8} << 20;
+/// A lane for each PE pays while its trains are no shorter.
+constexpr std::size_t useful_plain_train = 2 * useful_train;
 /// Bytes of trains in turn, where the budget allows: train_pool::take says why so many.
 constexpr std::size_t deep_ring = std::size_t{2} << 20;
 
@@ -105,7 +107,7 @@ std::vector<std::uint16_t> layout::hops_from(int from, int hops, std::vector<int
 timetable timetable::of(std::size_t budget, int pes, int docks, std::size_t wanted_capacity, int wanted_hops) {
   const std::size_t share = budget / 4;  // regular trains of programs; as much for handlers; half to spare
   const auto affordable = [&](std::size_t lanes) {
-    const std::size_t each = std::min(share / trains_a_lane, cached_lanes) / lanes;
+    const std::size_t each = std::min(share / trains_a_lane, open_trains) / lanes;
     return each < sizeof(rail::train) ? std::size_t{0} : std::bit_floor(each);
   };
   const auto by_dock = static_cast<std::size_t>(docks);
@@ -113,7 +115,7 @@ timetable timetable::of(std::size_t budget, int pes, int docks, std::size_t want
   const auto by_pe = static_cast<std::size_t>(pes);
   timetable t;
   t.hops = wanted_hops != 0 ? wanted_hops : affordable(by_dock) < useful_train && docks > 4 ? 2 : 1;
-  t.plain = t.hops == 1 && (pes == docks || affordable(by_pe) >= useful_train);
+  t.plain = t.hops == 1 && (pes == docks || affordable(by_pe) >= useful_plain_train);
   const std::size_t lanes = t.plain ? by_pe : t.hops == 1 ? by_dock : by_hop;
   t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
                                     : std::clamp(affordable(lanes), least_train, full_train);
