@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Writes the figures of README.md from bench/results/, as `./shunt bench TABLE --json bench/results/TABLE.json` left them.
+
+  bench/figures.py           puts them between the marks
+  bench/figures.py --check   says whether they are there; status 1 if not
+"""
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- figures: bench/figures.py -->\n", "<!-- end of figures -->\n"
+TABLES = ["histogram", "index_gather", "triangle", "superstep"]
+RIVALS = {"openshmem": "OpenSHMEM", "mpi_rma": "MPI one-sided", "mpi": "MPI"}
+
+# (what the reader sees, table, metric, parameters that select the rows)
+QUESTIONS = [
+    ("histogram, ns an update", "histogram", "ns_per_update", {"updates_per_pe": 10_000_000}),
+    ("index_gather, ns a read", "index_gather", "ns_per_read", {}),
+    ("triangle, Erdős–Rényi, s", "triangle", "seconds", {"graph": "er"}),
+    ("triangle, R-MAT of 2^16 vertices, s", "triangle", "seconds", {"graph": "rmat"}),
+    ("a superstep, ns", "superstep", "ns", {"what": "superstep"}),
+    ("a round trip, ns", "superstep", "ns", {"what": "round_trip"}),
+]
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def figure(row):
+    return f'{number(row["median"])} ({number(row["min"])} to {number(row["max"])})'
+
+
+class Results:
+    """The rows of the newest run of each table: a file may hold several, the last one counts."""
+
+    def __init__(self, folder):
+        self.rows = {}
+        for table in TABLES:
+            for line in (folder / f"{table}.json").read_text().splitlines():
+                row = json.loads(line)
+                if not row["checked"]:
+                    sys.exit(f"{table}.json: a row whose answer was not checked")
+                key = (table, row["system"], row["variant"], row["metric"], json.dumps(row["params"], sort_keys=True))
+                self.rows[key] = row
+
+    def find(self, table, metric, **wanted):
+        params = {k: v for k, v in wanted.items() if k not in ("system", "variant")}
+        return [row for (t, *_), row in self.rows.items()
+                if t == table and row["metric"] == metric
+                and all(row[k] == wanted[k] for k in ("system", "variant") if k in wanted)
+                and all(row["params"].get(k) == v for k, v in params.items())]
+
+    def one(self, table, metric, **wanted):
+        found = self.find(table, metric, **wanted)
+        if len(found) != 1:
+            sys.exit(f"bench/results: {len(found)} rows of {table} for {wanted}, not one")
+        return found[0]
+
+
+def figures(results):
+    machine = results.one("histogram", "ns_per_update", system="ceiling")["machine"]
+    near = statistics.median(machine["core_round_trip_ns"])
+    yield (f'Medians of five, with minimum and maximum; 2 PEs; {machine["cpu"]}, {machine["cores"]} virtual cores, '
+           f'{machine["compiler"].split()[0]} {machine["compiler"].split()[1]};\n'
+           f"a cache line's round trip between the cores takes {near:.0f} ns. `word` and `row` are two ways to write triangle.\n\n")
+    yield "| | lambda form | class form | over MPI, 2 processes | rivals | hand-written |\n|---|---|---|---|---|---|\n"
+    for title, table, metric, params in QUESTIONS:
+        ask = dict(params, pes=2)
+        ours = [results.one(table, metric, system="shunt", variant=v, transport=t, **ask)
+                for v, t in [("lambda", "threads"), ("class", "threads"), ("lambda", "mpi")]]
+        rivals = [f'{RIVALS[row["system"]]}{" " + row["variant"] if row["variant"] else ""} {number(row["median"])}'
+                  for row in results.find(table, metric, **ask) if row["system"] in RIVALS]
+        ceiling = results.one(table, metric, system="ceiling", **ask)
+        yield "| " + " | ".join([title, *map(figure, ours), ", ".join(rivals), figure(ceiling)]) + " |\n"
+    yield "\nMore PEs than cores, histogram, lambda form:\n\n"
+    yield "| PEs | updates of each | million updates a second, together | resident memory, MB |\n|---:|---:|---:|---:|\n"
+    for pes, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
+        ask = {"system": "shunt", "variant": "lambda", "pes": pes, "updates_per_pe": updates}
+        rate = pes / results.one("histogram", "ns_per_update", **ask)["median"] * 1e3
+        memory = results.one("histogram", "max_rss_bytes", **ask)["median"] / 1e6
+        yield f"| {pes:,} | {updates:,} | {rate:.0f} | {memory:.0f} |\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    readme = ROOT / "README.md"
+    before, _, rest = readme.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"README.md: no {BEGIN.strip()} … {END.strip()}")
+    now = before + BEGIN + "".join(figures(Results(ROOT / "bench/results"))) + END + after
+    if check:
+        if now != readme.read_text():
+            sys.exit("README.md: its figures are not those of bench/results: run bench/figures.py")
+    else:
+        readme.write_text(now)
+
+
+main()
