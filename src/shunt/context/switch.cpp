@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <new>
 
 #include <shunt/base/error.hpp>
 
@@ -19,65 +19,14 @@
 
 #define SHUNT_NO_TSAN __attribute__((noinline, no_sanitize("thread")))
 
-#if !defined(SHUNT_CONTEXT_BOOST) && defined(__x86_64__)
+#if !defined(SHUNT_CONTEXT_BOOST)
 
-// Both stacks hold the same frame when the stack pointer changes, so that one set of unwind rules
-// is right before and after. The end is a jump, not `ret`: the return-stack predictor holds the
-// address of the execution that was left, the indirect predictor learns the one that is entered
-// (1.8 against 7.2 ns a switch between two places in the code; the same between like places).
+// Where an execution begins: the frame pointer leads to its `opening`. The nop: an unwinder looks
+// an address up at one byte less, and must land in these rules for a fiber that has not run yet.
+// `rip` (x30) undefined ends every backtrace here.
+#if defined(__x86_64__)
 asm(R"(
 .pushsection .text
-.p2align 4
-.globl shunt_context_switch_v1
-.protected shunt_context_switch_v1
-.type shunt_context_switch_v1, @function
-shunt_context_switch_v1:
-.cfi_startproc
-  pushq %rbp
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %rbp, 0
-  pushq %rbx
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %rbx, 0
-  pushq %r12
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %r12, 0
-  pushq %r13
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %r13, 0
-  pushq %r14
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %r14, 0
-  pushq %r15
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %r15, 0
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %r15
-  popq %r14
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %r14
-  popq %r13
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %r13
-  popq %r12
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %r12
-  popq %rbx
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %rbx
-  popq %rbp
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %rbp
-  popq %rcx
-  .cfi_adjust_cfa_offset -8
-  .cfi_register %rip, %rcx
-  jmpq *%rcx
-.cfi_endproc
-.size shunt_context_switch_v1, . - shunt_context_switch_v1
-
 .p2align 4
 .type shunt_context_bottom_v1, @function
 shunt_context_bottom_v1:
@@ -87,81 +36,18 @@ shunt_context_bottom_v1:
 .globl shunt_context_begin_v1
 .hidden shunt_context_begin_v1
 shunt_context_begin_v1:
-  movq %r12, %rdi
-  call *%r13
+  endbr64
+  movq %rbp, %rdi
+  xorl %ebp, %ebp
+  call shunt_context_main_v1
   ud2
 .cfi_endproc
 .size shunt_context_bottom_v1, . - shunt_context_bottom_v1
 .popsection
 )");
-// The nop: an unwinder looks a return address up at one byte less, and must land in these rules
-// for a fiber that has not run yet. `rip` undefined ends every backtrace here.
-
-#elif !defined(SHUNT_CONTEXT_BOOST) && defined(__aarch64__)
-
+#elif defined(__aarch64__)
 asm(R"(
 .pushsection .text
-.p2align 4
-.globl shunt_context_switch_v1
-.protected shunt_context_switch_v1
-.type shunt_context_switch_v1, %function
-shunt_context_switch_v1:
-.cfi_startproc
-  sub sp, sp, #160
-  .cfi_adjust_cfa_offset 160
-  stp d8,  d9,  [sp, #0]
-  stp d10, d11, [sp, #16]
-  stp d12, d13, [sp, #32]
-  stp d14, d15, [sp, #48]
-  stp x19, x20, [sp, #64]
-  .cfi_rel_offset x19, 64
-  .cfi_rel_offset x20, 72
-  stp x21, x22, [sp, #80]
-  .cfi_rel_offset x21, 80
-  .cfi_rel_offset x22, 88
-  stp x23, x24, [sp, #96]
-  .cfi_rel_offset x23, 96
-  .cfi_rel_offset x24, 104
-  stp x25, x26, [sp, #112]
-  .cfi_rel_offset x25, 112
-  .cfi_rel_offset x26, 120
-  stp x27, x28, [sp, #128]
-  .cfi_rel_offset x27, 128
-  .cfi_rel_offset x28, 136
-  stp x29, x30, [sp, #144]
-  .cfi_rel_offset x29, 144
-  .cfi_rel_offset x30, 152
-  mov x9, sp
-  str x9, [x0]
-  mov sp, x1
-  ldp d8,  d9,  [sp, #0]
-  ldp d10, d11, [sp, #16]
-  ldp d12, d13, [sp, #32]
-  ldp d14, d15, [sp, #48]
-  ldp x19, x20, [sp, #64]
-  ldp x21, x22, [sp, #80]
-  ldp x23, x24, [sp, #96]
-  ldp x25, x26, [sp, #112]
-  ldp x27, x28, [sp, #128]
-  ldp x29, x30, [sp, #144]
-  add sp, sp, #160
-  .cfi_adjust_cfa_offset -160
-  .cfi_restore x19
-  .cfi_restore x20
-  .cfi_restore x21
-  .cfi_restore x22
-  .cfi_restore x23
-  .cfi_restore x24
-  .cfi_restore x25
-  .cfi_restore x26
-  .cfi_restore x27
-  .cfi_restore x28
-  .cfi_restore x29
-  .cfi_restore x30
-  ret
-.cfi_endproc
-.size shunt_context_switch_v1, . - shunt_context_switch_v1
-
 .p2align 4
 .type shunt_context_bottom_v1, %function
 shunt_context_bottom_v1:
@@ -171,14 +57,16 @@ shunt_context_bottom_v1:
 .globl shunt_context_begin_v1
 .hidden shunt_context_begin_v1
 shunt_context_begin_v1:
-  mov x0, x19
-  blr x20
+  hint #36
+  mov x0, x29
+  mov x29, xzr
+  bl shunt_context_main_v1
   brk #1
 .cfi_endproc
 .size shunt_context_bottom_v1, . - shunt_context_bottom_v1
 .popsection
 )");
-
+#endif
 #endif
 
 namespace shunt {
@@ -186,14 +74,26 @@ inline namespace v1 {
 namespace context {
 namespace {
 
-/// The first C++ frame of every execution.
-SHUNT_NO_TSAN void begin(void* self) noexcept {
-  auto& e = *static_cast<execution*>(self);
+/// On top of a stack, for its first frame.
+struct opening {
+  void (*entry)(void*);
+  void* argument;
+  void* end[2];  // null: where walks along frame pointers stop
+};
+
+SHUNT_NO_TSAN void begin(const opening& first) noexcept {
 #if defined(SHUNT_ASAN)
   __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 #endif
-  e.entry(e.argument);
+  first.entry(first.argument);
   std::abort();  // entry's last act is finish_to()
+}
+
+opening* opening_of(const void* low, std::size_t bytes) noexcept {
+  constexpr std::uintptr_t alignment = 16;
+  const auto top = (reinterpret_cast<std::uintptr_t>(low) + bytes) & ~(alignment - 1);
+  static_assert(sizeof(opening) % alignment == 0);
+  return reinterpret_cast<opening*>(top) - 1;
 }
 
 #if defined(SHUNT_CONTEXT_BOOST)
@@ -210,7 +110,8 @@ execution* starting(execution* e = nullptr) noexcept {
 
 void begin_boost(boost_context::transfer_t t) {
   left(t);
-  begin(starting());
+  const execution& me = *starting();
+  begin(*opening_of(me.bottom, me.bytes));
 }
 
 void raw_switch(execution& from, execution& to) noexcept {
@@ -218,11 +119,8 @@ void raw_switch(execution& from, execution& to) noexcept {
   left(boost_context::jump_fcontext(to.sp, &from));
 }
 #else
+using detail::raw_switch;
 extern "C" void shunt_context_begin_v1() noexcept;
-
-__attribute__((always_inline)) inline void raw_switch(execution& from, execution& to) noexcept {
-  detail::shunt_context_switch_v1(&from.sp, to.sp);
-}
 #endif
 
 }  // namespace
@@ -230,40 +128,20 @@ __attribute__((always_inline)) inline void raw_switch(execution& from, execution
 void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*),
              void* argument) noexcept {
   SHUNT_ASSERT(bytes >= 1024);
-  e.entry = entry;
-  e.argument = argument;
   e.bottom = low;
   e.bytes = bytes;
   e.fake_stack = nullptr;
 #if defined(SHUNT_TSAN)
   e.tsan_fiber = __tsan_create_fiber(0);
 #endif
+  opening* const first = ::new (opening_of(low, bytes)) opening{entry, argument, {}};
 #if defined(SHUNT_CONTEXT_BOOST)
-  e.sp = boost_context::make_fcontext(static_cast<char*>(low) + bytes, bytes, begin_boost);
+  e.sp = boost_context::make_fcontext(first, bytes - sizeof *first, begin_boost);
+  e.pc = reinterpret_cast<void*>(&begin_boost);
 #else
-  constexpr std::uintptr_t alignment = 16;
-  // Two words stay zero above the first frame, for tools that follow frame pointers.
-  const auto top =
-      ((reinterpret_cast<std::uintptr_t>(low) + bytes) & ~(alignment - 1)) - alignment;
-  auto* const words_top = reinterpret_cast<void**>(top);
-  words_top[0] = words_top[1] = nullptr;
-#if defined(__x86_64__)
-  void** const frame = words_top - 7;
-  frame[0] = nullptr;                            // r15
-  frame[1] = nullptr;                            // r14
-  frame[2] = reinterpret_cast<void*>(&begin);    // r13
-  frame[3] = &e;                                 // r12
-  frame[4] = nullptr;                            // rbx
-  frame[5] = nullptr;                            // rbp: ends frame-pointer walks
-  frame[6] = reinterpret_cast<void*>(&shunt_context_begin_v1);
-#else
-  void** const frame = words_top - 20;
-  std::memset(frame, 0, 20 * sizeof(void*));
-  frame[8] = &e;                                 // x19
-  frame[9] = reinterpret_cast<void*>(&begin);    // x20
-  frame[19] = reinterpret_cast<void*>(&shunt_context_begin_v1);  // x30
-#endif
-  e.sp = frame;
+  e.sp = first;
+  e.fp = first;
+  e.pc = reinterpret_cast<void*>(&shunt_context_begin_v1);
 #endif
 }
 
@@ -291,6 +169,7 @@ void retire([[maybe_unused]] execution& e) noexcept {
   __tsan_destroy_fiber(e.tsan_fiber);
 #endif
   e.sp = nullptr;
+  e.pc = nullptr;
 }
 
 namespace detail {
@@ -325,3 +204,10 @@ SHUNT_NO_TSAN void finish_to(execution& from, execution& to) noexcept {
 }  // namespace context
 }  // namespace v1
 }  // namespace shunt
+
+#if !defined(SHUNT_CONTEXT_BOOST)
+/// Called by shunt_context_begin_v1 alone.
+extern "C" [[gnu::used, gnu::visibility("hidden")]] void shunt_context_main_v1(const void* first) noexcept {
+  shunt::context::begin(*static_cast<const shunt::context::opening*>(first));
+}
+#endif
