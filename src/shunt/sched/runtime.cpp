@@ -94,7 +94,7 @@ void runtime::spawn(std::function<void()> body, spawn_options where) {
       throw;
     }
   } else if (f->home == &here->address()) {
-    here->ready_last(f);
+    here->newcomer(f);
   } else {
     f->home->send(f);
   }
@@ -183,31 +183,31 @@ worker& must_be_worker(const char* call) {
 namespace this_fiber {
 
 waker self() {
-  detail::fiber* const me = must_be_worker("self").running();
+  detail::fiber* const me = must_be_worker("self").running;
   if (me == nullptr) throw error("self: called outside a fiber");
   return detail::fiber::waker_of(me);
 }
 
 std::string_view name() noexcept {
   const worker* const here = worker::current();
-  return here == nullptr || here->running() == nullptr ? std::string_view{}
-                                                       : here->running()->name;
+  return here == nullptr || here->running == nullptr ? std::string_view{}
+                                                       : here->running->name;
 }
 
 bool inside() noexcept {
   const worker* const here = worker::current();
-  return here != nullptr && here->running() != nullptr;
+  return here != nullptr && here->running != nullptr;
 }
 
 void require_wait(const char* call) { must_be_worker(call).require_wait(call); }
 
 void* scope() noexcept {
   const worker* const here = worker::current();
-  return here == nullptr || here->running() == nullptr ? nullptr : here->running()->scope;
+  return here == nullptr || here->running == nullptr ? nullptr : here->running->scope;
 }
 
 void set_scope(void* word) {
-  detail::fiber* const me = must_be_worker("set_scope").running();
+  detail::fiber* const me = must_be_worker("set_scope").running;
   if (me == nullptr) throw error("set_scope: called outside a fiber");
   me->scope = word;
 }
@@ -230,7 +230,7 @@ runtime& current() { return must_be_worker("current").all().face; }
 
 const no_wait* forbid_wait(const no_wait* who) noexcept {
   worker* const here = worker::current();
-  return here == nullptr ? nullptr : here->forbid(who);
+  return here == nullptr ? nullptr : here->forbid_wait(who);
 }
 
 }  // namespace this_worker

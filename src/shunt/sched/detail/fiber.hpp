@@ -3,8 +3,8 @@
 /// Invariants
 ///   F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a
 ///       waker may touch `state` at any time. Everything else belongs to the fiber's present life.
-///   F2  A fiber stands in at most one queue, and `link` is that queue's: its worker's ready list,
-///       an inbox, a deque (which needs no link), or the pool.
+///   F2  A fiber stands in at most one queue, and `link` is that queue's if it needs one: its worker's
+///       newcomers, an inbox, the pool; rings and deques hold pointers.
 ///   F3  Once started, it runs on its home worker only.
 #pragma once
 
@@ -18,7 +18,7 @@
 #include <shunt/sched/detail/fiber_state.hpp>
 #include <shunt/sched/detail/inbox.hpp>
 #include <shunt/sched/detail/parker.hpp>
-#include <shunt/sched/fiber.hpp>
+#include <shunt/sched/waker.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -44,14 +44,15 @@ struct post {
   }
 };
 
-struct alignas(quiet_distance) fiber {
+struct alignas(cache_line) fiber {
   // What a switch touches comes first, in one line.
   context::execution run;
   fiber_state state;      // the only member that a stale waker touches (F1)
+  bool started = false;   // has a stack; F3 holds from here on
+
   fiber* link = nullptr;  // F2
 
   post* home = nullptr;  // where it runs, or must start; nullptr: not decided yet
-  bool started = false;  // has a stack; F3 holds from here on
   std::size_t stack_bytes = 0;
   context::stack_pool::stack stack;
   void* scope = nullptr;  // this_fiber::scope()
@@ -63,10 +64,9 @@ struct alignas(quiet_distance) fiber {
 };
 
 /// First in, first out; by F2 it needs no memory, so nothing here fails.
-class ready_list {
+class fiber_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
-  [[nodiscard]] fiber* front() const noexcept { return head_; }
 
   void push(fiber* f) noexcept {
     f->link = nullptr;

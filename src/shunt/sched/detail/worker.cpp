@@ -1,5 +1,7 @@
 #include <shunt/sched/detail/worker.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <exception>
 #include <string>
@@ -13,17 +15,28 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 namespace detail {
-namespace {
 
+constinit desk nobodys_desk;
 // initial-exec: one load also in a shared library, where the default is a call. The library then
 // needs eight bytes of the static block that the loader keeps for such use.
-[[gnu::tls_model("initial-exec")]] thread_local worker* this_threads_worker = nullptr;
-
-}  // namespace
+constinit thread_local desk* this_threads_desk = &nobodys_desk;
 
 worker* worker::current() noexcept {
   asm volatile("");  // has an effect, for all the compiler knows: two calls are not merged
-  return this_threads_worker;
+  desk* const here = this_threads_desk;
+  return here == &nobodys_desk ? nullptr : static_cast<worker*>(here);
+}
+
+void ready_ring::grow(std::size_t fibers) {
+  const auto slots = std::bit_ceil(std::max<std::size_t>(64, fibers));
+  auto bigger = std::make_unique<fiber*[]>(slots);
+  const auto count = size();
+  for (std::uint32_t i = 0; i < count; ++i) bigger[i] = slots_[(head_ + i) & mask_];
+  memory_ = std::move(bigger);
+  slots_ = memory_.get();
+  mask_ = static_cast<std::uint32_t>(slots - 1);
+  head_ = 0;
+  tail_ = count;
 }
 
 worker::worker(crew& all, int index)
@@ -56,42 +69,37 @@ void throw_outside(const char* call, const char* what) {
 /// Goes on elsewhere; what the C++ runtime knows of this execution's exceptions stays with it.
 [[gnu::always_inline]] inline void worker::swap(context::execution& from,
                                                 context::execution& to) noexcept {
-  if (!exceptions_->any()) [[likely]] {
+  if (!exceptions->any()) [[likely]] {
     context::switch_to(from, to);
     return;
   }
-  const auto kept = std::exchange(*exceptions_, context::exception_state{});
+  const auto kept = std::exchange(*exceptions, context::exception_state{});
   context::switch_to(from, to);
-  *exceptions_ = kept;  // the same thread's: a started fiber stays (F3)
+  *exceptions = kept;  // the same thread's: a started fiber stays (F3)
 }
 
-inline void worker::yield() {
-  if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("yield");  // the loop's poller may forbid it too
+/// What yield_quickly() left over.
+void worker::yield_slowly() {
+  if (forbid != nullptr) [[unlikely]] forbid->refuse("yield");  // the loop's poller may forbid it too
   fiber* const me = must_be_fiber("yield");
-  if (favoured_ == nullptr && !ready_.empty() && ready_.front()->started && --until_duty_ > 0)
-      [[likely]] {
-    fiber* const next = ready_.pop();
-    ready_.push(me);
-    running_ = next;
-    swap(me->run, next->run);
-    return;
-  }
-  yield_slowly(me);
-}
-
-void worker::yield_slowly(fiber* me) noexcept {
   if (!has_runnable()) {
-    until_duty_ -= lone_yield_cost;
-    if (until_duty_ > 0) return;
+    credit -= lone_yield_cost;
+    if (credit > 0) return;
   }
-  if (favoured_ == nullptr && ready_.empty()) tasks_first_ = tasks_a_turn;
-  ready_.push(me);
-  running_ = nullptr;
+  if (favoured == nullptr && ready.empty() && newcomers_.empty()) tasks_first_ = tasks_a_turn;
+  ready.push(me);
+  running = nullptr;
   swap(me->run, loop_);
 }
 
+void yield_slowly() {
+  worker* const here = worker::current();
+  if (here == nullptr) [[unlikely]] throw_outside("yield", "a runtime");
+  here->yield_slowly();
+}
+
 inline void worker::park() {
-  if (forbid_ != nullptr) [[unlikely]] forbid_->refuse("park");
+  if (forbid != nullptr) [[unlikely]] forbid->refuse("park");
   fiber* const me = must_be_fiber("park");
   if (me->state.commit_park() == after_park::run_again) return;
   leave(me);
@@ -99,28 +107,28 @@ inline void worker::park() {
 
 /// Parked: straight to the next started fiber, or to the loop.
 void worker::leave(fiber* me) noexcept {
-  if (--until_duty_ > 0) {
-    fiber* next = favoured_;
-    if (next != nullptr && next->started && ++favours_ <= favours_in_a_row) {
-      favoured_ = nullptr;
-    } else if (next == nullptr && !ready_.empty() && ready_.front()->started) {
-      next = ready_.pop();
+  if (--credit > 0) {
+    fiber* next = favoured;
+    if (next != nullptr && ++favours_ <= favours_in_a_row) {
+      favoured = nullptr;
+    } else if (next == nullptr && !ready.empty()) {
+      next = ready.pop();
       favours_ = 0;
     } else {
       next = nullptr;
     }
     if (next != nullptr) {
-      running_ = next;
+      running = next;
       swap(me->run, next->run);
       return;
     }
   }
-  running_ = nullptr;
+  running = nullptr;
   swap(me->run, loop_);
 }
 
 bool worker::has_runnable() const noexcept {
-  return favoured_ != nullptr || !ready_.empty() || !tasks_.looks_empty() ||
+  return favoured != nullptr || !ready.empty() || !newcomers_.empty() || !tasks_.looks_empty() ||
          post_->mail.has_nodes();
 }
 
@@ -133,7 +141,7 @@ void worker::fiber_main(void* self) noexcept {
     current()->crew_.fail(std::current_exception());
   }
   worker* const w = current();
-  w->forbid_ = nullptr;
+  w->forbid = nullptr;
   w->ended_here_ = true;
   context::finish_to(me->run, w->loop_);
 }
@@ -141,11 +149,11 @@ void worker::fiber_main(void* self) noexcept {
 // --- the loop's side ---
 
 void worker::ready_here(fiber* f) noexcept {
-  if (running_ != nullptr) {
-    if (favoured_ != nullptr) ready_.push(favoured_);
-    favoured_ = f;
+  if (running != nullptr) {
+    if (favoured != nullptr) ready.push(favoured);
+    favoured = f;
   } else {
-    ready_.push(f);  // woken by the poller: in the order of arrival
+    ready.push(f);  // woken by the poller: in the order of arrival
   }
 }
 
@@ -155,13 +163,14 @@ void worker::push_task(fiber* f) {
 }
 
 void worker::work() noexcept {
-  this_threads_worker = this;
-  exceptions_ = &context::exceptions_of_this_thread();
-  const auto of_caller = std::exchange(*exceptions_, context::exception_state{});
+  this_threads_desk = this;
+  exceptions = &context::exceptions_of_this_thread();
+  const auto of_caller = std::exchange(*exceptions, context::exception_state{});
   context::adopt_thread(loop_);
   loop();
-  *exceptions_ = of_caller;
-  this_threads_worker = nullptr;
+  *exceptions = of_caller;
+  exceptions = &no_exceptions;
+  this_threads_desk = &nobodys_desk;
 }
 
 void worker::loop() noexcept {
@@ -192,11 +201,11 @@ void worker::loop() noexcept {
 
 void worker::duty() noexcept {
   until_duty_ = switches_a_duty;
-  const bool alone = favoured_ == nullptr && (ready_.empty() || ready_.front()->link == nullptr);
+  const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() <= 1;
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
   if (fiber* const oldest = tasks_.steal()) {
-    ready_.push(oldest);
+    newcomers_.push(oldest);
     tasks_first_ = tasks_a_turn;
     moved = true;
   }
@@ -205,22 +214,33 @@ void worker::duty() noexcept {
 }
 
 fiber* worker::pick() noexcept {
-  if (favoured_ != nullptr) {
-    if (++favours_ <= favours_in_a_row || ready_.empty()) return std::exchange(favoured_, nullptr);
-    ready_.push(std::exchange(favoured_, nullptr));
+  if (favoured != nullptr) {
+    if (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty())) {
+      return std::exchange(favoured, nullptr);
+    }
+    ready.push(std::exchange(favoured, nullptr));
   }
   favours_ = 0;
-  return ready_.empty() ? nullptr : ready_.pop();
+  if (!newcomers_.empty() && (ready.empty() || newcomers_first_ > 0)) {
+    --newcomers_first_;
+    return newcomers_.pop();
+  }
+  newcomers_first_ = newcomers_in_a_row;
+  return ready.empty() ? nullptr : ready.pop();
 }
 
 void worker::run(fiber* f) noexcept {
   --until_duty_;
   if (!f->started && !start(f)) return;
-  running_ = f;
+  // As long as there are newcomers, each switch comes by here.
+  const int granted = newcomers_.empty() ? until_duty_ + 1 : 1;
+  credit = granted;
+  running = f;
   context::switch_to(loop_, f->run);  // the loop has no exception in flight
+  until_duty_ -= granted - credit;
   if (ended_here_) {
     ended_here_ = false;
-    finish(std::exchange(running_, nullptr));
+    finish(std::exchange(running, nullptr));
   }
 }
 
@@ -228,6 +248,7 @@ bool worker::start(fiber* f) noexcept {
   f->home = post_;
   try {
     const auto bytes = f->stack_bytes != 0 ? f->stack_bytes : crew_.settings.stack_bytes;
+    ready.reserve(started_here_ + 1);
     f->stack = stacks_.take(bytes);
   } catch (...) {
     crew_.fail(std::current_exception());
@@ -236,8 +257,10 @@ bool worker::start(fiber* f) noexcept {
     ended_.store(own(ended_) + 1, std::memory_order_release);
     return false;
   }
-  context::prepare(f->run, f->stack.low, f->stack.bytes, &fiber_main, f);
+  colour_ = (colour_ + 1) % colours;
+  context::prepare(f->run, f->stack.low, f->stack.bytes - colour_ * cache_line, &fiber_main, f);
   f->started = true;
+  ++started_here_;
   return true;
 }
 
@@ -245,6 +268,7 @@ void worker::finish(fiber* f) noexcept {
   context::retire(f->run);
   stacks_.give(f->stack);
   f->started = false;
+  --started_here_;
   drop_fiber(f);
   ended_.store(own(ended_) + 1, std::memory_order_release);  // edge `tally`
 }
@@ -270,10 +294,12 @@ bool worker::drain() noexcept {
         tasks_.push(f);
         tasks = true;
       } catch (...) {  // no memory for the deque: then it runs here
-        ready_.push(f);
+        newcomers_.push(f);
       }
+    } else if (f->started) {
+      ready.push(f);
     } else {
-      ready_.push(f);
+      newcomers_.push(f);
     }
     f = next;
   }
@@ -290,7 +316,7 @@ bool worker::steal_one() noexcept {
     worker& victim = *crew_.workers[(first + i) % count];
     if (&victim == this || victim.no_task()) continue;
     if (fiber* const f = victim.steal()) {
-      ready_.push(f);
+      newcomers_.push(f);
       return true;
     }
   }
@@ -351,12 +377,6 @@ void waker::wake() const noexcept {
 }
 
 namespace this_fiber {
-
-void yield() {
-  detail::worker* const here = detail::worker::current();
-  if (here == nullptr) [[unlikely]] detail::throw_outside("yield", "a runtime");
-  here->yield();
-}
 
 void park() {
   detail::worker* const here = detail::worker::current();

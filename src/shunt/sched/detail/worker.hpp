@@ -1,11 +1,11 @@
 /// One thread of a runtime: its queues, its loop, and the switches between its fibers.
 ///
 /// What runs next, in this order: the fiber that the last one woke (at most 16 times in a row while
-/// others are ready), ready fibers first come first served, own tasks newest first, the poller's
-/// and others' wakes, other workers' tasks oldest first. A fiber that yields while none but tasks
-/// is ready lets up to 16 of them go first. Every 64 switches the loop does its duty whatever is
-/// ready: it empties the inbox, polls, moves its oldest task among the ready, and lets up to 16
-/// tasks go first.
+/// others are ready), newcomers (pinned here, not started yet; at most 64 in a row while others are
+/// ready), ready fibers, each first come first served, own tasks newest first, the poller's and others' wakes, other workers' tasks
+/// oldest first. A fiber that yields while none but tasks is ready lets up to 16 of them go first.
+/// Every 64 switches the loop does its duty whatever is ready: it empties the inbox, polls, moves
+/// its oldest task among the newcomers, and lets up to 16 tasks go first.
 ///
 /// See DESIGN.md for why a started fiber stays, why nobody sleeps on work, and how workers know
 /// that all has ended.
@@ -20,6 +20,7 @@
 #include <shunt/context/stack_pool.hpp>
 #include <shunt/context/switch.hpp>
 #include <shunt/sched/detail/crew.hpp>
+#include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/runtime.hpp>
@@ -32,7 +33,7 @@ namespace detail {
 /// "call: called outside what"
 [[noreturn, gnu::cold, gnu::noinline]] void throw_outside(const char* call, const char* what);
 
-class worker {
+class worker : public desk {
  public:
   worker(crew& all, int index);
   ~worker();
@@ -46,19 +47,18 @@ class worker {
   void work() noexcept;
 
   // This worker's running fiber.
-  void yield();
+  void yield_slowly();
   void park();
   void require_wait(const char* call) const {
-    if (forbid_ != nullptr) forbid_->refuse(call);
+    if (forbid != nullptr) forbid->refuse(call);
     must_be_fiber(call);
   }
-  [[nodiscard]] fiber* running() const noexcept { return running_; }
   [[nodiscard]] bool has_runnable() const noexcept;
-  const no_wait* forbid(const no_wait* who) noexcept { return std::exchange(forbid_, who); }
+  const no_wait* forbid_wait(const no_wait* who) noexcept { return std::exchange(forbid, who); }
 
   // This worker's thread.
   void ready_here(fiber* f) noexcept;                       // woken: soon
-  void ready_last(fiber* f) noexcept { ready_.push(f); }    // new: in order
+  void newcomer(fiber* f) noexcept { newcomers_.push(f); }
   [[nodiscard]] fiber* new_fiber() { return blocks_.take(); }
   void drop_fiber(fiber* f) noexcept;
   void push_task(fiber* f);
@@ -88,6 +88,9 @@ class worker {
   static constexpr int lone_yield_cost = 8;   // in switches: a lone yielder waits for something
   static constexpr int favours_in_a_row = 16;
   static constexpr int tasks_a_turn = 16;
+  static constexpr int newcomers_in_a_row = 64;
+  // Tops of stacks lie whole pages apart, so their lines would share few sets of the caches.
+  static constexpr unsigned colours = 32;
   static constexpr int idle_yields = 8;       // sched_yields before sleeping, if oversubscribed
 
   static std::uint64_t own(const std::atomic<std::uint64_t>& counter) noexcept {
@@ -108,22 +111,19 @@ class worker {
   void finish(fiber* f) noexcept;
   void leave(fiber* me) noexcept;
   void swap(context::execution& from, context::execution& to) noexcept;
-  void yield_slowly(fiber* me) noexcept;
   fiber* must_be_fiber(const char* call) const {
-    if (running_ == nullptr) [[unlikely]] throw_outside(call, "a fiber");
-    return running_;
+    if (running == nullptr) [[unlikely]] throw_outside(call, "a fiber");
+    return running;
   }
 
-  // The fast path's, in one line.
-  fiber* running_ = nullptr;
-  const no_wait* forbid_ = nullptr;
-  fiber* favoured_ = nullptr;  // woken by the running fiber; runs next
+  fiber_list newcomers_;         // unstarted, to run here
+  int newcomers_first_ = newcomers_in_a_row;  // so many more go before the ready ones
   int until_duty_ = switches_a_duty;
   int favours_ = 0;
-  int tasks_first_ = 0;  // so many tasks go before the ready fibers
-  ready_list ready_;
-  context::exception_state* exceptions_ = nullptr;
-  bool ended_here_ = false;  // the running fiber has just ended
+  int tasks_first_ = 0;          // so many tasks go before the ready fibers
+  bool ended_here_ = false;      // the running fiber has just ended
+  std::size_t started_here_ = 0;
+  unsigned colour_ = 0;          // of the last stack
 
   context::execution loop_;
   crew& crew_;
