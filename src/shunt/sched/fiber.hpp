@@ -6,6 +6,7 @@
 /// them, so a value does not survive a yield or park.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 #include <shunt/sched/detail/desk.hpp>
@@ -28,6 +29,23 @@ namespace this_fiber {
 /// condition, in a loop. The worker runs other fibers meanwhile, or sleeps.
 /// \throws as yield().
 void park();
+
+/// The same until `deadline` at the longest. \return false: the time was over first; a wake that
+/// comes later makes the next park() return at once.
+/// Cost: as park(), and O(log n) in the deadlines that are waited for on this worker. Their times
+/// are looked at every 64 switches, and when nothing else is ready.
+/// \throws as yield(); std::bad_alloc.
+[[nodiscard]] bool park_until(std::chrono::steady_clock::time_point deadline);
+[[nodiscard]] inline bool park_for(std::chrono::nanoseconds time) {
+  return park_until(std::chrono::steady_clock::now() + time);
+}
+
+/// Runs on after `deadline`. The worker runs other fibers meanwhile. Wakes do not cut it short.
+/// \throws as park_until().
+void sleep_until(std::chrono::steady_clock::time_point deadline);
+inline void sleep_for(std::chrono::nanoseconds time) {
+  sleep_until(std::chrono::steady_clock::now() + time);
+}
 
 /// \throws shunt::error outside a fiber.
 [[nodiscard]] waker self();

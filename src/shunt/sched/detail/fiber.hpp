@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -49,10 +50,13 @@ struct alignas(cache_line) fiber {
   context::execution run;
   fiber_state state;      // the only member that a stale waker touches (F1)
   bool started = false;   // has a stack; F3 holds from here on
+  bool timed_out = false; // its last park ended because its time was over
 
   fiber* link = nullptr;  // F2
 
   post* home = nullptr;  // where it runs, or must start; nullptr: not decided yet
+  static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
+  std::uint32_t timer = no_timer;  // its place among its worker's deadlines
   std::size_t stack_bytes = 0;
   context::stack_pool::stack stack;
   void* scope = nullptr;  // this_fiber::scope()

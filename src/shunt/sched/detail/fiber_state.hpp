@@ -1,9 +1,9 @@
 /// Whether a fiber runs (or is ready to), and whether a wake came while it did.
 ///
-///   state      commit_park()            wake()
-///   running    -> parked,  pick_next    -> woken,   nothing
-///   woken      -> running, run_again    -> woken,   nothing
-///   parked     breach of contract       -> running, enqueue
+///   state      commit_park()            wake()                 expire()
+///   running    -> parked,  pick_next    -> woken,   nothing    nothing
+///   woken      -> running, run_again    -> woken,   nothing    nothing
+///   parked     breach of contract       -> running, enqueue    -> running, enqueue
 ///
 /// A fiber that is in a queue is `running`: it is nobody's to enqueue.
 ///
@@ -61,6 +61,16 @@ class fiber_state {
         return seen == word::parked ? after_wake::enqueue : after_wake::nothing;
       }
     }
+  }
+
+  /// The home worker, when the fiber's time is over: leaves no wake behind if another one came first.
+  after_wake expire() noexcept {
+    auto seen = word::parked;
+    // acq_rel, relaxed on failure: as wake(), which has nothing to hand on here.
+    return word_.compare_exchange_strong(seen, word::running, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed)
+               ? after_wake::enqueue
+               : after_wake::nothing;
   }
 
   /// A look, for dumps and tests.

@@ -105,6 +105,18 @@ inline void worker::park() {
   leave(me);
 }
 
+bool worker::park_until(timers::time deadline) {
+  if (forbid != nullptr) [[unlikely]] forbid->refuse("park_until");
+  fiber* const me = must_be_fiber("park_until");
+  timers_.reserve();
+  if (me->state.commit_park() == after_park::run_again) return true;
+  timers_.add(*me, deadline);
+  me->timed_out = false;
+  leave(me);
+  if (me->timer != fiber::no_timer) timers_.remove(*me);
+  return !me->timed_out;
+}
+
 /// Parked: straight to the next started fiber, or to the loop.
 void worker::leave(fiber* me) noexcept {
   if (--credit > 0) {
@@ -204,6 +216,7 @@ void worker::duty() noexcept {
   const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() <= 1;
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
+  moved |= expire();
   if (fiber* const oldest = tasks_.steal()) {
     newcomers_.push(oldest);
     tasks_first_ = tasks_a_turn;
@@ -279,7 +292,23 @@ bool worker::look_around() noexcept {
   until_duty_ = switches_a_duty;
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
+  moved |= expire();
   return moved || steal_one();
+}
+
+/// Whose time is over goes on. \return whether somebody does.
+bool worker::expire() noexcept {
+  if (timers_.empty()) return false;
+  bool moved = false;
+  for (const auto now = std::chrono::steady_clock::now(); !timers_.empty() && timers_.first() <= now;) {
+    fiber* const f = timers_.first_fiber();
+    timers_.remove(*f);
+    if (f->state.expire() == after_wake::nothing) continue;  // woken already, and under way
+    f->timed_out = true;
+    ready.push(f);
+    moved = true;
+  }
+  return moved;
 }
 
 bool worker::drain() noexcept {
@@ -351,8 +380,11 @@ void worker::sleep() noexcept {
   bool work = crew_.stopping();
   for (const auto& other : crew_.workers) work = work || !other->no_task();
   if (!work && (poller_ == nullptr || poller_->arm())) {
-    const auto patience =
-        poller_ == nullptr ? std::chrono::nanoseconds::max() : poller_->patience();
+    auto patience = poller_ == nullptr ? std::chrono::nanoseconds::max() : poller_->patience();
+    if (!timers_.empty()) {
+      const auto until_first = timers_.first() - std::chrono::steady_clock::now();
+      patience = std::clamp<std::chrono::nanoseconds>(until_first, std::chrono::nanoseconds(0), patience);
+    }
     post_->bed.park(patience);
     if (poller_ != nullptr) poller_->disarm();
   }
@@ -382,6 +414,18 @@ void park() {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]] detail::throw_outside("park", "a runtime");
   here->park();
+}
+
+bool park_until(std::chrono::steady_clock::time_point deadline) {
+  detail::worker* const here = detail::worker::current();
+  if (here == nullptr) [[unlikely]] detail::throw_outside("park_until", "a runtime");
+  return here->park_until(deadline);
+}
+
+void sleep_until(std::chrono::steady_clock::time_point deadline) {
+  do {
+    static_cast<void>(park_until(deadline));
+  } while (std::chrono::steady_clock::now() < deadline);
 }
 
 }  // namespace this_fiber

@@ -4,7 +4,7 @@
 /// others are ready), newcomers (pinned here, not started yet; at most 64 in a row while others are
 /// ready), ready fibers, each first come first served, own tasks newest first, the poller's and others' wakes, other workers' tasks
 /// oldest first. A fiber that yields while none but tasks is ready lets up to 16 of them go first.
-/// Every 64 switches the loop does its duty whatever is ready: it empties the inbox, polls, moves
+/// Every 64 switches the loop does its duty whatever is ready: it empties the inbox, polls, looks at the clock, moves
 /// its oldest task among the newcomers, and lets up to 16 tasks go first.
 ///
 /// See DESIGN.md for why a started fiber stays, why nobody sleeps on work, and how workers know
@@ -23,6 +23,7 @@
 #include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
+#include <shunt/sched/detail/timers.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {
@@ -49,6 +50,7 @@ class worker : public desk {
   // This worker's running fiber.
   void yield_slowly();
   void park();
+  bool park_until(timers::time deadline);
   void require_wait(const char* call) const {
     if (forbid != nullptr) forbid->refuse(call);
     must_be_fiber(call);
@@ -104,6 +106,7 @@ class worker : public desk {
   bool spin() noexcept;
   void sleep() noexcept;
   bool drain() noexcept;
+  bool expire() noexcept;
   bool steal_one() noexcept;
   [[nodiscard]] fiber* pick() noexcept;
   void run(fiber* f) noexcept;
@@ -130,6 +133,7 @@ class worker : public desk {
   const int index_;
   post* const post_;
   poller* poller_ = nullptr;
+  timers timers_;
   context::stack_pool stacks_;
   fiber_cache blocks_;
   std::uint64_t victim_ = 0;  // where the next round of stealing begins

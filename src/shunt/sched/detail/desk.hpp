@@ -1,0 +1,102 @@
+/// What a yield needs of a worker, on one cache line; here, so that a yield is a few instructions in
+/// the fiber's own code, and costs what is live there (context/switch.hpp).
+///
+/// The calling thread's desk is found through a thread_local that compilers may keep the address of
+/// across a switch: a started fiber stays on its thread (DESIGN.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/context/exceptions.hpp>
+#include <shunt/context/switch.hpp>
+#include <shunt/sched/detail/fiber.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+
+class no_wait;
+
+namespace detail {
+
+/// Started fibers that are ready, first in first out: pointers in a ring, for what comes next must be
+/// known well before its turn. Its memory is reserved when a fiber starts, so that push() cannot fail.
+///
+///   | . | . | f0 | f1 | f2 | ... | f8 | ... | f16 | ...
+///             ^ head: next        ^ its stack  ^ its block are asked for now
+class ready_ring {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return tail_ - head_; }
+
+  void push(fiber* f) noexcept {
+    SHUNT_ASSERT(size() <= mask_);
+    slots_[tail_++ & mask_] = f;
+  }
+  /// Not of an empty one.
+  [[nodiscard]] fiber* pop() noexcept {
+    fiber* const f = slots_[head_++ & mask_];
+    if (size() > blocks_ahead) {
+      __builtin_prefetch(slots_[(head_ + blocks_ahead) & mask_]);
+      __builtin_prefetch(slots_[(head_ + stacks_ahead) & mask_]->run.sp);
+    }
+    return f;
+  }
+  /// Room for so many. \throws std::bad_alloc
+  void reserve(std::size_t fibers) {
+    if (fibers > mask_) grow(fibers);
+  }
+
+ private:
+  static constexpr std::uint32_t blocks_ahead = 16;
+  static constexpr std::uint32_t stacks_ahead = 8;
+
+  void grow(std::size_t fibers);
+
+  fiber** slots_ = nullptr;
+  std::uint32_t mask_ = 0;
+  std::uint32_t head_ = 0;  // they count on without end; the mask makes places of them
+  std::uint32_t tail_ = 0;
+  std::unique_ptr<fiber*[]> memory_;
+};
+
+struct alignas(cache_line) desk {
+  fiber* running = nullptr;  // null: the loop runs
+  const no_wait* forbid = nullptr;
+  fiber* favoured = nullptr;  // woken by the running fiber; runs next
+  context::exception_state* exceptions = &no_exceptions;
+  ready_ring ready;
+  int credit = 0;  // switches until the loop must run
+
+  static inline constinit context::exception_state no_exceptions{};  // nobody's
+};
+
+/// Of threads that are no workers: its ring is empty, so whoever sits there is sent to yield_slowly().
+extern constinit desk nobodys_desk;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local desk* this_threads_desk;
+
+/// Straight to the next ready fiber, if there is one and nothing else has to be looked at.
+/// \return false: nothing has happened.
+[[gnu::always_inline]] inline bool yield_quickly(desk& d) noexcept {
+  if (d.ready.empty() || d.favoured != nullptr || d.forbid != nullptr || d.running == nullptr) [[unlikely]] return false;
+  if (d.exceptions->any()) [[unlikely]] return false;
+  if (--d.credit <= 0) [[unlikely]] return false;
+  fiber* const me = d.running;
+  fiber* const next = d.ready.pop();
+  d.ready.push(me);
+  d.running = next;
+  context::switch_to(me->run, next->run);
+  return true;
+}
+
+void yield_slowly();
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,35 @@
+/// How others wake a fiber.
+#pragma once
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+
+namespace detail {
+struct fiber;
+}
+
+/// The right to wake one fiber. A value of one pointer; outlives the fiber and its runtime.
+class waker {
+ public:
+  constexpr waker() noexcept = default;  ///< wakes nobody
+
+  /// Any thread, any number of times, also after the fiber has ended: then it does nothing, or
+  /// wakes a later fiber spuriously. A wake is never lost: if the fiber is not parked, its next
+  /// park() returns at once. What the caller wrote before is visible to the fiber after park().
+  /// Cost: one exchange; to another worker's fiber two more, and a system call if that worker
+  /// sleeps.
+  void wake() const noexcept;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
+  friend bool operator==(const waker&, const waker&) = default;
+
+ private:
+  friend struct detail::fiber;
+  explicit constexpr waker(detail::fiber* f) noexcept : fiber_(f) {}
+  detail::fiber* fiber_ = nullptr;
+};
+
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt
