@@ -66,7 +66,7 @@ void require_wait(const char* call);
 void set_scope(void* word);
 
 inline void yield() {
-  if (!detail::yield_quickly(*detail::this_threads_desk)) detail::yield_slowly();
+  if (!detail::yield_quickly(detail::here())) detail::yield_slowly();
 }
 
 }  // namespace this_fiber

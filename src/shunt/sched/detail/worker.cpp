@@ -17,14 +17,11 @@ namespace sched {
 namespace detail {
 
 constinit desk nobodys_desk;
-// initial-exec: one load also in a shared library, where the default is a call. The library then
-// needs eight bytes of the static block that the loader keeps for such use.
-constinit thread_local desk* this_threads_desk = &nobodys_desk;
+[[gnu::used]] constinit thread_local desk* this_threads_desk = &nobodys_desk;
 
 worker* worker::current() noexcept {
-  asm volatile("");  // has an effect, for all the compiler knows: two calls are not merged
-  desk* const here = this_threads_desk;
-  return here == &nobodys_desk ? nullptr : static_cast<worker*>(here);
+  desk& d = here();
+  return &d == &nobodys_desk ? nullptr : static_cast<worker*>(&d);
 }
 
 void ready_ring::grow(std::size_t fibers) {
@@ -250,7 +247,7 @@ void worker::run(fiber* f) noexcept {
   credit = granted;
   running = f;
   context::switch_to(loop_, f->run);  // the loop has no exception in flight
-  until_duty_ -= granted - credit;
+  until_duty_ -= granted - std::exchange(credit, 0);
   if (ended_here_) {
     ended_here_ = false;
     finish(std::exchange(running, nullptr));
