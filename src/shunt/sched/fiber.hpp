@@ -20,7 +20,7 @@ namespace sched {
 namespace this_fiber {
 
 /// Lets the worker's other ready fibers run first. Returns at once if there are none; every few
-/// such calls the worker's poller is polled. Cost: about 2 ns with a few fibers, 10 ns with fifty
+/// such calls the worker's poller is polled. Cost: about 3 ns with a few fibers, 15 ns with fifty
 /// thousand, and what the others do.
 /// \throws shunt::error outside a fiber; what no_wait::refuse throws while waiting is forbidden.
 [[gnu::always_inline]] inline void yield();

@@ -9,6 +9,7 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/topology.hpp>
 #include <shunt/sched/detail/crew.hpp>
+#include <shunt/sched/detail/overflow.hpp>
 #include <shunt/sched/detail/worker.hpp>
 
 namespace shunt {
@@ -108,6 +109,7 @@ void runtime::run(std::function<void()> root) {
     throw usage_error("run: called while run() runs");
   }
   const affinity_keeper keep;
+  const detail::overflow_watch watch;
   std::exception_ptr failure;
   try {
     enum gate : int { closed, open, cancelled };

@@ -1,5 +1,10 @@
 #include <shunt/sched.hpp>
 
+#include <csignal>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -319,3 +324,66 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
   CHECK(during[0] == 1);
   CHECK(during[1] == 0);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHUNT_OTHERS_WATCH 1  // sanitizers report the fault in their own way
+#endif
+#endif
+#if !defined(SHUNT_OTHERS_WATCH)
+namespace {
+
+[[gnu::noinline]] int dig(int depth) {  // a frame is a page: none may leap over the guard
+  char page[4096];
+  asm volatile("" : : "r"(&page[0]) : "memory");  // the frame must exist, and be written
+  page[0] = static_cast<char>(depth);
+  const int deeper = depth == 0 ? 0 : dig(depth - 1);
+  asm volatile("" : : "r"(&page[0]) : "memory");
+  return deeper + page[0];
+}
+
+}  // namespace
+
+TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, and the signal ends the process") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // the test framework has its own
+    const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    sigaltstack(&none, nullptr);
+    dup2(ends[1], STDERR_FILENO);
+    sched::runtime two({.workers = 2});
+    two.run([&] { two.spawn([] { _exit(dig(1000) == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536}); });
+    _exit(3);
+  }
+  close(ends[1]);
+  std::string said;
+  char some[256];
+  for (ssize_t n = 0; (n = read(ends[0], some, sizeof some)) > 0;) said.append(some, static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGSEGV);
+  CHECK(said.find("fiber `digger` ran off its stack of 64 KiB") != std::string::npos);
+}
+
+TEST_CASE("overflow: a program's own handler stays, and the default action is there again after run()") {
+  struct sigaction before {}, during {}, after {};
+  REQUIRE(sigaction(SIGSEGV, nullptr, &before) == 0);  // the test framework's
+  sched::runtime one({.workers = 1});
+  one.run([&] { sigaction(SIGSEGV, nullptr, &during); });
+  CHECK(during.sa_handler == before.sa_handler);
+
+  std::signal(SIGSEGV, SIG_DFL);
+  one.run([&] { sigaction(SIGSEGV, nullptr, &during); });
+  sigaction(SIGSEGV, nullptr, &after);
+  sigaction(SIGSEGV, &before, nullptr);
+  CHECK((during.sa_flags & SA_ONSTACK) != 0);
+  CHECK(after.sa_handler == SIG_DFL);
+}
+#endif
+#endif

@@ -10,6 +10,7 @@
 
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/sched/detail/overflow.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -172,6 +173,7 @@ void worker::push_task(fiber* f) {
 }
 
 void worker::work() noexcept {
+  const signal_stack for_faults;
   this_threads_desk = this;
   exceptions = &context::exceptions_of_this_thread();
   const auto of_caller = std::exchange(*exceptions, context::exception_state{});

@@ -1,0 +1,45 @@
+/// Names the fiber that ran off its stack, before the process dies of it.
+///
+/// The access to the guard page raises SIGSEGV, for which the fiber's own stack has no room: so each
+/// worker's thread has a stack for signals. The handler writes one line on stderr if the address lies
+/// in the running fiber's guard page, and in any case puts the former action back and returns: the
+/// access is repeated, and ends as it would have without us (a core shows the fiber's frames).
+///
+/// Installed while a runtime runs, and only where SIGSEGV has the default action: programs with a
+/// handler of their own, sanitizers among them, keep it.
+#pragma once
+
+#include <memory>
+
+#include <signal.h>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+/// Of one run().
+class overflow_watch {
+ public:
+  overflow_watch() noexcept;
+  ~overflow_watch();
+  overflow_watch(const overflow_watch&) = delete;
+  overflow_watch& operator=(const overflow_watch&) = delete;
+};
+
+/// Of one worker's thread, while it works. Does nothing on a thread that has such a stack.
+class signal_stack {
+ public:
+  signal_stack() noexcept;
+  ~signal_stack();
+  signal_stack(const signal_stack&) = delete;
+  signal_stack& operator=(const signal_stack&) = delete;
+
+ private:
+  std::unique_ptr<char[]> memory_;
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt
