@@ -119,7 +119,7 @@ bool worker::park_until(timers::time deadline) {
 void worker::leave(fiber* me) noexcept {
   if (--credit > 0) {
     fiber* next = favoured;
-    if (next != nullptr && ++favours_ <= favours_in_a_row) {
+    if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty()))) {
       favoured = nullptr;
     } else if (next == nullptr && !ready.empty()) {
       next = ready.pop();
