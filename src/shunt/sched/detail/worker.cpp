@@ -27,7 +27,11 @@ worker* worker::current() noexcept {
 }
 
 worker::worker(crew& all, int index)
-    : crew_(all), index_(index), post_(take_post()), victim_(static_cast<std::uint64_t>(index)) {}
+    : crew_(all),
+      index_(index),
+      post_(take_post()),
+      victim_(static_cast<std::uint64_t>(index)),
+      jobs_(*this, running_) {}
 
 worker::~worker() { give_post(post_); }
 
@@ -200,6 +204,7 @@ void worker::duty() noexcept {
     tasks_first_ = tasks_a_turn;
     moved = true;
   }
+  moved |= help_soon();
   // The only fiber yields in a loop: it waits for somebody, who may need this CPU.
   if (alone && !moved && crew_.oversubscribed) sched_yield();
 }
@@ -217,7 +222,9 @@ void worker::run(fiber* f) noexcept {
   --until_duty_;
   if (!f->started && !start(f)) return;
   running_ = f;
+  job_deque::set_here(asymmetric_ ? &jobs_ : nullptr);
   context::switch_to(loop_, f->run);  // the loop has no exception in flight
+  job_deque::set_here(nullptr);
   if (ended_here_) {
     ended_here_ = false;
     finish(std::exchange(running_, nullptr));
@@ -255,7 +262,7 @@ bool worker::look_around() noexcept {
   until_duty_ = switches_a_duty;
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
-  return moved || steal_one();
+  return moved || steal_one() || help();
 }
 
 bool worker::drain() noexcept {
@@ -324,6 +331,7 @@ void worker::sleep() noexcept {
   crew_.asleep.enter(index_);
   bool work = crew_.stopping();
   for (const auto& other : crew_.workers) work = work || !other->no_task();
+  work = work || ask_for_jobs();
   if (!work && (poller_ == nullptr || poller_->arm())) {
     const auto patience =
         poller_ == nullptr ? std::chrono::nanoseconds::max() : poller_->patience();
