@@ -163,9 +163,9 @@ class coroutine_driver {
     struct at_end {
       [[nodiscard]] bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> h) const noexcept {
-        auto* const scope = h.promise().scope;
+        auto* const told = h.promise().scope;
         h.destroy();  // frames and captures end before the finish does
-        scope->leave();
+        told->leave();
       }
       void await_resume() const noexcept {}
     };
