@@ -1,5 +1,5 @@
-/// Question: what do the compiler's own tasks cost? A task and a taskwait a fork; a loop that hands out one
-/// index at a time.
+/// Question: what do the compiler's own tasks cost? A task and a taskwait a fork; a loop that hands
+/// out one index at a time.
 #include <omp.h>
 
 #include "problems.hpp"

@@ -1,11 +1,13 @@
 /// The problems of table `forkjoin`, once, for every system.
 ///
 /// A system is a type with
-///   static void inside(int workers, const std::function<void()>& body)   calls body where forks are legal
-///   static std::pair<long, long> both(F&& f, G&& g)                      f() and g(), perhaps at once
-///   static void loop(long count, Body&& body)                            body(i), 0 <= i < count, grain 1
+///   static void inside(int workers, const std::function<void()>& body)   calls body where forks
+///   are legal static std::pair<long, long> both(F&& f, G&& g)                      f() and g(),
+///   perhaps at once static void loop(long count, Body&& body)                            body(i),
+///   0 <= i < count, grain 1
 ///
-/// A sample is the least of three rounds (fewer once they took 2 s), each serial and then forked, so that both meet the same machine:
+/// A sample is the least of three rounds (fewer once they took 2 s), each serial and then forked,
+/// so that both meet the same machine:
 ///   "seconds" and "serial_seconds", of one fib, one n-queens, or one loop.
 #pragma once
 
@@ -68,9 +70,9 @@ long forked_queens(board b, std::uint32_t free, int rows_to_fork) {
   const auto first = free & (~free + 1);
   const auto next = b.with(first);
   if (free == first) return forked_queens<System>(next, next.free(), rows_to_fork - 1);
-  const auto [with_first, others] = System::both(
-      [=] { return forked_queens<System>(next, next.free(), rows_to_fork - 1); },
-      [=] { return forked_queens<System>(b, free & (free - 1), rows_to_fork); });
+  const auto [with_first, others] =
+      System::both([=] { return forked_queens<System>(next, next.free(), rows_to_fork - 1); },
+                   [=] { return forked_queens<System>(b, free & (free - 1), rows_to_fork); });
   return with_first + others;
 }
 
@@ -82,8 +84,8 @@ inline long expected_fib(int n) {
   return a;
 }
 inline long expected_queens(int n) {
-  static constexpr long known[] = {1,   1,   0,    0,    2,     10,    4,      40,
-                                   92,  352, 724,  2680, 14200, 73712, 365596, 2279184};
+  static constexpr long known[] = {1,  1,   0,   0,    2,     10,    4,      40,
+                                   92, 352, 724, 2680, 14200, 73712, 365596, 2279184};
   return known[n];
 }
 
@@ -124,11 +126,9 @@ times measure(const char* program, const bench_options& o) {
   }
   if (std::strcmp(o.what, "nqueens") == 0) {
     const board empty{(1U << n) - 1};
-    return least_of_three([&] { check(serial_queens(empty), expected_queens(n)); },
-                          [&] {
-                            check(forked_queens<System>(empty, empty.free(), 4),
-                                  expected_queens(n));
-                          });
+    return least_of_three(
+        [&] { check(serial_queens(empty), expected_queens(n)); },
+        [&] { check(forked_queens<System>(empty, empty.free(), 4), expected_queens(n)); });
   }
   // The bodies that are timed do nothing; once, before, each leaves a mark.
   std::vector<std::uint8_t> marks(static_cast<std::size_t>(o.updates));

@@ -1,5 +1,5 @@
-/// Question: what do the most used library's tasks cost? parallel_invoke a fork, parallel_for with grain 1
-/// and the default partitioner.
+/// Question: what do the most used library's tasks cost? parallel_invoke a fork, parallel_for with
+/// grain 1 and the default partitioner.
 #include <oneapi/tbb.h>
 
 #include "problems.hpp"
@@ -21,9 +21,10 @@ struct onetbb {
   }
   template <typename Body>
   static void loop(long count, Body&& body) {
-    oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<long>(0, count, 1), [&](const auto& range) {
-      for (long i = range.begin(); i != range.end(); ++i) body(i);
-    });
+    oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<long>(0, count, 1),
+                              [&](const auto& range) {
+                                for (long i = range.begin(); i != range.end(); ++i) body(i);
+                              });
   }
 };
 

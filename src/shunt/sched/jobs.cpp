@@ -1,9 +1,7 @@
-#include <shunt/sched/jobs.hpp>
-
-#include <string>
-
 #include <shunt/sched/detail/crew.hpp>
 #include <shunt/sched/detail/worker.hpp>
+#include <shunt/sched/jobs.hpp>
+#include <string>
 
 namespace shunt {
 inline namespace v1 {

@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-
 #include <shunt/base/error.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/job_ring.hpp>
@@ -63,7 +62,7 @@ class job {
   void run_stolen() noexcept;  ///< the thief's fiber
 
   body body_;
-  void* scope_;  // the forker's; written by push, edge `pushed`
+  void* scope_;                             // the forker's; written by push, edge `pushed`
   std::atomic<std::uintptr_t> word_{open};  // or a const waker*
 };
 
@@ -72,7 +71,8 @@ class job_deque {
  public:
   static constexpr std::size_t slots = 1024;
   using position = detail::job_ring<job, slots>::position;
-  static constexpr position nowhere = detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
+  static constexpr position nowhere =
+      detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
 
   /// \param running  where the worker keeps its running fiber.
   job_deque(detail::worker& owner, detail::fiber* const& running) noexcept;

@@ -1,14 +1,11 @@
-#include <shunt/sched/jobs.hpp>
-
 #include <array>
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <memory>
+#include <shunt/sched/detail/job_ring.hpp>
+#include <shunt/sched/jobs.hpp>
 #include <thread>
 #include <vector>
-
-#include <catch2/catch.hpp>
-
-#include <shunt/sched/detail/job_ring.hpp>
 
 using shunt::sched::detail::after_push_job;
 using shunt::sched::detail::asymmetric_fence;

@@ -1,5 +1,4 @@
 #include <shunt/task/coroutine.hpp>
-
 #include <string>
 
 namespace shunt {

@@ -18,14 +18,13 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
-#include <type_traits>
-#include <utility>
-#include <variant>
-
 #include <shunt/base/error.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task/finish.hpp>
 #include <shunt/task/future.hpp>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 namespace shunt {
 inline namespace v1 {
@@ -212,8 +211,8 @@ coroutine_driver drive(coroutine_task<T> body, promise<T> result) {
 }  // namespace detail
 
 /// A fiber, inside a finish() or a task of a task_group, which then waits for the coroutine too.
-/// Runs `body` here until it first waits for a future that is not ready. \return what it will return, or the
-/// exception that leaves it, which the finish then does not see.
+/// Runs `body` here until it first waits for a future that is not ready. \return what it will
+/// return, or the exception that leaves it, which the finish then does not see.
 /// \throws usage_error outside any finish (a run() does not know of frames), std::bad_alloc.
 template <future_value T>
 [[nodiscard]] future<T> start(coroutine_task<T> body) {

@@ -1,16 +1,13 @@
-#include <shunt/task/coroutine.hpp>
-
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
+#include <shunt/task.hpp>
+#include <shunt/task/coroutine.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <catch2/catch.hpp>
-
-#include <shunt/task.hpp>
 
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::coroutine_task;

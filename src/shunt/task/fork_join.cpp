@@ -1,15 +1,14 @@
-#include <shunt/task/fork_join.hpp>
-
-#include <string>
-
 #include <shunt/sched.hpp>
+#include <shunt/task/fork_join.hpp>
+#include <string>
 
 namespace shunt {
 inline namespace v1 {
 namespace detail {
 
 void must_be_in_fiber(const char* call) {
-  if (!sched::this_fiber::inside()) throw usage_error(std::string(call) + ": called outside a fiber");
+  if (!sched::this_fiber::inside())
+    throw usage_error(std::string(call) + ": called outside a fiber");
 }
 
 void must_have_grain(const char* call, bool positive) {

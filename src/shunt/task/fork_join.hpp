@@ -15,9 +15,9 @@
 /// nest at will, and may be used inside finish() and beside futures: a branch may wait, park and
 /// yield. See sched/JOBS.md.
 ///
-/// Source: Blumofe, Leiserson: Scheduling multithreaded computations by work stealing. J. ACM 46(5),
-/// 1999, doi:10.1145/324133.324234; splitting on demand: Tzannes, Caragea, Barua, Vishkin: Lazy
-/// binary-splitting. PPoPP 2010, doi:10.1145/1693453.1693479.
+/// Source: Blumofe, Leiserson: Scheduling multithreaded computations by work stealing. J. ACM
+/// 46(5), 1999, doi:10.1145/324133.324234; splitting on demand: Tzannes, Caragea, Barua, Vishkin:
+/// Lazy binary-splitting. PPoPP 2010, doi:10.1145/1693453.1693479.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +27,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <shunt/base/error.hpp>
+#include <shunt/sched/jobs.hpp>
 #include <type_traits>
 #include <utility>
 #include <variant>
-
-#include <shunt/base/error.hpp>
-#include <shunt/sched/jobs.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -40,9 +39,8 @@ namespace detail {
 
 /// What a call returns, as a value; std::monostate for nothing.
 template <typename F>
-using branch_result =
-    std::conditional_t<std::is_void_v<std::invoke_result_t<F&>>, std::monostate,
-                       std::decay_t<std::invoke_result_t<F&>>>;
+using branch_result = std::conditional_t<std::is_void_v<std::invoke_result_t<F&>>, std::monostate,
+                                         std::decay_t<std::invoke_result_t<F&>>>;
 
 template <typename F>
 branch_result<F> call_branch(F& f) {
@@ -138,11 +136,11 @@ std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G& g, const char* 
     }
   };
   // In braces: evaluated from left to right.
-  return std::pair<branch_result<F>, branch_result<G>>{
-      first(), [&]() -> branch_result<G> {
-        if (take()) [[likely]] return call_branch(right.call);
-        return wait_and_collect(right);
-      }()};
+  return std::pair<branch_result<F>, branch_result<G>>{first(), [&]() -> branch_result<G> {
+                                                         if (take()) [[likely]]
+                                                           return call_branch(right.call);
+                                                         return wait_and_collect(right);
+                                                       }()};
 }
 
 /// \throws usage_error outside a fiber.
@@ -249,11 +247,11 @@ void parallel_for(Index first, Index last, Body&& body) {
   detail::must_be_in_fiber("parallel_for");
   if (first >= last) return;
   using count = detail::count_of<Index>;
-  const auto share = static_cast<std::size_t>(detail::distance(first, last)) /
-                     (64 * detail::workers_here());
+  const auto share =
+      static_cast<std::size_t>(detail::distance(first, last)) / (64 * detail::workers_here());
   const auto grain = std::clamp<std::size_t>(share, 1, 1024);
-  detail::for_range(first, last, static_cast<count>(std::min<std::size_t>(
-                                     grain, static_cast<count>(-1))), body);
+  detail::for_range(first, last,
+                    static_cast<count>(std::min<std::size_t>(grain, static_cast<count>(-1))), body);
 }
 
 /// A fiber only. combine(combine(map(first), map(first + 1)), ...) in parallel: grains are summed
@@ -277,8 +275,7 @@ template <std::integral Index, typename T, typename Map, typename Combine>
 /// As above, in at most 4096 grains, of one element at least.
 template <std::integral Index, typename T, typename Map, typename Combine>
   requires std::invocable<Map&, Index>
-[[nodiscard]] T parallel_reduce(Index first, Index last, T identity, Map&& map,
-                                Combine&& combine) {
+[[nodiscard]] T parallel_reduce(Index first, Index last, T identity, Map&& map, Combine&& combine) {
   detail::must_be_in_fiber("parallel_reduce");
   if (first >= last) return identity;
   using count = detail::count_of<Index>;

@@ -1,20 +1,17 @@
-#include <shunt/task/fork_join.hpp>
-
 #include <algorithm>
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <shunt/task.hpp>
+#include <shunt/task/fork_join.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <catch2/catch.hpp>
-
-#include <shunt/task.hpp>
 
 namespace this_fiber = shunt::sched::this_fiber;
 namespace this_worker = shunt::sched::this_worker;
@@ -50,8 +47,7 @@ void hold_worker_until(const std::atomic<bool>& set) {
 
 long fibonacci(int n) {
   if (n < 2) return n;
-  const auto [a, b] =
-      fork_join([n] { return fibonacci(n - 1); }, [n] { return fibonacci(n - 2); });
+  const auto [a, b] = fork_join([n] { return fibonacci(n - 1); }, [n] { return fibonacci(n - 2); });
   return a + b;
 }
 
@@ -84,8 +80,7 @@ TEST_CASE("fork_join: returns both results, by value; nothing for two branches w
     static_assert(std::is_same_v<decltype(both), std::pair<int, std::string>>);
     CHECK(both == std::pair<int, std::string>(7, "eight"));
     auto half = fork_join([] {}, [] { return std::make_unique<int>(9); });
-    static_assert(
-        std::is_same_v<decltype(half), std::pair<std::monostate, std::unique_ptr<int>>>);
+    static_assert(std::is_same_v<decltype(half), std::pair<std::monostate, std::unique_ptr<int>>>);
     CHECK(*half.second == 9);
     int ran = 0;
     static_assert(std::is_void_v<decltype(fork_join([] {}, [] {}))>);
@@ -315,14 +310,16 @@ TEST_CASE("fork_join: where waiting is forbidden both branches run here") {
   });
 }
 
-TEST_CASE("fork_join, parallel_for, parallel_reduce: outside a fiber they refuse before they begin") {
+TEST_CASE(
+    "fork_join, parallel_for, parallel_reduce: outside a fiber they refuse before they begin") {
   bool ran = false;
   const auto touch = [&] { ran = true; };
   CHECK_THROWS_AS(fork_join(touch, touch), shunt::usage_error);
   CHECK_THROWS_WITH(fork_join(touch, touch), Catch::Contains("fork_join: called outside a fiber"));
   CHECK_THROWS_WITH(parallel_for(0, 1, 1, [&](int) { touch(); }),
                     Catch::Contains("parallel_for: called outside a fiber"));
-  CHECK_THROWS_WITH(parallel_reduce(0, 1, 0, [](int i) { return i; }, std::plus<>()),
+  CHECK_THROWS_WITH(parallel_reduce(
+                        0, 1, 0, [](int i) { return i; }, std::plus<>()),
                     Catch::Contains("parallel_reduce: called outside a fiber"));
   // A poller runs on a worker, and in no fiber.
   struct asking final : shunt::sched::poller {
@@ -411,16 +408,16 @@ TEST_CASE("parallel_reduce: the same sum on any number of workers, in order") {
     sums.push_back(parallel_reduce(std::size_t{0}, numbers.size(), 0.0, number, std::plus<>()));
     sums.push_back(parallel_reduce(std::size_t{0}, numbers.size(), 2, 0.0, number, std::plus<>()));
     texts.push_back(parallel_reduce(
-        0, 26, 3, std::string(),
-        [](int i) { return std::string(1, static_cast<char>('a' + i)); }, std::plus<>()));
+        0, 26, 3, std::string(), [](int i) { return std::string(1, static_cast<char>('a' + i)); },
+        std::plus<>()));
     CHECK(parallel_reduce(1, 101, 7, 0, [](int i) { return i; }, std::plus<>()) == 5050);
     CHECK(parallel_reduce(3, 3, 17, [](int i) { return i; }, std::plus<>()) == 17);
-    CHECK_THROWS_AS(parallel_reduce(0, 9, 0, 0, [](int i) { return i; }, std::plus<>()),
-                    shunt::usage_error);
-    CHECK_THROWS_WITH(parallel_reduce(
-                          0, 9, 0, [](int) -> int { throw std::runtime_error("map"); },
-                          std::plus<>()),
-                      "map");
+    CHECK_THROWS_AS(
+        parallel_reduce(0, 9, 0, 0, [](int i) { return i; }, std::plus<>()), shunt::usage_error);
+    CHECK_THROWS_WITH(
+        parallel_reduce(
+            0, 9, 0, [](int) -> int { throw std::runtime_error("map"); }, std::plus<>()),
+        "map");
   });
   for (std::size_t i = 2; i < sums.size(); ++i) CHECK(sums[i] == sums[i % 2]);
   for (const auto& t : texts) CHECK(t == "abcdefghijklmnopqrstuvwxyz");

@@ -13,11 +13,10 @@
 
 #include <concepts>
 #include <exception>
+#include <shunt/task/finish.hpp>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
-
-#include <shunt/task/finish.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -25,7 +24,8 @@ inline namespace v1 {
 /// Belongs to the fiber that makes it, which alone waits and destroys it.
 class task_group {
  public:
-  /// A fiber only. \param outer  stops this group as well: a token of the program, of another group.
+  /// A fiber only. \param outer  stops this group as well: a token of the program, of another
+  /// group.
   /// \throws what sched::this_fiber::park() throws where waiting is impossible.
   explicit task_group(std::stop_token outer = {});
   task_group(const task_group&) = delete;

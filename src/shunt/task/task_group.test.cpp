@@ -1,13 +1,10 @@
-#include <shunt/task/task_group.hpp>
-
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
-#include <stdexcept>
-
-#include <catch2/catch.hpp>
-
 #include <shunt/task.hpp>
+#include <shunt/task/task_group.hpp>
+#include <stdexcept>
 
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::task_group;

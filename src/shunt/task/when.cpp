@@ -1,5 +1,4 @@
 #include <shunt/task/when.hpp>
-
 #include <string>
 
 namespace shunt {

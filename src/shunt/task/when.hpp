@@ -14,13 +14,12 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <shunt/base/error.hpp>
+#include <shunt/task/future.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <shunt/base/error.hpp>
-#include <shunt/task/future.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -83,7 +82,7 @@ class gathering {
       // acq_rel: edge `told`
       if (waits_for_.fetch_sub(1, std::memory_order_acq_rel) == 1) happened_all();
     } else if (!chosen_.exchange(true, std::memory_order_acq_rel)) {  // W2
-      promise_.set_value(result{index, std::move(futures_)});  // nobody else looks at them
+      promise_.set_value(result{index, std::move(futures_)});         // nobody else looks at them
     }
     leave();
   }
@@ -149,12 +148,13 @@ template <future_value T>
 /// A fiber only. Makes a task, of the caller's innermost finish, that waits for `before` and calls
 /// next(value), or next() where T is void. \return what it returned; or the exception that left it;
 /// or that of `before`, then `next` is not called.
-/// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it waits.
+/// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it
+/// waits.
 template <future_value T, typename F>
 [[nodiscard]] auto then(future<T> before, F&& next) {
   static_cast<void>(detail::event_behind::of(before, "then"));
-  return async_value([f = std::move(before), n = std::decay_t<F>(std::forward<F>(next))]() mutable
-                     -> decltype(auto) {
+  return async_value([f = std::move(before),
+                      n = std::decay_t<F>(std::forward<F>(next))]() mutable -> decltype(auto) {
     if constexpr (std::is_void_v<T>) {
       f.get();
       return n();

@@ -1,14 +1,11 @@
-#include <shunt/task/when.hpp>
-
+#include <catch2/catch.hpp>
 #include <functional>
+#include <shunt/task.hpp>
+#include <shunt/task/when.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <catch2/catch.hpp>
-
-#include <shunt/task.hpp>
 
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::async_value;

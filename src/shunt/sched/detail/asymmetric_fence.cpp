@@ -1,6 +1,5 @@
-#include <shunt/sched/detail/asymmetric_fence.hpp>
-
 #include <shunt/base/error.hpp>
+#include <shunt/sched/detail/asymmetric_fence.hpp>
 
 #if defined(__linux__)
 #include <linux/membarrier.h>

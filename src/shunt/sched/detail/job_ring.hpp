@@ -40,7 +40,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-
 #include <shunt/base/cache_line.hpp>
 #include <shunt/sched/detail/asymmetric_fence.hpp>
 
@@ -110,9 +109,10 @@ class job_ring {
         tail_.store(at, std::memory_order_relaxed);  // relaxed: gives nothing; pair `last` below
         asymmetric_fence::light();                   // pair `last`
         // relaxed: the fence's; and who finds its job unstolen needs nothing from a thief
-        if (head_.load(std::memory_order_relaxed) <= at) [[likely]] return whose::mine;
+        if (head_.load(std::memory_order_relaxed) <= at) [[likely]]
+          return whose::mine;
       } else {
-        tail_.exchange(at, std::memory_order_seq_cst);                  // pair `last`
+        tail_.exchange(at, std::memory_order_seq_cst);  // pair `last`
         if (head_.load(std::memory_order_seq_cst) <= at) return whose::mine;
       }
     }
@@ -131,7 +131,7 @@ class job_ring {
       head_.store(head + 1, std::memory_order_seq_cst);  // pair `last`
       if constexpr (How == fences::asymmetric) asymmetric_fence::heavy();
       if (tail_.load(std::memory_order_seq_cst) <= head) {  // pair `last`; edge `pushed` in
-        head_.store(head, std::memory_order_relaxed);  // relaxed: J2; take_surely() locks
+        head_.store(head, std::memory_order_relaxed);       // relaxed: J2; take_surely() locks
         return nullptr;
       }
       // relaxed: edge `pushed`
@@ -146,8 +146,8 @@ class job_ring {
 
   /// Owner's thread. A look that costs it nothing: a thief may be about to empty it.
   [[nodiscard]] bool looks_empty_here() const noexcept {
-    return tail_.load(std::memory_order_relaxed) <=   // relaxed: J1
-           head_.load(std::memory_order_relaxed);     // relaxed: a look
+    return tail_.load(std::memory_order_relaxed) <=  // relaxed: J1
+           head_.load(std::memory_order_relaxed);    // relaxed: a look
   }
 
   /// Any thread that will sleep, after it has announced itself by a seq_cst operation. The owner's

@@ -4,7 +4,6 @@
 /// fibers to run. An idle worker starts one when it sees a job, its own ring's included: the job's
 /// forker may be parked. So may the helper be, in the middle of a job; then the next one starts.
 #include <algorithm>
-
 #include <shunt/sched/detail/worker.hpp>
 
 namespace shunt {
@@ -78,8 +77,8 @@ job* worker::steal_job() noexcept {
   return nullptr;
 }
 
-/// Before it sleeps, after it has entered itself among the sleepers. \return whether there is a job.
-/// The heavy fence stands between the wish, which the next push reads, and the look.
+/// Before it sleeps, after it has entered itself among the sleepers. \return whether there is a
+/// job. The heavy fence stands between the wish, which the next push reads, and the look.
 bool worker::ask_for_jobs() noexcept {
   bool owes_fence = false;
   for (const auto& w : crew_.workers) {
