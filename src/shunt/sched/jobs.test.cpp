@@ -2,6 +2,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
+#include <shunt/base/clock.hpp>
 #include <shunt/sched/detail/job_ring.hpp>
 #include <shunt/sched/jobs.hpp>
 #include <thread>
@@ -20,6 +21,20 @@ struct item {
   std::atomic<int> runs{0};
 };
 using small_ring = job_ring<item, 4>;
+
+#if defined(SHUNT_TSAN)
+constexpr int races = 20'000;  // each is looked at
+#else
+constexpr int races = 200'000;  // the windows are some nanoseconds wide
+#endif
+
+/// Waits for another thread: as one that runs, for a while; then as one that needs this CPU.
+template <typename Predicate>
+void await(Predicate&& come) {
+  for (int i = 0; !come(); ++i) {
+    i < 2000 ? shunt::relax() : std::this_thread::yield();
+  }
+}
 
 /// Pushes as a worker does. \return false where the ring was full.
 template <fences How>
@@ -55,15 +70,15 @@ void race(int rounds) {
   int mine = 0;
   int thiefs = 0;
   bool right = true;
-  for (int round = 0; round < rounds || thiefs < 100; ++round) {
+  for (int round = 0; round < rounds || thiefs < 20; ++round) {
     std::array<small_ring::position, 2> at{};
     for (std::size_t i = 0; i < 2; ++i) {
       jobs[i].number = round;
       jobs[i].runs.store(0, std::memory_order_relaxed);
       put<How>(ring, jobs[i], at[i]);
     }
-    if (round % 64 == 0) {  // forces `thiefs`: nobody else empties it
-      while (!ring.looks_empty()) std::this_thread::yield();
+    if (round % 8192 == 0) {  // forces `thiefs`: nobody else empties it
+      await([&] { return ring.looks_empty(); });
     }
     for (std::size_t i = 2; i-- > 0;) {
       if (ring.take<How>(at[i]) == whose::mine) {
@@ -72,7 +87,7 @@ void race(int rounds) {
         jobs[i].runs.fetch_add(1);
       } else {
         ++thiefs;
-        while (jobs[i].runs.load() == 0) std::this_thread::yield();
+        await([&] { return jobs[i].runs.load() != 0; });
       }
       right = right && jobs[i].number == round + 1;
     }
@@ -156,7 +171,7 @@ TEST_CASE("job_ring: a job taken from under others leaves a gap that nobody find
 }
 
 TEST_CASE("job_ring: owner and thief never both get a job, nor neither; symmetric fences") {
-  race<fences::symmetric>(20'000);
+  race<fences::symmetric>(races);
 }
 
 TEST_CASE("job_ring: owner and thief never both get a job, nor neither; asymmetric fences") {
@@ -164,7 +179,7 @@ TEST_CASE("job_ring: owner and thief never both get a job, nor neither; asymmetr
     WARN("no membarrier here, or ThreadSanitizer: the symmetric fences serve");
     return;
   }
-  race<fences::asymmetric>(200'000);
+  race<fences::asymmetric>(races);
 }
 
 TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
@@ -172,7 +187,7 @@ TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
   // allowed    sees, not told   the push came first
   // allowed    blind, told      the sleeper came first
   // forbidden  blind, not told  it would sleep on work
-  const auto rounds = 20'000;
+  const auto rounds = races / 20;  // in lockstep
   const auto litmus = [&](auto how) {
     constexpr fences used = decltype(how)::value;
     auto ring = std::make_unique<small_ring>();
@@ -181,7 +196,7 @@ TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
     std::vector<char> saw(rounds, 0);
     std::thread sleeper([&] {
       for (int round = 0; round < rounds; ++round) {
-        while (turn.load() <= round) std::this_thread::yield();
+        await([&] { return turn.load() > round; });
         const bool owes = ring->want();
         if (owes && used == fences::asymmetric) asymmetric_fence::heavy();
         saw[static_cast<std::size_t>(round)] = !ring->looks_empty();
@@ -195,10 +210,11 @@ TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
       static_cast<void>(put<used>(*ring, job, at));  // listens: from here on nobody is told
       static_cast<void>(ring->template take<used>(at));
       turn.store(round + 1);
-      for (int i = 0; i < round % 64; ++i) asymmetric_fence::light();
+      // The sleeper hears of the round some hundred nanoseconds later: meets it sooner or later.
+      for (int i = 0; i < round % 512; ++i) asymmetric_fence::light();
       at = ring->next();
       const bool told = ring->template push<used>(&job, at) == after_push_job::tell;
-      while (arrived.load() <= round) std::this_thread::yield();
+      await([&] { return arrived.load() > round; });
       static_cast<void>(ring->template take<used>(at));
       lost += !told && saw[static_cast<std::size_t>(round)] == 0;
     }
