@@ -29,11 +29,13 @@ SYSTEMS = {  # in the order of their turns
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "triangle": ["ceiling", "serial", "openshmem", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
+    "forkjoin": ["openmp", "tbb", "shunt"],
 }
-RIVALS = {"openshmem", "mpi_rma", "mpi"}
+RIVALS = {"openshmem", "mpi_rma", "mpi", "openmp", "tbb"}
+LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # by mpirun or oshrun
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"]}
 UNITS = {"ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
-         "seconds": "s", "max_rss_bytes": "bytes"}
+         "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns"}
 
 
 class BadCommandLine(Exception):
@@ -69,15 +71,20 @@ class Row:
             return sample["seconds"]
         if metric == "max_rss_bytes":
             return sample.get("max_rss_bytes")
+        if metric == "ratio_to_serial":
+            return sample["seconds"] / sample["serial_seconds"]
         per_pe = {
             "ns_per_update": lambda: self.params["updates_per_pe"],
             "ns_per_read": lambda: self.params["reads_per_pe"],
             "ns_per_wedge": lambda: sample["wedges"] / self.params["pes"],
             "ns": lambda: self.params["rounds"],
+            "ns_per_body": lambda: self.params["bodies"],
         }[metric]()
         return sample["seconds"] * 1e9 / per_pe
 
     def metrics(self):
+        if self.table == "forkjoin":
+            return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"]}[self.table]
         if any(s and "max_rss_bytes" in s for s in self.samples):
@@ -102,6 +109,13 @@ def inputs(table, quick, pes):
              ["--graph", "er", "--rows", rows, "--row-nonzeros", 35]),
             ({"pes": n, "graph": "rmat", "scale": scale, "edge_factor": 16},
              ["--graph", "rmat", "--scale", scale, "--edge-factor", 16])]]
+    if table == "forkjoin":
+        fib, queens, bodies = {"full": (35, 14, 10_000_000), "quick": (25, 11, 1_000_000)}[size]
+        return [one for n in pes for one in [
+            ({"workers": n, "what": "fib", "n": fib}, ["--what", "fib", "--scale", fib]),
+            ({"workers": n, "what": "nqueens", "n": queens}, ["--what", "nqueens", "--scale", queens]),
+            ({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
+             ["--what", "parallel_for", "--updates", bodies])]]
     rounds = {"full": 100_000, "quick": 10_000}[size]
     return [({"pes": n, "what": what, "rounds": rounds}, ["--what", what, "--rounds", rounds])
             for n in pes for what in ["superstep", "round_trip"]]
@@ -115,6 +129,10 @@ def histogram_input(pes, updates):
 def make_rows(table, only, quick, pes):
     """Every row of a table. More PEs than cores are our own system's rows only, unless asked for."""
     rows = []
+    if table == "forkjoin":  # threads of one process: no forms, no transports
+        return [make_row(table, system, "", "", params, options)
+                for params, options in inputs(table, quick, pes or [1, 2])
+                for system in SYSTEMS[table] if not only or system in only]
     for params, options in inputs(table, quick, pes or [2]):
         for system in SYSTEMS[table]:
             for transport in ["threads", "mpi"] if system == "shunt" else [""]:
@@ -131,7 +149,7 @@ def make_rows(table, only, quick, pes):
 
 def make_row(table, system, variant, transport, params, options):
     params = dict(params)
-    arguments = ["--pes", params["pes"], *options]
+    arguments = ["--pes", params["workers" if table == "forkjoin" else "pes"], *options]
     if variant:
         arguments += ["--variant", variant]
     if transport:
@@ -178,7 +196,7 @@ class Machine:
         """Processes to launch; 0: the program is started as it is."""
         if row.system == "shunt":
             return 2 if row.transport() == "mpi" else 0
-        return row.params["pes"] if row.system in RIVALS else 0
+        return row.params["pes"] if row.system in LAUNCHED else 0
 
     def command(self, row):
         program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", "1"]
@@ -441,7 +459,7 @@ def parse(arguments):
     parser.add_argument("--only", metavar="SYSTEM,...", default="", help="leave out all others")
     parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
     parser.add_argument("--pes", type=positive, metavar="N", action="append",
-                        help="processing elements (2); may be repeated")
+                        help="processing elements, or workers (2; forkjoin: 1 and 2); may be repeated")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", default=300,
                         help="for one process (300)")
     parser.add_argument("--build-dir", metavar="DIR", required=True)

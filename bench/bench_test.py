@@ -56,6 +56,21 @@ class Driver(unittest.TestCase):
                          {"pes": 2, "updates_per_pe": 10_000_000, "table_per_pe": 1_000})
         self.assertEqual(lines[0]["machine"]["core_round_trip_ns"], [100.0] * 5)
 
+    def test_forkjoin_compares_with_the_serial_time_of_the_same_process(self):
+        for system in ["openmp", "shunt"]:
+            self.put(f"forkjoin_{system}",
+                     "echo '{\"seconds\": 0.03, \"serial_seconds\": 0.02, \"checked\": true}'")
+        record = self.build / "record"
+        code, out, _ = self.run_bench("forkjoin", "--json", str(record))
+        self.assertEqual(code, 0)
+        self.assertIn("absent: tbb: not built\n", out)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual([(r["params"]["workers"], r["params"]["what"], r["metric"], r["median"])
+                          for r in lines if r["system"] == "shunt"],
+                         [(n, *rest) for n in [1, 2] for rest in
+                          [("fib", "ratio_to_serial", 1.5), ("nqueens", "ratio_to_serial", 1.5),
+                           ("parallel_for", "ns_per_body", 3.0)]])
+
     def test_failed_programs_exit_1_and_leave_no_record(self):
         for script, reason in [("echo 'x: wrong answer: sum is 1' >&2; exit 1", "wrong answer: sum"),
                                ("kill -SEGV $$", "signal 11"),

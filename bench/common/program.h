@@ -22,7 +22,7 @@ struct bench_options {
   long table;        /* table entries per PE */
   long rows;         /* triangle: rows per PE (er); superstep: unused */
   long row_nonzeros; /* triangle: mean non-zeros a row of the lower triangle (er) */
-  long scale;        /* triangle: log2 of the vertices (rmat) */
+  long scale;        /* triangle: log2 of the vertices (rmat); forkjoin: n of fib and of n-queens */
   long edge_factor;  /* triangle: edges a vertex (rmat) */
   long rounds;       /* superstep: rounds in one sample */
   long samples;
@@ -32,7 +32,7 @@ struct bench_options {
   const char* variant;   /* the way a system works, where it knows several; "": its first */
   const char* transport; /* shunt: threads | mpi */
   const char* graph; /* triangle: er | rmat */
-  const char* what;  /* superstep: superstep | round_trip */
+  const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for */
 };
 
 static inline void bench_bad_option(const char* program, const char* option, const char* value) {

@@ -1,5 +1,9 @@
-/// Front of the room `task`: finish, async, promise, future.
+/// Front of the room `task`: finish, async, futures, groups, fork_join, parallel_for, coroutines.
 #pragma once
 
+#include <shunt/task/coroutine.hpp>
 #include <shunt/task/finish.hpp>
+#include <shunt/task/fork_join.hpp>
 #include <shunt/task/future.hpp>
+#include <shunt/task/task_group.hpp>
+#include <shunt/task/when.hpp>

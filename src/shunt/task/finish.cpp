@@ -5,16 +5,14 @@ inline namespace v1 {
 namespace detail {
 namespace {
 
-void* entered() {
-  sched::this_fiber::require_wait("finish");
-  return sched::this_fiber::scope();
+sched::waker may_wait(const char* call) {
+  sched::this_fiber::require_wait(call);
+  return sched::this_fiber::self();
 }
 
 }  // namespace
 
-finish_scope::finish_scope() : outer_(entered()), waiter_(sched::this_fiber::self()) {
-  sched::this_fiber::set_scope(this);
-}
+finish_scope::finish_scope(const char* call) : waiter_(may_wait(call)) {}
 
 void finish_scope::enter() noexcept {
   open_.fetch_add(1, std::memory_order_relaxed);  // relaxed: S1, the caller holds one itself
@@ -34,11 +32,15 @@ void finish_scope::fail(std::exception_ptr what) noexcept {
 // noexcept: park() cannot refuse here, as the constructor asked; were waiting forbidden since, and
 // not allowed again, the tasks would outlive their scope.
 void finish_scope::wait() noexcept {
-  sched::this_fiber::set_scope(outer_);
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return;  // edge `done` in
   while (open_.load(std::memory_order_acquire) != 0) {             // edge `done` in
     sched::this_fiber::park();
   }
+}
+
+void finish_scope::reopen() noexcept {
+  open_.store(1, std::memory_order_relaxed);     // relaxed: no task is left (S1)
+  failed_.store(false, std::memory_order_relaxed);  // likewise
 }
 
 void finish_scope::rethrow() {

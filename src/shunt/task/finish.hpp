@@ -25,18 +25,19 @@ namespace shunt {
 inline namespace v1 {
 namespace detail {
 
-/// Counts the tasks of one finish. Lives on the stack of the fiber that waits.
+/// Counts the tasks of one finish, or group. Belongs to the fiber that made it, and waits.
 ///
 /// Invariants
 ///   S1  open_ = tasks that have not ended + 1 while the waiter has not come to wait(). A task adds
-///       its child before it ends, so 0 is final.
+///       its child before it ends, so 0 is final until reopen().
 ///   S2  Whoever subtracts the last 1 wakes the waiter, and touches nothing of the scope after the
 ///       subtraction: the waiter may have seen 0 by itself, and be gone.
 ///
 /// Edge `done`, leave() -> wait(): what a task wrote is visible after finish().
 class finish_scope {
  public:
-  finish_scope();
+  /// \param call  who asks. \throws what park() throws where waiting is impossible.
+  explicit finish_scope(const char* call);
   finish_scope(const finish_scope&) = delete;
   finish_scope& operator=(const finish_scope&) = delete;
   ~finish_scope() = default;
@@ -49,15 +50,29 @@ class finish_scope {
   void enter() noexcept;                        // a task of this scope, for a new one
   void leave() noexcept;                        // a task, last of all; or to take enter() back
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
-  void wait() noexcept;                         // the waiter, once
+  void wait() noexcept;                         // the waiter, once, or once more after reopen()
   void rethrow();                               // the waiter, after wait()
+  void reopen() noexcept;                       // the waiter, after wait()
 
  private:
-  void* const outer_;
   const sched::waker waiter_;
   std::atomic<long> open_{1};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;  // written by whoever set failed_; edge `done` publishes it
+};
+
+/// While it lives, `scope` is the running fiber's innermost.
+class entered_scope {
+ public:
+  explicit entered_scope(finish_scope& scope) : outer_(sched::this_fiber::scope()) {
+    sched::this_fiber::set_scope(&scope);
+  }
+  entered_scope(const entered_scope&) = delete;
+  entered_scope& operator=(const entered_scope&) = delete;
+  ~entered_scope() { sched::this_fiber::set_scope(outer_); }
+
+ private:
+  void* const outer_;
 };
 
 void spawn_into(finish_scope* scope, std::function<void()> body);
@@ -83,8 +98,9 @@ template <typename F>
 /// Cost: some 20 ns and the tasks.
 template <typename F>
 void finish(F&& body) {
-  detail::finish_scope scope;
+  detail::finish_scope scope("finish");
   try {
+    const detail::entered_scope here(scope);
     std::forward<F>(body)();
   } catch (...) {
     scope.fail(std::current_exception());

@@ -7,30 +7,49 @@ inline namespace v1 {
 namespace detail {
 
 void one_event::happen() noexcept {
-  // acq_rel: edge `happened` out; acquire: the waiters' nodes.
+  // acq_rel: edge `happened` out; acquire: the listeners.
   auto list = word_.exchange(done, std::memory_order_acq_rel);
   SHUNT_ASSERT(list != done);
   while (list != 0) {
-    auto* const node = reinterpret_cast<waiter*>(list);
-    list = reinterpret_cast<std::uintptr_t>(node->next);
-    const auto who = node->who;
-    node->told.store(true, std::memory_order_release);  // edge `happened`; the node is gone now
-    who.wake();
+    auto* const told = reinterpret_cast<listener*>(list);
+    list = reinterpret_cast<std::uintptr_t>(told->next);
+    told->tell(*told);
   }
 }
 
-void one_event::wait(const char* call) {
-  if (happened()) return;
-  sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the node never dangles
-  waiter me;
-  me.who = sched::this_fiber::self();
+bool one_event::attach(listener& l) noexcept {
   auto seen = word_.load(std::memory_order_acquire);
   do {
-    if (seen == done) return;  // edge `happened` in, by this load or the failed exchange
-    me.next = reinterpret_cast<waiter*>(seen);
-    // release: my node, for happen(). acquire on failure: edge `happened` in.
-  } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&me),
+    if (seen == done) return false;  // edge `happened` in, by this load or the failed exchange
+    l.next = reinterpret_cast<listener*>(seen);
+    // release: the listener, for happen(). acquire on failure: edge `happened` in.
+  } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&l),
                                         std::memory_order_acq_rel, std::memory_order_acquire));
+  return true;
+}
+
+namespace {
+
+/// A fiber that waits; on its stack.
+struct waiter : one_event::listener {
+  waiter() noexcept : listener(&wake) {}
+  static void wake(listener& l) noexcept {
+    auto& me = static_cast<waiter&>(l);
+    const auto who = me.who;
+    me.told.store(true, std::memory_order_release);  // edge `happened`; the waiter is gone now
+    who.wake();
+  }
+  sched::waker who = sched::this_fiber::self();
+  std::atomic<bool> told{false};
+};
+
+}  // namespace
+
+void one_event::wait(const char* call) {
+  if (happened()) return;
+  sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
+  waiter me;
+  if (!attach(me)) return;
   while (!me.told.load(std::memory_order_acquire)) sched::this_fiber::park();
 }
 

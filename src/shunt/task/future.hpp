@@ -40,18 +40,27 @@ concept future_value = std::is_void_v<T> || (std::is_object_v<T> && std::move_co
 
 namespace detail {
 
-/// One event, that happens once, and the fibers that wait for it.
+/// One event, that happens once, and who listens for it.
 ///
-///   word       happen()                     wait()
-///   waiters    -> happened, wakes them all  -> waiters + me, parks until told
-///   happened   breach of contract           returns
+///   word        happen()                      attach()
+///   listeners   -> happened, tells them all   -> listeners + the new one, true
+///   happened    breach of contract            false
 ///
-/// Edge `happened`, happen() -> wait(): the result. A waiter stands in the list by a node on its
-/// own stack, and leaves only when it was told by that node: happen() may still be reading it.
+/// Edge `happened`, happen() -> tell, or attach() that says false: the result. A listener stays
+/// where it is until it is told: happen() may still be reading it.
 class one_event {
  public:
+  struct listener {
+    using told = void (*)(listener&) noexcept;
+    explicit listener(told t) noexcept : tell(t) {}
+    told tell;  // called once, by happen()'s caller, which touches it no more
+    listener* next = nullptr;
+  };
+
   /// Any thread, once.
   void happen() noexcept;
+  /// Any thread. \return false if it happened already: `l` is not told.
+  [[nodiscard]] bool attach(listener& l) noexcept;
   /// A fiber, if it did not happen yet. \throws what park() throws, before it waits.
   void wait(const char* call);
   [[nodiscard]] bool happened() const noexcept {
@@ -59,13 +68,8 @@ class one_event {
   }
 
  private:
-  struct waiter {
-    sched::waker who;
-    waiter* next = nullptr;
-    std::atomic<bool> told{false};
-  };
   static constexpr std::uintptr_t done = 1;
-  std::atomic<std::uintptr_t> word_{0};  // a waiter*, or done
+  std::atomic<std::uintptr_t> word_{0};  // a listener*, or done
 };
 
 template <typename T>
@@ -82,6 +86,8 @@ struct shared_result {
   std::exception_ptr exception;
   one_event ready;
 };
+
+struct event_behind;
 
 [[noreturn]] void throw_no_state(const char* call);
 [[noreturn]] void throw_satisfied();
@@ -127,6 +133,7 @@ class future {
  private:
   template <future_value U>
   friend class promise;
+  friend struct detail::event_behind;
   using state_type = detail::shared_result<T>;
   explicit future(std::shared_ptr<state_type> result) noexcept : result_(std::move(result)) {}
 
@@ -137,6 +144,17 @@ class future {
 
   std::shared_ptr<state_type> result_;
 };
+
+namespace detail {
+/// For what listens to futures without waiting.
+struct event_behind {
+  /// \throws shunt::error if !f.valid().
+  template <future_value T>
+  static one_event& of(const future<T>& f, const char* call) {
+    return f.state(call).ready;
+  }
+};
+}  // namespace detail
 
 /// The writing end. Moves, does not copy. Any thread, one at a time.
 template <future_value T>

@@ -40,9 +40,11 @@ crew::~crew() {
   for (const auto& w : workers) w->drop_unstarted();
 }
 
-void crew::offer_task() noexcept {
+bool crew::offer_task() noexcept {
   const int claimed = asleep.claim();
-  if (claimed >= 0) workers[static_cast<std::size_t>(claimed)]->address().unpark();
+  if (claimed < 0) return false;
+  workers[static_cast<std::size_t>(claimed)]->address().unpark();
+  return true;
 }
 
 bool crew::all_ended() noexcept {

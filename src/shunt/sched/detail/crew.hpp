@@ -58,8 +58,8 @@ class crew {
   crew(runtime& face, const options& wanted);
   ~crew();
 
-  /// A worker that pushed a task, after the push.
-  void offer_task() noexcept;
+  /// A worker that pushed a task, after the push. \return whether that woke a sleeper.
+  bool offer_task() noexcept;
 
   /// A worker that found nothing to do. True once no fiber is left, nor can come. Proof in
   /// DESIGN.md, "All has ended".

@@ -38,7 +38,11 @@ void ready_ring::grow(std::size_t fibers) {
 }
 
 worker::worker(crew& all, int index)
-    : crew_(all), index_(index), post_(take_post()), victim_(static_cast<std::uint64_t>(index)) {}
+    : crew_(all),
+      index_(index),
+      post_(take_post()),
+      victim_(static_cast<std::uint64_t>(index)),
+      jobs_(*this, running) {}
 
 worker::~worker() { give_post(post_); }
 
@@ -221,6 +225,7 @@ void worker::duty() noexcept {
     tasks_first_ = tasks_a_turn;
     moved = true;
   }
+  moved |= help_soon();
   // The only fiber yields in a loop: it waits for somebody, who may need this CPU.
   if (alone && !moved && crew_.oversubscribed) sched_yield();
 }
@@ -248,7 +253,9 @@ void worker::run(fiber* f) noexcept {
   const int granted = newcomers_.empty() ? until_duty_ + 1 : 1;
   credit = granted;
   running = f;
+  job_deque::set_here(asymmetric_ ? &jobs_ : nullptr);
   context::switch_to(loop_, f->run);  // the loop has no exception in flight
+  job_deque::set_here(nullptr);
   until_duty_ -= granted - std::exchange(credit, 0);
   if (ended_here_) {
     ended_here_ = false;
@@ -292,7 +299,7 @@ bool worker::look_around() noexcept {
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
   moved |= expire();
-  return moved || steal_one();
+  return moved || steal_one() || help();
 }
 
 /// Whose time is over goes on. \return whether somebody does.
@@ -378,6 +385,7 @@ void worker::sleep() noexcept {
   crew_.asleep.enter(index_);
   bool work = crew_.stopping();
   for (const auto& other : crew_.workers) work = work || !other->no_task();
+  work = work || ask_for_jobs();
   if (!work && (poller_ == nullptr || poller_->arm())) {
     auto patience = poller_ == nullptr ? std::chrono::nanoseconds::max() : poller_->patience();
     if (!timers_.empty()) {

@@ -24,6 +24,7 @@
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/detail/timers.hpp>
+#include <shunt/sched/jobs.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {
@@ -56,7 +57,9 @@ class worker : public desk {
     must_be_fiber(call);
   }
   [[nodiscard]] bool has_runnable() const noexcept;
-  const no_wait* forbid_wait(const no_wait* who) noexcept { return std::exchange(forbid, who); }
+  const no_wait* forbid_wait(const no_wait* who) noexcept;
+  [[nodiscard]] bool waiting_forbidden() const noexcept { return forbid != nullptr; }
+  [[nodiscard]] job_deque& jobs() noexcept { return jobs_; }
 
   // This worker's thread.
   void ready_here(fiber* f) noexcept;                       // woken: soon
@@ -111,6 +114,14 @@ class worker : public desk {
   [[nodiscard]] fiber* pick() noexcept;
   void run(fiber* f) noexcept;
   bool start(fiber* f) noexcept;
+
+  // Jobs; in worker_jobs.cpp.
+  bool help() noexcept;
+  bool help_soon() noexcept;
+  bool ask_for_jobs() noexcept;
+  [[nodiscard]] fiber* new_helper() noexcept;
+  void run_jobs() noexcept;
+  [[nodiscard]] job* steal_job() noexcept;
   void finish(fiber* f) noexcept;
   void leave(fiber* me) noexcept;
   void swap(context::execution& from, context::execution& to) noexcept;
@@ -131,6 +142,7 @@ class worker : public desk {
   context::execution loop_;
   crew& crew_;
   const int index_;
+  const bool asymmetric_ = asymmetric_fence::usable();  // the jobs' fences
   post* const post_;
   poller* poller_ = nullptr;
   timers timers_;
@@ -140,6 +152,7 @@ class worker : public desk {
 
   // Read by others.
   steal_deque<fiber> tasks_;
+  job_deque jobs_;
   alignas(quiet_distance) std::atomic<std::uint64_t> spawned_{0};  // by this thread
   std::atomic<std::uint64_t> ended_{0};                            // on this thread
 };

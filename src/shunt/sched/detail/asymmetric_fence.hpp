@@ -1,0 +1,39 @@
+/// A pair of fences of which one side, the frequent one, pays nothing.
+///
+///   side       often: a = 1; light(); read b         seldom: b = 1; heavy(); read a
+///   promise    at least one of the two reads sees the other side's store
+///
+/// light() keeps the compiler from reordering, and no more; heavy() makes the kernel run a full
+/// fence on every CPU that runs a thread of this process (membarrier, private expedited), at some
+/// point of the other thread's program order. If that point lies before the other's store, it comes
+/// before its read too, which then sees b; else heavy()'s caller sees a.
+///
+/// The C++ memory model does not know such fences (a proposal: P1202), nor does ThreadSanitizer:
+/// there, and where the kernel refuses, asymmetric_fence::usable() is false, and both sides use
+/// sequentially consistent operations instead.
+///
+/// Source: Dice, Huang, Yang: Asymmetric Dekker synchronization. 2001; membarrier(2).
+#pragma once
+
+#include <atomic>
+#include <shunt/context/switch.hpp>  // SHUNT_TSAN
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+struct asymmetric_fence {
+  /// Any thread. The first call asks the kernel, and registers the process.
+  [[nodiscard]] static bool usable() noexcept;
+
+  static void light() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+  /// If usable(). Cost: a system call and an interrupt for each CPU concerned: 1 to 10 us.
+  static void heavy() noexcept;
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

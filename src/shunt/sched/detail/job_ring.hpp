@@ -1,0 +1,202 @@
+/// A worker's jobs: its fibers push and take back at the tail, thieves steal at the head.
+///
+///        head_                    tail_        limit_
+///          v                        v            v
+///   ....   | oldest | gap | newest  |   free     |  spare       slot = position & (Slots - 1)
+///          ^ steal          take ^    ^ push
+///
+/// A job is taken back by whoever pushed it, not by whoever comes next: fibers of one worker share
+/// its ring, so a fiber that comes back from a wait may find others' jobs above its own. It then
+/// leaves a gap (a null slot).
+///
+/// Invariants
+///   J1  tail_ and the slots are stored by the owner's thread only.
+///   J2  head_ is stored under lock_ only. Outside of the lock it may be one too large for a
+///       moment: a thief that tries; under the lock it is exact.
+///   J3  Slots [head_, tail_) hold jobs and gaps. At most Slots of them: limit_ <= head_ + Slots-2,
+///       a push may overshoot limit_ by one, and J2 takes the other spare slot.
+///   J4  A job stands in one slot, under the position that push() gave. Positions are given again
+///       only after the job that had them was taken back.
+///   J5  limit_ is 0 while somebody wants to hear of the next push, and in the beginning.
+///
+/// Edges
+///   pushed   push -> steal    the job's contents (store and load of tail_)
+///   wanted   want -> push     a sleeper's announcement (RMWs of limit_)
+///
+/// The two pairs that must not miss each other, each a store and then a load on either side:
+///   last     take: tail_ = at, reads head_     steal: head_ + 1, reads tail_
+///   asleep   push: tail_ + 1, reads limit_     want: limit_ = 0, then looks_empty() reads tail_
+/// With asymmetric fences the owner's side is plain and the other's has the heavy fence between the
+/// two; without, all eight are sequentially consistent. See sched/JOBS.md for the proof.
+///
+/// Source: Frigo, Leiserson, Randall: The implementation of the Cilk-5 multithreaded language
+/// (protocol THE). PLDI 1998, doi:10.1145/277650.277725. The ring's endless positions: Chase, Lev,
+/// SPAA 2005, doi:10.1145/1073970.1073974. Telling the owner who is hungry: van Dijk, van de Pol:
+/// Lace. Euro-Par 2014 workshops, doi:10.1007/978-3-319-14313-2_18.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <shunt/base/cache_line.hpp>
+#include <shunt/sched/detail/asymmetric_fence.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+/// How the owner of a ring and the others keep from missing each other: one way in one process.
+enum class fences : bool { symmetric, asymmetric };
+
+/// What the owner owes after push(): `tell` is listen(), and full().
+enum class [[nodiscard]] after_push_job : bool { nothing, tell };
+/// What take() says.
+enum class [[nodiscard]] whose : bool { mine, thiefs };
+
+template <typename Job, std::size_t Slots>
+class job_ring {
+  static_assert(std::has_single_bit(Slots) && Slots >= 4, "J3 takes two slots");
+
+ public:
+  using position = std::int64_t;
+  static constexpr position nowhere = -1;  ///< of what was not pushed; take() says `mine`
+
+  /// Owner's thread. The position that the next push uses.
+  [[nodiscard]] position next() const noexcept {
+    return tail_.load(std::memory_order_relaxed);  // relaxed: J1
+  }
+
+  /// Owner's thread. Pushes `item` at next(). On `tell` it is pushed as well, and the owner calls
+  /// listen() before it pushes again.
+  template <fences How>
+  after_push_job push(Job* item, position at) noexcept {
+    slot(at).store(item, std::memory_order_relaxed);  // relaxed: edge `pushed` follows
+    if constexpr (How == fences::asymmetric) {
+      tail_.store(at + 1, std::memory_order_release);  // edge `pushed` out
+      asymmetric_fence::light();                       // pair `asleep`
+      // relaxed: pair `asleep` is the fence's; listen() takes edge `wanted`
+      return limit_.load(std::memory_order_relaxed) > at ? after_push_job::nothing
+                                                         : after_push_job::tell;
+    } else {
+      tail_.exchange(at + 1, std::memory_order_seq_cst);  // edge `pushed` out; pair `asleep`
+      return limit_.load(std::memory_order_seq_cst) > at ? after_push_job::nothing
+                                                         : after_push_job::tell;
+    }
+  }
+
+  /// Owner's thread, after a push that said `tell`. What was announced by want() is visible after
+  /// it. \return whether the ring is full: the owner must take the job at `at` back.
+  [[nodiscard]] bool listen(position at) noexcept {
+    const auto room = head_.load(std::memory_order_relaxed) + spare_limit;  // relaxed: J3
+    limit_.exchange(room, std::memory_order_seq_cst);                       // edge `wanted` in
+    return at >= room;
+  }
+
+  /// Owner's thread. The next push says `tell`.
+  void keep_listening() noexcept {
+    limit_.store(0, std::memory_order_relaxed);  // relaxed: for this thread
+  }
+
+  /// Owner's thread, once for each push: takes the job that was pushed at `at` out again.
+  /// \return `thiefs`: it was stolen, and edge `pushed` went to the thief.
+  template <fences How>
+  whose take(position at) noexcept {
+    if (tail_.load(std::memory_order_relaxed) == at + 1) [[likely]] {  // relaxed: J1. On top
+      if constexpr (How == fences::asymmetric) {
+        tail_.store(at, std::memory_order_relaxed);  // relaxed: gives nothing; pair `last` below
+        asymmetric_fence::light();                   // pair `last`
+        // relaxed: the fence's; and who finds its job unstolen needs nothing from a thief
+        if (head_.load(std::memory_order_relaxed) <= at) [[likely]]
+          return whose::mine;
+      } else {
+        tail_.exchange(at, std::memory_order_seq_cst);  // pair `last`
+        if (head_.load(std::memory_order_seq_cst) <= at) return whose::mine;
+      }
+    }
+    return take_surely(at);
+  }
+
+  /// Any thread but the owner's `How`; the owner's own with `symmetric`, for there is nobody to
+  /// miss. \return the oldest job; nullptr if there is none, or somebody else is at it.
+  template <fences How>
+  [[nodiscard]] Job* steal() noexcept {
+    if (looks_empty()) return nullptr;
+    const std::unique_lock held(lock_, std::try_to_lock);
+    if (!held.owns_lock()) return nullptr;
+    auto head = head_.load(std::memory_order_relaxed);  // relaxed: J2
+    for (;; ++head) {
+      head_.store(head + 1, std::memory_order_seq_cst);  // pair `last`
+      if constexpr (How == fences::asymmetric) asymmetric_fence::heavy();
+      if (tail_.load(std::memory_order_seq_cst) <= head) {  // pair `last`; edge `pushed` in
+        head_.store(head, std::memory_order_relaxed);       // relaxed: J2; take_surely() locks
+        return nullptr;
+      }
+      // relaxed: edge `pushed`
+      if (Job* const found = slot(head).load(std::memory_order_relaxed)) return found;
+    }
+  }
+
+  /// Any thread. A look: see pair `asleep` for when it is exact.
+  [[nodiscard]] bool looks_empty() const noexcept {
+    return tail_.load(std::memory_order_seq_cst) <= head_.load(std::memory_order_seq_cst);
+  }
+
+  /// Owner's thread. A look that costs it nothing: a thief may be about to empty it.
+  [[nodiscard]] bool looks_empty_here() const noexcept {
+    return tail_.load(std::memory_order_relaxed) <=  // relaxed: J1
+           head_.load(std::memory_order_relaxed);    // relaxed: a look
+  }
+
+  /// Any thread that will sleep, after it has announced itself by a seq_cst operation. The owner's
+  /// next push says `tell`. \return whether the caller owes a heavy fence (where they are usable)
+  /// before it asks looks_empty(); it may pay one for many rings.
+  [[nodiscard]] bool want() noexcept {
+    // 0 already: then the owner's next push tells whatever we do, or another sleeper is between
+    // want() and its own look, and will see what we might miss.
+    if (limit_.load(std::memory_order_seq_cst) == 0) return false;
+    limit_.exchange(0, std::memory_order_seq_cst);  // edge `wanted` out
+    return true;
+  }
+
+ private:
+  static constexpr position spare_limit = static_cast<position>(Slots) - 2;
+
+  std::atomic<Job*>& slot(position at) noexcept {
+    return slots_[static_cast<std::size_t>(at) & (Slots - 1)];
+  }
+
+  /// The rest of take(), at leisure: a thief is near, or others' jobs lie above.
+  [[gnu::noinline]] whose take_surely(position at) noexcept {
+    if (at == nowhere) return whose::mine;
+    const std::scoped_lock held(lock_);
+    const auto head = head_.load(std::memory_order_relaxed);  // relaxed: J2
+    auto tail = tail_.load(std::memory_order_relaxed);        // relaxed: J1
+    if (at < head) {
+      // Stolen. If it was on top, take() has moved tail_ below head_.
+      if (tail < head) tail_.store(head, std::memory_order_relaxed);  // relaxed: gives nothing
+      return whose::thiefs;
+    }
+    // relaxed: J1, and thieves are locked out. Not if take() has moved tail_: no slot of ours then.
+    if (at < tail) slot(at).store(nullptr, std::memory_order_relaxed);
+    // No gap stays on top. release: `pushed` for the jobs below, which a thief may find by this.
+    while (tail > head && slot(tail - 1).load(std::memory_order_relaxed) == nullptr) --tail;
+    tail_.store(tail, std::memory_order_release);
+    return whose::mine;
+  }
+
+  // The owner's.
+  alignas(quiet_distance) std::atomic<position> tail_{1};  // 0 is no job's position
+  // What others store, seldom.
+  alignas(quiet_distance) std::atomic<position> head_{1};
+  std::atomic<position> limit_{0};
+  std::mutex lock_;
+  alignas(quiet_distance) std::atomic<Job*> slots_[Slots] = {};
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,130 @@
+/// Jobs: calls that wait on their forker's stack, to be run by it, or by an idle worker before.
+///
+/// For rooms that build forms of parallelism (task/fork_join.hpp); programs use those. A forker
+/// makes a job, pushes it, does something else, and takes it back:
+///
+/// ```cpp
+/// auto* const jobs = sched::job_deque::here();
+/// const auto at = jobs ? jobs->push(mine) : sched::job_deque::push_elsewhere(mine, "who asks");
+/// something_else();
+/// if (jobs ? jobs->take(at) : sched::job_deque::take_elsewhere(at)) run it here;
+/// else mine.wait();
+/// ```
+///
+/// An idle worker runs a stolen job in a fiber of its own, whose stack has the size of a root's
+/// (options::root_stack_bytes), and with the forker's scope (this_fiber::scope()). See JOBS.md.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <shunt/base/error.hpp>
+#include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/job_ring.hpp>
+#include <shunt/sched/fiber.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+class worker;
+}
+
+/// One call, on its forker's stack.
+///
+///   word       finish(), the thief       wait(), the forker
+///   open       -> done                   -> asked, parks until done
+///   asked      -> done, wakes            breach of contract
+///   done       breach of contract        returns
+///
+/// Edges
+///   asked   wait -> finish   whom to wake
+///   done    finish -> wait   what the job wrote. The thief touches nothing of it afterwards.
+class job {
+ public:
+  /// Runs it: called once, on the thief's fiber. Must not throw.
+  using body = void (*)(job&) noexcept;
+
+  explicit job(body b) noexcept : body_(b) {}
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+  ~job() = default;
+
+  /// The forker's fiber, after a take() that said it was stolen: parks until it is done.
+  void wait() noexcept;
+
+ private:
+  friend class job_deque;
+  friend class detail::worker;
+  static constexpr std::uintptr_t open = 0;
+  static constexpr std::uintptr_t done = 1;
+
+  void run_stolen() noexcept;  ///< the thief's fiber
+
+  body body_;
+  void* scope_;                             // the forker's; written by push, edge `pushed`
+  std::atomic<std::uintptr_t> word_{open};  // or a const waker*
+};
+
+/// A worker's jobs, and its fibers' way to them.
+class job_deque {
+ public:
+  static constexpr std::size_t slots = 1024;
+  using position = detail::job_ring<job, slots>::position;
+  static constexpr position nowhere =
+      detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
+
+  /// \param running  where the worker keeps its running fiber.
+  job_deque(detail::worker& owner, detail::fiber* const& running) noexcept;
+
+  /// The running fiber's worker's, where jobs are pushed and taken in the usual way; nullptr
+  /// elsewhere: push_elsewhere() says why. It stays the same while the fiber lives: a started fiber
+  /// stays (and that is why this may be inlined, unlike other looks at thread-locals; see
+  /// context/exceptions.hpp).
+  [[nodiscard]] static job_deque* here() noexcept { return of_this_fiber; }
+
+  /// The running fiber of this worker. Never waits; allocates nothing; wakes a sleeper if there is
+  /// one. \return where it is; nowhere if there was no room.
+  [[nodiscard]] position push(job& j) noexcept {
+    const auto at = ring_.next();
+    j.scope_ = running_->scope;
+    if (ring_.push<detail::fences::asymmetric>(&j, at) == detail::after_push_job::tell)
+        [[unlikely]] {
+      return tell(at);
+    }
+    return at;
+  }
+
+  /// The fiber that pushed, once for each push, jobs in reverse order.
+  /// \return whether the job is the caller's to run; else it was stolen: job::wait().
+  [[nodiscard]] bool take(position at) noexcept {
+    return ring_.take<detail::fences::asymmetric>(at) == detail::whose::mine;
+  }
+
+  /// As push() and take() where here() is nullptr: where waiting is forbidden nothing is pushed,
+  /// where the kernel refuses membarrier sequentially consistent operations serve.
+  /// \param call  who asks. \throws usage_error outside a fiber.
+  [[nodiscard]] static position push_elsewhere(job& j, const char* call);
+  [[nodiscard]] static bool take_elsewhere(position at) noexcept;
+
+  /// The running fiber of this worker: whether thieves would find nothing. A look.
+  [[nodiscard]] bool runs_dry() const noexcept { return ring_.looks_empty_here(); }
+  /// Where here() is nullptr, in a fiber: likewise; false where nothing may be pushed.
+  [[nodiscard]] static bool runs_dry_elsewhere() noexcept;
+
+ private:
+  friend class detail::worker;
+  [[gnu::cold, gnu::noinline]] position tell(position at) noexcept;
+  static void set_here(job_deque* d) noexcept { of_this_fiber = d; }
+
+  // initial-exec, constinit: one load, without a call, also in a shared library.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local job_deque* of_this_fiber;
+
+  detail::job_ring<job, slots> ring_;
+  detail::fiber* const& running_;
+  detail::worker& owner_;
+};
+
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

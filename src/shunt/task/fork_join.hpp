@@ -1,0 +1,287 @@
+/// Two calls at once, a loop's bodies at once, a sum in parallel: forms that cost next to nothing
+/// where nobody helps.
+///
+/// ```cpp
+/// long fibonacci(int n) {
+///   if (n < 2) return n;
+///   const auto [a, b] = shunt::fork_join([n] { return fibonacci(n - 1); },
+///                                        [n] { return fibonacci(n - 2); });
+///   return a + b;
+/// }
+/// ```
+///
+/// Unlike async(), nothing is allocated and no fiber is made: the second call waits on the caller's
+/// stack for an idle worker, and the caller runs it itself if none came. All three are for fibers,
+/// nest at will, and may be used inside finish() and beside futures: a branch may wait, park and
+/// yield. See sched/JOBS.md.
+///
+/// Source: Blumofe, Leiserson: Scheduling multithreaded computations by work stealing. J. ACM
+/// 46(5), 1999, doi:10.1145/324133.324234; splitting on demand: Tzannes, Caragea, Barua, Vishkin:
+/// Lazy binary-splitting. PPoPP 2010, doi:10.1145/1693453.1693479.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <shunt/base/error.hpp>
+#include <shunt/sched/jobs.hpp>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail {
+
+/// What a call returns, as a value; std::monostate for nothing.
+template <typename F>
+using branch_result = std::conditional_t<std::is_void_v<std::invoke_result_t<F&>>, std::monostate,
+                                         std::decay_t<std::invoke_result_t<F&>>>;
+
+template <typename F>
+branch_result<F> call_branch(F& f) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+    std::invoke(f);
+    return {};
+  } else {
+    return std::invoke(f);
+  }
+}
+
+/// The second branch, on the forker's stack. Its outcome exists only where a thief ran it: the
+/// forker itself calls `call`, and takes the result as it comes.
+template <typename G>
+class branch final : public sched::job {
+ public:
+  explicit branch(G& g) noexcept : job(&run), call(g) {}
+  branch(const branch&) = delete;
+  branch& operator=(const branch&) = delete;
+  ~branch() {}  // the outcome, if there is one, is taken by collect()
+
+  /// The forker, once, after wait(): what the thief got.
+  branch_result<G> collect() {
+    struct last {
+      branch& b;
+      ~last() { std::destroy_at(&b.outcome_); }
+    } const ends{*this};
+    if (outcome_.failure) std::rethrow_exception(std::move(outcome_.failure));
+    return std::move(*outcome_.value);
+  }
+  /// As collect(), for a forker that has an exception of its own.
+  void drop() noexcept { std::destroy_at(&outcome_); }
+
+  G& call;
+
+ private:
+  struct outcome {
+    std::optional<branch_result<G>> value;
+    std::exception_ptr failure;
+  };
+
+  static void run(job& self) noexcept {
+    auto& me = static_cast<branch&>(self);
+    std::construct_at(&me.outcome_);
+    try {
+      me.outcome_.value.emplace(call_branch(me.call));
+    } catch (...) {
+      me.outcome_.failure = std::current_exception();
+    }
+  }
+
+  union {
+    outcome outcome_;  // made by run(); edge `done` publishes it
+  };
+};
+
+/// The forker's end of a branch whose sibling has thrown: it is waited for, or run, and forgotten.
+template <typename G>
+[[gnu::cold, gnu::noinline]] void settle(branch<G>& right, bool mine) noexcept {
+  if (!mine) {
+    right.wait();
+    right.drop();
+    return;
+  }
+  try {
+    static_cast<void>(call_branch(right.call));
+  } catch (...) {  // the first in program order counts, and that is the sibling's
+  }
+}
+
+template <typename G>
+[[gnu::cold, gnu::noinline]] branch_result<G> wait_and_collect(branch<G>& right) {
+  right.wait();
+  return right.collect();
+}
+
+/// Both, as a pair of values.
+template <typename F, typename G>
+std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G& g, const char* call) {
+  branch<G> right(g);
+  auto* const jobs = sched::job_deque::here();
+  const auto at =
+      jobs != nullptr ? jobs->push(right) : sched::job_deque::push_elsewhere(right, call);
+  const auto take = [jobs, at] {
+    return jobs != nullptr ? jobs->take(at) : sched::job_deque::take_elsewhere(at);
+  };
+  const auto first = [&]() -> branch_result<F> {
+    try {
+      return call_branch(f);
+    } catch (...) {
+      settle(right, take());
+      throw;
+    }
+  };
+  // In braces: evaluated from left to right.
+  return std::pair<branch_result<F>, branch_result<G>>{first(), [&]() -> branch_result<G> {
+                                                         if (take()) [[likely]]
+                                                           return call_branch(right.call);
+                                                         return wait_and_collect(right);
+                                                       }()};
+}
+
+/// \throws usage_error outside a fiber.
+void must_be_in_fiber(const char* call);
+void must_have_grain(const char* call, bool positive);
+/// The running fiber's runtime's.
+[[nodiscard]] std::size_t workers_here();
+
+template <std::integral Index>
+using count_of = std::make_unsigned_t<Index>;
+
+template <std::integral Index>
+constexpr count_of<Index> distance(Index first, Index last) noexcept {
+  return static_cast<count_of<Index>>(static_cast<count_of<Index>>(last) -
+                                      static_cast<count_of<Index>>(first));
+}
+
+template <std::integral Index>
+constexpr Index advanced(Index first, count_of<Index> by) noexcept {
+  return static_cast<Index>(static_cast<count_of<Index>>(first) + by);
+}
+
+/// Runs the bodies of [first, last) in order, but halves what is left whenever thieves would find
+/// nothing to steal here. Who was not robbed so halves log2(n) times only, whatever the grain.
+template <std::integral Index, typename Body>
+void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
+  auto* const jobs = sched::job_deque::here();
+  while (distance(first, last) > grain) {
+    if (jobs != nullptr ? jobs->runs_dry() : sched::job_deque::runs_dry_elsewhere()) {
+      const auto middle = advanced(first, static_cast<count_of<Index>>(distance(first, last) / 2));
+      auto left = [&] { for_range(first, middle, grain, body); };
+      auto right = [&] { for_range(middle, last, grain, body); };
+      fork_both(left, right, "parallel_for");
+      return;
+    }
+    for (const auto end = advanced(first, grain); first != end; ++first) body(first);
+  }
+  for (; first != last; ++first) body(first);
+}
+
+template <std::integral Index, typename T, typename Map, typename Combine>
+T reduce_range(Index first, Index last, count_of<Index> grain, const T& identity, Map& map,
+               Combine& combine) {
+  const auto count = distance(first, last);
+  if (count <= grain) {
+    T sum = identity;
+    for (; first != last; ++first) sum = combine(std::move(sum), map(first));
+    return sum;
+  }
+  const auto grains = static_cast<count_of<Index>>((count - 1) / grain + 1);
+  const auto middle = advanced(first, static_cast<count_of<Index>>(grains / 2 * grain));
+  auto left = [&]() -> T { return reduce_range(first, middle, grain, identity, map, combine); };
+  auto right = [&]() -> T { return reduce_range(middle, last, grain, identity, map, combine); };
+  auto both = fork_both(left, right, "parallel_reduce");
+  return combine(std::move(both.first), std::move(both.second));
+}
+
+}  // namespace detail
+
+/// A fiber only. Calls `f` on this fiber, and `g` after it, or meanwhile on another worker. Returns
+/// when both have ended; what they wrote is visible then. `g` runs whatever becomes of `f`. Waiting
+/// in a branch is legal, for the other one as well. If another worker is still at `g`, this fiber
+/// parks. Where waiting is forbidden (sched::no_wait), both run here.
+/// \return both results, as values, in a std::pair; std::monostate for a branch without one;
+///         nothing if neither has one.
+/// \throws what `f` threw, else what `g` threw, after both have ended; usage_error outside a fiber,
+///         before either is called.
+/// Cost: about 2 ns if nobody steals `g`, without any allocation; stolen, some microseconds for the
+/// thief. If a worker sleeps, it is woken: a system call. A stolen `g` finds the stack of a root
+/// (options::root_stack_bytes); stacks do not grow by stealing.
+template <typename F, typename G>
+  requires std::invocable<F&> && std::invocable<G&>
+auto fork_join(F&& f, G&& g) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F&>> &&
+                std::is_void_v<std::invoke_result_t<G&>>) {
+    static_cast<void>(detail::fork_both(f, g, "fork_join"));
+  } else {
+    return detail::fork_both(f, g, "fork_join");
+  }
+}
+
+/// A fiber only. Calls body(i) for each i in [first, last), in any order, on any workers; returns
+/// when all have ended, and what they wrote is visible.
+/// \param grain  bodies that are run between two looks at whether somebody wants work: at least 1.
+/// \param body   called from several workers at once: what it shares is its own business.
+/// \throws usage_error outside a fiber, and for a grain of 0 or less, before any body; else what a
+///         body threw, that of the lowest index among those that did. Bodies after it may be left
+///         out, and others run to their end.
+/// Cost: 1 ns a grain, and a few microseconds for each time that another worker takes a half.
+template <std::integral Index, typename Body>
+  requires std::invocable<Body&, Index>
+void parallel_for(Index first, Index last, std::type_identity_t<Index> grain, Body&& body) {
+  detail::must_be_in_fiber("parallel_for");
+  detail::must_have_grain("parallel_for", grain > 0);
+  if (first >= last) return;
+  detail::for_range(first, last, static_cast<detail::count_of<Index>>(grain), body);
+}
+
+/// As above, with a grain that suits bodies of a few nanoseconds as well as long ones: a 64th of a
+/// worker's share, at most 1024.
+template <std::integral Index, typename Body>
+  requires std::invocable<Body&, Index>
+void parallel_for(Index first, Index last, Body&& body) {
+  detail::must_be_in_fiber("parallel_for");
+  if (first >= last) return;
+  using count = detail::count_of<Index>;
+  const auto share =
+      static_cast<std::size_t>(detail::distance(first, last)) / (64 * detail::workers_here());
+  const auto grain = std::clamp<std::size_t>(share, 1, 1024);
+  detail::for_range(first, last,
+                    static_cast<count>(std::min<std::size_t>(grain, static_cast<count>(-1))), body);
+}
+
+/// A fiber only. combine(combine(map(first), map(first + 1)), ...) in parallel: grains are summed
+/// from left to right, beginning with `identity`, and their sums combined in a tree that depends on
+/// the range and the grain alone. So the result is the same on any number of workers, also where
+/// combine() is not quite associative, as with floating-point numbers.
+/// \param identity  combine(identity, x) is x.
+/// \throws as parallel_for().
+/// Cost: some 3 ns a grain.
+template <std::integral Index, typename T, typename Map, typename Combine>
+  requires std::invocable<Map&, Index>
+[[nodiscard]] T parallel_reduce(Index first, Index last, std::type_identity_t<Index> grain,
+                                T identity, Map&& map, Combine&& combine) {
+  detail::must_be_in_fiber("parallel_reduce");
+  detail::must_have_grain("parallel_reduce", grain > 0);
+  if (first >= last) return identity;
+  return detail::reduce_range(first, last, static_cast<detail::count_of<Index>>(grain), identity,
+                              map, combine);
+}
+
+/// As above, in at most 4096 grains, of one element at least.
+template <std::integral Index, typename T, typename Map, typename Combine>
+  requires std::invocable<Map&, Index>
+[[nodiscard]] T parallel_reduce(Index first, Index last, T identity, Map&& map, Combine&& combine) {
+  detail::must_be_in_fiber("parallel_reduce");
+  if (first >= last) return identity;
+  using count = detail::count_of<Index>;
+  const auto grain = static_cast<count>((detail::distance(first, last) - 1) / 4096 + 1);
+  return detail::reduce_range(first, last, grain, identity, map, combine);
+}
+
+}  // namespace v1
+}  // namespace shunt

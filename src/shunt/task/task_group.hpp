@@ -1,0 +1,81 @@
+/// Tasks that are spawned one by one, waited for together, and can be told to stop.
+///
+/// ```cpp
+/// shunt::task_group searches;
+/// for (const auto& shelf : shelves) {
+///   searches.spawn([&](std::stop_token stop) { search(shelf, stop); });
+/// }
+/// searches.wait();  // throws what the first one threw; the others were then told to stop
+/// ```
+///
+/// finish() without its block: for tasks whose number and moment are not known where they begin.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <shunt/task/finish.hpp>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+namespace shunt {
+inline namespace v1 {
+
+/// Belongs to the fiber that makes it, which alone waits and destroys it.
+class task_group {
+ public:
+  /// A fiber only. \param outer  stops this group as well: a token of the program, of another
+  /// group.
+  /// \throws what sched::this_fiber::park() throws where waiting is impossible.
+  explicit task_group(std::stop_token outer = {});
+  task_group(const task_group&) = delete;
+  task_group& operator=(const task_group&) = delete;
+
+  /// Tells the tasks that are left to stop, and waits for them; what they throw is dropped.
+  ~task_group();
+
+  /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls
+  /// body(token) or body(). It is dropped if the group was told to stop before it began. What it
+  /// spawns by async() belongs to the group as well. An exception that leaves it stops the group.
+  /// \throws std::bad_alloc, then nothing was spawned.
+  template <typename F>
+    requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
+  void spawn(F&& body) {
+    auto work = [this, f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+      if (stop_.stop_requested()) return;
+      try {
+        if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
+          static_cast<void>(f(stop_.get_token()));
+        } else {
+          static_cast<void>(f());
+        }
+      } catch (...) {
+        scope_.fail(std::current_exception());  // before others fail because of the stop
+        stop_.request_stop();
+      }
+    };
+    detail::spawn_into(&scope_, detail::as_function(std::move(work)));
+  }
+
+  /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is
+  /// visible then. More may be spawned afterwards, unless the group was stopped.
+  /// \throws the first exception, in time, that left a task (the others are dropped).
+  void wait();
+
+  /// Any thread: tasks that have not begun are dropped, the others see it by their token.
+  void request_stop() noexcept { stop_.request_stop(); }
+  [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
+
+ private:
+  struct stopper {
+    std::stop_source source;
+    void operator()() noexcept { source.request_stop(); }
+  };
+
+  detail::finish_scope scope_;
+  std::stop_source stop_;
+  std::stop_callback<stopper> from_outside_;
+};
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,129 @@
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+#include <shunt/task.hpp>
+#include <shunt/task/task_group.hpp>
+#include <stdexcept>
+
+namespace this_fiber = shunt::sched::this_fiber;
+using shunt::task_group;
+
+namespace {
+
+void on_workers(const std::function<void()>& body) {
+  for (const int workers : {1, 2, 4}) {
+    shunt::sched::options o;
+    o.workers = workers;
+    shunt::sched::runtime(o).run(body);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("task_group: waits for all it spawned and what they spawned, again and again") {
+  on_workers([] {
+    task_group group;
+    CHECK_NOTHROW(group.wait());
+    for (int round = 1; round <= 3; ++round) {
+      std::atomic<int> ended{0};
+      for (int i = 0; i < 50; ++i) {
+        group.spawn([&, i] {
+          if (i % 2 == 0) this_fiber::yield();
+          if (i % 5 == 0) {
+            shunt::async([&] {
+              this_fiber::yield();
+              ++ended;
+            });
+          }
+          if (i % 7 == 0) group.spawn([&] { ++ended; });
+          ++ended;
+        });
+      }
+      group.wait();
+      CHECK(ended == 50 + 10 + 8);
+    }
+  });
+}
+
+TEST_CASE("task_group: does not gather what the fiber spawns beside it") {
+  on_workers([] {
+    shunt::promise<void> gate;
+    bool beside = false;
+    shunt::finish([&] {
+      task_group group;
+      shunt::async([&] {
+        gate.get_future().get();
+        beside = true;
+      });
+      group.spawn([] {});
+      group.wait();
+      CHECK_FALSE(beside);
+      gate.set_value();
+    });
+    CHECK(beside);
+  });
+}
+
+TEST_CASE("task_group: the first exception stops the group, and is thrown once all have ended") {
+  on_workers([] {
+    std::atomic<int> saw_stop{0};
+    std::atomic<int> begun{0};
+    task_group group;
+    for (int i = 0; i < 4; ++i) {
+      group.spawn([&](std::stop_token stop) {
+        ++begun;
+        while (!stop.stop_requested()) this_fiber::yield();
+        ++saw_stop;
+        throw std::logic_error("later");
+      });
+    }
+    group.spawn([&] {
+      while (begun < 4) this_fiber::yield();
+      throw std::runtime_error("first");
+    });
+    CHECK_THROWS_WITH(group.wait(), "first");
+    CHECK(saw_stop == 4);
+    bool ran = false;
+    group.spawn([&] { ran = true; });
+    CHECK_NOTHROW(group.wait());
+    CHECK_FALSE(ran);
+  });
+}
+
+TEST_CASE("task_group: a stop from outside drops what has not begun, and ends the captures") {
+  on_workers([] {
+    const auto counted = std::make_shared<int>(0);
+    std::stop_source outer;
+    task_group group(outer.get_token());
+    CHECK_FALSE(group.token().stop_requested());
+    outer.request_stop();
+    CHECK(group.token().stop_requested());
+    bool ran = false;
+    group.spawn([&ran, counted] { ran = true; });
+    group.wait();
+    CHECK_FALSE(ran);
+    CHECK(counted.use_count() == 1);
+  });
+}
+
+TEST_CASE("task_group: destroyed, it stops its tasks and waits for them") {
+  on_workers([] {
+    std::atomic<int> begun{0};
+    std::atomic<int> ended{0};
+    {
+      task_group group;
+      for (int i = 0; i < 3; ++i) {
+        group.spawn([&](std::stop_token stop) {
+          ++begun;
+          while (!stop.stop_requested()) this_fiber::yield();
+          ++ended;
+          throw std::runtime_error("dropped");
+        });
+      }
+      while (begun < 3) this_fiber::yield();
+    }
+    CHECK(ended == 3);
+  });
+  CHECK_THROWS_AS(task_group(), shunt::error);  // outside a fiber
+}

@@ -1,0 +1,14 @@
+#include <shunt/task/when.hpp>
+#include <string>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail {
+
+void must_have_some(const char* call, bool some) {
+  if (!some) throw usage_error(std::string(call) + ": needs at least one future");
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace shunt

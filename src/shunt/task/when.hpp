@@ -1,0 +1,168 @@
+/// Futures of futures: all of them, any of them, and what comes after one.
+///
+/// ```cpp
+/// auto first = shunt::when_any(from_cache, from_disk).get();      // index, and both futures
+/// auto size = shunt::then(read_file(), [](const auto& text) { return text.size(); });
+/// ```
+///
+/// Nothing here waits. Whoever satisfies the last, or first, future also satisfies the new one.
+///
+/// Terms follow the Concurrency TS, ISO/IEC TS 19571:2016; but then() hands on values.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <shunt/base/error.hpp>
+#include <shunt/task/future.hpp>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+
+/// What when_any() delivers.
+template <typename Futures>
+struct when_any_result {
+  std::size_t index = 0;  ///< of the one that was ready first, or one of those that were
+  Futures futures;        ///< all of them
+};
+
+namespace detail {
+
+/// Listens to several events, then satisfies one promise. Owns itself.
+///
+/// Invariants
+///   W1  open_ = listeners that may still be told + 1 while begin() runs. Who subtracts the last 1
+///       deletes it; for `all` that is who satisfies the promise.
+///   W2  For `any`, who sets chosen_ satisfies the promise.
+///   W3  An event outlives its listeners: what holds it is told no later than it ends.
+///
+/// Edge `told`, each listener -> the last: every future's result, by the RMWs of open_.
+template <typename Futures, bool All>
+class gathering {
+  using result = std::conditional_t<All, Futures, when_any_result<Futures>>;
+
+ public:
+  /// \throws std::bad_alloc; shunt::error for a future of no promise.
+  static future<result> begin(Futures futures, const std::vector<one_event*>& events) {
+    auto owned = std::make_unique<gathering>(std::move(futures), events.size());
+    auto delivers = owned->promise_.get_future();
+    gathering* const g = owned.release();  // from here on nothing fails
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (!events[i]->attach(g->listeners_[i])) g->happened(i);
+    }
+    if (All && events.empty()) g->happened_all();
+    g->leave();
+    return delivers;
+  }
+
+  gathering(Futures futures, std::size_t count)
+      : futures_(std::move(futures)), open_(count + 1), waits_for_(count) {
+    listeners_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) listeners_.emplace_back(this, i);
+  }
+
+ private:
+  struct each : one_event::listener {
+    each(gathering* g, std::size_t i) noexcept : listener(&tell_it), all(g), index(i) {}
+    static void tell_it(listener& l) noexcept {
+      auto& me = static_cast<each&>(l);
+      me.all->happened(me.index);
+    }
+    gathering* all;
+    std::size_t index;
+  };
+
+  void happened(std::size_t index) noexcept {
+    if constexpr (All) {
+      // acq_rel: edge `told`
+      if (waits_for_.fetch_sub(1, std::memory_order_acq_rel) == 1) happened_all();
+    } else if (!chosen_.exchange(true, std::memory_order_acq_rel)) {  // W2
+      promise_.set_value(result{index, std::move(futures_)});         // nobody else looks at them
+    }
+    leave();
+  }
+  void happened_all() noexcept {
+    if constexpr (All) promise_.set_value(std::move(futures_));
+  }
+  void leave() noexcept {
+    if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;  // W1
+  }
+
+  promise<result> promise_;
+  Futures futures_;
+  std::vector<each> listeners_;
+  std::atomic<std::size_t> open_;
+  std::atomic<std::size_t> waits_for_;
+  std::atomic<bool> chosen_{false};
+};
+
+template <bool All, typename Futures>
+auto gather(Futures futures, const char* call) {
+  std::vector<one_event*> events;
+  if constexpr (requires { futures.begin(); }) {
+    events.reserve(futures.size());
+    for (const auto& f : futures) events.push_back(&event_behind::of(f, call));
+  } else {
+    std::apply([&](const auto&... f) { events = {&event_behind::of(f, call)...}; }, futures);
+  }
+  return gathering<Futures, All>::begin(std::move(futures), events);
+}
+
+void must_have_some(const char* call, bool some);
+
+}  // namespace detail
+
+/// Any thread. \return a future of all of them, ready once they are: none of its get() waits.
+/// An exception of one is that one's alone.
+/// \throws shunt::error for a future of no promise, std::bad_alloc.
+/// Cost: one allocation, and one exchange for each future.
+template <future_value... T>
+[[nodiscard]] future<std::tuple<future<T>...>> when_all(future<T>... futures) {
+  return detail::gather<true>(std::tuple<future<T>...>(std::move(futures)...), "when_all");
+}
+template <future_value T>
+[[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
+  return detail::gather<true>(std::move(futures), "when_all");
+}
+
+/// Any thread. \return a future of all of them, ready once one is; with that one's index. The
+/// others go on, and may be waited for.
+/// \throws as when_all(); usage_error for none.
+template <future_value... T>
+  requires(sizeof...(T) > 0)
+[[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
+  return detail::gather<false>(std::tuple<future<T>...>(std::move(futures)...), "when_any");
+}
+template <future_value T>
+[[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
+    std::vector<future<T>> futures) {
+  detail::must_have_some("when_any", !futures.empty());
+  return detail::gather<false>(std::move(futures), "when_any");
+}
+
+/// A fiber only. Makes a task, of the caller's innermost finish, that waits for `before` and calls
+/// next(value), or next() where T is void. \return what it returned; or the exception that left it;
+/// or that of `before`, then `next` is not called.
+/// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it
+/// waits.
+template <future_value T, typename F>
+[[nodiscard]] auto then(future<T> before, F&& next) {
+  static_cast<void>(detail::event_behind::of(before, "then"));
+  return async_value([f = std::move(before),
+                      n = std::decay_t<F>(std::forward<F>(next))]() mutable -> decltype(auto) {
+    if constexpr (std::is_void_v<T>) {
+      f.get();
+      return n();
+    } else {
+      return n(f.get());
+    }
+  });
+}
+
+}  // namespace v1
+}  // namespace shunt
