@@ -327,7 +327,12 @@ void worker::sleep() noexcept {
   if (!work && (poller_ == nullptr || poller_->arm())) {
     const auto patience =
         poller_ == nullptr ? std::chrono::nanoseconds::max() : poller_->patience();
-    post_->bed.park(patience);
+    const int also = poller_ == nullptr ? -1 : poller_->descriptor();
+    if (also < 0) {
+      post_->bed.park(patience);
+    } else {
+      post_->bed.park_on(also, patience);
+    }
     if (poller_ != nullptr) poller_->disarm();
   }
   crew_.asleep.leave(index_);

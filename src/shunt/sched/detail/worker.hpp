@@ -53,6 +53,7 @@ class worker {
     must_be_fiber(call);
   }
   [[nodiscard]] fiber* running() const noexcept { return running_; }
+  [[nodiscard]] poller* attached() const noexcept { return poller_; }
   [[nodiscard]] bool has_runnable() const noexcept;
   const no_wait* forbid(const no_wait* who) noexcept { return std::exchange(forbid_, who); }
 
@@ -80,7 +81,10 @@ class worker {
   }
 
   // While no run() runs.
-  void set_poller(poller* p) noexcept { poller_ = p; }
+  void set_poller(poller* p) {
+    if (p != nullptr && p->descriptor() >= 0) post_->bed.need_bell();
+    poller_ = p;
+  }
   void drop_unstarted() noexcept;
 
  private:
