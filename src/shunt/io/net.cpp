@@ -34,10 +34,13 @@ address named(naming by, int fd) noexcept {
   return {where, length};
 }
 
-void send_at_once(int fd, const address& peer) noexcept {
+/// What a TCP connection is given that was made here.
+void prepare(const io::descriptor& fresh, const address& peer) noexcept {
+  if (peer.family() == AF_UNIX) return;
   const int on = 1;
   // Not possible for a socket that has just been reset, which the next call will say.
-  if (peer.family() != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fresh.native(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  fresh.state()->reads_empty_it();
 }
 
 io::descriptor open_socket(const address& like, int type, std::error_code& bad) {
@@ -197,7 +200,7 @@ stream connect(const address& to, std::error_code& bad, const limit& how_long) {
                   [&](int fd) { return try_connect(fd, to, begun); }).bad;
   }
   if (bad) return {};
-  send_at_once(made.native(), to);
+  prepare(made, to);
   return {std::move(made), to};
 }
 
@@ -271,10 +274,10 @@ stream listener::accept(std::error_code& bad, const limit& how_long) {
   });
   bad = done.bad;
   if (bad) return {};
-  const int fd = static_cast<int>(done.moved);
   const address peer(where, length);
-  send_at_once(fd, peer);
-  return {io::descriptor(fd), peer};
+  io::descriptor made(static_cast<int>(done.moved));
+  prepare(made, local_);
+  return {std::move(made), peer};
 }
 
 stream listener::accept(const limit& how_long) {

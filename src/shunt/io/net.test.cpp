@@ -218,6 +218,48 @@ TEST_CASE("stream: a half that was shut down ends that half only") {
   });
 }
 
+TEST_CASE("stream: whoever waits for bytes finds the end when its own reading half is shut down") {
+  with_reactor(1, [](sched::runtime& rt) {
+    for (const auto& where : everywhere()) {
+      auto [one, other] = connection(where);
+      other.write("12345");
+      std::array<char, 100> into{};
+      need(one.read_some(into) == 5);
+      bool ended = false;
+      const auto me = this_fiber::self();
+      spawn_here(rt, [&, s = &one] {
+        need(s->read_some(into) == 0);
+        ended = true;
+        me.wake();
+      });
+      one.shutdown(net::half::reading);
+      while (!ended) this_fiber::park();
+      one.write("x");
+      need(other.read_some(into) == 1);
+    }
+  });
+}
+
+TEST_CASE("stream: bytes, urgent ones and the end that come together are each read") {
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = connection("127.0.0.1:0");
+    std::array<char, 100> into{};
+    for (int round = 0; round < 10; ++round) {
+      one.write("a");
+      need(other.read_some(into) == 1);  // by now it is known to epoll, or will be
+      one.write("bcd");
+      need(::send(one.base().native(), "!", 1, MSG_OOB) == 1);
+      one.write("ef");
+      other.read_exactly(io::room(into.data(), 5));
+      need(std::string(into.data(), 5) == "bcdef");
+    }
+    one.write("g");
+    one.close();
+    need(other.read_some(into) == 1);
+    need(other.read_some(into) == 0);
+  });
+}
+
 TEST_CASE("stream: a peer that went away is an error that names it, and no signal") {
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = connection("127.0.0.1:0");

@@ -15,8 +15,10 @@ namespace detail {
 namespace {
 
 outcome read_system(watch* on, room into, const limit& how_long) {
-  return perform("read", on, side::in, how_long,
-                 [into](int fd) { return ::read(fd, into.data(), into.size()); });
+  sched::this_fiber::require_wait("read");
+  const use now(on);
+  if (!now) return {0, errc::closed};
+  return on->read(into.data(), into.size(), how_long);
 }
 
 std::size_t from_rest(rest& kept, room into) noexcept {

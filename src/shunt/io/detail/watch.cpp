@@ -53,6 +53,9 @@ watch* watch::take(int fd) {
     made->fd_ = fd;
     made->known_to_ = 0;
     made->interest_ = 0;
+    made->short_is_empty_ = false;
+    made->empty_at_.store(0, std::memory_order_relaxed);  // relaxed, both: as the word below
+    made->ends_.store(false, std::memory_order_relaxed);
   }
   // relaxed: whoever else gets to know this watch is told by its owner, with an edge of theirs
   made->word_.store(0, std::memory_order_relaxed);
@@ -98,10 +101,37 @@ void watch::forget() noexcept {
   if (known_to_ != 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, fd_, nullptr);
 }
 
+outcome watch::read(void* into, std::size_t size, const limit& how_long) {
+  for (;;) {
+    if (const auto bad = refused(how_long)) return {0, bad};
+    const auto before = seen(side::in);
+    // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
+    // this reader's.
+    if (empty_at_.load(std::memory_order_relaxed) != (valid | before) ||
+        ends_.load(std::memory_order_relaxed)) {
+      const auto count = ::read(fd_, into, size);
+      if (count >= 0) {
+        const auto come = static_cast<std::size_t>(count);
+        if (short_is_empty_ && come < size) {
+          empty_at_.store(valid | before, std::memory_order_relaxed);  // W5
+        }
+        breathe();
+        return {come, {}};
+      }
+      if (errno == EINTR) continue;
+      if (!must_wait(errno)) return {0, std::error_code(errno, std::system_category())};
+    }
+    if (const auto bad = wait(side::in, before, how_long)) return {0, bad};
+  }
+}
+
 void watch::happened(std::uint32_t events) noexcept {
   constexpr std::uint32_t both = EPOLLHUP | EPOLLERR;
   const std::scoped_lock held(lock_);
-  if ((events & (both | EPOLLIN | EPOLLRDHUP)) != 0) tell(side::in);
+  if ((events & (both | EPOLLRDHUP | EPOLLPRI)) != 0) {
+    ends_.store(true, std::memory_order_relaxed);  // relaxed: edge `changed` follows, W5
+  }
+  if ((events & (both | EPOLLIN | EPOLLRDHUP | EPOLLPRI)) != 0) tell(side::in);
   if ((events & (both | EPOLLOUT)) != 0) tell(side::out);
 }
 
@@ -123,7 +153,7 @@ void watch::tell(side which) noexcept {
 std::error_code watch::know(side which) {
   loop& here = loop::current();
   const std::uint32_t wanted =
-      which == side::in ? std::uint32_t{EPOLLIN | EPOLLRDHUP} : std::uint32_t{EPOLLOUT};
+      which == side::in ? std::uint32_t{EPOLLIN | EPOLLRDHUP | EPOLLPRI} : std::uint32_t{EPOLLOUT};
   const bool known = known_to_ == here.reactor_number();
   if (known && (interest_ & wanted) == wanted) return {};
   const auto interest = known ? interest_ | wanted : wanted;

@@ -9,6 +9,9 @@
 ///   W3  changes_[side] grows with every event. A fiber that read it before its system call said
 ///       EAGAIN, and finds it the same under the lock, has missed nothing: it may wait.
 ///   W4  A waiter stands in the list until it is told, or takes itself out; both under the lock.
+///   W5  A short read from TCP emptied the socket (epoll(7)): until changes_[in] grows, a read would say
+///       EAGAIN, and is not made. Not so once the end, an error or urgent data was reported: then
+///       there may be something to read that no further event tells of.
 ///
 ///   word           enter()            leave()                           close()
 ///   open, n users  -> n + 1, true     -> n - 1                          -> closed, n users
@@ -79,8 +82,7 @@ class alignas(quiet_distance) watch {
   template <typename Attempt>
   [[nodiscard]] outcome perform(side which, const limit& how_long, const Attempt& attempt) {
     for (;;) {
-      if (closed()) return {0, errc::closed};
-      if (how_long.stop().stop_requested()) return {0, errc::cancelled};
+      if (const auto bad = refused(how_long)) return {0, bad};
       const auto before = seen(which);
       const auto result = attempt(fd_);
       if (result >= 0) {
@@ -88,12 +90,16 @@ class alignas(quiet_distance) watch {
         return {static_cast<std::size_t>(result), {}};
       }
       if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        return {0, std::error_code(errno, std::system_category())};
-      }
+      if (!must_wait(errno)) return {0, std::error_code(errno, std::system_category())};
       if (const auto bad = wait(which, before, how_long)) return {0, bad};
     }
   }
+
+  /// A user: read(2).
+  [[nodiscard]] outcome read(void* into, std::size_t size, const limit& how_long);
+
+  /// The owner of a TCP socket that nobody else reads: W5 holds.
+  void reads_empty_it() noexcept { short_is_empty_ = true; }
 
   /// A user's fiber: waits for an event on this side since `before` was seen.
   [[nodiscard]] std::error_code wait(side which, std::uint32_t before, const limit& how_long);
@@ -117,6 +123,7 @@ class alignas(quiet_distance) watch {
   };
   struct store;
 
+  static constexpr std::uint64_t valid = std::uint64_t{1} << 32;
   static constexpr std::uint64_t closed_bit = 1;
   static constexpr std::uint64_t one_user = 2;
   static constexpr int calls_a_breath = 32;
@@ -129,6 +136,12 @@ class alignas(quiet_distance) watch {
     calls_.store(calls < calls_a_breath ? calls : 0, std::memory_order_relaxed);
     if (calls >= calls_a_breath) sched::this_fiber::yield();
   }
+  [[nodiscard]] std::error_code refused(const limit& how_long) const noexcept {
+    if (closed()) return errc::closed;
+    if (how_long.stop().stop_requested()) return errc::cancelled;
+    return {};
+  }
+  static bool must_wait(int code) noexcept { return code == EAGAIN || code == EWOULDBLOCK; }
   void tell(side which) noexcept;  // under the lock
   std::error_code know(side which);
 
@@ -136,8 +149,11 @@ class alignas(quiet_distance) watch {
   int fd_ = -1;
   std::atomic<int> calls_{0};
   std::array<std::atomic<std::uint32_t>, 2> changes_{};
+  bool short_is_empty_ = false;              // W5
+  std::atomic<std::uint64_t> empty_at_{0};   // of changes_[in], and the bit `valid`
+  std::atomic<bool> ends_{false};            // the end, an error or urgent data was reported
 
-  std::mutex lock_;                      // guards what follows, and the writes of changes_
+  std::mutex lock_;                      // guards what follows, and the writes of changes_ and ends_
   std::array<waiter*, 2> waiters_{};     // newest first
   std::uint64_t known_to_ = 0;           // the reactor (its number) whose epoll has it
   int epoll_ = -1;                       // that epoll
