@@ -80,20 +80,34 @@ int try_connect(int fd, const address& to, bool& begun) noexcept {
   return -1;
 }
 
-/// A Unix socket's connect() never goes on without us: EAGAIN is a full queue, and no event tells when
-/// it is not.
-std::error_code connect_unix(const io::descriptor& from, const address& to, const limit& how_long) {
+/// Calls `attempt` until it says no EAGAIN, for what the system has no event for: after 1 ms, then
+/// less often, up to every 64 ms.
+template <typename Attempt>
+std::error_code ask_again(const char* call, const io::descriptor& on, const limit& how_long,
+                          const Attempt& attempt) {
   using namespace std::chrono_literals;
-  for (auto pause = 1ms;; pause = std::min(2 * pause, std::chrono::milliseconds(64))) {
+  sched::this_fiber::require_wait(call);
+  const io::detail::use now_inside(on.state());
+  if (!now_inside) return io::errc::closed;
+  for (std::chrono::milliseconds pause = 1ms;;) {
+    if (on.state()->closed()) return io::errc::closed;
     if (how_long.stop().stop_requested()) return io::errc::cancelled;
-    if (::connect(from.native(), to.native(), to.native_length()) == 0) return {};
+    if (attempt(on.state()->fd_in_use()) >= 0) return {};
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return system_error();
     const auto now = limit::clock::now();
     if (how_long.deadline() <= now) return io::errc::timed_out;
     io::sleep_until(std::min<limit::clock::time_point>(now + pause, how_long.deadline()),
                     how_long.stop());
+    pause = std::min<std::chrono::milliseconds>(2 * pause, 64ms);
   }
+}
+
+/// A Unix socket leaves its file behind: whoever bound it removes it, once.
+void close_and_remove(const io::descriptor& bound, const address& local) noexcept {
+  if (bound.state() == nullptr || !bound.state()->close() || local.family() != AF_UNIX) return;
+  const auto* const path = reinterpret_cast<const char*>(local.native()) + sizeof(sa_family_t);
+  if (local.native_length() > sizeof(sa_family_t) && *path != '\0') ::unlink(path);
 }
 
 bool gone_before_accepted(int code) noexcept {
@@ -193,7 +207,10 @@ stream connect(const address& to, std::error_code& bad, const limit& how_long) {
   auto made = open_socket(to, SOCK_STREAM, bad);
   if (bad) return {};
   if (to.family() == AF_UNIX) {
-    bad = connect_unix(made, to, how_long);
+    // Never goes on without us: EAGAIN is a full queue.
+    bad = ask_again("connect", made, how_long, [&](int fd) {
+      return ::connect(fd, to.native(), to.native_length());
+    });
   } else {
     bool begun = false;
     bad = perform("connect", made.state(), side::out, how_long,
@@ -254,23 +271,17 @@ listener listen(const address& at, int backlog) {
   return made;
 }
 
-void listener::close() noexcept {
-  if (base_.state() == nullptr || !base_.state()->close()) return;
-  if (local_.family() != AF_UNIX) return;
-  const auto* const path = reinterpret_cast<const char*>(local_.native()) + sizeof(sa_family_t);
-  if (local_.native_length() > sizeof(sa_family_t) && *path != '\0') ::unlink(path);
-}
+void listener::close() noexcept { close_and_remove(base_, local_); }
 
 stream listener::accept(std::error_code& bad, const limit& how_long) {
   sockaddr_storage where{};
   socklen_t length = 0;
   const auto done = perform("accept", base_.state(), side::in, how_long, [&](int fd) {
-    for (;;) {
-      length = sizeof where;
-      const int made = ::accept4(fd, reinterpret_cast<sockaddr*>(&where), &length,
-                                 SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (made >= 0 || !gone_before_accepted(errno)) return made;
-    }
+    length = sizeof where;
+    const int made = ::accept4(fd, reinterpret_cast<sockaddr*>(&where), &length,
+                               SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (made < 0 && gone_before_accepted(errno)) errno = EINTR;  // the next one, then
+    return made;
   });
   bad = done.bad;
   if (bad) return {};
@@ -297,11 +308,17 @@ datagram::datagram(const address& local) {
   local_ = named(getsockname, base_.native());
 }
 
+void datagram::close() noexcept { close_and_remove(base_, local_); }
+
 void datagram::send_to(const address& to, bytes what, std::error_code& bad, const limit& how_long) {
-  bad = perform("send_to", base_.state(), side::out, how_long, [&](int fd) {
-          return ::sendto(fd, what.data(), what.size(), MSG_NOSIGNAL, to.native(),
-                          to.native_length());
-        }).bad;
+  const auto send = [&](int fd) {
+    return ::sendto(fd, what.data(), what.size(), MSG_NOSIGNAL, to.native(), to.native_length());
+  };
+  if (to.family() == AF_UNIX) {  // EAGAIN is the receiver's full queue, of which this end knows nothing
+    bad = ask_again("send_to", base_, how_long, send);
+  } else {
+    bad = perform("send_to", base_.state(), side::out, how_long, send).bad;
+  }
 }
 void datagram::send_to(const address& to, bytes what, const limit& how_long) {
   std::error_code bad;

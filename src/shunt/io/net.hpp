@@ -139,8 +139,17 @@ class datagram {
   datagram() noexcept = default;  ///< closed
   /// Any thread. Sends from, and receives at, `local`: "127.0.0.1:0". \throws io::failure: EADDRINUSE.
   explicit datagram(const address& local);
+  ~datagram() { close(); }
+  datagram(datagram&&) noexcept = default;
+  datagram& operator=(datagram&& other) noexcept {
+    close();
+    base_ = std::move(other.base_);
+    local_ = std::exchange(other.local_, {});
+    return *this;
+  }
 
-  /// Waits while the system's buffer is full. \throws io::failure: timed_out, cancelled, closed, the system's
+  /// Waits while the system's buffer is full; at a Unix socket, while the receiver's is, and asks again
+  /// as connect(). \throws io::failure: timed_out, cancelled, closed, the system's
   /// (EMSGSIZE; ECONNREFUSED that an earlier one met).
   void send_to(const address& to, bytes what, const limit& how_long = {});
   void send_to(const address& to, bytes what, std::error_code& bad, const limit& how_long = {});
@@ -155,7 +164,8 @@ class datagram {
   [[nodiscard]] received receive(room into, std::error_code& bad, const limit& how_long = {});
 
   [[nodiscard]] const address& local() const noexcept { return local_; }
-  void close() noexcept { base_.close(); }
+  /// As listener::close().
+  void close() noexcept;
   [[nodiscard]] const io::descriptor& base() const noexcept { return base_; }
 
  private:

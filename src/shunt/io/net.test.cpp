@@ -358,14 +358,40 @@ TEST_CASE("datagram: arrives whole, from whoever sent it; too small a room is to
       one.send_to(other.local(), "");
       need(other.receive(into).size == 0);
       need_failure(io::errc::timed_out, [&] { static_cast<void>(other.receive(into, 0s)); });
-      if (where.family() == AF_UNIX) {
-        ::unlink(one.local().path().c_str());
-        ::unlink(other.local().path().c_str());
-      } else {
+      if (where.family() != AF_UNIX) {
         need_failure({EMSGSIZE, std::system_category()},
                      [&] { one.send_to(other.local(), std::string(70'000, 'x')); });
       }
     }
+  });
+}
+
+TEST_CASE("datagram: one for a full Unix socket waits until that is read, or for its limit") {
+  with_reactor(1, [](sched::runtime& rt) {
+    net::datagram one(fresh_path());
+    net::datagram other(fresh_path());
+    std::error_code bad;
+    std::size_t sent = 0;
+    while (!bad && sent < 100'000) {
+      one.send_to(other.local(), "x", bad, 0s);
+      sent += !bad;
+    }
+    need(bad == io::errc::timed_out);
+    bool ended = false;
+    const auto me = this_fiber::self();
+    spawn_here(rt, [&] {
+      one.send_to(other.local(), "y");
+      ended = true;
+      me.wake();
+    });
+    std::array<char, 2> into{};
+    for (std::size_t i = 0; i < sent; ++i) need(other.receive(into).size == 1 && into[0] == 'x');
+    need(other.receive(into).size == 1 && into[0] == 'y');
+    while (!ended) this_fiber::park();
+    const auto path = other.local().path();
+    need(::access(path.c_str(), F_OK) == 0);
+    other.close();
+    need(::access(path.c_str(), F_OK) != 0);
   });
 }
 

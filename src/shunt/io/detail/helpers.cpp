@@ -92,16 +92,26 @@ std::error_code helpers::perform(const std::function<void()>& body, const limit&
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
   enqueue(mine);
   const auto done = [&] { return mine.done.load(std::memory_order_acquire); };  // edge `done`
-  auto until = how_long.deadline();
+  const auto until = how_long.deadline();
   bool begun = false;
   while (!done()) {
     const bool stopped = !begun && how_long.stop().stop_requested();
-    if (stopped || (!begun && !here.park_until(until))) {
-      if (withdraw(mine)) return stopped ? errc::cancelled : errc::timed_out;
-      begun = true;  // or done: either way it is waited for
-    } else if (begun) {
-      sched::this_fiber::park();
+    bool late = false;
+    try {
+      if (!begun && !stopped) {
+        late = !here.park_until(until);
+      } else if (begun) {
+        sched::this_fiber::park();
+      }
+    } catch (...) {  // no memory for a timer; the job must not outlive this frame
+      if (!withdraw(mine)) {
+        while (!done()) sched::this_fiber::park();
+      }
+      throw;
     }
+    if (!stopped && !late) continue;
+    if (withdraw(mine)) return stopped ? errc::cancelled : errc::timed_out;
+    begun = true;  // or done: either way it is waited for
   }
   return {};
 }

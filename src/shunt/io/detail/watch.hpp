@@ -89,7 +89,10 @@ class alignas(quiet_distance) watch {
         breathe();
         return {static_cast<std::size_t>(result), {}};
       }
-      if (errno == EINTR) continue;
+      if (errno == EINTR) {
+        breathe();
+        continue;
+      }
       if (!must_wait(errno)) return {0, std::error_code(errno, std::system_category())};
       if (const auto bad = wait(which, before, how_long)) return {0, bad};
     }
