@@ -28,7 +28,7 @@
 #include <cstring>
 #include <vector>
 
-#include "program.h"
+#include "../common/program.h"
 
 namespace bench {
 

@@ -1,5 +1,4 @@
 // echo with a fiber for each connection, on one worker.
-#include <atomic>
 #include <exception>
 #include <memory>
 
@@ -15,6 +14,7 @@ double sample(const char* program, long connections, long messages) {
   bench::clients others(door.local().port(), connections, messages);
   double begin = 0, end = 0;
   long left = connections * messages * static_cast<long>(bench::message_bytes);
+  long waiting = 0;
   shunt::sched::options one;
   one.workers = 1;
   one.pin = false;  // as the ceiling is not
@@ -25,8 +25,9 @@ double sample(const char* program, long connections, long messages) {
   worker.run([&] {
     for (long i = 0; i < connections; ++i) {
       auto peer = std::make_shared<shunt::net::stream>(door.accept());
-      worker.spawn([&left, &end, peer] {
+      worker.spawn([&left, &end, &waiting, peer] {
         char buffer[4096];
+        ++waiting;
         while (const auto come = peer->read_some(buffer)) {
           peer->write({buffer, come});
           left -= static_cast<long>(come);
@@ -34,7 +35,7 @@ double sample(const char* program, long connections, long messages) {
         }
       });
     }
-    shunt::sched::this_fiber::yield();
+    while (waiting < connections) shunt::sched::this_fiber::yield();
     begin = bench::processor_time();
     others.go();
   });

@@ -102,7 +102,7 @@ void watch::forget() noexcept {
 }
 
 outcome watch::read(void* into, std::size_t size, const limit& how_long) {
-  for (;;) {
+  for (bool again = false;; again = true) {
     if (const auto bad = refused(how_long)) return {0, bad};
     const auto before = seen(side::in);
     // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
@@ -121,7 +121,7 @@ outcome watch::read(void* into, std::size_t size, const limit& how_long) {
       if (errno == EINTR) continue;
       if (!must_wait(errno)) return {0, std::error_code(errno, std::system_category())};
     }
-    if (const auto bad = wait(side::in, before, how_long)) return {0, bad};
+    if (const auto bad = wait(side::in, before, how_long, again)) return {0, bad};
   }
 }
 
@@ -172,8 +172,12 @@ std::error_code watch::know(side which) {
   return {};
 }
 
-std::error_code watch::wait(side which, std::uint32_t before, const limit& how_long) {
+std::error_code watch::wait(side which, std::uint32_t before, const limit& how_long, bool again) {
   loop& here = loop::current();
+  if (again && how_long.deadline() != limit::clock::time_point::max() &&
+      how_long.deadline() <= limit::clock::now()) {
+    return errc::timed_out;
+  }
   waiter me;
   me.who = sched::this_fiber::self();
   auto& list = waiters_[index(which)];

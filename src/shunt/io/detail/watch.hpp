@@ -81,7 +81,7 @@ class alignas(quiet_distance) watch {
   /// \param attempt  as system calls do: -1 and errno, or a number of at least 0.
   template <typename Attempt>
   [[nodiscard]] outcome perform(side which, const limit& how_long, const Attempt& attempt) {
-    for (;;) {
+    for (bool again = false;; again = true) {
       if (const auto bad = refused(how_long)) return {0, bad};
       const auto before = seen(which);
       const auto result = attempt(fd_);
@@ -94,7 +94,7 @@ class alignas(quiet_distance) watch {
         continue;
       }
       if (!must_wait(errno)) return {0, std::error_code(errno, std::system_category())};
-      if (const auto bad = wait(which, before, how_long)) return {0, bad};
+      if (const auto bad = wait(which, before, how_long, again)) return {0, bad};
     }
   }
 
@@ -105,7 +105,9 @@ class alignas(quiet_distance) watch {
   void reads_empty_it() noexcept { short_is_empty_ = true; }
 
   /// A user's fiber: waits for an event on this side since `before` was seen.
-  [[nodiscard]] std::error_code wait(side which, std::uint32_t before, const limit& how_long);
+  /// \param again  the call has waited before: events that bring nothing must not outwit its limit.
+  [[nodiscard]] std::error_code wait(side which, std::uint32_t before, const limit& how_long,
+                                     bool again);
 
   [[nodiscard]] std::uint32_t seen(side which) const noexcept {
     return changes_[index(which)].load(std::memory_order_acquire);  // edge `changed` in
