@@ -30,11 +30,12 @@ SYSTEMS = {  # in the order of their turns
     "triangle": ["ceiling", "serial", "openshmem", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "tbb", "shunt"],
+    "echo": ["ceiling", "shunt"],
 }
 RIVALS = {"openshmem", "mpi_rma", "mpi", "openmp", "tbb"}
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # by mpirun or oshrun
-VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"]}
-UNITS = {"ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
+VARIANTS = {"shunt": ["lambda", "class"], ("echo", "shunt"): [""], ("triangle", "openshmem"): ["word", "row"]}
+UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns"}
 
 
@@ -79,6 +80,7 @@ class Row:
             "ns_per_wedge": lambda: sample["wedges"] / self.params["pes"],
             "ns": lambda: self.params["rounds"],
             "ns_per_body": lambda: self.params["bodies"],
+            "ns_per_message": lambda: self.params["connections"] * self.params["messages"],
         }[metric]()
         return sample["seconds"] * 1e9 / per_pe
 
@@ -86,7 +88,8 @@ class Row:
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
-                 "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"]}[self.table]
+                 "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
+                 "echo": ["ns_per_message"]}[self.table]
         if any(s and "max_rss_bytes" in s for s in self.samples):
             names = names + ["max_rss_bytes"]
         return names
@@ -116,6 +119,10 @@ def inputs(table, quick, pes):
             ({"workers": n, "what": "nqueens", "n": queens}, ["--what", "nqueens", "--scale", queens]),
             ({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
              ["--what", "parallel_for", "--updates", bodies])]]
+    if table == "echo":  # one thread, whatever the number of PEs
+        messages = {"full": 500, "quick": 50}[size]
+        return [({"pes": 1, "connections": 1_000, "messages": messages},
+                 ["--table", 1_000, "--rounds", messages])]
     rounds = {"full": 100_000, "quick": 10_000}[size]
     return [({"pes": n, "what": what, "rounds": rounds}, ["--what", what, "--rounds", rounds])
             for n in pes for what in ["superstep", "round_trip"]]
@@ -135,8 +142,9 @@ def make_rows(table, only, quick, pes):
                 for system in SYSTEMS[table] if not only or system in only]
     for params, options in inputs(table, quick, pes or [2]):
         for system in SYSTEMS[table]:
-            for transport in ["threads", "mpi"] if system == "shunt" else [""]:
-                for variant in VARIANTS.get(system) or VARIANTS.get((table, system)) or [""]:
+            both = system == "shunt" and table != "echo"
+            for transport in ["threads", "mpi"] if both else [""]:
+                for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
                     rows.append(make_row(table, system, variant, transport, params, options))
     if table == "histogram" and not pes:
         scale = 10 if quick else 1

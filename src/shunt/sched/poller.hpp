@@ -35,6 +35,11 @@ class poller {
 
   /// The longest sleep without a poll; nanoseconds::max(): until woken. Asked before each sleep.
   virtual std::chrono::nanoseconds patience() = 0;
+
+  /// A descriptor that poll(2) finds readable while there is something to poll; -1: none. A worker
+  /// whose poller has one sleeps on it as well, so what makes it readable need not call unpark().
+  /// Asked by attach(), and the same from then on.
+  [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 };
 
 }  // namespace sched

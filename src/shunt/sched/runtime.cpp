@@ -64,6 +64,12 @@ void runtime::attach(int index, poller& source) {
   parts_->at(index).set_poller(&source);
 }
 
+void runtime::detach(int index, const poller& source) noexcept {
+  SHUNT_ASSERT(index >= 0 && index < workers());
+  worker& at = parts_->at(index);
+  if (at.attached() == &source) at.set_poller(nullptr);
+}
+
 void runtime::unpark(int index) noexcept {
   SHUNT_ASSERT(index >= 0 && index < workers());
   parts_->at(index).address().unpark();
@@ -229,6 +235,11 @@ bool has_runnable() noexcept {
 }
 
 runtime& current() { return must_be_worker("current").all().face; }
+
+poller* attached() noexcept {
+  const worker* const here = worker::current();
+  return here == nullptr ? nullptr : here->attached();
+}
 
 const no_wait* forbid_wait(const no_wait* who) noexcept {
   worker* const here = worker::current();

@@ -62,9 +62,13 @@ class runtime {
 
   [[nodiscard]] int workers() const noexcept;
 
-  /// Before run(). `source` is used until the runtime ends, or another one replaces it.
-  /// \throws usage_error for a worker out of range, or while run() runs.
+  /// Before run(). `source` is used until the runtime ends, detach(), or another one replaces it.
+  /// \throws usage_error for a worker out of range, or while run() runs; shunt::error if `source`
+  ///         has a descriptor and the system has none left.
   void attach(int worker, poller& source);
+
+  /// Not inside run(). From now on `source` is not used; nothing if it is not attached there.
+  void detach(int worker, const poller& source) noexcept;
 
   /// Runs `root` as a fiber of worker 0, which is the calling thread, beside all that was spawned;
   /// returns when root and every spawned fiber have ended. May be called again. The calling
@@ -112,6 +116,9 @@ namespace this_worker {
 
 /// The runtime that this thread works for. \throws shunt::error on a thread that is no worker.
 [[nodiscard]] runtime& current();
+
+/// What is attached to this worker; nullptr for nothing, or on a thread that is no worker.
+[[nodiscard]] poller* attached() noexcept;
 
 /// Sets, or with nullptr clears, who refuses waits on this worker. The running fiber puts the
 /// previous one back before it ends. \return the previous one; nullptr for none, or no worker.

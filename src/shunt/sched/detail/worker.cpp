@@ -392,7 +392,12 @@ void worker::sleep() noexcept {
       const auto until_first = timers_.first() - std::chrono::steady_clock::now();
       patience = std::clamp<std::chrono::nanoseconds>(until_first, std::chrono::nanoseconds(0), patience);
     }
-    post_->bed.park(patience);
+    const int also = poller_ == nullptr ? -1 : poller_->descriptor();
+    if (also < 0) {
+      post_->bed.park(patience);
+    } else {
+      post_->bed.park_on(also, patience);
+    }
     if (poller_ != nullptr) poller_->disarm();
   }
   crew_.asleep.leave(index_);

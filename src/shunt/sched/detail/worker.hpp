@@ -56,6 +56,7 @@ class worker : public desk {
     if (forbid != nullptr) forbid->refuse(call);
     must_be_fiber(call);
   }
+  [[nodiscard]] poller* attached() const noexcept { return poller_; }
   [[nodiscard]] bool has_runnable() const noexcept;
   const no_wait* forbid_wait(const no_wait* who) noexcept;
   [[nodiscard]] bool waiting_forbidden() const noexcept { return forbid != nullptr; }
@@ -85,7 +86,10 @@ class worker : public desk {
   }
 
   // While no run() runs.
-  void set_poller(poller* p) noexcept { poller_ = p; }
+  void set_poller(poller* p) {
+    if (p != nullptr && p->descriptor() >= 0) post_->bed.need_bell();
+    poller_ = p;
+  }
   void drop_unstarted() noexcept;
 
  private:

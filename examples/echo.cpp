@@ -1,0 +1,64 @@
+// A server of lines, and its clients, in one process: every connection is a fiber that reads and writes as if it were alone.
+#include <shunt/io.hpp>
+#include <shunt/sched.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int clients = 100, lines = 10;
+
+void serve(shunt::net::stream peer) {
+  for (;;) {
+    const std::string line = peer.read_until("\n", 4096, 10s);  // waits: this fiber, not its worker
+    if (line.empty()) return;                                    // the client sends no more
+    peer.write(line);
+  }
+}
+
+int ask(const shunt::net::address& where, int number) {
+  auto server = shunt::net::connect(where, 10s);
+  int right = 0;
+  for (int i = 0; i < lines; ++i) {
+    const auto sent = "line " + std::to_string(i) + " of client " + std::to_string(number) + "\n";
+    server.write(sent);
+    right += server.read_until("\n", 4096, 10s) == sent;
+  }
+  return right;
+}
+
+}  // namespace
+
+int main() try {
+  std::atomic<int> right{0}, left{clients};
+  shunt::sched::runtime workers;
+  shunt::io::reactor io(workers);  // lets the fibers of these workers wait for descriptors and time
+  workers.run([&] {
+    auto door = shunt::net::listen("127.0.0.1:0");  // a port that the system chooses
+    for (int c = 0; c < clients; ++c) {
+      workers.spawn([&, c] {
+        right += ask(door.local(), c);
+        if (--left == 0) door.close();  // accept() below ends with errc::closed
+      });
+    }
+    for (std::error_code bad;;) {
+      auto peer = std::make_shared<shunt::net::stream>(door.accept(bad));
+      if (bad) break;
+      workers.spawn([peer] { serve(std::move(*peer)); });
+    }
+  });
+  const bool all = right == clients * lines;
+  std::printf("echo: %d lines came back: %s\n", right.load(), all ? "right" : "WRONG");
+  return all ? 0 : 1;
+} catch (const std::exception& bad) {
+  std::fprintf(stderr, "%s\n", bad.what());
+  return 1;
+}

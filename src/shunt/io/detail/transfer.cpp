@@ -1,0 +1,124 @@
+#include <shunt/io/detail/transfer.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include <csignal>
+#include <ctime>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace shunt {
+inline namespace v1 {
+namespace io {
+namespace detail {
+namespace {
+
+outcome read_system(watch* on, room into, const limit& how_long) {
+  sched::this_fiber::require_wait("read");
+  const use now(on);
+  if (!now) return {0, errc::closed};
+  return on->read(into.data(), into.size(), how_long);
+}
+
+std::size_t from_rest(rest& kept, room into) noexcept {
+  const auto have = kept.view();
+  const auto count = std::min(have.size(), into.size());
+  if (count != 0) std::memcpy(into.data(), have.data(), count);
+  kept.taken(count);
+  return count;
+}
+
+/// write(2), with EPIPE but without SIGPIPE, whatever the program wants with that signal. A write
+/// raises it in its own thread; while that thread holds it off, it can be taken back.
+ssize_t write_quietly(int fd, bytes what) noexcept {
+  sigset_t pipe;
+  sigset_t before;
+  sigset_t pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  sigpending(&pending);
+  if (sigismember(&pending, SIGPIPE) != 0) return ::write(fd, what.data(), what.size());  // held off
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  const auto result = ::write(fd, what.data(), what.size());
+  const int code = errno;
+  if (result < 0 && code == EPIPE) {
+    constexpr timespec at_once{};
+    while (sigtimedwait(&pipe, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = code;
+  return result;
+}
+
+}  // namespace
+
+outcome read_some(watch* on, rest& kept, room into, const limit& how_long) {
+  if (into.size() == 0) return {};
+  if (!kept.view().empty()) return {from_rest(kept, into), {}};
+  return read_system(on, into, how_long);
+}
+
+outcome read_exactly(watch* on, rest& kept, room into, const limit& how_long) {
+  std::size_t have = from_rest(kept, into);
+  while (have < into.size()) {
+    const auto one = read_system(on, into.from(have), how_long);
+    if (one.bad) return {have, one.bad};
+    if (one.moved == 0) return {have, errc::end_of_stream};
+    have += one.moved;
+  }
+  return {have, {}};
+}
+
+outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_t most,
+                   const limit& how_long) {
+  constexpr std::size_t bytes_a_read = 4096;
+  if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
+  if (most == 0) throw usage_error("read_until: at most 0 bytes");
+  std::size_t searched = 0;
+  for (;;) {
+    const auto have = kept.view();
+    const auto overlap = std::min(searched, delimiter.size() - 1);
+    const auto at = have.find(delimiter, searched - overlap);
+    if (at != have.npos && at + delimiter.size() <= most) return {at + delimiter.size(), {}};
+    if (have.size() >= most) return {have.size(), errc::too_long};
+    searched = have.size();
+    const auto more = std::min(bytes_a_read, most - searched);
+    char* const space = kept.space(more);
+    outcome one;
+    try {
+      one = read_system(on, {space, more}, how_long);
+    } catch (...) {
+      kept.grown(more);
+      throw;
+    }
+    kept.grown(more - one.moved);
+    if (one.bad) return {searched, one.bad};
+    if (one.moved == 0) return {searched, searched == 0 ? std::error_code{} : errc::end_of_stream};
+  }
+}
+
+outcome write_all(watch* on, sends_as how, bytes what, const limit& how_long) {
+  std::size_t gone = 0;
+  while (gone < what.size()) {
+    const bytes left = what.from(gone);
+    const auto one = perform("write", on, side::out, how_long, [how, left](int fd) {
+      return how == sends_as::socket ? ::send(fd, left.data(), left.size(), MSG_NOSIGNAL)
+                                     : write_quietly(fd, left);
+    });
+    if (one.bad) return {gone, one.bad};
+    gone += one.moved;
+  }
+  return {gone, {}};
+}
+
+void raise(const std::string& what, const outcome& of) {
+  if (of.bad == errc::end_of_stream) throw end_of_stream(what, of.bad, of.moved);
+  throw failure(what, of.bad, of.moved);
+}
+
+}  // namespace detail
+}  // namespace io
+}  // namespace v1
+}  // namespace shunt

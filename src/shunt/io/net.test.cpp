@@ -1,0 +1,691 @@
+#include <shunt/io/net.hpp>
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <support/io.hpp>
+
+namespace io = shunt::io;
+namespace net = shunt::net;
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+using namespace io::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t many = 200;  // gcc 12's ThreadSanitizer carries some 8,000 fibers in all
+#else
+constexpr std::size_t many = 1'000;
+#endif
+
+std::string fresh_path() {
+  static std::atomic<int> count{0};
+  return "unix:/tmp/shunt-io-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+}
+
+/// One address for each kind of stream.
+std::vector<net::address> everywhere() {
+  std::vector<net::address> all{"127.0.0.1:0", fresh_path(),
+                                "unix:@shunt-io-test-" + std::to_string(getpid())};
+  std::error_code bad;
+  const auto six = net::listen("[::1]:0", bad);
+  if (!bad) all.emplace_back("[::1]:0");  // not every machine has IPv6
+  return all;
+}
+
+/// Two ends of a connection to `where`, and nobody else.
+std::pair<net::stream, net::stream> connection(const net::address& where) {
+  auto door = net::listen(where);
+  auto guest = net::connect(door.local());
+  return {std::move(guest), door.accept()};
+}
+
+std::string read_all(net::stream& from) {
+  std::string all;
+  std::array<char, 1000> some{};
+  while (const auto count = from.read_some(some)) all.append(some.data(), count);
+  return all;
+}
+
+/// More than the buffers of two sockets hold.
+std::vector<std::uint32_t> much() {
+  std::vector<std::uint32_t> numbers(4 << 20);
+  std::iota(numbers.begin(), numbers.end(), 7U);
+  return numbers;
+}
+
+void fill(net::stream& to) {
+  const std::vector<char> block(1 << 20);
+  std::error_code bad;
+  while (!bad) to.write(block, bad, 0s);
+  need(bad == io::errc::timed_out);
+}
+
+}  // namespace
+
+TEST_CASE("stream: what one end writes the other reads, whatever carries it") {
+  const int workers = GENERATE(1, 2);
+  with_reactor(workers, [](sched::runtime& rt) {
+    for (const auto& where : everywhere()) {
+      auto door = net::listen(where);
+      need(where.family() == AF_UNIX ? door.local() == where : door.local().port() != 0);
+      group both;
+      both.spawn(rt, [&] {
+        auto guest = door.accept();
+        need(guest.read_until("\n", 100) == "hello\n");
+        guest.write("well come\n");
+        need(read_all(guest).empty());
+      });
+      auto me = net::connect(door.local());
+      need(me.peer() == door.local());
+      me.write("hello\n");
+      need(me.read_until("\n", 100) == "well come\n");
+      me.close();
+      both.wait();
+    }
+  });
+}
+
+TEST_CASE("stream: bytes beyond every buffer arrive whole and in order, by partial writes") {
+  const int workers = GENERATE(1, 2);
+  with_reactor(workers, [](sched::runtime& rt) {
+    const auto sent = much();
+    for (const auto& where : everywhere()) {
+      auto [one, other] = connection(where);
+      std::vector<std::uint32_t> got(sent.size());
+      group both;
+      both.spawn(rt, [&, from = &other] { from->read_exactly(got); });
+      one.write(sent);
+      both.wait();
+      need(got == sent);
+    }
+  });
+}
+
+TEST_CASE("stream: one fiber reads while another writes") {
+  with_reactor(2, [](sched::runtime& rt) {
+    const auto sent = much();
+    auto [one, other] = connection("127.0.0.1:0");
+    std::vector<std::uint32_t> back(sent.size());
+    group all;
+    all.spawn(rt, [&, s = &other] {
+      std::vector<char> some(100'000);
+      while (const auto count = s->read_some(some)) s->write(io::bytes(some.data(), count));
+      s->shutdown(net::half::writing);
+    });
+    all.spawn(rt, [&, s = &one] {
+      s->write(sent);
+      s->shutdown(net::half::writing);
+    });
+    one.read_exactly(back);
+    need(one.read_some(back) == 0);
+    all.wait();
+    need(back == sent);
+  });
+}
+
+TEST_CASE("stream: read_exactly that meets the end says how many bytes came") {
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = connection("127.0.0.1:0");
+    one.write("12345");
+    one.close();
+    std::array<char, 10> into{};
+    const auto who = other.peer().text();
+    try {
+      other.read_exactly(into);
+      need(false);
+    } catch (const io::end_of_stream& bad) {
+      need(bad.moved() == 5);
+      need(bad.code() == io::errc::end_of_stream);
+      need(bad.what() == "read_exactly from " + who + ": end of stream after 5 bytes");
+    }
+    std::error_code bad;
+    need(other.read_exactly(into, bad) == 0);
+    need(bad == io::errc::end_of_stream);
+    need(other.read_some(into, bad) == 0);  // the end is no error to who takes what comes
+    need(!bad);
+  });
+}
+
+TEST_CASE("stream: read_until keeps what is behind the delimiter, and never more than it may") {
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = net::connected_pair();
+    one.write("a\r\nbb\r\n\r\nccc\r");
+    need(other.read_until("\r\n", 100) == "a\r\n");
+    need(other.read_until("\r\n", 4) == "bb\r\n");
+    need(other.read_until("\r\n", 2) == "\r\n");
+    std::error_code bad;
+    need(other.read_until("\r\n", 100, bad, 0s).empty());
+    need(bad == io::errc::timed_out);
+    one.write("\nd");  // the delimiter comes in two pieces, and nothing was lost meanwhile
+    need(other.read_until("\r\n", 100) == "ccc\r\n");
+
+    one.write("0123456789\n");
+    need_failure(io::errc::too_long, [&, s = &other] { static_cast<void>(s->read_until("\n", 8)); });
+    std::array<char, 3> three{};
+    need(other.read_some(three) == 3);
+    need(three == std::array{'d', '0', '1'});
+    need(other.read_until("\n", 9) == "23456789\n");
+
+    one.write("rest");
+    one.close();
+    try {
+      static_cast<void>(other.read_until("\n", 100));
+      need(false);
+    } catch (const io::end_of_stream& end) {
+      need(end.moved() == 4);
+    }
+    std::array<char, 4> four{};
+    other.read_exactly(four);
+    need(four == std::array{'r', 'e', 's', 't'});
+    need(other.read_until("\n", 100).empty());
+
+    bool refused = false;
+    try {
+      static_cast<void>(other.read_until("", 100));
+    } catch (const shunt::usage_error&) {
+      refused = true;
+    }
+    need(refused);
+  });
+}
+
+TEST_CASE("stream: a half that was shut down ends that half only") {
+  with_reactor(1, [](sched::runtime&) {
+    for (const auto& where : everywhere()) {
+      auto [one, other] = connection(where);
+      one.write("question");
+      one.shutdown(net::half::writing);
+      need(read_all(other) == "question");
+      other.write("answer");
+      other.shutdown(net::half::both);
+      need(read_all(one) == "answer");
+      need_failure({EPIPE, std::system_category()}, [&, s = &one] { s->write("more"); });
+    }
+  });
+}
+
+TEST_CASE("stream: whoever waits for bytes finds the end when its own reading half is shut down") {
+  with_reactor(1, [](sched::runtime& rt) {
+    for (const auto& where : everywhere()) {
+      auto [one, other] = connection(where);
+      other.write("12345");
+      std::array<char, 100> into{};
+      need(one.read_some(into) == 5);
+      bool ended = false;
+      const auto me = this_fiber::self();
+      spawn_here(rt, [&, s = &one] {
+        need(s->read_some(into) == 0);
+        ended = true;
+        me.wake();
+      });
+      one.shutdown(net::half::reading);
+      while (!ended) this_fiber::park();
+      one.write("x");
+      need(other.read_some(into) == 1);
+    }
+  });
+}
+
+TEST_CASE("stream: bytes, urgent ones and the end that come together are each read") {
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = connection("127.0.0.1:0");
+    std::array<char, 100> into{};
+    for (int round = 0; round < 10; ++round) {
+      one.write("a");
+      need(other.read_some(into) == 1);  // by now it is known to epoll, or will be
+      one.write("bcd");
+      need(::send(one.base().native(), "!", 1, MSG_OOB) == 1);
+      one.write("ef");
+      other.read_exactly(io::room(into.data(), 5));
+      need(std::string(into.data(), 5) == "bcdef");
+    }
+    one.write("g");
+    one.close();
+    need(other.read_some(into) == 1);
+    need(other.read_some(into) == 0);
+  });
+}
+
+TEST_CASE("stream: a peer that went away is an error that names it, and no signal") {
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = connection("127.0.0.1:0");
+    const linger hard{1, 0};
+    need(setsockopt(one.base().native(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0);
+    one.close();  // resets the connection
+    std::array<char, 1> into{};
+    const auto who = other.peer().text();
+    try {
+      other.read_some(into);
+      need(false);
+    } catch (const io::failure& bad) {
+      need(bad.code() == std::errc::connection_reset);
+      need(bad.known().native == ECONNRESET);
+      need(bad.what() == "read_some from " + who + ": Connection reset by peer (104)");
+    }
+    need_failure({EPIPE, std::system_category()}, [&, s = &other] { s->write("x"); });
+  });
+}
+
+TEST_CASE("connect: nobody there is an error with the address") {
+  with_reactor(1, [](sched::runtime&) {
+    auto door = net::listen("127.0.0.1:0");
+    const auto where = door.local();
+    door.close();
+    try {
+      static_cast<void>(net::connect(where));
+      need(false);
+    } catch (const io::failure& bad) {
+      need(bad.code() == std::errc::connection_refused);
+      need(bad.what() == "connect to " + where.text() + ": Connection refused (111)");
+    }
+    std::error_code bad;
+    need(!net::connect(fresh_path(), bad).base().is_open());
+    need(bad == std::errc::no_such_file_or_directory);
+  });
+}
+
+TEST_CASE("listen: an address in use is an error; a Unix socket's file goes with its listener") {
+  with_reactor(1, [](sched::runtime&) {
+    for (const auto& where : everywhere()) {
+      auto door = net::listen(where);
+      need_failure({EADDRINUSE, std::system_category()},
+                   [&] { static_cast<void>(net::listen(door.local())); });
+      const auto at = door.local();
+      auto moved = std::move(door);
+      auto guest = net::connect(at);  // the door that was moved from has not taken the file along
+      moved.close();
+      need(net::listen(at).local() == at);
+    }
+  });
+}
+
+TEST_CASE("listener: every connection goes to one of the fibers that accept") {
+  with_reactor(2, [](sched::runtime& rt) {
+    constexpr int accepters = 8;
+    constexpr int each = 10;
+    auto door = net::listen("127.0.0.1:0");
+    std::atomic<int> accepted{0};
+    group all;
+    for (int i = 0; i < accepters; ++i) {
+      all.spawn(rt, [&] {
+        std::error_code bad;
+        for (;;) {
+          auto guest = door.accept(bad);
+          if (bad) break;
+          guest.write("x");
+          ++accepted;
+        }
+        need(bad == io::errc::closed);
+      });
+    }
+    for (int i = 0; i < accepters * each; ++i) {
+      auto me = net::connect(door.local());
+      need(read_all(me) == "x");
+    }
+    door.close();
+    all.wait();
+    need(accepted == accepters * each);
+  });
+}
+
+TEST_CASE("datagram: arrives whole, from whoever sent it; too small a room is told") {
+  with_reactor(1, [](sched::runtime& rt) {
+    for (const auto& where : {net::address("127.0.0.1:0"), net::address(fresh_path())}) {
+      net::datagram one(where);
+      net::datagram other(where.family() == AF_UNIX ? net::address(fresh_path()) : where);
+      std::array<char, 8> into{};
+      spawn_here(rt, [&] { one.send_to(other.local(), "12345"); });
+      auto got = other.receive(into);
+      need(got.size == 5 && !got.truncated && got.from == one.local());
+      need(std::string(into.data(), 5) == "12345");
+      one.send_to(other.local(), "0123456789");
+      got = other.receive(into);
+      need(got.size == 8 && got.truncated);
+      one.send_to(other.local(), "");
+      need(other.receive(into).size == 0);
+      need_failure(io::errc::timed_out, [&] { static_cast<void>(other.receive(into, 0s)); });
+      if (where.family() != AF_UNIX) {
+        need_failure({EMSGSIZE, std::system_category()},
+                     [&] { one.send_to(other.local(), std::string(70'000, 'x')); });
+      }
+    }
+  });
+}
+
+TEST_CASE("datagram: one for a full Unix socket waits until that is read, or for its limit") {
+  with_reactor(1, [](sched::runtime& rt) {
+    net::datagram one(fresh_path());
+    net::datagram other(fresh_path());
+    std::error_code bad;
+    std::size_t sent = 0;
+    while (!bad && sent < 100'000) {
+      one.send_to(other.local(), "x", bad, 0s);
+      sent += !bad;
+    }
+    need(bad == io::errc::timed_out);
+    bool ended = false;
+    const auto me = this_fiber::self();
+    spawn_here(rt, [&] {
+      one.send_to(other.local(), "y");
+      ended = true;
+      me.wake();
+    });
+    std::array<char, 2> into{};
+    for (std::size_t i = 0; i < sent; ++i) need(other.receive(into).size == 1 && into[0] == 'x');
+    need(other.receive(into).size == 1 && into[0] == 'y');
+    while (!ended) this_fiber::park();
+    const auto path = other.local().path();
+    need(::access(path.c_str(), F_OK) == 0);
+    other.close();
+    need(::access(path.c_str(), F_OK) != 0);
+  });
+}
+
+namespace {
+
+/// Every call that may wait, made so that it does. Each takes what it needs to fail with.
+struct wait {
+  const char* name;
+  std::function<void(const io::limit&, net::stream&, net::listener&, net::datagram&)> call;
+};
+
+const std::vector<wait>& waits() {
+  static std::array<char, 4> into{};
+  static const std::vector<wait> all{
+      {"read_some", [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_some(into, l); }},
+      {"read_exactly",
+       [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_exactly(into, l); }},
+      {"read_until",
+       [](const io::limit& l, net::stream& s, auto&, auto&) {
+         static_cast<void>(s.read_until("\n", 9, l));
+       }},
+      {"write",
+       [](const io::limit& l, net::stream& s, auto&, auto&) {
+         s.write(std::string(100'000'000, 'x'), l);
+       }},
+      {"readable", [](const io::limit& l, net::stream& s, auto&, auto&) { s.base().readable(l); }},
+      {"accept",
+       [](const io::limit& l, auto&, net::listener& d, auto&) { static_cast<void>(d.accept(l)); }},
+      {"receive",
+       [](const io::limit& l, auto&, auto&, net::datagram& d) {
+         static_cast<void>(d.receive(into, l));
+       }},
+  };
+  return all;
+}
+
+/// Calls each of them on sockets of its own, on this worker, and then `meanwhile`.
+void each_wait(sched::runtime& rt, const io::limit& how_long, std::error_code wanted,
+               const std::function<void(net::stream&, net::listener&, net::datagram&)>& meanwhile) {
+  for (const auto& one : waits()) {
+    auto ends = net::connected_pair();
+    auto door = net::listen("127.0.0.1:0");
+    net::datagram letters("127.0.0.1:0");
+    bool ended = false;
+    const auto me = this_fiber::self();
+    std::string text;
+    spawn_here(rt, [&] {
+      try {
+        one.call(how_long, ends.first, door, letters);
+        text = "did not fail";
+      } catch (const io::failure& bad) {
+        if (bad.code() != wanted) text = bad.what();
+      }
+      ended = true;
+      me.wake();
+    });
+    meanwhile(ends.first, door, letters);
+    while (!ended) this_fiber::park();
+    if (!text.empty()) throw std::runtime_error(std::string(one.name) + ": " + text);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("waits: end at their deadline") {
+  const auto how_long = GENERATE(io::limit(0s), io::limit(-1s), io::limit(2ms),
+                                 io::limit(std::chrono::steady_clock::now()));
+  with_reactor(1, [&](sched::runtime& rt) {
+    each_wait(rt, how_long, io::errc::timed_out, [](auto&...) {});
+  });
+}
+
+TEST_CASE("waits: end when the stop token says so, before and during") {
+  with_reactor(1, [&](sched::runtime& rt) {
+    std::stop_source stop;
+    stop.request_stop();
+    each_wait(rt, stop.get_token(), io::errc::cancelled, [](auto&...) {});
+    for (int with_deadline = 0; with_deadline < 2; ++with_deadline) {
+      std::stop_source later;
+      io::limit how_long(later.get_token());
+      if (with_deadline != 0) how_long = {std::chrono::hours(1), later.get_token()};
+      each_wait(rt, how_long, io::errc::cancelled, [&](auto&...) {
+        later.request_stop();
+      });
+    }
+  });
+}
+
+TEST_CASE("waits: end when another thread requests the stop") {
+  with_reactor(1, [&](sched::runtime& rt) {
+    std::stop_source stop;
+    std::thread other;
+    std::atomic<bool> go{false};
+    other = std::thread([&] {
+      while (!go) std::this_thread::yield();
+      stop.request_stop();
+    });
+    each_wait(rt, stop.get_token(), io::errc::cancelled, [&](auto&...) { go = true; });
+    other.join();
+  });
+}
+
+TEST_CASE("waits: end when what they wait on is closed") {
+  with_reactor(1, [&](sched::runtime& rt) {
+    each_wait(rt, {}, io::errc::closed, [](net::stream& s, net::listener& d, net::datagram& l) {
+      s.close();
+      d.close();
+      l.close();
+      need(!s.base().is_open());
+    });
+    auto [one, other] = net::connected_pair();
+    one.close();
+    std::array<char, 1> into{};
+    need_failure(io::errc::closed, [&, s = &one] { s->read_some(into); });
+    need_failure(io::errc::closed, [&, s = &one] { s->write("x"); });
+    need_failure(io::errc::closed, [&, s = &one] { s->shutdown(net::half::both); });
+    need(other.read_some(into) == 0);
+    need_failure(io::errc::closed, [&] { net::stream().write("x"); });
+    need_failure(io::errc::closed, [&] { static_cast<void>(net::listener().accept()); });
+  });
+}
+
+TEST_CASE("waits: a failed one has lost nothing, and the next goes on") {
+  with_reactor(1, [&](sched::runtime&) {
+    auto [one, other] = net::connected_pair();
+    std::array<char, 8> into{};
+    one.write("123");
+    std::error_code bad;
+    need(other.read_exactly(into, bad, 0s) == 3);
+    need(bad == io::errc::timed_out && bad == std::errc::timed_out);
+    one.write("45678");
+    need(other.read_exactly(io::room(into).from(3), bad) == 5);
+    need(!bad && std::string(into.data(), 8) == "12345678");
+
+    fill(one);
+    const auto before = one.write("x", bad, 0s);
+    need(before == 0 && bad == io::errc::timed_out);
+    std::vector<char> some(1 << 20);
+    while (other.read_some(some, bad, 0s) != 0) {
+    }
+    one.write("x", 10s);
+    need(other.read_some(some) == 1);
+  });
+}
+
+TEST_CASE("connect: a full queue is waited for, until the limit") {
+  with_reactor(1, [&](sched::runtime& rt) {
+    for (const auto& where : {net::address("127.0.0.1:0"), net::address(fresh_path())}) {
+      auto door = net::listen(where, 0);
+      std::vector<net::stream> guests;
+      std::error_code bad;
+      for (int i = 0; i < 16 && !bad; ++i) {
+        guests.push_back(net::connect(door.local(), bad, 5ms));
+      }
+      need(bad == io::errc::timed_out);
+      std::stop_source stop;
+      bool ended = false;
+      const auto me = this_fiber::self();
+      spawn_here(rt, [&] {
+        std::error_code why;
+        need(!net::connect(door.local(), why, stop.get_token()).base().is_open());
+        need(why == io::errc::cancelled);
+        ended = true;
+        me.wake();
+      });
+      stop.request_stop();
+      while (!ended) this_fiber::park();
+    }
+    // Unix: the queue empties, and the connection that waited is made.
+    auto door = net::listen(fresh_path(), 0);
+    auto first = net::connect(door.local());
+    bool ended = false;
+    const auto me = this_fiber::self();
+    spawn_here(rt, [&] {
+      auto second = net::connect(door.local());
+      need(second.read_until("\n", 9) == "2\n");
+      ended = true;
+      me.wake();
+    });
+    door.accept().write("1\n");
+    door.accept().write("2\n");
+    while (!ended) this_fiber::park();
+  });
+}
+
+TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own") {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  const auto connections = std::min<std::size_t>(many, (files.rlim_cur - 100) / 2);
+  const int workers = GENERATE(1, 2);
+  const bool over_tcp = GENERATE(true, false);
+  with_reactor(workers, [&](sched::runtime& rt) {
+    std::atomic<std::size_t> echoed{0};
+    group all;
+    auto door = net::listen("127.0.0.1:0");
+    const auto echo = [&](net::stream& peer) {
+      std::array<char, 64> some{};
+      while (const auto count = peer.read_some(some)) peer.write(io::bytes(some.data(), count));
+    };
+    const auto ask = [&](net::stream& peer, std::size_t i) {
+      std::array<std::uint64_t, 8> sent{};
+      std::array<std::uint64_t, 8> got{};
+      for (std::uint64_t round = 0; round < 10; ++round) {
+        sent.fill(1'000 * i + round);
+        peer.write(sent);
+        peer.read_exactly(got);
+        need(got == sent);
+      }
+      peer.shutdown(net::half::writing);
+      need(peer.read_some(got) == 0);
+      ++echoed;
+    };
+    std::vector<std::pair<net::stream, net::stream>> pairs(over_tcp ? 0 : connections);
+    if (over_tcp) {
+      all.spawn(rt, [&] {
+        for (std::size_t i = 0; i < connections; ++i) {
+          auto guest = std::make_shared<net::stream>(door.accept());
+          all.spawn(rt, [&, guest] { echo(*guest); });
+        }
+      });
+      for (std::size_t i = 0; i < connections; ++i) {
+        all.spawn(rt, [&, i] {
+          auto me = net::connect(door.local());
+          ask(me, i);
+        });
+      }
+    } else {
+      for (std::size_t i = 0; i < connections; ++i) {
+        pairs[i] = net::connected_pair();
+        all.spawn(rt, [&, i] { echo(pairs[i].first); pairs[i].first.close(); });
+        all.spawn(rt, [&, i] { ask(pairs[i].second, i); });
+      }
+    }
+    all.wait();
+    need(echoed == connections);
+  });
+}
+
+TEST_CASE("stream: closing races with reading, writing and events on other workers") {
+  const int rounds = 300;
+  with_reactor(4, [&](sched::runtime& rt) {
+    std::atomic<int> ended{0};
+    for (int i = 0; i < rounds; ++i) {
+      auto ends = net::connected_pair();
+      group all;
+      const auto until_bad = [&](auto call) {
+        std::error_code bad;
+        std::size_t count = 1;
+        while (!bad && count != 0) count = call(bad);
+        need(!bad || bad == io::errc::closed || bad == std::errc::broken_pipe ||
+             bad == std::errc::connection_reset);
+        ++ended;
+      };
+      for (auto* s : {&ends.first, &ends.second}) {
+        all.spawn(rt, [&, s] {
+          std::array<char, 100> into{};
+          until_bad([&](std::error_code& bad) { return s->read_some(into, bad); });
+        });
+        all.spawn(rt, [&, s] {
+          const std::array<char, 1000> what{};
+          until_bad([&](std::error_code& bad) { return s->write(what, bad); });
+        });
+      }
+      all.spawn(rt, [&, k = i % 7] {
+        for (int n = 0; n < k; ++n) this_fiber::yield();
+        ends.first.close();
+        ends.second.close();
+      });
+      all.wait();
+    }
+    need(ended == 4 * rounds);
+  });
+}
+
+TEST_CASE("stream: outlives its reactor, and serves under the next") {
+  std::pair<net::stream, net::stream> ends;
+  const auto talk = [&](sched::runtime& rt) {
+    std::array<char, 1> into{};
+    group both;
+    both.spawn(rt, [&] { ends.first.write("x"); });
+    ends.second.read_some(into);
+    both.wait();
+    need_failure(io::errc::timed_out, [&] { ends.second.read_some(into, 1ms); });
+  };
+  with_reactor(1, [&](sched::runtime& rt) {
+    ends = net::connected_pair();
+    talk(rt);
+  });
+  with_reactor(2, talk);
+  sched::options o;
+  o.workers = 1;
+  sched::runtime rt(o);
+  const io::reactor waits(rt);
+  for (int run = 0; run < 3; ++run) rt.run([&] { talk(rt); });
+}

@@ -1,0 +1,102 @@
+/// Lets the fibers of a runtime wait for descriptors and for time.
+///
+/// ```cpp
+/// shunt::sched::runtime workers;
+/// shunt::io::reactor io(workers);
+/// workers.run([] {
+///   auto door = shunt::net::listen("127.0.0.1:0");
+///   auto guest = door.accept();  // parks this fiber; the worker runs others, or sleeps
+///   guest.write("welcome\n");
+/// });
+/// ```
+///
+/// Each worker has an epoll of its own, is told of changes (edge-triggered), and when it has nothing
+/// to do sleeps on that very epoll: an event wakes it at once, without a thread between and without
+/// an interval of polling. An idle process uses no CPU.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <shunt/io/limit.hpp>
+#include <shunt/sched/runtime.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace io {
+
+struct reactor_options {
+  /// Threads, at most, that make the calls which block whatever one does: on files, and blocking().
+  /// Started when needed, so none for a program that has only sockets.
+  int helpers = 4;
+};
+
+/// Outlives every run() of its runtime; descriptors may outlive it.
+class reactor {
+ public:
+  /// Not during run(). Replaces whatever poller the workers have.
+  /// \throws usage_error during run(), or for less than one helper; io::failure if the system has no
+  ///         descriptors left (it takes two a worker).
+  explicit reactor(sched::runtime& workers, reactor_options wanted = {});
+
+  /// Not during run().
+  ~reactor();
+  reactor(const reactor&) = delete;
+  reactor& operator=(const reactor&) = delete;
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+/// A fiber of a worker with a reactor: lets others run for so long, or until `stop` is asked to.
+/// \return false if it was. \throws shunt::error outside such a fiber; std::bad_alloc.
+bool sleep_for(std::chrono::nanoseconds how_long, std::stop_token stop = {});
+bool sleep_until(std::chrono::steady_clock::time_point when, std::stop_token stop = {});
+
+namespace detail {
+/// Runs `body`, which must not throw, on a helper; waits for its end.
+void on_helper(const char* call, const std::function<void()>& body, const limit& how_long);
+}  // namespace detail
+
+/// A fiber of a worker with a reactor: calls `body` on a thread that may block; this fiber waits, its
+/// worker does not. `how_long` bounds the wait for a free helper: once begun, `body` is waited for,
+/// as it may use what the caller has. Not inside `body`: anything of this_fiber.
+/// \return what `body` returns. \throws what `body` throws; io::failure if it was not begun in time.
+/// Cost: two switches of threads, some 10 us.
+template <typename F>
+auto blocking(F&& body, const limit& how_long = {}) -> std::invoke_result_t<F&> {
+  using result = std::invoke_result_t<F&>;
+  std::exception_ptr thrown;
+  if constexpr (std::is_void_v<result>) {
+    detail::on_helper("blocking", [&] {
+      try {
+        body();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    }, how_long);
+    if (thrown) std::rethrow_exception(thrown);
+  } else {
+    std::optional<result> made;
+    detail::on_helper("blocking", [&] {
+      try {
+        made.emplace(body());
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    }, how_long);
+    if (thrown) std::rethrow_exception(thrown);
+    return std::move(*made);
+  }
+}
+
+}  // namespace io
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,351 @@
+#include <shunt/io/reactor.hpp>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <shunt/io.hpp>
+
+#include <catch2/catch.hpp>
+#include <support/io.hpp>
+
+namespace io = shunt::io;
+namespace net = shunt::net;
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+using namespace io::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("reactor: without one, and outside of fibers, a wait is an error that says so") {
+  std::array<char, 1> into{};
+  auto ends = net::connected_pair();  // needs none
+  CHECK_THROWS_WITH(ends.first.read_some(into), Catch::Contains("read: called outside"));
+  CHECK_THROWS_WITH(io::sleep_for(1ms), Catch::Contains("outside a runtime"));
+  sched::options o;
+  o.workers = 1;
+  sched::runtime rt(o);
+  std::string said;
+  const auto wait = [&] {
+    try {
+      ends.first.read_some(into, 0s);
+    } catch (const shunt::error& bad) {
+      said = bad.what();
+    }
+  };
+  rt.run(wait);
+  CHECK_THAT(said, Catch::Contains("worker 0 has no reactor"));
+  {
+    const io::reactor waits(rt);
+    rt.run(wait);
+    CHECK_THAT(said, Catch::Contains("timed out"));
+    rt.run([&] { CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error); });
+  }
+  rt.run(wait);
+  CHECK_THAT(said, Catch::Contains("worker 0 has no reactor"));
+  CHECK_THROWS_AS(io::reactor(rt, {.helpers = 0}), shunt::usage_error);
+}
+
+TEST_CASE("reactor: who must not wait is refused, before anything is done") {
+  struct refused {};
+  struct no_waiting final : sched::no_wait {
+    [[noreturn]] void refuse(const char*) const override { throw refused{}; }
+  };
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = net::connected_pair();
+    const no_waiting guard;
+    const auto* const before = sched::this_worker::forbid_wait(&guard);
+    bool threw = false;
+    try {
+      one.write("x");
+    } catch (const refused&) {
+      threw = true;
+    }
+    sched::this_worker::forbid_wait(before);
+    need(threw);
+    std::array<char, 1> into{};
+    need_failure(io::errc::timed_out, [&, s = &other] { s->read_some(into, 0s); });
+  });
+}
+
+TEST_CASE("reactor: a worker that sleeps is woken by bytes from a thread that knows no runtime") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime&) {
+    int ends[2];
+    need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    net::stream mine(ends[0]);
+    std::thread other([fd = ends[1]] {
+      char c = 0;
+      while (::read(fd, &c, 1) == 1 && ::write(fd, &c, 1) == 1) {
+      }
+      ::close(fd);
+    });
+    std::array<char, 1> into{};
+    for (char c = 'a'; c <= 'z'; ++c) {
+      mine.write(std::string(1, c));
+      mine.read_exactly(into);
+      need(into[0] == c);
+    }
+    mine.close();
+    other.join();
+  });
+}
+
+TEST_CASE("reactor: a sleeping worker is woken by fibers and threads too, and loses no wake") {
+  sched::options o;
+  o.workers = 2;
+  o.spin = 0us;
+  sched::runtime rt(o);
+  const io::reactor waits(rt);
+  std::atomic<int> ball{0};
+  constexpr int rounds = 2'000;
+  std::array<sched::waker, 2> players;
+  std::atomic<int> ready{0};
+  const auto play = [&](int me) {
+    players[static_cast<std::size_t>(me)] = this_fiber::self();
+    ++ready;
+    while (ready != 2) this_fiber::yield();
+    while (ball < rounds) {
+      if (ball % 2 == me) {
+        ++ball;
+        players[static_cast<std::size_t>(1 - me)].wake();
+      } else {
+        this_fiber::park();
+      }
+    }
+  };
+  for (int i = 0; i < 2; ++i) {
+    sched::spawn_options where;
+    where.worker = i;
+    rt.spawn([&, i] { play(i); }, where);
+  }
+  rt.run([] {});
+  CHECK(ball == rounds);
+}
+
+TEST_CASE("reactor: an idle process uses no CPU") {
+  double used = 1;
+  with_reactor(2, [&](sched::runtime&) {
+    auto [one, other] = net::connected_pair();
+    std::array<char, 1> into{};
+    need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 10ms); });
+    const auto now = [] {
+      timespec t{};
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+      return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+    };
+    const auto before = now();
+    need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 300ms); });
+    used = now() - before;
+  });
+  CHECK(used < 0.1);  // a polling worker uses 0.3; a sanitizer's own thread some 0.01
+}
+
+TEST_CASE("sleep: returns not before its time, in the order of times, and at once if told to stop") {
+  with_reactor(1, [](sched::runtime& rt) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<int> order;
+    group all;
+    for (const int i : {3, 1, 2}) {
+      all.spawn(rt, [&order, i, begin] {
+        need(io::sleep_until(begin + i * 5ms));
+        need(std::chrono::steady_clock::now() >= begin + i * 5ms);
+        order.push_back(i);
+      });
+    }
+    all.wait();
+    need(order == std::vector{1, 2, 3});
+    need(io::sleep_for(0s) && io::sleep_for(-1s));
+
+    std::stop_source stop;
+    bool ended = false;
+    const auto me = this_fiber::self();
+    spawn_here(rt, [&] {
+      need(!io::sleep_for(std::chrono::nanoseconds::max(), stop.get_token()));
+      ended = true;
+      me.wake();
+    });
+    stop.request_stop();
+    while (!ended) this_fiber::park();
+    need(!io::sleep_for(1h, stop.get_token()));
+  });
+}
+
+TEST_CASE("fairness: a stream that is never empty does not keep the worker for itself") {
+  with_reactor(1, [](sched::runtime& rt) {
+    const int fd = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    io::source endless(fd, "/dev/zero");
+    bool other_ran = false;
+    group one;
+    one.spawn(rt, [&] { other_ran = true; });
+    std::array<char, 1> into{};
+    for (int reads = 0; !other_ran && reads < 100'000; ++reads) endless.read_some(into);
+    need(other_ran);
+    one.wait();
+  });
+}
+
+TEST_CASE("pipe: carries bytes and its ends; a write without a reader is an error, no signal") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
+    auto ends = io::pipe();
+    const std::string sent(1 << 20, 'p');
+    group both;
+    both.spawn(rt, [&] {
+      ends.in.write(sent);
+      ends.in.write("line\nrest");
+      ends.in.close();
+    });
+    std::string got(sent.size(), ' ');
+    ends.out.read_exactly(got);
+    need(got == sent);
+    need(ends.out.read_until("\n", 100) == "line\n");
+    std::array<char, 5> five{};
+    try {
+      ends.out.read_exactly(five);
+      need(false);
+    } catch (const io::end_of_stream& bad) {
+      need(bad.moved() == 4);
+    }
+    both.wait();
+
+    auto broken = io::pipe();
+    broken.out.close();
+    need_failure({EPIPE, std::system_category()}, [&] { broken.in.write("x"); });
+    sigset_t pending;
+    sigpending(&pending);
+    need(sigismember(&pending, SIGPIPE) == 0);
+
+    auto full = io::pipe();
+    std::error_code bad;
+    while (!bad) full.in.write(sent, bad, 0s);
+    need(bad == io::errc::timed_out);
+    std::stop_source stop;
+    group waiters;
+    waiters.spawn(rt, [&] { need_failure(io::errc::closed, [&] { full.in.write("x"); }); });
+    full.in.close();
+    waiters.wait();
+  });
+}
+
+TEST_CASE("readable, writable: wait on a descriptor that somebody else owns, and leave it as it is") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
+    int ends[2];
+    need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    const int flags = fcntl(ends[0], F_GETFL);
+    io::writable(ends[0]);
+    need_failure(io::errc::timed_out, [&] { io::readable(ends[0], 0s); });
+    std::stop_source stop;
+    group all;
+    for (int i = 0; i < 3; ++i) {  // several fibers on one descriptor
+      all.spawn(rt, [&] { io::readable(ends[0], 1h); });
+      all.spawn(rt, [&] {
+        std::error_code bad;
+        io::readable(ends[1], bad, stop.get_token());
+        need(bad == io::errc::cancelled);
+      });
+    }
+    need(::write(ends[1], "x", 1) == 1);
+    stop.request_stop();
+    all.wait();
+    io::readable(ends[0]);
+    need(fcntl(ends[0], F_GETFL) == flags);
+    ::close(ends[1]);
+    io::readable(ends[0]);  // the end is something to read
+    ::close(ends[0]);
+    need_failure({EBADF, std::system_category()}, [&] { io::readable(ends[0]); });
+
+    const int disk = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    io::readable(disk);
+    ::close(disk);
+  });
+}
+
+TEST_CASE("file: what is written is read, at any place; errors name the path") {
+  const std::string path = "/tmp/shunt-io-test-file-" + std::to_string(getpid());
+  with_reactor(GENERATE(1, 2), [&](sched::runtime& rt) {
+    io::file one(path, io::file::mode::replace);
+    group all;
+    constexpr std::size_t fibers = 50;
+    for (std::size_t i = 0; i < fibers; ++i) {
+      all.spawn(rt, [&, i] { one.write_at(i * 1000, std::string(1000, static_cast<char>('A' + i))); });
+    }
+    all.wait();
+    one.sync();
+    need(one.size() == fibers * 1000);
+    io::file again(path);
+    std::string block(1000, ' ');
+    for (std::size_t i = 0; i < fibers; ++i) {
+      need(again.read_at(i * 1000, block) == 1000);
+      need(block == std::string(1000, static_cast<char>('A' + i)));
+    }
+    need(again.read_at(fibers * 1000 - 7, block) == 7);
+    need(again.read_at(fibers * 1000, block) == 0);
+    need_failure({EBADF, std::system_category()}, [&] { again.write_at(0, "x"); });  // read only
+    again.close();
+    need_failure(io::errc::closed, [&] { again.read_at(0, block); });
+    std::filesystem::remove(path);
+    try {
+      io::file absent(path);
+      need(false);
+    } catch (const io::failure& bad) {
+      need(bad.code() == std::errc::no_such_file_or_directory);
+      need(bad.what() == "open " + path + ": No such file or directory (2)");
+    }
+  });
+}
+
+TEST_CASE("blocking: its results and exceptions come back; a limit bounds the wait for a helper") {
+  sched::options o;
+  o.workers = 1;
+  sched::runtime rt(o);
+  const io::reactor waits(rt, {.helpers = 2});
+  rt.run([&] {
+    const auto mine = std::this_thread::get_id();
+    need(io::blocking([] { return std::this_thread::get_id(); }) != mine);
+    need(*io::blocking([] { return std::make_unique<int>(7); }) == 7);
+    bool threw = false;
+    try {
+      io::blocking([] { throw std::out_of_range("far"); });
+    } catch (const std::out_of_range&) {
+      threw = true;
+    }
+    need(threw);
+
+    std::atomic<bool> go{false};
+    std::atomic<int> at_work{0};
+    group all;
+    for (int i = 0; i < 2; ++i) {
+      all.spawn(rt, [&] {
+        io::blocking([&] {
+          ++at_work;
+          go.wait(false);
+        });
+      });
+    }
+    while (at_work != 2) this_fiber::yield();
+    bool ran = false;
+    need_failure(io::errc::timed_out, [&] { io::blocking([&] { ran = true; }, 1ms); });
+    std::stop_source stop;
+    all.spawn(rt, [&] {
+      need_failure(io::errc::cancelled, [&] { io::blocking([&] { ran = true; }, stop.get_token()); });
+    });
+    this_fiber::yield();
+    stop.request_stop();
+    std::atomic<int> done{0};
+    for (int i = 0; i < 20; ++i) {
+      all.spawn(rt, [&] { io::blocking([&] { ++done; }); });
+    }
+    this_fiber::yield();
+    go = true;
+    go.notify_all();
+    all.wait();
+    need(!ran && done == 20);
+  });
+}

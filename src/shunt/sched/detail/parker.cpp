@@ -1,0 +1,73 @@
+#include <shunt/sched/detail/parker.hpp>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#if defined(__linux__)
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#endif
+
+#include <shunt/base/error.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+#if defined(__linux__)
+
+void parker::need_bell() {
+  if (bell_ >= 0) return;
+  bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (bell_ >= 0) return;
+  const int code = errno;
+  throw error("attach: no eventfd to wake the worker with: " + std::generic_category().message(code),
+              error::facts{-1, -1, code});
+}
+
+void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept {
+  // acquire: as in park(). release: edge `bell` out.
+  if (token_.exchange(away, std::memory_order_acq_rel) == 1) {
+    token_.exchange(0, std::memory_order_acquire);
+    return;
+  }
+  timespec relative{};
+  timespec* limit = nullptr;
+  if (at_most != std::chrono::nanoseconds::max()) {
+    constexpr auto a_second = 1'000'000'000;
+    const auto left = at_most > std::chrono::nanoseconds::zero() ? at_most.count() : 0;
+    relative.tv_sec = static_cast<time_t>(left / a_second);
+    relative.tv_nsec = static_cast<long>(left % a_second);
+    limit = &relative;
+  }
+  pollfd watched[] = {{bell_, POLLIN, 0}, {descriptor, POLLIN, 0}};
+  const int found = ppoll(watched, 2, limit, nullptr);
+  token_.exchange(0, std::memory_order_acquire);
+  if (found > 0 && watched[0].revents != 0) {
+    std::uint64_t rings = 0;
+    // Cannot fail but for "empty", when nothing is to be done.
+    if (read(bell_, &rings, sizeof rings) < 0) return;
+  }
+}
+
+void parker::ring() noexcept {
+  const std::uint64_t once = 1;
+  // Cannot fail but for "full", when it is ringing already.
+  if (write(bell_, &once, sizeof once) < 0) return;
+}
+
+#else
+
+void parker::need_bell() { throw error("attach: this system has no eventfd"); }
+void parker::park_on(int, std::chrono::nanoseconds) noexcept {}
+void parker::ring() noexcept {}
+
+#endif
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,156 @@
+// Sleeping on descriptors: a parker's bell, and pollers that have a descriptor.
+#include <shunt/sched/detail/parker.hpp>
+
+#include <atomic>
+#include <thread>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <shunt/base/error.hpp>
+#include <shunt/sched.hpp>
+
+#include <catch2/catch.hpp>
+
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Raised by any thread, lowered by one: an eventfd.
+struct flag {
+  flag() : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~flag() { close(fd); }
+  flag(const flag&) = delete;
+  flag& operator=(const flag&) = delete;
+  void raise() const {
+    const std::uint64_t one = 1;
+    if (write(fd, &one, sizeof one) != sizeof one) std::abort();
+  }
+  [[nodiscard]] bool lower() const {
+    std::uint64_t count = 0;
+    return read(fd, &count, sizeof count) == sizeof count;
+  }
+  const int fd;
+};
+
+constexpr auto for_ever = std::chrono::nanoseconds::max();
+
+}  // namespace
+
+TEST_CASE("parker: park_on returns for a token, for its descriptor, and when its time is over") {
+  sched::detail::parker bed;
+  const flag nothing;
+  const flag something;
+  something.raise();
+  bed.need_bell();
+  bed.need_bell();  // the same one
+  bed.park_on(nothing.fd, 0ns);
+  bed.park_on(nothing.fd, -1ns);
+  bed.park_on(nothing.fd, 1ms);
+  bed.park_on(something.fd, for_ever);
+  bed.unpark();
+  bed.unpark();
+  bed.park_on(nothing.fd, for_ever);
+  bed.unpark();
+  bed.park(for_ever);  // one token, whichever way it is spent
+}
+
+TEST_CASE("parker: an unpark that races with park_on is not lost") {
+  constexpr int rounds = 20'000;
+  sched::detail::parker bed;
+  const flag nothing;
+  bed.need_bell();
+  std::atomic<int> asked{0};
+  std::atomic<int> answered{0};
+  std::thread owner([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      while (asked.load(std::memory_order_relaxed) < round) bed.park_on(nothing.fd, for_ever);
+      answered.store(round, std::memory_order_relaxed);
+    }
+  });
+  for (int round = 1; round <= rounds; ++round) {
+    asked.store(round, std::memory_order_relaxed);  // relaxed: the token carries it
+    bed.unpark();
+    while (answered.load(std::memory_order_relaxed) < round) std::this_thread::yield();
+  }
+  owner.join();
+  CHECK(answered == rounds);
+}
+
+namespace {
+
+/// Says that nobody need be told: what brings work raises its flag.
+class flag_poller final : public sched::poller {
+ public:
+  bool poll() override {
+    if (!work.lower()) return false;
+    ++polled;
+    if (consumer) consumer.wake();
+    return true;
+  }
+  bool arm() override { return true; }
+  void disarm() override {}
+  std::chrono::nanoseconds patience() override { return for_ever; }
+  [[nodiscard]] int descriptor() const noexcept override { return work.fd; }
+
+  flag work;
+  int polled = 0;  // the worker's thread only
+  sched::waker consumer;
+};
+
+}  // namespace
+
+TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and by wakes") {
+  sched::options o;
+  o.workers = 1;
+  o.spin = 0us;
+  sched::runtime rt(o);
+  flag_poller source;
+  rt.attach(0, source);
+  const sched::poller* seen = nullptr;
+  std::atomic<int> got{0};
+  constexpr int rounds = 500;
+  std::atomic<bool> begun{false};
+  sched::waker root;
+  std::thread other([&] {
+    while (!begun) std::this_thread::yield();
+    for (int round = 0; round < rounds; ++round) {
+      if (round % 2 == 0) {
+        source.work.raise();
+      } else {
+        ++got;
+        root.wake();
+      }
+      while (got != round + 1) std::this_thread::yield();
+    }
+  });
+  rt.run([&] {
+    seen = sched::this_worker::attached();
+    source.consumer = root = this_fiber::self();
+    begun = true;
+    int before = 0;
+    while (got < rounds) {
+      if (source.polled != before) {
+        before = source.polled;
+        ++got;
+      } else {
+        this_fiber::park();
+      }
+    }
+  });
+  other.join();
+  CHECK(seen == &source);
+  CHECK(source.polled == rounds / 2);
+  CHECK(sched::this_worker::attached() == nullptr);
+
+  flag_poller another;
+  rt.detach(0, another);  // is not there: nothing happens
+  rt.run([&] { seen = sched::this_worker::attached(); });
+  CHECK(seen == &source);
+  rt.detach(0, source);
+  rt.run([&] { seen = sched::this_worker::attached(); });
+  CHECK(seen == nullptr);
+}
