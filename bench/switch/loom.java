@@ -124,16 +124,20 @@ class Loom {
       final long position = p;
       final int next = order.get((p + 1) % (int) n);
       all[order.get(p)] = Thread.ofVirtual().unstarted(
-          () -> { if (ordered) byWaking(all, next, position); else byYielding(); });
+          () -> { if (ordered) byWaking(all, next, position); else byYielding(all); });
     }
     for (Thread one : all) one.start();
     for (Thread one : all) one.join();
     if (turn.get() != (lapsEach + 1) * n) wrong("the sum of turns", turn.get(), (lapsEach + 1) * n);
   }
 
-  static void byYielding() {
-    ++begun;  // those that came first must not take laps alone
-    while (begun < n) Thread.yield();
+  /** The last to begin wakes all: its queue is the carrier's own, and starts from outside would
+      starve behind those that yield. */
+  static void byYielding(Thread[] all) {
+    if (++begun == n) {
+      for (Thread one : all) LockSupport.unpark(one);
+    }
+    while (begun < n) LockSupport.park();
     for (long mine = 0; take(0, mine); ++mine) Thread.yield();
   }
 
