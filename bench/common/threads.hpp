@@ -1,4 +1,5 @@
-/// Many threads of the operating system, on small stacks without guard pages, and a futex to wait on.
+/// Many threads of the operating system, on small stacks without guard pages, and a futex to wait
+/// on.
 #pragma once
 
 #include <linux/futex.h>
@@ -54,7 +55,8 @@ class threads {
       const int refused = pthread_create(&all_[i], &small, &threads::run, &starts_[i]);
       if (refused != 0) {
         bench_absent(program, (std::to_string(count) + " threads wanted, the system gives " +
-                               std::to_string(i)).c_str());
+                               std::to_string(i))
+                                  .c_str());
       }
     }
     pthread_attr_destroy(&small);

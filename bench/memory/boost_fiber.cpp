@@ -1,10 +1,11 @@
 /// Question: how much memory does a parked fiber of Boost.Fiber take?
+#include "../common/boost_fiber.hpp"
+
 #include <boost/fiber/all.hpp>
 #include <cstdio>
 #include <exception>
 #include <vector>
 
-#include "../common/boost_fiber.hpp"
 #include "parked.hpp"
 
 using boost::fibers::context;

@@ -1,6 +1,7 @@
 // Question: how much memory does a parked goroutine take?
 //
-// As parked.hpp: N goroutines wait at one channel, which main closes when it has read the resident bytes.
+// As parked.hpp: N goroutines wait at one channel, which main closes when it has read the resident
+// bytes.
 package main
 
 import (

@@ -37,7 +37,7 @@ class Loom {
         System.exit(2);
       }
     }
-    final Thread first = Thread.ofVirtual().start(() -> LockSupport.park());  // starts the machinery
+    final Thread first = Thread.ofVirtual().start(() -> LockSupport.park());  // warms up
     LockSupport.unpark(first);
     first.join();
     final Thread[] all = new Thread[n];

@@ -5,10 +5,9 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <vector>
-
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/runtime.hpp>
+#include <vector>
 
 #include "parked.hpp"
 

@@ -2,11 +2,12 @@
 ///
 /// What the kernel holds for a thread (a stack of 16 KiB, and its descriptions) is not resident
 /// memory of the process, and so not counted.
+#include "../common/threads.hpp"
+
 #include <atomic>
 #include <cstdio>
 #include <exception>
 
-#include "../common/threads.hpp"
 #include "parked.hpp"
 
 int main(int argc, char** argv) try {

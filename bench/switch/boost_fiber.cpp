@@ -2,12 +2,13 @@
 ///
 /// By this_fiber::yield(), and by what its own mutexes and condition variables are made of:
 /// context::schedule() and context::suspend().
+#include "../common/boost_fiber.hpp"
+
 #include <boost/fiber/all.hpp>
 #include <cstdio>
 #include <exception>
 #include <vector>
 
-#include "../common/boost_fiber.hpp"
 #include "ring.hpp"
 
 namespace {

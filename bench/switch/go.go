@@ -1,7 +1,7 @@
 // Question: what does it cost in Go to go from one goroutine to the next?
 //
-// The round robin of ring.hpp: --order fifo by runtime.Gosched, --order random by a channel each, to
-// which its predecessor in a random permutation sends.
+// The round robin of ring.hpp: --order fifo by runtime.Gosched, --order random by a channel each,
+// to which its predecessor in a random permutation sends.
 //
 // Invariants
 //

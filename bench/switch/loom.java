@@ -1,7 +1,8 @@
 // Question: what does it cost to go from one virtual thread of the JDK to the next?
 //
 // The round robin of ring.hpp: --order fifo by Thread.yield, --order random by LockSupport: each
-// unparks its successor in a random permutation, and parks. One carrier thread, by the driver's options.
+// unparks its successor in a random permutation, and parks. One carrier thread, by the driver's
+// options.
 //
 // Invariants
 //   L1  In random order a thread finds its own turn, or the answer is wrong.

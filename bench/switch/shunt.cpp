@@ -1,10 +1,9 @@
 /// Question: what does it cost to go from one fiber to the next, by yielding and by waking?
 #include <cstdio>
 #include <exception>
-#include <vector>
-
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/runtime.hpp>
+#include <vector>
 
 #include "ring.hpp"
 

@@ -2,10 +2,11 @@
 ///
 /// Each wakes its successor's futex and waits on its own. In both orders: sched_yield promises no
 /// order among threads of one processor.
+#include "../common/threads.hpp"
+
 #include <cstdio>
 #include <exception>
 
-#include "../common/threads.hpp"
 #include "ring.hpp"
 
 int main(int argc, char** argv) try {
