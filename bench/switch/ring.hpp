@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -91,8 +90,8 @@ class ring {
     return true;
   }
 
-  /// After take() has said that it is the end. \return whether all have left now.
-  bool all_left() const noexcept { return left_ == n_; }
+  /// Whether take() has told all of them to leave: who is the last hands on to nobody.
+  [[nodiscard]] bool all_left() const noexcept { return left_ == n_; }
 
   /// When all should have left. \return the program's exit status.
   [[nodiscard]] int finish() const {
