@@ -31,12 +31,26 @@ SYSTEMS = {  # in the order of their turns
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "tbb", "shunt"],
     "echo": ["ceiling", "shunt"],
+    "switch": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
+               "shunt"],
+    "memory": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
+               "shunt"],
 }
-RIVALS = {"openshmem", "mpi_rma", "mpi", "openmp", "tbb"}
-LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # by mpirun or oshrun
-VARIANTS = {"shunt": ["lambda", "class"], ("echo", "shunt"): [""], ("triangle", "openshmem"): ["word", "row"]}
+LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
+RIVALS = LAUNCHED | {"openmp", "tbb", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom"}
+VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
+            ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"]}
+ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
+FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
+          "quick": [2, 1_000, 10_000]}
+BYTES_PER_STACK = 12_288  # resident, at most; of systems that give each fiber a stack
+NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says nothing new
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
-         "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns"}
+         "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
+         "ns_per_switch": "ns", "bytes_per_fiber": "bytes"}
+
+
+ABSENT = 3  # a program's exit status: the machine does not give what it needs
 
 
 class BadCommandLine(Exception):
@@ -74,6 +88,8 @@ class Row:
             return sample.get("max_rss_bytes")
         if metric == "ratio_to_serial":
             return sample["seconds"] / sample["serial_seconds"]
+        if metric == "bytes_per_fiber":
+            return sample["resident_bytes"] / self.params["fibers"]
         per_pe = {
             "ns_per_update": lambda: self.params["updates_per_pe"],
             "ns_per_read": lambda: self.params["reads_per_pe"],
@@ -81,6 +97,7 @@ class Row:
             "ns": lambda: self.params["rounds"],
             "ns_per_body": lambda: self.params["bodies"],
             "ns_per_message": lambda: self.params["connections"] * self.params["messages"],
+            "ns_per_switch": lambda: sample["switches"],
         }[metric]()
         return sample["seconds"] * 1e9 / per_pe
 
@@ -89,7 +106,7 @@ class Row:
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
-                 "echo": ["ns_per_message"]}[self.table]
+                 "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"]}[self.table]
         if any(s and "max_rss_bytes" in s for s in self.samples):
             names = names + ["max_rss_bytes"]
         return names
@@ -123,6 +140,13 @@ def inputs(table, quick, pes):
         messages = {"full": 500, "quick": 50}[size]
         return [({"pes": 1, "connections": 1_000, "messages": messages},
                  ["--table", 1_000, "--rounds", messages])]
+    if table == "switch":
+        milliseconds = {"full": 300, "quick": 100}[size]
+        return [({"fibers": n, "order": order},
+                 ["--fibers", n, "--order", order, "--milliseconds", milliseconds])
+                for n in FIBERS[size] for order in ["fifo", "random"]]
+    if table == "memory":
+        return [({"fibers": n}, ["--fibers", n]) for n in FIBERS[size] if n >= 100]
     rounds = {"full": 100_000, "quick": 10_000}[size]
     return [({"pes": n, "what": what, "rounds": rounds}, ["--what", what, "--rounds", rounds])
             for n in pes for what in ["superstep", "round_trip"]]
@@ -142,7 +166,7 @@ def make_rows(table, only, quick, pes):
                 for system in SYSTEMS[table] if not only or system in only]
     for params, options in inputs(table, quick, pes or [2]):
         for system in SYSTEMS[table]:
-            both = system == "shunt" and table != "echo"
+            both = system == "shunt" and "pes" in params and table != "echo"
             for transport in ["threads", "mpi"] if both else [""]:
                 for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
                     rows.append(make_row(table, system, variant, transport, params, options))
@@ -157,7 +181,8 @@ def make_rows(table, only, quick, pes):
 
 def make_row(table, system, variant, transport, params, options):
     params = dict(params)
-    arguments = ["--pes", params["workers" if table == "forkjoin" else "pes"], *options]
+    team = params.get("workers" if table == "forkjoin" else "pes")
+    arguments = ["--pes", team, *options] if team else [*options]
     if variant:
         arguments += ["--variant", variant]
     if transport:
@@ -177,6 +202,7 @@ class Machine:
             raise BadCommandLine(f"no tables' programs in {build_dir}: configure with "
                                  "-DSHUNT_BENCH=ON and build first") from None
         self.cores = len(os.sched_getaffinity(0))
+        self.memory = free_memory()
         self.distances = []
         self.loads = []
 
@@ -194,10 +220,21 @@ class Machine:
             return "no oshrun"
         if self.ranks(row) and row.system != "openshmem" and not self.built["mpirun"]:
             return "no mpirun.openmpi"
-        if row.system == "ceiling" and row.params["pes"] > self.cores:
+        if row.system == "ceiling" and row.params.get("pes", 1) > self.cores:
             return f"needs {row.params['pes']} cores, finds {self.cores}"
         if row.table == "superstep" and row.params["pes"] != 2:
             return "is between 2 PEs"
+        if row.table in ONE_CPU:
+            return self.why_too_many(row.system, row.params["fibers"])
+        return ""
+
+    def why_too_many(self, system, fibers):
+        if fibers > NO_MORE_FIBERS.get(system, fibers):
+            return f"not run with more than {NO_MORE_FIBERS[system]:,} fibers"
+        needed = 0 if system == "ceiling" else fibers * BYTES_PER_STACK
+        if needed > self.memory:
+            return (f"{fibers:,} fibers need up to {needed / 1e9:.1f} GB of memory, "
+                    f"{self.memory / 1e9:.1f} are free")
         return ""
 
     def ranks(self, row):
@@ -208,6 +245,8 @@ class Machine:
 
     def command(self, row):
         program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", "1"]
+        if row.table in ONE_CPU:
+            return self.on_one_cpu(row, program)
         ranks = self.ranks(row)
         if ranks == 0:
             return program
@@ -225,6 +264,14 @@ class Machine:
         elif row.system == "mpi_rma":
             launcher += ["--mca", "osc", "sm"]  # loads and stores in shared windows
         return launcher + program
+
+    def on_one_cpu(self, row, program):
+        """On the last processor: the first has the most interrupts."""
+        if row.system == "loom":
+            program = [self.built["java"], "-XX:+UseSerialGC", "-Xmx8g",
+                       "-Djdk.virtualThreadScheduler.parallelism=1",
+                       "-Djdk.virtualThreadScheduler.maxPoolSize=1", "-jar", *program]
+        return ["taskset", "-c", str(max(os.sched_getaffinity(0))), *program]
 
     def environment(self):
         environment = dict(os.environ)
@@ -254,6 +301,15 @@ class Machine:
                 "load_average": self.loads}
 
 
+def free_memory():
+    """Bytes that programs can have without swapping."""
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    return float("inf")
+
+
 def commit():
     """The commit measured, marked when the tree differs from it."""
     here = pathlib.Path(__file__).parent
@@ -275,7 +331,11 @@ def run_turn(row, machine, timeout):
                                env=machine.environment(), start_new_session=True)
     try:
         output, errors = process.communicate(timeout=timeout)
-        if process.returncode != 0:
+        if process.returncode == ABSENT:
+            row.absent = telling_line(errors).partition("absent: ")[2] or "does not say why"
+            row.samples.clear()
+            return
+        elif process.returncode != 0:
             problem = f"{exit_reason(process.returncode)}: {telling_line(errors)}"
         else:
             sample, problem = read_sample(output)
@@ -354,6 +414,8 @@ def measure(rows, machine, samples, timeout):
         if n != repetition:
             machine.look_around()
             repetition = n
+        if row.absent:  # as its program found
+            continue
         if row.problem:  # what has failed once is not run again
             row.samples.append(None)
         else:
@@ -398,7 +460,7 @@ def show(rows, machine, out):
     lines = [header]
     notes = []
     for row in rows:
-        params = ", ".join(str(v) if k in ("graph", "what", "transport") else f"{k} {v:,}"
+        params = ", ".join(str(v) if isinstance(v, str) else f"{k} {v:,}"
                            for k, v in row.params.items())
         name = [row.system, row.variant or "-", params]
         who = " ".join(filter(None, [row.system, row.variant]))
@@ -474,6 +536,8 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if options.table not in SYSTEMS:
         raise BadCommandLine(f"unknown table {options.table!r}; there are {', '.join(SYSTEMS)}")
+    if options.pes and options.table in ONE_CPU:
+        raise BadCommandLine(f"table {options.table} has no PEs")
     options.only = [name for name in options.only.split(",") if name]
     for name in options.only:
         if name not in SYSTEMS[options.table]:

@@ -13,6 +13,10 @@ import bench
 RIGHT = """echo '{"seconds": 0.02, "checked": true, "triangles": 7, "wedges": 9}'"""
 
 
+def right_with(key, value):
+    return RIGHT.replace("}", f', "{key}": {value}}}')
+
+
 class Driver(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -95,6 +99,46 @@ class Driver(unittest.TestCase):
         code, out, _ = self.run_bench("triangle", "--quick")
         self.assertEqual(code, 1)
         self.assertIn("triangles [8], but serial has 7", out)
+
+    def test_what_a_program_says_of_its_fibers_becomes_time_a_switch_and_bytes_a_fiber(self):
+        for table, key, said, metric, value in [
+                ("switch", "switches", 1000, "ns_per_switch", 20_000.0),
+                ("memory", "resident_bytes", 5000, "bytes_per_fiber", 5.0)]:
+            self.put(f"{table}_ceiling", right_with(key, said))
+            record = self.build / f"record of {table}"
+            code, _, _ = self.run_bench(table, "--quick", "--only", "ceiling", "--json", str(record))
+            self.assertEqual(code, 0)
+            lines = [json.loads(line) for line in record.read_text().splitlines()]
+            self.assertEqual({line["metric"] for line in lines}, {metric})
+            line = next(one for one in lines if one["params"]["fibers"] == 1_000)
+            self.assertEqual(line["samples"], [value] * 3)
+
+    def test_rows_of_fibers_have_no_pes_and_each_order_and_variant(self):
+        log = self.build / "log"
+        for table, key in [("switch", "switches"), ("memory", "resident_bytes")]:
+            self.put(f"{table}_shunt", f'echo "$@" >> {log}; ' + right_with(key, 1))
+        for table in ["switch", "memory"]:
+            self.assertEqual(self.run_bench(table, "--quick", "--samples", "1")[0], 0)
+        turns = log.read_text().splitlines()
+        self.assertEqual(turns[0], "--fibers 2 --order fifo --milliseconds 100 --samples 1 --warmup 1")
+        self.assertEqual(len([t for t in turns if "--order random" in t]), 3)
+        self.assertIn("--fibers 1000 --variant small --samples 1 --warmup 1", turns)
+        self.assertEqual(self.run_bench("switch", "--pes", "2")[0], 2)
+
+    def test_what_the_machine_does_not_give_is_absent_and_no_failure(self):
+        self.put("switch_ceiling", right_with("switches", 1))
+        self.put("switch_threads", "echo 'x: absent: 9 wanted, 3 given' >&2; exit 3")
+        code, out, _ = self.run_bench("switch", "--quick")
+        self.assertEqual(code, 0)
+        self.assertIn("absent: threads: 9 wanted, 3 given\n", out)
+        self.assertNotIn("FAILED", out)
+
+    def test_fibers_that_memory_cannot_hold_are_absent(self):
+        self.put("memory_shunt", "exit 1")
+        memory, bench.free_memory = bench.free_memory, lambda: 2_000_000_000
+        self.addCleanup(setattr, bench, "free_memory", memory)
+        _, out, _ = self.run_bench("memory", "--samples", "1")
+        self.assertIn("absent: shunt: 1,000,000 fibers need up to 12.3 GB of memory, 2.0 are free", out)
 
     def test_nothing_to_run_exits_1(self):
         self.assertEqual(self.run_bench("superstep")[0], 1)

@@ -5,6 +5,7 @@
  *   P1  One JSON object a line on stdout, one line a sample; warm-up rounds print nothing.
  *   P2  A wrong answer is never printed as a time: bench_wrong() ends the program, exit 1.
  *   P3  An option that is not known, or a number that is not one, ends the program, exit 2.
+ *   P4  What the machine does not give (threads, memory) is no failure: bench_absent(), exit 3.
  */
 #ifndef BENCH_COMMON_PROGRAM_H
 #define BENCH_COMMON_PROGRAM_H
@@ -33,6 +34,9 @@ struct bench_options {
   const char* transport; /* shunt: threads | mpi */
   const char* graph; /* triangle: er | rmat */
   const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for */
+  long fibers;       /* switch, memory */
+  long milliseconds; /* switch: how long a sample should take */
+  const char* order; /* switch: fifo | random */
 };
 
 static inline void bench_bad_option(const char* program, const char* option, const char* value) {
@@ -48,7 +52,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[16];
+  } known[19];
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
@@ -65,6 +69,9 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   o.transport = "threads";
   o.graph = "er";
   o.what = "superstep";
+  o.fibers = 1000;
+  o.milliseconds = 300;
+  o.order = "fifo";
 #define BENCH_KNOWN(i, n, num, w) \
   known[i].name = n;              \
   known[i].number = num;          \
@@ -85,6 +92,9 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN(13, "--depth", &o.depth, NULL);
   BENCH_KNOWN(14, "--variant", NULL, &o.variant);
   BENCH_KNOWN(15, "--transport", NULL, &o.transport);
+  BENCH_KNOWN(16, "--fibers", &o.fibers, NULL);
+  BENCH_KNOWN(17, "--milliseconds", &o.milliseconds, NULL);
+  BENCH_KNOWN(18, "--order", NULL, &o.order);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;
@@ -114,6 +124,13 @@ static inline double bench_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Of all threads of the process. */
+static inline double bench_processor_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Prints one sample. `extra` is further JSON members, each with a comma before it, or "". */
 static inline void bench_report(double seconds, const char* extra) {
   printf("{\"seconds\": %.9f, \"checked\": true%s}\n", seconds, extra);
@@ -124,6 +141,11 @@ static inline void bench_wrong(const char* program, const char* what, unsigned l
                                unsigned long long expected) {
   fprintf(stderr, "%s: wrong answer: %s is %llu, expected %llu\n", program, what, got, expected);
   exit(1);
+}
+
+static inline void bench_absent(const char* program, const char* why) {
+  fprintf(stderr, "%s: absent: %s\n", program, why);
+  exit(3);
 }
 
 #endif

@@ -1,0 +1,154 @@
+/// The round robin of the switch table, for every system the same: whose turn it is, and for how
+/// long.
+///
+///   --order fifo     fibers take turns in the order of their creation, by yielding
+///   --order random   in the order of a random permutation, the same in every run: each wakes the
+///                    next and parks
+///
+///        start      sizes              warm-up    samples            closing
+///   turn 0 ....... n ... 2n ... 4n ... ......... | ......... | .... | ....... n turns more
+///        all begin  laps double until a phase     laps so that a     each learns that it is the
+///        to exist   lasts long enough to time     phase takes        end, and leaves
+///                                                 --milliseconds
+///
+/// Invariants
+///   R1  turn_ counts the turns taken. The fiber at position p of the order takes the turns p,
+///       p + n, p + 2n, ...: who is run out of order, twice or too seldom finds another number than
+///       its own, which is a wrong answer.
+///   R2  Phases end at multiples of n: it is the fiber at position 0 that reads the clock.
+///
+/// One thread at a time; who hands over a turn to another thread makes what it wrote visible.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../common/one_cpu.hpp"
+#include "../common/program.h"
+#include "../common/random.h"
+
+namespace bench {
+
+class ring {
+ public:
+  ring(const char* program, const bench_options& options)
+      : program_(program),
+        n_(static_cast<std::uint64_t>(options.fibers)),
+        seconds_(1e-3 * static_cast<double>(options.milliseconds)),
+        random_(std::strcmp(options.order, "random") == 0),
+        phases_left_(options.warmup + options.samples),
+        samples_(options.samples),
+        end_(n_),
+        order_(n_),
+        position_(n_) {
+    if (!random_ && std::strcmp(options.order, "fifo") != 0) {
+      bench_bad_option(program, "--order", options.order);
+    }
+    if (options.fibers < 2) bench_bad_option(program, "--fibers", "(at least 2)");
+    stay_on_one_cpu();
+    std::iota(order_.begin(), order_.end(), 0U);
+    if (random_) {
+      for (std::uint64_t i = n_ - 1; i > 0; --i) {
+        std::swap(order_[i], order_[bench_below(bench_random(BENCH_SEED, 0, i), i + 1)]);
+      }
+    }
+    for (std::uint32_t p = 0; p < n_; ++p) position_[order_[p]] = p;
+  }
+
+  [[nodiscard]] bool random() const noexcept { return random_; }
+  [[nodiscard]] std::size_t size() const noexcept { return n_; }
+
+  /// The fiber that takes turn 0.
+  [[nodiscard]] std::size_t first() const noexcept { return order_[0]; }
+
+  /// The fiber whose turn follows that of `fiber`.
+  [[nodiscard]] std::size_t next(std::size_t fiber) const noexcept {
+    const std::size_t p = position_[fiber] + std::size_t{1};
+    return order_[p == n_ ? 0 : p];
+  }
+
+  /// The first turn of `fiber`, which it keeps, for the functions below.
+  [[nodiscard]] std::uint64_t first_turn(std::size_t fiber) const noexcept {
+    return position_[fiber];
+  }
+
+  [[nodiscard]] bool has_come(std::uint64_t turn) const noexcept { return turn_ == turn; }
+
+  /// Takes the fiber's turn, and makes `turn` its next one. \return false: the end; leave.
+  [[gnu::always_inline]] bool take(std::uint64_t& turn) {
+    if (turn_ != turn) bench_wrong(program_, "a turn", turn_, turn);
+    if (turn_ == end_) [[unlikely]] {
+      if (!go_on()) return false;
+    }
+    ++turn_;
+    turn += n_;
+    return true;
+  }
+
+  /// Whether take() has told all of them to leave: who is the last hands on to nobody.
+  [[nodiscard]] bool all_left() const noexcept { return left_ == n_; }
+
+  /// When all should have left. \return the program's exit status.
+  [[nodiscard]] int finish() const {
+    if (left_ != n_) bench_wrong(program_, "fibers that left", left_, n_);
+    return 0;
+  }
+
+ private:
+  static constexpr double long_enough_to_time = 0.02;  // seconds
+
+  enum class stage { start, sizes, phases, closing };
+
+  [[gnu::noinline, gnu::cold]] bool go_on() {
+    if (stage_ != stage::closing) after_phase(bench_processor_now() - start_);
+    if (stage_ == stage::closing) {
+      ++left_;
+      end_ = ++turn_;
+      return false;
+    }
+    end_ = turn_ + laps_ * n_;
+    start_ = bench_processor_now();
+    return true;
+  }
+
+  void after_phase(double took) {
+    if (stage_ == stage::start) {
+      stage_ = stage::sizes;
+    } else if (stage_ == stage::sizes && took < std::min(long_enough_to_time, seconds_)) {
+      laps_ *= 2;
+    } else if (stage_ == stage::sizes) {
+      const double laps = static_cast<double>(laps_) * seconds_ / took;
+      laps_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(laps));
+      stage_ = stage::phases;
+    } else {
+      if (phases_left_ <= samples_) {
+        bench_report(took, (", \"switches\": " + std::to_string(laps_ * n_)).c_str());
+      }
+      if (--phases_left_ == 0) stage_ = stage::closing;
+    }
+  }
+
+  // Every turn's, in one line.
+  std::uint64_t turn_ = 0;
+  const char* const program_;
+  const std::uint64_t n_;
+  const double seconds_;
+  const bool random_;
+  long phases_left_;
+  const long samples_;
+  std::uint64_t end_;  // of the phase
+
+  stage stage_ = stage::start;
+  std::uint64_t laps_ = 1;  // in the phase
+  double start_ = 0;
+  std::uint64_t left_ = 0;
+  std::vector<std::uint32_t> order_;     // position -> fiber
+  std::vector<std::uint32_t> position_;  // fiber -> position
+};
+
+}  // namespace bench

@@ -1,0 +1,62 @@
+/// Question: what does the C library's own switch cost?
+///
+/// swapcontext over an array of contexts, each to its successor: it saves the signal mask, hence a
+/// system call a switch. No queue, so both orders are the same program.
+#include <ucontext.h>
+
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+#include "../common/stacks.hpp"
+#include "ring.hpp"
+
+namespace {
+
+struct member {
+  ucontext_t context;
+  member* next;
+  std::uint64_t turn;
+};
+
+bench::ring* ring = nullptr;
+member* starting = nullptr;  // makecontext's arguments are ints, so a pointer does not fit
+ucontext_t outside;          // main()'s
+
+void body() {
+  member& me = *starting;
+  auto turn = me.turn;
+  while (ring->take(turn)) {
+    starting = me.next;  // read in the first lap only
+    swapcontext(&me.context, &me.next->context);
+  }
+  swapcontext(&me.context, ring->all_left() ? &outside : &me.next->context);
+}
+
+void prepare(ucontext_t& one, char* low, char* top) {
+  getcontext(&one);
+  one.uc_stack.ss_sp = low;
+  one.uc_stack.ss_size = static_cast<std::size_t>(top - low);
+  makecontext(&one, &body, 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto options = bench_parse(argc, argv);
+  bench::ring order(argv[0], options);
+  ring = &order;
+  const bench::stacks stacks(order.size());
+  std::vector<member> all(order.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].next = &all[order.next(i)];
+    all[i].turn = order.first_turn(i);
+    prepare(all[i].context, stacks.low(i), stacks.top(i));
+  }
+  starting = &all[order.first()];
+  swapcontext(&outside, &starting->context);
+  return order.finish();
+} catch (const std::exception& problem) {
+  std::fprintf(stderr, "%s: %s\n", argv[0], problem.what());
+  return 1;
+}

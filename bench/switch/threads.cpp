@@ -1,0 +1,35 @@
+/// Question: what does it cost to go from one thread of the operating system to the next?
+///
+/// Each wakes its successor's futex and waits on its own. In both orders: sched_yield promises no
+/// order among threads of one processor.
+#include "../common/threads.hpp"
+
+#include <cstdio>
+#include <exception>
+
+#include "ring.hpp"
+
+int main(int argc, char** argv) try {
+  const auto options = bench_parse(argc, argv);
+  bench::ring ring(argv[0], options);
+  std::vector<bench::futex> tokens(ring.size());
+  auto body = [&](std::size_t me) {
+    auto turn = ring.first_turn(me);
+    auto& mine = tokens[me];
+    auto& next = tokens[ring.next(me)];
+    for (;;) {
+      mine.wait();
+      mine.close();
+      if (!ring.take(turn)) break;
+      next.open(1);
+    }
+    next.open(1);
+  };
+  bench::threads all(argv[0], ring.size(), body);
+  tokens[ring.first()].open(1);
+  all.join();
+  return ring.finish();
+} catch (const std::exception& problem) {
+  std::fprintf(stderr, "%s: %s\n", argv[0], problem.what());
+  return 1;
+}
