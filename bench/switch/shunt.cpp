@@ -11,10 +11,36 @@ namespace {
 
 using namespace shunt::sched;
 
-void by_yielding(bench::ring& ring, std::size_t me) {
-  auto turn = ring.first_turn(me);
-  while (ring.take(turn)) this_fiber::yield();
-}
+/// All wait until all have started: who starts does so between others' turns.
+struct yielding {
+  explicit yielding(bench::ring& r) : ring(r), wakers(r.size()) {}
+
+  void operator()(std::size_t me) {
+    wakers[me] = this_fiber::self();
+    ++started;
+    while (!begun) this_fiber::park();
+    auto turn = ring.first_turn(me);
+    while (ring.take(turn)) this_fiber::yield();
+  }
+  /// The last one woken would run first: that is somebody who has no turn.
+  void begin() {
+    while (started < wakers.size()) this_fiber::yield();
+    waker nobody;
+    this_worker::current().spawn([&nobody] {
+      nobody = this_fiber::self();
+      this_fiber::park();
+    }, {.worker = 0});
+    while (!nobody) this_fiber::yield();
+    begun = true;
+    for (const auto& one : wakers) one.wake();
+    nobody.wake();
+  }
+
+  bench::ring& ring;
+  std::vector<waker> wakers;
+  std::size_t started = 0;
+  bool begun = false;
+};
 
 struct waking {
   explicit waking(bench::ring& r) : ring(r), wakers(r.size()) {}
@@ -48,11 +74,13 @@ int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   bench::ring ring(argv[0], options);
   waking awake(ring);
+  yielding in_turn(ring);
   runtime one({.workers = 1});
   one.run([&] {
     for (std::size_t i = 0; i < ring.size(); ++i) {
-      one.spawn([&, i] { ring.random() ? awake(i) : by_yielding(ring, i); }, {.worker = 0});
+      one.spawn([&, i] { ring.random() ? awake(i) : in_turn(i); }, {.worker = 0});
     }
+    if (!ring.random()) in_turn.begin();
   });
   return ring.finish();
 } catch (const std::exception& problem) {
