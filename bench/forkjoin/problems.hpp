@@ -52,7 +52,7 @@ struct board {
   }
 };
 
-inline long serial_queens(board b) {
+[[gnu::noinline]] inline long serial_queens(board b) {
   if (b.columns == b.all) return 1;
   long found = 0;
   for (auto free = b.free(); free != 0; free &= free - 1) {

@@ -19,13 +19,14 @@ namespace {
 struct item {
   int number = 0;
   std::atomic<int> runs{0};
+  std::atomic<bool> taken{false};
 };
 using small_ring = job_ring<item, 4>;
 
 #if defined(SHUNT_TSAN)
 constexpr int races = 20'000;  // each is looked at
 #else
-constexpr int races = 200'000;  // the windows are some nanoseconds wide
+constexpr int races = 3'000'000;  // the windows are some nanoseconds wide
 #endif
 
 /// Waits for another thread: as one that runs, for a while; then as one that needs this CPU.
@@ -57,10 +58,12 @@ void race(int rounds) {
   small_ring ring;
   std::array<item, 2> jobs;
   std::atomic<int> stolen{0};
+  std::atomic<bool> doubled{false};
   std::atomic<bool> over{false};
   std::thread thief([&] {
     while (!over.load()) {
       if (item* const got = ring.steal<How>()) {
+        if (got->taken.exchange(true)) doubled = true;
         got->number += 1;  // plain: edge `pushed`
         got->runs.fetch_add(1);
         stolen.fetch_add(1);
@@ -70,24 +73,26 @@ void race(int rounds) {
   int mine = 0;
   int thiefs = 0;
   bool right = true;
-  for (int round = 0; round < rounds || thiefs < 20; ++round) {
+  for (int round = 0; (round < rounds || thiefs < 20) && right && !doubled; ++round) {
     std::array<small_ring::position, 2> at{};
     for (std::size_t i = 0; i < 2; ++i) {
       jobs[i].number = round;
       jobs[i].runs.store(0, std::memory_order_relaxed);
+      jobs[i].taken.store(false, std::memory_order_relaxed);
       put<How>(ring, jobs[i], at[i]);
     }
     if (round % 8192 == 0) {  // forces `thiefs`: nobody else empties it
-      await([&] { return ring.looks_empty(); });
+      await([&] { return ring.looks_empty() || doubled; });
     }
     for (std::size_t i = 2; i-- > 0;) {
       if (ring.take<How>(at[i]) == whose::mine) {
         ++mine;
+        if (jobs[i].taken.exchange(true)) doubled = true;
         jobs[i].number += 1;
         jobs[i].runs.fetch_add(1);
       } else {
         ++thiefs;
-        await([&] { return jobs[i].runs.load() != 0; });
+        await([&] { return jobs[i].runs.load() != 0 || doubled; });
       }
       right = right && jobs[i].number == round + 1;
     }
@@ -96,6 +101,7 @@ void race(int rounds) {
   over.store(true);
   thief.join();
   CHECK(right);
+  CHECK_FALSE(doubled);
   CHECK(stolen == thiefs);
   CHECK(mine + thiefs > 0);
 }
@@ -187,7 +193,7 @@ TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
   // allowed    sees, not told   the push came first
   // allowed    blind, told      the sleeper came first
   // forbidden  blind, not told  it would sleep on work
-  const auto rounds = races / 20;  // in lockstep
+  const auto rounds = races / 200;  // in lockstep
   const auto litmus = [&](auto how) {
     constexpr fences used = decltype(how)::value;
     auto ring = std::make_unique<small_ring>();
@@ -211,7 +217,7 @@ TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
       static_cast<void>(ring->template take<used>(at));
       turn.store(round + 1);
       // The sleeper hears of the round some hundred nanoseconds later: meets it sooner or later.
-      for (int i = 0; i < round % 512; ++i) asymmetric_fence::light();
+      for (int i = 0; i < 37 * round % 2048; ++i) asymmetric_fence::light();
       at = ring->next();
       const bool told = ring->template push<used>(&job, at) == after_push_job::tell;
       await([&] { return arrived.load() > round; });

@@ -32,6 +32,8 @@ coroutine_task<int> sum_of(future<int> a, future<int> b) {
   co_return left + right;
 }
 
+coroutine_task<long> total(future<long> a, future<long> b) { co_return co_await a + co_await b; }
+
 coroutine_task<> note(future<int> f, int& into) { into = co_await f; }
 
 coroutine_task<std::string> text_of(future<int> a, future<int> b) {
@@ -124,6 +126,16 @@ TEST_CASE("co_await: exceptions arrive where they are awaited") {
       const auto none = start(failing(future<int>()));
       CHECK_THROWS_AS(none.get(), shunt::error);
     });
+  });
+}
+
+TEST_CASE("co_await: twice in one expression, of tasks' results") {
+  on_workers([] {
+    const auto x = shunt::async_value([] { return 30L; });
+    const auto y = shunt::async_value([] { return 12L; });
+    future<long> sum;
+    finish([&] { sum = start(total(x, y)); });
+    CHECK(sum.get() == 42);
   });
 }
 
