@@ -503,8 +503,18 @@ TEST_CASE("waits: end when what they wait on is closed") {
       need(!s.base().is_open());
     });
     auto [one, other] = net::connected_pair();
-    one.close();
     std::array<char, 1> into{};
+    bool ended = false;
+    const auto me = this_fiber::self();
+    spawn_here(rt, [&, s = &one] {
+      need_failure(io::errc::closed, [&] { s->read_some(into); });
+      ended = true;
+      me.wake();
+    });
+    one.close();
+    while (!ended) this_fiber::park();
+    std::array<char, 1> there{};
+    need(other.read_some(there, 20s) == 0);  // closed in earnest, when the last had left
     need_failure(io::errc::closed, [&, s = &one] { s->read_some(into); });
     need_failure(io::errc::closed, [&, s = &one] { s->write("x"); });
     need_failure(io::errc::closed, [&, s = &one] { s->shutdown(net::half::both); });
@@ -632,6 +642,30 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
   });
 }
 
+TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiting, is not missed") {
+  const int rounds = 20'000;
+  with_reactor(2, [&](sched::runtime& rt) {
+    auto ends = net::connected_pair();
+    std::array<char, 1> into{};
+    need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 0s); });  // known to worker 0
+    std::atomic<int> got{0};
+    std::atomic<bool> failed{false};
+    sched::spawn_options there;
+    there.worker = 1;
+    rt.spawn([&] {
+      std::array<char, 1> one{};
+      std::error_code bad;
+      while (!bad && got < rounds && ends.first.read_some(one, bad, 20s) == 1) ++got;
+      failed = static_cast<bool>(bad);
+    }, there);
+    for (int round = 1; round <= rounds && !failed; ++round) {
+      ends.second.write("x");
+      while (got < round && !failed) this_fiber::yield();  // and polls every few yields
+    }
+    need(!failed && got == rounds);
+  });
+}
+
 TEST_CASE("stream: closing races with reading, writing and events on other workers") {
   const int rounds = 300;
   with_reactor(4, [&](sched::runtime& rt) {
@@ -688,4 +722,6 @@ TEST_CASE("stream: outlives its reactor, and serves under the next") {
   sched::runtime rt(o);
   const io::reactor waits(rt);
   for (int run = 0; run < 3; ++run) rt.run([&] { talk(rt); });
+  with_reactor(1, talk);
+  rt.run([&] { talk(rt); });  // back to an epoll that still knows it
 }
