@@ -161,7 +161,7 @@ def jobs(program, mpi, launcher):
         wrapped = mpi == "mpich"
         expect(name + "exit", start("exit", ranks, pes, wrapped=wrapped), rf"rank {lost} \({range_of}\) ended")
 
-        for how, said, options in ((signal.SIGKILL, "ended", ()), (signal.SIGSTOP, "silent for 2", ("--deadline", "2"))):
+        for how, said, options in ((signal.SIGKILL, "ended", ()), (signal.SIGSTOP, "silent for [12]", ("--deadline", "2"))):
             job = start("endless", ranks, pes, *options, wrapped=wrapped)
             found = job.await_lines(r"rank (\d+) process (\d+)", ranks)
             ranks_to_pids = {int(m.group(1)): int(m.group(2)) for m in found}

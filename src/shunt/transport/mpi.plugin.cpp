@@ -39,6 +39,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -205,6 +206,7 @@ class mpi final : public carrier {
   void listen();
   void speak(char word);
   std::optional<loss> watch();
+  [[nodiscard]] bool stopped(int rank) const;
   bool said_goodbye();
   void stop_receiving();
 
@@ -629,13 +631,35 @@ std::optional<loss> mpi::watch() {
       return loss{processes_[i].rank, "ended (process " + std::to_string(processes_[i].pid) + ")"};
     }
   }
+  const auto lost = std::any_of(neighbours_.begin(), neighbours_.end(), [this](const neighbour& n) {
+    return n.silent >= wanted_.deadline && !n.bye_heard;
+  });
+  if (!lost) return std::nullopt;
+  // One that is stopped may hold what others wait for inside MPI, so that several are silent: the system knows who is
+  // stopped, and otherwise it is who fell silent first.
+  const neighbour* worst = nullptr;
+  bool worst_stopped = false;
   for (const auto& n : neighbours_) {
-    if (n.silent < wanted_.deadline || n.bye_heard) continue;
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.1f", std::chrono::duration<double>(n.silent).count());
-    return loss{n.rank, std::string("silent for ") + seconds + " s: stopped or unreachable"};
+    if (n.bye_heard) continue;
+    const bool is_stopped = stopped(n.rank);
+    if (worst == nullptr || is_stopped > worst_stopped || (is_stopped == worst_stopped && n.silent > worst->silent)) {
+      worst = &n;
+      worst_stopped = is_stopped;
+    }
   }
-  return std::nullopt;
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f", std::chrono::duration<double>(worst->silent).count());
+  return loss{worst->rank, std::string("silent for ") + seconds + " s: stopped or unreachable"};
+}
+
+/// Whether a rank is known to be stopped: one of this machine, by job control or a debugger.
+bool mpi::stopped(int rank) const {
+  const auto known = std::find_if(processes_.begin(), processes_.end(), [rank](const process& p) { return p.rank == rank; });
+  if (known == processes_.end()) return false;
+  std::ifstream about("/proc/" + std::to_string(known->pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(about), {}};
+  const auto name_ends = text.rfind(')');  // then a blank and the state: proc(5)
+  return name_ends != std::string::npos && name_ends + 2 < text.size() && (text[name_ends + 2] == 'T' || text[name_ends + 2] == 't');
 }
 
 std::optional<loss> mpi::beat() {
