@@ -39,6 +39,16 @@ std::size_t page() noexcept {
   throw error(text, error::facts{-1, -1, code});
 }
 
+/// Whether an access to `at` faults: the system says so when it is asked to read there. True where it cannot be asked.
+bool faults(const void* at) noexcept {
+  int ends[2];
+  if (pipe(ends) != 0) return true;
+  const bool readable = write(ends[1], at, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return !readable;
+}
+
 }  // namespace
 
 stack_pool::~stack_pool() {
@@ -105,9 +115,15 @@ void* stack_pool::carve(size_class& c) {
 
 void stack_pool::install_guard(void* at) {
   if (how_ == guards::best && guards_by_madvise_) {
-    if (madvise(at, page(), guard_install) == 0) return;
-    if (errno != EINVAL) fail("guard page by madvise", errno);
-    guards_by_madvise_ = false;  // an older kernel
+    if (madvise(at, page(), guard_install) == 0) {
+      if (guards_proven_ || faults(at)) {
+        guards_proven_ = true;
+        return;
+      }
+    } else if (errno != EINVAL) {
+      fail("guard page by madvise", errno);
+    }
+    guards_by_madvise_ = false;  // an older kernel, or an emulator that takes any advice and follows none
   }
   if (mprotect(at, page(), PROT_NONE) != 0) fail("guard page by mprotect", errno);
 }
