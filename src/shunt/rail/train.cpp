@@ -32,11 +32,15 @@ bool train_pool::buy() noexcept {
   if (bought_ == limit_) return false;
   if (sites_ == 0) {
     try {
-      const auto wanted = apart ? 1 : std::clamp<std::size_t>(limit_ - bought_, 1, huge_page / train_bytes() + 1);
-      const bool whole = wanted * train_bytes() > huge_page;
-      yards_.emplace_back(whole ? huge_page : wanted * train_bytes(), std::align_val_t{whole ? huge_page : cache_line});
+      const std::size_t a_page = apart ? 0 : huge_page / train_bytes();  // trains that one holds
+      const std::size_t sites = std::clamp<std::size_t>(a_page, 1, limit_ - bought_);
+      if (sites == a_page) {
+        yards_.emplace_back(huge_page, std::align_val_t{huge_page});
+      } else {
+        yards_.emplace_back(sites * train_bytes(), std::align_val_t{cache_line});
+      }
       site_ = yards_.back().memory;
-      sites_ = whole ? huge_page / train_bytes() : wanted;
+      sites_ = sites;
     } catch (const std::bad_alloc&) {
       limit_ = bought_;  // the machine's limit came before ours, and takes its place
       return false;

@@ -1,6 +1,7 @@
 // Trains, the pool that is the credit of its owner, and the platform where they arrive.
 #include <shunt/rail.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -129,6 +130,25 @@ TEST_CASE("train_pool: the last train that stayed is taken again to stay, and se
   CHECK(all.size() == 4);  // the limit, the one that stayed included
   CHECK(all.count(stays) == 1);
   CHECK(pool.bytes() == 4 * (512 + sizeof(train)));
+}
+
+TEST_CASE("train_pool: trains lie apart, whether many fit into a huge page, one just does, or none") {
+  const std::size_t huge_page = 2 * 1024 * 1024;
+  const std::size_t capacity = GENERATE_COPY(huge_page / 4, huge_page - sizeof(rail::train), huge_page, 2 * huge_page);
+  rail::platform home;
+  train_pool pool(home, capacity, 3, 6);
+  std::vector<rail::train*> trains;
+  while (rail::train* const t = pool.take(1)) {
+    std::memset(t->goods(), static_cast<int>(trains.size()), capacity);
+    trains.push_back(t);
+  }
+  CHECK(trains.size() == 6);
+  for (std::size_t i = 0; i < trains.size(); ++i) {
+    CHECK(trains[i]->capacity == capacity);
+    CHECK(std::all_of(trains[i]->goods(), trains[i]->goods() + capacity,
+                      [i](std::byte b) { return b == static_cast<std::byte>(i); }));
+  }
+  for (auto* const t : trains) pool.put(*t);
 }
 
 TEST_CASE("train_pool: never more bytes than limit trains, in any order of taking and putting") {
