@@ -1,4 +1,4 @@
-/// Front of the room `base`: cache lines, clock, CPUs, random numbers, errors, options.
+/// Front of the room `base`: cache lines, clock, CPUs, random numbers, errors, options, names of functions.
 #pragma once
 
 #include <shunt/base/cache_line.hpp>
@@ -7,4 +7,5 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>
+#include <shunt/base/symbols.hpp>
 #include <shunt/base/topology.hpp>

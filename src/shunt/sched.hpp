@@ -1,7 +1,10 @@
-/// Front of the room `sched`: fibers, workers, parking.
+/// Front of the room `sched`: fibers, workers, parking, and reports of what is stuck.
 #pragma once
 
+#include <shunt/sched/deadlock.hpp>
 #include <shunt/sched/fiber.hpp>
+#include <shunt/sched/fiber_local.hpp>
 #include <shunt/sched/futex.hpp>
 #include <shunt/sched/poller.hpp>
+#include <shunt/sched/report.hpp>
 #include <shunt/sched/runtime.hpp>

@@ -1,7 +1,8 @@
-/// Front of the room `task`: finish, async, futures, groups, fork_join, parallel_for, coroutines.
+/// Front of the room `task`: finish, async, futures, fibers with handles, groups, fork_join, parallel_for, coroutines.
 #pragma once
 
 #include <shunt/task/coroutine.hpp>
+#include <shunt/task/fiber.hpp>
 #include <shunt/task/finish.hpp>
 #include <shunt/task/fork_join.hpp>
 #include <shunt/task/future.hpp>

@@ -16,6 +16,13 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
+/// \return now + time, or time_point::max() if that is past it: never.
+[[nodiscard]] inline std::chrono::steady_clock::time_point after(std::chrono::nanoseconds time) noexcept {
+  using point = std::chrono::steady_clock::time_point;
+  const auto now = std::chrono::steady_clock::now();
+  return time > point::max() - now ? point::max() : now + time;
+}
+
 /// Legal inside a fiber only, unless said otherwise.
 namespace this_fiber {
 
@@ -27,28 +34,32 @@ namespace this_fiber {
 
 /// Waits until somebody calls wake() on this fiber's waker. May return for no reason: re-check the
 /// condition, in a loop. The worker runs other fibers meanwhile, or sleeps.
+/// \param what  what is waited for, as report_fibers() will say it: "a future". Static text.
 /// \throws as yield().
-void park();
+void park(const char* what = "a wake");
 
 /// The same until `deadline` at the longest. \return false: the time was over first; a wake that
 /// comes later makes the next park() return at once.
 /// Cost: as park(), and O(log n) in the deadlines that are waited for on this worker. Their times
 /// are looked at every 64 switches, and when nothing else is ready.
 /// \throws as yield(); std::bad_alloc.
-[[nodiscard]] bool park_until(std::chrono::steady_clock::time_point deadline);
-[[nodiscard]] inline bool park_for(std::chrono::nanoseconds time) {
-  return park_until(std::chrono::steady_clock::now() + time);
+[[nodiscard]] bool park_until(std::chrono::steady_clock::time_point deadline, const char* what = "a wake");
+[[nodiscard]] inline bool park_for(std::chrono::nanoseconds time, const char* what = "a wake") {
+  return park_until(after(time), what);
 }
 
 /// Runs on after `deadline`. The worker runs other fibers meanwhile. Wakes do not cut it short.
 /// \throws as park_until().
 void sleep_until(std::chrono::steady_clock::time_point deadline);
 inline void sleep_for(std::chrono::nanoseconds time) {
-  sleep_until(std::chrono::steady_clock::now() + time);
+  sleep_until(after(time));
 }
 
 /// \throws shunt::error outside a fiber.
 [[nodiscard]] waker self();
+
+/// Nobody's outside of fibers. Legal anywhere.
+[[nodiscard]] fiber_id id() noexcept;
 
 /// The name given to spawn(); empty if none, or outside a fiber. Valid while the fiber runs.
 [[nodiscard]] std::string_view name() noexcept;

@@ -10,6 +10,7 @@
 #include <shunt/base/topology.hpp>
 #include <shunt/sched/detail/crew.hpp>
 #include <shunt/sched/detail/overflow.hpp>
+#include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
 
 namespace shunt {
@@ -75,21 +76,22 @@ void runtime::unpark(int index) noexcept {
   parts_->at(index).address().unpark();
 }
 
-void runtime::spawn(std::function<void()> body, spawn_options where) {
+fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   worker* here = worker::current();
   if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
 
+  auto name = detail::fiber::named(std::move(where.name));
   detail::fiber* const f = here != nullptr ? here->new_fiber() : parts_->new_fiber_outside();
   f->body = std::move(body);
-  f->name = std::move(where.name);
-  f->stack_bytes = where.stack_bytes;
-  f->started = false;
-  f->home = where.worker < 0 ? nullptr : &parts_->post_of(where.worker);
+  f->name = std::move(name);
+  f->stack.bytes = where.stack_bytes;
+  f->belongs_to(where.worker < 0 ? nullptr : &parts_->post_of(where.worker));
+  const auto id = detail::fiber::id_of(f);
 
   if (here == nullptr) {
     parts_->enqueue_outside(f, where.worker);
-    return;
+    return id;
   }
   here->count_spawn();  // before anyone can run it, see crew::all_ended()
   if (where.worker < 0) {
@@ -100,11 +102,12 @@ void runtime::spawn(std::function<void()> body, spawn_options where) {
       here->drop_fiber(f);
       throw;
     }
-  } else if (f->home == &here->address()) {
+  } else if (f->where() == &here->address()) {
     here->newcomer(f);
   } else {
-    f->home->send(f);
+    f->where()->send(f);
   }
+  return id;
 }
 
 void runtime::run(std::function<void()> root) {
@@ -115,7 +118,8 @@ void runtime::run(std::function<void()> root) {
     throw usage_error("run: called while run() runs");
   }
   const affinity_keeper keep;
-  const detail::overflow_watch watch;
+  const detail::overflow_watch overflows;
+  const detail::watched watched(crew);
   std::exception_ptr failure;
   try {
     enum gate : int { closed, open, cancelled };
@@ -127,12 +131,12 @@ void runtime::run(std::function<void()> root) {
     };
     try {
       // Made before the threads: afterwards nothing here can fail.
+      auto name = detail::fiber::named("root");
       detail::fiber* const f = parts_->new_fiber_outside();
       f->body = std::move(root);
-      f->name = "root";
-      f->stack_bytes = crew.settings.root_stack_bytes;
-      f->started = false;
-      f->home = &parts_->post_of(0);
+      f->name = std::move(name);
+      f->stack.bytes = crew.settings.root_stack_bytes;
+      f->belongs_to(&parts_->post_of(0));
       try {
         threads.reserve(crew.workers.size() - 1);
         for (int i = 1; i < crew.settings.workers; ++i) {
@@ -146,7 +150,9 @@ void runtime::run(std::function<void()> root) {
       } catch (...) {
         const std::scoped_lock held(crew.outside_lock);
         f->body = nullptr;
-        f->home = nullptr;
+        f->name = nullptr;
+        f->stack = {};
+        f->belongs_to(nullptr);
         crew.outside_blocks.give(f);
         throw;
       }
@@ -196,10 +202,15 @@ waker self() {
   return detail::fiber::waker_of(me);
 }
 
+fiber_id id() noexcept {
+  const worker* const here = worker::current();
+  return here == nullptr || here->running == nullptr ? fiber_id{} : detail::fiber::id_of(here->running);
+}
+
 std::string_view name() noexcept {
   const worker* const here = worker::current();
   return here == nullptr || here->running == nullptr ? std::string_view{}
-                                                       : here->running->name;
+                                                       : here->running->called();
 }
 
 bool inside() noexcept {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/poller.hpp>
@@ -41,6 +42,19 @@ struct options {
   /// How long a worker without work looks for some before it sleeps. With more workers than CPUs
   /// (or quota) it does not spin, but offers its CPU to others 8 times.
   std::chrono::nanoseconds spin{50'000};
+
+  /// If every worker has slept for so long, none with a poller or a deadline, and no other thread
+  /// has woken a fiber of this run yet, then very likely nobody ever will: `report` is told, once a
+  /// run, with the table of all fibers. 0: it is not.
+  std::chrono::nanoseconds stuck_after{1'000'000'000};
+
+  /// A fiber that keeps its worker for so long without a yield or park is reported, with its stack,
+  /// once each time. It is looked at twice in that time. 0: it is not.
+  std::chrono::nanoseconds stall_after{0};
+
+  /// Is given such reports, by a worker's thread or one of ours: some lines, the last one ended.
+  /// Must neither throw nor wait. Null: they are written to stderr.
+  std::function<void(std::string_view)> report{};
 };
 
 struct spawn_options {
@@ -83,8 +97,9 @@ class runtime {
   /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread,
   /// or a poller, while it knows that run() cannot return (a fiber waits for it, say).
   /// On one worker, fibers spawned for it start in order; others newest first, or stolen.
+  /// \return the new fiber's, which may have ended by then.
   /// \throws usage_error for a worker out of range, std::bad_alloc. Cost: about 100 ns.
-  void spawn(std::function<void()> body, spawn_options where = {});
+  fiber_id spawn(std::function<void()> body, spawn_options where = {});
 
   /// Any thread, at any time: before `worker` sleeps next it polls once more; if it sleeps, it
   /// wakes. What the caller wrote before is visible to that poll. Cost: one exchange; a system call

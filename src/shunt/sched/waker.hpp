@@ -1,5 +1,7 @@
-/// How others wake a fiber.
+/// How others wake a fiber, and know it by.
 #pragma once
+
+#include <cstdint>
 
 namespace shunt {
 inline namespace v1 {
@@ -28,6 +30,22 @@ class waker {
   friend struct detail::fiber;
   explicit constexpr waker(detail::fiber* f) noexcept : fiber_(f) {}
   detail::fiber* fiber_ = nullptr;
+};
+
+/// One fiber, told apart from all others that were and will be (until four thousand million have
+/// lived in the same place). A value; keeps nothing alive.
+class fiber_id {
+ public:
+  constexpr fiber_id() noexcept = default;  ///< nobody's
+
+  [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
+  friend bool operator==(const fiber_id&, const fiber_id&) = default;
+
+ private:
+  friend struct detail::fiber;
+  constexpr fiber_id(detail::fiber* f, std::uint32_t life) noexcept : fiber_(f), life_(life) {}
+  detail::fiber* fiber_ = nullptr;
+  std::uint32_t life_ = 0;
 };
 
 }  // namespace sched

@@ -34,8 +34,28 @@ void finish_scope::fail(std::exception_ptr what) noexcept {
 void finish_scope::wait() noexcept {
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return;  // edge `done` in
   while (open_.load(std::memory_order_acquire) != 0) {             // edge `done` in
-    sched::this_fiber::park();
+    sched::this_fiber::park("its tasks");
   }
+}
+
+bool finish_scope::wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
+  sched::this_fiber::require_wait("wait_until");
+  const auto awaken = [who = waiter_] { who.wake(); };
+  const std::stop_callback on_stop(stop, awaken);
+  if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return true;  // edge `done` in
+  const auto take_back = [&] {
+    // acq_rel: edge `done` in. The tasks' 0 may have come in between: then this 1 is reopen()'s.
+    return open_.fetch_add(1, std::memory_order_acq_rel) == 0;
+  };
+  try {
+    while (open_.load(std::memory_order_acquire) != 0) {  // edge `done` in
+      if (stop.stop_requested() || !sched::this_fiber::park_until(deadline, "its tasks")) return take_back();
+    }
+  } catch (...) {  // no memory for the deadline
+    take_back();
+    throw;
+  }
+  return true;
 }
 
 void finish_scope::reopen() noexcept {
@@ -47,15 +67,12 @@ void finish_scope::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void spawn_into(finish_scope* scope, std::function<void()> body) {
+sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body) {
   auto& rt = sched::this_worker::current();
-  if (scope == nullptr) {
-    rt.spawn(std::move(body));
-    return;
-  }
+  if (scope == nullptr) return rt.spawn(std::move(body));
   scope->enter();
   try {
-    rt.spawn([scope, work = std::move(body)]() mutable {
+    return rt.spawn([scope, work = std::move(body)]() mutable {
       sched::this_fiber::set_scope(scope);
       try {
         work();

@@ -13,9 +13,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -51,6 +53,8 @@ class finish_scope {
   void leave() noexcept;                        // a task, last of all; or to take enter() back
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
   void wait() noexcept;                         // the waiter, once, or once more after reopen()
+  /// The same, until then at the longest. \return whether all have ended; if not, as if never called.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
   void rethrow();                               // the waiter, after wait()
   void reopen() noexcept;                       // the waiter, after wait()
 
@@ -75,7 +79,7 @@ class entered_scope {
   void* const outer_;
 };
 
-void spawn_into(finish_scope* scope, std::function<void()> body);
+sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body);
 
 /// std::function copies what it holds; what cannot be copied is held by pointer.
 template <typename F>
@@ -86,6 +90,12 @@ template <typename F>
   } else {
     return [g = std::make_shared<held>(std::forward<F>(f))] { static_cast<void>((*g)()); };
   }
+}
+
+/// As async().
+template <typename F>
+sched::fiber_id spawn_here(F&& body) {
+  return spawn_into(finish_scope::innermost(), as_function(std::forward<F>(body)));
 }
 
 }  // namespace detail
@@ -116,7 +126,7 @@ void finish(F&& body) {
 /// \throws std::bad_alloc, then nothing was spawned. Cost: about 100 ns.
 template <typename F>
 void async(F&& body) {
-  detail::spawn_into(detail::finish_scope::innermost(), detail::as_function(std::forward<F>(body)));
+  detail::spawn_here(std::forward<F>(body));
 }
 
 }  // namespace v1

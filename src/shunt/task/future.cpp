@@ -1,15 +1,21 @@
 #include <shunt/task/future.hpp>
 
 #include <string>
+#include <thread>
+
+#include <shunt/base/clock.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace detail {
 
 void one_event::happen() noexcept {
-  // acq_rel: edge `happened` out; acquire: the listeners.
-  auto list = word_.exchange(done, std::memory_order_acq_rel);
-  SHUNT_ASSERT(list != done);
+  auto list = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+  do {
+    list = free_of_busy(list);
+    SHUNT_ASSERT(list != done);
+    // acq_rel: edge `happened` out, edge `listed` in.
+  } while (!word_.compare_exchange_weak(list, done, std::memory_order_acq_rel, std::memory_order_relaxed));
   while (list != 0) {
     auto* const told = reinterpret_cast<listener*>(list);
     list = reinterpret_cast<std::uintptr_t>(told->next);
@@ -20,12 +26,43 @@ void one_event::happen() noexcept {
 bool one_event::attach(listener& l) noexcept {
   auto seen = word_.load(std::memory_order_acquire);
   do {
-    if (seen == done) return false;  // edge `happened` in, by this load or the failed exchange
+    seen = free_of_busy(seen);
+    if (seen == done) return false;  // edge `happened` in, by a load or the failed exchange
     l.next = reinterpret_cast<listener*>(seen);
-    // release: the listener, for happen(). acquire on failure: edge `happened` in.
+    // release: edge `listed` out. acquire on failure: edge `happened` in.
   } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&l),
                                         std::memory_order_acq_rel, std::memory_order_acquire));
   return true;
+}
+
+bool one_event::detach(listener& l) noexcept {
+  auto list = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+  do {
+    list = free_of_busy(list);
+    if (list == done) return false;
+    // acquire: edge `listed` in.
+  } while (!word_.compare_exchange_weak(list, list | busy, std::memory_order_acquire, std::memory_order_relaxed));
+  auto* first = reinterpret_cast<listener*>(list);
+  for (listener** at = &first; *at != nullptr; at = &(*at)->next) {
+    if (*at != &l) continue;
+    *at = l.next;
+    break;
+  }
+  word_.store(reinterpret_cast<std::uintptr_t>(first), std::memory_order_release);  // edge `listed` out
+  return true;
+}
+
+/// \return the word, once nobody reads the list.
+std::uintptr_t one_event::free_of_busy(std::uintptr_t seen) const noexcept {
+  for (int i = 0; (seen & busy) != 0; ++i) {
+    if (i < 64) {
+      relax();
+    } else {
+      std::this_thread::yield();  // who is busy may have lost its CPU
+    }
+    seen = word_.load(std::memory_order_acquire);  // edge `happened` in
+  }
+  return seen;
 }
 
 namespace {
@@ -39,6 +76,7 @@ struct waiter : one_event::listener {
     me.told.store(true, std::memory_order_release);  // edge `happened`; the waiter is gone now
     who.wake();
   }
+  [[nodiscard]] bool has_been_told() const noexcept { return told.load(std::memory_order_acquire); }  // edge `happened` in
   sched::waker who = sched::this_fiber::self();
   std::atomic<bool> told{false};
 };
@@ -48,9 +86,33 @@ struct waiter : one_event::listener {
 void one_event::wait(const char* call) {
   if (happened()) return;
   sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
+  const sched::waits_for_end on(maker_, call);
   waiter me;
   if (!attach(me)) return;
-  while (!me.told.load(std::memory_order_acquire)) sched::this_fiber::park();
+  while (!me.has_been_told()) sched::this_fiber::park("a future");
+}
+
+bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
+  if (happened()) return true;
+  sched::this_fiber::require_wait(call);  // as above
+  waiter me;
+  if (!attach(me)) return true;
+  const auto leave = [&] {
+    if (detach(me)) return false;
+    while (!me.has_been_told()) sched::this_fiber::park("a future");  // it is being told
+    return true;
+  };
+  const auto awaken = [who = me.who] { who.wake(); };
+  const std::stop_callback on_stop(stop, awaken);
+  try {
+    while (!me.has_been_told()) {
+      if (stop.stop_requested() || !sched::this_fiber::park_until(deadline, "a future")) return leave();
+    }
+  } catch (...) {  // no memory for the deadline
+    leave();
+    throw;
+  }
+  return true;
 }
 
 void throw_no_state(const char* call) {

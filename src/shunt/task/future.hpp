@@ -11,11 +11,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -42,12 +44,14 @@ namespace detail {
 
 /// One event, that happens once, and who listens for it.
 ///
-///   word        happen()                      attach()
-///   listeners   -> happened, tells them all   -> listeners + the new one, true
-///   happened    breach of contract            false
+///   word         happen()                      attach()                            detach()
+///   listeners    -> happened, tells them all   -> listeners + the new one, true    -> busy; -> listeners - that one, true
+///   busy         waits                         waits                               waits
+///   happened     breach of contract            false                               false
 ///
-/// Edge `happened`, happen() -> tell, or attach() that says false: the result. A listener stays
-/// where it is until it is told: happen() may still be reading it.
+/// `busy`: who detaches reads the list, for some ns. Edge `happened`, happen() -> tell, or attach() that
+/// says false: the result. Edge `listed`, attach() and detach() -> detach() and happen(): the list. A listener
+/// stays where it is until it is told or detached: happen() may still be reading it.
 class one_event {
  public:
   struct listener {
@@ -61,15 +65,26 @@ class one_event {
   void happen() noexcept;
   /// Any thread. \return false if it happened already: `l` is not told.
   [[nodiscard]] bool attach(listener& l) noexcept;
-  /// A fiber, if it did not happen yet. \throws what park() throws, before it waits.
+  /// Any thread. \return false: `l` was told, or is being told.
+  [[nodiscard]] bool detach(listener& l) noexcept;
+  /// A fiber, if it did not happen yet. \throws what park() throws, before it waits; sched::deadlock.
   void wait(const char* call);
+  /// The same, until `deadline` or a stop request at the longest. \return whether it happened.
+  [[nodiscard]] bool wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
+                                const std::stop_token& stop);
+  /// Before others know of this event: nothing but that fiber's doings makes it happen.
+  void made_by(sched::fiber_id whom) noexcept { maker_ = whom; }
   [[nodiscard]] bool happened() const noexcept {
     return word_.load(std::memory_order_acquire) == done;  // edge `happened` in
   }
 
  private:
+  [[nodiscard]] std::uintptr_t free_of_busy(std::uintptr_t seen) const noexcept;
+
   static constexpr std::uintptr_t done = 1;
-  std::atomic<std::uintptr_t> word_{0};  // a listener*, or done
+  static constexpr std::uintptr_t busy = 2;  // a bit beside a listener*
+  std::atomic<std::uintptr_t> word_{0};      // a listener*, or done
+  sched::fiber_id maker_;
 };
 
 template <typename T>
@@ -109,12 +124,26 @@ class future {
   [[nodiscard]] bool ready() const noexcept { return result_ && result_->ready.happened(); }
 
   /// A fiber; any thread if ready(). Waits for the result, or the exception.
-  /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid().
+  /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid();
+  ///         sched::deadlock if the task that makes the result waits, perhaps through others, for
+  ///         this fiber.
   void wait() const { state("future::wait").ready.wait("future::wait"); }
+
+  /// The same, until `deadline`, or until `stop` is asked to, at the longest.
+  /// \return whether it is ready(). \throws as wait(), but no deadlock; std::bad_alloc.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) const {
+    return state("future::wait_until").ready.wait_until("future::wait_until", deadline, stop);
+  }
+  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) const {
+    return wait_until(sched::after(time), stop);
+  }
+  [[nodiscard]] bool wait(const std::stop_token& stop) const {
+    return wait_until(std::chrono::steady_clock::time_point::max(), stop);
+  }
 
   /// A fiber; any thread if ready(). Waits.
   /// \return the result, which lives as long as any copy of this future, or its promise.
-  /// \throws the exception that was set, broken_promise, or as wait().
+  /// \throws the exception that was set, broken_promise, or as wait(). For a time, or a stop: wait_until() first.
   decltype(auto) get() const {
     auto& s = state("future::get");
     s.ready.wait("future::get");
@@ -150,7 +179,7 @@ namespace detail {
 struct event_behind {
   /// \throws shunt::error if !f.valid().
   template <future_value T>
-  static one_event& of(const future<T>& f, const char* call) {
+  [[nodiscard]] static one_event& of(const future<T>& f, const char* call) {
     return f.state(call).ready;
   }
 };
@@ -228,7 +257,7 @@ template <typename F>
   using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
   promise<result> made;
   auto reads = made.get_future();
-  async([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+  const auto task = detail::spawn_here([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
     std::exception_ptr failure;
     try {
       if constexpr (std::is_void_v<result>) {
@@ -244,6 +273,7 @@ template <typename F>
     // Set already if it was the result's own constructor that threw, inside set_value().
     if (!p.get_future().ready()) p.set_exception(std::move(failure));
   });
+  detail::event_behind::of(reads, "async_value").made_by(task);
   return reads;
 }
 

@@ -17,5 +17,12 @@ void task_group::wait() {
   scope_.rethrow();
 }
 
+bool task_group::wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
+  if (!scope_.wait_until(deadline, stop)) return false;
+  scope_.reopen();
+  scope_.rethrow();
+  return true;
+}
+
 }  // namespace v1
 }  // namespace shunt

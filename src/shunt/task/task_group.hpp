@@ -11,6 +11,7 @@
 /// finish() without its block: for tasks whose number and moment are not known where they begin.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <exception>
 #include <shunt/task/finish.hpp>
@@ -61,6 +62,14 @@ class task_group {
   /// visible then. More may be spawned afterwards, unless the group was stopped.
   /// \throws the first exception, in time, that left a task (the others are dropped).
   void wait();
+
+  /// The same, until `deadline`, or until `stop` is asked to, at the longest.
+  /// \return whether all tasks have ended. If not they go on, and wait() must be called again.
+  /// \throws as wait() if all have ended; std::bad_alloc.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {});
+  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
+    return wait_until(sched::after(time), stop);
+  }
 
   /// Any thread: tasks that have not begun are dropped, the others see it by their token.
   void request_stop() noexcept { stop_.request_stop(); }

@@ -1,10 +1,15 @@
 #include <shunt/sched/detail/crew.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <utility>
+
+#include <unistd.h>
 
 #include <shunt/base/error.hpp>
 #include <shunt/base/topology.hpp>
+#include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
 
 namespace shunt {
@@ -58,8 +63,53 @@ bool crew::all_ended() noexcept {
   return ended == spawned;
 }
 
+std::size_t crew::alive() const noexcept {
+  std::uint64_t ended = 0;
+  for (const auto& w : workers) ended += w->ended();
+  auto spawned = spawned_outside.load(std::memory_order_relaxed);  // relaxed: about
+  for (const auto& w : workers) spawned += w->spawned();
+  return spawned > ended ? static_cast<std::size_t>(spawned - ended) : 0;
+}
+
 void crew::start() noexcept {
   stopping_.store(false, std::memory_order_relaxed);  // relaxed: no worker runs yet
+  told_stuck_.store(false, std::memory_order_relaxed);  // likewise
+  for (const auto& w : workers) w->address().fed.store(false, std::memory_order_relaxed);  // likewise
+}
+
+// Everything here is relaxed: it decides whether a report is made, and nothing else rests on it.
+void crew::rest(worker& who) noexcept {
+  auto& bed = who.address().bed;
+  const auto limit = settings.stuck_after;
+  const bool all = resting_.fetch_add(1, std::memory_order_relaxed) + 1 == settings.workers;
+  const bool fed = std::any_of(workers.begin(), workers.end(), [](const auto& w) {
+    return w->address().fed.load(std::memory_order_relaxed);
+  });
+  if (!all || fed || limit <= limit.zero() || told_stuck_.load(std::memory_order_relaxed)) {
+    bed.park(std::chrono::nanoseconds::max());
+  } else {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    bed.park(limit);
+    // Nobody has given this worker anything in all that time, nor has any other one awoken.
+    const bool still = std::chrono::steady_clock::now() >= end && !who.address().mail.has_nodes() &&
+                       resting_.load(std::memory_order_relaxed) == settings.workers;
+    if (still && !stopping() && !told_stuck_.exchange(true, std::memory_order_relaxed)) {
+      try {
+        report("shunt: no fiber can run, and none will unless another thread wakes it. " + fibers_of(*this));
+      } catch (...) {  // no memory for the text: then none is written
+      }
+    }
+  }
+  resting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void crew::report(std::string_view text) const noexcept {
+  if (settings.report) return settings.report(text);
+  while (!text.empty()) {
+    const auto written = write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
 }
 
 void crew::stop() noexcept {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
@@ -67,8 +68,17 @@ class crew {
   [[nodiscard]] bool stopping() const noexcept {
     return stopping_.load(std::memory_order_acquire);  // acquire: pairs with stop()
   }
+  /// Fibers that have not ended, started or not; about.
+  [[nodiscard]] std::size_t alive() const noexcept;
   void start() noexcept;  ///< before the workers work
   void stop() noexcept;
+
+  /// A worker that has nothing to do, nor anything that will bring it something to do at a known
+  /// time, in its last step before sleep: sleeps, and sees whether all do.
+  void rest(worker& who) noexcept;
+
+  /// Gives `text` to options::report, or writes it to stderr.
+  void report(std::string_view text) const noexcept;
 
   /// Keeps the first exception.
   void fail(std::exception_ptr what) noexcept;
@@ -91,6 +101,8 @@ class crew {
  private:
   alignas(quiet_distance) std::atomic<std::uint64_t> tallies_{0};
   std::atomic<bool> stopping_{false};
+  std::atomic<int> resting_{0};
+  std::atomic<bool> told_stuck_{false};  // in this run
 };
 
 }  // namespace detail

@@ -83,6 +83,15 @@ fiber_cache::~fiber_cache() {
   }
 }
 
+std::vector<fiber_slab> all_fibers() {
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  std::vector<fiber_slab> all;
+  all.reserve(s.fiber_slabs.size());
+  for (const auto& slab : s.fiber_slabs) all.emplace_back(slab.get(), batch);
+  return all;
+}
+
 post* take_post() {
   auto& s = the_store();
   const std::scoped_lock held(s.lock);

@@ -6,12 +6,19 @@
 ///   F2  A fiber stands in at most one queue, and `link` is that queue's if it needs one: its worker's
 ///       newcomers, an inbox, the pool; rings and deques hold pointers.
 ///   F3  Once started, it runs on its home worker only.
+///   F4  Of a block that `home` says to be a worker's, `started` is written by that worker's thread only, and so
+///       is everything else from then until it is false again: that thread may look at all its fibers at any time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/context/stack_pool.hpp>
@@ -27,6 +34,7 @@ namespace sched {
 namespace detail {
 
 struct fiber;
+struct fiber_locals;
 
 /// A worker's address for others. Type-stable like fibers: a thread that woke a fiber may still
 /// touch its worker's post when that fiber, and the runtime with it, has ended.
@@ -34,6 +42,7 @@ struct post {
   alignas(quiet_distance) inbox<fiber> mail;
   parker bed;
   post* next_free = nullptr;
+  std::atomic<bool> fed{false};  // a thread that is no worker has woken a fiber here: others may do so again
 
   /// Any thread.
   void send(fiber* f) noexcept {
@@ -54,18 +63,49 @@ struct alignas(cache_line) fiber {
 
   fiber* link = nullptr;  // F2
 
-  post* home = nullptr;  // where it runs, or must start; nullptr: not decided yet
+  /// Where it runs, or must start; nullptr: not decided yet, or nobody's. Atomic for F4's sake, who looks at all
+  /// blocks; apart from that relaxed, like a plain word: what hands the fiber on is the queue it stands in.
+  std::atomic<post*> home{nullptr};
+
+  // What it waits for, for people; and what waits_for_end needs, which others read (deadlock.hpp).
+  const char* waits_for = nullptr;  // static text
+  std::uint32_t since = 0;          // worker::now_ms_ when it parked last
+
   static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
   std::uint32_t timer = no_timer;  // its place among its worker's deadlines
-  std::size_t stack_bytes = 0;
-  context::stack_pool::stack stack;
-  void* scope = nullptr;  // this_fiber::scope()
+
+  std::atomic<fiber*> waits_on{nullptr};       // the fiber without whose end it never goes on
+  std::atomic<std::uint32_t> on_life{0};       // and that one's `life`
+  std::atomic<std::uint32_t> life{0};          // of this block: one higher when the fiber has ended
+
+  context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's
+  void* scope = nullptr;             // this_fiber::scope()
+  fiber_locals* locals = nullptr;    // fiber_local's; ended by end_locals()
   std::function<void()> body;
-  std::string name;
+  std::unique_ptr<const std::string> name;  // null: none
+
+  [[nodiscard]] post* where() const noexcept { return home.load(std::memory_order_relaxed); }  // see `home`
+  void belongs_to(post* p) noexcept { home.store(p, std::memory_order_relaxed); }              // likewise
+  [[nodiscard]] std::string_view called() const noexcept { return name ? std::string_view(*name) : std::string_view{}; }
+  /// For `name`. \throws std::bad_alloc
+  [[nodiscard]] static std::unique_ptr<const std::string> named(std::string text) {
+    return text.empty() ? nullptr : std::make_unique<const std::string>(std::move(text));
+  }
 
   static waker waker_of(fiber* f) noexcept { return waker(f); }
+  /// This thread's, or one that cannot end meanwhile.
+  static fiber_id id_of(fiber* f) noexcept {
+    return {f, f->life.load(std::memory_order_relaxed)};  // relaxed: it changes at the end only
+  }
+  static fiber* behind(const fiber_id& id) noexcept { return id.fiber_; }
+  static std::uint32_t life_of(const fiber_id& id) noexcept { return id.life_; }
   static fiber* behind(const waker& w) noexcept { return w.fiber_; }
 };
+// What a parked fiber costs beside its stack.
+static_assert(sizeof(void*) != 8 || sizeof(fiber) == 3 * cache_line);
+
+/// The running fiber's, at its end, on its own stack.
+void end_locals(fiber& me) noexcept;
 
 /// First in, first out; by F2 it needs no memory, so nothing here fails.
 class fiber_list {
@@ -105,6 +145,11 @@ class fiber_cache {
   fiber* free_ = nullptr;
   std::size_t count_ = 0;
 };
+
+/// Blocks that lie side by side, used or not.
+using fiber_slab = std::span<fiber>;
+/// Every one of the process: a fiber made before the call lies in one of them. \throws std::bad_alloc
+[[nodiscard]] std::vector<fiber_slab> all_fibers();
 
 /// \throws std::bad_alloc
 [[nodiscard]] post* take_post();

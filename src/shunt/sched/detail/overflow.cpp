@@ -54,10 +54,10 @@ void on_fault(int, siginfo_t* about, void*) {
     if (at < low && at >= low - page) {
       line text;
       text << "shunt: ";
-      if (f->name.empty()) {
+      if (f->called().empty()) {
         text << "a fiber";
       } else {
-        text << "fiber `" << std::string_view(f->name) << "`";
+        text << "fiber `" << f->called() << "`";
       }
       text << " ran off its stack of " << f->stack.bytes / 1024
            << " KiB: give it more (spawn_options::stack_bytes, options::stack_bytes)\n";

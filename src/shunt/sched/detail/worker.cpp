@@ -7,6 +7,9 @@
 #include <string>
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
@@ -55,9 +58,12 @@ void worker::drop_unstarted() noexcept {
 }
 
 void worker::drop_fiber(fiber* f) noexcept {
+  // release: what the fiber was is over before edges to it end (deadlock.hpp, E2)
+  f->life.fetch_add(1, std::memory_order_release);
   f->body = nullptr;
-  f->name.clear();
-  f->home = nullptr;
+  f->name = nullptr;
+  f->stack = {};
+  f->belongs_to(nullptr);
   f->scope = nullptr;
   blocks_.give(f);
 }
@@ -100,27 +106,35 @@ void yield_slowly() {
   here->yield_slowly();
 }
 
-inline void worker::park() {
+inline void worker::park(const char* what) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park");
   fiber* const me = must_be_fiber("park");
   if (me->state.commit_park() == after_park::run_again) return;
-  leave(me);
+  leave(me, what);
 }
 
-bool worker::park_until(timers::time deadline) {
+bool worker::park_until(timers::time deadline, const char* what) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park_until");
   fiber* const me = must_be_fiber("park_until");
   timers_.reserve();
   if (me->state.commit_park() == after_park::run_again) return true;
   timers_.add(*me, deadline);
   me->timed_out = false;
-  leave(me);
+  leave(me, what);
   if (me->timer != fiber::no_timer) timers_.remove(*me);
   return !me->timed_out;
 }
 
+void worker::look_at_clock() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  now_ms_ = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
+}
+
 /// Parked: straight to the next started fiber, or to the loop.
-void worker::leave(fiber* me) noexcept {
+void worker::leave(fiber* me, const char* what) noexcept {
+  me->waits_for = what;
+  me->since = now_ms_;
   if (--credit > 0) {
     fiber* next = favoured;
     if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty()))) {
@@ -154,6 +168,7 @@ void worker::fiber_main(void* self) noexcept {
   } catch (...) {
     current()->crew_.fail(std::current_exception());
   }
+  if (me->locals != nullptr) end_locals(*me);
   worker* const w = current();
   w->forbid = nullptr;
   w->ended_here_ = true;
@@ -161,6 +176,16 @@ void worker::fiber_main(void* self) noexcept {
 }
 
 // --- the loop's side ---
+
+namespace {
+long number_of_this_thread() noexcept {
+#if defined(SYS_gettid)
+  return syscall(SYS_gettid);
+#else
+  return 0;  // nobody can be sent a signal then
+#endif
+}
+}  // namespace
 
 void worker::ready_here(fiber* f) noexcept {
   if (running != nullptr) {
@@ -178,11 +203,14 @@ void worker::push_task(fiber* f) {
 
 void worker::work() noexcept {
   const signal_stack for_faults;
+  look_at_clock();
+  thread_.store(number_of_this_thread(), std::memory_order_relaxed);  // relaxed: a number
   this_threads_desk = this;
   exceptions = &context::exceptions_of_this_thread();
   const auto of_caller = std::exchange(*exceptions, context::exception_state{});
   context::adopt_thread(loop_);
   loop();
+  thread_.store(0, std::memory_order_relaxed);  // relaxed: as above
   *exceptions = of_caller;
   exceptions = &no_exceptions;
   this_threads_desk = &nobodys_desk;
@@ -216,6 +244,8 @@ void worker::loop() noexcept {
 
 void worker::duty() noexcept {
   until_duty_ = switches_a_duty;
+  look_at_clock();
+  if (census_.wanted()) [[unlikely]] answer_census();
   const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() <= 1;
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
@@ -254,7 +284,10 @@ void worker::run(fiber* f) noexcept {
   credit = granted;
   running = f;
   job_deque::set_here(asymmetric_ ? &jobs_ : nullptr);
-  context::switch_to(loop_, f->run);  // the loop has no exception in flight
+  const auto beat = own(beat_);
+  beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
+  context::switch_to(loop_, f->run);                 // the loop has no exception in flight
+  beat_.store(beat + 2, std::memory_order_relaxed);  // relaxed: likewise
   job_deque::set_here(nullptr);
   until_duty_ -= granted - std::exchange(credit, 0);
   if (ended_here_) {
@@ -264,9 +297,9 @@ void worker::run(fiber* f) noexcept {
 }
 
 bool worker::start(fiber* f) noexcept {
-  f->home = post_;
+  f->belongs_to(post_);
   try {
-    const auto bytes = f->stack_bytes != 0 ? f->stack_bytes : crew_.settings.stack_bytes;
+    const auto bytes = f->stack.bytes != 0 ? f->stack.bytes : crew_.settings.stack_bytes;
     ready.reserve(started_here_ + 1);
     f->stack = stacks_.take(bytes);
   } catch (...) {
@@ -284,9 +317,10 @@ bool worker::start(fiber* f) noexcept {
 }
 
 void worker::finish(fiber* f) noexcept {
+  f->started = false;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // F4: a census does not see it from here on
   context::retire(f->run);
   stacks_.give(f->stack);
-  f->started = false;
   --started_here_;
   drop_fiber(f);
   ended_.store(own(ended_) + 1, std::memory_order_release);  // edge `tally`
@@ -296,6 +330,8 @@ void worker::finish(fiber* f) noexcept {
 /// The inbox before the poller: drain() swallows an unpark(), which promises a poll after it.
 bool worker::look_around() noexcept {
   until_duty_ = switches_a_duty;
+  look_at_clock();
+  if (census_.wanted()) [[unlikely]] answer_census();
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
   moved |= expire();
@@ -324,7 +360,7 @@ bool worker::drain() noexcept {
   bool tasks = false;
   while (f != nullptr) {
     fiber* const next = f->link;
-    if (f->home == nullptr) {
+    if (f->where() == nullptr) {
       try {
         tasks_.push(f);
         tasks = true;
@@ -393,7 +429,9 @@ void worker::sleep() noexcept {
       patience = std::clamp<std::chrono::nanoseconds>(until_first, std::chrono::nanoseconds(0), patience);
     }
     const int also = poller_ == nullptr ? -1 : poller_->descriptor();
-    if (also < 0) {
+    if (rests_for_ever()) {
+      crew_.rest(*this);
+    } else if (also < 0) {
       post_->bed.park(patience);
     } else {
       post_->bed.park_on(also, patience);
@@ -413,30 +451,32 @@ void waker::wake() const noexcept {
   if (fiber_ == nullptr) return;
   if (fiber_->state.wake() == detail::after_wake::nothing) return;
   detail::worker* const here = detail::worker::current();
-  if (here != nullptr && &here->address() == fiber_->home) {
+  detail::post* const home = fiber_->where();
+  if (here != nullptr && &here->address() == home) {
     here->ready_here(fiber_);
   } else {
-    fiber_->home->send(fiber_);
+    if (here == nullptr) home->fed.store(true, std::memory_order_relaxed);  // relaxed: a hint for crew::rest()
+    home->send(fiber_);
   }
 }
 
 namespace this_fiber {
 
-void park() {
+void park(const char* what) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]] detail::throw_outside("park", "a runtime");
-  here->park();
+  here->park(what);
 }
 
-bool park_until(std::chrono::steady_clock::time_point deadline) {
+bool park_until(std::chrono::steady_clock::time_point deadline, const char* what) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]] detail::throw_outside("park_until", "a runtime");
-  return here->park_until(deadline);
+  return here->park_until(deadline, what);
 }
 
 void sleep_until(std::chrono::steady_clock::time_point deadline) {
   do {
-    static_cast<void>(park_until(deadline));
+    static_cast<void>(park_until(deadline, "a time"));
   } while (std::chrono::steady_clock::now() < deadline);
 }
 

@@ -19,6 +19,7 @@
 #include <shunt/context/exceptions.hpp>
 #include <shunt/context/stack_pool.hpp>
 #include <shunt/context/switch.hpp>
+#include <shunt/sched/detail/census.hpp>
 #include <shunt/sched/detail/crew.hpp>
 #include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/fiber.hpp>
@@ -50,8 +51,8 @@ class worker : public desk {
 
   // This worker's running fiber.
   void yield_slowly();
-  void park();
-  bool park_until(timers::time deadline);
+  void park(const char* what);
+  bool park_until(timers::time deadline, const char* what);
   void require_wait(const char* call) const {
     if (forbid != nullptr) forbid->refuse(call);
     must_be_fiber(call);
@@ -84,6 +85,16 @@ class worker : public desk {
   [[nodiscard]] std::uint64_t spawned() const noexcept {
     return spawned_.load(std::memory_order_relaxed);  // relaxed: see crew::all_ended()
   }
+
+  // For who looks at this worker from outside.
+  [[nodiscard]] sheet& census() noexcept { return census_; }
+  [[nodiscard]] long thread() const noexcept { return thread_.load(std::memory_order_relaxed); }  // relaxed: a number
+  /// Odd while a fiber runs; another number each time that the loop goes to one or comes back.
+  [[nodiscard]] std::uint64_t beat() const noexcept { return beat_.load(std::memory_order_relaxed); }  // relaxed: a look
+  /// This worker's thread. Fills in the sheet if somebody waits for it.
+  void answer_census() noexcept;
+  /// In a signal handler on it, which has interrupted what ran at that stack pointer.
+  void answer_census(std::uintptr_t interrupted) noexcept;
 
   // While no run() runs.
   void set_poller(poller* p) {
@@ -127,7 +138,10 @@ class worker : public desk {
   void run_jobs() noexcept;
   [[nodiscard]] job* steal_job() noexcept;
   void finish(fiber* f) noexcept;
-  void leave(fiber* me) noexcept;
+  void leave(fiber* me, const char* what) noexcept;
+  void look_at_clock() noexcept;
+  void fill_census(bool stacks) noexcept;
+  [[nodiscard]] bool rests_for_ever() const noexcept { return poller_ == nullptr && timers_.empty(); }
   void swap(context::execution& from, context::execution& to) noexcept;
   fiber* must_be_fiber(const char* call) const {
     if (running == nullptr) [[unlikely]] throw_outside(call, "a fiber");
@@ -150,6 +164,7 @@ class worker : public desk {
   post* const post_;
   poller* poller_ = nullptr;
   timers timers_;
+  std::uint32_t now_ms_ = 0;  // as of the last look outside; wraps after 49 days
   context::stack_pool stacks_;
   fiber_cache blocks_;
   std::uint64_t victim_ = 0;  // where the next round of stealing begins
@@ -159,6 +174,9 @@ class worker : public desk {
   job_deque jobs_;
   alignas(quiet_distance) std::atomic<std::uint64_t> spawned_{0};  // by this thread
   std::atomic<std::uint64_t> ended_{0};                            // on this thread
+  std::atomic<std::uint64_t> beat_{0};                             // see beat()
+  std::atomic<long> thread_{0};                                    // the system's number of it; 0: it does not work
+  sheet census_;
 };
 
 }  // namespace detail

@@ -43,9 +43,8 @@ fiber* worker::new_helper() noexcept {
   try {
     fiber* const f = blocks_.take();
     f->body = [this] { run_jobs(); };  // one pointer: needs no memory
-    f->stack_bytes = crew_.settings.root_stack_bytes;
-    f->started = false;
-    f->home = post_;
+    f->stack.bytes = crew_.settings.root_stack_bytes;
+    f->belongs_to(post_);
     count_spawn();
     return f;
   } catch (...) {

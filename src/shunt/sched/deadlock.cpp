@@ -1,0 +1,105 @@
+#include <shunt/sched/deadlock.hpp>
+
+#include <mutex>
+#include <vector>
+
+#include <shunt/sched/detail/worker.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace {
+
+using detail::fiber;
+
+constexpr std::size_t longest_circle = 1000;
+
+struct link {
+  fiber* to;
+  std::uint32_t life;
+  friend bool operator==(const link&, const link&) = default;
+};
+
+/// Of `from`'s edge. `to` is null where there is none, or its fiber has ended (E2).
+link edge_of(const fiber& from) noexcept {
+  // seq_cst: the order that the header tells of; acquire, which it implies, brings on_life and the
+  // names: they were written before the edge.
+  fiber* const to = from.waits_on.load(std::memory_order_seq_cst);
+  // acquire: if it is a later edge's already, the second look finds this edge gone
+  const auto life = from.on_life.load(std::memory_order_acquire);
+  if (to == nullptr || to->life.load(std::memory_order_acquire) != life) return {nullptr, 0};
+  return {to, life};
+}
+
+/// \return whether edges lead from `start` back to it; without looking twice.
+bool leads_back(const fiber& start) noexcept {
+  const fiber* at = &start;
+  for (std::size_t i = 0; i < longest_circle; ++i) {
+    at = edge_of(*at).to;
+    if (at == nullptr) return false;
+    if (at == &start) return true;
+  }
+  return false;
+}
+
+std::vector<link> circle_of(const fiber& start) {
+  std::vector<link> all;
+  const fiber* at = &start;
+  do {
+    all.push_back(edge_of(*at));
+    at = all.back().to;
+  } while (at != nullptr && at != &start && all.size() < longest_circle);
+  return all;
+}
+
+void append_name(std::string& text, const fiber& f) {
+  if (f.called().empty()) {
+    text += "a fiber without a name";
+  } else {
+    text += '`';
+    text += f.called();
+    text += '`';
+  }
+}
+
+}  // namespace
+
+waits_for_end::waits_for_end(fiber_id whom, const char* call) {
+  fiber* const other = fiber::behind(whom);
+  if (other == nullptr) return;
+  const auto* const here = detail::worker::current();
+  fiber* const me = here == nullptr ? nullptr : here->running;
+  if (me == nullptr) throw error(std::string(call) + ": called outside a fiber");
+  me->on_life.store(fiber::life_of(whom), std::memory_order_release);  // pairs with edge_of()'s
+  me->waits_on.store(other, std::memory_order_seq_cst);                // see the header
+  me_ = me;
+  if (!leads_back(*me)) return;
+  // One at a time: if others close the same circle now, the first breaks it, and they wait on. Until
+  // then all of the circle stand still, so their names can be read.
+  static std::mutex breaking;
+  const std::scoped_lock held(breaking);
+  try {
+    const auto once = circle_of(*me);
+    if (once != circle_of(*me) || once.back().to != me) return;
+    std::string text = std::string(call) + ": deadlock: fiber ";
+    append_name(text, *me);
+    for (const auto& each : once) {
+      text += " waits for ";
+      append_name(text, *each.to);
+      if (each.to != me) text += ", which";
+    }
+    throw deadlock(text);
+  } catch (...) {
+    me->waits_on.store(nullptr, std::memory_order_release);
+    throw;
+  }
+}
+
+waits_for_end::~waits_for_end() {
+  // release: whoever still follows the edge reads what was before it
+  if (me_ != nullptr) me_->waits_on.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,67 @@
+#include <shunt/sched/fiber_local.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <shunt/base/error.hpp>
+#include <shunt/sched/detail/worker.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+struct fiber_locals {
+  struct local {
+    std::uint64_t key;
+    void* value;
+    void (*destroy)(void*) noexcept;
+  };
+  std::vector<local> all;
+};
+
+namespace {
+
+fiber& running_fiber() {
+  const worker* const here = worker::current();
+  if (here == nullptr || here->running == nullptr) throw error("fiber_local: used outside a fiber");
+  return *here->running;
+}
+
+}  // namespace
+
+std::uint64_t new_local_key() noexcept {
+  static std::atomic<std::uint64_t> keys{0};
+  return keys.fetch_add(1, std::memory_order_relaxed);  // relaxed: unique
+}
+
+void* find_local(std::uint64_t key) {
+  const auto* const locals = running_fiber().locals;
+  if (locals == nullptr) return nullptr;
+  for (const auto& l : locals->all) {
+    if (l.key == key) return l.value;
+  }
+  return nullptr;
+}
+
+void add_local(std::uint64_t key, void* value, void (*destroy)(void*) noexcept) {
+  fiber& me = running_fiber();
+  if (me.locals == nullptr) me.locals = new fiber_locals;
+  me.locals->all.push_back({key, value, destroy});
+}
+
+void end_locals(fiber& me) noexcept {
+  const std::unique_ptr<fiber_locals> locals(me.locals);
+  while (!locals->all.empty()) {  // what one destroys may make another one
+    const auto last = locals->all.back();
+    locals->all.pop_back();
+    last.destroy(last.value);
+  }
+  me.locals = nullptr;
+}
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

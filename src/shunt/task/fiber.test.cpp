@@ -1,0 +1,313 @@
+#include <shunt/task.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace shunt;
+using namespace std::chrono_literals;
+namespace this_fiber = sched::this_fiber;
+
+namespace {
+
+/// Runs `body` on 1, 2 and 4 workers.
+void on_workers(const std::function<void()>& body) {
+  for (const int workers : {1, 2, 4}) {
+    sched::options o;
+    o.workers = workers;
+    sched::runtime(o).run(body);
+  }
+}
+
+/// Runs until it is asked to stop.
+void until_stopped(const std::stop_token& stop) {
+  const std::stop_callback awaken(stop, [who = this_fiber::self()] { who.wake(); });
+  while (!stop.stop_requested()) this_fiber::park();
+}
+
+}  // namespace
+
+TEST_CASE("fiber: join waits for its end and its tasks', shows what they wrote, throws what it threw") {
+  on_workers([] {
+    int written = 0;  // plain: join carries it
+    fiber f([&] {
+      async([&] {
+        this_fiber::yield();
+        ++written;
+      });
+      this_fiber::yield();
+    });
+    CHECK(f.joinable());
+    f.join();
+    CHECK(written == 1);
+    CHECK_FALSE(f.joinable());
+    CHECK_THROWS_AS(f.join(), error);
+
+    fiber throws([] { throw std::runtime_error("mine"); });
+    CHECK_THROWS_WITH(throws.join(), "mine");
+    CHECK_FALSE(throws.joinable());
+  });
+}
+
+TEST_CASE("fiber: a handle that goes away stops its fiber and waits; so does one that is assigned to") {
+  on_workers([] {
+    std::atomic<int> ended{0};
+    const auto runs = [&](std::stop_token stop) {
+      until_stopped(stop);
+      ++ended;
+    };
+    {
+      const fiber f(runs);
+      static_cast<void>(f);
+    }
+    CHECK(ended == 1);
+    fiber f(runs);
+    f = fiber(runs);
+    CHECK(ended == 2);
+    CHECK(f.joinable());
+    fiber g(std::move(f));
+    CHECK_FALSE(f.joinable());
+    CHECK(g.token().stop_possible());
+    g.request_stop();
+    g.join();
+    CHECK(ended == 3);
+    const fiber throws([] { throw 1; });  // nobody asks: dropped
+    static_cast<void>(throws);
+  });
+}
+
+TEST_CASE("fiber: has the name, worker and stack that it was given, and an id of its own") {
+  sched::options o;
+  o.workers = 2;
+  sched::runtime(o).run([] {
+    std::string name;
+    int worker = -1;
+    sched::fiber_id inside;
+    fiber f([&] {
+      name = this_fiber::name();
+      worker = sched::this_worker::index();
+      inside = this_fiber::id();
+    }, {.worker = 1, .name = "reader"});
+    const auto id = f.id();
+    f.join();
+    CHECK(name == "reader");
+    CHECK(worker == 1);
+    CHECK(inside == id);
+    CHECK(this_fiber::id() != id);
+    CHECK(this_fiber::id() != sched::fiber_id{});
+  });
+}
+
+TEST_CASE("fiber: join_until gives up at its time or at a stop request, and can be called again") {
+  on_workers([] {
+    fiber f(until_stopped);
+    CHECK_FALSE(f.join_for(0ns));
+    CHECK_FALSE(f.join_for(1ms));
+    CHECK_FALSE(f.join_until(std::chrono::steady_clock::now() - 1h));
+    CHECK(f.joinable());
+
+    std::stop_source tired;
+    fiber stopper([&] { tired.request_stop(); });
+    CHECK_FALSE(f.join_until(std::chrono::steady_clock::time_point::max(), tired.get_token()));
+    CHECK_FALSE(f.join_until(std::chrono::steady_clock::time_point::max(), tired.get_token()));  // at once
+
+    f.request_stop();
+    CHECK(f.join_for(std::chrono::nanoseconds::max()));
+    CHECK_FALSE(f.joinable());
+  });
+}
+
+TEST_CASE("future: wait_until leaves its place among the waiters, wherever that is") {
+  on_workers([] {
+    promise<int> p;
+    auto f = p.get_future();
+    finish([&] {
+      std::atomic<int> gave_up{0};
+      std::atomic<int> got{0};
+      for (int i = 0; i < 60; ++i) {
+        async([&, i] {
+          if (i % 3 == 0) {
+            got += f.get();
+          } else if (i % 3 == 1) {
+            gave_up += f.wait_for(std::chrono::microseconds(i)) ? 0 : 1;
+          } else {
+            got += f.wait_for(std::chrono::nanoseconds::max()) ? 5 : 0;
+          }
+        });
+      }
+      while (gave_up < 20) this_fiber::yield();
+      p.set_value(5);
+      while (got < 40 * 5) this_fiber::yield();
+    });
+    CHECK(f.wait_for(0ns));
+    CHECK(f.wait(std::stop_token{}));
+  });
+}
+
+// allowed    true  + told       the value came first
+// allowed    false + detached   the waiter had gone before
+// forbidden  anything else: the waiter would be told on a stack that it has left
+TEST_CASE("future: a wait that ends while its result comes is told or gone, never both") {
+  int came = 0;
+  int gone = 0;
+  on_workers([&] {
+    for (int round = 0; round < 2000; ++round) {
+      promise<int> p;
+      auto f = p.get_future();
+      std::stop_source stop;
+      std::atomic<int> ready{0};
+      const auto order = round % 4;  // which of the two begins; 2, 3: as it comes
+      fiber waits([&] {
+        ++ready;
+        if (f.wait(stop.get_token())) {
+          CHECK(f.get() == round);
+          ++came;
+        } else {
+          ++gone;
+        }
+      });
+      if (round % 2 == 0) {
+        while (ready == 0) this_fiber::yield();
+      }
+      fiber stops([&] {
+        if (order == 0) f.wait();
+        stop.request_stop();
+      });
+      fiber sets([&, round] {
+        if (order == 1) until_stopped(stop.get_token());
+        p.set_value(round);
+      });
+      waits.join();
+      stops.join();
+      sets.join();
+    }
+  });
+  CHECK(came > 0);
+  CHECK(gone > 0);
+}
+
+TEST_CASE("task_group: wait_until says whether all have ended, and changes nothing if not") {
+  on_workers([] {
+    task_group group;
+    CHECK(group.wait_for(0ns));
+    for (int round = 0; round < 3; ++round) {
+      group.spawn([] { this_fiber::yield(); });
+      CHECK(group.wait_for(std::chrono::nanoseconds::max()));
+    }
+    promise<void> open;
+    group.spawn([gate = open.get_future()] { gate.get(); });
+    CHECK_FALSE(group.wait_for(0ns));
+    CHECK_FALSE(group.wait_for(1us));
+    std::stop_source tired;
+    tired.request_stop();
+    CHECK_FALSE(group.wait_until(std::chrono::steady_clock::time_point::max(), tired.get_token()));
+    open.set_value();
+    CHECK_NOTHROW(group.wait());
+    group.spawn([] { throw std::runtime_error("mine"); });
+    CHECK_THROWS_WITH(static_cast<void>(group.wait_for(std::chrono::nanoseconds::max())), "mine");
+  });
+}
+
+TEST_CASE("deadlock: of fibers that join each other in a circle, one is told all names") {
+  on_workers([] {
+    std::vector<fiber> ring(3);
+    promise<void> open;
+    std::atomic<int> told{0};
+    std::atomic<int> ended{0};
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i) {
+      ring[i] = fiber([&, i, gate = open.get_future()] {
+        gate.get();
+        try {
+          ring[(i + 1) % 3].join();
+        } catch (const sched::deadlock& d) {
+          ++told;
+          text = d.what();
+        }
+        ++ended;
+      }, {.name = "philosopher " + std::to_string(i)});
+    }
+    open.set_value();
+    while (ended < 3) this_fiber::yield();  // until then the handles are theirs
+    for (auto& f : ring) {
+      if (f.joinable()) f.join();
+    }
+    CHECK(told == 1);
+    INFO(text);
+    CHECK(text.find("deadlock: fiber `philosopher") != std::string::npos);
+    for (int i = 0; i < 3; ++i) CHECK(text.find("waits for `philosopher " + std::to_string(i)) != std::string::npos);
+  });
+}
+
+TEST_CASE("deadlock: two that close a circle at the same time break it once, every time") {
+  on_workers([] {
+    for (int round = 0; round < 500; ++round) {
+      std::atomic<int> told{0};
+      std::atomic<int> there{0};
+      future<int> a;
+      future<int> b;
+      finish([&] {
+        const auto asks = [&](const future<int>& other) {
+          ++there;
+          while (there < 3) this_fiber::yield();
+          try {
+            return other.get() + 1;
+          } catch (const sched::deadlock&) {
+            ++told;
+            return 0;
+          }
+        };
+        a = async_value([&, asks] { return asks(b); });
+        b = async_value([&, asks] { return asks(a); });
+        ++there;
+      });
+      REQUIRE(told == 1);
+      REQUIRE(a.get() + b.get() == 1);
+    }
+  });
+}
+
+TEST_CASE("deadlock: a fiber that waits for itself; and chains, which are none") {
+  on_workers([] {
+    future<void> mine;
+    std::atomic<bool> known{false};
+    finish([&] {
+      mine = async_value([&] {
+        while (!known) this_fiber::yield();
+        mine.get();
+      });
+      known = true;
+    });
+    CHECK_THROWS_AS(mine.get(), sched::deadlock);
+
+    finish([] {
+      std::vector<future<int>> chain;
+      promise<int> first;
+      chain.push_back(first.get_future());
+      for (int i = 0; i < 50; ++i) {
+        chain.push_back(async_value([before = chain.back()] { return before.get() + 1; }));
+      }
+      async([&] { first.set_value(0); });
+      CHECK(chain.back().get() == 50);
+    });
+  });
+}
+
+TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its block is used again") {
+  sched::options o;
+  o.workers = 1;
+  sched::runtime(o).run([] {
+    for (int round = 0; round < 100; ++round) {
+      // Each new fiber gets the block of the one that ended last.
+      const auto first = async_value([] { return 1; });
+      const auto second = async_value([first] { return first.get() + 1; });
+      const auto third = async_value([second] { return second.get() + 1; });
+      REQUIRE(third.get() == 3);
+    }
+  });
+}
