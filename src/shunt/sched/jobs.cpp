@@ -18,7 +18,7 @@ void job::wait() noexcept {
                                      std::memory_order_release, std::memory_order_acquire)) {
     return;
   }
-  while (word_.load(std::memory_order_acquire) != done) this_fiber::park();  // edge `done` in
+  while (word_.load(std::memory_order_acquire) != done) this_fiber::park("a stolen job");  // edge `done` in
 }
 
 void job::run_stolen() noexcept {

@@ -241,6 +241,7 @@ class dock final : public sched::poller, private sched::no_wait {
   // --- waiting ---
 
   /// Makes progress until ready() is true. The calling PE's fiber parks meanwhile if others can run.
+  /// \param what  the call, for errors and reports; static text.
   template <class Ready>
   void wait(event& changed, const char* what, Ready ready) {
     refuse_inside_handler(what);
@@ -249,7 +250,7 @@ class dock final : public sched::poller, private sched::no_wait {
       if (progress()) {
         idle = 0;
       } else if (idle_step(idle)) {
-        if (!leaving()) changed.wait();  // after a failure nobody notifies any more
+        if (!leaving()) changed.wait(what);  // after a failure nobody notifies any more
         idle = 0;
       }
     }

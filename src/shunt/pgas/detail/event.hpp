@@ -16,10 +16,11 @@ namespace detail {
 class event {
  public:
   /// Parks the calling fiber until somebody notifies. Spurious returns are allowed.
-  void wait() {
+  /// \param what  for reports; static text.
+  void wait(const char* what) {
     bool told = false;
     waiting_.push_back({sched::this_fiber::self(), &told});
-    sched::this_fiber::park();
+    sched::this_fiber::park(what);
     // Woken by something else: a later notify_one() must not be spent on this fiber.
     if (!told) std::erase_if(waiting_, [&](const waiter& w) { return w.told == &told; });
   }
