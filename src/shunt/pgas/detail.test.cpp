@@ -17,7 +17,7 @@ TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all"
   one_worker.run([&] {
     for (int i = 0; i < 4; ++i) {
       one_worker.spawn([&, i] {
-        e.wait();
+        e.wait("a test");
         order.push_back(i);
       }, {.worker = 0});
     }
@@ -44,11 +44,11 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
     sched::waker impatient;
     one_worker.spawn([&] {
       impatient = sched::this_fiber::self();
-      e.wait();
+      e.wait("a test");
       gone_on = true;  // and never waits again
     }, {.worker = 0});
     one_worker.spawn([&] {
-      e.wait();
+      e.wait("a test");
       ++woken;
     }, {.worker = 0});
     while (!impatient || !e.anybody()) sched::this_fiber::yield();
