@@ -29,16 +29,10 @@
 #include <vector>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/rail.hpp>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SHUNT_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHUNT_ASAN
-#endif
-#endif
-#ifdef SHUNT_ASAN
+#if defined(SHUNT_ASAN)
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // gcc does not install the header
 #else
 #include <malloc.h>
@@ -476,7 +470,7 @@ void ranks_must_ask_for_the_same_service(carrier& job) {
 }
 
 std::size_t bytes_in_use() {
-#ifdef SHUNT_ASAN
+#if defined(SHUNT_ASAN)
   return __sanitizer_get_current_allocated_bytes();
 #else
   const auto about = mallinfo2();

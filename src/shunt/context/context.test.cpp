@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #include <catch2/catch.hpp>
 

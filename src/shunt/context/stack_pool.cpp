@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
-#include <shunt/context/switch.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #if defined(SHUNT_ASAN)
 #include <sanitizer/asan_interface.h>

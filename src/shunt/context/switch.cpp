@@ -5,6 +5,7 @@
 #include <new>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #if defined(SHUNT_ASAN)
 #include <pthread.h>

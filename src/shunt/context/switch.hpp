@@ -23,24 +23,11 @@
 
 #include <cstddef>
 
+#include <shunt/base/sanitizers.hpp>
+
 #if !defined(SHUNT_CONTEXT_BOOST) && \
     !((defined(__x86_64__) && !defined(__ILP32__)) || defined(__aarch64__))
 #define SHUNT_CONTEXT_BOOST 1
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SHUNT_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SHUNT_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHUNT_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define SHUNT_TSAN 1
-#endif
 #endif
 
 namespace shunt {

@@ -15,6 +15,7 @@
 #include <sched.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/base/topology.hpp>
 
 #include <catch2/catch.hpp>
@@ -325,13 +326,7 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
   CHECK(during[1] == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SHUNT_OTHERS_WATCH 1  // sanitizers report the fault in their own way
-#endif
-#endif
-#if !defined(SHUNT_OTHERS_WATCH)
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
 namespace {
 
 [[gnu::noinline]] int dig(int depth) {  // a frame is a page: none may leap over the guard
@@ -385,5 +380,4 @@ TEST_CASE("overflow: a program's own handler stays, and the default action is th
   CHECK((during.sa_flags & SA_ONSTACK) != 0);
   CHECK(after.sa_handler == SIG_DFL);
 }
-#endif
 #endif
