@@ -37,9 +37,10 @@ namespace context {
 /// Owned by whoever schedules. Not moved while anything runs on it or is stopped in it. Its layout
 /// does not depend on sanitizers, so that mixed builds fail in none but the annotated parts.
 struct execution {
+  // Switches read these three at these offsets; Boost.Context's, the first alone.
   void* sp = nullptr;  ///< where it stopped: stack pointer, frame pointer,
   void* fp = nullptr;
-  void* pc = nullptr;  ///< and where it goes on; null before prepare(). Switches read these at these offsets.
+  void* pc = nullptr;  ///< and where it goes on
   const void* bottom = nullptr;  ///< the stack's lowest byte; AddressSanitizer asks
   std::size_t bytes = 0;
   void* fake_stack = nullptr;  ///< AddressSanitizer's
