@@ -8,7 +8,6 @@
 ///   transport_ranks speed [bytes]      latency and bandwidth between ranks 0 and 1
 #include <shunt/transport.hpp>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/rail.hpp>
+#include <support/process.hpp>
 
 #if defined(SHUNT_ASAN)
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // gcc does not install the header
@@ -44,6 +44,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 using shunt::rail::train;
 using shunt::rail::train_list;
+using shunt::testing::cpu_seconds;
 using shunt::transport::carrier;
 
 carrier* the_job = nullptr;
@@ -416,13 +417,6 @@ void threads_share_the_transport(carrier& job, receiver& in, std::size_t capacit
   for (std::uint32_t i = 0; i < threads; ++i) team.emplace_back(work, i);
   for (auto& t : team) t.join();
   EXPECT(sum == all / count * (std::uint64_t{count} * (count - 1) / 2));
-}
-
-double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 /// Idle ranks sleep; and the first train after that wakes them within the patience they asked for.

@@ -19,11 +19,15 @@
 #include <shunt/base/topology.hpp>
 
 #include <catch2/catch.hpp>
+#include <support/process.hpp>
+#include <support/runtimes.hpp>
 
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 namespace this_worker = shunt::sched::this_worker;
 using namespace std::chrono_literals;
+using shunt::testing::no_waiting;
+using shunt::testing::refused;
 
 namespace {
 
@@ -242,17 +246,6 @@ TEST_CASE("spawn: every one of many tasks runs exactly once, wherever it is stol
   CHECK(wrong == 0);
 }
 
-namespace {
-
-struct refused {
-  std::string call;
-};
-struct no_waiting final : sched::no_wait {
-  [[noreturn]] void refuse(const char* call) const override { throw refused{call}; }
-};
-
-}  // namespace
-
 TEST_CASE("no_wait: while set, park and yield throw what it throws; afterwards they work") {
   sched::runtime rt(with(1));
   rt.run([] {
@@ -327,19 +320,6 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
 }
 
 #if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
-namespace {
-
-[[gnu::noinline]] int dig(int depth) {  // a frame is a page: none may leap over the guard
-  char page[4096];
-  asm volatile("" : : "r"(&page[0]) : "memory");  // the frame must exist, and be written
-  page[0] = static_cast<char>(depth);
-  const int deeper = depth == 0 ? 0 : dig(depth - 1);
-  asm volatile("" : : "r"(&page[0]) : "memory");
-  return deeper + page[0];
-}
-
-}  // namespace
-
 TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, and the signal ends the process") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -351,7 +331,7 @@ TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, a
     sigaltstack(&none, nullptr);
     dup2(ends[1], STDERR_FILENO);
     sched::runtime two({.workers = 2});
-    two.run([&] { two.spawn([] { _exit(dig(1000) == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536}); });
+    two.run([&] { two.spawn([] { _exit(shunt::testing::dig() == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536}); });
     _exit(3);
   }
   close(ends[1]);
