@@ -1,13 +1,12 @@
 /// Question: how much memory does a parked context of the C library take?
 ///
 /// A stack and a ucontext_t; main() swaps into each, which swaps back to park.
-#include <ucontext.h>
-
 #include <cstdio>
 #include <exception>
 #include <vector>
 
 #include "../common/stacks.hpp"
+#include "../common/ucontext.hpp"
 #include "parked.hpp"
 
 namespace {
@@ -24,13 +23,6 @@ void body() {
   swapcontext(me, &outside);
 }
 
-void prepare(ucontext_t& one, char* low, char* top) {
-  getcontext(&one);
-  one.uc_stack.ss_sp = low;
-  one.uc_stack.ss_size = static_cast<std::size_t>(top - low);
-  makecontext(&one, &body, 0);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -42,7 +34,7 @@ int main(int argc, char** argv) try {
   std::vector<ucontext_t> all(fibers.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     running = &all[i];
-    prepare(*running, stacks.low(i), stacks.top(i));
+    bench::prepare(*running, stacks.low(i), stacks.top(i), &body);
     swapcontext(&outside, running);
   }
   fibers.measure();

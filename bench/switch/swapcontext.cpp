@@ -2,13 +2,12 @@
 ///
 /// swapcontext over an array of contexts, each to its successor: it saves the signal mask, hence a
 /// system call a switch. No queue, so both orders are the same program.
-#include <ucontext.h>
-
 #include <cstdio>
 #include <exception>
 #include <vector>
 
 #include "../common/stacks.hpp"
+#include "../common/ucontext.hpp"
 #include "ring.hpp"
 
 namespace {
@@ -33,13 +32,6 @@ void body() {
   swapcontext(&me.context, ring->all_left() ? &outside : &me.next->context);
 }
 
-void prepare(ucontext_t& one, char* low, char* top) {
-  getcontext(&one);
-  one.uc_stack.ss_sp = low;
-  one.uc_stack.ss_size = static_cast<std::size_t>(top - low);
-  makecontext(&one, &body, 0);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -51,7 +43,7 @@ int main(int argc, char** argv) try {
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].next = &all[order.next(i)];
     all[i].turn = order.first_turn(i);
-    prepare(all[i].context, stacks.low(i), stacks.top(i));
+    bench::prepare(all[i].context, stacks.low(i), stacks.top(i), &body);
   }
   starting = &all[order.first()];
   swapcontext(&outside, &starting->context);

@@ -76,16 +76,7 @@ void check_chain(pgas::pe& me) {
   chain s(me);
   for (int i = 0; i < n; ++i) s.send<0>((me.index() + 3 * i) % me.count(), i);
   s.finish();
-  std::array<long, 3> wanted{};
-  for (int p = 0; p < me.count(); ++p) {
-    for (int i = 0; i < n; ++i) {
-      const int a = (p + 3 * i) % me.count(), b = (a + i) % me.count(), c = (b + i + 1) % me.count();
-      if (a == me.index()) wanted[0] += i + p;
-      if (b == me.index()) wanted[1] += i + 1;
-      if (c == me.index()) wanted[2] += (i + 1) % 100;
-    }
-  }
-  expect(s.sums == wanted);
+  expect(s.sums == chain_sums(me, n, [](int i, int from) { return i + from; }));
 }
 
 void check_requests(pgas::pe& me) {
@@ -121,15 +112,10 @@ void check_requests(pgas::pe& me) {
 void check_payload(pgas::pe& me) {
   pgas::symmetric<long> bytes(me, 0);
   pgas::actor_of actor(bytes);
-  const auto text = [](std::size_t length, int seed) {
-    std::string s(length, ' ');
-    for (std::size_t i = 0; i < length; ++i) s[i] = static_cast<char>('!' + (i + static_cast<std::size_t>(seed)) % 90);
-    return s;
-  };
   long sent = 0;
   for (std::size_t length = 0; length < me.train_bytes() - 64; length += 7) {
     sent += static_cast<long>(length);
-    actor.send(static_cast<int>(length) % me.count(), text(length, me.index()), [text](long& n, std::string_view t, auto& here) {
+    actor.send(static_cast<int>(length) % me.count(), text(length, me.index()), [](long& n, std::string_view t, auto& here) {
       expect(t == text(t.size(), here.from()));
       n += static_cast<long>(t.size());
     });
@@ -137,15 +123,6 @@ void check_payload(pgas::pe& me) {
   actor.finish();
   expect(me.sum(*bytes) == me.sum(sent));
 }
-
-struct relay : pgas::actor<relay, int> {
-  explicit relay(pgas::pe& me) : actor(me) {}
-  void process(int left) {
-    ++passed;
-    if (left > 1) send((me().index() + 1) % me().count(), left - 1);
-  }
-  long passed = 0;
-};
 
 void check_quiesce(pgas::pe& me) {
   relay r(me);

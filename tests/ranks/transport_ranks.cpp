@@ -8,7 +8,6 @@
 ///   transport_ranks speed [bytes]      latency and bandwidth between ranks 0 and 1
 #include <shunt/transport.hpp>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,16 +28,11 @@
 #include <vector>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/rail.hpp>
+#include <support/process.hpp>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SHUNT_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHUNT_ASAN
-#endif
-#endif
-#ifdef SHUNT_ASAN
+#if defined(SHUNT_ASAN)
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // gcc does not install the header
 #else
 #include <malloc.h>
@@ -50,6 +44,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 using shunt::rail::train;
 using shunt::rail::train_list;
+using shunt::testing::cpu_seconds;
 using shunt::transport::carrier;
 
 carrier* the_job = nullptr;
@@ -424,13 +419,6 @@ void threads_share_the_transport(carrier& job, receiver& in, std::size_t capacit
   EXPECT(sum == all / count * (std::uint64_t{count} * (count - 1) / 2));
 }
 
-double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-}
-
 /// Idle ranks sleep; and the first train after that wakes them within the patience they asked for.
 void idle_ranks_use_little_cpu(carrier& job, receiver& in) {
   const auto from = clock::now();
@@ -476,7 +464,7 @@ void ranks_must_ask_for_the_same_service(carrier& job) {
 }
 
 std::size_t bytes_in_use() {
-#ifdef SHUNT_ASAN
+#if defined(SHUNT_ASAN)
   return __sanitizer_get_current_allocated_bytes();
 #else
   const auto about = mallinfo2();

@@ -1,6 +1,7 @@
 /// Jobs for tests: trains so small that waiting for one is common, and checks that any PE may make.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <source_location>
 #include <string>
@@ -33,6 +34,40 @@ inline void expect(bool holds, const std::source_location where = std::source_lo
   if (!holds) {
     throw error("expectation failed at " + std::string(where.file_name()) + ":" + std::to_string(where.line()));
   }
+}
+
+/// What three mailboxes in a chain add up to on this PE. Every PE p sends each i below n to mailbox 0
+/// of PE p + 3 i, which adds head(i, p) and sends i + 1 to mailbox 1 of the PE i further on; that adds
+/// it, and sends it modulo 100 as far on again, to mailbox 2, which adds what it gets.
+template <class Head>
+std::array<long, 3> chain_sums(const pgas::pe& me, int n, Head head) {
+  std::array<long, 3> sums{};
+  for (int p = 0; p < me.count(); ++p) {
+    for (int i = 0; i < n; ++i) {
+      const int a = (p + 3 * i) % me.count(), b = (a + i) % me.count(), c = (b + i + 1) % me.count();
+      if (a == me.index()) sums[0] += head(i, p);
+      if (b == me.index()) sums[1] += i + 1;
+      if (c == me.index()) sums[2] += (i + 1) % 100;
+    }
+  }
+  return sums;
+}
+
+/// Passes each message on to the next PE, so many times.
+struct relay : pgas::actor<relay, int> {
+  explicit relay(pgas::pe& me) : actor(me) {}
+  void process(int left) {
+    ++passed;
+    if (left > 1) send((me().index() + 1) % me().count(), left - 1);
+  }
+  long passed = 0;
+};
+
+/// Text that tells its length and its seed apart from others.
+inline std::string text(std::size_t length, int seed) {
+  std::string s(length, ' ');
+  for (std::size_t i = 0; i < length; ++i) s[i] = static_cast<char>('!' + (i * 7 + static_cast<std::size_t>(seed)) % 90);
+  return s;
 }
 
 /// What the job's message was; empty: it ended well.

@@ -19,6 +19,7 @@
 #include <set>
 #include <shunt/base.hpp>
 #include <shunt/base/environment.hpp>
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/base/topology.hpp>
 #include <shunt/transport.hpp>
 #include <sstream>
@@ -197,19 +198,13 @@ std::string compiler() {
 }
 
 std::string sanitizers() {
-  std::string found;
-#if defined(__SANITIZE_ADDRESS__)
-  found = "address";
-#elif defined(__SANITIZE_THREAD__)
-  found = "thread";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  found = "address";
-#elif __has_feature(thread_sanitizer)
-  found = "thread";
+#if defined(SHUNT_ASAN)
+  return "address";
+#elif defined(SHUNT_TSAN)
+  return "thread";
+#else
+  return {};
 #endif
-#endif
-  return found;
 }
 
 ordered_json examine() {

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #include <catch2/catch.hpp>
+#include <support/process.hpp>
 
 namespace context = shunt::context;
 
@@ -196,19 +198,6 @@ TEST_CASE("stack_pool: guards inside a mapping need few mappings, whatever the n
 }
 
 #if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
-namespace {
-
-int overflow(int depth) {
-  char page[4096];
-  asm volatile("" : : "r"(&page[0]) : "memory");  // the frame must exist, and be written
-  page[0] = static_cast<char>(depth);
-  const int deeper = depth == 0 ? 0 : overflow(depth - 1);
-  asm volatile("" : : "r"(&page[0]) : "memory");
-  return deeper + page[0];
-}
-
-}  // namespace
-
 TEST_CASE("stack_pool: running off the end of a stack kills the process at once") {
   const auto how = GENERATE(context::stack_pool::guards::best, context::stack_pool::guards::by_mprotect);
   const pid_t child = fork();
@@ -222,7 +211,7 @@ TEST_CASE("stack_pool: running off the end of a stack kills the process at once"
     static context::execution inside;
     context::adopt_thread(outside);
     context::prepare(inside, stack.low, stack.bytes, [](void*) {
-      _exit(overflow(1000) == 12345 ? 1 : 2);
+      _exit(shunt::testing::dig() == 12345 ? 1 : 2);
     }, nullptr);
     context::switch_to(outside, inside);
     _exit(3);

@@ -5,11 +5,12 @@
 #include <cstring>
 #include <string>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
-#include <shunt/context/switch.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #if defined(SHUNT_ASAN)
 #include <sanitizer/asan_interface.h>
@@ -39,10 +40,11 @@ std::size_t page() noexcept {
   throw error(text, error::facts{-1, -1, code});
 }
 
-/// Whether an access to `at` faults: the system says so when it is asked to read there. True where it cannot be asked.
+/// Whether an access to `at` faults: the system says so when it is asked to read there. True where
+/// it cannot be asked.
 bool faults(const void* at) noexcept {
   int ends[2];
-  if (pipe(ends) != 0) return true;
+  if (pipe2(ends, O_CLOEXEC) != 0) return true;
   const bool readable = write(ends[1], at, 1) == 1;
   close(ends[0]);
   close(ends[1]);
@@ -123,7 +125,8 @@ void stack_pool::install_guard(void* at) {
     } else if (errno != EINVAL) {
       fail("guard page by madvise", errno);
     }
-    guards_by_madvise_ = false;  // an older kernel, or an emulator that takes any advice and follows none
+    // An older kernel, or an emulator that takes any advice and follows none.
+    guards_by_madvise_ = false;
   }
   if (mprotect(at, page(), PROT_NONE) != 0) fail("guard page by mprotect", errno);
 }

@@ -10,7 +10,8 @@
 ///
 /// A guard page by mprotect splits a mapping in two; the kernel allows 65,530 mappings
 /// (vm.max_map_count), which ends at some 32,000 stacks. Linux 6.13 and later install guards
-/// inside a mapping (MADV_GUARD_INSTALL): tried first, at run time.
+/// inside a mapping (MADV_GUARD_INSTALL): tried first, at run time. An emulator may take the advice
+/// and not follow it, so a pool's first such guard is proven: the system is asked to read there.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <new>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #if defined(SHUNT_ASAN)
 #include <pthread.h>
@@ -137,7 +138,6 @@ void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*),
   opening* const first = ::new (opening_of(low, bytes)) opening{entry, argument, {}};
 #if defined(SHUNT_CONTEXT_BOOST)
   e.sp = boost_context::make_fcontext(first, bytes - sizeof *first, begin_boost);
-  e.pc = reinterpret_cast<void*>(&begin_boost);
 #else
   e.sp = first;
   e.fp = first;
@@ -168,8 +168,6 @@ void retire([[maybe_unused]] execution& e) noexcept {
 #if defined(SHUNT_TSAN)
   __tsan_destroy_fiber(e.tsan_fiber);
 #endif
-  e.sp = nullptr;
-  e.pc = nullptr;
 }
 
 namespace detail {

@@ -23,24 +23,11 @@
 
 #include <cstddef>
 
+#include <shunt/base/sanitizers.hpp>
+
 #if !defined(SHUNT_CONTEXT_BOOST) && \
     !((defined(__x86_64__) && !defined(__ILP32__)) || defined(__aarch64__))
 #define SHUNT_CONTEXT_BOOST 1
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SHUNT_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SHUNT_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHUNT_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define SHUNT_TSAN 1
-#endif
 #endif
 
 namespace shunt {
@@ -50,9 +37,10 @@ namespace context {
 /// Owned by whoever schedules. Not moved while anything runs on it or is stopped in it. Its layout
 /// does not depend on sanitizers, so that mixed builds fail in none but the annotated parts.
 struct execution {
+  // Switches read these three at these offsets; Boost.Context's, the first alone.
   void* sp = nullptr;  ///< where it stopped: stack pointer, frame pointer,
   void* fp = nullptr;
-  void* pc = nullptr;  ///< and where it goes on; null before prepare(). Switches read these at these offsets.
+  void* pc = nullptr;  ///< and where it goes on
   const void* bottom = nullptr;  ///< the stack's lowest byte; AddressSanitizer asks
   std::size_t bytes = 0;
   void* fake_stack = nullptr;  ///< AddressSanitizer's

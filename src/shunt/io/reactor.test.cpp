@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -17,6 +16,8 @@
 
 #include <catch2/catch.hpp>
 #include <support/io.hpp>
+#include <support/process.hpp>
+#include <support/runtimes.hpp>
 
 namespace io = shunt::io;
 namespace net = shunt::net;
@@ -24,6 +25,9 @@ namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using namespace io::testing;
 using namespace std::chrono_literals;
+using shunt::testing::cpu_seconds;
+using shunt::testing::no_waiting;
+using shunt::testing::refused;
 
 TEST_CASE("reactor: without one, and outside of fibers, a wait is an error that says so") {
   std::array<char, 1> into{};
@@ -55,10 +59,6 @@ TEST_CASE("reactor: without one, and outside of fibers, a wait is an error that 
 }
 
 TEST_CASE("reactor: who must not wait is refused, before anything is done") {
-  struct refused {};
-  struct no_waiting final : sched::no_wait {
-    [[noreturn]] void refuse(const char*) const override { throw refused{}; }
-  };
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = net::connected_pair();
     const no_waiting guard;
@@ -136,14 +136,9 @@ TEST_CASE("reactor: an idle process uses no CPU") {
     auto [one, other] = net::connected_pair();
     std::array<char, 1> into{};
     need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 10ms); });
-    const auto now = [] {
-      timespec t{};
-      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-      return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-    };
-    const auto before = now();
+    const auto before = cpu_seconds();
     need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 300ms); });
-    used = now() - before;
+    used = cpu_seconds() - before;
   });
   CHECK(used < 0.1);  // a polling worker uses 0.3; a sanitizer's own thread some 0.01
 }

@@ -21,12 +21,6 @@ std::size_t longest(const pgas::pe& me) {
   return me.train_bytes() - sizeof(wire::run_head) - sizeof(wire::span_head);
 }
 
-std::string text(std::size_t length, int seed) {
-  std::string s(length, ' ');
-  for (std::size_t i = 0; i < length; ++i) s[i] = static_cast<char>('!' + (i * 7 + static_cast<std::size_t>(seed)) % 90);
-  return s;
-}
-
 struct log_of {
   std::vector<std::string> lines;
   std::size_t bytes = 0;

@@ -115,15 +115,7 @@ TEST_CASE("selector of a class: three mailboxes in a chain, each process() sends
     for (int epoch = 1; epoch <= 2; ++epoch) {
       for (int i = 0; i < n; ++i) s.send<0>((me.index() + 3 * i) % me.count(), {i, 'x'});
       s.finish();
-      std::array<long, 3> wanted{};
-      for (int p = 0; p < me.count(); ++p) {
-        for (int i = 0; i < n; ++i) {
-          const int a = (p + 3 * i) % me.count(), b = (a + i) % me.count(), c = (b + i + 1) % me.count();
-          if (a == me.index()) wanted[0] += i;
-          if (b == me.index()) wanted[1] += i + 1;
-          if (c == me.index()) wanted[2] += (i + 1) % 100;
-        }
-      }
+      const auto wanted = chain_sums(me, n, [](int i, int) { return i; });
       for (std::size_t m = 0; m < 3; ++m) expect(s.sums[m] == epoch * wanted[m]);
       me.barrier();
     }
@@ -315,17 +307,6 @@ TEST_CASE("quiesce: a breadth-first search by messages finds what a serial one f
     s.finish();
   });
 }
-
-namespace {
-struct relay : pgas::actor<relay, int> {
-  explicit relay(pgas::pe& me) : actor(me) {}
-  void process(int left) {
-    ++passed;
-    if (left > 1) send((me().index() + 1) % me().count(), left - 1);
-  }
-  long passed = 0;
-};
-}  // namespace
 
 TEST_CASE("quiesce: a chain of 100,000 messages between PEs is waited for to its end") {
   const int pes = GENERATE(1, 3);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <shunt/base/sanitizers.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace rail {
@@ -12,10 +14,8 @@ namespace {
 constexpr std::size_t huge_page = 2 * 1024 * 1024;
 
 /// AddressSanitizer guards what is allocated by itself: there every train has its own yard.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SHUNT_ASAN)
 constexpr bool apart = true;
-#elif defined(__has_feature)
-constexpr bool apart = __has_feature(address_sanitizer);
 #else
 constexpr bool apart = false;
 #endif

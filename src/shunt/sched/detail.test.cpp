@@ -1,4 +1,5 @@
 // The parts below the runtime, each by its table.
+#include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/fiber_state.hpp>
 #include <shunt/sched/detail/inbox.hpp>
@@ -6,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -109,6 +111,28 @@ TEST_CASE("fiber_state: any number of wakes while running are one; the state the
     CHECK(state.wake() == after_wake::enqueue);
     CHECK_FALSE(state.parked());
   }
+}
+
+TEST_CASE("ready_ring: first in, first out, full and across growth") {
+  constexpr std::size_t count = 130;
+  const auto fibers = std::make_unique<detail::fiber[]>(count);
+  detail::ready_ring ring;
+  CHECK(ring.capacity() == 0);
+  std::size_t in = 0;
+  std::size_t out = 0;
+  const auto turn = [&] { CHECK(ring.pop() == &fibers[out++ % count]); };
+  for (const auto room : {std::size_t{64}, std::size_t{128}}) {
+    ring.reserve(room - 1);
+    CHECK(ring.capacity() == room);
+    for (int lap = 0; lap < 3; ++lap) {
+      while (ring.size() < room) ring.push(&fibers[in++ % count]);
+      ring.reserve(room);
+      CHECK(ring.capacity() == room);
+      for (std::size_t i = 0; i < room - 20; ++i) turn();
+    }
+  }
+  while (!ring.empty()) turn();
+  CHECK(out == in);
 }
 
 namespace {

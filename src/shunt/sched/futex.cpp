@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <thread>
 
 #if defined(__linux__)
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <shunt/sched/detail/time_limit.hpp>
 #endif
 
 namespace shunt {
@@ -22,17 +23,10 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds timeout, futex_scope scope) noexcept {
   if (timeout <= std::chrono::nanoseconds::zero()) return false;
-  timespec relative{};
-  timespec* limit = nullptr;
-  if (timeout != std::chrono::nanoseconds::max()) {
-    constexpr auto a_second = 1'000'000'000;
-    relative.tv_sec = static_cast<time_t>(timeout.count() / a_second);
-    relative.tv_nsec = static_cast<long>(timeout.count() % a_second);
-    limit = &relative;
-  }
+  const detail::time_limit limit(timeout);
   const int private_flag = scope == futex_scope::process ? FUTEX_PRIVATE_FLAG : 0;
-  const long result = syscall(SYS_futex, &word, FUTEX_WAIT | private_flag, expected, limit,
-                              nullptr, 0);
+  const long result = syscall(SYS_futex, &word, FUTEX_WAIT | private_flag, expected,
+                              limit.get(), nullptr, 0);
   return !(result == -1 && errno == ETIMEDOUT);
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <shunt/base/clock.hpp>
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/sched/detail/job_ring.hpp>
 #include <shunt/sched/jobs.hpp>
 #include <thread>

@@ -15,14 +15,19 @@
 #include <sched.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/base/topology.hpp>
 
 #include <catch2/catch.hpp>
+#include <support/process.hpp>
+#include <support/runtimes.hpp>
 
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 namespace this_worker = shunt::sched::this_worker;
 using namespace std::chrono_literals;
+using shunt::testing::no_waiting;
+using shunt::testing::refused;
 
 namespace {
 
@@ -241,17 +246,6 @@ TEST_CASE("spawn: every one of many tasks runs exactly once, wherever it is stol
   CHECK(wrong == 0);
 }
 
-namespace {
-
-struct refused {
-  std::string call;
-};
-struct no_waiting final : sched::no_wait {
-  [[noreturn]] void refuse(const char* call) const override { throw refused{call}; }
-};
-
-}  // namespace
-
 TEST_CASE("no_wait: while set, park and yield throw what it throws; afterwards they work") {
   sched::runtime rt(with(1));
   rt.run([] {
@@ -325,26 +319,7 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
   CHECK(during[1] == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SHUNT_OTHERS_WATCH 1  // sanitizers report the fault in their own way
-#endif
-#endif
-#if !defined(SHUNT_OTHERS_WATCH)
-namespace {
-
-[[gnu::noinline]] int dig(int depth) {  // a frame is a page: none may leap over the guard
-  char page[4096];
-  asm volatile("" : : "r"(&page[0]) : "memory");  // the frame must exist, and be written
-  page[0] = static_cast<char>(depth);
-  const int deeper = depth == 0 ? 0 : dig(depth - 1);
-  asm volatile("" : : "r"(&page[0]) : "memory");
-  return deeper + page[0];
-}
-
-}  // namespace
-
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
 TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, and the signal ends the process") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -356,7 +331,7 @@ TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, a
     sigaltstack(&none, nullptr);
     dup2(ends[1], STDERR_FILENO);
     sched::runtime two({.workers = 2});
-    two.run([&] { two.spawn([] { _exit(dig(1000) == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536}); });
+    two.run([&] { two.spawn([] { _exit(shunt::testing::dig() == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536}); });
     _exit(3);
   }
   close(ends[1]);
@@ -385,5 +360,4 @@ TEST_CASE("overflow: a program's own handler stays, and the default action is th
   CHECK((during.sa_flags & SA_ONSTACK) != 0);
   CHECK(after.sa_handler == SIG_DFL);
 }
-#endif
 #endif

@@ -3,15 +3,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <support/process.hpp>
 
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using namespace std::chrono_literals;
+using shunt::testing::cpu_seconds;
 
 namespace {
 
@@ -20,12 +21,6 @@ sched::options with(int workers, std::chrono::nanoseconds spin = 50us) {
   o.workers = workers;
   o.spin = spin;
   return o;
-}
-
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 }  // namespace

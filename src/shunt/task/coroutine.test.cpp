@@ -1,11 +1,11 @@
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <functional>
 #include <memory>
 #include <shunt/task.hpp>
 #include <shunt/task/coroutine.hpp>
 #include <stdexcept>
 #include <string>
+#include <support/runtimes.hpp>
 #include <thread>
 #include <vector>
 
@@ -15,16 +15,9 @@ using shunt::finish;
 using shunt::future;
 using shunt::promise;
 using shunt::start;
+using shunt::testing::on_workers;
 
 namespace {
-
-void on_workers(const std::function<void()>& body) {
-  for (const int workers : {1, 2, 4}) {
-    shunt::sched::options o;
-    o.workers = workers;
-    shunt::sched::runtime(o).run(body);
-  }
-}
 
 coroutine_task<int> sum_of(future<int> a, future<int> b) {
   const int left = co_await a;

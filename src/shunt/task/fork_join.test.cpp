@@ -10,6 +10,7 @@
 #include <shunt/task/fork_join.hpp>
 #include <stdexcept>
 #include <string>
+#include <support/runtimes.hpp>
 #include <thread>
 #include <vector>
 
@@ -18,25 +19,20 @@ namespace this_worker = shunt::sched::this_worker;
 using shunt::fork_join;
 using shunt::parallel_for;
 using shunt::parallel_reduce;
+using shunt::testing::no_waiting;
+using namespace std::chrono_literals;
 
 namespace {
 
-/// Runs `body` on 1, 2 and 4 workers, the idle ones spinning or at once asleep.
+/// The idle workers spin, or are asleep at once.
 void on_workers(const std::function<void()>& body) {
-  for (const int workers : {1, 2, 4}) {
-    for (const int spin : {0, 50'000}) {
-      shunt::sched::options o;
-      o.workers = workers;
-      o.spin = std::chrono::nanoseconds(spin);
-      shunt::sched::runtime(o).run(body);
-    }
-  }
+  shunt::testing::on_workers(body, {0us, 50us});
 }
 
 void on_two_workers(const std::function<void()>& body) {
   shunt::sched::options o;
   o.workers = 2;
-  o.spin = std::chrono::nanoseconds(0);  // asleep whenever there is nothing to do
+  o.spin = 0ns;  // asleep whenever there is nothing to do
   shunt::sched::runtime(o).run(body);
 }
 
@@ -65,11 +61,6 @@ long slow_fibonacci(int n) {
       });
   return a + b;
 }
-
-struct refused {};
-struct no_waiting final : shunt::sched::no_wait {
-  [[noreturn]] void refuse(const char*) const override { throw refused{}; }
-};
 
 }  // namespace
 

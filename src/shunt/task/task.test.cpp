@@ -8,22 +8,17 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <support/runtimes.hpp>
 
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::async;
 using shunt::async_value;
 using shunt::finish;
+using shunt::testing::no_waiting;
+using shunt::testing::on_workers;
+using shunt::testing::refused;
 
 namespace {
-
-/// Runs `body` on 1, 2 and 4 workers.
-void on_workers(const std::function<void()>& body) {
-  for (const int workers : {1, 2, 4}) {
-    shunt::sched::options o;
-    o.workers = workers;
-    shunt::sched::runtime(o).run(body);
-  }
-}
 
 long fibonacci(int n) {
   if (n < 2) return n;
@@ -35,11 +30,6 @@ long fibonacci(int n) {
   });
   return left + right;
 }
-
-struct refused {};
-struct no_waiting final : shunt::sched::no_wait {
-  [[noreturn]] void refuse(const char*) const override { throw refused{}; }
-};
 
 }  // namespace
 

@@ -1,25 +1,14 @@
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <functional>
 #include <memory>
 #include <shunt/task.hpp>
 #include <shunt/task/task_group.hpp>
 #include <stdexcept>
+#include <support/runtimes.hpp>
 
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::task_group;
-
-namespace {
-
-void on_workers(const std::function<void()>& body) {
-  for (const int workers : {1, 2, 4}) {
-    shunt::sched::options o;
-    o.workers = workers;
-    shunt::sched::runtime(o).run(body);
-  }
-}
-
-}  // namespace
+using shunt::testing::on_workers;
 
 TEST_CASE("task_group: waits for all it spawned and what they spawned, again and again") {
   on_workers([] {

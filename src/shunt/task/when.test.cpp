@@ -1,9 +1,9 @@
 #include <catch2/catch.hpp>
-#include <functional>
 #include <shunt/task.hpp>
 #include <shunt/task/when.hpp>
 #include <stdexcept>
 #include <string>
+#include <support/runtimes.hpp>
 #include <thread>
 #include <vector>
 
@@ -14,18 +14,7 @@ using shunt::promise;
 using shunt::then;
 using shunt::when_all;
 using shunt::when_any;
-
-namespace {
-
-void on_workers(const std::function<void()>& body) {
-  for (const int workers : {1, 2, 4}) {
-    shunt::sched::options o;
-    o.workers = workers;
-    shunt::sched::runtime(o).run(body);
-  }
-}
-
-}  // namespace
+using shunt::testing::on_workers;
 
 TEST_CASE("when_all: ready when the last one is, and not before; keeps exceptions apart") {
   on_workers([] {

@@ -1,5 +1,7 @@
-#include <shunt/base/error.hpp>
 #include <shunt/sched/detail/asymmetric_fence.hpp>
+
+#include <shunt/base/error.hpp>
+#include <shunt/base/sanitizers.hpp>
 
 #if defined(__linux__)
 #include <linux/membarrier.h>

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <atomic>
-#include <shunt/context/switch.hpp>  // SHUNT_TSAN
 
 namespace shunt {
 inline namespace v1 {

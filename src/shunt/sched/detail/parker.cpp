@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <shunt/sched/detail/time_limit.hpp>
 #endif
 
 #include <shunt/base/error.hpp>
@@ -34,17 +36,8 @@ void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept 
     token_.exchange(0, std::memory_order_acquire);
     return;
   }
-  timespec relative{};
-  timespec* limit = nullptr;
-  if (at_most != std::chrono::nanoseconds::max()) {
-    constexpr auto a_second = 1'000'000'000;
-    const auto left = at_most > std::chrono::nanoseconds::zero() ? at_most.count() : 0;
-    relative.tv_sec = static_cast<time_t>(left / a_second);
-    relative.tv_nsec = static_cast<long>(left % a_second);
-    limit = &relative;
-  }
   pollfd watched[] = {{bell_, POLLIN, 0}, {descriptor, POLLIN, 0}};
-  const int found = ppoll(watched, 2, limit, nullptr);
+  const int found = ppoll(watched, 2, time_limit(at_most).get(), nullptr);
   token_.exchange(0, std::memory_order_acquire);
   if (found > 0 && watched[0].revents != 0) {
     std::uint64_t rings = 0;

@@ -33,8 +33,7 @@ void ready_ring::grow(std::size_t fibers) {
   auto bigger = std::make_unique<fiber*[]>(slots);
   const auto count = size();
   for (std::uint32_t i = 0; i < count; ++i) bigger[i] = slots_[(head_ + i) & mask_];
-  memory_ = std::move(bigger);
-  slots_ = memory_.get();
+  slots_ = std::move(bigger);
   mask_ = static_cast<std::uint32_t>(slots - 1);
   head_ = 0;
   tail_ = count;

@@ -2,10 +2,11 @@
 ///
 /// What runs next, in this order: the fiber that the last one woke (at most 16 times in a row while
 /// others are ready), newcomers (pinned here, not started yet; at most 64 in a row while others are
-/// ready), ready fibers, each first come first served, own tasks newest first, the poller's and others' wakes, other workers' tasks
-/// oldest first. A fiber that yields while none but tasks is ready lets up to 16 of them go first.
-/// Every 64 switches the loop does its duty whatever is ready: it empties the inbox, polls, looks at the clock, moves
-/// its oldest task among the newcomers, and lets up to 16 tasks go first.
+/// ready), ready fibers, each first come first served, own tasks newest first, the poller's and
+/// others' wakes, other workers' tasks oldest first. A fiber that yields while none but tasks is
+/// ready lets up to 16 of them go first. Every 64 switches the loop does its duty, whatever is
+/// ready: it empties the inbox, polls, looks at the clock, moves its oldest task among the
+/// newcomers, and lets up to 16 tasks go first.
 ///
 /// See DESIGN.md for why a started fiber stays, why nobody sleeps on work, and how workers know
 /// that all has ended.
