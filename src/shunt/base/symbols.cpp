@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -98,7 +99,7 @@ struct symbols::file {
   /// \return whether there is such a section.
   bool read(const image& whole, std::uint32_t section_type) {
     const auto* const header = whole.get<ElfW(Ehdr)>(0);
-    if (header == nullptr || !std::equal(ELFMAG, ELFMAG + SELFMAG, header->e_ident)) return false;
+    if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
     const auto* const sections = whole.get<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
     if (sections == nullptr) return false;
     for (std::size_t i = 0; i < header->e_shnum; ++i) {

@@ -80,11 +80,11 @@ TEST_CASE("report_fibers: names every started fiber with its state, its reason, 
   for (const int workers : {1, 3}) {
     sched::runtime rt(with(workers));
     std::string text;
+    std::atomic<bool> open{false};
+    std::atomic<int> inside{0};
+    std::mutex lock;
+    std::vector<sched::waker> sleepers;
     rt.run([&] {
-      std::atomic<bool> open{false};
-      std::atomic<int> inside{0};
-      std::mutex lock;
-      std::vector<sched::waker> sleepers;
       constexpr int count = 300;  // more blocks than a slab has
       for (int i = 0; i < count; ++i) {
         sched::spawn_options where;
@@ -125,10 +125,10 @@ TEST_CASE("report_fibers: names every started fiber with its state, its reason, 
 TEST_CASE("report_fibers: also of a fiber that never lets its worker go, and of that worker's others") {
   sched::runtime rt(with(2));
   std::string text;
+  std::atomic<bool> open{false};
+  std::atomic<int> inside{0};
+  sched::waker sleeper;
   rt.run([&] {
-    std::atomic<bool> open{false};
-    std::atomic<int> inside{0};
-    sched::waker sleeper;
     rt.spawn([&] {
       sleeper = this_fiber::self();
       ++inside;
@@ -226,7 +226,7 @@ TEST_CASE("a runtime that waits for a time, or for a poller, does not call itsel
   SECTION("a poller") {
     struct slow final : sched::poller {
       bool poll() override {
-        if (++polls < 4) return false;
+        if (++polls != 4) return false;  // a poller that always moves something keeps its worker from ending
         who.wake();
         return true;
       }

@@ -1,28 +1,19 @@
 #include <shunt/task.hpp>
 
 #include <atomic>
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <support/runtimes.hpp>
 
 using namespace shunt;
 using namespace std::chrono_literals;
 namespace this_fiber = sched::this_fiber;
+using shunt::testing::on_workers;
 
 namespace {
-
-/// Runs `body` on 1, 2 and 4 workers.
-void on_workers(const std::function<void()>& body) {
-  for (const int workers : {1, 2, 4}) {
-    sched::options o;
-    o.workers = workers;
-    sched::runtime(o).run(body);
-  }
-}
 
 /// Runs until it is asked to stop.
 void until_stopped(const std::stop_token& stop) {
