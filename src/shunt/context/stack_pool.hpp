@@ -67,6 +67,7 @@ class stack_pool {
   guards how_;
   bool guards_by_madvise_ = true;  // until the kernel says that it cannot
   bool guards_proven_ = false;     // one was asked for, and is there
+  std::vector<unsigned> watched_;  // by Valgrind: its numbers for the stacks; empty without it
   std::size_t taken_ = 0;
   std::vector<size_class> classes_;  // few: one a size in use
   std::vector<slab> slabs_;
