@@ -1,6 +1,7 @@
 #include <shunt/context/stack_pool.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -27,6 +28,10 @@ constexpr int guard_install = 102;  // MADV_GUARD_INSTALL, linux/mman.h since 6.
 constexpr std::size_t smallest = 16 * 1024;
 constexpr std::size_t slab_target = 16 * 1024 * 1024;
 constexpr std::size_t stacks_a_slab_at_most = 64;
+constexpr std::size_t warm_bytes = 4 * 1024 * 1024;
+constexpr std::size_t warm_at_most = 64;
+constexpr int trims_until_idle = 64;
+constexpr std::size_t advised_at_once = 64;
 
 std::size_t page() noexcept {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -50,6 +55,24 @@ bool faults(const void* at) noexcept {
   close(ends[0]);
   close(ends[1]);
   return !readable;
+}
+
+/// What lies there until it is next used. Guards stay, between the stacks too: neighbours take one
+/// system call together.
+/// \param count  at most advised_at_once.
+void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes) noexcept {
+  std::array<char*, advised_at_once> lows;
+  const auto last = std::transform(stacks, stacks + count, lows.begin(),
+                                   [](void* low) { return static_cast<char*>(low); });
+  std::sort(lows.begin(), last);
+  for (auto first = lows.begin(), next = first; first != last; first = next) {
+    do {
+      ++next;
+    } while (next != last && *next == *(next - 1) + bytes + page());
+    // Not MADV_FREE: the memory would count as ours until the system is short of some. Refused only
+    // for what the program has locked, and so wants to keep.
+    madvise(*first, static_cast<std::size_t>(*(next - 1) - *first) + bytes, MADV_DONTNEED);
+  }
 }
 
 // Valgrind takes a change of the stack pointer for a switch if it leads to another stack that it
@@ -97,6 +120,7 @@ stack_pool::stack stack_pool::take(std::size_t bytes) {
   if (!c.free.empty()) {
     low = c.free.back();
     c.free.pop_back();
+    c.untouched = std::min(c.untouched, c.free.size());
     reuse(low, bytes);
   } else {
     low = carve(c);
@@ -114,6 +138,28 @@ void stack_pool::give(stack s) noexcept {
                               [&s](const size_class& k) { return k.bytes == s.bytes; });
   SHUNT_ASSERT(c != classes_.end());
   c->free.push_back(s.low);
+}
+
+bool stack_pool::trim(std::size_t most) noexcept {
+  const bool look = ++trims_ >= trims_until_idle;
+  if (look) trims_ = 0;
+  bool more = false;
+  for (auto& c : classes_) {
+    c.idle = look ? c.untouched : std::min(c.idle, c.untouched);
+    c.cold = std::min(c.cold, c.untouched);
+    if (look) c.untouched = c.free.size();
+    const auto warm = std::min(warm_bytes / c.bytes, warm_at_most);
+    if (c.free.size() <= c.cold + warm) continue;
+    const auto end = std::min(c.idle, c.free.size() - warm);
+    while (c.cold < end && most > 0) {
+      const auto count = std::min({end - c.cold, most, advised_at_once});
+      give_memory_back(&c.free[c.cold], count, c.bytes);
+      c.cold += count;
+      most -= count;
+    }
+    more |= c.free.size() > c.cold + warm;
+  }
+  return more;
 }
 
 void* stack_pool::carve(size_class& c) {
