@@ -196,10 +196,12 @@ void stack_pool::install_guard(void* at) {
         guards_proven_ = true;
         return;
       }
-    } else if (errno != EINVAL) {
+    } else if (errno == ENOMEM) {
       fail("guard page by madvise", errno);
     }
-    guards_by_madvise_ = false;  // an older kernel, or an emulator that takes any advice and follows none
+    // An older kernel, a sandbox that refuses what it does not know, or an emulator that takes any
+    // advice and follows none.
+    guards_by_madvise_ = false;
   }
   if (mprotect(at, page(), PROT_NONE) != 0) fail("guard page by mprotect", errno);
 }

@@ -4,12 +4,20 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <shunt/base/error.hpp>
 #include <shunt/context/switch.hpp>
 
 #include <catch2/catch.hpp>
@@ -180,4 +188,113 @@ TEST_CASE("stack_pool: trim() has nothing to do for few stacks, and for none") {
   for (const auto& s : stacks) pool.give(s);
   for (int i = 0; i < 3 * calls_until_idle; ++i) CHECK_FALSE(pool.trim());
   CHECK(resident(stacks) == kept_warm);
+}
+
+namespace {
+
+constexpr int guard_install = 102;  // MADV_GUARD_INSTALL
+
+bool kernel_installs_guards() {
+  void* const at = mmap(nullptr, page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(at != MAP_FAILED);
+  const bool does = madvise(at, page(), guard_install) == 0 && faults(at);  // an emulator only says so
+  munmap(at, page());
+  return does;
+}
+
+long mappings() {
+  std::ifstream maps("/proc/self/maps");
+  long lines = 0;
+  for (std::string line; std::getline(maps, line);) ++lines;
+  return lines;
+}
+
+long mappings_allowed() {
+  long limit = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  return limit;
+}
+
+/// From now on the kernel answers MADV_GUARD_INSTALL with `code`. For good: in a child.
+bool refuse_guard_install(unsigned code) {
+  constexpr unsigned low_half = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4;
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2]) + low_half),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, guard_install, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof steps / sizeof *steps, steps};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// How a pool ends that hands out stacks until it can no more; nothing is written to them.
+/// \return 0: with an error that names the limit, when that many mappings could be there, and the
+///         pool goes on with what is given back.
+int end_of_mappings(guards how, long limit) {
+  stack_pool pool(how);
+  std::vector<stack_pool::stack> stacks;
+  stacks.reserve(static_cast<std::size_t>(limit));
+  try {
+    while (static_cast<long>(stacks.size()) < limit) stacks.push_back(pool.take(16 * 1024));
+    return 1;  // more stacks than mappings: no guard can split one
+  } catch (const shunt::error& e) {
+    if (std::string(e.what()).find("vm.max_map_count") == std::string::npos) return 2;
+    if (e.known().native != ENOMEM) return 3;
+  } catch (...) {
+    return 4;
+  }
+  if (static_cast<long>(stacks.size()) < limit / 2 - 2'000) return 5;
+  if (pool.taken() != stacks.size()) return 6;
+  if (!guarded(stacks.front()) || !guarded(stacks.back())) return 7;
+  const auto last = stacks.back();
+  pool.give(last);
+  return pool.take(16 * 1024).low == last.low ? 0 : 8;
+}
+
+}  // namespace
+
+TEST_CASE("stack_pool: 200,000 guarded stacks at the kernel's usual settings") {
+  if (!kernel_installs_guards()) {
+    WARN("this kernel has no MADV_GUARD_INSTALL (Linux 6.13)");
+    return;
+  }
+#if defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
+  constexpr int many = 20'000;
+#else
+  constexpr int many = 200'000;  // 800 MB, for each uses a page
+#endif
+  const auto before = mappings();
+  stack_pool pool;
+  const auto stacks = take(pool, many, 16 * 1024);
+  CHECK(pool.taken() == many);
+  CHECK(mappings() - before < 1'000);
+  for (std::size_t i = 0; i < stacks.size(); i += 997) CHECK(guarded(stacks[i]));
+}
+
+TEST_CASE("stack_pool: where guards take mappings, and there are no more, the error names the limit to raise") {
+  // By what a kernel before 6.13 says, and sandboxes; 0: the pool is told.
+  const auto refused_with = GENERATE(0, EINVAL, EPERM, ENOSYS);
+  const auto limit = mappings_allowed();
+  if (limit <= 0 || limit > 300'000) {
+    WARN("vm.max_map_count is " << limit << ": not to be reached here");
+    return;
+  }
+  constexpr int no_filters = 77;
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (refused_with != 0 && !refuse_guard_install(static_cast<unsigned>(refused_with))) _exit(no_filters);
+    _exit(end_of_mappings(refused_with == 0 ? guards::by_mprotect : guards::best, limit));
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == no_filters) {
+    WARN("no seccomp filters here");
+    return;
+  }
+  CHECK(WEXITSTATUS(status) == 0);
 }
