@@ -1,5 +1,5 @@
-# The library as a product: headers, static or shared library, transports to be loaded, a CMake package and
-# a pkg-config file.
+# The library as a product: headers, static or shared library, transports to be loaded, a CMake package, a pkg-config
+# file, and commands for gdb.
 #
 #   find_package(shunt 0.1 REQUIRED)                    target shunt::shunt
 #   find_package(shunt 0.1 REQUIRED COMPONENTS mpi)     fails where the MPI transport was not installed
@@ -14,6 +14,7 @@ install(TARGETS shunt EXPORT shunt
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/shunt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT shunt
   FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT shunt NAMESPACE shunt:: FILE shuntTargets.cmake DESTINATION ${shunt_package_dir} COMPONENT shunt)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/shunt.py DESTINATION ${CMAKE_INSTALL_DATADIR}/shunt/gdb COMPONENT shunt)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shunt)
 
 # Transports are modules: opened by name when a job asks for one, never linked.

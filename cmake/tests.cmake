@@ -5,6 +5,7 @@
 #            command   of the command's lines and exit statuses
 #            ranks     jobs of several processes
 #            model     protocols under a model checker
+#            tools     what a debugger and Valgrind see of small programs
 find_package(Catch2 2 REQUIRED)
 find_program(SHUNT_BASH bash REQUIRED)
 add_library(shunt_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)

@@ -29,6 +29,8 @@ mv "$folder/first" "$prefix" # an install tree may be moved
 tests_inside() { find "$prefix" -name '*.test.*' -o -name '*.plugin.cpp' -o -name '*.cpp' | grep .; }
 step "no tests or sources among the headers" must_fail tests_inside
 
+step "commands for gdb" test -f "$prefix/share/shunt/gdb/shunt.py"
+
 step "find_package: configure" consumer found -DCMAKE_PREFIX_PATH="$prefix"
 step "find_package: build" "$cmake" --build "$folder/found"
 step "find_package: run" says_right "$folder/found/consumer" --pes 3

@@ -1,6 +1,7 @@
 #include <shunt/context/stack_pool.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -15,6 +16,9 @@
 #if defined(SHUNT_ASAN)
 #include <sanitizer/asan_interface.h>
 #endif
+#if defined(SHUNT_VALGRIND)
+#include <valgrind/memcheck.h>
+#endif
 
 namespace shunt {
 inline namespace v1 {
@@ -25,6 +29,10 @@ constexpr int guard_install = 102;  // MADV_GUARD_INSTALL, linux/mman.h since 6.
 constexpr std::size_t smallest = 16 * 1024;
 constexpr std::size_t slab_target = 16 * 1024 * 1024;
 constexpr std::size_t stacks_a_slab_at_most = 64;
+constexpr std::size_t warm_bytes = 4 * 1024 * 1024;
+constexpr std::size_t warm_at_most = 64;
+constexpr int trims_until_idle = 64;
+constexpr std::size_t advised_at_once = 64;
 
 std::size_t page() noexcept {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -51,9 +59,51 @@ bool faults(const void* at) noexcept {
   return !readable;
 }
 
+/// What lies there until it is next used. Guards stay, between the stacks too: neighbours take one
+/// system call together.
+/// \param count  at most advised_at_once.
+void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes) noexcept {
+  std::array<char*, advised_at_once> lows;
+  const auto last = std::transform(stacks, stacks + count, lows.begin(),
+                                   [](void* low) { return static_cast<char*>(low); });
+  std::sort(lows.begin(), last);
+  for (auto first = lows.begin(), next = first; first != last; first = next) {
+    do {
+      ++next;
+    } while (next != last && *next == *(next - 1) + bytes + page());
+    // Not MADV_FREE: the memory would count as ours until the system is short of some. Refused only
+    // for what the program has locked, and so wants to keep.
+    madvise(*first, static_cast<std::size_t>(*(next - 1) - *first) + bytes, MADV_DONTNEED);
+  }
+}
+
+// Valgrind takes a change of the stack pointer for a switch if it leads to another stack that it
+// was told of, and else for a frame of that size. Without Valgrind each of these costs a branch.
+#if defined(SHUNT_VALGRIND)
+bool under_valgrind() noexcept {
+  static const bool is = RUNNING_ON_VALGRIND != 0;
+  return is;
+}
+void watch(std::vector<unsigned>& watched, char* low, std::size_t bytes) {
+  if (under_valgrind()) watched.push_back(VALGRIND_STACK_REGISTER(low, low + bytes - 1));
+}
+void unwatch(const std::vector<unsigned>& watched) noexcept {
+  for (const unsigned number : watched) VALGRIND_STACK_DEREGISTER(number);
+}
+/// What lay beneath the last user's frames is no error to write.
+void reuse(void* low, std::size_t bytes) noexcept {
+  if (under_valgrind()) VALGRIND_MAKE_MEM_UNDEFINED(low, bytes);
+}
+#else
+void watch(std::vector<unsigned>&, char*, std::size_t) {}
+void unwatch(const std::vector<unsigned>&) noexcept {}
+void reuse(void*, std::size_t) noexcept {}
+#endif
+
 }  // namespace
 
 stack_pool::~stack_pool() {
+  unwatch(watched_);
   for (const auto& s : slabs_) munmap(s.start, s.bytes);
 }
 
@@ -72,6 +122,8 @@ stack_pool::stack stack_pool::take(std::size_t bytes) {
   if (!c.free.empty()) {
     low = c.free.back();
     c.free.pop_back();
+    c.untouched = std::min(c.untouched, c.free.size());
+    reuse(low, bytes);
   } else {
     low = carve(c);
   }
@@ -88,6 +140,28 @@ void stack_pool::give(stack s) noexcept {
                               [&s](const size_class& k) { return k.bytes == s.bytes; });
   SHUNT_ASSERT(c != classes_.end());
   c->free.push_back(s.low);
+}
+
+bool stack_pool::trim(std::size_t most) noexcept {
+  const bool look = ++trims_ >= trims_until_idle;
+  if (look) trims_ = 0;
+  bool more = false;
+  for (auto& c : classes_) {
+    c.idle = look ? c.untouched : std::min(c.idle, c.untouched);
+    c.cold = std::min(c.cold, c.untouched);
+    if (look) c.untouched = c.free.size();
+    const auto warm = std::min(warm_bytes / c.bytes, warm_at_most);
+    if (c.free.size() <= c.cold + warm) continue;
+    const auto end = std::min(c.idle, c.free.size() - warm);
+    while (c.cold < end && most > 0) {
+      const auto count = std::min({end - c.cold, most, advised_at_once});
+      give_memory_back(&c.free[c.cold], count, c.bytes);
+      c.cold += count;
+      most -= count;
+    }
+    more |= c.free.size() > c.cold + warm;
+  }
+  return more;
 }
 
 void* stack_pool::carve(size_class& c) {
@@ -107,8 +181,10 @@ void* stack_pool::carve(size_class& c) {
     c.fresh = static_cast<char*>(start);
     c.fresh_left = stacks;
   }
-  install_guard(c.fresh);  // throws before anything is counted: the stack stays in the slab
-  void* const low = c.fresh + page();
+  // These throw before anything is counted: the stack stays in the slab.
+  install_guard(c.fresh);
+  char* const low = c.fresh + page();
+  watch(watched_, low, c.bytes);
   c.fresh += stride;
   --c.fresh_left;
   ++c.carved;
@@ -122,10 +198,11 @@ void stack_pool::install_guard(void* at) {
         guards_proven_ = true;
         return;
       }
-    } else if (errno != EINVAL) {
+    } else if (errno == ENOMEM) {
       fail("guard page by madvise", errno);
     }
-    // An older kernel, or an emulator that takes any advice and follows none.
+    // An older kernel, a sandbox that refuses what it does not know, or an emulator that takes any
+    // advice and follows none.
     guards_by_madvise_ = false;
   }
   if (mprotect(at, page(), PROT_NONE) != 0) fail("guard page by mprotect", errno);

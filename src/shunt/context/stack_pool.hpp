@@ -6,7 +6,10 @@
 /// Invariants
 ///   P1  Below every stack that was handed out lies a page that faults on any access.
 ///   P2  A slab is unmapped only by the destructor; a stack given back keeps its pages, so that
-///       the next user finds them in cache. Memory held: the peak number of stacks in use.
+///       the next user finds them in cache. Memory held: the peak number of stacks in use, less
+///       what trim() gave back to the system.
+///   P3  Of the stacks given back, those that were so longest lie at the bottom: reuse takes them
+///       last, trim() first.
 ///
 /// A guard page by mprotect splits a mapping in two; the kernel allows 65,530 mappings
 /// (vm.max_map_count), which ends at some 32,000 stacks. Linux 6.13 and later install guards
@@ -45,6 +48,15 @@ class stack_pool {
   /// \param s  taken from this pool; nothing runs on it any more.
   void give(stack s) noexcept;
 
+  /// Gives the system the memory of stacks that nobody needed during the last 64 calls; the stacks
+  /// stay, with their guards. For who is idle: a worker that goes to sleep. So that the next users
+  /// find warm ones, 4 MiB of each size are left alone, and no more than 64 stacks.
+  /// \param most  stacks whose memory goes back in this call.
+  /// \return whether there is more to give back: idle callers call again, after some time.
+  /// Cost: some 10 ns if there is nothing to do; else a system call for each run of neighbours,
+  /// 1 us a stack in long runs, 4 us alone. Who uses such a stack next pays for fresh pages.
+  bool trim(std::size_t most = 64) noexcept;
+
   /// Stacks in use.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 
@@ -52,6 +64,10 @@ class stack_pool {
   struct size_class {
     std::size_t bytes = 0;
     std::vector<void*> free;     // reserve() keeps room for every stack carved: give() never grows
+    // Each says so of the free[0, n) (P3). take() lowers the first, and trim() the others by it.
+    std::size_t untouched = 0;   // since trim() last looked
+    std::size_t idle = 0;        // during the last so many calls of trim()
+    std::size_t cold = 0;        // their memory was given back
     std::size_t carved = 0;      // stacks of this class that exist
     char* fresh = nullptr;       // rest of the newest slab
     std::size_t fresh_left = 0;  // stacks in it
@@ -68,7 +84,9 @@ class stack_pool {
   guards how_;
   bool guards_by_madvise_ = true;  // until the kernel says that it cannot
   bool guards_proven_ = false;     // one was asked for, and is there
+  std::vector<unsigned> watched_;  // by Valgrind: its numbers for the stacks; empty without it
   std::size_t taken_ = 0;
+  int trims_ = 0;  // since untouched stacks were last called idle
   std::vector<size_class> classes_;  // few: one a size in use
   std::vector<slab> slabs_;
 };

@@ -78,15 +78,15 @@ void crew::start() noexcept {
 }
 
 // Everything here is relaxed: it decides whether a report is made, and nothing else rests on it.
-void crew::rest(worker& who) noexcept {
+void crew::rest(worker& who, std::chrono::nanoseconds at_most) noexcept {
   auto& bed = who.address().bed;
   const auto limit = settings.stuck_after;
   const bool all = resting_.fetch_add(1, std::memory_order_relaxed) + 1 == settings.workers;
   const bool fed = std::any_of(workers.begin(), workers.end(), [](const auto& w) {
     return w->address().fed.load(std::memory_order_relaxed);
   });
-  if (!all || fed || limit <= limit.zero() || told_stuck_.load(std::memory_order_relaxed)) {
-    bed.park(std::chrono::nanoseconds::max());
+  if (!all || fed || limit <= limit.zero() || at_most < limit || told_stuck_.load(std::memory_order_relaxed)) {
+    bed.park(at_most);
   } else {
     const auto end = std::chrono::steady_clock::now() + limit;
     bed.park(limit);

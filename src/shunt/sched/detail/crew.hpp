@@ -74,8 +74,8 @@ class crew {
   void stop() noexcept;
 
   /// A worker that has nothing to do, nor anything that will bring it something to do at a known
-  /// time, in its last step before sleep: sleeps, and sees whether all do.
-  void rest(worker& who) noexcept;
+  /// time, in its last step before sleep: sleeps, at most so long, and sees whether all do.
+  void rest(worker& who, std::chrono::nanoseconds at_most) noexcept;
 
   /// Gives `text` to options::report, or writes it to stderr.
   void report(std::string_view text) const noexcept;

@@ -5,6 +5,8 @@
 #include <new>
 #include <vector>
 
+#include <shunt/sched/detail/debug_layout.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace sched {
@@ -14,12 +16,16 @@ namespace {
 constexpr std::size_t batch = 64;
 constexpr std::size_t kept_at_most = 4 * batch;
 
+struct slab {
+  fiber blocks[batch];  // not new fiber[]: its address would be kept nowhere, only that of the first block
+};
+
 /// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
 struct store {
   std::mutex lock;
   fiber* free_fibers = nullptr;
   post* free_posts = nullptr;
-  std::vector<std::unique_ptr<fiber[]>> fiber_slabs;
+  std::vector<std::unique_ptr<slab>> fiber_slabs;
   std::vector<std::unique_ptr<post>> posts;
 };
 
@@ -35,12 +41,13 @@ fiber* fiber_cache::take() {
     auto& s = the_store();
     const std::scoped_lock held(s.lock);
     if (s.free_fibers == nullptr) {
-      s.fiber_slabs.push_back(std::make_unique<fiber[]>(batch));
-      for (std::size_t i = 0; i < batch; ++i) {
-        fiber& f = s.fiber_slabs.back()[i];
+      s.fiber_slabs.push_back(std::make_unique<slab>());
+      for (fiber& f : s.fiber_slabs.back()->blocks) {
         f.link = s.free_fibers;
         s.free_fibers = &f;
       }
+      static_assert(sizeof(s.fiber_slabs[0]) == sizeof(slab*) && sizeof(slab) == batch * sizeof(fiber));
+      show_slabs(s.fiber_slabs.data(), s.fiber_slabs.size(), batch);
     }
     while (s.free_fibers != nullptr && count_ < batch) {
       fiber* const f = s.free_fibers;
@@ -88,7 +95,7 @@ std::vector<fiber_slab> all_fibers() {
   const std::scoped_lock held(s.lock);
   std::vector<fiber_slab> all;
   all.reserve(s.fiber_slabs.size());
-  for (const auto& slab : s.fiber_slabs) all.emplace_back(slab.get(), batch);
+  for (const auto& each : s.fiber_slabs) all.emplace_back(each->blocks);
   return all;
 }
 

@@ -416,6 +416,7 @@ bool worker::spin() noexcept {
 
 /// See DESIGN.md, "Nobody sleeps on work", for the order of these steps.
 void worker::sleep() noexcept {
+  const bool stacks_to_give = stacks_.trim();
   if (post_->mail.arm() == after_arm::stay) return;
   crew_.asleep.enter(index_);
   bool work = crew_.stopping();
@@ -428,8 +429,9 @@ void worker::sleep() noexcept {
       patience = std::clamp<std::chrono::nanoseconds>(until_first, std::chrono::nanoseconds(0), patience);
     }
     const int also = poller_ == nullptr ? -1 : poller_->descriptor();
+    if (stacks_to_give) patience = std::min(patience, between_trims);
     if (rests_for_ever()) {
-      crew_.rest(*this);
+      crew_.rest(*this, patience);
     } else if (also < 0) {
       post_->bed.park(patience);
     } else {

@@ -1,0 +1,67 @@
+#include <shunt/sched/detail/debug_layout.hpp>
+
+#include <shunt/sched/detail/desk.hpp>
+#include <shunt/sched/detail/fiber.hpp>
+
+// Of a class with members of the C++ library: what compilers support is not what the standard promises.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+namespace {
+
+template <class Fiber, class Desk>
+constexpr debug_layout layout_of() {
+  debug_layout all;
+  all.block_bytes = sizeof(Fiber);
+#if !defined(SHUNT_CONTEXT_BOOST)  // whose stopped stacks nobody documents
+  all.sp = offsetof(Fiber, run) + offsetof(context::execution, sp);
+  all.fp = offsetof(Fiber, run) + offsetof(context::execution, fp);
+  all.pc = offsetof(Fiber, run) + offsetof(context::execution, pc);
+#endif
+  all.started = offsetof(Fiber, started);
+  static_assert(sizeof(fiber_state) == 4);
+  all.state = offsetof(Fiber, state);
+  all.stack_low = offsetof(Fiber, stack) + offsetof(context::stack_pool::stack, low);
+  all.stack_bytes = offsetof(Fiber, stack) + offsetof(context::stack_pool::stack, bytes);
+  all.home = offsetof(Fiber, home);
+#if defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
+  all.name = offsetof(Fiber, name);
+  // std::_Function_base: what is called, in two words, then how; null for nothing.
+  all.body = offsetof(Fiber, body) + 2 * sizeof(void*);
+#endif
+  static_assert(sizeof(Fiber::name) == sizeof(void*) && sizeof(Fiber::home) == sizeof(void*));
+  all.waits_for = offsetof(Fiber, waits_for);
+  static_assert(sizeof(Fiber::since) == 4);
+  all.since = offsetof(Fiber, since);
+  all.running = offsetof(Desk, running);
+  return all;
+}
+
+}  // namespace
+
+extern "C" {
+// Exported whatever a build's flags, and in no debugger's way to be found once stripped.
+[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v1 = layout_of<fiber, desk>();
+}
+
+void show_slabs(const void* slabs, std::size_t count, std::size_t blocks_a_slab) noexcept {
+  auto& all = shunt_debug_fibers_v1;
+  all.slabs = slabs;
+  all.slab_count = static_cast<debug_layout::word>(count);
+  all.blocks_a_slab = static_cast<debug_layout::word>(blocks_a_slab);
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+  // The same for every thread: the variable is in the block that threads begin with (initial-exec).
+  all.desk = reinterpret_cast<debug_layout::word>(&this_threads_desk) -
+             reinterpret_cast<debug_layout::word>(__builtin_thread_pointer());
+#endif
+#endif
+}
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,55 @@
+/// What a debugger needs to find every fiber of the process: live or in a core file, in any build,
+/// without debug information. tools/gdb/shunt.py reads it.
+///
+/// One symbol, `shunt_debug_fibers_v1`, a table of words. Words are only ever added, at the end;
+/// another meaning is another symbol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+struct debug_layout {
+  using word = std::intptr_t;
+  static constexpr word none = -1;  // this build has no such thing
+
+  word words = sizeof(debug_layout) / sizeof(word);
+
+  // Every block of every fiber, living or not: slabs[i][j], i < slab_count, j < blocks_a_slab.
+  const void* slabs = nullptr;
+  word slab_count = 0;
+  word blocks_a_slab = 0;
+  word block_bytes = none;
+
+  // Offsets in a block. The first three are words that hold where a fiber stopped, if it does not
+  // run; every other register is where the unwind tables of pc say (context/switch.hpp).
+  word sp = none;
+  word fp = none;
+  word pc = none;
+  word started = none;      // a byte; 0: no stack, and nothing stopped
+  word state = none;        // four bytes; 2: parked (detail/fiber_state.hpp)
+  word stack_low = none;    // an address
+  word stack_bytes = none;  // a word
+  word home = none;         // an address that tells workers apart
+  word name = none;         // an address of: an address of bytes, then how many; or 0
+  word body = none;         // a word; 0: nothing to start
+  word waits_for = none;    // an address of text that ends with 0; or 0
+  word since = none;        // four bytes: milliseconds of the steady clock, modulo 2^32
+
+  // A thread that works for a runtime: at its thread pointer plus `desk` lies the address of its
+  // desk, and `running` bytes into that the address of the block of the fiber that runs.
+  word desk = none;
+  word running = none;
+};
+
+/// The caller holds the lock of the slabs.
+void show_slabs(const void* slabs, std::size_t count, std::size_t blocks_a_slab) noexcept;
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt
