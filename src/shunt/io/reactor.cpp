@@ -51,11 +51,10 @@ reactor::reactor(sched::runtime& workers, reactor_options wanted) {
 reactor::~reactor() = default;
 
 bool sleep_until(std::chrono::steady_clock::time_point when, std::stop_token stop) {
-  auto& here = detail::loop::current();
   const auto awaken = [who = sched::this_fiber::self()] { who.wake(); };
   const std::stop_callback on_stop(stop, awaken);
   while (!stop.stop_requested()) {
-    if (!here.park_until(when)) return true;
+    if (!sched::this_fiber::park_until(when)) return true;
   }
   return false;
 }

@@ -55,8 +55,8 @@ class reactor {
   std::unique_ptr<parts> parts_;
 };
 
-/// A fiber of a worker with a reactor: lets others run for so long, or until `stop` is asked to.
-/// \return false if it was. \throws shunt::error outside such a fiber; std::bad_alloc.
+/// A fiber, of any worker: lets others run for so long, or until `stop` is asked to.
+/// \return false if it was. \throws shunt::error outside a fiber; std::bad_alloc.
 bool sleep_for(std::chrono::nanoseconds how_long, std::stop_token stop = {});
 bool sleep_until(std::chrono::steady_clock::time_point when, std::stop_token stop = {});
 

@@ -1,14 +1,12 @@
-/// One worker's epoll, and its timers.
+/// One worker's epoll.
 ///
-/// Everything here is used by that worker's thread only: by its loop (poll, patience) and by its
-/// fibers, which stay on it. So nothing is locked.
+/// Everything here is used by that worker's thread only: by its loop (poll) and by its fibers, which
+/// stay on it. So nothing is locked.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 
-#include <shunt/sched/fiber.hpp>
 #include <shunt/sched/poller.hpp>
 
 namespace shunt {
@@ -20,8 +18,6 @@ class helpers;
 
 class loop final : public sched::poller {
  public:
-  using time_point = std::chrono::steady_clock::time_point;
-
   /// \param number  the reactor's, never 0, never used twice.
   /// \throws io::failure if the system has no descriptor left.
   loop(std::uint64_t number, helpers& pool);
@@ -37,32 +33,20 @@ class loop final : public sched::poller {
   /// From now on poll() asks the epoll.
   void watches_something() noexcept { watching_ = true; }
 
-  /// This worker's fiber: parks, until it is woken or that time has come.
-  /// \return false if the time came first. As park(), it may return true for no reason.
-  /// \throws as park(); std::bad_alloc.
-  bool park_until(time_point when);
-
   // --- sched::poller ---
   bool poll() override;
   bool arm() override { return true; }  // what brings work shows on the descriptor
   void disarm() override {}
-  std::chrono::nanoseconds patience() override;
+  std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
   [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
 
  private:
-  struct timer {
-    sched::waker who;
-    bool rang = false;
-  };
-  bool ring() noexcept;
-
   static constexpr int events_a_look = 128;
 
   const std::uint64_t number_;
   helpers& pool_;
   int epoll_ = -1;
   bool watching_ = false;
-  std::multimap<time_point, timer*> timers_;
 };
 
 }  // namespace detail

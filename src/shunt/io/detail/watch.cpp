@@ -173,7 +173,6 @@ std::error_code watch::know(side which) {
 }
 
 std::error_code watch::wait(side which, std::uint32_t before, const limit& how_long, bool again) {
-  loop& here = loop::current();
   if (again && how_long.deadline() != limit::clock::time_point::max() &&
       how_long.deadline() <= limit::clock::now()) {
     return errc::timed_out;
@@ -209,7 +208,7 @@ std::error_code watch::wait(side which, std::uint32_t before, const limit& how_l
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
   while (!me.told.load(std::memory_order_acquire)) {  // edge `told`
     if (how_long.stop().stop_requested()) return errc::cancelled;
-    if (!here.park_until(how_long.deadline()) && !me.told.load(std::memory_order_acquire)) {
+    if (!sched::this_fiber::park_until(how_long.deadline()) && !me.told.load(std::memory_order_acquire)) {
       return errc::timed_out;
     }
   }
