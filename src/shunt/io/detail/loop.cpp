@@ -2,10 +2,12 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/watch.hpp>
 #include <shunt/io/failure.hpp>
 #include <shunt/sched/runtime.hpp>
@@ -15,9 +17,17 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
-loop::loop(std::uint64_t number, helpers& pool)
-    : number_(number), pool_(pool), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+loop::loop(std::uint64_t number, helpers& pool, std::unique_ptr<ring> files)
+    : number_(number), pool_(pool), files_(std::move(files)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (epoll_ < 0) throw failure("reactor: epoll_create1", {errno, std::system_category()});
+  if (files_ == nullptr) return;
+  epoll_event asked{};
+  asked.events = EPOLLIN;
+  asked.data.ptr = nullptr;  // no watch: the ring
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, files_->descriptor(), &asked) == 0) return;
+  const int code = errno;
+  close(epoll_);
+  throw failure("reactor: epoll_ctl", {code, std::system_category()});
 }
 
 loop::~loop() { close(epoll_); }
@@ -32,13 +42,19 @@ loop& loop::current() {
 }
 
 bool loop::poll() {
-  if (!watching_) return false;
+  const bool moved = files_ != nullptr && files_->reap();
+  if (!watching_) return moved;
   epoll_event events[events_a_look];
   const int count = epoll_wait(epoll_, events, events_a_look, 0);
   for (int i = 0; i < count; ++i) {
-    static_cast<watch*>(events[i].data.ptr)->happened(events[i].events);
+    auto* const on = static_cast<watch*>(events[i].data.ptr);
+    if (on != nullptr) {
+      on->happened(events[i].events);
+    } else {
+      files_->reap();
+    }
   }
-  return count > 0;
+  return moved || count > 0;
 }
 
 }  // namespace detail

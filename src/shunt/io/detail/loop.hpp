@@ -1,4 +1,5 @@
-/// One worker's epoll.
+/// One worker's epoll, and its io_uring if the reactor has them: that one's descriptor stands in the
+/// epoll, so a worker sleeps on one descriptor.
 ///
 /// Everything here is used by that worker's thread only: by its loop (poll) and by its fibers, which
 /// stay on it. So nothing is locked.
@@ -6,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
 #include <shunt/sched/poller.hpp>
 
@@ -15,12 +17,13 @@ namespace io {
 namespace detail {
 
 class helpers;
+class ring;
 
 class loop final : public sched::poller {
  public:
   /// \param number  the reactor's, never 0, never used twice.
   /// \throws io::failure if the system has no descriptor left.
-  loop(std::uint64_t number, helpers& pool);
+  loop(std::uint64_t number, helpers& pool, std::unique_ptr<ring> files);
   ~loop() override;
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
@@ -30,6 +33,8 @@ class loop final : public sched::poller {
 
   [[nodiscard]] std::uint64_t reactor_number() const noexcept { return number_; }
   [[nodiscard]] helpers& pool() const noexcept { return pool_; }
+  /// What makes calls on files; nullptr: helpers do.
+  [[nodiscard]] ring* files() const noexcept { return files_.get(); }
   /// From now on poll() asks the epoll.
   void watches_something() noexcept { watching_ = true; }
 
@@ -45,6 +50,7 @@ class loop final : public sched::poller {
 
   const std::uint64_t number_;
   helpers& pool_;
+  const std::unique_ptr<ring> files_;
   int epoll_ = -1;
   bool watching_ = false;
 };
