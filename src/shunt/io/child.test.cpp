@@ -163,16 +163,16 @@ TEST_CASE("child: who is dropped is killed, and leaves nothing behind") {
   with_reactor(1, [](sched::runtime&) {
     pid_t number = -1;
     {
-      auto cat = io::spawn("cat", {}, piped());
-      number = cat.id();
+      auto sleeper = io::spawn("sleep", {"1000"});
+      number = sleeper.id();
     }
     // Dead, if it was not buried at once; the next child's end buries it.
     siginfo_t is{};
     static_cast<void>(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT));
-    { auto other = io::spawn("cat", {}, piped()); }
+    { auto other = io::spawn("sleep", {"1000"}); }
     need(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
 
-    auto one = io::spawn("cat", {}, piped());
+    auto one = io::spawn("sleep", {"1000"});
     number = one.id();
     one = io::spawn("true");
     need(one.wait().good());
