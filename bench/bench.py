@@ -47,7 +47,8 @@ BYTES_PER_STACK = 12_288  # resident, at most; of systems that give each fiber a
 NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says nothing new
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
-         "ns_per_switch": "ns", "bytes_per_fiber": "bytes"}
+         "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
+         "bytes_per_connection": "bytes"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -88,6 +89,8 @@ class Row:
             return sample.get("max_rss_bytes")
         if metric == "ratio_to_serial":
             return sample["seconds"] / sample["serial_seconds"]
+        if metric == "bytes_per_connection":
+            return sample["resident_bytes"] / self.params["connections"]
         if metric == "bytes_per_fiber":
             return sample["resident_bytes"] / self.params["fibers"]
         per_pe = {
@@ -107,6 +110,8 @@ class Row:
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"]}[self.table]
+        if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
+            names = names + ["bytes_per_connection"]
         if any(s and "max_rss_bytes" in s for s in self.samples):
             names = names + ["max_rss_bytes"]
         return names
@@ -137,9 +142,9 @@ def inputs(table, quick, pes):
             ({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
              ["--what", "parallel_for", "--updates", bodies])]]
     if table == "echo":  # one thread, whatever the number of PEs
-        messages = {"full": 500, "quick": 50}[size]
-        return [({"pes": 1, "connections": 1_000, "messages": messages},
-                 ["--table", 1_000, "--rounds", messages])]
+        pairs = {"full": [(1_000, 500), (10_000, 50)], "quick": [(1_000, 50)]}[size]
+        return [({"pes": 1, "connections": connections, "messages": messages},
+                 ["--table", connections, "--rounds", messages]) for connections, messages in pairs]
     if table == "switch":
         milliseconds = {"full": 300, "quick": 100}[size]
         return [({"fibers": n, "order": order},
@@ -476,7 +481,7 @@ def show(rows, machine, out):
             values = row.values(metric)
             cells = [number(f(values)) for f in (statistics.median, min, max)]
             ratios = ["-", "-"]
-            if metric != "max_rss_bytes":
+            if metric not in ["max_rss_bytes", "bytes_per_connection"]:
                 rivals = good(peers, RIVALS)
                 best = min(rivals, default=None,
                            key=lambda r, m=metric: statistics.median(r.values(m)))

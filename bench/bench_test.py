@@ -113,6 +113,17 @@ class Driver(unittest.TestCase):
             line = next(one for one in lines if one["params"]["fibers"] == 1_000)
             self.assertEqual(line["samples"], [value] * 3)
 
+    def test_an_echo_server_may_tell_what_memory_its_connections_take(self):
+        self.put("echo_ceiling", RIGHT)
+        self.put("echo_shunt", right_with("resident_bytes", 5_000_000))
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("echo", "--quick", "--json", str(record))[0], 0)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        found = {(line["system"], line["metric"]): line["median"] for line in lines}
+        self.assertEqual(found["shunt", "bytes_per_connection"], 5_000)
+        self.assertEqual(set(found), {("ceiling", "ns_per_message"), ("shunt", "ns_per_message"),
+                                      ("shunt", "bytes_per_connection")})
+
     def test_rows_of_fibers_have_no_pes_and_each_order_and_variant(self):
         log = self.build / "log"
         for table, key in [("switch", "switches"), ("memory", "resident_bytes")]:

@@ -17,7 +17,8 @@ int listen_anywhere(int& port) {
   return door;
 }
 
-double sample(const char* program, long connections, long messages) {
+bench::server_use sample(const char* program, long connections, long messages) {
+  bench::server_use use;
   int port = 0;
   const int door = listen_anywhere(port);
   bench::clients others(port, connections, messages);
@@ -33,15 +34,14 @@ double sample(const char* program, long connections, long messages) {
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &asked) != 0) bench::fail("epoll_ctl");
   }
   close(door);
-  const double begin = bench::processor_time();
+  use.begins();
   others.go();
-  double end = 0;
   long left = connections * messages * static_cast<long>(bench::message_bytes);
   for (long open = connections; open > 0;) {
     epoll_event events[256];
     const int count = epoll_wait(epoll, events, 256, -1);
     for (int i = 0; i < count; ++i) {
-      char buffer[4096];
+      char buffer[512];
       const int fd = events[i].data.fd;
       const auto come = read(fd, buffer, sizeof buffer);
       if (come <= 0) {
@@ -51,21 +51,21 @@ double sample(const char* program, long connections, long messages) {
       }
       if (send(fd, buffer, static_cast<std::size_t>(come), MSG_NOSIGNAL) != come) bench::fail("send");
       left -= come;
-      if (left == 0) end = bench::processor_time();
+      if (left == 0) use.ends();
     }
   }
   close(epoll);
   others.finish(program);
-  return end - begin;
+  return use;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
-  bench::allow_descriptors();
+  bench::allow_descriptors(argv[0], options.table);
   for (long i = 0; i < options.warmup + options.samples; ++i) {
-    const double seconds = sample(argv[0], options.table, options.rounds);
-    if (i >= options.warmup) bench_report(seconds, "");
+    const auto one = sample(argv[0], options.table, options.rounds);
+    if (i >= options.warmup) one.report();
   }
 }

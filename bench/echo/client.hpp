@@ -26,8 +26,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "../common/one_cpu.hpp"
 #include "../common/program.h"
 
 namespace bench {
@@ -39,11 +41,16 @@ constexpr std::size_t message_bytes = 64;
   std::_Exit(1);
 }
 
-inline void allow_descriptors() {
+inline void allow_descriptors(const char* program, long connections) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
+  const auto needed = static_cast<rlim_t>(connections) + 100;
+  if (files.rlim_cur < needed) {
+    const auto why = std::to_string(needed) + " descriptors needed, " + std::to_string(files.rlim_cur) + " allowed";
+    bench_absent(program, why.c_str());
+  }
 }
 
 /// Seconds, of all threads of this process, in it and in the kernel.
@@ -53,6 +60,30 @@ inline double processor_time() {
   return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
          1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
+
+/// What a server took: processor time, and memory of its own (not the kernel's) beyond what it had without connections.
+class server_use {
+ public:
+  /// Before the first connection.
+  server_use() {
+    static const long long at_first = resident_bytes();  // later samples find the memory of earlier ones
+    before_ = at_first;
+  }
+  void begins() { seconds_ = -processor_time(); }
+  /// After the last byte, all connections being there or just closed.
+  void ends() {
+    seconds_ += processor_time();
+    after_ = resident_bytes();
+  }
+  void report() const {
+    bench_report(seconds_, (", \"resident_bytes\": " + std::to_string(after_ - before_)).c_str());
+  }
+
+ private:
+  double seconds_ = 0;
+  long long before_ = 0;
+  long long after_ = 0;
+};
 
 class clients {
  public:

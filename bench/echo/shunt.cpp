@@ -9,10 +9,10 @@
 
 namespace {
 
-double sample(const char* program, long connections, long messages) {
-  auto door = shunt::net::listen("127.0.0.1:0");
+bench::server_use sample(const char* program, long connections, long messages) {
+  bench::server_use use;
+  auto door = shunt::net::listen("127.0.0.1:0", 1024);
   bench::clients others(door.local().port(), connections, messages);
-  double begin = 0, end = 0;
   long left = connections * messages * static_cast<long>(bench::message_bytes);
   long waiting = 0;
   shunt::sched::options one;
@@ -25,32 +25,32 @@ double sample(const char* program, long connections, long messages) {
   worker.run([&] {
     for (long i = 0; i < connections; ++i) {
       auto peer = std::make_shared<shunt::net::stream>(door.accept());
-      worker.spawn([&left, &end, &waiting, peer] {
-        char buffer[4096];
+      worker.spawn([&left, &use, &waiting, peer] {
+        char buffer[512];
         ++waiting;
         while (const auto come = peer->read_some(buffer)) {
           peer->write({buffer, come});
           left -= static_cast<long>(come);
-          if (left == 0) end = bench::processor_time();
+          if (left == 0) use.ends();
         }
       });
     }
     while (waiting < connections) shunt::sched::this_fiber::yield();
-    begin = bench::processor_time();
+    use.begins();
     others.go();
   });
   others.finish(program);
-  return end - begin;
+  return use;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
-  bench::allow_descriptors();
+  bench::allow_descriptors(argv[0], options.table);
   for (long i = 0; i < options.warmup + options.samples; ++i) {
-    const double seconds = sample(argv[0], options.table, options.rounds);
-    if (i >= options.warmup) bench_report(seconds, "");
+    const auto one = sample(argv[0], options.table, options.rounds);
+    if (i >= options.warmup) one.report();
   }
 } catch (const std::exception& bad) {
   std::fprintf(stderr, "%s: %s\n", argv[0], bad.what());

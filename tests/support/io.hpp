@@ -7,6 +7,9 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
+
+#include <catch2/catch.hpp>
 
 #include <shunt/io/failure.hpp>
 #include <shunt/io/reactor.hpp>
@@ -33,12 +36,34 @@ void need_failure(std::error_code code, const F& call,
   throw std::runtime_error("line " + std::to_string(at.line()) + ": no failure");
 }
 
-/// Runs `root` on so many workers with a reactor.
+/// What this machine lets a reactor use.
+inline const std::vector<backend>& backends() {
+  static const std::vector<backend> all = [] {
+    sched::runtime rt({.workers = 1});
+    try {
+      const reactor asked(rt, {.use = backend::io_uring});
+      return std::vector{backend::epoll, backend::io_uring};
+    } catch (const failure& why) {
+      WARN("not tested: " << why.what());
+      return std::vector{backend::epoll};
+    }
+  }();
+  return all;
+}
+
+/// Makes the test run once with each of them. By the thread that runs the test.
+inline reactor_options each_backend() {
+  reactor_options wanted;
+  wanted.use = GENERATE(from_range(backends()));
+  return wanted;
+}
+
+/// Runs `root` on so many workers with a reactor; the test, with each backend.
 inline void with_reactor(int workers, const std::function<void(sched::runtime&)>& root) {
   sched::options o;
   o.workers = workers;
   sched::runtime rt(o);
-  const reactor waits(rt);
+  const reactor waits(rt, each_backend());
   rt.run([&] { root(rt); });
 }
 

@@ -48,7 +48,8 @@ class descriptor {
   void readable(std::error_code& bad, const limit& how_long = {}) const;
   void writable(std::error_code& bad, const limit& how_long = {}) const;
 
-  /// For this room's own.
+  /// For this room's own: a descriptor as it is, and what is behind one.
+  explicit descriptor(detail::watch* taken) noexcept : watch_(taken) {}
   [[nodiscard]] detail::watch* state() const noexcept { return watch_; }
 
  private:

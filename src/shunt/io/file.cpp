@@ -8,6 +8,7 @@
 
 #include <shunt/io/detail/helpers.hpp>
 #include <shunt/io/detail/loop.hpp>
+#include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/transfer.hpp>
 #include <shunt/io/detail/watch.hpp>
 
@@ -16,29 +17,8 @@ inline namespace v1 {
 namespace io {
 namespace {
 
+using detail::file_call;
 using detail::outcome;
-
-/// Calls `attempt(fd, moved)`, on a helper, until `wanted` bytes have moved or it says 0 or -1.
-template <typename Attempt>
-outcome on_file(const char* call, detail::watch* on, std::size_t wanted, const limit& how_long,
-                const Attempt& attempt) {
-  sched::this_fiber::require_wait(call);
-  const detail::use now(on);
-  if (!now) return {0, errc::closed};
-  outcome done;
-  const auto bad = detail::loop::current().pool().perform([&]() noexcept {
-    for (;;) {
-      const auto result = attempt(on->fd_in_use(), done.moved);
-      if (result < 0 && errno == EINTR) continue;
-      if (result < 0) done.bad = {errno, std::system_category()};
-      if (result <= 0) return;
-      done.moved += static_cast<std::size_t>(result);
-      if (done.moved >= wanted) return;
-    }
-  }, how_long);
-  if (bad) return {0, bad};
-  return done;
-}
 
 int flags(file::mode how) noexcept {
   switch (how) {
@@ -50,35 +30,79 @@ int flags(file::mode how) noexcept {
   return O_RDONLY;
 }
 
+ssize_t attempt(const file_call& what) noexcept {
+  const auto offset = static_cast<off_t>(what.offset);
+  switch (what.what) {
+    case file_call::kind::open:
+      return ::open(reinterpret_cast<const char*>(what.at), what.flags, detail::new_file_mode);
+    case file_call::kind::read: return ::pread(what.fd, what.at, what.size, offset);
+    case file_call::kind::write: return ::pwrite(what.fd, what.at, what.size, offset);
+    case file_call::kind::sync: return ::fsync(what.fd);
+  }
+  return -1;
+}
+
+/// A helper: the system call, as it is.
+outcome call(const file_call& what) noexcept {
+  for (;;) {
+    const auto result = attempt(what);
+    if (result >= 0) return {static_cast<std::size_t>(result), {}};
+    if (errno != EINTR) return {0, std::error_code(errno, std::system_category())};
+  }
+}
+
+/// Calls `make` for what is left, until nothing is or it moves nothing.
+template <typename Make>
+outcome repeat(const file_call& all, const Make& make) {
+  outcome done;
+  for (;;) {
+    const outcome one = make(all.from(done.moved));
+    done.moved += one.moved;
+    done.bad = one.bad;
+    if (one.bad || one.moved == 0 || done.moved >= all.size) return done;
+  }
+}
+
+/// This fiber waits, its worker does not: the kernel makes the call, or a helper.
+outcome elsewhere(const file_call& all, const limit& how_long) {
+  auto& here = detail::loop::current();
+  if (auto* const kernel = here.files()) {
+    return repeat(all, [&](const file_call& rest) { return kernel->perform(rest, how_long); });
+  }
+  outcome done;
+  const auto bad = here.pool().perform([&]() noexcept { done = repeat(all, call); }, how_long);
+  if (bad) return {0, bad};
+  return done;
+}
+
+outcome on_file(const char* name, detail::watch* on, file_call all, const limit& how_long) {
+  sched::this_fiber::require_wait(name);
+  const detail::use now(on);
+  if (!now) return {0, errc::closed};
+  all.fd = on->fd_in_use();
+  return elsewhere(all, how_long);
+}
+
 outcome read_file(detail::watch* on, std::uint64_t at, room into, const limit& how_long) {
-  return on_file("read_at", on, into.size(), how_long, [at, into](int fd, std::size_t moved) {
-    const auto left = into.from(moved);
-    return ::pread(fd, left.data(), left.size(), static_cast<off_t>(at + moved));
-  });
+  return on_file("read_at", on, {file_call::kind::read, -1, into.data(), into.size(), at}, how_long);
 }
 
 outcome write_file(detail::watch* on, std::uint64_t at, bytes what, const limit& how_long) {
-  return on_file("write_at", on, what.size(), how_long, [at, what](int fd, std::size_t moved) {
-    const auto left = what.from(moved);
-    return ::pwrite(fd, left.data(), left.size(), static_cast<off_t>(at + moved));
-  });
+  // write(2) does not touch what it is given.
+  auto* const from = const_cast<std::byte*>(what.data());
+  return on_file("write_at", on, {file_call::kind::write, -1, from, what.size(), at}, how_long);
 }
 
 }  // namespace
 
 file::file(const std::string& path, mode how, const limit& how_long) : path_(path) {
   sched::this_fiber::require_wait("open");
-  int fd = -1;
-  int code = 0;
-  const auto bad = detail::loop::current().pool().perform([&]() noexcept {
-    do {
-      fd = ::open(path.c_str(), flags(how) | O_CLOEXEC, 0666);
-    } while (fd < 0 && errno == EINTR);
-    code = fd < 0 ? errno : 0;
-  }, how_long);
-  if (bad) throw failure("open " + path, bad);
-  if (fd < 0) throw failure("open " + path, {code, std::system_category()});
-  base_ = descriptor(fd);
+  std::string name(path);
+  file_call all{file_call::kind::open, -1, reinterpret_cast<std::byte*>(name.data())};
+  all.flags = flags(how) | O_CLOEXEC;
+  const auto done = elsewhere(all, how_long);
+  if (done.bad) detail::raise("open " + path, done);
+  base_ = descriptor(detail::watch::take(static_cast<int>(done.moved)));
 }
 
 std::size_t file::read_at(std::uint64_t at, room into, std::error_code& bad,
@@ -115,8 +139,7 @@ std::uint64_t file::size() const {
 }
 
 void file::sync(const limit& how_long) {
-  const auto done = on_file("sync", base_.state(), 0, how_long,
-                            [](int fd, std::size_t) { return ssize_t{::fsync(fd)}; });
+  const auto done = on_file("sync", base_.state(), {file_call::kind::sync}, how_long);
   if (done.bad) detail::raise("sync of " + path_, done);
 }
 

@@ -720,7 +720,7 @@ TEST_CASE("stream: outlives its reactor, and serves under the next") {
   sched::options o;
   o.workers = 1;
   sched::runtime rt(o);
-  const io::reactor waits(rt);
+  const io::reactor waits(rt, each_backend());
   for (int run = 0; run < 3; ++run) rt.run([&] { talk(rt); });
   with_reactor(1, talk);
   rt.run([&] { talk(rt); });  // back to an epoll that still knows it

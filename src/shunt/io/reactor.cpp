@@ -2,22 +2,48 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <shunt/io/detail/helpers.hpp>
 #include <shunt/io/detail/loop.hpp>
+#include <shunt/io/detail/ring.hpp>
 #include <shunt/io/failure.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace io {
 
+namespace {
+
+using rings = std::vector<std::unique_ptr<detail::ring>>;
+
+/// One a worker; none if there are to be none. `said` is reactor::backend().
+rings make_rings(int workers, backend wanted, std::string& said) {
+  rings made;
+  said = "epoll; files by helpers";
+  if (wanted == backend::epoll) return made;
+  try {
+    for (int i = 0; i < workers; ++i) made.push_back(std::make_unique<detail::ring>());
+    said = "epoll; files by io_uring";
+  } catch (const detail::ring::refused& why) {
+    if (wanted == backend::io_uring) throw failure("reactor: " + std::string(why.call), why.code);
+    said += " (" + std::string(failure(why.call, why.code).what()) + ")";
+    made.clear();
+  }
+  return made;
+}
+
+}  // namespace
+
 struct reactor::parts {
-  parts(sched::runtime& of, int most_helpers) : workers(of), pool(most_helpers) {
+  parts(sched::runtime& of, const reactor_options& wanted) : workers(of), pool(wanted.helpers) {
+    auto files = make_rings(of.workers(), wanted.use, backend);
+    files.resize(static_cast<std::size_t>(of.workers()));
     static std::atomic<std::uint64_t> numbers{0};
     const auto number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: unique
-    for (int i = 0; i < of.workers(); ++i) {
-      loops.push_back(std::make_unique<detail::loop>(number, pool));
+    for (auto& one : files) {
+      loops.push_back(std::make_unique<detail::loop>(number, pool, std::move(one)));
     }
     try {
       for (int i = 0; i < of.workers(); ++i) of.attach(i, *loops[static_cast<std::size_t>(i)]);
@@ -37,6 +63,7 @@ struct reactor::parts {
   }
 
   sched::runtime& workers;
+  std::string backend;
   detail::helpers pool;
   std::vector<std::unique_ptr<detail::loop>> loops;
 };
@@ -45,17 +72,18 @@ reactor::reactor(sched::runtime& workers, reactor_options wanted) {
   if (wanted.helpers < 1) {
     throw usage_error("reactor: " + std::to_string(wanted.helpers) + " helpers; at least 1");
   }
-  parts_ = std::make_unique<parts>(workers, wanted.helpers);
+  parts_ = std::make_unique<parts>(workers, wanted);
 }
 
 reactor::~reactor() = default;
 
+const std::string& reactor::backend() const noexcept { return parts_->backend; }
+
 bool sleep_until(std::chrono::steady_clock::time_point when, std::stop_token stop) {
-  auto& here = detail::loop::current();
   const auto awaken = [who = sched::this_fiber::self()] { who.wake(); };
   const std::stop_callback on_stop(stop, awaken);
   while (!stop.stop_requested()) {
-    if (!here.park_until(when)) return true;
+    if (!sched::this_fiber::park_until(when)) return true;
   }
   return false;
 }

@@ -13,14 +13,19 @@
 /// Each worker has an epoll of its own, is told of changes (edge-triggered), and when it has nothing
 /// to do sleeps on that very epoll: an event wakes it at once, without a thread between and without
 /// an interval of polling. An idle process uses no CPU.
+///
+/// Files are never ready or not ready, so epoll can do nothing for them. Where the kernel has io_uring
+/// and lets the process use it, each worker has one for its calls on files; elsewhere threads make them.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -31,10 +36,19 @@ namespace shunt {
 inline namespace v1 {
 namespace io {
 
+/// What the kernel is asked with.
+enum class backend : std::uint8_t {
+  best,      ///< io_uring if it can be had, epoll if not: many containers forbid io_uring
+  epoll,     ///< epoll; files by helper threads
+  io_uring,  ///< epoll, and io_uring for files; or an error
+};
+
 struct reactor_options {
-  /// Threads, at most, that make the calls which block whatever one does: on files, and blocking().
-  /// Started when needed, so none for a program that has only sockets.
+  /// Threads, at most, that make the calls which block whatever one does: blocking(), spawning a child,
+  /// and those on files without io_uring. Started when needed, so none for a program that has only
+  /// sockets.
   int helpers = 4;
+  backend use = backend::best;
 };
 
 /// Outlives every run() of its runtime; descriptors may outlive it.
@@ -42,7 +56,8 @@ class reactor {
  public:
   /// Not during run(). Replaces whatever poller the workers have.
   /// \throws usage_error during run(), or for less than one helper; io::failure if the system has no
-  ///         descriptors left (it takes two a worker).
+  ///         descriptors left (it takes two a worker, and one for io_uring), or if io_uring was asked for
+  ///         by name and cannot be had: it names the call that was refused, and why.
   explicit reactor(sched::runtime& workers, reactor_options wanted = {});
 
   /// Not during run().
@@ -50,13 +65,17 @@ class reactor {
   reactor(const reactor&) = delete;
   reactor& operator=(const reactor&) = delete;
 
+  /// What it uses, in one line, and why if that is not the best:
+  /// "epoll; files by helpers (io_uring_setup: Operation not permitted (1))".
+  [[nodiscard]] const std::string& backend() const noexcept;
+
  private:
   struct parts;
   std::unique_ptr<parts> parts_;
 };
 
-/// A fiber of a worker with a reactor: lets others run for so long, or until `stop` is asked to.
-/// \return false if it was. \throws shunt::error outside such a fiber; std::bad_alloc.
+/// A fiber, of any worker: lets others run for so long, or until `stop` is asked to.
+/// \return false if it was. \throws shunt::error outside a fiber; std::bad_alloc.
 bool sleep_for(std::chrono::nanoseconds how_long, std::stop_token stop = {});
 bool sleep_until(std::chrono::steady_clock::time_point when, std::stop_token stop = {});
 

@@ -3,13 +3,21 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <shunt/io.hpp>
@@ -58,6 +66,64 @@ TEST_CASE("reactor: without one, and outside of fibers, a wait is an error that 
   CHECK_THROWS_AS(io::reactor(rt, {.helpers = 0}), shunt::usage_error);
 }
 
+TEST_CASE("backend: the one asked for is used, and the best is io_uring where it can be had") {
+  sched::runtime rt({.workers = 2});
+  CHECK(io::reactor(rt, {.use = io::backend::epoll}).backend() == "epoll; files by helpers");
+  if (backends().back() != io::backend::io_uring) return;
+  CHECK(io::reactor(rt, {.use = io::backend::io_uring}).backend() == "epoll; files by io_uring");
+  CHECK(io::reactor(rt).backend() == "epoll; files by io_uring");
+}
+
+namespace {
+
+/// From now on the kernel refuses this thread that system call.
+void forbid(unsigned call) {
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(rules), rules};
+  REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+void works_without(unsigned call, const std::string& name) {
+  forbid(call);
+  const std::string why = name + ": Operation not permitted (1)";
+  sched::runtime rt({.workers = 1});
+  CHECK_THROWS_WITH(io::reactor(rt, {.use = io::backend::io_uring}), "reactor: " + why);
+  const io::reactor waits(rt);
+  CHECK(waits.backend() == "epoll; files by helpers (" + why + ")");
+  rt.run([] {
+    io::file self("/proc/self/exe");
+    std::array<char, 4> magic{};
+    need(self.read_at(0, magic) == 4 && std::string(magic.data() + 1, 3) == "ELF");
+  });
+}
+
+}  // namespace
+
+// For the test below, which runs them in processes of their own: a filter stays.
+TEST_CASE("without io_uring_setup", "[.]") { works_without(__NR_io_uring_setup, "io_uring_setup"); }
+TEST_CASE("without io_uring_enter", "[.]") { works_without(__NR_io_uring_enter, "io_uring_enter"); }
+
+TEST_CASE("backend: where the kernel refuses io_uring, the best is epoll and says why; by name it is an error") {
+  if (backends().back() != io::backend::io_uring) return;  // then every other test shows it
+  const std::string test = GENERATE("without io_uring_setup", "without io_uring_enter");
+  std::string said;
+  with_reactor(1, [&](sched::runtime&) {
+    io::child_options how;
+    how.out = io::child_options::use::pipe;
+    auto one = io::spawn("/proc/self/exe", {test}, how);
+    std::array<char, 1000> some{};
+    while (const auto count = one.out().read_some(some)) said.append(some.data(), count);
+    one.wait();
+  });
+  CHECK_THAT(said, Catch::Contains("All tests passed") && Catch::Contains("1 test case"));
+}
+
 TEST_CASE("reactor: who must not wait is refused, before anything is done") {
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = net::connected_pair();
@@ -103,7 +169,7 @@ TEST_CASE("reactor: a sleeping worker is woken by fibers and threads too, and lo
   o.workers = 2;
   o.spin = 0us;
   sched::runtime rt(o);
-  const io::reactor waits(rt);
+  const io::reactor waits(rt, each_backend());
   std::atomic<int> ball{0};
   constexpr int rounds = 2'000;
   std::array<sched::waker, 2> players;
@@ -293,6 +359,80 @@ TEST_CASE("file: what is written is read, at any place; errors name the path") {
       need(bad.code() == std::errc::no_such_file_or_directory);
       need(bad.what() == "open " + path + ": No such file or directory (2)");
     }
+  });
+}
+
+TEST_CASE("file: many pieces' worth of bytes are written and read whole, and beside them others run") {
+  const std::string path = "/tmp/shunt-io-test-large-" + std::to_string(getpid());
+  with_reactor(1, [&](sched::runtime& rt) {
+    std::vector<std::uint32_t> sent((3 << 18) + 5);  // 3 MiB and some
+    std::iota(sent.begin(), sent.end(), 1U);
+    std::vector<std::uint32_t> got(sent.size());
+    io::file one(path, io::file::mode::replace);
+    one.write_at(3, sent);
+    need(one.size() == 3 + 4 * sent.size());
+    need(one.read_at(3, got) == 4 * got.size());
+    need(got == sent);
+
+    bool other_ran = false;
+    group beside;
+    beside.spawn(rt, [&] { other_ran = true; });
+    std::array<char, 4> into{};
+    for (int reads = 0; !other_ran && reads < 100'000; ++reads) one.read_at(0, into);
+    need(other_ran);
+    beside.wait();
+    std::filesystem::remove(path);
+  });
+}
+
+TEST_CASE("file: more fibers than a queue has places write through to the disk at a time") {
+  const std::string path = "/tmp/shunt-io-test-sync-" + std::to_string(getpid());
+  with_reactor(GENERATE(1, 2), [&](sched::runtime& rt) {
+    constexpr int fibers = 400;
+    io::file one(path, io::file::mode::replace);
+    std::atomic<int> begun{0}, synced{0};
+    group all;
+    for (int i = 0; i < fibers; ++i) {
+      all.spawn(rt, [&, i] {
+        one.write_at(static_cast<std::uint64_t>(i), "x");
+        ++begun;
+        one.sync();
+        ++synced;
+      });
+    }
+    while (begun < fibers) this_fiber::yield();
+    need(::fsync(one.base().native()) == 0);  // this worker looks away: results pile up
+    all.wait();
+    need(synced == fibers);
+    std::filesystem::remove(path);
+  });
+}
+
+TEST_CASE("file: a limit takes back what the kernel has begun and not done; helpers cannot be called back") {
+  if (backends().back() != io::backend::io_uring) return;
+  const std::string path = "/tmp/shunt-io-test-fifo-" + std::to_string(getpid());
+  need(mkfifo(path.c_str(), 0600) == 0);
+  sched::runtime rt({.workers = 1});
+  const io::reactor waits(rt, {.use = io::backend::io_uring});
+  rt.run([&] {
+    io::file fifo(path, io::file::mode::update);  // of both ends, so it has no end; it waits as no disk does
+    std::filesystem::remove(path);
+    std::array<char, 1> into{};
+    const auto read = [&](const io::limit& how_long) { return fifo.read_at(0, into, how_long); };
+    need_failure(io::errc::timed_out, [&] { read(0s); });
+    need_failure(io::errc::timed_out, [&] { read(1ms); });
+    std::stop_source stop;
+    group other;
+    other.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { read(stop.get_token()); }); });
+    other.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { read({1h, stop.get_token()}); }); });
+    for (int i = 0; i < 3; ++i) this_fiber::yield();
+    stop.request_stop();
+    other.wait();
+    need_failure(io::errc::cancelled, [&] { read(stop.get_token()); });
+    other.spawn(rt, [&] { need(read(1h) == 1 && into[0] == 'x'); });  // nothing was read meanwhile
+    this_fiber::yield();
+    fifo.write_at(0, "x");
+    other.wait();
   });
 }
 

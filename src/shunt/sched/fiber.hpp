@@ -39,7 +39,7 @@ namespace this_fiber {
 void park(const char* what = "a wake");
 
 /// The same until `deadline` at the longest. \return false: the time was over first; a wake that
-/// comes later makes the next park() return at once.
+/// comes later makes the next park() return at once. time_point::max() is no deadline: then it is park().
 /// Cost: as park(), and O(log n) in the deadlines that are waited for on this worker. Their times
 /// are looked at every 64 switches, and when nothing else is ready.
 /// \throws as yield(); std::bad_alloc.

@@ -94,6 +94,23 @@ TEST_CASE("park_until: a wake before it makes it return at once; one after its t
   });
 }
 
+TEST_CASE("park_until: without a deadline it is park, and what came of the one before is forgotten") {
+  sched::runtime one({.workers = 1});
+  one.run([&] {
+    const auto me = this_fiber::self();
+    CHECK_FALSE(this_fiber::park_until(clock_type::now()));
+    bool woken = false;
+    one.spawn([&] {
+      woken = true;
+      me.wake();
+    }, {.worker = 0});
+    CHECK(this_fiber::park_until(clock_type::time_point::max()));
+    CHECK(woken);
+    me.wake();
+    CHECK(this_fiber::park_until(clock_type::time_point::max()));
+  });
+}
+
 TEST_CASE("park_until: wakes from another thread race with the deadline, and each is seen once at least") {
   sched::runtime one({.workers = 1});
   constexpr int rounds = 3'000;

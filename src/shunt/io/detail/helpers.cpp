@@ -5,8 +5,6 @@
 
 #include <csignal>
 
-#include <shunt/io/detail/loop.hpp>
-
 namespace shunt {
 inline namespace v1 {
 namespace io {
@@ -85,7 +83,6 @@ void helpers::serve() noexcept {
 
 std::error_code helpers::perform(const std::function<void()>& body, const limit& how_long) {
   if (how_long.stop().stop_requested()) return errc::cancelled;
-  loop& here = loop::current();
   job mine{&body, sched::this_fiber::self()};
   const auto awaken = [who = mine.who] { who.wake(); };
   std::optional<std::stop_callback<decltype(awaken)>> on_stop;
@@ -99,11 +96,11 @@ std::error_code helpers::perform(const std::function<void()>& body, const limit&
     bool late = false;
     try {
       if (!begun && !stopped) {
-        late = !here.park_until(until);
+        late = !sched::this_fiber::park_until(until);
       } else if (begun) {
         sched::this_fiber::park();
       }
-    } catch (...) {  // no memory for a timer; the job must not outlive this frame
+    } catch (...) {  // no memory for a deadline; the job must not outlive this frame
       if (!withdraw(mine)) {
         while (!done()) sched::this_fiber::park();
       }

@@ -1,12 +1,13 @@
 #include <shunt/io/detail/loop.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/watch.hpp>
 #include <shunt/io/failure.hpp>
 #include <shunt/sched/runtime.hpp>
@@ -16,9 +17,17 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
-loop::loop(std::uint64_t number, helpers& pool)
-    : number_(number), pool_(pool), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+loop::loop(std::uint64_t number, helpers& pool, std::unique_ptr<ring> files)
+    : number_(number), pool_(pool), files_(std::move(files)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (epoll_ < 0) throw failure("reactor: epoll_create1", {errno, std::system_category()});
+  if (files_ == nullptr) return;
+  epoll_event asked{};
+  asked.events = EPOLLIN;
+  asked.data.ptr = nullptr;  // no watch: the ring
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, files_->descriptor(), &asked) == 0) return;
+  const int code = errno;
+  close(epoll_);
+  throw failure("reactor: epoll_ctl", {code, std::system_category()});
 }
 
 loop::~loop() { close(epoll_); }
@@ -32,57 +41,20 @@ loop& loop::current() {
                                " has no reactor; make a shunt::io::reactor before run()");
 }
 
-bool loop::park_until(time_point when) {
-  if (when == time_point::max()) {
-    sched::this_fiber::park();
-    return true;
-  }
-  timer mine{sched::this_fiber::self()};
-  const auto at = timers_.emplace(when, &mine);
-  struct out {
-    ~out() {
-      if (!mine.rang) all.erase(at);
-    }
-    timer& mine;
-    std::multimap<time_point, timer*>& all;
-    std::multimap<time_point, timer*>::iterator at;
-  };
-  {
-    const out at_end{mine, timers_, at};
-    sched::this_fiber::park();
-  }
-  return !mine.rang;
-}
-
-bool loop::ring() noexcept {
-  if (timers_.empty()) return false;
-  const auto now = std::chrono::steady_clock::now();
-  bool rang = false;
-  while (!timers_.empty() && timers_.begin()->first <= now) {
-    timer& first = *timers_.begin()->second;
-    timers_.erase(timers_.begin());
-    first.rang = true;
-    first.who.wake();
-    rang = true;
-  }
-  return rang;
-}
-
 bool loop::poll() {
-  const bool rang = ring();
-  if (!watching_) return rang;
+  const bool moved = files_ != nullptr && files_->reap();
+  if (!watching_) return moved;
   epoll_event events[events_a_look];
   const int count = epoll_wait(epoll_, events, events_a_look, 0);
   for (int i = 0; i < count; ++i) {
-    static_cast<watch*>(events[i].data.ptr)->happened(events[i].events);
+    auto* const on = static_cast<watch*>(events[i].data.ptr);
+    if (on != nullptr) {
+      on->happened(events[i].events);
+    } else {
+      files_->reap();
+    }
   }
-  return rang || count > 0;
-}
-
-std::chrono::nanoseconds loop::patience() {
-  if (timers_.empty()) return std::chrono::nanoseconds::max();
-  const auto left = timers_.begin()->first - std::chrono::steady_clock::now();
-  return std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds::zero());
+  return moved || count > 0;
 }
 
 }  // namespace detail

@@ -1,14 +1,14 @@
-/// One worker's epoll, and its timers.
+/// One worker's epoll, and its io_uring if the reactor has them: that one's descriptor stands in the
+/// epoll, so a worker sleeps on one descriptor.
 ///
-/// Everything here is used by that worker's thread only: by its loop (poll, patience) and by its
-/// fibers, which stay on it. So nothing is locked.
+/// Everything here is used by that worker's thread only: by its loop (poll) and by its fibers, which
+/// stay on it. So nothing is locked.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+#include <memory>
 
-#include <shunt/sched/fiber.hpp>
 #include <shunt/sched/poller.hpp>
 
 namespace shunt {
@@ -17,14 +17,13 @@ namespace io {
 namespace detail {
 
 class helpers;
+class ring;
 
 class loop final : public sched::poller {
  public:
-  using time_point = std::chrono::steady_clock::time_point;
-
   /// \param number  the reactor's, never 0, never used twice.
   /// \throws io::failure if the system has no descriptor left.
-  loop(std::uint64_t number, helpers& pool);
+  loop(std::uint64_t number, helpers& pool, std::unique_ptr<ring> files);
   ~loop() override;
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
@@ -34,35 +33,26 @@ class loop final : public sched::poller {
 
   [[nodiscard]] std::uint64_t reactor_number() const noexcept { return number_; }
   [[nodiscard]] helpers& pool() const noexcept { return pool_; }
+  /// What makes calls on files; nullptr: helpers do.
+  [[nodiscard]] ring* files() const noexcept { return files_.get(); }
   /// From now on poll() asks the epoll.
   void watches_something() noexcept { watching_ = true; }
-
-  /// This worker's fiber: parks, until it is woken or that time has come.
-  /// \return false if the time came first. As park(), it may return true for no reason.
-  /// \throws as park(); std::bad_alloc.
-  bool park_until(time_point when);
 
   // --- sched::poller ---
   bool poll() override;
   bool arm() override { return true; }  // what brings work shows on the descriptor
   void disarm() override {}
-  std::chrono::nanoseconds patience() override;
+  std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
   [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
 
  private:
-  struct timer {
-    sched::waker who;
-    bool rang = false;
-  };
-  bool ring() noexcept;
-
   static constexpr int events_a_look = 128;
 
   const std::uint64_t number_;
   helpers& pool_;
+  const std::unique_ptr<ring> files_;
   int epoll_ = -1;
   bool watching_ = false;
-  std::multimap<time_point, timer*> timers_;
 };
 
 }  // namespace detail

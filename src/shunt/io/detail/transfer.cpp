@@ -1,6 +1,7 @@
 #include <shunt/io/detail/transfer.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include <csignal>
@@ -15,10 +16,25 @@ namespace detail {
 namespace {
 
 outcome read_system(watch* on, room into, const limit& how_long) {
-  sched::this_fiber::require_wait("read");
-  const use now(on);
-  if (!now) return {0, errc::closed};
-  return on->read(into.data(), into.size(), how_long);
+  return perform("read", on, side::in, how_long,
+                 [on, into](int) { return on->read(into.data(), into.size()); });
+}
+
+/// Some bytes, at most `most`, behind those kept. While it waits there is no memory for them yet.
+outcome read_more(watch* on, rest& kept, std::size_t most, const limit& how_long) {
+  return perform("read", on, side::in, how_long, [on, &kept, most](int) {
+    ssize_t come = -1;
+    int code = EAGAIN;
+    if (!on->drained()) {
+      char* const space = kept.space(most);
+      come = on->read(space, most);
+      code = errno;
+      kept.grown(most - static_cast<std::size_t>(std::max<ssize_t>(come, 0)));
+    }
+    if (come < 0) kept.shrink();
+    errno = code;
+    return come;
+  });
 }
 
 std::size_t from_rest(rest& kept, room into) noexcept {
@@ -85,15 +101,7 @@ outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_
     if (have.size() >= most) return {have.size(), errc::too_long};
     searched = have.size();
     const auto more = std::min(bytes_a_read, most - searched);
-    char* const space = kept.space(more);
-    outcome one;
-    try {
-      one = read_system(on, {space, more}, how_long);
-    } catch (...) {
-      kept.grown(more);
-      throw;
-    }
-    kept.grown(more - one.moved);
+    const auto one = read_more(on, kept, more, how_long);
     if (one.bad) return {searched, one.bad};
     if (one.moved == 0) return {searched, searched == 0 ? std::error_code{} : errc::end_of_stream};
   }

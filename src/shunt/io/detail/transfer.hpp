@@ -44,6 +44,8 @@ class rest {
     return kept_.data() + size;
   }
   void grown(std::size_t unused) noexcept { kept_.resize(kept_.size() - unused); }
+  /// Gives back the memory that its bytes do not need: a connection that waits has none to spare.
+  void shrink() noexcept { kept_.shrink_to_fit(); }
 
  private:
   std::string kept_;

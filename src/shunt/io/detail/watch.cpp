@@ -101,28 +101,24 @@ void watch::forget() noexcept {
   if (known_to_ != 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, fd_, nullptr);
 }
 
-outcome watch::read(void* into, std::size_t size, const limit& how_long) {
-  for (bool again = false;; again = true) {
-    if (const auto bad = refused(how_long)) return {0, bad};
-    const auto before = seen(side::in);
-    // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
-    // this reader's.
-    if (empty_at_.load(std::memory_order_relaxed) != (valid | before) ||
-        ends_.load(std::memory_order_relaxed)) {
-      const auto count = ::read(fd_, into, size);
-      if (count >= 0) {
-        const auto come = static_cast<std::size_t>(count);
-        if (short_is_empty_ && come < size) {
-          empty_at_.store(valid | before, std::memory_order_relaxed);  // W5
-        }
-        breathe();
-        return {come, {}};
-      }
-      if (errno == EINTR) continue;
-      if (!must_wait(errno)) return {0, std::error_code(errno, std::system_category())};
-    }
-    if (const auto bad = wait(side::in, before, how_long, again)) return {0, bad};
+bool watch::drained() const noexcept {
+  // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
+  // this reader's.
+  return empty_at_.load(std::memory_order_relaxed) == (valid | seen(side::in)) &&
+         !ends_.load(std::memory_order_relaxed);
+}
+
+ssize_t watch::read(void* into, std::size_t size) noexcept {
+  if (drained()) {
+    errno = EAGAIN;
+    return -1;
   }
+  const auto before = seen(side::in);
+  const auto count = ::read(fd_, into, size);
+  if (short_is_empty_ && count >= 0 && static_cast<std::size_t>(count) < size) {
+    empty_at_.store(valid | before, std::memory_order_relaxed);  // W5
+  }
+  return count;
 }
 
 void watch::happened(std::uint32_t events) noexcept {
@@ -173,7 +169,6 @@ std::error_code watch::know(side which) {
 }
 
 std::error_code watch::wait(side which, std::uint32_t before, const limit& how_long, bool again) {
-  loop& here = loop::current();
   if (again && how_long.deadline() != limit::clock::time_point::max() &&
       how_long.deadline() <= limit::clock::now()) {
     return errc::timed_out;
@@ -209,7 +204,7 @@ std::error_code watch::wait(side which, std::uint32_t before, const limit& how_l
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
   while (!me.told.load(std::memory_order_acquire)) {  // edge `told`
     if (how_long.stop().stop_requested()) return errc::cancelled;
-    if (!here.park_until(how_long.deadline()) && !me.told.load(std::memory_order_acquire)) {
+    if (!sched::this_fiber::park_until(how_long.deadline()) && !me.told.load(std::memory_order_acquire)) {
       return errc::timed_out;
     }
   }

@@ -98,8 +98,10 @@ class alignas(quiet_distance) watch {
     }
   }
 
-  /// A user: read(2).
-  [[nodiscard]] outcome read(void* into, std::size_t size, const limit& how_long);
+  /// A user's attempt, on side::in: read(2), or what it would say.
+  [[nodiscard]] ssize_t read(void* into, std::size_t size) noexcept;
+  /// A user: a read would say EAGAIN (W5).
+  [[nodiscard]] bool drained() const noexcept;
 
   /// The owner of a TCP socket that nobody else reads: W5 holds.
   void reads_empty_it() noexcept { short_is_empty_ = true; }

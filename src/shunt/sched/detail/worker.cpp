@@ -115,6 +115,10 @@ inline void worker::park(const char* what) {
 bool worker::park_until(timers::time deadline, const char* what) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park_until");
   fiber* const me = must_be_fiber("park_until");
+  if (deadline == timers::time::max()) {
+    park();
+    return true;
+  }
   timers_.reserve();
   if (me->state.commit_park() == after_park::run_again) return true;
   timers_.add(*me, deadline);

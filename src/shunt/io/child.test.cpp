@@ -1,0 +1,292 @@
+#include <shunt/io/child.hpp>
+
+#include <array>
+#include <csignal>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <shunt/io.hpp>
+#include <support/io.hpp>
+
+namespace io = shunt::io;
+namespace net = shunt::net;
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+using use = io::child_options::use;
+using namespace io::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string read_all(io::source& from) {
+  std::string all;
+  std::array<char, 1000> some{};
+  while (const auto count = from.read_some(some)) all.append(some.data(), count);
+  return all;
+}
+
+/// What a line of shell says.
+std::string said_by(const std::string& script, io::child_options how = {}) {
+  how.out = use::pipe;
+  auto shell = io::spawn("sh", {"-c", script}, how);
+  auto all = read_all(shell.out());
+  const auto end = shell.wait();
+  if (!end.good()) throw std::runtime_error(script + ": " + end.text());
+  return all;
+}
+
+/// Whether posix_spawn can learn that exec failed: by memory that it shares with the child. An emulator, or a
+/// sanitizer, may make vfork() a fork().
+bool exec_tells() {
+  volatile bool shared = false;
+  const pid_t made = vfork();
+  if (made == 0) {
+    shared = true;
+    _exit(0);
+  }
+  waitpid(made, nullptr, 0);
+  return shared;
+}
+
+io::child_options piped() {
+  io::child_options how;
+  how.in = use::pipe;
+  how.out = use::pipe;
+  return how;
+}
+
+}  // namespace
+
+TEST_CASE("child: its exit status, or the signal that ended it, comes back, as often as it is asked for") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime&) {
+    auto good = io::spawn("true");
+    need(good.wait().good() && good.wait().good());
+    for (const int status : {1, 3, 255}) {
+      auto bad = io::spawn("sh", {"-c", "exit " + std::to_string(status)});
+      const auto end = bad.wait();
+      need(!end.good() && end.status == status && end.signal == 0);
+      need(end.text() == "status " + std::to_string(status));
+    }
+    auto killed = io::spawn("sh", {"-c", "kill -KILL $$"});
+    const auto end = killed.wait();
+    need(!end.good() && end.status == -1 && end.signal == SIGKILL && end.text() == "SIGKILL");
+    need(killed.wait().signal == SIGKILL);
+  });
+}
+
+TEST_CASE("child: its arguments, environment, folder and streams are those asked for") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime&) {
+    auto words = io::spawn("sh", {"-c", "printf '%s|' \"$@\"", "name", "a b", "", "*"}, piped());
+    need(read_all(words.out()) == "a b||*|");
+    need(words.wait().good());
+
+    io::child_options how;
+    how.environment = {"ONE=1", "TWO=2 2"};
+    need(said_by("echo $ONE$TWO$HOME", how) == "12 2\n");
+    how = {};
+    how.folder = "/proc";
+    need(said_by("pwd", how) == "/proc\n");
+    how = {};
+    how.in = use::nothing;
+    need(said_by("cat; echo end", how) == "end\n");
+    how.err = use::as_out;
+    need(said_by("echo one; echo two >&2", how) == "one\ntwo\n");
+    how.err = use::pipe;
+    how.out = use::nothing;
+    auto errs = io::spawn("sh", {"-c", "echo lost; echo found >&2"}, how);
+    need(read_all(errs.err()) == "found\n");
+    need(!errs.out().base().is_open() && !errs.in().base().is_open());
+    need(errs.wait().good());
+  });
+}
+
+TEST_CASE("child: its streams are right also where this process has closed its own") {
+  with_reactor(1, [](sched::runtime&) {
+    const std::array<int, 2> kept{fcntl(0, F_DUPFD_CLOEXEC, 10), fcntl(1, F_DUPFD_CLOEXEC, 10)};
+    ::close(0);
+    ::close(1);
+    std::string said;
+    {
+      io::child_options how;
+      how.out = use::nothing;
+      how.err = use::pipe;  // gets 0 and 1, where the child's own are to be
+      auto shell = io::spawn("sh", {"-c", "echo lost; echo found >&2"}, how);
+      said = read_all(shell.err());
+      said += shell.wait().text();
+    }
+    for (const int number : {0, 1}) {
+      const int copy = kept[static_cast<std::size_t>(number)];
+      if (copy >= 0 && dup2(copy, number) == number) ::close(copy);
+    }
+    need(said == "found\nstatus 0");
+  });
+}
+
+TEST_CASE("child: more bytes than pipes hold go through it, while one fiber writes and another reads") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
+    std::vector<std::uint32_t> sent(1 << 19), got(sent.size());
+    std::iota(sent.begin(), sent.end(), 7U);
+    auto cat = io::spawn("cat", {}, piped());
+    group both;
+    both.spawn(rt, [&] {
+      cat.in().write(sent);
+      cat.in().close();
+    });
+    cat.out().read_exactly(got);
+    need(got == sent);
+    both.wait();
+    need(cat.wait().good());
+  });
+}
+
+TEST_CASE("child: who waits for its end waits alone") {
+  with_reactor(1, [](sched::runtime& rt) {
+    auto cat = io::spawn("cat", {}, piped());
+    group other;
+    bool waited = false;
+    other.spawn(rt, [&] {
+      need(cat.wait().good());
+      waited = true;
+    });
+    this_fiber::yield();
+    need(!waited);
+    cat.in().write("x\n");
+    need(cat.out().read_until("\n", 9) == "x\n");
+    cat.in().close();  // its end
+    other.wait();
+    need(waited);
+  });
+}
+
+TEST_CASE("child: a limit ends the wait and leaves it alive; kill reaches it until it was waited for") {
+  with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
+    auto cat = io::spawn("cat", {}, piped());
+    const std::string name = "cat (process " + std::to_string(cat.id()) + ")";
+    try {
+      cat.wait(1ms);
+      need(false);
+    } catch (const io::failure& bad) {
+      need(bad.code() == io::errc::timed_out && bad.what() == "wait for " + name + ": timed out");
+    }
+    std::stop_source stop;
+    group other;
+    other.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { cat.wait(stop.get_token()); }); });
+    this_fiber::yield();
+    stop.request_stop();
+    other.wait();
+    cat.in().write("still here\n");
+    need(cat.out().read_until("\n", 99) == "still here\n");
+
+    need(cat.kill(0));
+    need_failure({EINVAL, std::system_category()}, [&] { cat.kill(999); });
+    need(cat.kill());
+    need(cat.wait().signal == SIGTERM);
+    need(!cat.kill());
+    auto moved = std::move(cat);
+    need(moved.wait().signal == SIGTERM);
+    need_failure(io::errc::closed, [&, c = &cat] { c->wait(); });
+    need(!io::child().kill() && io::child().id() == -1);
+  });
+}
+
+TEST_CASE("child: who is dropped is killed, and leaves nothing behind") {
+  with_reactor(1, [](sched::runtime&) {
+    pid_t number = -1;
+    {
+      auto sleeper = io::spawn("sleep", {"1000"});
+      number = sleeper.id();
+    }
+    // Dead, if it was not buried at once; the next child's end buries it.
+    siginfo_t is{};
+    static_cast<void>(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT));
+    { auto other = io::spawn("sleep", {"1000"}); }
+    need(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
+
+    auto one = io::spawn("sleep", {"1000"});
+    number = one.id();
+    one = io::spawn("true");
+    need(one.wait().good());
+    static_cast<void>(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT));
+    one = {};
+    need(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
+  });
+}
+
+TEST_CASE("child: what cannot be started is an error with its name") {
+  if (!exec_tells()) {
+    WARN("not tested: here nobody learns that exec failed, but by status 127");
+    return;
+  }
+  with_reactor(1, [](sched::runtime&) {
+    while (waitpid(-1, nullptr, 0) > 0) {  // those of other tests, who are dead or dying
+    }
+    try {
+      static_cast<void>(io::spawn("no-such-program-anywhere"));
+      need(false);
+    } catch (const io::failure& bad) {
+      need(bad.code() == std::errc::no_such_file_or_directory);
+      need(bad.what() == std::string("spawn no-such-program-anywhere: No such file or directory (2)"));
+    }
+    std::error_code bad;
+    need(io::spawn("/proc/self/status", {}, {}, bad).id() == -1);
+    need(bad == std::errc::permission_denied);
+    io::child_options how;
+    how.folder = "/no/such/folder";
+    need_failure({ENOENT, std::system_category()}, [&] { static_cast<void>(io::spawn("true", {}, how)); });
+    need(waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);  // nobody was left behind
+
+    how = {};
+    how.out = use::as_out;
+    bool refused = false;
+    try {
+      static_cast<void>(io::spawn("true", {}, how));
+    } catch (const shunt::usage_error&) {
+      refused = true;
+    }
+    need(refused);
+    std::stop_source stop;
+    stop.request_stop();
+    need_failure(io::errc::cancelled, [&] { static_cast<void>(io::spawn("true", {}, {}, stop.get_token())); });
+  });
+}
+
+TEST_CASE("child: begins with every signal let through, with SIGPIPE as it is by default, and without our descriptors") {
+  sigset_t before;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  const auto handler = std::signal(SIGPIPE, SIG_IGN);
+  {
+    const io::signals set({SIGUSR1});
+    with_reactor(1, [](sched::runtime&) {
+      auto one = io::spawn("sh", {"-c", "kill -USR1 $$"});
+      need(one.wait().signal == SIGUSR1);
+      auto two = io::spawn("sh", {"-c", "kill -PIPE $$"});
+      need(two.wait().signal == SIGPIPE);
+      auto ends = net::connected_pair();
+      auto other = io::spawn("cat", {}, piped());
+      const auto open = " " + said_by("echo $(ls /proc/self/fd)");
+      for (const int fd : {ends.first.base().native(), ends.second.base().native(),
+                           other.in().base().native(), other.out().base().native()}) {
+        const auto number = " " + std::to_string(fd);
+        need(fd > 3);  // ls itself has one
+        need(open.find(number + " ") == open.npos && open.find(number + "\n") == open.npos);
+      }
+    });
+  }
+  std::signal(SIGPIPE, handler);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_CASE("child: where SIGCHLD is ignored its end is known, but not how it ended") {
+  const auto handler = std::signal(SIGCHLD, SIG_IGN);
+  with_reactor(1, [](sched::runtime&) {
+    auto one = io::spawn("sleep", {"0.05"});
+    need_failure({ECHILD, std::system_category()}, [&] { one.wait(); });
+  });
+  std::signal(SIGCHLD, handler);
+}

@@ -1,0 +1,120 @@
+#include <shunt/io/signals.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <shunt/base/error.hpp>
+#include <shunt/io/detail/watch.hpp>
+#include <shunt/io/failure.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace io {
+namespace {
+
+/// As in /proc: bit n - 1 for signal n.
+std::uint64_t bit(int number) { return std::uint64_t{1} << (number - 1); }
+
+struct thread_facts {
+  std::string name;
+  std::uint64_t held_off = 0;
+};
+
+/// Of one thread, by its folder in /proc; nothing if it has ended, or there is no /proc.
+std::optional<thread_facts> facts_of(const std::filesystem::path& thread) {
+  std::ifstream status(thread / "status");
+  thread_facts found;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Name:\t")) found.name = line.substr(6);
+    if (!line.starts_with("SigBlk:\t")) continue;
+    found.held_off = std::stoull(line.substr(8), nullptr, 16);
+    return found;
+  }
+  return {};
+}
+
+/// Refuses if a thread of this process lets one of `wanted` through (S1).
+void check_threads(std::uint64_t wanted) {
+  const std::filesystem::path threads = "/proc/self/task";
+  const auto mine = facts_of(threads / std::to_string(gettid()));
+  // This thread does hold them off: where /proc says otherwise, as under an emulator, it tells nothing.
+  if (!mine || (mine->held_off & wanted) != wanted) return;
+  std::error_code bad;
+  for (const auto& one : std::filesystem::directory_iterator(threads, bad)) {
+    const auto facts = facts_of(one.path());
+    if (!facts || (facts->held_off & wanted) == wanted) continue;
+    int number = 1;
+    while ((wanted & ~facts->held_off & bit(number)) == 0) ++number;
+    throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name +
+                      ") does not hold " + signal_name(number) +
+                      " off; make the set before other threads, and before run()");
+  }
+}
+
+}  // namespace
+
+std::string signal_name(int number) {
+  if (number >= SIGRTMIN && number <= SIGRTMAX) {
+    const int above = number - SIGRTMIN;
+    return above == 0 ? "SIGRTMIN" : "SIGRTMIN+" + std::to_string(above);
+  }
+  const char* const name = sigabbrev_np(number);
+  return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(number);
+}
+
+signals::signals(std::initializer_list<int> set) {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  std::uint64_t bits = 0;
+  for (const int number : set) {
+    if (number == SIGKILL || number == SIGSTOP) {
+      throw usage_error("signals: nobody can wait for " + signal_name(number));
+    }
+    if (sigaddset(&wanted, number) != 0) {
+      throw usage_error("signals: there is no signal " + std::to_string(number));
+    }
+    bits |= bit(number);
+    names_ += (names_.empty() ? "" : ", ") + signal_name(number);
+  }
+  if (set.size() == 0) throw usage_error("signals: the set is empty");
+
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &wanted, &before);
+  try {
+    check_threads(bits);
+    const int fd = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (fd < 0) throw failure("signals", {errno, std::system_category()});
+    base_ = descriptor(fd);
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+signals::arrival signals::wait(std::error_code& bad, const limit& how_long) {
+  signalfd_siginfo one{};
+  const auto done = detail::perform("wait", base_.state(), detail::side::in, how_long,
+                                    [&](int fd) { return ::read(fd, &one, sizeof one); });
+  bad = done.bad;
+  if (bad) return {};
+  return {static_cast<int>(one.ssi_signo), static_cast<pid_t>(one.ssi_pid), one.ssi_int};
+}
+
+signals::arrival signals::wait(const limit& how_long) {
+  std::error_code bad;
+  const auto one = wait(bad, how_long);
+  if (bad) throw failure("wait for " + names_, bad);
+  return one;
+}
+
+}  // namespace io
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,179 @@
+#include <shunt/io/signals.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <shunt/io.hpp>
+#include <support/io.hpp>
+
+namespace io = shunt::io;
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+using namespace io::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What this thread holds off is the same at the end of a test.
+class same_mask {
+ public:
+  same_mask() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
+  ~same_mask() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+bool held_off(int number) {
+  sigset_t now;
+  pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  return sigismember(&now, number) == 1;
+}
+
+void send_value(int number, int value) {
+  sigval with{};
+  with.sival_int = value;
+  need(sigqueue(getpid(), number, with) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("signals: whoever waits is told which came, from whom, and with what") {
+  const same_mask keep;
+  io::signals set({SIGUSR1, SIGUSR2, SIGRTMIN});
+  with_reactor(GENERATE(1, 2), [&](sched::runtime&) {
+    need(::kill(getpid(), SIGUSR1) == 0);
+    auto one = set.wait();
+    need(one.number == SIGUSR1 && one.sender == getpid());
+    for (int value = 1; value <= 3; ++value) send_value(SIGRTMIN, value);  // these are counted
+    for (int value = 1; value <= 3; ++value) {
+      one = set.wait();
+      need(one.number == SIGRTMIN && one.value == value);
+    }
+    need(::kill(getpid(), SIGUSR2) == 0 && ::kill(getpid(), SIGUSR2) == 0);  // these are one
+    need(set.wait().number == SIGUSR2);
+    need_failure(io::errc::timed_out, [&] { set.wait(0s); });
+  });
+}
+
+TEST_CASE("signals: one sent by another thread or process wakes a worker that sleeps") {
+  const same_mask keep;
+  io::signals set({SIGUSR1, SIGUSR2});
+  with_reactor(GENERATE(1, 2), [&](sched::runtime&) {
+    std::thread other([] { ::kill(getpid(), SIGUSR1); });
+    need(set.wait().number == SIGUSR1);
+    other.join();
+    auto sender = io::spawn("sh", {"-c", "kill -USR2 " + std::to_string(getpid())});
+    const auto one = set.wait();
+    need(one.number == SIGUSR2 && one.sender == sender.id());
+    need(sender.wait().good());
+  });
+}
+
+TEST_CASE("signals: of two sets for one signal, and of many fibers, one gets it") {
+  const same_mask keep;
+  io::signals one({SIGUSR1});
+  io::signals two({SIGUSR1, SIGUSR2});
+  with_reactor(2, [&](sched::runtime& rt) {
+    constexpr int fibers = 10;
+    std::atomic<int> told{0};
+    group all;
+    for (int i = 0; i < fibers; ++i) {
+      all.spawn(rt, [&, set = i % 2 == 0 ? &one : &two] {
+        need(set->wait().number == SIGUSR1);
+        ++told;
+      });
+    }
+    for (int i = 1; i <= fibers; ++i) {
+      need(::kill(getpid(), SIGUSR1) == 0);
+      while (told < i) this_fiber::yield();
+    }
+    all.wait();
+    need_failure(io::errc::timed_out, [&] { one.wait(0s); });
+  });
+}
+
+TEST_CASE("signals: limits and close end the wait, and the text names the set") {
+  const same_mask keep;
+  with_reactor(1, [&](sched::runtime& rt) {
+    io::signals set({SIGUSR1, SIGRTMIN + 2});
+    try {
+      set.wait(1ms);
+      need(false);
+    } catch (const io::failure& bad) {
+      need(bad.what() == std::string("wait for SIGUSR1, SIGRTMIN+2: timed out"));
+    }
+    std::stop_source stop;
+    group all;
+    all.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { set.wait(stop.get_token()); }); });
+    this_fiber::yield();
+    stop.request_stop();
+    all.wait();
+    all.spawn(rt, [&] {
+      std::error_code bad;
+      set.wait(bad);
+      need(bad == io::errc::closed);
+    });
+    this_fiber::yield();
+    set.close();
+    all.wait();
+  });
+}
+
+TEST_CASE("signals: a thread that lets them through is a usage error that names it, and changes nothing") {
+  const same_mask keep;
+  std::atomic<bool> go{false};
+  std::thread other([&] {
+    pthread_setname_np(pthread_self(), "careless");
+    go = true;
+    go.notify_all();
+    go.wait(true);
+  });
+  go.wait(false);
+  std::string said;
+  try {
+    const io::signals set({SIGUSR2});
+  } catch (const shunt::usage_error& bad) {
+    said = bad.what();
+  }
+  CHECK_FALSE(held_off(SIGUSR2));
+  go = false;
+  go.notify_all();
+  other.join();
+  CHECK_THAT(said, Catch::Contains("(careless) does not hold SIGUSR2 off"));
+  const io::signals set({SIGUSR2});
+  CHECK(held_off(SIGUSR2));
+}
+
+TEST_CASE("signals: they stay held off when the set is gone") {
+  const same_mask keep;
+  { const io::signals set({SIGUSR1}); }
+  REQUIRE(held_off(SIGUSR1));
+  CHECK(::kill(getpid(), SIGUSR1) == 0);
+  sigset_t pending;
+  sigset_t only;
+  sigpending(&pending);
+  CHECK(sigismember(&pending, SIGUSR1) == 1);
+  sigemptyset(&only);
+  sigaddset(&only, SIGUSR1);
+  CHECK(sigtimedwait(&only, nullptr, nullptr) == SIGUSR1);
+}
+
+TEST_CASE("signals: sets that cannot be are usage errors") {
+  const same_mask keep;
+  CHECK_THROWS_WITH(io::signals({}), Catch::Contains("empty"));
+  CHECK_THROWS_WITH(io::signals({SIGUSR1, SIGKILL}), Catch::Contains("SIGKILL"));
+  CHECK_THROWS_WITH(io::signals({SIGSTOP}), Catch::Contains("SIGSTOP"));
+  CHECK_THROWS_WITH(io::signals({999}), Catch::Contains("999"));
+  CHECK_FALSE(held_off(SIGUSR1));
+  CHECK(io::signal_name(SIGTERM) == "SIGTERM");
+  CHECK(io::signal_name(SIGRTMIN) == "SIGRTMIN");
+  CHECK(io::signal_name(999) == "signal 999");
+}
