@@ -1,0 +1,154 @@
+/// A million exceptions are rethrown by fibers that yielded inside their handlers, while the other
+/// fibers of the worker threw, caught and rethrew theirs: each gets its own back.
+///
+/// Fibers are pinned; or tasks that a sleeping worker steals, spawned inside a handler; or they go
+/// through handlers with fork_join, whose second branch another worker may take. A started fiber
+/// stays on its worker (sched/DESIGN.md), and context::switch_to demands one thread throughout, so
+/// none migrates amid a handler.
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include <shunt/sched.hpp>
+#include <shunt/task/fork_join.hpp>
+
+#include "abi.hpp"
+
+namespace {
+
+namespace sched = shunt::sched;
+namespace this_fiber = shunt::sched::this_fiber;
+namespace this_worker = shunt::sched::this_worker;
+
+constexpr int workers = 2;
+constexpr int pinned = 16;
+constexpr int rounds = 24'000;  // of a pinned fiber, each with 2 rethrows
+constexpr int tasks = 8;        // at a time
+constexpr int waves = 12'500;   // of tasks, each with 3 rethrows
+constexpr long rethrows_wanted = 2L * pinned * rounds + 3L * tasks * waves;
+static_assert(rethrows_wanted >= 1'000'000);
+
+std::atomic<long> rethrows{0};
+std::atomic<long> wrong{0};
+
+/// Its text is on the heap: who gets an exception that has been destroyed reads what is not there.
+struct thrown {
+  thrown(long who, long when)
+      : fiber(who), round(when), text("exception " + std::to_string(who) + " of round " + std::to_string(when)) {}
+  long fiber;
+  long round;
+  std::string text;
+};
+
+void must_be(bool so) {
+  if (!so) wrong.fetch_add(1, std::memory_order_relaxed);
+}
+
+void must_be(const thrown& got, long fiber, long round) {
+  must_be(got.fiber == fiber && got.round == round && got.text == thrown(fiber, round).text);
+}
+
+void must_be_over() { must_be(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr); }
+
+/// Throws, yields in the handler, and in that of another exception within it, and rethrows both.
+void nested(long me, long round) {
+  long counted = 0;
+  try {
+    try {
+      throw thrown(me, round);
+    } catch (const thrown&) {
+      this_fiber::yield();
+      ++counted;
+      throw;
+    }
+  } catch (const thrown& outer) {
+    must_be(outer, me, round);
+    try {
+      try {
+        throw thrown(me, -round);
+      } catch (const thrown&) {
+        this_fiber::yield();
+        ++counted;
+        throw;
+      }
+    } catch (const thrown& inner) {
+      this_fiber::yield();
+      must_be(inner, me, -round);
+    }
+    must_be(outer, me, round);
+  }
+  must_be_over();
+  rethrows.fetch_add(counted, std::memory_order_relaxed);
+}
+
+/// A destructor that yields while its frame is unwound, and an exception that crosses fibers.
+void crossing(long me, long round) {
+  struct yields {
+    ~yields() {
+      must_be(std::uncaught_exceptions() == 1);
+      this_fiber::yield();
+      must_be(std::uncaught_exceptions() == 1);
+    }
+  };
+  try {
+    const yields amid_unwinding;
+    throw thrown(me, round);
+  } catch (const thrown& mine) {
+    try {
+      shunt::fork_join([&] { this_fiber::yield(); },
+                       [&, kept = std::current_exception()] { std::rethrow_exception(kept); });
+    } catch (const thrown& same) {
+      must_be(&same == &mine);
+      rethrows.fetch_add(1, std::memory_order_relaxed);
+    }
+    must_be(mine, me, round);
+  }
+  must_be_over();
+}
+
+/// Waves of tasks, spawned in a handler, that start wherever a worker takes them.
+void spawn_waves() {
+  std::atomic<long> elsewhere{0};
+  const int home = this_worker::index();
+  for (long wave = 1; wave <= waves; ++wave) {
+    std::atomic<int> open{tasks};
+    const auto me = this_fiber::self();
+    try {
+      throw thrown(-1, wave);
+    } catch (const thrown& mine) {
+      for (long i = 0; i < tasks; ++i) {
+        this_worker::current().spawn([&, i, me] {
+          elsewhere += this_worker::index() != home;
+          nested(1000 + i, wave);
+          crossing(1000 + i, wave);
+          if (--open == 0) me.wake();
+        });
+      }
+      // The first wave keeps its worker until another one has taken a task.
+      while (elsewhere == 0) std::this_thread::yield();
+      while (open != 0) this_fiber::park();
+      must_be(mine, -1, wave);
+    }
+    must_be_over();
+  }
+}
+
+}  // namespace
+
+int shunt::testing::abi() {
+  sched::options o;
+  o.workers = workers;
+  sched::runtime rt(o);
+  rt.run([&] {
+    for (long i = 0; i < pinned; ++i) {
+      rt.spawn([i] {
+        for (long round = 1; round <= rounds; ++round) nested(i, round);
+      }, {.worker = static_cast<int>(i % workers)});
+    }
+    spawn_waves();
+  });
+  std::printf("%ld rethrows, %ld wrong\n", rethrows.load(), wrong.load());
+  return rethrows == rethrows_wanted && wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,3 @@
+#include "abi.hpp"
+
+int main() { return shunt::testing::abi(); }
