@@ -163,12 +163,14 @@ TEST_CASE(
   const auto all = frames(count);
   followed found;
   with_reactor(1, [&](auto&) {
-    auto [to, from] = net::connected_pair();
+    auto ends = net::connected_pair();
+    auto& to = ends.first;
+    auto& from = ends.second;
     bool free = false;
     const auto me = shunt::sched::this_fiber::self();
     bool holds = false;
     shunt::sched::waker held;
-    shunt::finish([&, &to = to, &from = from] {
+    shunt::finish([&] {
       shunt::async([&] {
         found.how = daq::follow(from, channel, ever, [&](const daq::reading& r) {
           held = shunt::sched::this_fiber::self();
