@@ -48,7 +48,7 @@ int histogram_main(int argc, char** argv) {
     const bool checked = static_cast<std::uint64_t>(sum) == updates * pes && me.sum(wanted) == me.sum(found);
     if (me.index() != 0) return;
     right = checked;
-    std::vector<apps::job::fact> facts{
+    std::vector<apps::fact> facts{
         {"application", "histogram", "histogram, " + job.form_name() + " form"},
         {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
         {"updates", updates * pes, apps::with_commas(updates * pes)},

@@ -52,7 +52,7 @@ int index_gather_main(int argc, char** argv) {
     wrong = me.sum(wrong);
     if (me.index() != 0) return;
     right = wrong == 0;
-    std::vector<apps::job::fact> facts{
+    std::vector<apps::fact> facts{
         {"application", "index_gather", "index_gather, " + job.form_name() + " form"},
         {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
         {"reads", reads * pes, apps::with_commas(reads * pes)},

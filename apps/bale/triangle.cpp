@@ -109,7 +109,7 @@ int triangle_main(int argc, char** argv) {
     right = checked;
     const double mean = static_cast<double>(asked) / me.count();
     const double balance = most == 0 ? 1.0 : mean / static_cast<double>(most);
-    std::vector<apps::job::fact> facts{
+    std::vector<apps::fact> facts{
         {"application", "triangle", "triangle, " + job.form_name() + " form"},
         {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
         {"vertices", whole.vertices(), apps::with_commas(whole.vertices())},

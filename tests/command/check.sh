@@ -71,6 +71,15 @@ for app in histogram index_gather triangle; do
   # shellcheck disable=SC2086
   bad 'no/such/folder' "$shunt" run "$app" --pes 2 ${small[$app]} --output no/such/folder/out.txt
 done
+good '--hung-up' "$shunt" run daq --help
+good '^checked +every frame' "$shunt" run daq --channels 20 --frames 10 --hung-up 2 --garbled 1
+good '"frames":200,.*"checked":true' "$shunt" run daq --channels 20 --frames 10 --over pipe --json
+good 'channel 0: hung up at frame' "$shunt" run daq --channels 20 --frames 10 --over tcp --hung-up 1
+bad '--channels.*0' "$shunt" run daq --channels 0
+bad 'banana' "$shunt" run daq --over banana
+bad '--frames.*--seconds|--seconds.*--frames' "$shunt" run daq --frames 1 --seconds 1
+bad '--stalled 2, .* more than the 3 channels' "$shunt" run daq --channels 3 --stalled 2 --hung-up 2
+bad '1000000 channels need .* open files' prlimit --nofile=200:200 "$shunt" run daq --channels 1000000
 bad 'no-such-graph' "$shunt" run triangle --pes 2 --graph no-such-graph.txt
 bad 'SHUNT_PESS.*SHUNT_PES' env SHUNT_PESS=3 "$shunt" run histogram
 

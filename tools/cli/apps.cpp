@@ -2,7 +2,8 @@
 
 #include "cli.hpp"
 
-// Each lies in apps/bale/<name>.cpp.
+// Each lies in apps/bale/<name>.cpp, or in a folder of its own.
+int daq_main(int argc, char** argv);
 int histogram_main(int argc, char** argv);
 int index_gather_main(int argc, char** argv);
 int triangle_main(int argc, char** argv);
@@ -16,6 +17,7 @@ std::span<const app> all() {
       {"index_gather", "many small reads at random places of a distributed table",
        index_gather_main},
       {"triangle", "triangles of a graph, from a file or generated", triangle_main},
+      {"daq", "data of ten thousand channels, each read by a fiber, and none lost", daq_main},
   };
   return known;
 }

@@ -1,0 +1,94 @@
+#include "report.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <shunt/base/error.hpp>
+
+namespace shunt::apps {
+
+void reporter::add_options(CLI::App& options) {
+  options.add_flag("--json", json_, "report as one JSON object");
+  options.add_option("--output", output_, "write the report into this file too");
+}
+
+void reporter::check() const {
+  if (!output_.empty() && !std::ofstream(output_, std::ios::app)) {
+    throw usage_error("--output " + output_ + ": " + std::strerror(errno));
+  }
+}
+
+void reporter::print(const std::vector<fact>& facts) const {
+  nlohmann::ordered_json object;
+  std::size_t widest = 0;
+  for (const auto& f : facts) {
+    object[f.key] = f.value;
+    widest = std::max(widest, f.key.size());
+  }
+  std::string text;
+  for (const auto& f : facts) {
+    std::string label = f.key;
+    for (auto& c : label) c = c == '_' ? ' ' : c;
+    text += fmt::format("{:<{}}  {}\n", label, widest, f.text);
+  }
+  const std::string out = json_ ? object.dump() + "\n" : text;
+  std::fputs(out.c_str(), stdout);
+  if (!output_.empty()) {
+    std::ofstream file(output_);
+    file << out;
+    if (!file.flush()) throw error("--output " + output_ + ": " + std::strerror(errno));
+  }
+}
+
+live_line::live_line(bool shown)
+    : shown_(shown && isatty(STDERR_FILENO) == 1),
+      next_(std::chrono::steady_clock::now() + std::chrono::milliseconds(500)) {}
+
+live_line::~live_line() {
+  if (printed_) std::fprintf(stderr, "\r\033[K");
+}
+
+bool live_line::due() {
+  if (!shown_) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return false;
+  next_ = now + std::chrono::milliseconds(100);
+  return true;
+}
+
+void live_line::say(std::string_view text) {
+  if (!shown_) return;
+  printed_ = true;
+  std::fprintf(stderr, "\r%.*s\033[K", static_cast<int>(text.size()), text.data());
+  std::fflush(stderr);
+}
+
+void live_line::put_above(std::string_view text) {
+  if (!shown_) return;
+  std::fprintf(stderr, "\r%.*s\033[K\n", static_cast<int>(text.size()), text.data());
+}
+
+std::string with_unit(double value) {
+  const char* unit = "";
+  for (const char* next : {" k", " M", " G", " T"}) {
+    if (value < 1000) break;
+    value /= 1000;
+    unit = next;
+  }
+  return fmt::format("{:.{}f}{}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+}
+
+std::string with_commas(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+}  // namespace shunt::apps

@@ -1,0 +1,65 @@
+/// What applications print: a line on a terminal while they work, facts at the end.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shunt::apps {
+
+/// One fact of the report: as "label  text" for people, as "key": value for programs.
+struct fact {
+  std::string key;
+  nlohmann::ordered_json value;
+  std::string text;
+};
+
+/// Where the report goes: --json and --output.
+class reporter {
+ public:
+  void add_options(CLI::App& options);
+
+  /// Before the work is begun. \throws usage_error for an --output that cannot be written.
+  void check() const;
+
+  /// Prints the report on standard output, and into --output's file.
+  /// \throws shunt::error if that file does not take it.
+  void print(const std::vector<fact>& facts) const;
+
+ private:
+  bool json_ = false;
+  std::string output_;
+};
+
+/// A line on a terminal that is written over and over; nothing when standard error is no terminal.
+class live_line {
+ public:
+  /// \param shown  whether there is anything to say at all
+  explicit live_line(bool shown = true);
+  ~live_line();
+  live_line(const live_line&) = delete;
+  live_line& operator=(const live_line&) = delete;
+
+  [[nodiscard]] bool shown() const noexcept { return shown_; }
+  /// Whether it is time for say(): after half a second, then ten times a second.
+  [[nodiscard]] bool due();
+  void say(std::string_view text);
+  /// Puts a line above the live one, which stays there.
+  void put_above(std::string_view text);
+
+ private:
+  bool shown_;
+  bool printed_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+/// "12.3 M", "1.50 G": three figures and a decimal unit.
+[[nodiscard]] std::string with_unit(double value);
+/// "1,612,010"
+[[nodiscard]] std::string with_commas(std::uint64_t value);
+
+}  // namespace shunt::apps
