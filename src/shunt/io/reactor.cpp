@@ -83,7 +83,7 @@ bool sleep_until(std::chrono::steady_clock::time_point when, std::stop_token sto
   const auto awaken = [who = sched::this_fiber::self()] { who.wake(); };
   const std::stop_callback on_stop(stop, awaken);
   while (!stop.stop_requested()) {
-    if (!sched::this_fiber::park_until(when)) return true;
+    if (!sched::this_fiber::park_until(when, "a time")) return true;
   }
   return false;
 }

@@ -96,13 +96,13 @@ std::error_code helpers::perform(const std::function<void()>& body, const limit&
     bool late = false;
     try {
       if (!begun && !stopped) {
-        late = !sched::this_fiber::park_until(until);
+        late = !sched::this_fiber::park_until(until, "a helper thread");
       } else if (begun) {
-        sched::this_fiber::park();
+        sched::this_fiber::park("a helper thread");
       }
     } catch (...) {  // no memory for a deadline; the job must not outlive this frame
       if (!withdraw(mine)) {
-        while (!done()) sched::this_fiber::park();
+        while (!done()) sched::this_fiber::park("a helper thread");
       }
       throw;
     }

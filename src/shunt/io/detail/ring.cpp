@@ -173,7 +173,7 @@ std::error_code ring::wait(operation& of, const limit& how_long) {
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
   while (!of.done) {
     if (how_long.stop().stop_requested()) return errc::cancelled;
-    if (!sched::this_fiber::park_until(how_long.deadline()) && !of.done) return errc::timed_out;
+    if (!sched::this_fiber::park_until(how_long.deadline(), "a file") && !of.done) return errc::timed_out;
   }
   return {};
 }
@@ -185,7 +185,7 @@ void ring::give_up(operation& of) noexcept {
   wish.addr = number(&of);
   // A wish: if the kernel does not take it, the operation ends by itself.
   if (!of.done) static_cast<void>(submit(wish));
-  while (!of.done) sched::this_fiber::park();
+  while (!of.done) sched::this_fiber::park("a file");
 }
 
 /// A fiber whose calls never wait lets others run now and then.

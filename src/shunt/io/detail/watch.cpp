@@ -204,7 +204,7 @@ std::error_code watch::wait(side which, std::uint32_t before, const limit& how_l
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
   while (!me.told.load(std::memory_order_acquire)) {  // edge `told`
     if (how_long.stop().stop_requested()) return errc::cancelled;
-    if (!sched::this_fiber::park_until(how_long.deadline()) && !me.told.load(std::memory_order_acquire)) {
+    if (!sched::this_fiber::park_until(how_long.deadline(), which == side::in ? "something to read" : "room to write") && !me.told.load(std::memory_order_acquire)) {
       return errc::timed_out;
     }
   }
