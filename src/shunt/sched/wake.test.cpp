@@ -63,11 +63,11 @@ TEST_CASE("wake: who was just woken by the running fiber runs next, yet nobody s
   sched::runtime rt(with(1));
   int exchanges = 0;
   int at_bystander = -1;
+  sched::waker a;
+  sched::waker b;
+  bool stop = false;
+  bool ready = false;
   rt.run([&] {
-    sched::waker a;
-    sched::waker b;
-    bool stop = false;
-    bool ready = false;
     rt.spawn([&] {
       a = this_fiber::self();
       while (!stop) {
