@@ -116,7 +116,7 @@ bool worker::park_until(timers::time deadline, const char* what) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park_until");
   fiber* const me = must_be_fiber("park_until");
   if (deadline == timers::time::max()) {
-    park();
+    park(what);
     return true;
   }
   timers_.reserve();
