@@ -33,7 +33,7 @@ double sample(const char* program, long connections, long messages) {
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &asked) != 0) bench::fail("epoll_ctl");
   }
   close(door);
-  const double begin = bench::processor_time();
+  const double begin = bench_processor_now();
   others.go();
   double end = 0;
   long left = connections * messages * static_cast<long>(bench::message_bytes);
@@ -51,7 +51,7 @@ double sample(const char* program, long connections, long messages) {
       }
       if (send(fd, buffer, static_cast<std::size_t>(come), MSG_NOSIGNAL) != come) bench::fail("send");
       left -= come;
-      if (left == 0) end = bench::processor_time();
+      if (left == 0) end = bench_processor_now();
     }
   }
   close(epoll);
@@ -63,7 +63,7 @@ double sample(const char* program, long connections, long messages) {
 
 int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
-  bench::allow_descriptors();
+  bench::allow_descriptors(argv[0], options.table);
   for (long i = 0; i < options.warmup + options.samples; ++i) {
     const double seconds = sample(argv[0], options.table, options.rounds);
     if (i >= options.warmup) bench_report(seconds, "");

@@ -31,12 +31,12 @@ double sample(const char* program, long connections, long messages) {
         while (const auto come = peer->read_some(buffer)) {
           peer->write({buffer, come});
           left -= static_cast<long>(come);
-          if (left == 0) end = bench::processor_time();
+          if (left == 0) end = bench_processor_now();
         }
       });
     }
     while (waiting < connections) shunt::sched::this_fiber::yield();
-    begin = bench::processor_time();
+    begin = bench_processor_now();
     others.go();
   });
   others.finish(program);
@@ -47,7 +47,7 @@ double sample(const char* program, long connections, long messages) {
 
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
-  bench::allow_descriptors();
+  bench::allow_descriptors(argv[0], options.table);
   for (long i = 0; i < options.warmup + options.samples; ++i) {
     const double seconds = sample(argv[0], options.table, options.rounds);
     if (i >= options.warmup) bench_report(seconds, "");
