@@ -29,15 +29,16 @@ SYSTEMS = {  # in the order of their turns
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "triangle": ["ceiling", "serial", "openshmem", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
-    "forkjoin": ["openmp", "tbb", "shunt"],
-    "echo": ["ceiling", "shunt"],
+    "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
+    "echo": ["ceiling", "asio", "go", "tokio", "shunt"],
     "switch": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
                "shunt"],
     "memory": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
                "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
-RIVALS = LAUNCHED | {"openmp", "tbb", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom"}
+RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
+                     "threads", "go", "loom"}
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
@@ -142,14 +143,14 @@ def inputs(table, quick, pes):
             ({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
              ["--what", "parallel_for", "--updates", bodies])]]
     if table == "echo":  # one thread, whatever the number of PEs
-        pairs = {"full": [(1_000, 500), (10_000, 50)], "quick": [(1_000, 50)]}[size]
-        return [({"pes": 1, "connections": connections, "messages": messages},
-                 ["--table", connections, "--rounds", messages]) for connections, messages in pairs]
+        all_messages = {"full": 500_000, "quick": 50_000}[size]
+        return [({"pes": 1, "connections": n, "messages": all_messages // n},
+                 ["--table", n, "--rounds", all_messages // n]) for n in [1_000, 10_000]]
     if table == "switch":
         milliseconds = {"full": 300, "quick": 100}[size]
         return [({"fibers": n, "order": order},
                  ["--fibers", n, "--order", order, "--milliseconds", milliseconds])
-                for n in FIBERS[size] for order in ["fifo", "random"]]
+                for n in FIBERS[size] for order in ["fifo", "random", "chain"]]
     if table == "memory":
         return [({"fibers": n}, ["--fibers", n]) for n in FIBERS[size] if n >= 100]
     rounds = {"full": 100_000, "quick": 10_000}[size]

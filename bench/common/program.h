@@ -36,7 +36,8 @@ struct bench_options {
   const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for */
   long fibers;       /* switch, memory */
   long milliseconds; /* switch: how long a sample should take */
-  const char* order; /* switch: fifo | random */
+  long port;         /* echo_clients: the server's */
+  const char* order; /* switch: fifo | random | chain */
 };
 
 static inline void bench_bad_option(const char* program, const char* option, const char* value) {
@@ -52,7 +53,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[19];
+  } known[20];
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
@@ -95,6 +96,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN(16, "--fibers", &o.fibers, NULL);
   BENCH_KNOWN(17, "--milliseconds", &o.milliseconds, NULL);
   BENCH_KNOWN(18, "--order", NULL, &o.order);
+  BENCH_KNOWN(19, "--port", &o.port, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;

@@ -1,5 +1,5 @@
 /// The clients of `echo`: a process with one epoll, that keeps one message of 64 bytes under way on every connection and checks
-/// each that comes back. The same for every server.
+/// each that comes back. The same for every server: forked by those in C++, started as echo_clients by the others.
 ///
 ///   server                                  clients
 ///   listens, forks                          connect all
@@ -41,24 +41,79 @@ constexpr std::size_t message_bytes = 64;
   std::_Exit(1);
 }
 
+/// Ends the program as absent where the system gives fewer descriptors.
 inline void allow_descriptors(const char* program, long connections) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
-  const auto needed = static_cast<rlim_t>(connections) + 100;
+  const auto needed = static_cast<rlim_t>(connections) + 64;  // standard ones, pipes, epoll, libraries'
   if (files.rlim_cur < needed) {
-    const auto why = std::to_string(needed) + " descriptors needed, " + std::to_string(files.rlim_cur) + " allowed";
-    bench_absent(program, why.c_str());
+    char why[100];
+    std::snprintf(why, sizeof why, "%ld connections wanted, the system gives %llu descriptors", connections,
+                  static_cast<unsigned long long>(files.rlim_cur));
+    bench_absent(program, why);
   }
 }
 
-/// Seconds, of all threads of this process, in it and in the kernel.
-inline double processor_time() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+inline void fill_message(char* message, long connection, long number) {
+  for (std::size_t i = 0; i < message_bytes / sizeof(long); ++i) {
+    const long word = connection * 1'000'003 + number * 31 + static_cast<long>(i);
+    std::memcpy(message + i * sizeof word, &word, sizeof word);
+  }
+}
+
+/// What the process does. \param go  readable when they may begin to send.
+inline void run_clients(int go, int port, long connections, long messages) {
+  struct connection {
+    int fd;
+    long sent;
+    std::size_t come;
+    char back[message_bytes];
+  };
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int epoll = epoll_create1(0);
+  std::vector<connection> all(static_cast<std::size_t>(connections));
+  for (auto& c : all) {
+    c = {socket(AF_INET, SOCK_STREAM, 0), 0, 0, {}};
+    if (c.fd < 0 || connect(c.fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0) fail("connect");
+    const int on = 1;
+    setsockopt(c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    epoll_event asked{};
+    asked.events = EPOLLIN;
+    asked.data.ptr = &c;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, c.fd, &asked) != 0) fail("epoll_ctl");
+  }
+  char message[message_bytes];
+  if (read(go, message, 1) != 1) std::_Exit(1);
+  const auto send_next = [&](connection& c) {
+    fill_message(message, &c - all.data(), ++c.sent);
+    if (send(c.fd, message, message_bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(message_bytes)) fail("send");
+  };
+  for (auto& c : all) send_next(c);
+  for (long open = connections; open > 0;) {
+    epoll_event events[256];
+    const int count = epoll_wait(epoll, events, 256, -1);
+    for (int i = 0; i < count; ++i) {
+      auto& c = *static_cast<connection*>(events[i].data.ptr);
+      const auto come = read(c.fd, c.back + c.come, message_bytes - c.come);
+      if (come <= 0) fail("read");
+      c.come += static_cast<std::size_t>(come);
+      if (c.come < message_bytes) continue;
+      c.come = 0;
+      fill_message(message, &c - all.data(), c.sent);
+      if (std::memcmp(message, c.back, message_bytes) != 0) std::_Exit(2);
+      if (c.sent < messages) {
+        send_next(c);
+      } else {
+        close(c.fd);
+        --open;
+      }
+    }
+  }
 }
 
 /// What a server took: processor time, and memory of its own (not the kernel's) beyond what it had without connections.
@@ -69,10 +124,10 @@ class server_use {
     static const long long at_first = resident_bytes();  // later samples find the memory of earlier ones
     before_ = at_first;
   }
-  void begins() { seconds_ = -processor_time(); }
+  void begins() { seconds_ = -bench_processor_now(); }
   /// After the last byte, all connections being there or just closed.
   void ends() {
-    seconds_ += processor_time();
+    seconds_ += bench_processor_now();
     after_ = resident_bytes();
   }
   void report() const {
@@ -94,7 +149,7 @@ class clients {
     if (process_ < 0) fail("fork");
     if (process_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    run(port, connections, messages);
+    run_clients(go_[0], port, connections, messages);
     std::_Exit(0);
   }
   void go() const {
@@ -110,65 +165,6 @@ class clients {
   }
 
  private:
-  static void fill(char* message, long connection, long number) {
-    for (std::size_t i = 0; i < message_bytes / sizeof(long); ++i) {
-      const long word = connection * 1'000'003 + number * 31 + static_cast<long>(i);
-      std::memcpy(message + i * sizeof word, &word, sizeof word);
-    }
-  }
-
-  void run(int port, long connections, long messages) const {
-    struct connection {
-      int fd;
-      long sent;
-      std::size_t come;
-      char back[message_bytes];
-    };
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(port));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int epoll = epoll_create1(0);
-    std::vector<connection> all(static_cast<std::size_t>(connections));
-    for (auto& c : all) {
-      c = {socket(AF_INET, SOCK_STREAM, 0), 0, 0, {}};
-      if (c.fd < 0 || connect(c.fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0) fail("connect");
-      const int on = 1;
-      setsockopt(c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      epoll_event asked{};
-      asked.events = EPOLLIN;
-      asked.data.ptr = &c;
-      if (epoll_ctl(epoll, EPOLL_CTL_ADD, c.fd, &asked) != 0) fail("epoll_ctl");
-    }
-    char message[message_bytes];
-    if (read(go_[0], message, 1) != 1) std::_Exit(1);
-    const auto send_next = [&](connection& c) {
-      fill(message, &c - all.data(), ++c.sent);
-      if (send(c.fd, message, message_bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(message_bytes)) fail("send");
-    };
-    for (auto& c : all) send_next(c);
-    for (long open = connections; open > 0;) {
-      epoll_event events[256];
-      const int count = epoll_wait(epoll, events, 256, -1);
-      for (int i = 0; i < count; ++i) {
-        auto& c = *static_cast<connection*>(events[i].data.ptr);
-        const auto come = read(c.fd, c.back + c.come, message_bytes - c.come);
-        if (come <= 0) fail("read");
-        c.come += static_cast<std::size_t>(come);
-        if (c.come < message_bytes) continue;
-        c.come = 0;
-        fill(message, &c - all.data(), c.sent);
-        if (std::memcmp(message, c.back, message_bytes) != 0) std::_Exit(2);
-        if (c.sent < messages) {
-          send_next(c);
-        } else {
-          close(c.fd);
-          --open;
-        }
-      }
-    }
-  }
-
   int go_[2] = {-1, -1};
   pid_t process_ = -1;
 };

@@ -5,22 +5,14 @@
 package main
 
 import (
+	"bench/common/program"
 	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 )
-
-func processorNow() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return float64(u.Utime.Sec+u.Stime.Sec) + 1e-6*float64(u.Utime.Usec+u.Stime.Usec)
-}
 
 func residentBytes() int {
 	text, _ := os.ReadFile("/proc/self/smaps_rollup")
@@ -31,28 +23,12 @@ func residentBytes() int {
 			return kib * 1024
 		}
 	}
-	fmt.Fprintln(os.Stderr, "memory_go: absent: no /proc/self/smaps_rollup")
-	os.Exit(3)
+	program.Absent("no /proc/self/smaps_rollup")
 	return 0
 }
 
 func main() {
-	n := 1000
-	for a := 1; a < len(os.Args); a += 2 {
-		value := ""
-		if a+1 < len(os.Args) {
-			value = os.Args[a+1]
-		}
-		number, err := strconv.Atoi(value)
-		known := os.Args[a] == "--fibers" || os.Args[a] == "--samples" || os.Args[a] == "--warmup"
-		if err != nil || number < 0 || !known {
-			fmt.Fprintf(os.Stderr, "memory_go: bad option or value: %s %s\n", os.Args[a], value)
-			os.Exit(2)
-		}
-		if os.Args[a] == "--fibers" {
-			n = number
-		}
-	}
+	n := program.Parse().Number("--fibers")
 	runtime.GOMAXPROCS(1)
 	gate := make(chan struct{})
 	parked, woken := 0, 0
@@ -60,7 +36,7 @@ func main() {
 	all.Add(n)
 	residentBytes() // what reading takes is not counted
 	before := residentBytes()
-	start := processorNow()
+	start := program.ProcessorNow()
 	for i := 0; i < n; i++ {
 		go func() {
 			parked++ // one processor, and nothing else runs until somebody waits
@@ -72,17 +48,15 @@ func main() {
 	for parked < n {
 		runtime.Gosched()
 	}
-	seconds := processorNow() - start
+	seconds := program.ProcessorNow() - start
 	after := residentBytes()
 	if woken != 0 {
-		fmt.Fprintf(os.Stderr, "memory_go: wrong answer: woken is %d, expected 0\n", woken)
-		os.Exit(1)
+		program.Wrong("woken", int64(woken), 0)
 	}
 	close(gate)
 	all.Wait()
 	if woken != n || parked != n {
-		fmt.Fprintf(os.Stderr, "memory_go: wrong answer: woken is %d, expected %d\n", woken, n)
-		os.Exit(1)
+		program.Wrong("woken", int64(woken), int64(n))
 	}
-	fmt.Printf("{\"seconds\": %.9f, \"checked\": true, \"resident_bytes\": %d}\n", seconds, after-before)
+	program.Report(seconds, fmt.Sprintf(", \"resident_bytes\": %d", after-before))
 }

@@ -1,7 +1,7 @@
 /// Question: what does Boost.Context's switch cost, without a scheduler?
 ///
 /// jump_fcontext, the assembly below boost::context::fiber, over an array of contexts: each jumps
-/// to its successor. No queue, so both orders are the same program.
+/// to its successor. No queue, so all orders are the same program.
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdio>
 #include <exception>

@@ -15,10 +15,26 @@ namespace {
 
 using boost::fibers::context;
 
-void by_yielding(bench::ring& ring, std::size_t me) {
-  auto turn = ring.first_turn(me);
-  while (ring.take(turn)) boost::this_fiber::yield();
-}
+/// All wait until main() wakes them, in the order of their turns.
+struct yielding {
+  explicit yielding(bench::ring& r) : ring(r), contexts(r.size()) {}
+
+  void operator()(std::size_t me) {
+    contexts[me] = context::active();
+    ++started;
+    contexts[me]->suspend();
+    auto turn = ring.first_turn(me);
+    while (ring.take(turn)) boost::this_fiber::yield();
+  }
+  void begin() const {
+    while (started < contexts.size()) boost::this_fiber::yield();
+    for (std::size_t p = 0; p < ring.size(); ++p) context::active()->schedule(contexts[ring.at(p)]);
+  }
+
+  bench::ring& ring;
+  std::vector<context*> contexts;
+  std::size_t started = 0;
+};
 
 struct waking {
   explicit waking(bench::ring& r) : ring(r), contexts(r.size()) {}
@@ -49,13 +65,15 @@ int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   bench::ring ring(argv[0], options);
   waking awake(ring);
+  yielding in_turn(ring);
   std::vector<boost::fibers::fiber> all;
   all.reserve(ring.size());
   auto stacks = bench::boost_fiber_stacks();
   for (std::size_t i = 0; i < ring.size(); ++i) {
     all.emplace_back(boost::fibers::launch::post, std::allocator_arg, stacks,
-                     [&, i] { ring.random() ? awake(i) : by_yielding(ring, i); });
+                     [&, i] { ring.chain() ? awake(i) : in_turn(i); });
   }
+  if (!ring.chain()) in_turn.begin();
   for (auto& one : all) one.join();
   return ring.finish();
 } catch (const std::exception& problem) {

@@ -1,7 +1,7 @@
 /// Question: what is the least that going from one to the next can cost, without stacks?
 ///
 /// Stackless coroutines, each of which resumes its successor by symmetric transfer. No queue: the
-/// order is fixed, so both orders are the same program on other successors.
+/// order is fixed, so all orders are the same program on other successors.
 #include <coroutine>
 #include <cstdio>
 #include <exception>

@@ -1,23 +1,21 @@
 // Question: what does it cost in Go to go from one goroutine to the next?
 //
-// The round robin of ring.hpp: --order fifo by runtime.Gosched, --order random by a channel each,
-// to which its predecessor in a random permutation sends.
+// The round robin of ring.hpp: --order fifo and random by runtime.Gosched, all woken once in that
+// order; --order chain by a channel each, to which its predecessor in a random permutation sends.
 //
 // Invariants
 //
-//	G1  In random order a goroutine finds its own turn, or the answer is wrong.
+//	G1  In a chain a goroutine finds its own turn, or the answer is wrong.
 //	G2  Gosched promises no order (each 61st goroutine comes from the end of another queue), so in
-//	    fifo order shares are checked: when the end is announced none is ahead by more than two
-//	    laps and an eighth, and all leave after as many.
+//	    the other orders shares are checked: when the end is announced none is ahead by more than
+//	    two laps and an eighth, and all leave after as many.
 package main
 
 import (
+	"bench/common/program"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
 	"sync"
-	"syscall"
 )
 
 // Nothing is interrupted amid a count; every loop below gives way by itself.
@@ -31,6 +29,7 @@ type ring struct {
 	lapsEach           uint64 // when all leave; 0: not known yet
 	phasesLeft         int
 	samples            int
+	took               []float64 // told in the end: who writes in between leaves its processor to others
 	stage              int
 	seconds, start     float64
 	ordered            bool
@@ -42,18 +41,7 @@ const (
 	measuring
 )
 
-func wrong(what string, got, expected uint64) {
-	fmt.Fprintf(os.Stderr, "switch_go: wrong answer: %s is %d, expected %d\n", what, got, expected)
-	os.Exit(1)
-}
-
-func processorNow() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return float64(u.Utime.Sec+u.Stime.Sec) + 1e-6*float64(u.Utime.Usec+u.Stime.Usec)
-}
+func wrong(what string, got, expected uint64) { program.Wrong(what, int64(got), int64(expected)) }
 
 // take takes a turn of the goroutine at this position, which has taken `laps` before. False: leave.
 func (r *ring) take(position, laps uint64) bool {
@@ -77,7 +65,7 @@ func (r *ring) take(position, laps uint64) bool {
 }
 
 func (r *ring) afterPhase() {
-	took := processorNow() - r.start
+	took := program.ProcessorNow() - r.start
 	switch r.stage {
 	case starting:
 		r.stage = sizing
@@ -90,7 +78,7 @@ func (r *ring) afterPhase() {
 		r.stage = measuring
 	case measuring:
 		if r.phasesLeft <= r.samples {
-			fmt.Printf("{\"seconds\": %.9f, \"checked\": true, \"switches\": %d}\n", took, r.laps*r.n)
+			r.took = append(r.took, took)
 		}
 		r.phasesLeft--
 		if r.phasesLeft == 0 {
@@ -102,12 +90,18 @@ func (r *ring) afterPhase() {
 		}
 	}
 	r.end = r.turn + r.laps*r.n
-	r.start = processorNow()
+	r.start = program.ProcessorNow()
 }
 
-// permutation is the order of turns: a random one, the same in every run.
-func permutation(n int) []int {
+// permutation is the order of turns: that of creation, or a random one, the same in every run.
+func permutation(n int, random bool) []int {
 	order := make([]int, n)
+	if !random {
+		for i := range order {
+			order[i] = i
+		}
+		return order
+	}
 	state := uint64(20240229)
 	for i := range order {
 		// Source: Steele, Lea, Flood, OOPSLA 2014, doi:10.1145/2660193.2660195.
@@ -123,37 +117,23 @@ func permutation(n int) []int {
 }
 
 func main() {
-	options := map[string]string{"--fibers": "1000", "--order": "fifo", "--milliseconds": "300",
-		"--samples": "5", "--warmup": "1"}
-	for a := 1; a < len(os.Args); a += 2 {
-		if _, known := options[os.Args[a]]; !known || a+1 == len(os.Args) {
-			fmt.Fprintf(os.Stderr, "switch_go: bad option or value: %s\n", os.Args[a])
-			os.Exit(2)
-		}
-		options[os.Args[a]] = os.Args[a+1]
-	}
-	number := func(name string) int {
-		value, err := strconv.Atoi(options[name])
-		if err != nil || value < 0 {
-			fmt.Fprintf(os.Stderr, "switch_go: bad option or value: %s %s\n", name, options[name])
-			os.Exit(2)
-		}
-		return value
-	}
+	options := program.Parse()
+	how := options.OneOf("--order", "fifo", "random", "chain")
 	runtime.GOMAXPROCS(1)
-	n := number("--fibers")
-	r := &ring{n: uint64(n), end: uint64(n), laps: 1, samples: number("--samples"),
-		phasesLeft: number("--warmup") + number("--samples"),
-		seconds:    1e-3 * float64(number("--milliseconds")), ordered: options["--order"] == "random"}
+	n := options.Number("--fibers")
+	r := &ring{n: uint64(n), end: uint64(n), laps: 1, samples: options.Number("--samples"),
+		phasesLeft: options.Number("--warmup") + options.Number("--samples"),
+		seconds:    1e-3 * float64(options.Number("--milliseconds")), ordered: how == "chain"}
+	order := permutation(n, how != "fifo")
+	// A channel each.
+	tokens := make([]chan struct{}, n)
+	for i := range tokens {
+		tokens[i] = make(chan struct{}, 1)
+	}
 
 	var all sync.WaitGroup
 	all.Add(n)
 	if r.ordered {
-		tokens := make([]chan struct{}, n)
-		for i := range tokens {
-			tokens[i] = make(chan struct{}, 1)
-		}
-		order := permutation(n)
 		for position, me := range order {
 			mine, next := tokens[me], tokens[order[(position+1)%n]]
 			go func(position uint64) {
@@ -170,23 +150,33 @@ func main() {
 		}
 		tokens[order[0]] <- struct{}{}
 	} else {
-		begun, together := 0, make(chan struct{})
-		for i := 0; i < n; i++ {
-			go func() {
+		begun, together := 0, false
+		for _, mine := range tokens {
+			go func(mine chan struct{}) {
 				defer all.Done()
 				begun++
-				if begun == n {
-					close(together)
+				<-mine
+				for !together { // those that came first must not take laps alone
+					runtime.Gosched()
 				}
-				<-together // those that came first must not take laps alone
 				for laps := uint64(0); r.take(0, laps); laps++ {
 					runtime.Gosched()
 				}
-			}()
+			}(mine)
 		}
+		for begun < n {
+			runtime.Gosched()
+		}
+		for _, next := range order {
+			tokens[next] <- struct{}{}
+		}
+		together = true
 	}
 	all.Wait()
 	if r.turn != (r.lapsEach+1)*r.n {
 		wrong("the sum of turns", r.turn, (r.lapsEach+1)*r.n)
+	}
+	for _, took := range r.took {
+		program.Report(took, fmt.Sprintf(", \"switches\": %d", r.laps*r.n))
 	}
 }

@@ -1,12 +1,12 @@
 // Question: what does it cost to go from one virtual thread of the JDK to the next?
 //
-// The round robin of ring.hpp: --order fifo by Thread.yield, --order random by LockSupport: each
-// unparks its successor in a random permutation, and parks. One carrier thread, by the driver's
-// options.
+// The round robin of ring.hpp: --order fifo and random by Thread.yield, all unparked once in that
+// order; --order chain by LockSupport: each unparks its successor in a random permutation, and
+// parks. One carrier thread, by the driver's options.
 //
 // Invariants
-//   L1  In random order a thread finds its own turn, or the answer is wrong.
-//   L2  Thread.yield promises no order, so in fifo order shares are checked: when the end is
+//   L1  In a chain a thread finds its own turn, or the answer is wrong.
+//   L2  Thread.yield promises no order, so in the other orders shares are checked: when the end is
 //       announced none is ahead by more than two laps and an eighth, and all leave after as many.
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -110,12 +110,14 @@ class Loom {
     samples = number("--samples");
     phasesLeft = number("--warmup") + samples;
     seconds = 1e-3 * number("--milliseconds");
-    ordered = options.get("--order").equals("random");
+    final String how = options.get("--order");
+    if (!List.of("fifo", "random", "chain").contains(how)) throw badOption("--order", how);
+    ordered = how.equals("chain");
 
     final List<Integer> order = new ArrayList<>();  // position -> thread
     final SplittableRandom random = new SplittableRandom(20240229);
     for (int i = 0; i < n; ++i) {
-      final int j = ordered ? random.nextInt(i + 1) : i;
+      final int j = how.equals("fifo") ? i : random.nextInt(i + 1);
       order.add(i);
       order.set(i, order.get(j));
       order.set(j, i);
@@ -125,7 +127,7 @@ class Loom {
       final long position = p;
       final int next = order.get((p + 1) % (int) n);
       all[order.get(p)] = Thread.ofVirtual().unstarted(
-          () -> { if (ordered) byWaking(all, next, position); else byYielding(all); });
+          () -> { if (ordered) byWaking(all, next, position); else byYielding(all, order); });
     }
     for (Thread one : all) one.start();
     for (Thread one : all) one.join();
@@ -134,9 +136,9 @@ class Loom {
 
   /** The last to begin wakes all: its queue is the carrier's own, and starts from outside would
       starve behind those that yield. */
-  static void byYielding(Thread[] all) {
+  static void byYielding(Thread[] all, List<Integer> order) {
     if (++begun == n) {
-      for (Thread one : all) LockSupport.unpark(one);
+      for (int next : order) LockSupport.unpark(all[next]);
     }
     while (begun < n) LockSupport.park();
     for (long mine = 0; take(0, mine); ++mine) Thread.yield();

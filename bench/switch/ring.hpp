@@ -1,9 +1,10 @@
 /// The round robin of the switch table, for every system the same: whose turn it is, and for how
 /// long.
 ///
-///   --order fifo     fibers take turns in the order of their creation, by yielding
-///   --order random   in the order of a random permutation, the same in every run: each wakes the
-///                    next and parks
+///   --order fifo     by yielding, in the order of their creation, in which all are woken once
+///   --order random   by yielding, in the order of a random permutation, the same in every run, in
+///                    which all are woken once: the run queue is shuffled blocks and stacks
+///   --order chain    in that order, but each wakes the next and parks: one is ready at a time
 ///
 ///        start      sizes              warm-up    samples            closing
 ///   turn 0 ....... n ... 2n ... 4n ... ......... | ......... | .... | ....... n turns more
@@ -40,19 +41,20 @@ class ring {
       : program_(program),
         n_(static_cast<std::uint64_t>(options.fibers)),
         seconds_(1e-3 * static_cast<double>(options.milliseconds)),
-        random_(std::strcmp(options.order, "random") == 0),
+        chain_(std::strcmp(options.order, "chain") == 0),
         phases_left_(options.warmup + options.samples),
         samples_(options.samples),
         end_(n_),
         order_(n_),
         position_(n_) {
-    if (!random_ && std::strcmp(options.order, "fifo") != 0) {
+    const bool in_order = std::strcmp(options.order, "fifo") == 0;
+    if (!chain_ && !in_order && std::strcmp(options.order, "random") != 0) {
       bench_bad_option(program, "--order", options.order);
     }
     if (options.fibers < 2) bench_bad_option(program, "--fibers", "(at least 2)");
     stay_on_one_cpu();
     std::iota(order_.begin(), order_.end(), 0U);
-    if (random_) {
+    if (!in_order) {
       for (std::uint64_t i = n_ - 1; i > 0; --i) {
         std::swap(order_[i], order_[bench_below(bench_random(BENCH_SEED, 0, i), i + 1)]);
       }
@@ -60,11 +62,13 @@ class ring {
     for (std::uint32_t p = 0; p < n_; ++p) position_[order_[p]] = p;
   }
 
-  [[nodiscard]] bool random() const noexcept { return random_; }
+  /// Whether they wake each other; else they yield.
+  [[nodiscard]] bool chain() const noexcept { return chain_; }
   [[nodiscard]] std::size_t size() const noexcept { return n_; }
 
-  /// The fiber that takes turn 0.
-  [[nodiscard]] std::size_t first() const noexcept { return order_[0]; }
+  /// The fiber that takes turn `position`, 0..size()-1.
+  [[nodiscard]] std::size_t at(std::size_t position) const noexcept { return order_[position]; }
+  [[nodiscard]] std::size_t first() const noexcept { return at(0); }
 
   /// The fiber whose turn follows that of `fiber`.
   [[nodiscard]] std::size_t next(std::size_t fiber) const noexcept {
@@ -138,7 +142,7 @@ class ring {
   const char* const program_;
   const std::uint64_t n_;
   const double seconds_;
-  const bool random_;
+  const bool chain_;
   long phases_left_;
   const long samples_;
   std::uint64_t end_;  // of the phase

@@ -32,7 +32,7 @@ struct yielding {
     }, {.worker = 0});
     while (!nobody) this_fiber::yield();
     begun = true;
-    for (const auto& one : wakers) one.wake();
+    for (std::size_t p = 0; p < ring.size(); ++p) wakers[ring.at(p)].wake();
     nobody.wake();
   }
 
@@ -78,9 +78,9 @@ int main(int argc, char** argv) try {
   runtime one({.workers = 1});
   one.run([&] {
     for (std::size_t i = 0; i < ring.size(); ++i) {
-      one.spawn([&, i] { ring.random() ? awake(i) : in_turn(i); }, {.worker = 0});
+      one.spawn([&, i] { ring.chain() ? awake(i) : in_turn(i); }, {.worker = 0});
     }
-    if (!ring.random()) in_turn.begin();
+    if (!ring.chain()) in_turn.begin();
   });
   return ring.finish();
 } catch (const std::exception& problem) {

@@ -1,7 +1,7 @@
 /// Question: what does the C library's own switch cost?
 ///
 /// swapcontext over an array of contexts, each to its successor: it saves the signal mask, hence a
-/// system call a switch. No queue, so both orders are the same program.
+/// system call a switch. No queue, so all orders are the same program.
 #include <cstdio>
 #include <exception>
 #include <vector>
