@@ -139,7 +139,7 @@ class plane_waves {
     const auto bin = [&](const wave_of& w) -> complex& { return from_[w.across * n_ + w.down]; };
     for (const auto& w : waves_)
       bin(w) = bin(w) - complex{w.height.re * places, w.height.im * places};
-    const double error = 1e-11 * places;  // some 50 times what rounding leaves
+    const double error = 1e-13 * places;  // some 50 times what rounding leaves
     for (std::size_t i = 0; i < n_ * n_; ++i) {
       // Not "is larger": what is not a number is wrong too.
       if (!(std::abs(from_[i].re) < error && std::abs(from_[i].im) < error)) {
