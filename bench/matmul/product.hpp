@@ -80,11 +80,10 @@ class product {
   void band(long i, long m) {
     std::fill_n(&c_[at(i, rows_, 0)], m * rows_, 0.0);
     for (long k = 0; k < inner_; ++k) {
-      const double* const from = &b_[at(k, rows_, 0)];
+      const double* const __restrict from = &b_[at(k, rows_, 0)];
       for (long row = i; row < i + m; ++row) {
         const double factor = a_[at(row, inner_, k)];
-        double* const to = &c_[at(row, rows_, 0)];
-#pragma GCC ivdep  // C and B do not overlap
+        double* const __restrict to = &c_[at(row, rows_, 0)];
         for (long j = 0; j < rows_; ++j) to[j] += factor * from[j];
       }
     }
