@@ -35,10 +35,13 @@ SYSTEMS = {  # in the order of their turns
                "shunt"],
     "memory": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
                "shunt"],
+    "matmul": ["openblas", "threads", "shunt"],
+    "dft": ["serial", "threads", "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
-RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
+RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
                      "threads", "go", "loom"}
+TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2]}  # threads of one process: no forms, no transports
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
@@ -110,7 +113,8 @@ class Row:
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
-                 "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"]}[self.table]
+                 "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
+                 "matmul": ["seconds"], "dft": ["seconds"]}[self.table]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
         if any(s and "max_rss_bytes" in s for s in self.samples):
@@ -142,6 +146,16 @@ def inputs(table, quick, pes):
             ({"workers": n, "what": "nqueens", "n": queens}, ["--what", "nqueens", "--scale", queens]),
             ({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
              ["--what", "parallel_for", "--updates", bodies])]]
+    if table == "matmul":
+        tiles, loops = {"full": ((6_000, 7_000), (1_500, 1_750)),
+                        "quick": ((1_500, 1_750), (750, 875))}[size]
+        return [({"workers": n, "what": what, "rows": rows, "columns": columns},
+                 ["--what", what, "--rows", rows, "--columns", columns])
+                for n in pes for what, (rows, columns) in [("tiles", tiles), ("loops", loops)]]
+    if table == "dft":
+        scale = {"full": 12, "quick": 10}[size]
+        return [({"workers": n, "rows": 2 ** scale, "columns": 2 ** scale}, ["--scale", scale])
+                for n in pes]
     if table == "echo":  # one thread, whatever the number of PEs
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},
@@ -166,10 +180,11 @@ def histogram_input(pes, updates):
 def make_rows(table, only, quick, pes):
     """Every row of a table. More PEs than cores are our own system's rows only, unless asked for."""
     rows = []
-    if table == "forkjoin":  # threads of one process: no forms, no transports
+    if table in TEAMS:
         return [make_row(table, system, "", "", params, options)
-                for params, options in inputs(table, quick, pes or [1, 2])
-                for system in SYSTEMS[table] if not only or system in only]
+                for params, options in inputs(table, quick, pes or TEAMS[table])
+                for system in SYSTEMS[table] if not only or system in only
+                if system != "openblas" or params["what"] == "tiles"]  # it has no plain loops
     for params, options in inputs(table, quick, pes or [2]):
         for system in SYSTEMS[table]:
             both = system == "shunt" and "pes" in params and table != "echo"
@@ -187,7 +202,7 @@ def make_rows(table, only, quick, pes):
 
 def make_row(table, system, variant, transport, params, options):
     params = dict(params)
-    team = params.get("workers" if table == "forkjoin" else "pes")
+    team = params.get("workers" if table in TEAMS else "pes")
     arguments = ["--pes", team, *options] if team else [*options]
     if variant:
         arguments += ["--variant", variant]

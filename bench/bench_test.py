@@ -75,6 +75,37 @@ class Driver(unittest.TestCase):
                           [("fib", "ratio_to_serial", 1.5), ("nqueens", "ratio_to_serial", 1.5),
                            ("parallel_for", "ns_per_body", 3.0)]])
 
+    def test_matmul_and_dft_are_seconds_of_teams_of_threads(self):
+        log = self.build / "log"
+        for name in ["matmul_openblas", "matmul_threads", "matmul_shunt", "dft_serial", "dft_threads",
+                     "dft_shunt"]:
+            self.put(name, f"echo {name} \"$@\" >> {log}; {RIGHT}")
+        for table in ["matmul", "dft"]:
+            record = self.build / f"record of {table}"
+            code, out, _ = self.run_bench(table, "--samples", "1", "--json", str(record))
+            self.assertEqual(code, 0)
+            self.assertNotIn("absent", out)
+            for line in record.read_text().splitlines():
+                self.assertEqual((json.loads(line)["metric"], json.loads(line)["median"]),
+                                 ("seconds", 0.02))
+        tail = "--samples 1 --warmup 1"
+        tiles = f"--pes 2 --what tiles --rows 6000 --columns 7000 {tail}"
+        loops = f"--pes 2 --what loops --rows 1500 --columns 1750 {tail}"
+        self.assertEqual(log.read_text().splitlines(),
+                         [f"matmul_openblas {tiles}", f"matmul_threads {tiles}", f"matmul_shunt {tiles}",
+                          f"matmul_threads {loops}", f"matmul_shunt {loops}",
+                          *(f"dft_{system} --pes 2 --scale 12 {tail}"
+                            for system in ["serial", "threads", "shunt"])])
+
+    def test_a_rival_of_one_way_is_compared_with_that_way_only(self):
+        for system, seconds in [("openblas", 0.02), ("threads", 0.04), ("shunt", 0.01)]:
+            self.put(f"matmul_{system}", RIGHT.replace("0.02", str(seconds)))
+        code, out, _ = self.run_bench("matmul", "--quick", "--pes", "2")
+        self.assertEqual(code, 0)
+        ours = [line.split() for line in out.splitlines() if line.startswith("shunt")]
+        self.assertEqual([(line[4].rstrip(","), line[-2]) for line in ours],
+                         [("tiles", "0.50"), ("loops", "0.25")])
+
     def test_failed_programs_exit_1_and_leave_no_record(self):
         for script, reason in [("echo 'x: wrong answer: sum is 1' >&2; exit 1", "wrong answer: sum"),
                                ("kill -SEGV $$", "signal 11"),
@@ -119,7 +150,7 @@ class Driver(unittest.TestCase):
         record = self.build / "record"
         self.assertEqual(self.run_bench("echo", "--quick", "--json", str(record))[0], 0)
         lines = [json.loads(line) for line in record.read_text().splitlines()]
-        found = {(line["system"], line["metric"]): line["median"] for line in lines}
+        found = {(line["system"], line["metric"]): line["median"] for line in lines if line["params"]["connections"] == 1_000}
         self.assertEqual(found["shunt", "bytes_per_connection"], 5_000)
         self.assertEqual(set(found), {("ceiling", "ns_per_message"), ("shunt", "ns_per_message"),
                                       ("shunt", "bytes_per_connection")})

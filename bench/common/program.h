@@ -21,19 +21,22 @@ struct bench_options {
   long pes;          /* 0: as many as the launcher started */
   long updates;      /* updates or reads, per PE */
   long table;        /* table entries per PE */
-  long rows;         /* triangle: rows per PE (er); superstep: unused */
+  long rows;         /* triangle: rows per PE (er); matmul: rows of A, columns of B */
+  long columns;      /* matmul: columns of A, rows of B */
   long row_nonzeros; /* triangle: mean non-zeros a row of the lower triangle (er) */
-  long scale;        /* triangle: log2 of the vertices (rmat); forkjoin: n of fib and of n-queens */
+  long scale;        /* triangle: log2 of the vertices (rmat); forkjoin: n of fib and of n-queens;
+                        dft: log2 of the rows, and of the columns */
   long edge_factor;  /* triangle: edges a vertex (rmat) */
   long rounds;       /* superstep: rounds in one sample */
   long samples;
   long warmup;
-  long buffer;       /* ceiling: items in a buffer; 0: the best found */
+  long buffer;       /* ceiling: items in a buffer; matmul: rows of a tile; 0: the best found */
   long depth;        /* ceiling: buffers in a lane; 0: the best found */
   const char* variant;   /* the way a system works, where it knows several; "": its first */
   const char* transport; /* shunt: threads | mpi */
   const char* graph; /* triangle: er | rmat */
-  const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for */
+  const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for;
+                        matmul: tiles | loops */
   long fibers;       /* switch, memory */
   long milliseconds; /* switch: how long a sample should take */
   long port;         /* echo_clients: the server's */
@@ -53,13 +56,14 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[20];
+  } known[21];
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
   o.updates = 10000000;
   o.table = 1000;
   o.rows = 10000;
+  o.columns = 10000;
   o.row_nonzeros = 35;
   o.scale = 16;
   o.edge_factor = 16;
@@ -97,6 +101,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN(17, "--milliseconds", &o.milliseconds, NULL);
   BENCH_KNOWN(18, "--order", NULL, &o.order);
   BENCH_KNOWN(19, "--port", &o.port, NULL);
+  BENCH_KNOWN(20, "--columns", &o.columns, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;

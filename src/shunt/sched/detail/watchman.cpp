@@ -9,7 +9,6 @@
 #include <mutex>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #if defined(__linux__)
 #include <csignal>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -41,23 +41,28 @@ constexpr auto until_signal = 100ms;  // for a worker's loop to answer
 constexpr auto until_given_up = 500ms;
 constexpr auto between_looks = 50us;
 constexpr std::size_t slabs_at_once = 64;
-// A ring by SIGUSR1 counts 1, another crew so much: a sum tells whether there was a signal.
-constexpr std::uint64_t changed = std::uint64_t{1} << 32;
+// What the bell's sum of rings tells: how often there was a signal, whether there are news, or the end.
+constexpr std::uint64_t signal_came = 1;
+constexpr std::uint64_t news = std::uint64_t{1} << 32;
+constexpr std::uint64_t the_end = std::uint64_t{1} << 48;
 
 // --- the process's watch ---
 
 struct watch {
-  std::mutex lock;  // guards all below; held during a census, so that no crew goes away
+  std::mutex turn;  // of who begins or ends a run; taken before `lock`
+  std::mutex lock;  // guards `crews`; held during a census, so that no crew goes away
   std::vector<crew*> crews;
-  int bell = -1;    // eventfd: SIGUSR1, or another crew
+#if defined(__linux__)
+  // Of the thread, which stands as long as any runtime runs.
+  int bell = -1;  // eventfd: SIGUSR1, news, or the end; -1: no thread
+  pthread_t thread{};
   pid_t process = 0;  // whose thread it is: a fork leaves it behind
   bool takes_signal = false;
-#if defined(__linux__)
   struct sigaction before {};
 #endif
 };
 
-/// Never destroyed: its thread does not end.
+/// Never destroyed: a runtime may run in a static destructor.
 watch& the_watch() {
   static watch& one = *new watch;
   return one;
@@ -258,11 +263,13 @@ std::string fibers_of_locked(crew& of) {
 
 #if defined(__linux__)
 
+void ring(const watch& w, std::uint64_t what) noexcept {
+  if (write(w.bell, &what, sizeof what) < 0) return;  // cannot fail but for "full": it rings loud enough
+}
+
 void on_user_signal(int) {
   const int kept = errno;
-  const std::uint64_t once = 1;
-  if (write(the_watch().bell, &once, sizeof once) < 0) {  // full: it rings already
-  }
+  ring(the_watch(), signal_came);
   errno = kept;
 }
 
@@ -295,7 +302,7 @@ void find_stalls(watch& w, std::map<const worker*, stall_look>& looks) {
   }
 }
 
-[[noreturn]] void stand_watch() {
+void* stand_watch(void*) {
   auto& w = the_watch();
   std::map<const worker*, stall_look> looks;
   for (;;) {
@@ -305,7 +312,6 @@ void find_stalls(watch& w, std::map<const worker*, stall_look>& looks) {
       for (const crew* c : w.crews) {
         if (c->settings.stall_after > 0ns) patience = std::min(patience, std::max<std::chrono::nanoseconds>(c->settings.stall_after / 2, 1ms));
       }
-      if (w.crews.empty()) looks.clear();
     }
     pollfd bell{w.bell, POLLIN, 0};
     timespec limit{};
@@ -316,9 +322,10 @@ void find_stalls(watch& w, std::map<const worker*, stall_look>& looks) {
     ppoll(&bell, 1, patience == std::chrono::nanoseconds::max() ? nullptr : &limit, nullptr);
     std::uint64_t rings = 0;
     const bool rung = (bell.revents & POLLIN) != 0 && read(w.bell, &rings, sizeof rings) == sizeof rings;
+    if (rung && rings >= the_end) return nullptr;
     try {
       const std::scoped_lock held(w.lock);
-      if (rung && rings % changed != 0) {
+      if (rung && rings % news != 0) {
         for (crew* c : w.crews) c->report("shunt: " + fibers_of_locked(*c));
       }
       find_stalls(w, looks);
@@ -327,26 +334,43 @@ void find_stalls(watch& w, std::map<const worker*, stall_look>& looks) {
   }
 }
 
-/// With the lock. Failures leave the process without a watch: reports by call are still there.
+/// In one's turn. Failures leave the process without a watch: reports by call are still there.
 void begin_watch(watch& w) noexcept {
-  if (w.process == getpid()) return;
-  if (w.bell >= 0) close(w.bell);
+  if (w.bell >= 0) return;
   w.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (w.bell < 0) return;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // its thread takes no signal of the program's
-  try {
-    std::thread(&stand_watch).detach();
-    w.process = getpid();
-  } catch (const std::system_error&) {
-  }
+  const bool stands = pthread_create(&w.thread, nullptr, stand_watch, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!stands) {
+    close(w.bell);
+    w.bell = -1;
+  }
+}
+
+/// In one's turn.
+void end_watch(watch& w) noexcept {
+  if (w.bell < 0) return;
+  ring(w, the_end);
+  pthread_join(w.thread, nullptr);
+  close(w.bell);
+  w.bell = -1;
+}
+
+/// In one's turn. After a fork neither the parent's runs nor its thread are here.
+void forget_parent(watch& w) noexcept {
+  if (w.process == getpid()) return;
+  w.process = getpid();
+  w.crews.clear();
+  if (w.bell >= 0) close(w.bell);
+  w.bell = -1;
 }
 
 void take_signal(watch& w) noexcept {
-  if (w.process != getpid() || w.takes_signal) return;
+  if (w.bell < 0 || w.takes_signal) return;
   struct sigaction now {};
   if (sigaction(SIGUSR1, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
   struct sigaction ours {};
@@ -372,8 +396,12 @@ void give_signal_back(watch& w) noexcept {
 
 watched::watched(crew& of) noexcept : of_(nullptr) {
   auto& w = the_watch();
-  const std::scoped_lock held(w.lock);
+  const std::scoped_lock my_turn(w.turn);
+#if defined(__linux__)
+  forget_parent(w);
+#endif
   try {
+    const std::scoped_lock held(w.lock);
     w.crews.push_back(&of);
     of_ = &of;
   } catch (...) {  // no memory: then it is not reported
@@ -382,20 +410,24 @@ watched::watched(crew& of) noexcept : of_(nullptr) {
 #if defined(__linux__)
   begin_watch(w);
   take_signal(w);
-  if (of.settings.stall_after > 0ns && w.bell >= 0) {
-    const std::uint64_t news = changed;
-    if (write(w.bell, &news, sizeof news) < 0) return;  // full: it looks soon anyway
-  }
+  if (of.settings.stall_after > 0ns && w.bell >= 0) ring(w, news);
 #endif
 }
 
 watched::~watched() {
   if (of_ == nullptr) return;
   auto& w = the_watch();
-  const std::scoped_lock held(w.lock);
-  w.crews.erase(std::find(w.crews.begin(), w.crews.end(), of_));
+  const std::scoped_lock my_turn(w.turn);
+  bool last = false;
+  {
+    const std::scoped_lock held(w.lock);
+    w.crews.erase(std::find(w.crews.begin(), w.crews.end(), of_));
+    last = w.crews.empty();
+  }
 #if defined(__linux__)
-  if (w.crews.empty()) give_signal_back(w);
+  if (!last) return;
+  give_signal_back(w);
+  end_watch(w);
 #endif
 }
 
