@@ -917,12 +917,10 @@ void dock::complete() {
 }
 
 void dock::barrier_token_arrived(unsigned round, std::uint64_t number, call kind) {
-  ++tokens_[round];
-  token_kinds_[round][number % 2] = kind;
+  tokens_[round].arrived(number, kind);
 }
 
 /// Dissemination barrier (Hensgen, Finkel, Manber, IJPP 17, 1988): in round k a dock tells the one 2^k further on.
-/// Tokens are counted, since a neighbour may be one barrier ahead.
 void dock::dock_barrier(call kind) {
   ++barriers_;
   std::uint8_t round = 0;
@@ -930,9 +928,9 @@ void dock::dock_barrier(call kind) {
     const barrier_token token{barriers_, round, kind};
     send_control((index + distance) % docks, control_key(tokens), bytes_of(token), {});
     flush();
-    wait(activity, name_of(kind).data(), [&] { return tokens_[round] >= barriers_; });
-    if (const call theirs = token_kinds_[round][barriers_ % 2]; theirs != kind) {
-      throw error(disagreement(std::string(name_of(kind)), std::string(name_of(theirs))));
+    wait(activity, name_of(kind).data(), [&] { return tokens_[round].reached(barriers_); });
+    if (const auto theirs = tokens_[round].kind_of(barriers_); theirs && *theirs != kind) {
+      throw error(disagreement(std::string(name_of(kind)), std::string(name_of(*theirs))));
     }
   }
 }

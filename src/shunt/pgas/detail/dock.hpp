@@ -35,6 +35,7 @@
 #include <shunt/base/error.hpp>
 #include <shunt/pgas/detail/event.hpp>
 #include <shunt/pgas/detail/group.hpp>
+#include <shunt/pgas/detail/tokens.hpp>
 #include <shunt/pgas/traffic.hpp>
 #include <shunt/rail.hpp>
 #include <shunt/sched.hpp>
@@ -369,8 +370,7 @@ class dock final : public sched::poller, private sched::no_wait {
   };
   std::vector<partial> partials_;
   std::uint32_t sequence_ = 0;  // of the collective under way on this dock
-  std::uint64_t tokens_[17] = {};      // by round
-  call token_kinds_[17][2] = {};       // of a round's tokens for this barrier and the next
+  token_slot<call> tokens_[17];  // by round
   std::uint64_t barriers_ = 0;
   int at_call_ = 0;  // local PEs inside the current collective
   collective call_;
