@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,7 +13,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>
 #include <string>
@@ -300,27 +298,9 @@ class senders {
   std::vector<sent> report_;
 };
 
-/// Workers are woken by eventfds, which Shunt keeps as long as the process (sched/detail/parker.hpp).
-/// If there was a runtime before the fork, both processes have them, and would take each other's
-/// wakes: so what was inherited is replaced, number by number.
-void replace_eventfds() {
-  std::vector<int> inherited;
-  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the iterator's own
-    if (std::filesystem::read_symlink(one, gone) == "anon_inode:[eventfd]") {
-      inherited.push_back(std::stoi(one.path().filename()));
-    }
-  }
-  for (const int fd : inherited) {
-    const owned fresh(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (fresh.get() < 0 || ::dup3(fresh.get(), fd, O_CLOEXEC) < 0) system_failed("eventfd");
-  }
-}
-
 /// All that the process does. \return its exit status.
 int generate(const settings& s, int control) noexcept {
   try {
-    replace_eventfds();
     std::vector<int> channels;
     for (std::uint32_t c = 0; c < s.channels; ++c) {
       channels.push_back(receive(control));

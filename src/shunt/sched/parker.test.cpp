@@ -2,10 +2,13 @@
 #include <shunt/sched/detail/parker.hpp>
 
 #include <atomic>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
@@ -37,6 +40,15 @@ struct flag {
 };
 
 constexpr auto for_ever = std::chrono::nanoseconds::max();
+
+/// The system's number of an eventfd; the same for every descriptor of one. "" where it tells none (before Linux 5.2).
+std::string eventfd_behind(int fd) {
+  std::ifstream about("/proc/self/fdinfo/" + std::to_string(fd));
+  for (std::string line; std::getline(about, line);) {
+    if (line.rfind("eventfd-id:", 0) == 0) return line;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -153,4 +165,22 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   rt.detach(0, source);
   rt.run([&] { seen = sched::this_worker::attached(); });
   CHECK(seen == nullptr);
+}
+
+TEST_CASE("parker: a bell is kept, but not a parent's") {
+  sched::detail::parker bed;
+  bed.need_bell();
+  const auto mine = eventfd_behind(bed.bell());
+  bed.need_bell();
+  CHECK(eventfd_behind(bed.bell()) == mine);
+  if (mine.empty()) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    bed.need_bell();
+    const auto its = eventfd_behind(bed.bell());
+    _exit(!its.empty() && its != mine ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }

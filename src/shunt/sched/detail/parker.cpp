@@ -22,8 +22,10 @@ namespace detail {
 #if defined(__linux__)
 
 void parker::need_bell() {
-  if (bell_ >= 0) return;
+  if (bell_ >= 0 && bells_process_ == getpid()) return;
+  if (bell_ >= 0) close(bell_);
   bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  bells_process_ = getpid();
   if (bell_ >= 0) return;
   const int code = errno;
   throw error("attach: no eventfd to wake the worker with: " + std::generic_category().message(code),

@@ -34,11 +34,15 @@ class parker {
     }
   }
 
-  /// Before its owner calls park_on(). \throws shunt::error if the system has no descriptor left.
+  /// Before its owner calls park_on(). A bell that came by fork() is the parent's as well, and each would
+  /// take the other's rings: it is replaced. \throws shunt::error if the system has no descriptor left.
   void need_bell();
 
   /// Owner only. As park(), and returns also when `descriptor` is readable.
   void park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept;
+
+  /// The bell's descriptor, for tests; -1: none.
+  [[nodiscard]] int bell() const noexcept { return bell_; }
 
   /// Any thread.
   void unpark() noexcept {
@@ -57,6 +61,7 @@ class parker {
 
   std::atomic<std::uint32_t> token_{0};
   int bell_ = -1;
+  int bells_process_ = -1;
 };
 
 }  // namespace detail
