@@ -26,6 +26,8 @@ using small_ring = job_ring<item, 4>;
 
 #if defined(SHUNT_TSAN)
 constexpr int races = 20'000;  // each is looked at
+#elif defined(SHUNT_ASAN) || !defined(__OPTIMIZE__)
+constexpr int races = 300'000;  // slow code meets less often, and takes minutes for as many
 #else
 constexpr int races = 3'000'000;  // the windows are some nanoseconds wide
 #endif

@@ -96,6 +96,24 @@ TEST_CASE("wake: who was just woken by the running fiber runs next, yet nobody s
   CHECK(at_bystander < 100);
 }
 
+TEST_CASE("tasks begin while fibers that have begun are always ready, many of them in each round of duties") {
+  sched::runtime rt(with(1));
+  constexpr int tasks = 640;
+  int begun = 0;
+  long turns = 0;
+  rt.run([&] {
+    for (int i = 0; i < 100; ++i) {
+      rt.spawn([&] {
+        for (; begun < tasks; ++turns) this_fiber::yield();
+      }, {.worker = 0});
+    }
+    for (int i = 0; i < 3; ++i) this_fiber::yield();  // all of them have begun
+    for (int i = 0; i < tasks; ++i) rt.spawn([&] { ++begun; });
+  });
+  CHECK(begun == tasks);
+  CHECK(turns < 64L * tasks / 4);  // one task a round of 64 switches would take 64 turns each
+}
+
 TEST_CASE("wake: a token goes round fibers of several workers, and no wake is lost") {
   const int workers = GENERATE(1, 2, 4);
   const auto spin = GENERATE(0us, 50us);
