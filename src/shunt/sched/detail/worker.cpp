@@ -282,8 +282,8 @@ fiber* worker::pick() noexcept {
 void worker::run(fiber* f) noexcept {
   --until_duty_;
   if (!f->started && !start(f)) return;
-  // As long as there are newcomers, or tasks whose turn it is, each switch comes by here.
-  const int granted = newcomers_.empty() && tasks_first_ == 0 ? until_duty_ + 1 : 1;
+  // As long as there are newcomers, each switch comes by here.
+  const int granted = newcomers_.empty() ? until_duty_ + 1 : 1;
   credit = granted;
   running = f;
   job_deque::set_here(asymmetric_ ? &jobs_ : nullptr);
