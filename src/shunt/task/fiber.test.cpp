@@ -152,7 +152,8 @@ TEST_CASE("future: a wait that ends while its result comes is told or gone, neve
       auto f = p.get_future();
       std::stop_source stop;
       std::atomic<int> ready{0};
-      const auto order = round % 4;  // which of the two begins; 2, 3: as it comes
+      std::atomic<bool> left{false};
+      const auto order = round % 4;  // 0: the value is first; 1: the stop is; 2, 3: as it comes
       fiber waits([&] {
         ++ready;
         if (f.wait(stop.get_token())) {
@@ -161,6 +162,7 @@ TEST_CASE("future: a wait that ends while its result comes is told or gone, neve
         } else {
           ++gone;
         }
+        left = true;
       });
       if (round % 2 == 0) {
         while (ready == 0) this_fiber::yield();
@@ -170,7 +172,7 @@ TEST_CASE("future: a wait that ends while its result comes is told or gone, neve
         stop.request_stop();
       });
       fiber sets([&, round] {
-        if (order == 1) until_stopped(stop.get_token());
+        while (order == 1 && !left) this_fiber::yield();
         p.set_value(round);
       });
       waits.join();
