@@ -104,13 +104,20 @@ TEST_CASE("tasks begin while fibers that have begun are always ready, many of th
   rt.run([&] {
     for (int i = 0; i < 100; ++i) {
       rt.spawn([&] {
-        for (; begun < tasks; ++turns) this_fiber::yield();
+        while (begun < tasks) {
+          ++turns;
+          this_fiber::yield();
+        }
       }, {.worker = 0});
     }
     for (int i = 0; i < 3; ++i) this_fiber::yield();  // all of them have begun
     for (int i = 0; i < tasks; ++i) {
       rt.spawn([&] {
-        for (++begun; begun < tasks; ++turns) this_fiber::yield();
+        ++begun;
+        while (begun < tasks) {
+          ++turns;
+          this_fiber::yield();
+        }
       });
     }
   });
