@@ -16,6 +16,7 @@
 #include <shunt/context/backtrace.hpp>
 #include <shunt/sched/detail/census.hpp>
 #include <shunt/sched/detail/crew.hpp>
+#include <shunt/sched/detail/time_limit.hpp>
 #include <shunt/sched/detail/worker.hpp>
 #include <shunt/sched/report.hpp>
 
@@ -314,12 +315,8 @@ void* stand_watch(void*) {
       }
     }
     pollfd bell{w.bell, POLLIN, 0};
-    timespec limit{};
-    if (patience != std::chrono::nanoseconds::max()) {
-      limit.tv_sec = static_cast<time_t>(patience.count() / 1'000'000'000);
-      limit.tv_nsec = static_cast<long>(patience.count() % 1'000'000'000);
-    }
-    ppoll(&bell, 1, patience == std::chrono::nanoseconds::max() ? nullptr : &limit, nullptr);
+    const time_limit limit(patience);
+    ppoll(&bell, 1, limit.get(), nullptr);
     std::uint64_t rings = 0;
     const bool rung = (bell.revents & POLLIN) != 0 && read(w.bell, &rings, sizeof rings) == sizeof rings;
     if (rung && rings >= the_end) return nullptr;
