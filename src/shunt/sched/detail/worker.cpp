@@ -57,8 +57,9 @@ void worker::drop_unstarted() noexcept {
 }
 
 void worker::drop_fiber(fiber* f) noexcept {
-  // release: what the fiber was is over before edges to it end (deadlock.hpp, E2)
-  f->life.fetch_add(1, std::memory_order_release);
+  // relaxed: only who holds the block stores it. release: what the fiber was is over before edges to
+  // it end (deadlock.hpp, E2).
+  f->life.store(f->life.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   f->body = nullptr;
   f->name = nullptr;
   f->stack = {};
