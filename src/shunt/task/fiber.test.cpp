@@ -1,6 +1,7 @@
 #include <shunt/task.hpp>
 
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -292,11 +293,43 @@ TEST_CASE("deadlock: a fiber that waits for itself; and chains, which are none")
 }
 
 TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its block is used again") {
+  // `waits` waits for `ends`, which ends; before `waits` runs on, `late` gets the block of `ends` and waits for `waits`.
+  sched::options o;
+  o.workers = 1;
+  sched::runtime rt(o);
+  sched::waker next;
+  bool may_end = false;
+  future<int> waits;
+  fiber late;
+  rt.run([&] {
+    rt.spawn([&] {
+      next = this_fiber::self();
+      while (!may_end) this_fiber::park();
+      late = fiber([&] { CHECK(waits.get() == 2); }, {.worker = 0});
+    }, {.worker = 0});
+    while (!next) this_fiber::yield();
+    promise<void> gate;
+    // Its captures end after its result is set: whoever is woken by that runs before `waits`.
+    const auto ends = async_value([open = gate.get_future(), last = std::shared_ptr<void>(nullptr, [&](void*) {
+                                     may_end = true;
+                                     next.wake();
+                                   })] {
+      open.get();
+      return 1;
+    });
+    waits = async_value([ends] { return ends.get() + 1; });
+    for (int i = 0; i < 4; ++i) this_fiber::yield();  // both wait
+    gate.set_value();
+    while (!late.joinable()) this_fiber::yield();
+    CHECK_NOTHROW(late.join());
+  });
+}
+
+TEST_CASE("deadlock: tasks one after the other, in the same blocks, are none") {
   sched::options o;
   o.workers = 1;
   sched::runtime(o).run([] {
     for (int round = 0; round < 100; ++round) {
-      // Each new fiber gets the block of the one that ended last.
       const auto first = async_value([] { return 1; });
       const auto second = async_value([first] { return first.get() + 1; });
       const auto third = async_value([second] { return second.get() + 1; });
