@@ -81,7 +81,7 @@ waits_for_end::waits_for_end(fiber_id whom, const char* call) {
   try {
     const auto once = circle_of(*me);
     if (once != circle_of(*me) || once.back().to != me) return;
-    std::string text = std::string(call) + ": deadlock: fiber ";
+    std::string text = std::string(call) + (me->called().empty() ? ": deadlock: " : ": deadlock: fiber ");
     append_name(text, *me);
     for (const auto& each : once) {
       text += " waits for ";
