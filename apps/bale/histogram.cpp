@@ -32,7 +32,7 @@ int histogram_main(int argc, char** argv) {
     if (job.which() == apps::form::lambda) {
       apps::lambda_form::histogram(counts, places);
     } else {
-      apps::class_form::histogram(me, *counts).run(places);
+      apps::class_form::histogram{{me}, *counts}.run(places);
     }
     const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     const auto moved = me.traffic() - before;

@@ -43,7 +43,7 @@ int index_gather_main(int argc, char** argv) {
     if (job.which() == apps::form::lambda) {
       apps::lambda_form::index_gather(entries, target, places);
     } else {
-      apps::class_form::index_gather(me, *entries, *target).run(places);
+      apps::class_form::index_gather{{me}, *entries, *target}.run(places);
     }
     const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     const auto moved = me.traffic() - before;

@@ -1,10 +1,8 @@
 /// Index-gather in the class form: a mailbox of requests, each with a reply.
 #pragma once
-#include <bale/place.hpp>
-#include <shunt/pgas.hpp>
+#include <bale/kernel.hpp>
 namespace shunt::apps::class_form {
 struct index_gather : pgas::actor<index_gather, pgas::asking<std::uint32_t, std::uint32_t, std::int64_t>> {
-  index_gather(pgas::pe& me, std::vector<std::int64_t>& t, std::vector<std::int64_t>& g) : actor(me), table(t), target(g) {}
   std::int64_t process(std::uint32_t spot) const { return table[spot]; }
   void replied(std::uint32_t i, std::int64_t value) { target[i] = value; }
   void run(std::span<const place> reads) {

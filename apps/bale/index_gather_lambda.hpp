@@ -1,7 +1,6 @@
 /// Index-gather: every PE reads random entries of a distributed table. Published as "index-gather" of bale.
 #pragma once
-#include <bale/place.hpp>
-#include <shunt/pgas.hpp>
+#include <bale/kernel.hpp>
 namespace shunt::apps::lambda_form {
 using part = std::vector<std::int64_t>;
 inline void index_gather(pgas::symmetric<part>& table, pgas::symmetric<part>& target, std::span<const place> reads) {

@@ -38,7 +38,7 @@ answer count(const graph::graph& g, const pgas::options& o, bool lambda) {
     if (lambda) {
       mine = apps::lambda_form::triangle(me, lower, each);
     } else {
-      mine = apps::class_form::triangle(me, *lower).run(each);
+      mine = apps::class_form::triangle{{me}, *lower}.run(each);
     }
     expect(rows_done == lower->count());
     const answer sum{me.sum(mine.found), me.sum(mine.asked)};
@@ -99,7 +99,7 @@ TEST_CASE("histogram: counts what a serial loop counts, in both forms") {
     const auto mine = (table + static_cast<std::uint64_t>(me.count()) - 1) / static_cast<std::uint64_t>(me.count());
     pgas::symmetric<std::vector<std::int64_t>> by_lambda(me, mine), by_class(me, mine);
     apps::lambda_form::histogram(by_lambda, places);
-    apps::class_form::histogram(me, *by_class).run(places);
+    apps::class_form::histogram{{me}, *by_class}.run(places);
     for (std::uint32_t s = 0; s < mine; ++s) {
       const auto global = apps::place{me.index(), s}.global(me.count());
       const auto right = global < table ? wanted[global] : 0;
@@ -125,7 +125,7 @@ TEST_CASE("index_gather: reads what is there, in both forms") {
     }
     me.barrier();
     apps::lambda_form::index_gather(entries, by_lambda, places);
-    apps::class_form::index_gather(me, *entries, *by_class).run(places);
+    apps::class_form::index_gather{{me}, *entries, *by_class}.run(places);
     for (std::size_t i = 0; i < places.size(); ++i) {
       expect((*by_lambda)[i] == entry(places[i].global(me.count())));
       expect((*by_class)[i] == entry(places[i].global(me.count())));

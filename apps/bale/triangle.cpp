@@ -95,7 +95,7 @@ int triangle_main(int argc, char** argv) {
       if (job.which() == apps::form::lambda) {
         mine = apps::lambda_form::triangle(me, lower, [&line](std::uint32_t done) { line(done); });
       } else {
-        mine = apps::class_form::triangle(me, *lower).run([&line](std::uint32_t done) { line(done); });
+        mine = apps::class_form::triangle{{me}, *lower}.run([&line](std::uint32_t done) { line(done); });
       }
     }
     const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

@@ -1,11 +1,9 @@
 /// Triangles in the class form.
 #pragma once
-#include <bale/rows.hpp>
-#include <shunt/pgas.hpp>
+#include <bale/kernel.hpp>
 namespace shunt::apps::class_form {
 struct wedge { std::uint32_t local; vertex k; };
 struct triangle : pgas::actor<triangle, wedge> {
-  triangle(pgas::pe& me, const rows& part) : actor(me), lower(part) {}
   void process(wedge w) { ++result.asked, result.found += lower.has(w.local, w.k); }
   /// Collective. \param each_row  called with the number of rows done.
   template <class EachRow>
@@ -22,6 +20,6 @@ struct triangle : pgas::actor<triangle, wedge> {
     return result;
   }
   const rows& lower;
-  tally result;
+  tally result{};
 };
 }  // namespace shunt::apps::class_form

@@ -1,7 +1,6 @@
 /// Triangles: for every wedge j-l-k, j > k, in row l, the owner of row j is asked whether j-k is an edge.
 #pragma once
-#include <bale/rows.hpp>
-#include <shunt/pgas.hpp>
+#include <bale/kernel.hpp>
 namespace shunt::apps::lambda_form {
 /// Collective. \param each_row  called with the number of rows done. \return what this PE was asked and found.
 template <class EachRow>

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
           if (lambda) {
             shunt::apps::lambda_form::histogram(table, updates);
           } else {
-            shunt::apps::class_form::histogram(me, *table).run(updates);
+            shunt::apps::class_form::histogram{{me}, *table}.run(updates);
           }
         },
         [&] {

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
           if (lambda) {
             shunt::apps::lambda_form::index_gather(table, target, reads);
           } else {
-            shunt::apps::class_form::index_gather(me, *table, *target).run(reads);
+            shunt::apps::class_form::index_gather{{me}, *table, *target}.run(reads);
           }
         },
         [&] {

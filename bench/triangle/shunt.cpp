@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
         me, options, [&] { mine = {}; },
         [&] {
           mine = lambda ? shunt::apps::lambda_form::triangle(me, lower, silent)
-                        : shunt::apps::class_form::triangle(me, *lower).run(silent);
+                        : shunt::apps::class_form::triangle{{me}, *lower}.run(silent);
         },
         [&] {
           const bench::answer got{me.sum(mine.found), me.sum(mine.asked)};

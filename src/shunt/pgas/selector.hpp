@@ -11,6 +11,9 @@
 /// h.finish();
 /// ```
 ///
+/// A class that works on what others own needs no constructor: `struct histogram : pgas::actor<…> { void process(…);
+/// std::vector<long>& counts; };` is an aggregate, made by `histogram h{{me}, *table}`.
+///
 /// A selector with several mailboxes names what each carries, `pgas::selector<gather, request, reply>`, and
 /// processes by type, or, where two mailboxes carry the same type, by mailbox: `process(pgas::mailbox<1>, long, int)`.
 /// A mailbox of `pgas::varying<T>` carries any number of T: `send(pe, std::span<const T>)`, `process(std::span<const T>)`;
@@ -145,10 +148,9 @@ class selector {
   /// Local.
   [[nodiscard]] pe& me() const noexcept { return *me_; }
 
- protected:
   /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to the library: by
-  /// then Self is constructed.
-  explicit selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
+  /// then Self is constructed. Implicit for aggregates, whose base is made from {me}.
+  selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
     const auto slot = me.next_slot();
     group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
     slot_bits_ = dock_->sender_bits(slot, 0);
@@ -274,7 +276,7 @@ class selector {
 /// An actor: a selector with one mailbox.
 template <class Self, message Message>
 class actor : public selector<Self, Message> {
- protected:
+ public:
   using selector<Self, Message>::selector;
 };
 
