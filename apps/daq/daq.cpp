@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/pgas/options.hpp>
 
@@ -125,6 +126,11 @@ int daq_main(int argc, char** argv) {
   options.add_option("--seed", s.seed, "of the random numbers");
   apps::reporter report;
   report.add_options(options);
+  options.final_callback([] {
+    if (const auto wanted = environment::read("SHUNT_TRANSPORT"); wanted && *wanted != "threads") {
+      throw usage_error("daq runs in one process; leave SHUNT_TRANSPORT=" + *wanted + " out");
+    }
+  });
   if (!apps::parse(options, argc, argv)) return 0;
   s.over = links.at(over);
   s.duration = std::chrono::duration<double>(seconds);

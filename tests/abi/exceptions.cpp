@@ -2,9 +2,8 @@
 /// fibers of the worker threw, caught and rethrew theirs: each gets its own back.
 ///
 /// Fibers are pinned; or tasks that a sleeping worker steals, spawned inside a handler; or they go
-/// through handlers with fork_join, whose second branch another worker may take. A started fiber
-/// stays on its worker (sched/DESIGN.md), and context::switch_to demands one thread throughout, so
-/// none migrates amid a handler.
+/// through handlers with fork_join, whose second branch another worker may take; or they migrate
+/// amid a handler, from the worker that keeps a busy one to the other, which sleeps, and are born again.
 #include <atomic>
 #include <cstdio>
 #include <exception>
@@ -27,7 +26,8 @@ constexpr int pinned = 16;
 constexpr int rounds = 24'000;  // of a pinned fiber, each with 2 rethrows
 constexpr int tasks = 8;        // at a time
 constexpr int waves = 12'500;   // of tasks, each with 3 rethrows
-constexpr long rethrows_wanted = 2L * pinned * rounds + 3L * tasks * waves;
+constexpr int flights = 2'000;  // of 8 fibers that migrate between throw and rethrow, each with 2 rethrows or more
+constexpr long rethrows_wanted = 2L * pinned * rounds + 3L * tasks * waves + 2L * tasks * flights;
 static_assert(rethrows_wanted >= 1'000'000);
 
 std::atomic<long> rethrows{0};
@@ -135,6 +135,38 @@ void spawn_waves() {
   }
 }
 
+/// Flocks that throw on worker 0, and rethrow on worker 1: that sleeps, and worker 0 has always something else to do.
+void spawn_flights() {
+  for (long flight = 1; flight <= flights; ++flight) {
+    std::atomic<int> open{tasks};
+    for (long i = 0; i < tasks; ++i) {
+      this_worker::current().spawn([&, i] {
+        try {
+          try {
+            throw thrown(2000 + i, flight);
+          } catch (const thrown&) {
+            while (this_worker::index() == 0) this_fiber::yield();
+            rethrows.fetch_add(1, std::memory_order_relaxed);
+            throw;
+          }
+        } catch (const thrown& mine) {
+          must_be(mine, 2000 + i, flight);
+          try {
+            this_fiber::yield();
+            std::rethrow_exception(std::current_exception());
+          } catch (const thrown& same) {
+            must_be(&same == &mine);
+            rethrows.fetch_add(1, std::memory_order_relaxed);
+          }
+        }
+        must_be_over();
+        --open;
+      }, {.worker = 0, .migrates = true});
+    }
+    while (open != 0) this_fiber::yield();
+  }
+}
+
 }  // namespace
 
 int shunt::testing::abi() {
@@ -149,6 +181,7 @@ int shunt::testing::abi() {
     }
     spawn_waves();
   });
+  rt.run(spawn_flights);
   std::printf("%ld rethrows, %ld wrong\n", rethrows.load(), wrong.load());
   return rethrows == rethrows_wanted && wrong == 0 ? 0 : 1;
 }

@@ -3,7 +3,8 @@
 ///
 /// They are right because a started fiber stays on its worker (sched/DESIGN.md): no flag makes a
 /// compiler look a thread-local up anew after a switch. Fibers are pinned; or tasks that a sleeping
-/// worker steals before they start.
+/// worker steals before they start. Of fibers that migrate the library's own thread-locals must be
+/// right, and the program's where this_fiber::stay keeps it.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -25,7 +26,8 @@ constexpr int pinned = 16;
 constexpr int rounds = 25'000;  // of a pinned fiber
 constexpr int tasks = 8;        // at a time
 constexpr int waves = 25'000;
-constexpr long looks_wanted = 1L * pinned * rounds + 3L * tasks * waves;
+constexpr int flights = 2'000;  // of 8 fibers that migrate
+constexpr long looks_wanted = 1L * pinned * rounds + 3L * tasks * waves + 2L * tasks * flights;
 static_assert(looks_wanted >= 1'000'000);
 
 std::atomic<long> looks{0};
@@ -102,6 +104,36 @@ void spawn_waves() {
   }
 }
 
+[[gnu::noinline]] bool on(std::thread::id thread) noexcept {
+  asm volatile("");
+  return std::this_thread::get_id() == thread;
+}
+
+/// Flocks that begin on worker 0 and go on on worker 1, which sleeps, while worker 0 has something else to do.
+void spawn_flights(std::thread::id first) {
+  for (int flight = 0; flight < flights; ++flight) {
+    std::atomic<int> open{tasks};
+    for (int i = 0; i < tasks; ++i) {
+      this_worker::current().spawn([&] {
+        {
+          const this_fiber::stay here;
+          look([] { this_fiber::yield(); });
+        }
+        bool right = this_worker::index() == 0 && on(first);
+        while (this_worker::index() == 0) {
+          right = right && on(first) && sched::job_deque::here() == nullptr;
+          this_fiber::yield();
+        }
+        right = right && !on(first) && sched::job_deque::here() == nullptr && this_fiber::inside();
+        looks.fetch_add(1, std::memory_order_relaxed);
+        if (!right) stale.fetch_add(1, std::memory_order_relaxed);
+        --open;
+      }, {.worker = 0, .migrates = true});
+    }
+    while (open != 0) this_fiber::yield();
+  }
+}
+
 }  // namespace
 
 int shunt::testing::abi() {
@@ -116,6 +148,7 @@ int shunt::testing::abi() {
     }
     spawn_waves();
   });
+  rt.run([] { spawn_flights(std::this_thread::get_id()); });
   std::printf("%ld looks, %ld stale\n", looks.load(), stale.load());
   return looks == looks_wanted && stale == 0 ? 0 : 1;
 }

@@ -47,6 +47,7 @@ good '^shunt [0-9]+\.[0-9]+' "$shunt" --version
 good '^triangle ' "$shunt" apps
 good '--ranks' "$shunt" run --help
 good '^workers ' "$shunt" doctor
+good '^input/output +epoll; files by (io_uring|helpers)' "$shunt" doctor
 bad 'which command' "$shunt"
 bad 'unknown command .dokter.; near: doctor' "$shunt" dokter
 bad 'unexpected' "$shunt" doctor --yaml
@@ -77,6 +78,8 @@ good '"frames":200,.*"checked":true' "$shunt" run daq --channels 20 --frames 10 
 good 'channel 0: hung up at frame' "$shunt" run daq --channels 20 --frames 10 --over tcp --hung-up 1
 bad '--channels.*0' "$shunt" run daq --channels 0
 bad 'banana' "$shunt" run daq --over banana
+bad 'daq runs in one process; leave SHUNT_TRANSPORT=mpi out' env SHUNT_TRANSPORT=mpi "$shunt" run daq
+good '--hung-up' env SHUNT_TRANSPORT=mpi "$shunt" run daq --help
 bad '--frames.*--seconds|--seconds.*--frames' "$shunt" run daq --frames 1 --seconds 1
 bad '--stalled 2, .* more than the 3 channels' "$shunt" run daq --channels 3 --stalled 2 --hung-up 2
 bad '1000000 channels need .* open files' prlimit --nofile=200:200 "$shunt" run daq --channels 1000000

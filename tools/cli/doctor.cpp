@@ -21,6 +21,8 @@
 #include <shunt/base/environment.hpp>
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/base/topology.hpp>
+#include <shunt/io.hpp>
+#include <shunt/sched.hpp>
 #include <shunt/transport.hpp>
 #include <sstream>
 #include <thread>
@@ -338,6 +340,15 @@ ordered_json examine() {
   if (contracts || !sanitized.empty())
     limits.push_back("This is a debug or sanitizer build: its times mean nothing.");
 
+  {
+    sched::runtime one({.workers = 1});
+    const io::reactor probed(one);
+    report["io"] = probed.backend();
+    if (probed.backend().find("helpers") != std::string::npos) {
+      limits.push_back(fmt::format("No io_uring for files: {}.", probed.backend()));
+    }
+  }
+
   const auto transports = transport::available();
   report["transports"] = transports;
   if (transports.size() == 1) {
@@ -424,6 +435,7 @@ void print(const ordered_json& report) {
   for (const auto& name : report["transports"])
     transports += (transports.empty() ? "" : ", ") + name.get<std::string>();
   row("transports", transports);
+  row("input/output", report["io"].get<std::string>());
   for (const auto& [name, value] : report["environment"].items())
     row("environment", name + "=" + value.get<std::string>());
 

@@ -22,7 +22,7 @@ import gdb.unwinder
 
 LAYOUT = "shunt_debug_fibers_v1"  # src/shunt/sched/detail/debug_layout.hpp
 FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc started state stack_low stack_bytes home name body"
-          " waits_for since desk running").split()
+          " waits_for since desk running worker").split()
 PARKED = 2
 PAGE = 4096
 
@@ -84,6 +84,8 @@ class Fiber:
                     self.name = text_at(chars, length)
         self.thread = None  # that runs it
         self.worker = None
+        if self.home and layout["worker"] >= 0:
+            self.worker, = struct.unpack("<i", read(self.home + layout["worker"], 4))
 
     @property
     def state(self):
@@ -114,21 +116,13 @@ class Thread:
         gdb.newest_frame().select()
         self.thread = thread
         self.sp = evaluate("$" + names[0])
-        self.running = self.worker = self.home = None
+        self.running = None
         try:
             if layout["desk"] == -1:
                 return
             desk, = struct.unpack("<Q", read(evaluate("$" + names[3]) + layout["desk"], 8))
             self.running, = struct.unpack("<Q", read(desk + layout["running"], 8))
         except gdb.error:  # no such register, or a thread that has just begun
-            return
-        try:
-            # With debug information of the library a worker's number is to be had.
-            worker = gdb.Value(desk).cast(gdb.lookup_type("shunt::v1::sched::detail::worker").pointer())
-            home = int(worker["post_"])
-            if home:
-                self.home, self.worker = home, int(worker["index_"])
-        except gdb.error:
             pass
 
 
@@ -176,9 +170,7 @@ def fibers():
     with Selection():
         threads = [Thread(t, known) for t in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num)
                    if not t.is_running()]
-    numbers = {t.home: t.worker for t in threads if t.home}
     for one in found:
-        one.worker = numbers.get(one.home)
         for t in threads:  # the stack pointer, too, tells: between two fibers, or where desks cannot be found
             if t.running == one.at or one.holds(t.sp):
                 one.thread = t.thread

@@ -75,6 +75,7 @@ TEST_CASE("debug_layout: the table leads to every fiber, and says what it does")
       if (!waits) continue;
       const auto low = word_at<std::uintptr_t>(block, all.stack_low);
       CHECK(word_at<std::size_t>(block, all.stack_bytes) == 64 * 1024);
+      CHECK(word_at<std::int32_t>(word_at<const char*>(block, all.home), all.worker) == 0);
 #if !defined(SHUNT_CONTEXT_BOOST)
       CHECK(word_at<std::uintptr_t>(block, all.sp) > low);
       CHECK(word_at<std::uintptr_t>(block, all.sp) < low + 64 * 1024);

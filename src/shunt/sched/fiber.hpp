@@ -1,9 +1,9 @@
 /// The running fiber: what it may ask of the scheduler, and how others wake it.
 ///
 /// A fiber is a function with a stack of its own, run by a worker. It runs until it yields, parks
-/// or ends: nothing interrupts it. Once started it stays on its worker, so thread_locals (errno
-/// among them) are its worker's and do not change under it; but every fiber of the worker shares
-/// them, so a value does not survive a yield or park.
+/// or ends: nothing interrupts it. Once started it stays on its worker (unless it was spawned as one
+/// that migrates), so thread_locals (errno among them) are its worker's and do not change under it;
+/// but every fiber of the worker shares them, so a value does not survive a yield or park.
 #pragma once
 
 #include <chrono>
@@ -75,6 +75,20 @@ void require_wait(const char* call);
 /// a new fiber, and outside of fibers.
 [[nodiscard]] void* scope() noexcept;
 void set_scope(void* word);
+
+/// While one lives the fiber stays on its worker, though it migrates: for code that keeps something of the
+/// thread's over a wait, a thread_local's address or a lock that knows its owner. Elsewhere it does nothing.
+/// Destroyed by the fiber that made it. They nest.
+class stay {
+ public:
+  stay() noexcept;
+  ~stay();
+  stay(const stay&) = delete;
+  stay& operator=(const stay&) = delete;
+
+ private:
+  detail::fiber* const who_;
+};
 
 inline void yield() {
   if (!detail::yield_quickly(detail::here())) detail::yield_slowly();

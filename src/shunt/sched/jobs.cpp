@@ -7,7 +7,10 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-constinit thread_local job_deque* job_deque::of_this_fiber = nullptr;
+[[gnu::used]] constinit thread_local job_deque* job_deque::of_this_fiber = nullptr;
+#if !defined(__x86_64__) && !defined(__aarch64__)
+job_deque* job_deque::here_by_call() noexcept { return of_this_fiber; }
+#endif
 
 void job::wait() noexcept {
   if (word_.load(std::memory_order_acquire) == done) return;  // edge `done` in
@@ -60,15 +63,19 @@ job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   job_deque& jobs = here->jobs();
   const auto at = jobs.ring_.next();
   j.scope_ = here->running->scope;
-  if (jobs.ring_.push<detail::fences::symmetric>(&j, at) == detail::after_push_job::tell) {
-    return jobs.tell(at);
+  ++here->running->pins;
+  if (jobs.ring_.push<detail::fences::symmetric>(&j, at) == detail::after_push_job::tell && jobs.tell(at) == nowhere) {
+    --here->running->pins;
+    return nowhere;
   }
   return at;
 }
 
 bool job_deque::take_elsewhere(position at) noexcept {
   if (at == nowhere) return true;
-  return detail::worker::current()->jobs().ring_.take<detail::fences::symmetric>(at) ==
+  detail::worker* const here = detail::worker::current();
+  --here->running->pins;
+  return here->jobs().ring_.take<detail::fences::symmetric>(at) ==
          detail::whose::mine;
 }
 

@@ -78,10 +78,25 @@ class job_deque {
   job_deque(detail::worker& owner, detail::fiber* const& running) noexcept;
 
   /// The running fiber's worker's, where jobs are pushed and taken in the usual way; nullptr
-  /// elsewhere: push_elsewhere() says why. It stays the same while the fiber lives: a started fiber
-  /// stays (and that is why this may be inlined, unlike other looks at thread-locals; see
-  /// context/exceptions.hpp).
-  [[nodiscard]] static job_deque* here() noexcept { return of_this_fiber; }
+  /// elsewhere: push_elsewhere() says why. It stays the same while the fiber lives: nullptr for one that
+  /// migrates, and the others stay.
+  [[nodiscard, gnu::always_inline]] static job_deque* here() noexcept {
+#if defined(__x86_64__)
+    // One load relative to the thread pointer: compilers keep no address of it across a switch.
+    return of_this_fiber;
+#elif defined(__aarch64__)
+    job_deque* found;
+    void* thread;
+    asm volatile("adrp %0, :gottprel:shunt_sched_jobs_v1\n\t"
+                 "ldr %0, [%0, #:gottprel_lo12:shunt_sched_jobs_v1]\n\t"
+                 "mrs %1, tpidr_el0\n\t"
+                 "ldr %0, [%0, %1]"
+                 : "=&r"(found), "=&r"(thread));
+    return found;
+#else
+    return here_by_call();
+#endif
+  }
 
   /// The running fiber of this worker. Never waits; allocates nothing; wakes a sleeper if there is
   /// one. \return where it is; nowhere if there was no room.
@@ -102,7 +117,8 @@ class job_deque {
   }
 
   /// As push() and take() where here() is nullptr: where waiting is forbidden nothing is pushed,
-  /// where the kernel refuses membarrier sequentially consistent operations serve.
+  /// where the kernel refuses membarrier sequentially consistent operations serve, and a fiber that
+  /// migrates stays from the push to the take.
   /// \param call  who asks. \throws usage_error outside a fiber.
   [[nodiscard]] static position push_elsewhere(job& j, const char* call);
   [[nodiscard]] static bool take_elsewhere(position at) noexcept;
@@ -118,7 +134,10 @@ class job_deque {
   static void set_here(job_deque* d) noexcept { of_this_fiber = d; }
 
   // initial-exec, constinit: one load, without a call, also in a shared library.
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local job_deque* of_this_fiber;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local job_deque* of_this_fiber asm("shunt_sched_jobs_v1");
+#if !defined(__x86_64__) && !defined(__aarch64__)
+  [[nodiscard, gnu::noinline]] static job_deque* here_by_call() noexcept;
+#endif
 
   detail::job_ring<job, slots> ring_;
   detail::fiber* const& running_;

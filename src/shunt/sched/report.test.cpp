@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <csignal>
@@ -267,4 +270,81 @@ TEST_CASE("a fiber that keeps its worker too long is named with the place where 
   CHECK(says(text, "`hog`, worker 0, running"));
   CHECK(says(text, "keeps_its_worker"));
   CHECK_FALSE(says(text, "`root`"));
+}
+
+TEST_CASE("request_stop: once for the present run, from any thread; the next run has not been asked") {
+  for (const int workers : {1, 2}) {
+    sched::runtime rt(with(workers));
+    CHECK_FALSE(rt.stop_token().stop_possible());
+    rt.request_stop();  // nothing to stop
+    for (int run = 0; run < 2; ++run) {
+      std::atomic<int> told{0};
+      bool asked_before = true;
+      rt.run([&] {
+        asked_before = rt.stop_token().stop_requested();
+        std::atomic<int> inside{0};
+        for (int i = 0; i < 4; ++i) {
+          rt.spawn([&] {
+            const auto me = this_fiber::self();
+            const auto stop = rt.stop_token();
+            const std::stop_callback wakes(stop, [&] {
+              ++told;
+              me.wake();
+            });
+            ++inside;
+            while (!stop.stop_requested()) this_fiber::park("the end");
+          });
+        }
+        while (inside < 4) this_fiber::yield();
+        std::thread([&] { rt.request_stop(); }).join();
+        rt.request_stop();
+        while (told < 4) this_fiber::yield();
+      });
+      CHECK_FALSE(asked_before);
+      CHECK(told == 4);
+      CHECK_FALSE(rt.stop_token().stop_possible());
+    }
+  }
+}
+
+TEST_CASE("request_stop: follows from what a body throws") {
+  sched::runtime rt(with(2));
+  CHECK_THROWS_WITH(rt.run([&] {
+                      const auto me = this_fiber::self();
+                      const auto stop = rt.stop_token();
+                      const std::stop_callback wakes(stop, [me] { me.wake(); });
+                      rt.spawn([] { throw std::runtime_error("the first"); });
+                      while (!stop.stop_requested()) this_fiber::park("the end");
+                      throw std::runtime_error("the second");
+                    }),
+                    "the first");
+}
+
+TEST_CASE("request_stop: who does not listen is named, once") {
+  std::atomic<bool> open{false};
+  reports seen;
+  sched::waker sleeper;
+  auto o = with(2);
+  o.stuck_after = 0ns;
+  o.stop_after = 1ms;
+  o.report = [&, keep = seen.sink()](std::string_view text) {
+    keep(text);
+    open = true;
+    sleeper.wake();
+  };
+  sched::runtime rt(o);
+  rt.run([&] {
+    std::atomic<bool> inside{false};
+    rt.spawn([&] {
+      sleeper = this_fiber::self();
+      inside = true;
+      waits_below(open);
+    }, {.name = "deaf"});
+    while (!inside) this_fiber::yield();
+    rt.request_stop();
+    while (!open) this_fiber::yield();
+  });
+  REQUIRE(seen.all().size() == 1);
+  CHECK(says(seen.all().front(), "asked to stop, and not ended. runtime of 2 workers"));
+  CHECK(says(seen.all().front(), "`deaf`"));
 }

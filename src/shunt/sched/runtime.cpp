@@ -71,6 +71,10 @@ void runtime::detach(int index, const poller& source) noexcept {
   if (at.attached() == &source) at.set_poller(nullptr);
 }
 
+void runtime::request_stop() noexcept { parts_->crew.request_stop(); }
+
+std::stop_token runtime::stop_token() const { return parts_->crew.stop_token(); }
+
 void runtime::unpark(int index) noexcept {
   SHUNT_ASSERT(index >= 0 && index < workers());
   parts_->at(index).address().unpark();
@@ -86,6 +90,7 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   f->body = std::move(body);
   f->name = std::move(name);
   f->stack.bytes = where.stack_bytes;
+  f->migrates = where.migrates;
   f->belongs_to(where.worker < 0 ? nullptr : &parts_->post_of(where.worker));
   const auto id = detail::fiber::id_of(f);
 
@@ -147,6 +152,7 @@ void runtime::run(std::function<void()> root) {
             parts_->at(i).work();
           });
         }
+        crew.start();
       } catch (...) {
         const std::scoped_lock held(crew.outside_lock);
         f->body = nullptr;
@@ -156,7 +162,6 @@ void runtime::run(std::function<void()> root) {
         crew.outside_blocks.give(f);
         throw;
       }
-      crew.start();
       parts_->enqueue_outside(f, 0);
     } catch (...) {
       finish(cancelled);
@@ -178,6 +183,7 @@ void runtime::run(std::function<void()> root) {
     crew.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
     throw;
   }
+  crew.end();
   crew.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
   if (failure) std::rethrow_exception(failure);
 }
@@ -219,6 +225,13 @@ bool inside() noexcept {
 }
 
 void require_wait(const char* call) { must_be_worker(call).require_wait(call); }
+
+stay::stay() noexcept : who_(worker::current() == nullptr ? nullptr : worker::current()->running) {
+  if (who_ != nullptr) ++who_->pins;
+}
+stay::~stay() {
+  if (who_ != nullptr) --who_->pins;
+}
 
 void* scope() noexcept {
   const worker* const here = worker::current();

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,10 @@ struct options {
   /// once each time. It is looked at twice in that time. 0: it is not.
   std::chrono::nanoseconds stall_after{0};
 
+  /// If a run has not ended so long after it was asked to (runtime::request_stop()), `report` is told once who is still
+  /// alive: those do not listen. 0: it is not.
+  std::chrono::nanoseconds stop_after{5'000'000'000};
+
   /// Is given such reports, by a worker's thread or one of ours: some lines, the last one ended.
   /// Must neither throw nor wait. Null: they are written to stderr.
   std::function<void(std::string_view)> report{};
@@ -62,6 +67,12 @@ struct spawn_options {
   int worker = -1;
   std::string name{};           ///< for messages and debuggers
   std::size_t stack_bytes = 0;  ///< 0: the runtime's
+
+  /// Idle workers are handed it also after it has started, when it is ready: `worker` is then where it starts. For
+  /// fibers that compute for long, and wait between. What it costs: a thread_local, errno among them, may be another
+  /// one's after any yield, park or wait, and compilers know nothing of that: see this_fiber::stay. A switch takes
+  /// some 10 ns more, a fork of fork_join some 10 ns.
+  bool migrates = false;
 };
 
 class runtime {
@@ -88,8 +99,8 @@ class runtime {
   /// returns when root and every spawned fiber have ended. May be called again. The calling
   /// thread's affinity is the same afterwards.
   /// \throws what root threw. Likewise if another fiber's body threw, or could not be given a
-  ///         stack: everything else runs to its end, then the first such exception in time is
-  ///         thrown here, and later ones are dropped.
+  ///         stack: request_stop(), everything else runs to its end, then the first such exception in
+  ///         time is thrown here, and later ones are dropped.
   /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts
   ///         no more threads (nothing has run then, and what was spawned still waits for a run).
   void run(std::function<void()> root);
@@ -100,6 +111,13 @@ class runtime {
   /// \return the new fiber's, which may have ended by then.
   /// \throws usage_error for a worker out of range, std::bad_alloc. Cost: about 100 ns.
   fiber_id spawn(std::function<void()> body, spawn_options where = {});
+
+  /// Any thread. Asks everything in the present run to end, once: stop_token() and with it every
+  /// shunt::fiber's token. Waits that were given one end then; those without go on. Nothing outside of a run.
+  void request_stop() noexcept;
+
+  /// Any thread: the present run's; the next run's has not been asked.
+  [[nodiscard]] std::stop_token stop_token() const;
 
   /// Any thread, at any time: before `worker` sleeps next it polls once more; if it sleeps, it
   /// wakes. What the caller wrote before is visible to that poll. Cost: one exchange; a system call

@@ -35,8 +35,11 @@ class fiber {
     promise<void> made;
     done_ = made.get_future();
     begin(detail::as_function([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body)),
-                               stop = stop_.get_token()]() mutable {
+                               source = stop_]() mutable {
             try {
+              auto stop = source.get_token();
+              const std::stop_callback with_all(sched::this_worker::current().stop_token(),
+                                                [&source] { source.request_stop(); });
               shunt::finish([&] {
                 if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
                   static_cast<void>(f(std::move(stop)));
@@ -89,7 +92,7 @@ class fiber {
     return join_until(sched::after(time), stop);
   }
 
-  /// Its token is asked to stop; so ends whatever wait of it was given that token.
+  /// Its token is asked to stop, as runtime::request_stop() asks all; so ends whatever wait of it was given that token.
   void request_stop() noexcept { stop_.request_stop(); }
   [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
 

@@ -73,6 +73,26 @@ TEST_CASE("fiber: a handle that goes away stops its fiber and waits; so does one
   });
 }
 
+TEST_CASE("fiber: is asked to stop with its runtime, begun or not, and whatever was moved") {
+  on_workers([] {
+    std::atomic<int> ended{0};
+    std::atomic<int> begun{0};
+    const auto runs = [&](std::stop_token stop) {
+      ++begun;
+      until_stopped(stop);
+      ++ended;
+    };
+    fiber first(runs);
+    while (begun == 0) this_fiber::yield();
+    fiber moved = std::move(first);
+    sched::this_worker::current().request_stop();
+    fiber late(runs);
+    moved.join();
+    late.join();
+    CHECK(ended == 2);
+  });
+}
+
 TEST_CASE("fiber: has the name, worker and stack that it was given, and an id of its own") {
   sched::options o;
   o.workers = 2;

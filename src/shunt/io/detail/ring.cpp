@@ -196,6 +196,7 @@ void ring::breathe() {
 }
 
 outcome ring::perform(const file_call& what, const limit& how_long) {
+  const sched::this_fiber::stay here;  // the ring is this worker's
   for (;;) {
     if (how_long.stop().stop_requested()) return {0, errc::cancelled};
     operation mine{sched::this_fiber::self()};

@@ -180,6 +180,7 @@ class use {
   [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
 
  private:
+  const sched::this_fiber::stay here_;  // errno is read after waits
   watch* const of_;
 };
 

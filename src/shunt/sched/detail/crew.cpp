@@ -9,6 +9,7 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/base/topology.hpp>
+#include <shunt/sched/fiber.hpp>
 #include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
 
@@ -71,7 +72,13 @@ std::size_t crew::alive() const noexcept {
   return spawned > ended ? static_cast<std::size_t>(spawned - ended) : 0;
 }
 
-void crew::start() noexcept {
+void crew::start() {
+  {
+    std::stop_source fresh;
+    const std::scoped_lock held(stop_lock);
+    asked_to_stop = std::move(fresh);
+    late = std::chrono::steady_clock::time_point::max();
+  }
   stopping_.store(false, std::memory_order_relaxed);  // relaxed: no worker runs yet
   told_stuck_.store(false, std::memory_order_relaxed);  // likewise
   for (const auto& w : workers) w->address().fed.store(false, std::memory_order_relaxed);  // likewise
@@ -117,9 +124,45 @@ void crew::stop() noexcept {
   for (const auto& w : workers) w->address().unpark();
 }
 
+void crew::end() noexcept {
+  const std::scoped_lock held(stop_lock);
+  asked_to_stop = std::stop_source(std::nostopstate);
+  late = std::chrono::steady_clock::time_point::max();
+}
+
 void crew::fail(std::exception_ptr what) noexcept {
-  const std::scoped_lock held(failure_lock);
-  if (!failure) failure = std::move(what);
+  {
+    const std::scoped_lock held(failure_lock);
+    if (!failure) failure = std::move(what);
+  }
+  request_stop();
+}
+
+void crew::request_stop() noexcept {
+  std::stop_source whom(std::nostopstate);
+  {
+    const std::scoped_lock held(stop_lock);
+    if (asked_to_stop.stop_requested()) return;
+    whom = asked_to_stop;
+    if (whom.stop_possible() && settings.stop_after > settings.stop_after.zero()) late = after(settings.stop_after);
+  }
+  news_for_the_watch();
+  whom.request_stop();  // not under the lock: what it calls may ask for the token
+}
+
+std::stop_token crew::stop_token() {
+  const std::scoped_lock held(stop_lock);
+  return asked_to_stop.get_token();
+}
+
+std::chrono::steady_clock::time_point crew::stop_is_late() noexcept {
+  const std::scoped_lock held(stop_lock);
+  return late;
+}
+
+void crew::told_late() noexcept {
+  const std::scoped_lock held(stop_lock);
+  late = std::chrono::steady_clock::time_point::max();
 }
 
 }  // namespace detail

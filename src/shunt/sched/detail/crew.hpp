@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +33,13 @@ class sleepers {
   void leave(int worker) noexcept {
     // relaxed: a claim that comes too late costs one spurious unpark.
     word(worker).fetch_and(~bit(worker), std::memory_order_relaxed);
+  }
+  /// A look.
+  [[nodiscard]] bool nobody() const noexcept {
+    for (const auto& word : words_) {
+      if (word.load(std::memory_order_relaxed) != 0) return false;  // relaxed: who misses one looks again
+    }
+    return true;
   }
   /// \return a worker that slept, and is now the caller's to unpark; -1 for none.
   [[nodiscard]] int claim() noexcept {
@@ -70,8 +79,16 @@ class crew {
   }
   /// Fibers that have not ended, started or not; about.
   [[nodiscard]] std::size_t alive() const noexcept;
-  void start() noexcept;  ///< before the workers work
+  void start();           ///< before the workers work. \throws std::bad_alloc
   void stop() noexcept;
+  void end() noexcept;    ///< after they have worked
+
+  /// runtime's. Any thread.
+  void request_stop() noexcept;
+  [[nodiscard]] std::stop_token stop_token();
+  /// The watch's: when it is to be told that the run has not ended; never: max(), also if it was told.
+  [[nodiscard]] std::chrono::steady_clock::time_point stop_is_late() noexcept;
+  void told_late() noexcept;
 
   /// A worker that has nothing to do, nor anything that will bring it something to do at a known
   /// time, in its last step before sleep: sleeps, at most so long, and sees whether all do.
@@ -80,7 +97,7 @@ class crew {
   /// Gives `text` to options::report, or writes it to stderr.
   void report(std::string_view text) const noexcept;
 
-  /// Keeps the first exception.
+  /// Keeps the first exception, and asks the others to stop.
   void fail(std::exception_ptr what) noexcept;
 
   runtime& face;
@@ -97,6 +114,10 @@ class crew {
 
   std::mutex failure_lock;
   std::exception_ptr failure;
+
+  std::mutex stop_lock;       // guards the two
+  std::stop_source asked_to_stop{std::nostopstate};  // none outside of a run
+  std::chrono::steady_clock::time_point late = std::chrono::steady_clock::time_point::max();
 
  private:
   alignas(quiet_distance) std::atomic<std::uint64_t> tallies_{0};

@@ -12,7 +12,7 @@ namespace sched {
 namespace detail {
 namespace {
 
-template <class Fiber, class Desk>
+template <class Fiber, class Desk, class Post>
 constexpr debug_layout layout_of() {
   debug_layout all;
   all.block_bytes = sizeof(Fiber);
@@ -37,6 +37,8 @@ constexpr debug_layout layout_of() {
   static_assert(sizeof(Fiber::since) == 4);
   all.since = offsetof(Fiber, since);
   all.running = offsetof(Desk, running);
+  static_assert(sizeof(Post::worker) == 4);
+  all.worker = offsetof(Post, worker);
   return all;
 }
 
@@ -44,7 +46,7 @@ constexpr debug_layout layout_of() {
 
 extern "C" {
 // Exported whatever a build's flags, and in no debugger's way to be found once stripped.
-[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v1 = layout_of<fiber, desk>();
+[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v1 = layout_of<fiber, desk, post>();
 }
 
 void show_slabs(const void* slabs, std::size_t count, std::size_t blocks_a_slab) noexcept {

@@ -44,6 +44,8 @@ struct debug_layout {
   // desk, and `running` bytes into that the address of the block of the fiber that runs.
   word desk = none;
   word running = none;
+
+  word worker = none;  // in what `home` leads to: four bytes, the worker's number in its runtime
 };
 
 /// The caller holds the lock of the slabs.

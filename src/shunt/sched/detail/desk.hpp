@@ -1,8 +1,8 @@
 /// What a yield needs of a worker, on one cache line; here, so that a yield is a few instructions in
 /// the fiber's own code, and costs what is live there (context/switch.hpp).
 ///
-/// The calling thread's desk is found through a thread_local that compilers may keep the address of
-/// across a switch: a started fiber stays on its thread (DESIGN.md).
+/// The calling thread's desk is found through a thread_local by instructions of ours: compilers keep the
+/// address of one across a switch, and some fibers go on on another thread (DESIGN.md).
 #pragma once
 
 #include <cstddef>
@@ -83,6 +83,10 @@ extern constinit desk nobodys_desk;
 // a call. The library then needs eight bytes of the static block that the loader keeps for such use.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local desk* this_threads_desk asm("shunt_sched_desk_v1");
 
+#if !defined(__x86_64__) && !defined(__aarch64__)
+[[nodiscard, gnu::noinline]] desk& here_by_call() noexcept;
+#endif
+
 /// The calling thread's; nobody's for threads that are no workers.
 [[nodiscard, gnu::always_inline]] inline desk& here() noexcept {
 #if defined(__x86_64__)
@@ -94,8 +98,17 @@ extern constinit desk nobodys_desk;
                "movq %%fs:(%0), %0"
                : "=r"(d));
   return *d;
+#elif defined(__aarch64__)
+  desk* d;
+  void* thread;
+  asm volatile("adrp %0, :gottprel:shunt_sched_desk_v1\n\t"
+               "ldr %0, [%0, #:gottprel_lo12:shunt_sched_desk_v1]\n\t"
+               "mrs %1, tpidr_el0\n\t"
+               "ldr %0, [%0, %1]"
+               : "=&r"(d), "=&r"(thread));
+  return *d;
 #else
-  return *this_threads_desk;
+  return here_by_call();
 #endif
 }
 

@@ -5,7 +5,8 @@
 ///       waker may touch `state` at any time. Everything else belongs to the fiber's present life.
 ///   F2  A fiber stands in at most one queue, and `link` is that queue's if it needs one: its worker's
 ///       newcomers, an inbox, the pool; rings and deques hold pointers.
-///   F3  Once started, it runs on its home worker only.
+///   F3  Once started, it runs on its home worker only. One that migrates gets another home while it is ready, by
+///       its home worker, which is in its loop then: so all its registers are saved. See DESIGN.md.
 ///   F4  Of a block that `home` says to be a worker's, `started` is written by that worker's thread only, and so
 ///       is everything else from then until it is false again: that thread may look at all its fibers at any time.
 #pragma once
@@ -18,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
@@ -42,6 +44,7 @@ struct post {
   alignas(quiet_distance) inbox<fiber> mail;
   parker bed;
   post* next_free = nullptr;
+  std::int32_t worker = -1;        // its number, for debuggers
   std::atomic<bool> fed{false};  // a thread that is no worker has woken a fiber here: others may do so again
 
   /// Any thread.
@@ -60,6 +63,8 @@ struct alignas(cache_line) fiber {
   fiber_state state;      // the only member that a stale waker touches (F1)
   bool started = false;   // has a stack; F3 holds from here on
   bool timed_out = false; // its last park ended because its time was over
+  bool migrates = false;  // spawn_options::migrates
+  bool over = false;      // it migrated, and has ended: goes to its birthplace
 
   fiber* link = nullptr;  // F2
 
@@ -81,6 +86,8 @@ struct alignas(cache_line) fiber {
   context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's
   void* scope = nullptr;             // this_fiber::scope()
   fiber_locals* locals = nullptr;    // fiber_local's; ended by end_locals()
+  std::int32_t birthplace = 0;       // the worker whose stack it has; of one that migrates
+  std::uint32_t pins = 0;            // while not 0 it stays where it is: see this_fiber::stay
   std::function<void()> body;
   std::unique_ptr<const std::string> name;  // null: none
 
@@ -111,22 +118,31 @@ void end_locals(fiber& me) noexcept;
 class fiber_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   void push(fiber* f) noexcept {
     f->link = nullptr;
     (head_ == nullptr ? head_ : tail_->link) = f;
     tail_ = f;
+    ++size_;
+  }
+  void push_front(fiber* f) noexcept {
+    if (head_ == nullptr) tail_ = f;
+    f->link = std::exchange(head_, f);
+    ++size_;
   }
 
   [[nodiscard]] fiber* pop() noexcept {
     fiber* const f = head_;
     head_ = f->link;
+    --size_;
     return f;
   }
 
  private:
   fiber* head_ = nullptr;
   fiber* tail_ = nullptr;  // meaningless while empty
+  std::size_t size_ = 0;
 };
 
 /// Blocks for one thread, taken from and given back to a common store in batches.

@@ -56,6 +56,7 @@ struct watch {
 #if defined(__linux__)
   // Of the thread, which stands as long as any runtime runs.
   int bell = -1;  // eventfd: SIGUSR1, news, or the end; -1: no thread
+  std::mutex bell_lock;  // for those who ring without a turn: it is not closed meanwhile
   pthread_t thread{};
   pid_t process = 0;  // whose thread it is: a fork leaves it behind
   bool takes_signal = false;
@@ -303,6 +304,15 @@ void find_stalls(watch& w, std::map<const worker*, stall_look>& looks) {
   }
 }
 
+/// Who was asked to stop long ago, and runs on.
+void find_deaf(watch& w) {
+  for (crew* const c : w.crews) {
+    if (c->stop_is_late() > std::chrono::steady_clock::now()) continue;
+    c->told_late();
+    c->report("shunt: asked to stop, and not ended. " + fibers_of_locked(*c));
+  }
+}
+
 void* stand_watch(void*) {
   auto& w = the_watch();
   std::map<const worker*, stall_look> looks;
@@ -310,7 +320,10 @@ void* stand_watch(void*) {
     std::chrono::nanoseconds patience = std::chrono::nanoseconds::max();
     {
       const std::scoped_lock held(w.lock);
-      for (const crew* c : w.crews) {
+      for (crew* const c : w.crews) {
+        if (const auto late = c->stop_is_late(); late != late.max()) {
+          patience = std::min<std::chrono::nanoseconds>(patience, late - std::chrono::steady_clock::now());
+        }
         if (c->settings.stall_after > 0ns) patience = std::min(patience, std::max<std::chrono::nanoseconds>(c->settings.stall_after / 2, 1ms));
       }
     }
@@ -326,6 +339,7 @@ void* stand_watch(void*) {
         for (crew* c : w.crews) c->report("shunt: " + fibers_of_locked(*c));
       }
       find_stalls(w, looks);
+      find_deaf(w);
     } catch (...) {  // no memory: no report
     }
   }
@@ -334,6 +348,7 @@ void* stand_watch(void*) {
 /// In one's turn. Failures leave the process without a watch: reports by call are still there.
 void begin_watch(watch& w) noexcept {
   if (w.bell >= 0) return;
+  const std::scoped_lock held(w.bell_lock);
   w.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (w.bell < 0) return;
   sigset_t all;
@@ -353,6 +368,7 @@ void end_watch(watch& w) noexcept {
   if (w.bell < 0) return;
   ring(w, the_end);
   pthread_join(w.thread, nullptr);
+  const std::scoped_lock held(w.bell_lock);
   close(w.bell);
   w.bell = -1;
 }
@@ -425,6 +441,14 @@ watched::~watched() {
   if (!last) return;
   give_signal_back(w);
   end_watch(w);
+#endif
+}
+
+void news_for_the_watch() noexcept {
+#if defined(__linux__)
+  auto& w = the_watch();
+  const std::scoped_lock held(w.bell_lock);
+  if (w.bell >= 0) ring(w, news);
 #endif
 }
 

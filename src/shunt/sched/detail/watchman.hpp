@@ -23,6 +23,9 @@ class watched {
   crew* of_;  // null: no memory to watch it
 };
 
+/// Any thread. What the watch looks at has changed.
+void news_for_the_watch() noexcept;
+
 /// Any thread; `of` is watched. \throws std::bad_alloc
 [[nodiscard]] std::string fibers_of(crew& of);
 

@@ -28,6 +28,10 @@ worker* worker::current() noexcept {
   return &d == &nobodys_desk ? nullptr : static_cast<worker*>(&d);
 }
 
+#if !defined(__x86_64__) && !defined(__aarch64__)
+desk& here_by_call() noexcept { return *this_threads_desk; }
+#endif
+
 void ready_ring::grow(std::size_t fibers) {
   const auto slots = std::bit_ceil(std::max<std::size_t>(64, fibers));
   auto bigger = std::make_unique<fiber*[]>(slots);
@@ -44,7 +48,9 @@ worker::worker(crew& all, int index)
       index_(index),
       post_(take_post()),
       victim_(static_cast<std::uint64_t>(index)),
-      jobs_(*this, running) {}
+      jobs_(*this, running) {
+  post_->worker = index;
+}
 
 worker::~worker() { give_post(post_); }
 
@@ -65,6 +71,8 @@ void worker::drop_fiber(fiber* f) noexcept {
   f->stack = {};
   f->belongs_to(nullptr);
   f->scope = nullptr;
+  f->migrates = false;
+  f->over = false;
   blocks_.give(f);
 }
 
@@ -83,7 +91,7 @@ void throw_outside(const char* call, const char* what) {
   }
   const auto kept = std::exchange(*exceptions, context::exception_state{});
   context::switch_to(from, to);
-  *exceptions = kept;  // the same thread's: a started fiber stays (F3)
+  *here().exceptions = kept;  // of the thread that it is on now
 }
 
 /// What yield_quickly() left over.
@@ -94,8 +102,8 @@ void worker::yield_slowly() {
     credit -= lone_yield_cost;
     if (credit > 0) return;
   }
-  if (favoured == nullptr && ready.empty() && newcomers_.empty()) tasks_first_ = tasks_a_turn;
-  ready.push(me);
+  if (favoured == nullptr && ready.empty() && newcomers_.empty() && roamers_.empty()) tasks_first_ = tasks_a_turn;
+  ready_soon(me);
   running = nullptr;
   swap(me->run, loop_);
 }
@@ -141,7 +149,7 @@ void worker::leave(fiber* me, const char* what) noexcept {
   me->since = now_ms_;
   if (--credit > 0) {
     fiber* next = favoured;
-    if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty()))) {
+    if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
       favoured = nullptr;
     } else if (next == nullptr && !ready.empty()) {
       next = ready.pop();
@@ -160,7 +168,7 @@ void worker::leave(fiber* me, const char* what) noexcept {
 }
 
 bool worker::has_runnable() const noexcept {
-  return favoured != nullptr || !ready.empty() || !newcomers_.empty() || !tasks_.looks_empty() ||
+  return favoured != nullptr || !ready.empty() || !newcomers_.empty() || !roamers_.empty() || !tasks_.looks_empty() ||
          post_->mail.has_nodes();
 }
 
@@ -192,7 +200,9 @@ long number_of_this_thread() noexcept {
 }  // namespace
 
 void worker::ready_here(fiber* f) noexcept {
-  if (running != nullptr) {
+  if (f->migrates) {
+    roamers_.push(f);
+  } else if (running != nullptr) {
     if (favoured != nullptr) ready.push(favoured);
     favoured = f;
   } else {
@@ -250,7 +260,7 @@ void worker::duty() noexcept {
   until_duty_ = switches_a_duty;
   look_at_clock();
   if (census_.wanted()) [[unlikely]] answer_census();
-  const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() <= 1;
+  const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() + roamers_.size() <= 1;
   bool moved = drain();
   if (poller_ != nullptr) moved |= poller_->poll();
   moved |= expire();
@@ -265,29 +275,58 @@ void worker::duty() noexcept {
 }
 
 fiber* worker::pick() noexcept {
+  if (!roamers_.empty()) hand_over();
   if (favoured != nullptr) {
-    if (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty())) {
+    if (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty())) {
       return std::exchange(favoured, nullptr);
     }
     ready.push(std::exchange(favoured, nullptr));
   }
   favours_ = 0;
-  if (!newcomers_.empty() && (ready.empty() || newcomers_first_ > 0)) {
+  if (!newcomers_.empty() && ((ready.empty() && roamers_.empty()) || newcomers_first_ > 0)) {
     --newcomers_first_;
     return newcomers_.pop();
   }
   newcomers_first_ = newcomers_in_a_row;
+  roamers_turn_ = !roamers_turn_;
+  if (!roamers_.empty() && (roamers_turn_ || ready.empty())) return roamers_.pop();
   return ready.empty() ? nullptr : ready.pop();
+}
+
+/// If somebody sleeps, half of the fibers that may go on elsewhere, and are ready here, do so there; not the only
+/// one that is ready. In the loop, hence none of them is between its decision to stop and its last register saved.
+void worker::hand_over() noexcept {
+  const bool others = favoured != nullptr || !ready.empty() || !newcomers_.empty();
+  const auto most = std::min((roamers_.size() + (others ? 1 : 0)) / 2, most_handed_over);
+  if (most == 0 || crew_.asleep.nobody()) return;
+  post* to = nullptr;
+  auto looks = std::min(roamers_.size(), 2 * most_handed_over);
+  for (std::size_t handed = 0; looks > 0 && handed < most; --looks) {
+    fiber* const f = roamers_.pop();
+    // With a deadline it stands in this worker's heap.
+    if (f->pins != 0 || f->timer != fiber::no_timer) {
+      roamers_.push(f);
+      continue;
+    }
+    if (to == nullptr) {
+      const int claimed = crew_.asleep.claim();
+      if (claimed < 0) return roamers_.push_front(f);
+      to = &crew_.workers[static_cast<std::size_t>(claimed)]->address();
+    }
+    f->belongs_to(nullptr);  // nobody's on the way (F4)
+    to->send(f);
+    ++handed;
+  }
 }
 
 void worker::run(fiber* f) noexcept {
   --until_duty_;
   if (!f->started && !start(f)) return;
-  // As long as there are newcomers, each switch comes by here.
-  const int granted = newcomers_.empty() ? until_duty_ + 1 : 1;
+  // Each switch comes by here as long as there are newcomers, or fibers that others may want.
+  const int granted = newcomers_.empty() && roamers_.empty() && !f->migrates ? until_duty_ + 1 : 1;
   credit = granted;
   running = f;
-  job_deque::set_here(asymmetric_ ? &jobs_ : nullptr);
+  job_deque::set_here(asymmetric_ && !f->migrates ? &jobs_ : nullptr);
   const auto beat = own(beat_);
   beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
   context::switch_to(loop_, f->run);                 // the loop has no exception in flight
@@ -306,6 +345,7 @@ bool worker::start(fiber* f) noexcept {
     const auto bytes = f->stack.bytes != 0 ? f->stack.bytes : crew_.settings.stack_bytes;
     ready.reserve(started_here_ + 1);
     f->stack = stacks_.take(bytes);
+    f->birthplace = index_;
   } catch (...) {
     crew_.fail(std::current_exception());
     drop_fiber(f);
@@ -321,6 +361,11 @@ bool worker::start(fiber* f) noexcept {
 }
 
 void worker::finish(fiber* f) noexcept {
+  if (f->migrates && f->birthplace != index_) {
+    f->over = true;
+    f->belongs_to(nullptr);
+    return crew_.workers[static_cast<std::size_t>(f->birthplace)]->address().send(f);
+  }
   f->started = false;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // F4: a census does not see it from here on
   context::retire(f->run);
@@ -351,7 +396,7 @@ bool worker::expire() noexcept {
     timers_.remove(*f);
     if (f->state.expire() == after_wake::nothing) continue;  // woken already, and under way
     f->timed_out = true;
-    ready.push(f);
+    ready_soon(f);
     moved = true;
   }
   return moved;
@@ -364,7 +409,12 @@ bool worker::drain() noexcept {
   bool tasks = false;
   while (f != nullptr) {
     fiber* const next = f->link;
-    if (f->where() == nullptr) {
+    if (f->over) {
+      finish(f);
+    } else if (f->started && f->migrates) {
+      f->belongs_to(post_);
+      roamers_.push(f);
+    } else if (f->where() == nullptr) {
       try {
         tasks_.push(f);
         tasks = true;

@@ -2,7 +2,7 @@
 ///
 /// What runs next, in this order: the fiber that the last one woke (at most 16 times in a row while
 /// others are ready), newcomers (pinned here, not started yet; at most 64 in a row while others are
-/// ready), ready fibers, each first come first served, own tasks newest first, the poller's and
+/// ready), ready fibers, those that migrate and the others by turns, each first come first served, own tasks newest first, the poller's and
 /// others' wakes, other workers' tasks oldest first. A fiber that yields while none but tasks is
 /// ready lets up to 16 of them go first. Every 64 switches the loop does its duty, whatever is
 /// ready: it empties the inbox, polls, looks at the clock, moves its oldest task among the
@@ -67,6 +67,7 @@ class worker : public desk {
   // This worker's thread.
   void ready_here(fiber* f) noexcept;                       // woken: soon
   void newcomer(fiber* f) noexcept { newcomers_.push(f); }
+  void ready_soon(fiber* f) noexcept { f->migrates ? roamers_.push(f) : ready.push(f); }
   [[nodiscard]] fiber* new_fiber() { return blocks_.take(); }
   void drop_fiber(fiber* f) noexcept;
   void push_task(fiber* f);
@@ -110,6 +111,7 @@ class worker : public desk {
   static constexpr int favours_in_a_row = 16;
   static constexpr int tasks_a_turn = 16;
   static constexpr int newcomers_in_a_row = 64;
+  static constexpr std::size_t most_handed_over = 32;  // at a time, of half of those that are ready
   // Tops of stacks lie whole pages apart, so their lines would share few sets of the caches.
   static constexpr unsigned colours = 32;
   // An idle worker gives the memory of idle stacks back in steps: some 64, then it sleeps on.
@@ -129,6 +131,7 @@ class worker : public desk {
   bool drain() noexcept;
   bool expire() noexcept;
   bool steal_one() noexcept;
+  void hand_over() noexcept;
   [[nodiscard]] fiber* pick() noexcept;
   void run(fiber* f) noexcept;
   bool start(fiber* f) noexcept;
@@ -152,6 +155,8 @@ class worker : public desk {
   }
 
   fiber_list newcomers_;         // unstarted, to run here
+  fiber_list roamers_;           // started, ready, and may go on elsewhere; apart, for each of their switches leads by the loop
+  bool roamers_turn_ = false;
   int newcomers_first_ = newcomers_in_a_row;  // so many more go before the ready ones
   int until_duty_ = switches_a_duty;
   int favours_ = 0;

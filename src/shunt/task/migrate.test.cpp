@@ -1,0 +1,44 @@
+// Forks of fibers that migrate.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <shunt/task/fork_join.hpp>
+#include <support/migrants.hpp>
+
+namespace sched = shunt::sched;
+namespace this_worker = shunt::sched::this_worker;
+using shunt::testing::beside_a_busy_fiber;
+using shunt::testing::migrant;
+using shunt::testing::spawned;
+using shunt::testing::until;
+using shunt::testing::verdicts;
+
+TEST_CASE("migrate: a fork is joined where it was made, a second one elsewhere") {
+  beside_a_busy_fiber([](sched::runtime& rt) {
+    verdicts all;
+    std::atomic<int> moved{0};
+    spawned forks(rt, migrant, [&] {
+      for (const int where : {0, 1}) {
+        int ran = 0;
+        until([&] { return this_worker::index() == where; });
+        shunt::fork_join(
+            [&] {
+              const int before = moved;
+              until([&] {
+                all.must(this_worker::index() == where);
+                return where == 1 || moved > before;
+              });
+            },
+            [&] { ++ran; });
+        all.must(ran == 1);
+      }
+    });
+    for (int i = 0; i < 3; ++i) {
+      spawned moves(rt, migrant, [&] {
+        until([] { return this_worker::index() == 1; });
+        ++moved;
+      });
+      moves.join();
+    }
+    forks.join();
+  });
+}
