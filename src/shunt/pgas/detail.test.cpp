@@ -111,6 +111,8 @@ TEST_CASE("timetable: within the budget, or an error; enough trains for every la
             CHECK(t.limit * (t.capacity + sizeof(rail::train)) <= budget);
             CHECK(t.regular >= 2);
             CHECK(t.limit >= 2 * t.regular);
+            CHECK(t.resting >= 1);
+            CHECK(t.regular * t.capacity <= (8U << 20) + 4 * (2U << 20));  // open, and under way
             CHECK(t.capacity % cache_line == 0);
             CHECK(t.capacity >= (capacity == 0 ? 512 : capacity));
             CHECK((hops == 0 || t.hops == hops));

@@ -52,7 +52,7 @@ bool train_pool::buy() noexcept {
   site_ += train_bytes();
   --sites_;
   ++bought_;
-  free_.push_back(*t);
+  rest(*t);
   return true;
 }
 

@@ -100,12 +100,13 @@ class train_pool {
   /// \param capacity  bytes of goods a train carries; a multiple of the cache line
   /// \param regular   trains of one channel, at least 1
   /// \param limit     trains that exist at most, at least 2 * `regular`
-  train_pool(platform& home, std::size_t capacity, std::size_t regular, std::size_t limit)
-      : home_(&home), capacity_(capacity), regular_(regular), limit_(limit) {}
+  /// \param resting   as soon as so many are at home, the oldest of them is used rather than a new one
+  train_pool(platform& home, std::size_t capacity, std::size_t regular, std::size_t limit, std::size_t resting)
+      : home_(&home), capacity_(capacity), regular_(regular), limit_(limit), resting_(resting) {}
   train_pool(const train_pool&) = delete;
   train_pool& operator=(const train_pool&) = delete;
 
-  /// An empty train: a new one until `regular` have been bought, then the one that came home first.
+  /// An empty train: a new one until `regular` have been bought or `resting` are at home, then the one that came home first.
   /// nullptr: no credit. Cost: a few ns; a system allocation the first times.
   ///
   /// First come first out, although the last one's memory is nearer: that one's lines lie dirty in
@@ -115,9 +116,12 @@ class train_pool {
   [[nodiscard]] train* take(std::uint8_t channel, bool stays = false) noexcept {
     if (channel == 0 && out_[0] >= regular_) return nullptr;
     train_list& first = stays && !stayed_.empty() ? stayed_ : free_;
-    if (&first == &free_ && (bought_ < regular_ || free_.empty()) && !buy() && free_.empty()) {
-      if (stayed_.empty()) return nullptr;
-      free_.push_back(stayed_.pop_front());
+    if (&first == &free_) {
+      if ((at_home_ == 0 || (bought_ < regular_ && at_home_ < resting_)) && !buy() && at_home_ == 0) {
+        if (stayed_.empty()) return nullptr;
+        rest(stayed_.pop_front());
+      }
+      --at_home_;
     }
     train* const t = &first.pop_front();
     t->head.channel = channel;
@@ -139,7 +143,7 @@ class train_pool {
     if (stayed) {
       stayed_.push_front(t);
     } else {
-      free_.push_back(t);
+      rest(t);
     }
   }
 
@@ -169,13 +173,19 @@ class train_pool {
 
   [[nodiscard]] std::size_t train_bytes() const noexcept { return sizeof(train) + capacity_; }
   bool buy() noexcept;
+  void rest(train& t) noexcept {
+    free_.push_back(t);
+    ++at_home_;
+  }
 
   platform* home_;
   std::size_t capacity_;
   std::size_t regular_;
   std::size_t limit_;
+  std::size_t resting_;
   std::size_t out_[3] = {0, 0, 0};
   train_list free_;    // first come, first out
+  std::size_t at_home_ = 0;  // in it
   train_list stayed_;  // last come, first out
   std::vector<yard> yards_;
   std::byte* site_ = nullptr;   // of the next train to buy, in the last yard

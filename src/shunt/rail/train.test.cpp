@@ -14,7 +14,7 @@ using rail::train_pool;
 
 TEST_CASE("train: head and goods are one block, and goods start at a cache line") {
   rail::platform home;
-  train_pool pool(home, 512, 2, 8);
+  train_pool pool(home, 512, 2, 8, 2);
   for (int i = 0; i < 3; ++i) {
     train* t = pool.take(1);
     REQUIRE(t != nullptr);
@@ -47,7 +47,7 @@ TEST_CASE("train_list: first in, first out, and usable again once empty") {
 
 TEST_CASE("train_pool: programs have `regular` trains out at most, whatever is at home") {
   rail::platform home;
-  train_pool pool(home, 512, 2, 8);
+  train_pool pool(home, 512, 2, 8, 2);
   train* const a = pool.take(0);
   train* const b = pool.take(0);
   REQUIRE(a != nullptr);
@@ -66,7 +66,7 @@ TEST_CASE("train_pool: programs have `regular` trains out at most, whatever is a
 
 TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool says when it is strained") {
   rail::platform home;
-  train_pool pool(home, 512, 2, 6);
+  train_pool pool(home, 512, 2, 6, 2);
   REQUIRE(pool.take(0) != nullptr);
   REQUIRE(pool.take(0) != nullptr);
   std::vector<train*> handlers;
@@ -87,7 +87,7 @@ TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool sa
 
 TEST_CASE("train_pool: all handlers' trains out leave programs their share once the pool's limit allows it") {
   rail::platform home;
-  train_pool pool(home, 512, 2, 4);
+  train_pool pool(home, 512, 2, 4, 2);
   std::vector<train*> all;
   while (train* t = pool.take(1)) all.push_back(t);
   CHECK(all.size() == 4);
@@ -102,7 +102,7 @@ TEST_CASE("train_pool: all handlers' trains out leave programs their share once 
 
 TEST_CASE("train_pool: `regular` trains travel in turn, whichever has rested longest") {
   rail::platform home;
-  train_pool pool(home, 512, 3, 6);
+  train_pool pool(home, 512, 3, 6, 3);
   for (int i = 0; i < 3; ++i) pool.put(*pool.take(0));  // one after the other, and yet three are bought
   CHECK(pool.bytes() == 3 * (512 + sizeof(train)));
   std::vector<train*> ring;
@@ -115,9 +115,23 @@ TEST_CASE("train_pool: `regular` trains travel in turn, whichever has rested lon
   CHECK(pool.bytes() == 3 * (512 + sizeof(train)));
 }
 
+TEST_CASE("train_pool: once enough are at home, the oldest is used and none is bought") {
+  rail::platform home;
+  train_pool pool(home, 512, 8, 16, 2);
+  for (int i = 0; i < 9; ++i) pool.put(*pool.take(0));
+  CHECK(pool.bytes() == 2 * (512 + sizeof(train)));
+  std::vector<train*> out;
+  for (int i = 0; i < 5; ++i) out.push_back(pool.take(0));  // none at home is never a reason to refuse
+  CHECK(std::set<train*>(out.begin(), out.end()).size() == 5);
+  CHECK(pool.bytes() == 6 * (512 + sizeof(train)));  // one more came while one was left
+  for (train* t : out) pool.put(*t);
+  for (int i = 0; i < 9; ++i) pool.put(*pool.take(0));
+  CHECK(pool.bytes() == 6 * (512 + sizeof(train)));
+}
+
 TEST_CASE("train_pool: the last train that stayed is taken again to stay, and serves others when nothing else can") {
   rail::platform home;
-  train_pool pool(home, 512, 2, 4);
+  train_pool pool(home, 512, 2, 4, 2);
   train* const stays = pool.take(0, true);
   pool.put(*stays, true);
   for (int i = 0; i < 3; ++i) {
@@ -136,7 +150,7 @@ TEST_CASE("train_pool: trains lie apart, whether many fit into a huge page, one 
   const std::size_t huge_page = 2 * 1024 * 1024;
   const std::size_t capacity = GENERATE_COPY(huge_page / 4, huge_page - sizeof(rail::train), huge_page, 2 * huge_page);
   rail::platform home;
-  train_pool pool(home, capacity, 3, 6);
+  train_pool pool(home, capacity, 3, 6, 3);
   std::vector<rail::train*> trains;
   while (rail::train* const t = pool.take(1)) {
     std::memset(t->goods(), static_cast<int>(trains.size()), capacity);
@@ -154,7 +168,7 @@ TEST_CASE("train_pool: trains lie apart, whether many fit into a huge page, one 
 TEST_CASE("train_pool: never more bytes than limit trains, in any order of taking and putting") {
   rail::platform home;
   constexpr std::size_t regular = 3, limit = 9;
-  train_pool pool(home, 576, regular, limit);
+  train_pool pool(home, 576, regular, limit, regular);
   std::vector<train*> out;
   std::uint64_t x = 1;
   bool refused[2] = {false, false};
@@ -216,7 +230,7 @@ TEST_CASE("platform: a train in front of a sleeping owner wakes it, once; in fro
 TEST_CASE("platform: a train sent home arrives there, empty, with its channel") {
   sleeper owner;
   rail::platform home(sleeper::wake, &owner);
-  train_pool pool(home, 512, 2, 8);
+  train_pool pool(home, 512, 2, 8, 2);
   train* const t = pool.take(1);
   REQUIRE(home.arm());
   rail::send_home(*t);

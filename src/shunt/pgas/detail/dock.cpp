@@ -145,7 +145,8 @@ dock::dock(job& the_job, int index_, int local_, int first, int here)
         auto& sleeper = *static_cast<dock*>(d);
         sleeper.whole.runtime().unpark(sleeper.local);
       }, this),
-      pool_(platform, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit) {
+      pool_(platform, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit,
+            the_job.trains().resting) {
   const auto& plan = the_job.plan();
   pes = static_cast<unsigned>(plan.pes);
   remote = the_job.remote();

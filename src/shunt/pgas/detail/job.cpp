@@ -120,7 +120,9 @@ timetable timetable::of(std::size_t budget, int pes, int docks, std::size_t want
   t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
                                     : std::clamp(affordable(lanes), least_train, full_train);
   const std::size_t each = t.capacity + sizeof(rail::train);
-  t.regular = std::min(share / each, lanes + std::max((trains_a_lane - 1) * lanes, deep_ring / each));
+  const std::size_t under_way = std::min((trains_a_lane - 1) * lanes, (trains_a_lane - 1) * deep_ring / each);
+  t.regular = std::min(share / each, lanes + std::max(under_way, deep_ring / each));
+  t.resting = std::max<std::size_t>(1, deep_ring / each);
   t.limit = budget / each;
   if (t.regular < 2) {
     throw usage_error("--budget: " + std::to_string(budget) + " bytes a worker are too few for trains of " +

@@ -45,6 +45,7 @@ struct layout {
 struct timetable {
   std::size_t capacity = 0;
   std::size_t regular = 0;  ///< a channel
+  std::size_t resting = 0;  ///< of them that come home before one is used again
   std::size_t limit = 0;
   int hops = 1;
   bool plain = true;  ///< a lane for each PE; else for each dock, or each neighbour of two hops
