@@ -75,7 +75,7 @@ int main(int argc, char** argv) try {
   bench::ring ring(argv[0], options);
   waking awake(ring);
   yielding in_turn(ring);
-  runtime one({.workers = 1});
+  runtime one({.workers = 1, .stack_bytes = 64 * 1024});  // the rivals' have as much
   one.run([&] {
     for (std::size_t i = 0; i < ring.size(); ++i) {
       one.spawn([&, i] { ring.chain() ? awake(i) : in_turn(i); }, {.worker = 0});

@@ -5,6 +5,8 @@
 #include <new>
 #include <vector>
 
+#include <sys/mman.h>
+
 #include <shunt/sched/detail/debug_layout.hpp>
 
 namespace shunt {
@@ -20,14 +22,32 @@ struct slab {
   fiber blocks[batch];  // not new fiber[]: its address would be kept nowhere, only that of the first block
 };
 
+constexpr std::size_t huge_page = 2 * 1024 * 1024;
+constexpr std::size_t slabs_a_yard = huge_page / sizeof(slab);
+
 /// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
 struct store {
   std::mutex lock;
   fiber* free_fibers = nullptr;
   post* free_posts = nullptr;
-  std::vector<std::unique_ptr<slab>> fiber_slabs;
+  std::vector<slab*> fiber_slabs;
+  // Once there are many, slabs lie side by side by the huge page: who goes from fiber to fiber then needs a handful of
+  // entries of the table of address translations for the blocks, and leaves the rest to the stacks.
+  std::vector<std::byte*> yards;
+  std::size_t sites = 0;  // left in the last one
   std::vector<std::unique_ptr<post>> posts;
 };
+
+slab* new_slab(store& s) {
+  if (s.fiber_slabs.size() < slabs_a_yard) return new slab;
+  if (s.sites == 0) {
+    s.yards.reserve(s.yards.size() + 1);
+    s.yards.push_back(static_cast<std::byte*>(::operator new(huge_page, std::align_val_t{huge_page})));
+    ::madvise(s.yards.back(), huge_page, MADV_HUGEPAGE);  // advice; where it is not taken, small pages do
+    s.sites = slabs_a_yard;
+  }
+  return ::new (s.yards.back() + sizeof(slab) * (slabs_a_yard - s.sites--)) slab;
+}
 
 store& the_store() {
   static store& s = *new store;
@@ -41,7 +61,8 @@ fiber* fiber_cache::take() {
     auto& s = the_store();
     const std::scoped_lock held(s.lock);
     if (s.free_fibers == nullptr) {
-      s.fiber_slabs.push_back(std::make_unique<slab>());
+      if (s.fiber_slabs.size() == s.fiber_slabs.capacity()) s.fiber_slabs.reserve(2 * s.fiber_slabs.size() + batch);
+      s.fiber_slabs.push_back(new_slab(s));
       for (fiber& f : s.fiber_slabs.back()->blocks) {
         f.link = s.free_fibers;
         s.free_fibers = &f;
