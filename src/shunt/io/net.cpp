@@ -133,7 +133,11 @@ void bind_to(const io::descriptor& socket, const address& at, std::error_code& b
 
 // --- stream ---
 
-stream::stream(int fd) : base_(fd), peer_(named(getpeername, fd)) {}
+stream::stream(int fd) : base_(fd), peer_(named(getpeername, fd)) {
+  int protocol = 0;
+  socklen_t length = sizeof protocol;
+  if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 && protocol == IPPROTO_TCP) base_.state()->reads_empty_it();
+}
 
 std::string stream::text(const char* call) const {
   const auto who = peer_.text();

@@ -81,8 +81,12 @@ void set_scope(void* word);
 /// Destroyed by the fiber that made it. They nest.
 class stay {
  public:
-  stay() noexcept;
-  ~stay();
+  stay() noexcept : who_(detail::here().running) {
+    if (who_ != nullptr) ++who_->pins;
+  }
+  ~stay() {
+    if (who_ != nullptr) --who_->pins;
+  }
   stay(const stay&) = delete;
   stay& operator=(const stay&) = delete;
 

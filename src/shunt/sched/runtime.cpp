@@ -226,13 +226,6 @@ bool inside() noexcept {
 
 void require_wait(const char* call) { must_be_worker(call).require_wait(call); }
 
-stay::stay() noexcept : who_(worker::current() == nullptr ? nullptr : worker::current()->running) {
-  if (who_ != nullptr) ++who_->pins;
-}
-stay::~stay() {
-  if (who_ != nullptr) --who_->pins;
-}
-
 void* scope() noexcept {
   const worker* const here = worker::current();
   return here == nullptr || here->running == nullptr ? nullptr : here->running->scope;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <string>
+#include <typeinfo>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -33,8 +34,8 @@ loop::loop(std::uint64_t number, helpers& pool, std::unique_ptr<ring> files)
 loop::~loop() { close(epoll_); }
 
 loop& loop::current() {
-  auto* const here = dynamic_cast<loop*>(sched::this_worker::attached());
-  if (here != nullptr) return *here;
+  auto* const here = sched::this_worker::attached();
+  if (here != nullptr && typeid(*here) == typeid(loop)) return static_cast<loop&>(*here);
   const int worker = sched::this_worker::index();
   throw error(worker < 0 ? std::string("io: called outside a runtime")
                          : "io: worker " + std::to_string(worker) +

@@ -47,6 +47,17 @@ class ready_ring {
     }
     return f;
   }
+  /// The same for who parks: a round of such fibers is long, system calls in it, so what was asked for many places ahead
+  /// would be gone again, and a miss on the way to it would hold up the next call. Of the next one more is asked for: the
+  /// frames that it will return through.
+  [[nodiscard]] fiber* pop_after_park() noexcept {
+    fiber* const f = slots_[head_++ & mask_];
+    if (size() > 2) {
+      __builtin_prefetch(slots_[(head_ + 2) & mask_]);
+      slots_[head_ & mask_]->prefetch_frames();
+    }
+    return f;
+  }
   /// Room for so many. \throws std::bad_alloc
   void reserve(std::size_t fibers) {
     if (fibers > capacity()) grow(fibers);

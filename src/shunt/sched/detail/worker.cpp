@@ -152,7 +152,7 @@ void worker::leave(fiber* me, const char* what) noexcept {
     if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
       favoured = nullptr;
     } else if (next == nullptr && !ready.empty()) {
-      next = ready.pop();
+      next = ready.pop_after_park();
       favours_ = 0;
     } else {
       next = nullptr;
