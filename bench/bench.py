@@ -53,7 +53,7 @@ NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says no
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
-         "bytes_per_connection": "bytes"}
+         "bytes_per_connection": "bytes", "user_ns_per_message": "ns"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -96,6 +96,8 @@ class Row:
             return sample["seconds"] / sample["serial_seconds"]
         if metric == "bytes_per_connection":
             return sample["resident_bytes"] / self.params["connections"]
+        if metric == "user_ns_per_message":
+            return sample["user_seconds"] * 1e9 / (self.params["connections"] * self.params["messages"])
         if metric == "bytes_per_fiber":
             return sample["resident_bytes"] / self.params["fibers"]
         per_pe = {
@@ -118,6 +120,8 @@ class Row:
                  "matmul": ["seconds"], "dft": ["seconds"]}[self.table]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
+        if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
+            names = names + ["user_ns_per_message"]
         if any(s and "max_rss_bytes" in s for s in self.samples):
             names = names + ["max_rss_bytes"]
         return names
@@ -500,7 +504,7 @@ def show(rows, machine, out):
             values = row.values(metric)
             cells = [number(f(values)) for f in (statistics.median, min, max)]
             ratios = ["-", "-"]
-            if metric not in ["max_rss_bytes", "bytes_per_connection"]:
+            if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message"]:
                 rivals = good(peers, RIVALS)
                 best = min(rivals, default=None,
                            key=lambda r, m=metric: statistics.median(r.values(m)))

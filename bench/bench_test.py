@@ -155,6 +155,16 @@ class Driver(unittest.TestCase):
         self.assertEqual(set(found), {("ceiling", "ns_per_message"), ("shunt", "ns_per_message"),
                                       ("shunt", "bytes_per_connection")})
 
+    def test_an_echo_server_may_tell_how_long_it_was_outside_of_the_kernel(self):
+        self.put("echo_ceiling", RIGHT)
+        self.put("echo_shunt", right_with("user_seconds", 0.0125))
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("echo", "--quick", "--json", str(record))[0], 0)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        found = {(line["system"], line["metric"]): line["median"] for line in lines if line["params"]["connections"] == 1_000}
+        self.assertEqual(found["shunt", "user_ns_per_message"], 250)
+        self.assertNotIn(("ceiling", "user_ns_per_message"), found)
+
     def test_rows_of_fibers_have_no_pes_and_each_order_and_variant(self):
         log = self.build / "log"
         for table, key in [("switch", "switches"), ("memory", "resident_bytes")]:
