@@ -82,8 +82,12 @@ class job_deque {
   /// migrates, and the others stay.
   [[nodiscard, gnu::always_inline]] static job_deque* here() noexcept {
 #if defined(__x86_64__)
-    // One load relative to the thread pointer: compilers keep no address of it across a switch.
-    return of_this_fiber;
+    // As detail::here(): a compiler that needs the variable's address, for a sanitizer say, keeps it across a switch.
+    job_deque* found;
+    asm volatile("movq shunt_sched_jobs_v1@gottpoff(%%rip), %0\n\t"
+                 "movq %%fs:(%0), %0"
+                 : "=r"(found));
+    return found;
 #elif defined(__aarch64__)
     job_deque* found;
     void* thread;
