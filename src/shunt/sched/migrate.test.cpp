@@ -28,13 +28,6 @@ constexpr int many = 500;  // gcc 12's ThreadSanitizer carries some 8,000 fibers
 constexpr int many = 5'000;
 #endif
 
-sched::options with(int workers) {
-  sched::options o;
-  o.workers = workers;
-  o.spin = 0ns;
-  return o;
-}
-
 }  // namespace
 
 TEST_CASE("migrate: who is ready goes on on a worker that sleeps, as itself") {
@@ -79,7 +72,7 @@ TEST_CASE("migrate: others stay, on the same two workers") {
 TEST_CASE("migrate: one worker alone, and the only fiber that is ready, keep what they have") {
   verdicts all;
   for (const int workers : {1, 2}) {
-    sched::runtime rt(with(workers));
+    sched::runtime rt({.workers = workers, .spin = 0ns});
     rt.run([&] {
       rt.spawn(
           [&] {
@@ -195,7 +188,7 @@ TEST_CASE("migrate: parked fibers are woken by workers, by fibers that migrate, 
   const int workers = GENERATE(2, 4);
   constexpr int fibers = 16;
   constexpr int rounds = 500;
-  sched::runtime rt(with(workers));
+  sched::runtime rt({.workers = workers, .spin = 0ns});
   struct place {
     sched::waker who;
     std::atomic<int> tokens{0};

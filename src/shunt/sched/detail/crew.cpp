@@ -9,9 +9,9 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/base/topology.hpp>
-#include <shunt/sched/fiber.hpp>
 #include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
+#include <shunt/sched/fiber.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -77,7 +77,6 @@ void crew::start() {
     std::stop_source fresh;
     const std::scoped_lock held(stop_lock);
     asked_to_stop = std::move(fresh);
-    late = std::chrono::steady_clock::time_point::max();
   }
   stopping_.store(false, std::memory_order_relaxed);  // relaxed: no worker runs yet
   told_stuck_.store(false, std::memory_order_relaxed);  // likewise

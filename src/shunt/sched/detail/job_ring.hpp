@@ -48,7 +48,8 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-/// How the owner of a ring and the others keep from missing each other: one way in one process.
+/// How the owner of a ring and the others keep from missing each other: for the others one way in one process. The
+/// owner may be symmetric where they are not (its operations are then stronger than their heavy fence needs).
 enum class fences : bool { symmetric, asymmetric };
 
 /// What the owner owes after push(): `tell` is listen(), and full().
