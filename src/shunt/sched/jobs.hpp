@@ -129,6 +129,10 @@ class job_deque {
 
   /// The running fiber of this worker: whether thieves would find nothing. A look.
   [[nodiscard]] bool runs_dry() const noexcept { return ring_.looks_empty_here(); }
+  /// The same, one load cheaper, for a loop that asks again and again: `above` is what level() said before it. Should the
+  /// level have changed meanwhile, the answer is of another moment; no more.
+  [[nodiscard]] bool runs_dry(position above) const noexcept { return ring_.looks_empty_below(above); }
+  [[nodiscard]] position level() const noexcept { return ring_.next(); }
   /// Where here() is nullptr, in a fiber: likewise; false where nothing may be pushed.
   [[nodiscard]] static bool runs_dry_elsewhere() noexcept;
 

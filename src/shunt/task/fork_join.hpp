@@ -176,6 +176,16 @@ void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
       fork_both(left, right, "parallel_for");
       return;
     }
+    if (grain == 1 && jobs != nullptr) {  // apart: with bodies of some instructions the look is most of the cost
+      const auto level = jobs->level();
+      const auto before_last = advanced(last, static_cast<count_of<Index>>(-1));
+      for (;;) {
+        body(first);
+        if (++first == before_last) [[unlikely]] break;
+        if (jobs->runs_dry(level)) [[unlikely]] break;
+      }
+      continue;
+    }
     for (const auto end = advanced(first, grain); first != end; ++first) body(first);
   }
   for (; first != last; ++first) body(first);

@@ -1,0 +1,165 @@
+#include <shunt/task/railway.hpp>
+
+#include <array>
+#include <thread>
+
+#include <shunt/base/clock.hpp>
+#include <shunt/base/topology.hpp>
+#include <shunt/sched/futex.hpp>
+#include <shunt/task/fiber.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using rail::sight;
+
+constexpr std::chrono::nanoseconds look_on_for{20'000};  // about what a sleep and a wake cost
+constexpr int quick_looks = 64;                          // without a look at the clock
+constexpr int looks_a_round = 16;
+constexpr unsigned retry_after = 16;                     // waits, after which one looks on for its full time again
+constexpr std::size_t bytes_a_ns = 8;
+constexpr std::size_t most_train_bytes = 16 * 1024;
+constexpr std::size_t least_trains = 4;
+
+constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// Lets others of this worker run, or this core wait a little. \return whether others may have run.
+bool pass_the_time(bool fiber) {
+  if (fiber && sched::this_worker::has_runnable()) {
+    sched::this_fiber::yield();
+    return true;
+  }
+  relax();
+  return false;
+}
+
+}  // namespace
+
+sight stand::await(moment deadline, const std::stop_token& stop) {
+  // relaxed: one writer each.
+  waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  sight seen = at_.look();
+  if (seen != sight::nothing) return seen;
+  seen = spin(deadline, stop);
+  return seen == sight::nothing ? sleep(deadline, stop) : seen;
+}
+
+sight stand::spin(moment deadline, const std::stop_token& stop) {
+  const bool fiber = sched::this_fiber::inside();
+  for (int i = 0; i != quick_looks; ++i) {
+    static_cast<void>(pass_the_time(fiber));
+    if (at_.glance()) return sight::train;
+  }
+  if (profile_ == wait_profile::battery) return at_.look();
+  const bool tries = profile_ == wait_profile::latency || usual_wait_ < static_cast<double>(look_on_for.count()) / 2 ||
+                     ++untried_ >= retry_after;
+  const auto began = clock::now();
+  auto now = began;
+  sight seen = at_.look();
+  if (tries) {
+    untried_ = 0;
+    for (int rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
+      if (profile_ != wait_profile::latency && now - began >= look_on_for) break;
+      for (int i = 0; i != looks_a_round; ++i) {
+        static_cast<void>(pass_the_time(fiber));
+        if (at_.glance()) break;
+      }
+      if (fiber && rounds % 4 == 0) sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn
+      seen = at_.look();
+      now = clock::now();
+    }
+  }
+  if (seen != sight::nothing) usual_wait_ += (static_cast<double>((now - began).count()) - usual_wait_) / 8;
+  return seen;
+}
+
+sight stand::sleep(moment deadline, const std::stop_token& stop) {
+  const bool fiber = sched::this_fiber::inside();
+  const std::stop_callback on_stop(stop, [this] { wake(); });
+  const auto began = clock::now();
+  bool slept = false;
+  sight seen;
+  for (;;) {
+    // relaxed: watch() publishes it to who will wake this station.
+    fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_relaxed);
+    const auto token = token_.load(std::memory_order_acquire);  // edge `token` in
+    at_.watch();
+    seen = at_.look();
+    if (seen != sight::nothing || stop.stop_requested() || clock::now() >= deadline) break;
+    slept = true;
+    if (fiber) {
+      static_cast<void>(sched::this_fiber::park_until(deadline, "a train"));
+    } else {
+      const bool for_ever = deadline == moment::max();
+      sched::futex_wait(token_, token, for_ever ? std::chrono::nanoseconds::max() : deadline - clock::now());
+    }
+  }
+  at_.unwatch();
+  if (slept) sleeps_.store(sleeps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
+  usual_wait_ += (static_cast<double>((clock::now() - began).count()) - usual_wait_) / 8;
+  return seen;
+}
+
+void stand::wake() noexcept {
+  // acquire: the fiber is the one that watch() announced.
+  if (const auto who = fiber_.load(std::memory_order_acquire)) {
+    who.wake();
+  } else {
+    token_.fetch_add(1, std::memory_order_release);  // edge `token` out: what was done before the wake
+    sched::futex_wake(token_);
+  }
+}
+
+train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment) {
+  train_shape s{};
+  const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
+  s.goods_offset = round_up(sizeof(rail::track::sign) + sizeof(std::int64_t) * (stamp != 0), good_alignment);
+  s.capacity = wanted.capacity;
+  if (s.capacity == 0) {
+    const auto wish = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_a_ns;
+    const auto bytes = std::clamp(wish, cache_line, most_train_bytes);
+    s.capacity = bytes > s.goods_offset + good_bytes ? (bytes - s.goods_offset) / good_bytes : 1;
+  }
+  if (s.capacity > rail::track::most_goods) {
+    throw usage_error("railway: a capacity of " + std::to_string(s.capacity) + " goods: at most " +
+                      std::to_string(rail::track::most_goods));
+  }
+  const auto least = std::max(good_alignment, alignof(rail::track::sign));
+  s.train_bytes = round_up(s.goods_offset + s.capacity * good_bytes, least);
+  // Small ones share a cache line; none begins amid another one's lines otherwise.
+  if (s.train_bytes > cache_line / 2) s.train_bytes = round_up(s.train_bytes, cache_line);
+  s.alignment = std::max(least, quiet_distance);
+  if (good_alignment > cache_line) s.train_bytes = round_up(s.train_bytes, good_alignment);
+  s.trains = wanted.trains != 0 ? wanted.trains : std::max(least_trains, wanted.bytes / s.train_bytes);
+  if (s.trains < 2) throw usage_error("railway: one train: a source and a station would wait for each other; at least 2");
+  return s;
+}
+
+void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names, int workers) {
+  if (!sched::this_fiber::inside()) {
+    sched::runtime own({.workers = workers});
+    return own.run([&] { run_stations(bodies, names, workers); });
+  }
+  auto& here = sched::this_worker::current();
+  const auto use = static_cast<std::size_t>(workers > 0 ? std::min(workers, here.workers()) : here.workers());
+  std::vector<fiber> all;
+  all.reserve(bodies.size());
+  for (std::size_t i = 0; i != bodies.size(); ++i) {
+    const auto worker = static_cast<int>(i * use / bodies.size());
+    all.emplace_back([&body = bodies[i]] { body(); }, sched::spawn_options{.worker = worker, .name = std::string(names[i])});
+  }
+  for (auto& f : all) f.join();
+}
+
+void throw_not_of_this_line(std::string_view call) {
+  throw usage_error("railway::after: " + (call.empty() ? std::string("no station is named to come after")
+                                                       : "`" + std::string(call) + "` is named twice, or is another railway's"));
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace shunt
