@@ -41,6 +41,10 @@ struct bench_options {
   long milliseconds; /* switch: how long a sample should take */
   long port;         /* echo_clients: the server's */
   const char* order; /* switch: fifo | random | chain */
+  long producers;    /* railway, and the next three */
+  long consumers;
+  long capacity;     /* goods of a train */
+  long trains;
 };
 
 static inline void bench_bad_option(const char* program, const char* option, const char* value) {
@@ -56,7 +60,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[21];
+  } known[25];
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
@@ -77,6 +81,10 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   o.fibers = 1000;
   o.milliseconds = 300;
   o.order = "fifo";
+  o.producers = 1;
+  o.consumers = 1;
+  o.capacity = 256;
+  o.trains = 16;
 #define BENCH_KNOWN(i, n, num, w) \
   known[i].name = n;              \
   known[i].number = num;          \
@@ -102,6 +110,10 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN(18, "--order", NULL, &o.order);
   BENCH_KNOWN(19, "--port", &o.port, NULL);
   BENCH_KNOWN(20, "--columns", &o.columns, NULL);
+  BENCH_KNOWN(21, "--producers", &o.producers, NULL);
+  BENCH_KNOWN(22, "--consumers", &o.consumers, NULL);
+  BENCH_KNOWN(23, "--capacity", &o.capacity, NULL);
+  BENCH_KNOWN(24, "--trains", &o.trains, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;

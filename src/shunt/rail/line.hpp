@@ -159,6 +159,9 @@ class station {
   /// Who stands here. Reads more that others write.
   virtual sight look() noexcept = 0;
 
+  /// Trains that have left here, of all tracks. Any thread.
+  [[nodiscard]] virtual std::uint64_t departed() const noexcept = 0;
+
   /// Any thread: whoever stands here looks again.
   void wake() noexcept {
     // acq_rel: the sleeper's own words, set before it fell asleep; and what the waker did.
@@ -228,7 +231,7 @@ class source final : public station {
   /// No more trains will leave.
   void end(bool by_failure = false) noexcept;
 
-  [[nodiscard]] std::uint64_t departed() const noexcept { return track_.loaded_.own() & progress::count; }
+  [[nodiscard]] std::uint64_t departed() const noexcept override { return track_.loaded_.read() & progress::count; }
   [[nodiscard]] const track& on() const noexcept { return track_; }
 
  private:
@@ -318,8 +321,7 @@ class stop final : public station {
   void end(bool by_failure = false) noexcept;
 
   [[nodiscard]] bool is_sink() const noexcept { return sink_; }
-  /// Trains that have left here, of all tracks. Any thread.
-  [[nodiscard]] std::uint64_t departed() const noexcept;
+  [[nodiscard]] std::uint64_t departed() const noexcept override;
   /// Trains that have left the sources and not this station. Any thread; a moment's view.
   [[nodiscard]] std::uint64_t waiting() const noexcept;
 

@@ -127,6 +127,7 @@ class stand : public rail::sleeper {
   }
 
  private:
+  void keep_distance(bool fiber);
   rail::sight spin(moment deadline, const std::stop_token& stop);
   rail::sight sleep(moment deadline, const std::stop_token& stop);
 
@@ -134,6 +135,8 @@ class stand : public rail::sleeper {
   const std::string name_;
   const wait_profile profile_;
   double usual_wait_ = 0;  // ns
+  std::uint64_t last_ = 0; // trains that had left at the last wait
+  int distance_ = 0;       // to keep, see keep_distance()
   unsigned untried_ = 0;   // waits since the last one that looked on for its full time
 
   std::atomic<std::uint64_t> goods_{0};
