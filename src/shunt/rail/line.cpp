@@ -131,8 +131,8 @@ std::uint64_t stop::waiting() const noexcept {
   return sum;
 }
 
-source& line::add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment) {
-  sources_.emplace_back(new source(trains, train_bytes, alignment));
+source& line::add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs) {
+  sources_.emplace_back(new source(trains, train_bytes, alignment, with_signs));
   return *sources_.back();
 }
 
@@ -144,7 +144,7 @@ stop& line::add_stop(const std::vector<station*>& after) {
     for (way& w : made.ways_) {
       if (w.on_ == &t) return w;
     }
-    made.ways_.push_back(way(t, true));
+    made.ways_.push_back(way(t));
     t.sinks_.push_back(made.ways_.back().own_.get());
     station::listen(*made.ways_.back().own_, *t.owner_);
     return made.ways_.back();
@@ -158,7 +158,7 @@ stop& line::add_stop(const std::vector<station*>& after) {
     from.sink_ = false;
     for (way& behind : from.ways_) {
       way& w = way_on(*behind.on_);
-      w.first_ = false;
+      w.first_ = w.by_sign_ = false;
       w.before_.push_back(behind.own_.get());
       station::listen(*behind.own_, made);
       if (std::erase(behind.on_->sinks_, behind.own_.get()) != 0) station::forget(*behind.own_, *behind.on_->owner_);

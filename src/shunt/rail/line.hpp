@@ -16,8 +16,8 @@
 ///       trains that left before the failure, and then `failed`.
 ///
 /// Edges: a release store, and the acquire load that it feeds
-///   loaded    source::depart -> way::here        the goods, through the train's own sign: with one good it lies on the
-///                                                same cache line
+///   loaded    source::depart -> way::here        the goods, through the train's own sign: the first goods lie on the same
+///                                                cache line; without a sign, -> way::refresh
 ///   passed    way::depart -> way::refresh        the goods, as that station leaves them
 ///   emptied   way::depart -> source::refresh     the memory is free
 ///   told      line::stop, -> source::refresh     somebody wants no more trains
@@ -98,6 +98,9 @@ class progress {
 /// The trains of one source: in one block of memory, each with a sign in front of its goods.
 ///
 ///   sign   (position + 1) << 24 | goods       40 bits of the position, which no two trains of a track share
+///
+/// Trains of a single small good may go without: they always carry it, and `progress` says what is here. The sign would
+/// double what moves between the cores.
 class track {
  public:
   static constexpr unsigned goods_bits = 24;
@@ -105,9 +108,10 @@ class track {
   using sign = std::atomic<std::uint64_t>;
 
   /// \throws std::bad_alloc
-  track(std::size_t trains, std::size_t train_bytes, std::size_t alignment)
-      : trains_(trains), stride_(train_bytes), alignment_(static_cast<std::align_val_t>(alignment)),
+  track(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs)
+      : trains_(trains), stride_(train_bytes), alignment_(static_cast<std::align_val_t>(alignment)), signs_(with_signs),
         first_(static_cast<std::byte*>(::operator new(trains * train_bytes, alignment_))) {
+    if (!signs_) return;
     for (auto* at = first_; at != end(); at += stride_) new (at) sign(0);
   }
   ~track() { ::operator delete(first_, alignment_); }
@@ -132,6 +136,7 @@ class track {
   const std::size_t trains_;
   const std::size_t stride_;
   const std::align_val_t alignment_;
+  const bool signs_;
   std::byte* const first_;
   progress loaded_;                         // of the source
   std::vector<progress*> sinks_;            // of the stops that nobody comes after
@@ -211,16 +216,18 @@ class source final : public station {
   sight look() noexcept override;
   void watch() noexcept override;
 
-  /// Memory of the train that stands at the platform, its sign in front.
+  /// Memory of the train that stands at the platform, its sign in front if it has one.
   [[nodiscard]] std::byte* train() const noexcept { return at_; }
 
   /// The train at the platform leaves. \param goods  that it carries, at most track::most_goods.
   void depart(std::size_t goods) noexcept {
-    const auto sign = track::write_sign(next_, goods);
-    if (asymmetric_) [[likely]] {
-      track::sign_of(at_).store(sign, std::memory_order_release);  // edge `loaded`
-    } else {
-      track::sign_of(at_).store(sign);  // seq_cst: the Dekker pair
+    if (track_.signs_) {
+      const auto sign = track::write_sign(next_, goods);
+      if (asymmetric_) [[likely]] {
+        track::sign_of(at_).store(sign, std::memory_order_release);  // edge `loaded`
+      } else {
+        track::sign_of(at_).store(sign);  // seq_cst: the Dekker pair
+      }
     }
     ++next_;
     at_ += track_.stride();
@@ -236,8 +243,8 @@ class source final : public station {
 
  private:
   friend class line;
-  source(std::size_t trains, std::size_t train_bytes, std::size_t alignment)
-      : track_(trains, train_bytes, alignment), at_(track_.first()), limit_(trains) {
+  source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs)
+      : track_(trains, train_bytes, alignment, with_signs), at_(track_.first()), limit_(trains) {
     track_.owner_ = this;
   }
   bool refresh() noexcept;
@@ -253,14 +260,14 @@ class way {
  public:
   /// Whether the next train is here. \param goods  set to what it carries.
   [[nodiscard]] bool here(std::uint64_t& goods) noexcept {
-    if (first_) {
+    if (by_sign_) {
       const auto sign = track::sign_of(at_).load(std::memory_order_seq_cst);  // edge `loaded`; seq_cst: see progress::read()
       goods = sign & track::most_goods;
       return sign >> track::goods_bits == (track::write_sign(next_, 0) >> track::goods_bits);
     }
     if (next_ == limit_ && !refresh()) return false;
-    // relaxed: covered by edge `passed`, which limit_ was read through.
-    goods = track::sign_of(at_).load(std::memory_order_relaxed) & track::most_goods;
+    // relaxed: covered by the edge which limit_ was read through.
+    goods = signs_ ? track::sign_of(at_).load(std::memory_order_relaxed) & track::most_goods : 1;
     return true;
   }
   [[nodiscard]] std::byte* train() const noexcept { return at_; }
@@ -268,7 +275,7 @@ class way {
  private:
   friend class line;
   friend class stop;
-  way(track& on, bool first) noexcept : on_(&on), at_(on.first()), first_(first) {}
+  explicit way(track& on) noexcept : on_(&on), at_(on.first()), signs_(on.signs_) {}
   bool refresh() noexcept;
   [[nodiscard]] std::uint64_t before() const noexcept;  // the least progress of the stations before, with its flags
 
@@ -276,7 +283,9 @@ class way {
   std::byte* at_;            // train `next_`
   std::uint64_t next_ = 0;
   std::uint64_t limit_ = 0;  // the least progress of the stations before, as last seen
-  bool first_;               // right behind the source: signs say what is here, no progress is read
+  const bool signs_;
+  bool first_ = true;        // right behind the source
+  bool by_sign_ = signs_;    // and signs say what is here, no progress is read
   bool over_ = false;
   std::vector<progress*> before_;
   std::unique_ptr<progress> own_ = std::make_unique<progress>();
@@ -300,7 +309,7 @@ class stop final : public station {
 
   /// Of the train that arrive() found.
   [[nodiscard]] std::byte* train() const noexcept { return here_->train(); }
-  /// It will leave with so many goods, at most as many as fit.
+  /// It will leave with so many goods, at most as many as fit; of a train with a sign.
   void carries(std::uint64_t goods) noexcept {
     // relaxed: edge `passed` covers it. Stations side by side must not do this: they share the train.
     track::sign_of(here_->at_).store(track::write_sign(here_->next_, goods), std::memory_order_relaxed);
@@ -345,9 +354,10 @@ class line {
   line(const line&) = delete;
   line& operator=(const line&) = delete;
 
-  /// \param train_bytes  of the sign and the goods; a multiple of `alignment`, which is at least that of a sign.
+  /// \param train_bytes  of the sign and the goods; a multiple of the goods' alignment and of the sign's.
+  /// \param with_signs   false only where every train carries one good.
   /// \throws std::bad_alloc
-  source& add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment);
+  source& add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs);
 
   /// \param after  stations of this line, at least one, each once.
   /// \throws std::bad_alloc

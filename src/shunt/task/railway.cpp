@@ -20,7 +20,8 @@ using rail::sight;
 constexpr std::chrono::nanoseconds look_on_for{20'000};  // about what a sleep and a wake cost
 constexpr int quick_looks = 64;                          // without a look at the clock
 constexpr int looks_a_round = 16;
-constexpr unsigned retry_after = 16;                     // waits, after which one looks on for its full time again
+constexpr unsigned tries = 4;                            // in a row in vain: then it is only tried
+constexpr unsigned tries_again = 16;                     // every so many waits
 constexpr std::uint64_t few_trains = 16;                 // between two waits
 constexpr int most_distance = 64;                        // in looks, some 2 us
 constexpr std::size_t bytes_a_ns = 8;
@@ -55,7 +56,7 @@ sight stand::await(moment deadline, const std::stop_token& stop) {
 /// Source: Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008, doi:10.1145/1345206.1345215 (temporal slipping).
 void stand::keep_distance(bool fiber) {
   const auto now = at_.departed();
-  const bool close = std::exchange(last_, now) + few_trains > now && usual_wait_ < 2000;
+  const bool close = std::exchange(last_, now) + few_trains > now && in_vain_ == 0;
   distance_ = close ? std::min(2 * distance_ + 1, most_distance) : distance_ / 2;
   for (int i = 0; i != distance_; ++i) {
     if (pass_the_time(fiber)) return;
@@ -70,32 +71,30 @@ sight stand::spin(moment deadline, const std::stop_token& stop) {
     if (at_.glance()) return sight::train;
   }
   if (profile_ == wait_profile::battery) return at_.look();
-  const bool tries = profile_ == wait_profile::latency || usual_wait_ < static_cast<double>(look_on_for.count()) / 2 ||
-                     ++untried_ >= retry_after;
+  if (profile_ != wait_profile::latency && in_vain_ >= tries && in_vain_ % tries_again != 0) {
+    ++in_vain_;
+    return at_.look();
+  }
   const auto began = clock::now();
   auto now = began;
   sight seen = at_.look();
-  if (tries) {
-    untried_ = 0;
-    for (int rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
-      if (profile_ != wait_profile::latency && now - began >= look_on_for) break;
-      for (int i = 0; i != looks_a_round; ++i) {
-        static_cast<void>(pass_the_time(fiber));
-        if (at_.glance()) break;
-      }
-      if (fiber && rounds % 4 == 0) sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn
-      seen = at_.look();
-      now = clock::now();
+  for (int rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
+    if (profile_ != wait_profile::latency && now - began >= look_on_for) break;
+    for (int i = 0; i != looks_a_round; ++i) {
+      static_cast<void>(pass_the_time(fiber));
+      if (at_.glance()) break;
     }
+    if (fiber && rounds % 4 == 0) sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn
+    seen = at_.look();
+    now = clock::now();
   }
-  if (seen != sight::nothing) usual_wait_ += (static_cast<double>((now - began).count()) - usual_wait_) / 8;
+  in_vain_ = seen == sight::nothing ? in_vain_ + 1 : 0;
   return seen;
 }
 
 sight stand::sleep(moment deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
   const std::stop_callback on_stop(stop, [this] { wake(); });
-  const auto began = clock::now();
   bool slept = false;
   sight seen;
   for (;;) {
@@ -115,7 +114,6 @@ sight stand::sleep(moment deadline, const std::stop_token& stop) {
   }
   at_.unwatch();
   if (slept) sleeps_.store(sleeps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
-  usual_wait_ += (static_cast<double>((clock::now() - began).count()) - usual_wait_) / 8;
   return seen;
 }
 
@@ -132,8 +130,9 @@ void stand::wake() noexcept {
 train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment) {
   train_shape s{};
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
-  s.goods_offset = round_up(sizeof(rail::track::sign) + sizeof(std::int64_t) * (stamp != 0), good_alignment);
   s.capacity = wanted.capacity;
+  s.signs = s.capacity != 1 || good_bytes > sizeof(rail::track::sign) || stamp != 0;
+  s.goods_offset = s.signs ? round_up(sizeof(rail::track::sign) + stamp, good_alignment) : 0;
   if (s.capacity == 0) {
     const auto wish = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_a_ns;
     const auto bytes = std::clamp(wish, cache_line, most_train_bytes);
@@ -143,7 +142,7 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
     throw usage_error("railway: a capacity of " + std::to_string(s.capacity) + " goods: at most " +
                       std::to_string(rail::track::most_goods));
   }
-  const auto least = std::max(good_alignment, alignof(rail::track::sign));
+  const auto least = s.signs ? std::max(good_alignment, alignof(rail::track::sign)) : good_alignment;
   s.train_bytes = round_up(s.goods_offset + s.capacity * good_bytes, least);
   // Small ones share a cache line; none begins amid another one's lines otherwise.
   if (s.train_bytes > cache_line / 2) s.train_bytes = round_up(s.train_bytes, cache_line);
@@ -173,6 +172,10 @@ void run_stations(const std::vector<std::function<void()>>& bodies, const std::v
 void throw_not_of_this_line(std::string_view call) {
   throw usage_error("railway::after: " + (call.empty() ? std::string("no station is named to come after")
                                                        : "`" + std::string(call) + "` is named twice, or is another railway's"));
+}
+
+void throw_cannot_be_empty() {
+  throw usage_error("railway: resize(0) with trains of one good: only with a capacity of 2 and more a train can be empty");
 }
 
 }  // namespace detail

@@ -134,10 +134,9 @@ class stand : public rail::sleeper {
   rail::station& at_;
   const std::string name_;
   const wait_profile profile_;
-  double usual_wait_ = 0;  // ns
-  std::uint64_t last_ = 0; // trains that had left at the last wait
-  int distance_ = 0;       // to keep, see keep_distance()
-  unsigned untried_ = 0;   // waits since the last one that looked on for its full time
+  unsigned in_vain_ = 0;     // waits, the last ones in a row, in which looking on was not enough
+  std::uint64_t last_ = 0;   // trains that had left at the last wait
+  int distance_ = 0;         // to keep, see keep_distance()
 
   std::atomic<std::uint64_t> goods_{0};
   std::atomic<std::uint64_t> waits_{0};
@@ -150,7 +149,8 @@ class stand : public rail::sleeper {
 struct train_shape {
   std::size_t capacity;      // goods
   std::size_t trains;
-  std::size_t goods_offset;  // bytes from the sign
+  bool signs;                // in front of the goods
+  std::size_t goods_offset;
   std::size_t train_bytes;
   std::size_t alignment;
 };
@@ -161,6 +161,7 @@ struct train_shape {
 void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names, int workers);
 
 [[noreturn]] void throw_not_of_this_line(std::string_view call);
+[[noreturn]] void throw_cannot_be_empty();
 
 }  // namespace detail
 
@@ -311,9 +312,11 @@ class railway {
     }
     /// The train that stands here will carry so many, the first ones of its room. For a station that no other one
     /// unloads beside. \param goods  at most capacity() (contract), also more than came.
-    /// \return all of them.
-    train resize(std::size_t goods) noexcept {
+    /// \return all of them. \throws usage_error for none where capacity() is 1: such a train cannot say that it is empty.
+    train resize(std::size_t goods) {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
+      if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
+      if (!this->of_.shape_.signs) return train({this->goods_in(end_.train()), goods_});
       end_.carries(goods);
       goods_ = goods;
       return train({this->goods_in(end_.train()), goods});
@@ -385,11 +388,11 @@ class railway {
   /// Before any station is used: a new source, with trains of its own.
   /// \throws std::bad_alloc; what T's constructor throws.
   loader& source(std::string name = {}) {
-    rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment);
+    rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.signs);
     std::size_t made = 0;
     try {
       for (auto* at = end.on().first(); at != end.on().end(); at += shape_.train_bytes) {
-        new (at + sizeof(rail::track::sign)) std::int64_t(0);
+        if (stamps()) new (at + sizeof(rail::track::sign)) std::int64_t(0);
         std::uninitialized_value_construct_n(reinterpret_cast<T*>(at + shape_.goods_offset), shape_.capacity);
         ++made;
       }

@@ -358,6 +358,16 @@ TEST_CASE("railway: rooms are loaded in place, in parts, and depart with what th
   CHECK_FALSE(out.arrive());
 }
 
+TEST_CASE("railway: a train of one good cannot be emptied, and says so") {
+  numbers line({.capacity = 1, .trains = 2});
+  auto& in = line.source("in");
+  auto& out = line.after({&in}, "out");
+  in.put(7);
+  REQUIRE(out.arrive());
+  CHECK_THROWS_WITH(out.resize(0), Catch::Contains("capacity of 2"));
+  CHECK(out.resize(1)[0] == 7);
+}
+
 TEST_CASE("railway: goods that own something are neither leaked nor doubled") {
   using owned = std::unique_ptr<long>;
   static_assert(shunt::railway_good<owned>);

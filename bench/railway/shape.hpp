@@ -1,0 +1,67 @@
+/// What every program of the table moves: numbers, from producers to consumers that each see all of them.
+///
+/// Producer p of P loads p, p + P, p + 2 P, ... below `goods`; every consumer adds up all that it gets. One good has
+/// moved when every consumer has read it.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+#include "../common/program.h"
+
+namespace bench {
+
+struct shape {
+  long producers, consumers, capacity, trains, goods;
+
+  [[nodiscard]] long goods_of(long producer) const { return (goods - producer + producers - 1) / producers; }
+  [[nodiscard]] std::uint64_t sum() const {
+    const auto n = static_cast<std::uint64_t>(goods);
+    return n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n;
+  }
+};
+
+/// Goods are as many as --updates says, but whole trains of every producer.
+inline shape shape_of(const char* program, const bench_options& o) {
+  if (o.producers < 1 || o.consumers < 1 || o.capacity < 1 || o.trains < 2) {
+    bench_bad_option(program, "--producers, --consumers, --capacity, --trains", "at least 1, 1, 1, 2");
+  }
+  const long whole = o.producers * o.capacity;
+  return {o.producers, o.consumers, o.capacity, o.trains, (o.updates + whole - 1) / whole * whole};
+}
+
+/// Numbers that a producer still has, for a room of some.
+class numbers {
+ public:
+  numbers(const shape& s, long producer) : next_(producer), step_(s.producers), left_(s.goods_of(producer)) {}
+  [[nodiscard]] long left() const { return left_; }
+  /// \return how many were put there.
+  long fill(long* room, long size) {
+    const long n = size < left_ ? size : left_;
+    for (long i = 0; i != n; ++i) room[i] = next_ + i * step_;
+    next_ += n * step_;
+    left_ -= n;
+    return n;
+  }
+
+ private:
+  long next_;
+  long step_;
+  long left_;
+};
+
+/// Every number is read, and what is read counts.
+inline std::uint64_t add_up(const long* goods, long count) {
+  std::uint64_t sum = 0;
+  for (long i = 0; i != count; ++i) sum += static_cast<std::uint64_t>(goods[i]);
+  return sum;
+}
+
+inline void report(const char* program, const shape& s, double seconds, std::uint64_t wrong_sum, bool right) {
+  if (!right) bench_wrong(program, "a consumer's sum", wrong_sum, s.sum());
+  char extra[64];
+  std::snprintf(extra, sizeof extra, ", \"goods\": %ld", s.goods);
+  bench_report(seconds, extra);
+}
+
+}  // namespace bench
