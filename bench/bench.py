@@ -37,13 +37,20 @@ SYSTEMS = {  # in the order of their turns
                "shunt"],
     "matmul": ["openblas", "threads", "shunt"],
     "dft": ["serial", "threads", "shunt"],
+    "latency": ["ceiling", "shunt"],
+    "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "article", "queue", "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
-                     "threads", "go", "loom"}
+                     "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2]}  # threads of one process: no forms, no transports
+ON_THE_JVM = {("railway", system) for system in ["disruptor", "article", "queue"]}
+LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
+         (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
+MORE_IS_BETTER = {"million_per_s"}
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
-            ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"]}
+            ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
+            ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
@@ -53,7 +60,7 @@ NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says no
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
-         "bytes_per_connection": "bytes", "user_ns_per_message": "ns"}
+         "million_per_s": "1/us", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1", "bytes_per_connection": "bytes", "user_ns_per_message": "ns"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -100,6 +107,10 @@ class Row:
             return sample["user_seconds"] * 1e9 / (self.params["connections"] * self.params["messages"])
         if metric == "bytes_per_fiber":
             return sample["resident_bytes"] / self.params["fibers"]
+        if metric in ["median_ns", "p99_ns", "receiver_share"]:
+            return sample[metric]
+        if metric == "million_per_s":
+            return sample["goods"] / sample["seconds"] * 1e-6
         per_pe = {
             "ns_per_update": lambda: self.params["updates_per_pe"],
             "ns_per_read": lambda: self.params["reads_per_pe"],
@@ -117,7 +128,7 @@ class Row:
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
-                 "matmul": ["seconds"], "dft": ["seconds"]}[self.table]
+                 "matmul": ["seconds"], "dft": ["seconds"], "railway": ["million_per_s"], "latency": ["median_ns", "p99_ns", "receiver_share"]}[self.table]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
         if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
@@ -170,6 +181,15 @@ def inputs(table, quick, pes):
         return [({"fibers": n, "order": order},
                  ["--fibers", n, "--order", order, "--milliseconds", milliseconds])
                 for n in FIBERS[size] for order in ["fifo", "random", "chain"]]
+    if table == "latency":
+        seconds = 0.2 if quick else 1
+        return [({"period_us": period}, ["--period", period, "--updates", round(seconds * 1e6 / period)])
+                for period in [10, 100, 1_000]]
+    if table == "railway":
+        scale = 20 if quick else 1
+        return [({"producers": p, "consumers": c, "capacity": capacity, "trains": trains, "goods": goods // scale},
+                 ["--producers", p, "--consumers", c, "--capacity", capacity, "--trains", trains, "--updates", goods // scale])
+                for p, c, capacity, trains, goods in LINES]
     if table == "memory":
         return [({"fibers": n}, ["--fibers", n]) for n in FIBERS[size] if n >= 100]
     rounds = {"full": 100_000, "quick": 10_000}[size]
@@ -275,6 +295,8 @@ class Machine:
         program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", "4" if short else "1"]
         if row.table in ONE_CPU:
             return self.on_one_cpu(row, program)
+        if (row.table, row.system) in ON_THE_JVM:
+            return [self.built["java"], "-XX:+UseSerialGC", "-Xmx2g", "-jar", *program]
         ranks = self.ranks(row)
         if ranks == 0:
             return program
@@ -506,8 +528,8 @@ def show(rows, machine, out):
             ratios = ["-", "-"]
             if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message"]:
                 rivals = good(peers, RIVALS)
-                best = min(rivals, default=None,
-                           key=lambda r, m=metric: statistics.median(r.values(m)))
+                best = (max if metric in MORE_IS_BETTER else min)(
+                    rivals, default=None, key=lambda r, m=metric: statistics.median(r.values(m)))
                 ceiling = next(iter(good(peers, {"ceiling"})), None)
                 ratios = ["-" if r is None else f"{r:.2f}" for r in
                           (median_ratio(row, ceiling, metric), median_ratio(row, best, metric))]

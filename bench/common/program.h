@@ -39,6 +39,7 @@ struct bench_options {
                         matmul: tiles | loops */
   long fibers;       /* switch, memory */
   long milliseconds; /* switch: how long a sample should take */
+  long period;       /* latency: us between two values */
   long port;         /* echo_clients: the server's */
   const char* order; /* switch: fifo | random | chain */
   long producers;    /* railway, and the next three */
@@ -60,7 +61,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[25];
+  } known[26];
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
@@ -85,6 +86,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   o.consumers = 1;
   o.capacity = 256;
   o.trains = 16;
+  o.period = 100;
 #define BENCH_KNOWN(i, n, num, w) \
   known[i].name = n;              \
   known[i].number = num;          \
@@ -114,6 +116,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN(22, "--consumers", &o.consumers, NULL);
   BENCH_KNOWN(23, "--capacity", &o.capacity, NULL);
   BENCH_KNOWN(24, "--trains", &o.trains, NULL);
+  BENCH_KNOWN(25, "--period", &o.period, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;
