@@ -1,4 +1,4 @@
-/// Front of the room `base`: cache lines, fences, clock, CPUs, random numbers, errors, options, names of functions.
+/// Front of the room `base`: cache lines, fences, clock, times by size, CPUs, random numbers, errors, options, names of functions.
 #pragma once
 
 #include <shunt/base/asymmetric_fence.hpp>
@@ -6,6 +6,7 @@
 #include <shunt/base/clock.hpp>
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/latency_histogram.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/base/symbols.hpp>

@@ -213,6 +213,16 @@ check inbox_sleep 'mutant: push with a load and a store'                ends  'a
 check inbox_sleep 'mutant: does not disarm after a time-out'            ends  '(word!=1)' M_NO_DISARM
 check inbox_sleep 'mutant: owner leaves while a pusher owes a wake'     ends  '(left)' M_LEAVES_EARLY
 
+# --- line_sleep ---
+check line_sleep '2 stops, 1 train, 2 goods'                              ends  holds   TRAINS=1
+check line_sleep '1 stop, 1 train, 4 goods'                               ends  holds   STOPS=1 TRAINS=1 GOODS=4
+check line_sleep '1 stop, 2 trains, 4 goods'                              ends  holds   STOPS=1 GOODS=4
+check line_sleep 'mutant: sleeps without the heavy fence'                 ends  "$stuck" STOPS=1 M_NO_FENCE
+check line_sleep 'mutant: sleeps without a second look'                   ends  "$stuck" STOPS=1 M_NO_SECOND_LOOK
+check line_sleep 'mutant: who departs wakes nobody'                       ends  "$stuck" STOPS=1 M_NO_WAKE
+check line_sleep 'mutant: forgets the watchers after it woke them'        ends  "$stuck" TRAINS=1 M_CLEARS_LAST
+check line_sleep 'mutant: loads a train that a stop still has'            ends  'assertion violated (left' STOPS=1 GOODS=4 M_OVERRUN
+
 # K4
 for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' | grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do
   case $used in
