@@ -2,6 +2,7 @@
 #pragma once
 
 #include <shunt/base/asymmetric_fence.hpp>
+#include <shunt/base/block.hpp>
 #include <shunt/base/cache_line.hpp>
 #include <shunt/base/clock.hpp>
 #include <shunt/base/environment.hpp>

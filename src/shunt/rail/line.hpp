@@ -46,6 +46,7 @@
 #include <vector>
 
 #include <shunt/base/asymmetric_fence.hpp>
+#include <shunt/base/block.hpp>
 #include <shunt/base/cache_line.hpp>
 
 namespace shunt {
@@ -109,17 +110,15 @@ class track {
 
   /// \throws std::bad_alloc
   track(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs)
-      : trains_(trains), stride_(train_bytes), alignment_(static_cast<std::align_val_t>(alignment)), signs_(with_signs),
-        first_(static_cast<std::byte*>(::operator new(trains * train_bytes, alignment_))) {
+      : memory_(trains * train_bytes, alignment), trains_(trains), stride_(train_bytes), signs_(with_signs) {
     if (!signs_) return;
-    for (auto* at = first_; at != end(); at += stride_) new (at) sign(0);
+    for (auto* at = first(); at != end(); at += stride_) new (at) sign(0);
   }
-  ~track() { ::operator delete(first_, alignment_); }
   track(const track&) = delete;
   track& operator=(const track&) = delete;
 
-  [[nodiscard]] std::byte* first() const noexcept { return first_; }
-  [[nodiscard]] std::byte* end() const noexcept { return first_ + trains_ * stride_; }
+  [[nodiscard]] std::byte* first() const noexcept { return memory_.data(); }
+  [[nodiscard]] std::byte* end() const noexcept { return memory_.data() + trains_ * stride_; }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
   [[nodiscard]] std::size_t trains() const noexcept { return trains_; }
   [[nodiscard]] static sign& sign_of(std::byte* train) noexcept { return *std::launder(reinterpret_cast<sign*>(train)); }
@@ -133,11 +132,10 @@ class track {
   friend class stop;
   friend class way;
 
+  const block memory_;
   const std::size_t trains_;
   const std::size_t stride_;
-  const std::align_val_t alignment_;
   const bool signs_;
-  std::byte* const first_;
   progress loaded_;                         // of the source
   std::vector<progress*> sinks_;            // of the stops that nobody comes after
   std::atomic<std::size_t> gone_{0};        // sinks that left before the end

@@ -1,7 +1,5 @@
 #include <shunt/rail/train.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
 
 #include <shunt/base/sanitizers.hpp>
@@ -10,8 +8,6 @@ namespace shunt {
 inline namespace v1 {
 namespace rail {
 namespace {
-
-constexpr std::size_t huge_page = 2 * 1024 * 1024;
 
 /// AddressSanitizer guards what is allocated by itself: there every train has its own yard.
 #if defined(SHUNT_ASAN)
@@ -22,24 +18,14 @@ constexpr bool apart = false;
 
 }  // namespace
 
-train_pool::yard::yard(std::size_t bytes, std::align_val_t aligned_to)
-    : memory(static_cast<std::byte*>(::operator new(bytes, aligned_to))), alignment(aligned_to) {
-  // Advice; where it is not taken, small pages do.
-  if (bytes == huge_page) ::madvise(memory, bytes, MADV_HUGEPAGE);
-}
-
 bool train_pool::buy() noexcept {
   if (bought_ == limit_) return false;
   if (sites_ == 0) {
     try {
       const std::size_t a_page = apart ? 0 : huge_page / train_bytes();  // trains that one holds
       const std::size_t sites = std::clamp<std::size_t>(a_page, 1, limit_ - bought_);
-      if (sites == a_page) {
-        yards_.emplace_back(huge_page, std::align_val_t{huge_page});
-      } else {
-        yards_.emplace_back(sites * train_bytes(), std::align_val_t{cache_line});
-      }
-      site_ = yards_.back().memory;
+      yards_.emplace_back(sites == a_page ? huge_page : sites * train_bytes(), cache_line);
+      site_ = yards_.back().data();
       sites_ = sites;
     } catch (const std::bad_alloc&) {
       limit_ = bought_;  // the machine's limit came before ours, and takes its place

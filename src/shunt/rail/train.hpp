@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <shunt/base/block.hpp>
 #include <shunt/base/cache_line.hpp>
 
 namespace shunt {
@@ -158,19 +159,6 @@ class train_pool {
   [[nodiscard]] std::size_t bytes() const noexcept { return bought_ * train_bytes(); }
 
  private:
-  /// Trains lie side by side in yards of up to a huge page: a thousand lanes then need a handful of entries of the
-  /// table of address translations, and a yard costs one page fault.
-  struct yard {
-    std::byte* memory;
-    std::align_val_t alignment;
-    yard(std::size_t bytes, std::align_val_t aligned_to);
-    yard(yard&& other) noexcept : memory(std::exchange(other.memory, nullptr)), alignment(other.alignment) {}
-    yard& operator=(yard&&) = delete;
-    ~yard() {
-      if (memory != nullptr) ::operator delete(memory, alignment);
-    }
-  };
-
   [[nodiscard]] std::size_t train_bytes() const noexcept { return sizeof(train) + capacity_; }
   bool buy() noexcept;
   void rest(train& t) noexcept {
@@ -187,7 +175,7 @@ class train_pool {
   train_list free_;    // first come, first out
   std::size_t at_home_ = 0;  // in it
   train_list stayed_;  // last come, first out
-  std::vector<yard> yards_;
+  std::vector<block> yards_;    // trains lie side by side in each
   std::byte* site_ = nullptr;   // of the next train to buy, in the last yard
   std::size_t sites_ = 0;       // left there
   std::size_t bought_ = 0;

@@ -147,7 +147,7 @@ TEST_CASE("train_pool: the last train that stayed is taken again to stay, and se
 }
 
 TEST_CASE("train_pool: trains lie apart, whether many fit into a huge page, one just does, or none") {
-  const std::size_t huge_page = 2 * 1024 * 1024;
+  using shunt::huge_page;
   const std::size_t capacity = GENERATE_COPY(huge_page / 4, huge_page - sizeof(rail::train), huge_page, 2 * huge_page);
   rail::platform home;
   train_pool pool(home, capacity, 3, 6, 3);

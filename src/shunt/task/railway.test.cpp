@@ -1,4 +1,8 @@
 // Railways: shapes, ends, failures, waiting, counts. Trains are few and small, so that full, empty and wrap are common.
+//
+// Weakened on purpose, one at a time, and seen red: a train's sign and a station's progress stored relaxed (data race under
+// ThreadSanitizer); a departure that wakes nobody, a wake without its token, a last station that leaves and does not tell
+// (hang); a source that loads one train too many (order); no end of one track's turn where several meet (its test).
 #include <shunt/task/railway.hpp>
 
 #include <atomic>

@@ -5,8 +5,8 @@
 #include <new>
 #include <vector>
 
-#include <sys/mman.h>
-
+#include <shunt/base/block.hpp>
+#include <shunt/base/cache_line.hpp>
 #include <shunt/sched/detail/debug_layout.hpp>
 
 namespace shunt {
@@ -22,7 +22,6 @@ struct slab {
   fiber blocks[batch];  // not new fiber[]: its address would be kept nowhere, only that of the first block
 };
 
-constexpr std::size_t huge_page = 2 * 1024 * 1024;
 constexpr std::size_t slabs_a_yard = huge_page / sizeof(slab);
 
 /// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
@@ -33,7 +32,7 @@ struct store {
   std::vector<slab*> fiber_slabs;
   // Once there are many, slabs lie side by side by the huge page: who goes from fiber to fiber then needs a handful of
   // entries of the table of address translations for the blocks, and leaves the rest to the stacks.
-  std::vector<std::byte*> yards;
+  std::vector<block> yards;
   std::size_t sites = 0;  // left in the last one
   std::vector<std::unique_ptr<post>> posts;
 };
@@ -41,12 +40,10 @@ struct store {
 slab* new_slab(store& s) {
   if (s.fiber_slabs.size() < slabs_a_yard) return new slab;
   if (s.sites == 0) {
-    s.yards.reserve(s.yards.size() + 1);
-    s.yards.push_back(static_cast<std::byte*>(::operator new(huge_page, std::align_val_t{huge_page})));
-    ::madvise(s.yards.back(), huge_page, MADV_HUGEPAGE);  // advice; where it is not taken, small pages do
+    s.yards.emplace_back(huge_page, cache_line);
     s.sites = slabs_a_yard;
   }
-  return ::new (s.yards.back() + sizeof(slab) * (slabs_a_yard - s.sites--)) slab;
+  return ::new (s.yards.back().data() + sizeof(slab) * (slabs_a_yard - s.sites--)) slab;
 }
 
 store& the_store() {
