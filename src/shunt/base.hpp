@@ -1,6 +1,7 @@
 /// Front of the room `base`: cache lines, clock, CPUs, random numbers, errors, options, names of functions.
 #pragma once
 
+#include <shunt/base/asymmetric_fence.hpp>
 #include <shunt/base/cache_line.hpp>
 #include <shunt/base/clock.hpp>
 #include <shunt/base/environment.hpp>

@@ -48,7 +48,7 @@ job_deque::position job_deque::tell(position at) noexcept {
   // One push wakes one sleeper; with others asleep the next push wakes the next.
   if (owner_.all().offer_task()) ring_.keep_listening();
   if (!full) return at;
-  const auto verdict = detail::asymmetric_fence::usable()
+  const auto verdict = asymmetric_fence::usable()
                            ? ring_.take<detail::fences::asymmetric>(at)
                            : ring_.take<detail::fences::symmetric>(at);
   return verdict == detail::whose::mine ? nowhere : at;

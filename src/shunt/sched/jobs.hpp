@@ -134,6 +134,7 @@ class job_deque {
 
  private:
   friend class detail::worker;
+  friend class waits_forbidden;
   [[gnu::cold, gnu::noinline]] position tell(position at) noexcept;
   static void set_here(job_deque* d) noexcept { of_this_fiber = d; }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 using shunt::sched::detail::after_push_job;
-using shunt::sched::detail::asymmetric_fence;
+using shunt::asymmetric_fence;
 using shunt::sched::detail::fences;
 using shunt::sched::detail::job_ring;
 using shunt::sched::detail::whose;

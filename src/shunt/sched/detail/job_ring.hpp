@@ -41,7 +41,7 @@
 #include <cstdint>
 #include <mutex>
 #include <shunt/base/cache_line.hpp>
-#include <shunt/sched/detail/asymmetric_fence.hpp>
+#include <shunt/base/asymmetric_fence.hpp>
 
 namespace shunt {
 inline namespace v1 {

@@ -1,4 +1,4 @@
-#include <shunt/sched/detail/asymmetric_fence.hpp>
+#include <shunt/base/asymmetric_fence.hpp>
 
 #include <shunt/base/error.hpp>
 #include <shunt/base/sanitizers.hpp>
@@ -11,8 +11,6 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace sched {
-namespace detail {
 
 #if defined(__linux__) && !defined(SHUNT_TSAN)
 
@@ -39,7 +37,5 @@ void asymmetric_fence::heavy() noexcept {}
 
 #endif
 
-}  // namespace detail
-}  // namespace sched
 }  // namespace v1
 }  // namespace shunt

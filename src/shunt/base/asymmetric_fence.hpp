@@ -19,8 +19,6 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace sched {
-namespace detail {
 
 struct asymmetric_fence {
   /// Any thread. The first call asks the kernel, and registers the process.
@@ -32,7 +30,5 @@ struct asymmetric_fence {
   static void heavy() noexcept;
 };
 
-}  // namespace detail
-}  // namespace sched
 }  // namespace v1
 }  // namespace shunt

@@ -1,0 +1,47 @@
+#include <shunt/stm/detail/write_log.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+
+entry* write_log::find_by_index(const variable* v) noexcept {
+  const auto mask = index_.size() - 1;
+  for (auto at = hash(v) & mask;; at = (at + 1) & mask) {
+    if (index_[at] == 0) return nullptr;
+    if (entries_[index_[at] - 1].who == v) return &entries_[index_[at] - 1];
+  }
+}
+
+void write_log::insert(const variable* v, std::uint32_t position) noexcept {
+  const auto mask = index_.size() - 1;
+  auto at = hash(v) & mask;
+  while (index_[at] != 0) at = (at + 1) & mask;
+  index_[at] = position + 1;
+}
+
+/// Room first, so that nothing has changed if there is no memory.
+void write_log::make_index_for_one_more(const variable* v) {
+  const auto count = entries_.size();
+  if (count == entries_.capacity()) entries_.reserve(2 * count);
+  if (count == few || 2 * (count + 1) > index_.size()) {
+    std::vector<std::uint32_t> larger(std::bit_ceil(4 * (count + 1)));
+    index_.swap(larger);
+    for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));
+  }
+  insert(v, static_cast<std::uint32_t>(count));
+}
+
+void write_log::truncate(std::size_t count) noexcept {
+  if (count == entries_.size()) return;
+  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(count), entries_.end());
+  if (count <= few) return;
+  std::fill(index_.begin(), index_.end(), 0);
+  for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));
+}
+
+}  // namespace stm::detail
+}  // namespace v1
+}  // namespace shunt
