@@ -172,7 +172,7 @@ T tvar<T>::load() const requires std::copy_constructible<T> {
   if constexpr (!stm::detail::is_inline<T>) {
     return snapshot([this](ro_tx& t) -> T { return t.read(*this); });
   } else {
-    stm::detail::words seen{};
+    typename holding::coded seen{};
     for (int i = 0;; ++i) {
       const auto before = lock.load(std::memory_order_acquire);  // edge `word`
       for (std::size_t k = 0; k < holding::count; ++k) seen[k] = data_[k].load(std::memory_order_acquire);  // edge `data`
@@ -181,7 +181,7 @@ T tvar<T>::load() const requires std::copy_constructible<T> {
       if (!stm::detail::is_locked(before) && lock.load(std::memory_order_relaxed) == before) break;
       stm::detail::pause(i);
     }
-    return holding::decode(seen);
+    return holding::decode(seen.data());
   }
 }
 

@@ -38,10 +38,12 @@ struct holding {
   static void drop(word box) noexcept { delete reinterpret_cast<T*>(static_cast<std::uintptr_t>(box)); }
   static constexpr form how{count, is_inline<T> ? nullptr : &drop};
 
+  using coded = std::array<word, count>;
+
   /// \throws std::bad_alloc and what moving throws, if boxed.
   template <typename U>
-  [[nodiscard]] static words encode(U&& value) {
-    words w{};
+  [[nodiscard]] static coded encode(U&& value) {
+    coded w{};
     if constexpr (is_inline<T>) {
       const T object(std::forward<U>(value));
       std::memcpy(w.data(), &object, sizeof(T));
@@ -50,10 +52,11 @@ struct holding {
     }
     return w;
   }
-  [[nodiscard]] static read_type decode(const words& w) noexcept {
+  /// \param w  `count` words.
+  [[nodiscard]] static read_type decode(const word* w) noexcept {
     if constexpr (is_inline<T>) {
       std::array<std::byte, sizeof(T)> bytes;
-      std::memcpy(bytes.data(), w.data(), sizeof(T));
+      std::memcpy(bytes.data(), w, sizeof(T));
       return std::bit_cast<T>(bytes);
     } else {
       return *reinterpret_cast<const T*>(static_cast<std::uintptr_t>(w[0]));

@@ -106,7 +106,7 @@ const tx::entry* tx::own_entry(const variable* v) {
 
 // --- writing ---
 
-tx::entry* tx::entry_to_replace(const variable* v, const form* how, const words& value) {
+tx::entry* tx::entry_to_replace(const variable* v, const form* how, word first) {
   try {
     if (!commuting_.empty()) [[unlikely]] settle_commuting(v);
     entry* const own = writes_.find(v);
@@ -120,17 +120,17 @@ tx::entry* tx::entry_to_replace(const variable* v, const form* how, const words&
     }
     return own;
   } catch (...) {
-    if (how->drop != nullptr) how->drop(value[0]);
+    if (how->drop != nullptr) how->drop(first);
     throw;
   }
 }
 
-tx::entry& tx::add_boxed(const variable* v, std::atomic<word>* data, const form* how, const words& value) {
+tx::entry& tx::add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box) {
   try {
     extras_ = true;
     return writes_.add(v, data, how);
   } catch (...) {
-    how->drop(value[0]);
+    how->drop(box);
     throw;
   }
 }
@@ -152,10 +152,10 @@ void tx::settle_commuting(const variable* v) {
       now = look_at_words(c);
       log_read(c.who);
     }
-    const words after = c.apply(now);
-    entry* to = entry_to_replace(c.who, c.how, after);
-    if (to == nullptr) to = &add_boxed_or_inline(c, after);
-    to->value = after;
+    c.apply(now);
+    entry* to = entry_to_replace(c.who, c.how, now[0]);
+    if (to == nullptr) to = c.how->drop != nullptr ? &add_boxed(c.who, c.data, c.how, now[0]) : &writes_.add(c.who, c.data, c.how);
+    to->value = now;
   }
 }
 
@@ -170,10 +170,6 @@ tx::words tx::look_at_words(const commuting& c) {
     for (std::size_t i = 0; i < c.how->words; ++i) seen[i] = c.data[i].load(std::memory_order_acquire);  // edge `data`
     if (c.who->lock.load(std::memory_order_relaxed) == before) return seen;  // relaxed: as in look_at()
   }
-}
-
-tx::entry& tx::add_boxed_or_inline(const commuting& c, const words& value) {
-  return c.how->drop != nullptr ? add_boxed(c.who, c.data, c.how, value) : writes_.add(c.who, c.data, c.how);
 }
 
 void tx::on_commit(std::function<void()> what) {
@@ -230,7 +226,7 @@ void tx::undo_part(const mark& m) noexcept {
 /// Entries for what commutes, with what stands there as soon as it is locked.
 void tx::prepare_commuting() {
   for (const commuting& c : commuting_) {
-    if (writes_.find(c.who) == nullptr) writes_.add(c.who, c.data, c.how);
+    if (writes_.find(c.who) == nullptr) writes_.add(c.who, c.data, c.how).value = {};
   }
 }
 
@@ -245,9 +241,10 @@ void tx::apply_commuting(std::size_t fresh_from) {
     entry& e = *writes_.find(c.who);
     const word old = e.value[0];
     const bool fresh_box = c.how->drop != nullptr && old == 0;
-    const words now = fresh_box ? words{c.data[0].load(std::memory_order_relaxed)} : e.value;  // relaxed: likewise
+    words value = fresh_box ? words{c.data[0].load(std::memory_order_relaxed)} : e.value;  // relaxed: likewise
     if (c.how->drop != nullptr && !fresh_box) displaced_.reserve(displaced_.size() + 1);
-    e.value = c.apply(now);
+    c.apply(value);
+    e.value = value;
     if (c.how->drop != nullptr && !fresh_box) displaced_.push_back({old, c.how->drop});
   }
 }

@@ -87,11 +87,11 @@ class tx : private stm::detail::participant {
   template <typename T>
   [[nodiscard]] typename holding<T>::read_type read(const tvar<T>& x) {
     if (writes_.may_hold(&x)) [[unlikely]] {
-      if (const auto* const own = own_entry(&x)) return holding<T>::decode(own->value);
+      if (const auto* const own = own_entry(&x)) return holding<T>::decode(own->value.data());
     }
     const auto seen = look_at<T>(x);
     log_read(&x);
-    return holding<T>::decode(seen);
+    return holding<T>::decode(seen.data());
   }
 
   /// Will hold `value` once the transaction has committed; reads in this transaction see it at once.
@@ -182,7 +182,7 @@ class tx : private stm::detail::participant {
     const variable* who;
     std::atomic<word>* data;
     const form* how;
-    std::function<words(const words&)> apply;  // boxed: gives a new box
+    std::function<void(words&)> apply;  // replaces the value; a box by a new one
   };
   /// The lengths of all logs when a part began.
   struct mark {
@@ -213,9 +213,9 @@ class tx : private stm::detail::participant {
 
   // --- reading ---
   template <typename T>
-  [[nodiscard, gnu::always_inline]] words look_at(const tvar<T>& x) {
+  [[nodiscard, gnu::always_inline]] typename holding<T>::coded look_at(const tvar<T>& x) {
     constexpr auto count = holding<T>::count;
-    words seen;
+    typename holding<T>::coded seen;
     for (;;) {
       stm::detail::test_point();
       const auto before = x.lock.load(std::memory_order_acquire);  // edge `word`
@@ -243,20 +243,20 @@ class tx : private stm::detail::participant {
 
   // --- writing ---
   template <typename T>
-  [[gnu::always_inline]] void put(tvar<T>& x, const words& value) {
+  [[gnu::always_inline]] void put(tvar<T>& x, const typename holding<T>::coded& value) {
     entry* own = nullptr;
-    if (writes_.may_hold(&x)) [[unlikely]] own = entry_to_replace(&x, &holding<T>::how, value);
+    if (writes_.may_hold(&x)) [[unlikely]] own = entry_to_replace(&x, &holding<T>::how, value[0]);
     if (own == nullptr) {
       if constexpr (!stm::detail::is_inline<T>) {
-        own = &add_boxed(&x, x.data_.data(), &holding<T>::how, value);
+        own = &add_boxed(&x, x.data_.data(), &holding<T>::how, value[0]);
       } else {
         own = &writes_.add(&x, x.data_.data(), &holding<T>::how);
       }
     }
-    own->value = value;
+    for (std::size_t i = 0; i < value.size(); ++i) own->value[i] = value[i];
   }
-  [[nodiscard, gnu::noinline]] entry* entry_to_replace(const variable* v, const form* how, const words& value);
-  entry& add_boxed(const variable* v, std::atomic<word>* data, const form* how, const words& value);
+  [[nodiscard, gnu::noinline]] entry* entry_to_replace(const variable* v, const form* how, word first);
+  entry& add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box);
 
   // --- the course of an attempt; see course ---
   /// Inside from here on.
@@ -294,7 +294,6 @@ class tx : private stm::detail::participant {
   void apply_commuting(std::size_t fresh_from);
   void settle_commuting(const variable* v);
   [[nodiscard]] words look_at_words(const commuting& c);
-  entry& add_boxed_or_inline(const commuting& c, const words& value);
   /// Undoes all that is not in the variables.
   [[gnu::noinline]] void abort() noexcept;
   void end_inside() noexcept {
@@ -373,8 +372,9 @@ template <typename T, typename F>
   requires std::invocable<const F&, const T&> && std::copy_constructible<F>
 void tx::commute(tvar<T>& x, F f) {
   if (writes_.may_hold(&x) && writes_.find(&x) != nullptr) return modify(x, f);
-  commuting_.push_back({&x, x.data_.data(), &holding<T>::how, [f = std::move(f)](const words& now) {
-                          return holding<T>::encode(static_cast<T>(f(holding<T>::decode(now))));
+  commuting_.push_back({&x, x.data_.data(), &holding<T>::how, [f = std::move(f)](words& value) {
+                          const auto coded = holding<T>::encode(static_cast<T>(f(holding<T>::decode(value.data()))));
+                          for (std::size_t i = 0; i < coded.size(); ++i) value[i] = coded[i];
                         }});
   writes_.mark(&x);
   extras_ = true;
@@ -430,7 +430,7 @@ class ro_tx {
   template <typename T>
   [[nodiscard]] typename stm::detail::holding<T>::read_type read(const tvar<T>& x) {
     if (!t_.unlogged_) return t_.read(x);
-    return stm::detail::holding<T>::decode(t_.look_at<T>(x));
+    return stm::detail::holding<T>::decode(t_.look_at<T>(x).data());
   }
 
  private:

@@ -22,10 +22,17 @@ void write_log::insert(const variable* v, std::uint32_t position) noexcept {
   index_[at] = position + 1;
 }
 
-/// Room first, so that nothing has changed if there is no memory.
-void write_log::make_index_for_one_more(const variable* v) {
-  const auto count = entries_.size();
-  if (count == entries_.capacity()) entries_.reserve(2 * count);
+void write_log::make_room_for(const variable* v) {
+  const auto count = size();
+  if (end_ == room_) {
+    const auto room = std::max(few, 2 * count);
+    std::unique_ptr<entry[]> more(new entry[room]);
+    std::copy(begin(), end_, more.get());
+    entries_ = std::move(more);
+    end_ = entries_.get() + count;
+    room_ = entries_.get() + room;
+  }
+  if (count < few) return;
   if (count == few || 2 * (count + 1) > index_.size()) {
     std::vector<std::uint32_t> larger(std::bit_ceil(4 * (count + 1)));
     index_.swap(larger);
@@ -35,8 +42,8 @@ void write_log::make_index_for_one_more(const variable* v) {
 }
 
 void write_log::truncate(std::size_t count) noexcept {
-  if (count == entries_.size()) return;
-  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(count), entries_.end());
+  if (count == size()) return;
+  end_ = begin() + count;
   if (count <= few) return;
   std::fill(index_.begin(), index_.end(), 0);
   for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));

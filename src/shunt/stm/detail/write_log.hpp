@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
@@ -35,10 +36,10 @@ static_assert(sizeof(entry) == cache_line);
 /// Entries in the order of first writes, one a variable. Entries move when one is added; not during a commit.
 class write_log {
  public:
-  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  [[nodiscard]] entry* begin() noexcept { return entries_.data(); }
-  [[nodiscard]] entry* end() noexcept { return entries_.data() + entries_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return end_ == entries_.get(); }
+  [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - entries_.get()); }
+  [[nodiscard]] entry* begin() noexcept { return entries_.get(); }
+  [[nodiscard]] entry* end() noexcept { return end_; }
   [[nodiscard]] entry& operator[](std::size_t i) noexcept { return entries_[i]; }
 
   /// False: it is certainly not there.
@@ -48,21 +49,25 @@ class write_log {
 
   /// Cost: O(1); up to `few` entries are looked through.
   [[nodiscard]] entry* find(const variable* v) noexcept {
-    if (entries_.size() > few) return find_by_index(v);
-    for (std::size_t i = entries_.size(); i-- > 0;) {
-      if (entries_[i].who == v) return &entries_[i];
+    if (size() > few) return find_by_index(v);
+    for (entry* e = end_; e != entries_.get();) {
+      if ((--e)->who == v) return e;
     }
     return nullptr;
   }
-  /// It is not there yet. \throws std::bad_alloc, then nothing has changed.
+  /// It is not there yet; its value is to be stored. \throws std::bad_alloc, then nothing has changed.
   entry& add(const variable* v, std::atomic<word>* data, const form* how) {
-    if (entries_.size() >= few) [[unlikely]] make_index_for_one_more(v);
-    entries_.push_back({v, data, how, 0, {}});
+    if (end_ == room_ || size() >= few) [[unlikely]] make_room_for(v);
+    entry& e = *end_++;
+    // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
+    e.who = v;
+    e.data = data;
+    e.how = how;
     filter_ |= bit(v);
-    return entries_.back();
+    return e;
   }
   void clear() noexcept {
-    entries_.clear();
+    end_ = entries_.get();
     filter_ = 0;
   }
   /// The first so many stay.
@@ -71,8 +76,8 @@ class write_log {
   /// Whether that locked word is one that this log's entries lock.
   [[nodiscard]] const entry* owner_of(word locked) const noexcept {
     const auto address = static_cast<std::uintptr_t>(locked & ~locked_bit);
-    const auto first = reinterpret_cast<std::uintptr_t>(entries_.data());
-    const bool mine = address >= first && address < first + entries_.size() * sizeof(entry);
+    const auto first = reinterpret_cast<std::uintptr_t>(entries_.get());
+    const bool mine = address >= first && address < reinterpret_cast<std::uintptr_t>(end_);
     return mine ? reinterpret_cast<const entry*>(address) : nullptr;
   }
 
@@ -86,11 +91,13 @@ class write_log {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 20);
   }
   [[nodiscard]] entry* find_by_index(const variable* v) noexcept;
-  void make_index_for_one_more(const variable* v);
+  [[gnu::noinline]] void make_room_for(const variable* v);
   void insert(const variable* v, std::uint32_t position) noexcept;
 
-  std::vector<entry> entries_;
-  word filter_ = 0;                   // superset of the variables written
+  entry* end_ = nullptr;
+  entry* room_ = nullptr;
+  word filter_ = 0;  // superset of the variables written
+  std::unique_ptr<entry[]> entries_;
   std::vector<std::uint32_t> index_;  // open addressing, 1 + position, 0: free; current while more than `few` are there
 };
 
