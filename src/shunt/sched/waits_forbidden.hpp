@@ -21,8 +21,7 @@ namespace this_fiber {
 
 /// While one lives, `who` refuses what the running fiber would wait for, and jobs are not pushed: as
 /// this_worker::forbid_wait(), at the cost of some stores. Outside a fiber it does nothing.
-/// The fiber does not switch meanwhile, since it cannot; so make it and destroy it in one function that does
-/// nothing else that switches, and is not inlined: compilers keep a thread_local's address (desk.hpp).
+/// The fiber does not switch meanwhile, since it cannot.
 class waits_forbidden {
  public:
   explicit waits_forbidden(const no_wait& who) noexcept

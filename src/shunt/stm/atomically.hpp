@@ -62,31 +62,49 @@ struct stm_access {
         result.emplace(body(t));
       }
     };
-    if (tx& t = tx::here(); t.inside_) [[unlikely]] {
-      join(t, how, limits);
-      once(t);
+    tx& mine = tx::here();
+    if (mine.inside_) [[unlikely]] {
+      join(mine, how, limits);
+      once(mine);
       return result;
     }
-    course way(c.record(where), how, limits);
-    try {
-      for (;;) {
-        switch (way.attempt(once)) {
-          case course::outcome::committed:
-            way.finish();
-            return result;
-          case course::outcome::lost:
-            way.prepare_again();
-            break;
-          case course::outcome::retry:
-            if (!way.wait()) return std::nullopt;
-            break;
+    auto& kind = c.record(where);
+    std::optional<course> way;  // of few transactions
+    tx* t = course::begin_quickly(mine, kind, how) ? &mine : nullptr;
+    for (;;) {
+      auto ended_by = course::outcome::lost;
+      try {
+        if (t == nullptr) [[unlikely]] {
+          if (!way) way.emplace(kind, how, limits);
+          t = &way->begin();
         }
+        {
+          const sched::waits_forbidden in_here(stm::detail::refuses_waits);
+          once(*t);
+          if (t->commit()) [[likely]] ended_by = course::outcome::committed;
+        }
+        if (ended_by == course::outcome::committed) [[likely]] {
+          if (!t->extras_ && !way) [[likely]] {
+            course::end_quickly(*t, kind);
+            return result;
+          }
+        }
+      } catch (const stm::detail::conflict&) {
+      } catch (const stm::detail::retry_wanted&) {
+        if (!t->doomed_) ended_by = course::outcome::retry;
+      } catch (...) {
+        if (!way) way.emplace(kind, how, limits);
+        if (t != nullptr) way->undone(*t);
+        way->clean_up();
+        throw;
       }
-    } catch (...) {
-      way.clean_up();
-      throw;
+      if (!way) way.emplace(kind, how, limits);
+      if (!go_on(*way, *t, ended_by)) return ended_by == course::outcome::committed ? std::move(result) : std::nullopt;
+      t = nullptr;
     }
   }
+  /// What comes after an attempt. \return whether there will be another one.
+  static bool go_on(stm::detail::course& way, tx& t, stm::detail::course::outcome ended_by);
   /// Within another transaction it is a part of that.
   static void join(tx& t, manner how, const stm::detail::patience* limits);
 

@@ -40,11 +40,20 @@ struct holding {
 
   using coded = std::array<word, count>;
 
+  // Of the same size as T, where there is such a word: then a value never leaves the registers on its way.
+  using same_size = std::conditional_t<
+      sizeof(T) == 1, std::uint8_t,
+      std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, word, void>>>>;
+  static constexpr bool is_one_word = is_inline<T> && !std::is_void_v<same_size>;
+
   /// \throws std::bad_alloc and what moving throws, if boxed.
   template <typename U>
-  [[nodiscard]] static coded encode(U&& value) {
+  [[nodiscard, gnu::always_inline]] static coded encode(U&& value) {
     coded w{};
-    if constexpr (is_inline<T>) {
+    if constexpr (is_one_word) {
+      w[0] = std::bit_cast<same_size>(static_cast<T>(std::forward<U>(value)));
+    } else if constexpr (is_inline<T>) {
       const T object(std::forward<U>(value));
       std::memcpy(w.data(), &object, sizeof(T));
     } else {
@@ -53,8 +62,10 @@ struct holding {
     return w;
   }
   /// \param w  `count` words.
-  [[nodiscard]] static read_type decode(const word* w) noexcept {
-    if constexpr (is_inline<T>) {
+  [[nodiscard, gnu::always_inline]] static read_type decode(const word* w) noexcept {
+    if constexpr (is_one_word) {
+      return std::bit_cast<T>(static_cast<same_size>(w[0]));
+    } else if constexpr (is_inline<T>) {
       std::array<std::byte, sizeof(T)> bytes;
       std::memcpy(bytes.data(), w, sizeof(T));
       return std::bit_cast<T>(bytes);

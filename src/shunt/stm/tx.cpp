@@ -47,15 +47,6 @@ stm::detail::counts& tx::first_counts_of(std::uint32_t id) {
   return made[id % chunk];
 }
 
-bool tx::could_count(std::uint32_t id) noexcept {
-  try {
-    first_counts_of(id);
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
 // --- reading ---
 
 void tx::more_room_for_reads() {

@@ -261,12 +261,12 @@ class tx : private stm::detail::participant {
   // --- the course of an attempt; see course ---
   /// Inside from here on.
   [[gnu::always_inline]] void begin(bool read_only) {
+    inside_ = true;
     extras_ = false;
     doomed_ = false;
     unlogged_ = read_only;
     reads_end_ = reads_.get();
     writes_.clear();
-    inside_ = true;
     limit_ = stm::detail::the_clock.now.load(std::memory_order_acquire) | stm::detail::waiters_bit;  // edge `time`
   }
   /// \return whether it has committed. Of an attempt that has not, abort() undoes what it has made. \throws what commuting functions throw
@@ -360,7 +360,6 @@ class tx : private stm::detail::participant {
     return all[id % chunk];
   }
   [[gnu::noinline]] stm::detail::counts& first_counts_of(std::uint32_t id);
-  [[nodiscard]] bool could_count(std::uint32_t id) noexcept;
   /// Any thread. Null: none yet.
   [[nodiscard]] const stm::detail::counts* counts_seen(std::uint32_t id) const noexcept {
     const auto* const all = counts_[id / chunk].load(std::memory_order_acquire);  // pairs with first_counts_of()

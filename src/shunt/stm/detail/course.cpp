@@ -34,8 +34,7 @@ void refusal::refuse(const char* call) const {
                                 ": called inside a transaction, which neither waits nor spawns: do it after, or in tx::on_commit()");
 }
 
-/// Before the transaction: everything that is not needed each time.
-tx& course::come_inside_slowly() {
+tx& course::begin() {
   const sched::this_fiber::stay here_now;  // what is found out below is about this thread
   tx& t = tx::here();
   if (t.until_look_ <= 0) look(t);
@@ -46,12 +45,13 @@ tx& course::come_inside_slowly() {
     }
     t.come_inside_alone();
     t.alone_ = true;
-    return t;
+  } else {
+    if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && !on->holds(t.bit()) && may_sleep()) {
+      on->enter(t.bit(), class_);
+    }
+    t.come_inside();
   }
-  if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && !on->holds(t.bit()) && may_sleep()) {
-    on->enter(t.bit(), class_);
-  }
-  t.come_inside();
+  t.begin(manner_ == manner::snapshot && lost_ < unlogged_attempts);
   return t;
 }
 
@@ -78,22 +78,22 @@ void course::look(tx& t) {
   }
 }
 
-void course::committed_with_more(tx& t) {
+void course::end(tx& t) {
+  t.end_inside();
   auto& n = t.counts_of(class_.id);
+  counts::add(n.commits, 1);
   if (alone_) counts::add(n.alone, 1);
   if (lost_ != 0) {
     const auto lost = std::chrono::steady_clock::now() - first_loss_;
     counts::add(n.lost_ns, static_cast<std::uint64_t>(lost / 1ns));
     counts::at_least(n.most_attempts, static_cast<std::uint64_t>(lost_) + 1);
   }
-  if (t.until_look_ <= 1) {  // a sample
-    const auto reads = static_cast<std::uint64_t>(t.reads_end_ - t.reads_.get());
-    counts::add(n.samples, 1);
-    counts::add(n.reads, reads);
-    counts::add(n.writes, t.writes_.size());
-    counts::at_least(n.most_reads, reads);
-    counts::at_least(n.most_writes, t.writes_.size());
-  }
+  const auto reads = static_cast<std::uint64_t>(t.reads_end_ - t.reads_.get());
+  counts::add(n.samples, 1);
+  counts::add(n.reads, reads);
+  counts::add(n.writes, t.writes_.size());
+  counts::at_least(n.most_reads, reads);
+  counts::at_least(n.most_writes, t.writes_.size());
   if (t.extras_) {
     for (const auto& u : t.undos_) {
       const auto& how = *t.writes_[u.position].how;
@@ -119,6 +119,7 @@ void course::committed_with_more(tx& t) {
     }
   }
   leave_lanes();
+  call_all();
 }
 
 /// Ends an attempt that has not committed; what on_abort() was given is to be called.
@@ -135,12 +136,9 @@ void course::undone(tx& t) noexcept {
   drop(t.on_abort_);
 }
 
-course::outcome course::lost(tx& t) noexcept {
-  undone(t);
+void course::count_loss(tx& t) {
   if (lost_++ == 0) first_loss_ = std::chrono::steady_clock::now();
   at_ = t.lost_at_;
-  // A class's first counts may find no memory: then this loss is not counted.
-  if (t.counts_seen(class_.id) == nullptr && !t.could_count(class_.id)) return outcome::lost;
   auto& n = t.counts_of(class_.id);
   switch (t.lost_by_) {
     case tx::cause::locked: counts::add(n.locked, 1); break;
@@ -149,11 +147,16 @@ course::outcome course::lost(tx& t) noexcept {
     case tx::cause::wants_alone: alone_ = true; break;
   }
   if (at_ != nullptr) hot_variables.note(at_);
-  return outcome::lost;
+}
+
+void course::lost(tx& t) {
+  undone(t);
+  count_loss(t);
+  prepare_again();
 }
 
 void course::prepare_again() {
-  if (!calls_.empty()) call_all();
+  call_all();
   if (alone_) return;
   const bool too_often = lost_ >= attempts_before_elder || std::chrono::steady_clock::now() - first_loss_ >= loss_before_elder;
   if (too_often && the_policies.elders.load(std::memory_order_relaxed)) {  // relaxed: policy
@@ -169,13 +172,12 @@ void course::prepare_again() {
   for (int i = 0; i < 1 << std::min(lost_, 10); ++i) relax();
 }
 
-course::outcome course::stand_in(tx& t) {
+bool course::retried(tx& t) {
   bool stands = false;
   try {
-    std::vector<const variable*> read(const_cast<const variable**>(t.reads_.get()), t.reads_end_);
+    std::vector<const variable*> read(t.reads_.get(), t.reads_end_);
     if (read.empty() && limits_ == nullptr) throw error("retry: the transaction has read nothing, so nothing would end its wait");
-    waiter_.emplace(read);
-    stands = waiter_->stand_in(t.limit_);
+    stands = waiter_.emplace(read).stand_in(t.limit_);
     counts::add(t.counts_of(class_.id).retries, 1);
   } catch (...) {
     undone(t);
@@ -183,11 +185,11 @@ course::outcome course::stand_in(tx& t) {
   }
   undone(t);
   if (!stands) waiter_.reset();
-  return outcome::retry;
+  return wait();
 }
 
 bool course::wait() {
-  if (!calls_.empty()) call_all();
+  call_all();
   leave_lanes();
   alone_ = manner_ == manner::alone;
   lost_ = 0;
@@ -233,6 +235,25 @@ void course::leave_lanes() noexcept {
 }
 
 }  // namespace stm::detail
+
+bool stm_access::go_on(course& way, tx& t, course::outcome ended_by) {
+  try {
+    switch (ended_by) {
+      case course::outcome::committed:
+        way.end(t);
+        return false;
+      case course::outcome::lost:
+        way.lost(t);
+        return true;
+      case course::outcome::retry:
+        return way.retried(t);
+    }
+    return false;
+  } catch (...) {
+    way.clean_up();
+    throw;
+  }
+}
 
 void stm_access::join(tx& t, manner how, const stm::detail::patience* limits) {
   if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");

@@ -38,6 +38,8 @@ class refusal final : public sched::no_wait {
 };
 extern const refusal refuses_waits;
 
+/// What a call of atomically() needs once its first attempt was not all there is to it; and now and then, so that somebody looks at
+/// the clock. Without it a transaction is begun by begin_quickly().
 class course {
  public:
   enum class outcome : std::uint8_t { committed, lost, retry };
@@ -45,41 +47,38 @@ class course {
 
   course(class_record& c, manner m, const patience* limits) noexcept
       : class_(c), limits_(limits), manner_(m), alone_(m == manner::alone) {}
-  ~course() {
-    if (hot_ != nullptr || elder_) leave_lanes();
-  }
+  ~course() { leave_lanes(); }
   course(const course&) = delete;
   course& operator=(const course&) = delete;
 
-  /// Runs `body` once. In a function of its own, for a switch may come before and after it only: see waits_forbidden.
-  template <typename Body>
-  [[gnu::noinline]] outcome attempt(const Body& body) {
-    tx& t = come_inside();
-    t.begin(manner_ == manner::snapshot && lost_ < unlogged_attempts);
-    bool retries = false;
-    try {
-      const sched::waits_forbidden in_here(refuses_waits);
-      body(t);
-      if (t.commit()) [[likely]] return committed(t);
-    } catch (const conflict&) {
-    } catch (const retry_wanted&) {
-      retries = !t.doomed_;
-    } catch (...) {
-      undone(t);
-      throw;
-    }
-    return retries ? stand_in(t) : lost(t);
+  /// The first attempt's beginning, nearly always. \return whether `t` is inside.
+  [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, const class_record& c, manner m) {
+    if (--t.until_look_ <= 0 || m == manner::alone) [[unlikely]] return false;
+    const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
+    if (on != nullptr && !on->holds(t.bit())) [[unlikely]] return false;
+    if (!t.go_inside()) [[unlikely]] return false;
+    t.begin(m == manner::snapshot);
+    return true;
   }
+  /// Any attempt's. May let other fibers run, or wait. \throws what waiting throws
+  [[nodiscard, gnu::noinline]] tx& begin();
 
-  /// After outcome::lost: what gives the next attempt better chances. \throws what waiting throws
-  void prepare_again();
-  /// After outcome::retry. \return false if the time was over, or a stop was asked for. \throws what parking throws
-  [[nodiscard]] bool wait();
-  /// After outcome::committed: what the transaction left to be called.
-  void finish() {
-    if (!calls_.empty()) [[unlikely]] call_all();
+  /// What the first attempt's end leaves to be done, nearly always.
+  [[gnu::always_inline]] static void end_quickly(tx& t, const class_record& c) {
+    t.end_inside();
+    counts::add(t.counts_of(c.id).commits, 1);
   }
-  /// After an exception has left attempt().
+  /// After a commit, inside: ends it, and calls what it left to be called.
+  void end(tx& t);
+  /// After an attempt that has not committed, inside: undoes it.
+  [[gnu::noinline]] void undone(tx& t) noexcept;
+
+  /// After a conflict, inside: undoes it, and does what gives the next attempt better chances. \throws what waiting throws
+  void lost(tx& t);
+  /// After a retry, inside: undoes it, and waits. \return false if the time was over, or a stop was asked for.
+  /// \throws what parking throws
+  [[nodiscard]] bool retried(tx& t);
+  /// After an exception has left an attempt that was undone, or begin().
   void clean_up() noexcept;
 
  private:
@@ -88,27 +87,9 @@ class course {
   static constexpr int attempts_before_elder = 8;
   static constexpr std::chrono::nanoseconds loss_before_elder{500'000};
 
-  [[gnu::always_inline]] tx& come_inside() {
-    tx& t = tx::here();
-    const track* const on = class_.on.load(std::memory_order_relaxed);  // relaxed: policy
-    const bool free = on == nullptr || on->holds(t.bit());
-    if (--t.until_look_ > 0 && free && !alone_) [[likely]] {
-      if (t.go_inside()) [[likely]] return t;
-    }
-    return come_inside_slowly();
-  }
-  [[nodiscard, gnu::noinline]] tx& come_inside_slowly();
-  [[gnu::always_inline]] outcome committed(tx& t) {
-    t.end_inside();
-    auto& n = t.counts_of(class_.id);
-    counts::add(n.commits, 1);
-    if (lost_ != 0 || t.extras_ || alone_ || t.until_look_ <= 1) [[unlikely]] committed_with_more(t);
-    return outcome::committed;
-  }
-  [[gnu::noinline]] void committed_with_more(tx& t);
-  [[nodiscard, gnu::noinline]] outcome lost(tx& t) noexcept;
-  [[nodiscard, gnu::noinline]] outcome stand_in(tx& t);
-  [[gnu::noinline]] void undone(tx& t) noexcept;
+  void count_loss(tx& t);
+  void prepare_again();
+  [[nodiscard]] bool wait();
   void call_all();
   void leave_lanes() noexcept;
   void look(tx& t);
@@ -116,11 +97,11 @@ class course {
   class_record& class_;
   const patience* const limits_;  // null: for ever
   const manner manner_;
-  bool alone_;            // the next attempt
-  bool elder_ = false;    // has its turn in the elders' lane
-  int lost_ = 0;          // attempts
-  const variable* at_ = nullptr;  // where the last one was lost
-  lane* hot_ = nullptr;   // has its turn there
+  bool alone_;                     // the next attempt
+  bool elder_ = false;             // has its turn in the elders' lane
+  int lost_ = 0;                   // attempts
+  const variable* at_ = nullptr;   // where the last one was lost
+  lane* hot_ = nullptr;            // has its turn there
   time_point first_loss_{};
   std::optional<reading_waiter> waiter_;
   std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's

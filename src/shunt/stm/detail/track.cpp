@@ -37,11 +37,11 @@ void track::settle(std::uint64_t bit, time_point now) noexcept {
     ++mates;
     w->sleeps.wake();
   }
-  over_[number(bit)] = now + mates * quantum;
+  over_[number(bit)] = now + std::max(least_slice, mates * quantum);
 }
 
 void track::enter(std::uint64_t bit, const class_record& whose) {
-  constexpr std::chrono::nanoseconds look_in{2'000'000};  // should the holder not call
+  constexpr std::chrono::nanoseconds look_in{4'000'000};  // should the holder not call
   waiting me{bit};
   bool stands = false;
   for (;;) {

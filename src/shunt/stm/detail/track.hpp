@@ -2,7 +2,8 @@
 ///
 /// A worker (or a plain thread) that holds a place runs its fibers' transactions. Fibers of the others stand in a queue, parked; when
 /// a holder's slice is over, the worker of whoever stands first takes its place, and all its fibers in the queue go on.
-/// The slice is as long as they are many, so fibers have equal shares however they lie on the workers.
+/// The slice is as long as they are many, and 2 ms at least; so where they are many fibers have equal shares, however they lie on
+/// the workers.
 ///
 /// This is policy: nothing breaks where two hold one place. A holder that runs no more transactions loses its place
 /// likewise: who waits looks at the time.
@@ -23,6 +24,8 @@ struct class_record;
 
 /// What a fiber may run transactions for while others wait.
 inline constexpr std::chrono::nanoseconds quantum{100'000};
+/// A change of places costs some 20 us: a wake, two changes of mode, lines that move.
+inline constexpr std::chrono::nanoseconds least_slice{2'000'000};
 
 class track {
  public:

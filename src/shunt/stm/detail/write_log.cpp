@@ -24,13 +24,14 @@ void write_log::insert(const variable* v, std::uint32_t position) noexcept {
 
 void write_log::make_room_for(const variable* v) {
   const auto count = size();
-  if (end_ == room_) {
+  if (count == capacity_) {
     const auto room = std::max(few, 2 * count);
     std::unique_ptr<entry[]> more(new entry[room]);
     std::copy(begin(), end_, more.get());
     entries_ = std::move(more);
     end_ = entries_.get() + count;
-    room_ = entries_.get() + room;
+    room_ = entries_.get() + few;
+    capacity_ = room;
   }
   if (count < few) return;
   if (count == few || 2 * (count + 1) > index_.size()) {
@@ -39,11 +40,13 @@ void write_log::make_room_for(const variable* v) {
     for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));
   }
   insert(v, static_cast<std::uint32_t>(count));
+  room_ = end_ + 1;  // the next one comes by here as well
 }
 
 void write_log::truncate(std::size_t count) noexcept {
   if (count == size()) return;
   end_ = begin() + count;
+  room_ = begin() + std::max(few, count);
   if (count <= few) return;
   std::fill(index_.begin(), index_.end(), 0);
   for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));

@@ -1,6 +1,7 @@
 /// What a transaction will write.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -57,7 +58,7 @@ class write_log {
   }
   /// It is not there yet; its value is to be stored. \throws std::bad_alloc, then nothing has changed.
   entry& add(const variable* v, std::atomic<word>* data, const form* how) {
-    if (end_ == room_ || size() >= few) [[unlikely]] make_room_for(v);
+    if (end_ == room_) [[unlikely]] make_room_for(v);
     entry& e = *end_++;
     // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
     e.who = v;
@@ -68,6 +69,7 @@ class write_log {
   }
   void clear() noexcept {
     end_ = entries_.get();
+    room_ = end_ + std::min(capacity_, few);
     filter_ = 0;
   }
   /// The first so many stay.
@@ -95,9 +97,10 @@ class write_log {
   void insert(const variable* v, std::uint32_t position) noexcept;
 
   entry* end_ = nullptr;
-  entry* room_ = nullptr;
+  entry* room_ = nullptr;  // further entries need room, or are indexed
   word filter_ = 0;  // superset of the variables written
   std::unique_ptr<entry[]> entries_;
+  std::size_t capacity_ = 0;
   std::vector<std::uint32_t> index_;  // open addressing, 1 + position, 0: free; current while more than `few` are there
 };
 
