@@ -69,37 +69,34 @@ struct stm_access {
       return result;
     }
     auto& kind = c.record(where);
-    std::optional<course> way;  // of few transactions
+    stm::detail::perhaps_course way;
     tx* t = course::begin_quickly(mine, kind, how) ? &mine : nullptr;
     for (;;) {
       auto ended_by = course::outcome::lost;
       try {
-        if (t == nullptr) [[unlikely]] {
-          if (!way) way.emplace(kind, how, limits);
-          t = &way->begin();
-        }
+        if (t == nullptr) [[unlikely]] t = &way.get(kind, how, limits).begin();
         {
           const sched::waits_forbidden in_here(stm::detail::refuses_waits);
           once(*t);
           if (t->commit()) [[likely]] ended_by = course::outcome::committed;
         }
-        if (ended_by == course::outcome::committed) [[likely]] {
-          if (!t->extras_ && !way) [[likely]] {
-            course::end_quickly(*t, kind);
-            return result;
-          }
+        if (ended_by == course::outcome::committed && !t->extras_ && !way.there()) [[likely]] {
+          course::end_quickly(*t, kind);
+          return result;
         }
       } catch (const stm::detail::conflict&) {
       } catch (const stm::detail::retry_wanted&) {
         if (!t->doomed_) ended_by = course::outcome::retry;
       } catch (...) {
-        if (!way) way.emplace(kind, how, limits);
-        if (t != nullptr) way->undone(*t);
-        way->clean_up();
+        auto& rest = way.get(kind, how, limits);
+        if (t != nullptr) rest.undone(*t);
+        rest.clean_up();
         throw;
       }
-      if (!way) way.emplace(kind, how, limits);
-      if (!go_on(*way, *t, ended_by)) return ended_by == course::outcome::committed ? std::move(result) : std::nullopt;
+      if (!go_on(way.get(kind, how, limits), *t, ended_by)) {
+        if (ended_by != course::outcome::committed) result.reset();
+        return result;
+      }
       t = nullptr;
     }
   }

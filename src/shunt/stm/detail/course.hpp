@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <functional>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -105,6 +106,29 @@ class course {
   time_point first_loss_{};
   std::optional<reading_waiter> waiter_;
   std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's
+};
+
+/// Room for a course, which few transactions need. Not std::optional: gcc 12 clears all of that each time.
+class perhaps_course {
+ public:
+  perhaps_course() noexcept {}
+  ~perhaps_course() {
+    if (there_) [[unlikely]] course_.~course();
+  }
+  perhaps_course(const perhaps_course&) = delete;
+  perhaps_course& operator=(const perhaps_course&) = delete;
+  [[nodiscard]] bool there() const noexcept { return there_; }
+  [[nodiscard, gnu::noinline]] course& get(class_record& c, course::manner m, const patience* limits) noexcept {
+    if (!there_) ::new (&course_) course(c, m, limits);
+    there_ = true;
+    return course_;
+  }
+
+ private:
+  union {
+    course course_;
+  };
+  bool there_ = false;
 };
 
 }  // namespace stm::detail
