@@ -2,6 +2,7 @@
 
 #include <shunt/sched/runtime.hpp>
 #include <shunt/sched/waits_forbidden.hpp>
+#include <shunt/stm/detail/word.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -15,6 +16,7 @@ sleeper::sleeper() {
 
 bool sleeper::sleep_until(time_point deadline, const char* what) {
   while (!woken()) {
+    if (test_sleep(word_)) continue;
     if (fiber_) {
       if (!sched::this_fiber::park_until(deadline, what)) return woken();
     } else if (deadline == time_point::max()) {

@@ -42,16 +42,15 @@ struct variable {
   mutable std::atomic<word> lock{one_step};
 };
 
-// Where the history checker's builds let another thread go on, and what they leave out; see tests/stm. Nothing elsewhere.
+// Where the history checker's builds let another thread go on, sleep in its way, and leave something out: tests/stm.
+enum class flaw { none, second_look, limit, extension, validation, locks_of_others, early_unlock, early_clock, hasty_solo, hasty_park };
 #if defined(SHUNT_STM_FLAW)
-void test_point() noexcept;  // the checker's
-enum class flaw { none, second_look, limit, extension, validation, locks_of_others, early_unlock, early_clock, hasty_solo,
-                  hasty_park };
+void test_point() noexcept;
+[[nodiscard]] bool test_sleep(const std::atomic<std::uint32_t>& until_not_0) noexcept;  // whether it has slept
 [[nodiscard]] constexpr bool has(flaw f) noexcept { return f == static_cast<flaw>(SHUNT_STM_FLAW); }
 #else
 inline void test_point() noexcept {}
-enum class flaw { second_look, limit, extension, validation, locks_of_others, early_unlock, early_clock, hasty_solo,
-                  hasty_park };
+[[nodiscard]] inline bool test_sleep(const std::atomic<std::uint32_t>&) noexcept { return false; }
 [[nodiscard]] constexpr bool has(flaw) noexcept { return false; }
 #endif
 
