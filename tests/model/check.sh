@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the protocols of docks, trains and mailboxes with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
+# Checks the protocols of docks, trains, mailboxes and transactions with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
 #
 # Invariants
 #   K1  Every check is one line: ok or FAIL, the model, what is claimed, states and seconds. The last line counts them.
@@ -212,6 +212,20 @@ check inbox_sleep 'mutant: parker without a token'                      ends  "$
 check inbox_sleep 'mutant: push with a load and a store'                ends  'assertion violated (stamp' M_PUSH_STORES
 check inbox_sleep 'mutant: does not disarm after a time-out'            ends  '(word!=1)' M_NO_DISARM
 check inbox_sleep 'mutant: owner leaves while a pusher owes a wake'     ends  '(left)' M_LEAVES_EARLY
+
+# --- stm ---
+stuck='invalid end state'          # also who waits for a sum that a lost increment has spoilt
+torn='assertion violated (r\[0\]==r\[1\])'
+check stm '2 writers, one that goes solo, and one that waits: all properties' ends  holds
+check stm 'can occur: a transaction in solo mode'                       ends  'assertion violated  *!(solo)' SEE_SOLO
+check stm 'can occur: who retries sleeps'                               ends  'assertion violated token' SEE_SLEEP
+check stm 'mutant: no second look at the word'                          ends  "$torn" M_NO_SECOND_LOOK
+check stm 'mutant: the snapshot is extended without a look at what was read' ends "$torn" M_NO_EXTENSION
+check stm 'mutant: commits without validation'                          ends  "$stuck" M_NO_VALIDATION
+check stm 'mutant: unlocks before it has written'                       ends  "$stuck" M_EARLY_UNLOCK
+check stm 'mutant: goes solo without waiting for others'                ends  '(solo_inside==0)' M_HASTY_SOLO
+check stm 'mutant: parks without a look at what has changed'            ends  "$stuck" M_NO_CHECK
+check stm 'mutant: a commit wakes nobody'                               ends  "$stuck" M_NO_WAKE
 
 # K4
 for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' | grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do
