@@ -188,7 +188,7 @@ tx::mark tx::open_part() {
 
 void tx::undo_part(const mark& m) noexcept {
   commuting_.clear();  // all of them began in this part
-  const auto displace = [this](const form& how, word box) noexcept {
+  const auto displace = [](const form& how, word box) noexcept {
     if (how.drop != nullptr && box != 0) how.drop(box);  // nobody else has seen it, and the part is over
   };
   for (; undos_.size() > m.undos; undos_.pop_back()) {
