@@ -1,19 +1,23 @@
-/// Random programs of transactions under a scheduler that lets one thread go on at a time, and changes it at the engine's every
-/// look at something shared. Every attempt is written down, those that are undone too, and the history is checked for opacity.
+/// Random programs of transactions under a scheduler that lets one thread go on at a time, and changes it at the
+/// engine's every look at something shared. Every attempt is written down, those that are undone too, and the history
+/// is checked for opacity.
 ///
-/// The check: nodes are attempts. Each value is written once, and whoever writes a variable has read it before, so it is known whom a value is
-/// from and which one replaced it. Edges: from the writer of a value to who read it; from who read a value to who replaced it
-/// (and committed); from an attempt that ended to those that began later. A history is opaque if the graph has no cycle.
-/// Source: Guerraoui, Kapałka: On the correctness of transactional memory, PPoPP 2008, doi:10.1145/1345206.1345233.
+/// The check: nodes are attempts. Each value is written once, and whoever writes a variable has read it before, so it
+/// is known whom a value is from and which one replaced it. Edges: from the writer of a value to who read it; from who
+/// read a value to who replaced it (and committed); from an attempt that ended to those that began later. A history is
+/// opaque if the graph has no cycle. Source: Guerraoui, Kapałka: On the correctness of transactional memory, PPoPP
+/// 2008, doi:10.1145/1345206.1345233.
 ///
-/// Compiled with a flaw (detail/word.hpp) the program must find a history that is not opaque, or a wake that was lost: exit 0 then too.
+/// Compiled with a flaw (detail/word.hpp) the program must find a history that is not opaque, or a wake that was lost:
+/// exit 0 then too.
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <random>
 #include <set>
+#include <shunt/stm.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +32,6 @@
 #include "../../src/shunt/stm/detail/write_log.cpp"
 #include "../../src/shunt/stm/statistics.cpp"
 #include "../../src/shunt/stm/tx.cpp"
-#include <shunt/stm.hpp>
 
 namespace {
 
@@ -87,7 +90,8 @@ class baton {
     bool all_over = true;
     for (std::size_t i = 0; i < states_.size(); ++i) {
       all_over = all_over && states_[i].over;
-      if (!states_[i].over && (states_[i].asleep_on == nullptr || states_[i].asleep_on->load() != 0)) may.push_back(static_cast<int>(i));
+      if (!states_[i].over && (states_[i].asleep_on == nullptr || states_[i].asleep_on->load() != 0))
+        may.push_back(static_cast<int>(i));
     }
     if (may.empty() && !all_over) found("a lost wake: all that are left sleep");
     if (may.empty()) return;
@@ -208,7 +212,8 @@ void check_history() {
     for (const auto& w : a.writes) last[w.variable] = w.value;
     for (const auto& [variable, value] : last) writer[{variable, value}] = i;
     for (const auto& r : a.reads) {
-      if (last.count(r.variable) != 0 && !replacer.emplace(std::pair(r.variable, r.value), i).second) found("a lost update");
+      if (last.count(r.variable) != 0 && !replacer.emplace(std::pair(r.variable, r.value), i).second)
+        found("a lost update");
     }
   }
   std::vector<std::set<std::size_t>> edges(count);
@@ -217,7 +222,8 @@ void check_history() {
       const std::pair key(r.variable, r.value);
       if (r.value != 0 && writer.count(key) == 0) found("a value that nobody committed");
       if (r.value != 0 && writer[key] != i) edges[writer[key]].insert(i);
-      if (const auto next = replacer.find(key); next != replacer.end() && next->second != i) edges[i].insert(next->second);
+      if (const auto next = replacer.find(key); next != replacer.end() && next->second != i)
+        edges[i].insert(next->second);
     }
     for (std::size_t k = 0; k < count; ++k) {
       if (history[i].ended != 0 && history[i].ended < history[k].begun) edges[i].insert(k);

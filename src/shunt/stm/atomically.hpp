@@ -10,22 +10,22 @@
 /// });
 /// ```
 ///
-/// Any fiber of any runtime, and any thread that is no worker, may run transactions over the same variables. A fiber that has to wait for
-/// variables to change parks; so it does for its turn, where the class of its transactions is allowed on fewer workers than there are.
-/// Before a transaction begins, and never inside one, other fibers of the worker may get their turn.
+/// Any fiber of any runtime, and any thread that is no worker, may run transactions over the same variables. A fiber
+/// that has to wait for variables to change parks; so it does for its turn, where the class of its transactions is
+/// allowed on fewer workers than there are. Before a transaction begins, and never inside one, other fibers of the
+/// worker may get their turn.
 #pragma once
 
 #include <chrono>
 #include <optional>
-#include <source_location>
-#include <stop_token>
-#include <type_traits>
-
 #include <shunt/sched/fiber.hpp>
 #include <shunt/stm/detail/course.hpp>
 #include <shunt/stm/transaction_class.hpp>
 #include <shunt/stm/tvar.hpp>
 #include <shunt/stm/tx.hpp>
+#include <source_location>
+#include <stop_token>
+#include <type_traits>
 
 namespace shunt {
 inline namespace v1 {
@@ -51,8 +51,8 @@ struct stm_access {
 
   /// \return the body's result; nothing if the time was over, or a stop was asked for.
   template <typename R, typename Body>
-  static std::optional<kept<R>> run(const transaction_class& c, const std::source_location& where, manner how, const Body& body,
-                                    const stm::detail::patience* limits = nullptr) {
+  static std::optional<kept<R>> run(const transaction_class& c, const std::source_location& where, manner how,
+                                    const Body& body, const stm::detail::patience* limits = nullptr) {
     std::optional<kept<R>> result;
     const auto once = [&](tx& t) {
       if constexpr (std::is_void_v<R>) {
@@ -74,11 +74,13 @@ struct stm_access {
     for (;;) {
       auto ended_by = course::outcome::lost;
       try {
-        if (t == nullptr) [[unlikely]] t = &way.get(kind, how, limits).begin();
+        if (t == nullptr) [[unlikely]]
+          t = &way.get(kind, how, limits).begin();
         {
           const sched::waits_forbidden in_here(stm::detail::refuses_waits);
           once(*t);
-          if (t->commit()) [[likely]] ended_by = course::outcome::committed;
+          if (t->commit()) [[likely]]
+            ended_by = course::outcome::committed;
         }
         if (ended_by == course::outcome::committed && !t->extras_ && !way.there()) [[likely]] {
           course::end_quickly(*t, kind);
@@ -116,8 +118,9 @@ struct stm_access {
   }
 };
 
-/// Runs `body`, and makes its writes visible to others all at once, or has done nothing if an exception leaves it. Inside another
-/// transaction it is a part of that. `body` is called with a tx&, or with nothing; again if others commit to what it has read.
+/// Runs `body`, and makes its writes visible to others all at once, or has done nothing if an exception leaves it.
+/// Inside another transaction it is a part of that. `body` is called with a tx&, or with nothing; again if others
+/// commit to what it has read.
 /// \return what `body` returned, by value.
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
 /// Cost: some 10 ns, and what the body reads and writes.
@@ -125,16 +128,19 @@ template <stm::detail::tx_body F>
 auto atomically(const transaction_class& c, const F& body, std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   using R = stm::detail::result_of<F>;
-  auto result = stm_access::run<R>(c, where, stm_access::manner::shared, [&](tx& t) -> R { return stm::detail::call(body, t); });
+  auto result =
+      stm_access::run<R>(c, where, stm_access::manner::shared, [&](tx& t) -> R { return stm::detail::call(body, t); });
   if constexpr (!std::is_void_v<R>) return std::move(*result);
 }
 template <stm::detail::tx_body F>
-auto atomically(const F& body, std::source_location where = std::source_location::current()) -> stm::detail::result_of<F> {
+auto atomically(const F& body, std::source_location where = std::source_location::current())
+    -> stm::detail::result_of<F> {
   return atomically(stm::detail::class_of_body<F>, body, where);
 }
 
-/// The same without others: the body runs once, whatever it does, and so may do what cannot be undone; it still cannot park. All
-/// other transactions of the process wait meanwhile. Inside a transaction that is not irrevocable: begins that again, alone.
+/// The same without others: the body runs once, whatever it does, and so may do what cannot be undone; it still cannot
+/// park. All other transactions of the process wait meanwhile. Inside a transaction that is not irrevocable: begins
+/// that again, alone.
 template <stm::detail::tx_body F>
 auto atomically(irrevocable_t, const F& body, std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
@@ -145,15 +151,17 @@ auto atomically(irrevocable_t, const F& body, std::source_location where = std::
 }
 
 /// The same, but a body that retries waits until `deadline`, or until `stop` is asked to, at the longest.
-/// \return what `body` returned; nothing (for a body without result: false) if the time was over first: then nothing was done.
+/// \return what `body` returned; nothing (for a body without result: false) if the time was over first: then nothing
+/// was done.
 /// \throws usage_error inside a transaction, which cannot wait.
 template <stm::detail::tx_body F>
 auto atomically_until(std::chrono::steady_clock::time_point deadline, const F& body, const std::stop_token& stop = {},
                       std::source_location where = std::source_location::current()) {
   using R = stm::detail::result_of<F>;
   const stm::detail::patience limits{deadline, stop};
-  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::shared,
-                                   [&](tx& t) -> R { return stm::detail::call(body, t); }, &limits);
+  auto result = stm_access::run<R>(
+      stm::detail::class_of_body<F>, where, stm_access::manner::shared,
+      [&](tx& t) -> R { return stm::detail::call(body, t); }, &limits);
   if constexpr (std::is_void_v<R>) {
     return result.has_value();
   } else {
@@ -166,8 +174,8 @@ auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::sto
   return atomically_until(sched::after(time), body, stop, where);
 }
 
-/// Reads several variables as of one moment. `body` is called with a ro_tx&. Keeps no log, and has nothing to do at its end; if it
-/// loses three times, it goes on as atomically() does.
+/// Reads several variables as of one moment. `body` is called with a ro_tx&. Keeps no log, and has nothing to do at its
+/// end; if it loses three times, it goes on as atomically() does.
 template <typename F>
   requires std::invocable<const F&, ro_tx&>
 auto snapshot(const F& body, std::source_location where = std::source_location::current()) {
@@ -182,15 +190,19 @@ auto snapshot(const transaction_class& c, const F& body, std::source_location wh
 // --- tvar's own operations ---
 
 template <tvar_value T>
-T tvar<T>::load() const requires std::copy_constructible<T> {
-  if (tx& t = tx::here(); t.inside_) [[unlikely]] return t.read(*this);
+T tvar<T>::load() const
+  requires std::copy_constructible<T>
+{
+  if (tx& t = tx::here(); t.inside_) [[unlikely]]
+    return t.read(*this);
   if constexpr (!stm::detail::is_inline<T>) {
     return snapshot([this](ro_tx& t) -> T { return t.read(*this); });
   } else {
     typename holding::coded seen{};
     for (int i = 0;; ++i) {
       const auto before = lock.load(std::memory_order_acquire);  // edge `word`
-      for (std::size_t k = 0; k < holding::count; ++k) seen[k] = data_[k].load(std::memory_order_acquire);  // edge `data`
+      for (std::size_t k = 0; k < holding::count; ++k)
+        seen[k] = data_[k].load(std::memory_order_acquire);  // edge `data`
       if constexpr (holding::count == 1) break;
       // relaxed: the loads of the value come before it
       if (!stm::detail::is_locked(before) && lock.load(std::memory_order_relaxed) == before) break;
@@ -201,13 +213,17 @@ T tvar<T>::load() const requires std::copy_constructible<T> {
 }
 
 template <tvar_value T>
-void tvar<T>::store(const T& value) requires std::copy_constructible<T> {
+void tvar<T>::store(const T& value)
+  requires std::copy_constructible<T>
+{
   atomically([&](tx& t) { t.write(*this, value); });
 }
 
 template <tvar_value T>
 template <std::invocable<const T&> F>
-T tvar<T>::update(const F& f) requires std::copy_constructible<T> {
+T tvar<T>::update(const F& f)
+  requires std::copy_constructible<T>
+{
   return atomically([&](tx& t) -> T {
     T next = f(t.read(*this));
     t.write(*this, next);

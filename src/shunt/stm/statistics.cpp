@@ -1,11 +1,9 @@
-#include <shunt/stm/statistics.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
-
 #include <shunt/stm/detail/hot_variables.hpp>
 #include <shunt/stm/detail/registry.hpp>
+#include <shunt/stm/statistics.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -20,13 +18,13 @@ std::string to_text(const statistics& s) {
     std::snprintf(line.data(), line.size(), arguments...);
     text += line.data();
   };
-  add("%-28s %12s %10s %10s %10s %10s %8s %8s %9s %7s %7s %7s\n", "transactions", "commits", "locked", "stale", "changed", "retries",
-      "alone", "attempts", "lost ms", "reads", "writes", "workers");
+  add("%-28s %12s %10s %10s %10s %10s %8s %8s %9s %7s %7s %7s\n", "transactions", "commits", "locked", "stale",
+      "changed", "retries", "alone", "attempts", "lost ms", "reads", "writes", "workers");
   for (const auto& c : s.classes) {
     const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
-    add("%-28s %12llu %10llu %10llu %10llu %10llu %8llu %8llu %9.1f %7.1f %7.1f %7s\n", c.name.c_str(), number(c.commits),
-        number(c.locked), number(c.stale), number(c.validation), number(c.retries), number(c.alone), number(c.most_attempts),
-        std::chrono::duration<double, std::milli>(c.lost).count(), c.mean_reads, c.mean_writes,
+    add("%-28s %12llu %10llu %10llu %10llu %10llu %8llu %8llu %9.1f %7.1f %7.1f %7s\n", c.name.c_str(),
+        number(c.commits), number(c.locked), number(c.stale), number(c.validation), number(c.retries), number(c.alone),
+        number(c.most_attempts), std::chrono::duration<double, std::milli>(c.lost).count(), c.mean_reads, c.mean_writes,
         c.workers == 0 ? "all" : std::to_string(c.workers).c_str());
   }
   for (const auto& h : s.hot) add("variable %p: %llu aborts\n", h.address, static_cast<unsigned long long>(h.aborts));

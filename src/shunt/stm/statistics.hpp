@@ -15,8 +15,8 @@ struct class_statistics {
   std::string name;  ///< "bank.cpp:41", or what transaction_class was given
 
   std::uint64_t commits = 0;
-  /// Attempts that were undone because of others, by cause: a variable was locked for long; one was newer than what had been
-  /// read; what had been read had changed by the commit.
+  /// Attempts that were undone because of others, by cause: a variable was locked for long; one was newer than what had
+  /// been read; what had been read had changed by the commit.
   std::uint64_t locked = 0, stale = 0, validation = 0;
   std::uint64_t retries = 0;        ///< tx::retry() that reached atomically()
   std::uint64_t alone = 0;          ///< commits without others: elders, and irrevocable ones

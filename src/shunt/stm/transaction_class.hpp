@@ -11,8 +11,8 @@ namespace stm::detail {
 struct class_record;
 }
 
-/// Transactions that are scheduled, and counted, together. Without one, those of one body's type are: each lambda expression is
-/// a type of its own, so that is the place in the source where it stands.
+/// Transactions that are scheduled, and counted, together. Without one, those of one body's type are: each lambda
+/// expression is a type of its own, so that is the place in the source where it stands.
 ///
 /// ```cpp
 /// shunt::transaction_class transfers("transfers");

@@ -7,11 +7,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <type_traits>
-#include <utility>
-
 #include <shunt/stm/detail/word.hpp>
 #include <shunt/stm/detail/write_log.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace shunt {
 inline namespace v1 {
@@ -41,10 +40,11 @@ struct holding {
   using coded = std::array<word, count>;
 
   // Of the same size as T, where there is such a word: then a value never leaves the registers on its way.
-  using same_size = std::conditional_t<
-      sizeof(T) == 1, std::uint8_t,
-      std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, word, void>>>>;
+  using same_size =
+      std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                         std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                            std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                                                               std::conditional_t<sizeof(T) == 8, word, void>>>>;
   static constexpr bool is_one_word = is_inline<T> && !std::is_void_v<same_size>;
 
   /// \throws std::bad_alloc and what moving throws, if boxed.
@@ -85,16 +85,18 @@ struct holding {
 /// });
 /// ```
 ///
-/// Trivially copyable values of up to 32 bytes are held inline, others in a box on the heap: each write makes a new one, and the old one
-/// is deleted once no transaction can see it any more.
-/// Size: a word more than the value; or two words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do
-/// it. Neither copies nor moves.
+/// Trivially copyable values of up to 32 bytes are held inline, others in a box on the heap: each write makes a new
+/// one, and the old one is deleted once no transaction can see it any more. Size: a word more than the value; or two
+/// words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do it. Neither copies nor
+/// moves.
 template <tvar_value T>
 class tvar : private stm::detail::variable {
  public:
   using value_type = T;
 
-  tvar() requires std::default_initializable<T> : tvar(T()) {}
+  tvar()
+    requires std::default_initializable<T>
+      : tvar(T()) {}
   /// \throws std::bad_alloc and what moving throws, if boxed.
   explicit tvar(T initial) {
     const auto w = holding::encode(std::move(initial));
@@ -102,23 +104,28 @@ class tvar : private stm::detail::variable {
     for (std::size_t i = 0; i < holding::count; ++i) data_[i].store(w[i], std::memory_order_relaxed);
   }
   ~tvar() {
-    if constexpr (!stm::detail::is_inline<T>) holding::drop(data_[0].load(std::memory_order_relaxed));  // relaxed: nobody else is left
+    if constexpr (!stm::detail::is_inline<T>)
+      holding::drop(data_[0].load(std::memory_order_relaxed));  // relaxed: nobody else is left
   }
   tvar(const tvar&) = delete;
   tvar& operator=(const tvar&) = delete;
 
-  /// Any thread or fiber: the value as of some moment during the call. Inside a transaction it is a part of that: tx::read().
-  /// Never waits if T is held inline. Cost: 2 ns for up to eight bytes; 10 ns for a box.
-  [[nodiscard]] T load() const requires std::copy_constructible<T>;
+  /// Any thread or fiber: the value as of some moment during the call. Inside a transaction it is a part of that:
+  /// tx::read(). Never waits if T is held inline. Cost: 2 ns for up to eight bytes; 10 ns for a box.
+  [[nodiscard]] T load() const
+    requires std::copy_constructible<T>;
 
   /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: some 10 ns.
   /// \throws as tx::write().
-  void store(const T& value) requires std::copy_constructible<T>;
+  void store(const T& value)
+    requires std::copy_constructible<T>;
 
-  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and must change nothing else; a
-  /// part of the transaction, if inside one. \return what was written. \throws what f throws: nothing has changed then.
+  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and must change nothing
+  /// else; a part of the transaction, if inside one. \return what was written. \throws what f throws: nothing has
+  /// changed then.
   template <std::invocable<const T&> F>
-  T update(const F& f) requires std::copy_constructible<T>;
+  T update(const F& f)
+    requires std::copy_constructible<T>;
 
  private:
   friend class tx;

@@ -1,11 +1,9 @@
-#include <shunt/stm/tx.hpp>
-
 #include <algorithm>
-
 #include <shunt/base/clock.hpp>
 #include <shunt/stm/detail/registry.hpp>
 #include <shunt/stm/detail/waiters.hpp>
 #include <shunt/stm/quiesce.hpp>
+#include <shunt/stm/tx.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -91,7 +89,8 @@ bool tx::extend() noexcept {
 }
 
 const tx::entry* tx::own_entry(const variable* v) {
-  if (!commuting_.empty()) [[unlikely]] settle_commuting(v);
+  if (!commuting_.empty()) [[unlikely]]
+    settle_commuting(v);
   return writes_.find(v);
 }
 
@@ -99,7 +98,8 @@ const tx::entry* tx::own_entry(const variable* v) {
 
 tx::entry* tx::entry_to_replace(const variable* v, const form* how, word first) {
   try {
-    if (!commuting_.empty()) [[unlikely]] settle_commuting(v);
+    if (!commuting_.empty()) [[unlikely]]
+      settle_commuting(v);
     entry* const own = writes_.find(v);
     if (own == nullptr) return nullptr;
     const auto position = static_cast<std::size_t>(own - writes_.begin());
@@ -145,7 +145,8 @@ void tx::settle_commuting(const variable* v) {
     }
     c.apply(now);
     entry* to = entry_to_replace(c.who, c.how, now[0]);
-    if (to == nullptr) to = c.how->drop != nullptr ? &add_boxed(c.who, c.data, c.how, now[0]) : &writes_.add(c.who, c.data, c.how);
+    if (to == nullptr)
+      to = c.how->drop != nullptr ? &add_boxed(c.who, c.data, c.how, now[0]) : &writes_.add(c.who, c.data, c.how);
     to->value = now;
   }
 }
@@ -181,7 +182,8 @@ void tx::become_irrevocable() {
 
 tx::mark tx::open_part() {
   if (!commuting_.empty()) settle_commuting(nullptr);  // so that a part's end need not know of them
-  const mark m{writes_.size(), undos_.size(), made_.size(), destroyed_.size(), on_commit_.size(), on_abort_.size(), part_};
+  const mark m{writes_.size(),    undos_.size(),    made_.size(), destroyed_.size(),
+               on_commit_.size(), on_abort_.size(), part_};
   part_ = writes_.size();
   return m;
 }
@@ -226,7 +228,8 @@ void tx::apply_commuting(std::size_t fresh_from) {
   for (auto i = fresh_from; i < writes_.size(); ++i) {
     entry& e = writes_[i];
     // relaxed: the lock's edge
-    for (std::size_t k = 0; e.how->drop == nullptr && k < e.how->words; ++k) e.value[k] = e.data[k].load(std::memory_order_relaxed);
+    for (std::size_t k = 0; e.how->drop == nullptr && k < e.how->words; ++k)
+      e.value[k] = e.data[k].load(std::memory_order_relaxed);
   }
   for (const commuting& c : commuting_) {
     entry& e = *writes_.find(c.who);
@@ -249,7 +252,9 @@ bool tx::lock_all() noexcept {
     for (int k = 0;; ++k) {
       stm::detail::test_point();
       // acquire: the last committer's values; edge `word`
-      if (!is_locked(e.before) && e.who->lock.compare_exchange_weak(e.before, locked, std::memory_order_acquire, std::memory_order_relaxed)) break;
+      if (!is_locked(e.before) &&
+          e.who->lock.compare_exchange_weak(e.before, locked, std::memory_order_acquire, std::memory_order_relaxed))
+        break;
       if (k == rounds) {
         lost_at_ = e.who;
         lost_by_ = cause::locked;
@@ -267,7 +272,8 @@ bool tx::lock_all() noexcept {
 
 /// The first so many, as they were.
 void tx::unlock(std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) writes_[i].who->lock.store(writes_[i].before, std::memory_order_release);  // edge `word`
+  for (std::size_t i = 0; i < count; ++i)
+    writes_[i].who->lock.store(writes_[i].before, std::memory_order_release);  // edge `word`
 }
 
 bool tx::validate() noexcept {
@@ -293,14 +299,16 @@ void tx::store_alone(entry& e, word now) noexcept {
   if (e.how->words > 1) {
     if (!clock_moved_) {
       // relaxed: nobody else stores it meanwhile
-      the_clock.now.store(the_clock.now.load(std::memory_order_relaxed) + stm::detail::one_step, std::memory_order_release);
+      the_clock.now.store(the_clock.now.load(std::memory_order_relaxed) + stm::detail::one_step,
+                          std::memory_order_release);
       clock_moved_ = true;
     }
     version = the_clock.now.load(std::memory_order_relaxed);
-    e.who->lock.store(locked_bit, std::memory_order_relaxed);  // relaxed: the values' release stores carry it, edge `data`
+    e.who->lock.store(locked_bit,
+                      std::memory_order_relaxed);  // relaxed: the values' release stores carry it, edge `data`
   }
   for (std::size_t i = 0; i < e.how->words; ++i) e.data[i].store(e.value[i], std::memory_order_release);  // edge `data`
-  e.who->lock.store(version, std::memory_order_release);  // edge `word`
+  e.who->lock.store(version, std::memory_order_release);                                                  // edge `word`
   if ((now & waiters_bit) != 0) stm::detail::wake_readers_of(e.who);
 }
 
@@ -314,7 +322,8 @@ bool tx::commit_fully() {
     if (needed > retired_.capacity()) retired_.reserve(2 * needed);
   }
   const auto retire = [this](const entry& e) noexcept {
-    if (e.how->drop != nullptr) retired_.push_back({e.data[0].load(std::memory_order_relaxed), e.how->drop});  // relaxed: the lock's edge
+    if (e.how->drop != nullptr)
+      retired_.push_back({e.data[0].load(std::memory_order_relaxed), e.how->drop});  // relaxed: the lock's edge
   };
   if (without_others()) {
     if (!commuting_.empty()) apply_commuting(fresh_from);
@@ -326,9 +335,12 @@ bool tx::commit_fully() {
   } else if (!writes_.empty()) {
     word early = has(flaw::early_clock) ? the_clock.now.fetch_add(stm::detail::one_step) + stm::detail::one_step : 0;
     if (!lock_all()) return false;
-    // acq_rel: edge `time`, and the order of committers: of two whose reads and writes cross, the later here sees the earlier's locks.
+    // acq_rel: edge `time`, and the order of committers: of two whose reads and writes cross, the later here sees the
+    // earlier's locks.
     const word version =
-        has(flaw::early_clock) ? early : the_clock.now.fetch_add(stm::detail::one_step, std::memory_order_acq_rel) + stm::detail::one_step;
+        has(flaw::early_clock)
+            ? early
+            : the_clock.now.fetch_add(stm::detail::one_step, std::memory_order_acq_rel) + stm::detail::one_step;
     // Nobody has committed since the snapshot's moment: then there is nothing to look at.
     if (version != (limit_ & ~waiters_bit) + stm::detail::one_step && !validate()) {
       unlock(writes_.size());

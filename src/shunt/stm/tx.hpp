@@ -1,12 +1,13 @@
 /// One attempt at a transaction: what its body may do.
 ///
-/// A snapshot of all variables as of one moment (`limit_`), a log of what was read, a log of what will be written. A read that
-/// finds a newer value moves the snapshot to now, if all that was read is still as it was; else the attempt is over, and the body begins again.
-/// So a body never sees values that did not stand together (it is opaque), not even one that will not commit.
+/// A snapshot of all variables as of one moment (`limit_`), a log of what was read, a log of what will be written. A
+/// read that finds a newer value moves the snapshot to now, if all that was read is still as it was; else the attempt
+/// is over, and the body begins again. So a body never sees values that did not stand together (it is opaque), not even
+/// one that will not commit.
 ///
-/// Source: Dice, Shalev, Shavit: Transactional Locking II, DISC 2006, doi:10.1007/11864219_14; Riegel, Felber, Fetzer: A lazy
-/// snapshot algorithm with eager validation, DISC 2006, doi:10.1007/11864219_20; Harris, Marlow, Peyton Jones, Herlihy: Composable
-/// memory transactions, PPoPP 2005, doi:10.1145/1065944.1065952. See DESIGN.md.
+/// Source: Dice, Shalev, Shavit: Transactional Locking II, DISC 2006, doi:10.1007/11864219_14; Riegel, Felber, Fetzer:
+/// A lazy snapshot algorithm with eager validation, DISC 2006, doi:10.1007/11864219_20; Harris, Marlow, Peyton Jones,
+/// Herlihy: Composable memory transactions, PPoPP 2005, doi:10.1145/1065944.1065952. See DESIGN.md.
 #pragma once
 
 #include <concepts>
@@ -15,11 +16,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <type_traits>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include <shunt/base/error.hpp>
 #include <shunt/sched/waits_forbidden.hpp>
 #include <shunt/stm/detail/class_record.hpp>
@@ -27,12 +23,16 @@
 #include <shunt/stm/detail/word.hpp>
 #include <shunt/stm/detail/write_log.hpp>
 #include <shunt/stm/tvar.hpp>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace shunt {
 inline namespace v1 {
 
-/// A body did what could not be undone, or could wait for another transaction: it parked, yielded, slept or spawned. Thrown by
-/// that call; what() names it. The transaction is undone if this leaves its body.
+/// A body did what could not be undone, or could wait for another transaction: it parked, yielded, slept or spawned.
+/// Thrown by that call; what() names it. The transaction is undone if this leaves its body.
 class blocking_in_transaction : public error {
  public:
   using error::error;
@@ -43,13 +43,15 @@ namespace stm::detail {
 class course;
 class registry;
 
-/// Thrown inside bodies only, and caught by whoever runs them. No std::exceptions: bodies that catch those do not meet them.
+/// Thrown inside bodies only, and caught by whoever runs them. No std::exceptions: bodies that catch those do not meet
+/// them.
 struct conflict {};
 struct retry_wanted {};
 
 template <typename F>
-using result_of = std::decay_t<typename std::conditional_t<std::invocable<const F&, tx&>, std::invoke_result<const F&, tx&>,
-                                                           std::invoke_result<const F&>>::type>;
+using result_of =
+    std::decay_t<typename std::conditional_t<std::invocable<const F&, tx&>, std::invoke_result<const F&, tx&>,
+                                             std::invoke_result<const F&>>::type>;
 /// A body, or a part of one: called with the transaction, or with nothing.
 template <typename F>
 concept tx_body = std::invocable<const F&, tx&> || std::invocable<const F&>;
@@ -68,8 +70,9 @@ result_of<F> call(const F& f, tx& t) {
 /// Made by atomically(), and handed to its body; valid until that returns. Only that body's fiber or thread may use it.
 ///
 /// A body may be called any number of times, so it changes nothing but tvars, or what it has made itself; it is called
-/// through a const reference, so that a lambda cannot change its own captures. It does not wait: park(), yield(), sleeping, I/O that waits and
-/// spawning throw blocking_in_transaction. A body that catches everything (`catch (...)`) throws on what it does not know.
+/// through a const reference, so that a lambda cannot change its own captures. It does not wait: park(), yield(),
+/// sleeping, I/O that waits and spawning throw blocking_in_transaction. A body that catches everything (`catch (...)`)
+/// throws on what it does not know.
 ///
 /// Its memory, a few words a variable read or written, is kept for the thread's next transactions.
 class tx : private stm::detail::participant {
@@ -107,23 +110,25 @@ class tx : private stm::detail::participant {
     write(x, std::forward<F>(f)(read(x)));
   }
 
-  /// As modify(), where the order among such changes does not matter: f is applied when the transaction commits, to what stands there
-  /// then, so that two that add to one counter do not conflict. Reading or writing x afterwards makes it an ordinary modify().
-  /// f runs at the commit, once an attempt; it must be short, and use no transaction. \throws std::bad_alloc
+  /// As modify(), where the order among such changes does not matter: f is applied when the transaction commits, to
+  /// what stands there then, so that two that add to one counter do not conflict. Reading or writing x afterwards makes
+  /// it an ordinary modify(). f runs at the commit, once an attempt; it must be short, and use no transaction. \throws
+  /// std::bad_alloc
   template <typename T, typename F>
     requires std::invocable<const F&, const T&> && std::copy_constructible<F>
   void commute(tvar<T>& x, F f);
 
-  /// Nothing to be done yet: waits until something that was read has changed, then begins again. Inside or_else() the other branch is
-  /// taken first. Does not return.
+  /// Nothing to be done yet: waits until something that was read has changed, then begins again. Inside or_else() the
+  /// other branch is taken first. Does not return.
   [[noreturn]] void retry() { throw stm::detail::retry_wanted{}; }
   /// retry(), unless `condition` holds.
   void check(bool condition) {
     if (!condition) retry();
   }
 
-  /// What `first` does; or if that retries, nothing of it, and what `second` does. If that retries too, whatever either has read
-  /// is waited for. They are called with the transaction, or with nothing. \return what they return, which must be of one type.
+  /// What `first` does; or if that retries, nothing of it, and what `second` does. If that retries too, whatever either
+  /// has read is waited for. They are called with the transaction, or with nothing. \return what they return, which
+  /// must be of one type.
   template <stm::detail::tx_body F, stm::detail::tx_body G>
     requires std::same_as<stm::detail::result_of<F>, stm::detail::result_of<G>>
   auto or_else(const F& first, const G& second) -> stm::detail::result_of<F>;
@@ -132,7 +137,8 @@ class tx : private stm::detail::participant {
   template <stm::detail::tx_body F>
   auto nested(const F& part) -> stm::detail::result_of<F>;
 
-  /// An object that exists if the transaction commits; else it is deleted. \throws std::bad_alloc and what T's constructor throws.
+  /// An object that exists if the transaction commits; else it is deleted. \throws std::bad_alloc and what T's
+  /// constructor throws.
   template <typename T, typename... Arguments>
   [[nodiscard]] T* make(Arguments&&... arguments) {
     auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);
@@ -146,14 +152,16 @@ class tx : private stm::detail::participant {
     if (object != nullptr) add_to(destroyed_, object);
   }
 
-  /// Called after the transaction has committed, outside of it, by the same fiber, in order: the place for I/O. May wait. What it throws leaves
-  /// atomically(): the transaction is committed all the same. \throws std::bad_alloc
+  /// Called after the transaction has committed, outside of it, by the same fiber, in order: the place for I/O. May
+  /// wait. What it throws leaves atomically(): the transaction is committed all the same. \throws std::bad_alloc
   void on_commit(std::function<void()> what);
-  /// Called when the attempt that registered it is undone, for whatever reason, likewise; the last one first. What it throws is lost.
+  /// Called when the attempt that registered it is undone, for whatever reason, likewise; the last one first. What it
+  /// throws is lost.
   void on_abort(std::function<void()> what);
 
-  /// From the return of this call on the body runs once: nothing undoes it but an exception, and no other transaction runs
-  /// meanwhile. So it may do what cannot be undone. It still cannot park. The first call begins the body again, alone.
+  /// From the return of this call on the body runs once: nothing undoes it but an exception, and no other transaction
+  /// runs meanwhile. So it may do what cannot be undone. It still cannot park. The first call begins the body again,
+  /// alone.
   void become_irrevocable();
   [[nodiscard]] bool irrevocable() const noexcept { return alone_; }
 
@@ -198,13 +206,15 @@ class tx : private stm::detail::participant {
     tx* found;
 #if defined(__x86_64__)
     // As sched::detail::here(): compilers keep a thread_local's address across a switch.
-    asm volatile("movq shunt_stm_tx_v1@gottpoff(%%rip), %0\n\t"
-                 "movq %%fs:(%0), %0"
-                 : "=r"(found));
+    asm volatile(
+        "movq shunt_stm_tx_v1@gottpoff(%%rip), %0\n\t"
+        "movq %%fs:(%0), %0"
+        : "=r"(found));
 #else
     found = here_by_call();
 #endif
-    if (found == nullptr) [[unlikely]] return first_time_here();
+    if (found == nullptr) [[unlikely]]
+      return first_time_here();
     return *found;
   }
   [[nodiscard, gnu::noinline]] static tx* here_by_call() noexcept;
@@ -227,11 +237,14 @@ class tx : private stm::detail::participant {
       for (std::size_t i = 0; i < count; ++i) seen[i] = x.data_[i].load(std::memory_order_acquire);  // edge `data`
       stm::detail::test_point();
       // relaxed: the loads of the value come before it
-      if (x.lock.load(std::memory_order_relaxed) == before || stm::detail::has(stm::detail::flaw::second_look)) [[likely]] return seen;
+      if (x.lock.load(std::memory_order_relaxed) == before || stm::detail::has(stm::detail::flaw::second_look))
+          [[likely]]
+        return seen;
     }
   }
   [[gnu::always_inline]] void log_read(const variable* v) {
-    if (reads_end_ == reads_room_) [[unlikely]] more_room_for_reads();
+    if (reads_end_ == reads_room_) [[unlikely]]
+      more_room_for_reads();
     *reads_end_++ = v;
   }
   void more_room_for_reads();
@@ -245,7 +258,8 @@ class tx : private stm::detail::participant {
   template <typename T>
   [[gnu::always_inline]] void put(tvar<T>& x, const typename holding<T>::coded& value) {
     entry* own = nullptr;
-    if (writes_.may_hold(&x)) [[unlikely]] own = entry_to_replace(&x, &holding<T>::how, value[0]);
+    if (writes_.may_hold(&x)) [[unlikely]]
+      own = entry_to_replace(&x, &holding<T>::how, value[0]);
     if (own == nullptr) {
       if constexpr (!stm::detail::is_inline<T>) {
         own = &add_boxed(&x, x.data_.data(), &holding<T>::how, value[0]);
@@ -269,7 +283,8 @@ class tx : private stm::detail::participant {
     writes_.clear();
     limit_ = stm::detail::the_clock.now.load(std::memory_order_acquire) | stm::detail::waiters_bit;  // edge `time`
   }
-  /// \return whether it has committed. Of an attempt that has not, abort() undoes what it has made. \throws what commuting functions throw
+  /// \return whether it has committed. Of an attempt that has not, abort() undoes what it has made. \throws what
+  /// commuting functions throw
   [[nodiscard, gnu::always_inline]] bool commit() {
     if (writes_.empty() && !extras_) return !doomed_;
     if (!without_others() || extras_) return commit_fully();
@@ -278,7 +293,9 @@ class tx : private stm::detail::participant {
       // relaxed: nobody else stores it meanwhile, but for a lock's time
       const auto now = e.who->lock.load(std::memory_order_relaxed);
       if (e.how->words == 1 && (now & stm::detail::waiters_bit) == 0) [[likely]] {
-        e.data[0].store(e.value[0], std::memory_order_release);  // edge `data`; its version stays, for nobody is inside who has read it
+        e.data[0].store(
+            e.value[0],
+            std::memory_order_release);  // edge `data`; its version stays, for nobody is inside who has read it
       } else {
         store_alone(e, now);
       }
@@ -330,7 +347,7 @@ class tx : private stm::detail::participant {
   bool unlogged_ = false;  // snapshot
   bool alone_ = false;
   bool clock_moved_ = false;
-  int until_look_ = 0;     // attempts
+  int until_look_ = 0;  // attempts
 
   std::unique_ptr<const variable*[]> reads_;
   std::vector<undo> undos_;
@@ -356,7 +373,8 @@ class tx : private stm::detail::participant {
 
   [[nodiscard, gnu::always_inline]] stm::detail::counts& counts_of(std::uint32_t id) {
     auto* const all = counts_[id / chunk].load(std::memory_order_relaxed);  // relaxed: only this thread stores it
-    if (all == nullptr) [[unlikely]] return first_counts_of(id);
+    if (all == nullptr) [[unlikely]]
+      return first_counts_of(id);
     return all[id % chunk];
   }
   [[gnu::noinline]] stm::detail::counts& first_counts_of(std::uint32_t id);

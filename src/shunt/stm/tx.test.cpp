@@ -23,9 +23,10 @@ namespace {
 
 /// Each setting of the policies that changes how transactions run; the default ones again at the end.
 void under_each_policy(const std::function<void()>& body) {
-  for (const auto& p : {stm::policies{}, stm::policies{.adapt = false, .solo = false},
-                        stm::policies{.adapt = false, .workers = 1}, stm::policies{.adapt = false, .workers = 2, .solo = false},
-                        stm::policies{.queue_losers = false}, stm::policies{.adapt = false, .elders = false}}) {
+  for (const auto& p :
+       {stm::policies{}, stm::policies{.adapt = false, .solo = false}, stm::policies{.adapt = false, .workers = 1},
+        stm::policies{.adapt = false, .workers = 2, .solo = false}, stm::policies{.queue_losers = false},
+        stm::policies{.adapt = false, .elders = false}}) {
     stm::set_policies(p);
     body();
   }
@@ -87,11 +88,11 @@ TEST_CASE("tvar: single-variable operations are transactions, and parts of one i
   s.update([](const std::string& v) { return v + "b"; });
   CHECK(s.load() == "ab");
   CHECK_THROWS_AS(atomically([&] {
-    x.store(1);
-    CHECK(x.load() == 1);
-    s.store("gone");
-    throw std::runtime_error("undo");
-  }),
+                    x.store(1);
+                    CHECK(x.load() == 1);
+                    s.store("gone");
+                    throw std::runtime_error("undo");
+                  }),
                   std::runtime_error);
   CHECK(x.load() == 10);
   CHECK(s.load() == "ab");
@@ -153,7 +154,8 @@ TEST_CASE("atomically: inside another one it is a part of that; results come out
   });
   CHECK(text == "2");
   CHECK(x.load() == 2);
-  CHECK_THROWS_AS(atomically([&] { static_cast<void>(shunt::atomically_for(1ms, [&](tx& t) { t.check(false); })); }), shunt::usage_error);
+  CHECK_THROWS_AS(atomically([&] { static_cast<void>(shunt::atomically_for(1ms, [&](tx& t) { t.check(false); })); }),
+                  shunt::usage_error);
 }
 
 TEST_CASE("atomically: many variables in one transaction, each found again") {
@@ -238,9 +240,9 @@ TEST_CASE("commute: applied at the commit, in order, and by a read before it") {
   CHECK(x.load() == 22);
   CHECK(s.load() == "abcd");
   CHECK_THROWS_AS(atomically([&](tx& t) {
-    t.write(s, std::string("gone"));
-    t.commute(x, [](int) -> int { throw std::runtime_error("no"); });
-  }),
+                    t.write(s, std::string("gone"));
+                    t.commute(x, [](int) -> int { throw std::runtime_error("no"); });
+                  }),
                   std::runtime_error);
   CHECK(x.load() == 22);
   CHECK(s.load() == "abcd");
@@ -260,11 +262,11 @@ TEST_CASE("on_commit is called after, once; on_abort when the attempt is undone"
   CHECK(log == "c");
   log.clear();
   CHECK_THROWS_AS(atomically([&](tx& t) {
-    t.on_commit([&] { log += 'c'; });
-    t.on_abort([&] { log += '1'; });
-    t.on_abort([&] { log += '2'; });
-    throw std::runtime_error("undo");
-  }),
+                    t.on_commit([&] { log += 'c'; });
+                    t.on_abort([&] { log += '1'; });
+                    t.on_abort([&] { log += '2'; });
+                    throw std::runtime_error("undo");
+                  }),
                   std::runtime_error);
   CHECK(log == "21");
 }
@@ -308,7 +310,8 @@ TEST_CASE("a body that waits or spawns is refused, by the name of the call") {
     };
     CHECK_THAT(refused([] { this_fiber::yield(); }), Catch::StartsWith("yield: called inside a transaction"));
     CHECK_THAT(refused([] { this_fiber::park(); }), Catch::StartsWith("park: called inside a transaction"));
-    CHECK_THAT(refused([] { this_fiber::sleep_for(1ms); }), Catch::StartsWith("park_until: called inside a transaction"));
+    CHECK_THAT(refused([] { this_fiber::sleep_for(1ms); }),
+               Catch::StartsWith("park_until: called inside a transaction"));
     CHECK_THAT(refused([&] { rt.spawn([] {}); }), Catch::StartsWith("spawn: called inside a transaction"));
     CHECK(x.load() == 0);
     this_fiber::yield();  // allowed again
@@ -351,8 +354,8 @@ TEST_CASE("retry: a time that is over, or a stop, ends the wait without effects"
     std::stop_source stop;
     std::atomic<bool> over{false};
     rt.spawn([&] {
-      CHECK_FALSE(shunt::atomically_until(std::chrono::steady_clock::time_point::max(), [&](tx& t) { t.check(t.read(x) == 1); },
-                                          stop.get_token()));
+      CHECK_FALSE(shunt::atomically_until(
+          std::chrono::steady_clock::time_point::max(), [&](tx& t) { t.check(t.read(x) == 1); }, stop.get_token()));
       over = true;
     });
     this_fiber::sleep_for(1ms);
@@ -397,9 +400,8 @@ TEST_CASE("or_else: both branches' variables are waited for") {
       t.check(t.read(from) != 0);
       return t.read(from);
     };
-    const int got = atomically([&](tx& t) {
-      return t.or_else([&] { return take(t, boxes[0]); }, [&] { return take(t, boxes[1]) + 1; });
-    });
+    const int got = atomically(
+        [&](tx& t) { return t.or_else([&] { return take(t, boxes[0]); }, [&] { return take(t, boxes[1]) + 1; }); });
     giver.join();
     CHECK(got == 5 + which);
   }
@@ -532,7 +534,8 @@ TEST_CASE("statistics: commits by class, by place or by name") {
   tvar<int> x{0};
   for (int i = 0; i < 10; ++i) atomically(named, [&](tx& t) { t.modify(x, [](int v) { return v + 1; }); });
   const auto s = stm::collect_statistics();
-  const auto mine = std::find_if(s.classes.begin(), s.classes.end(), [](const auto& c) { return c.name == "a named class"; });
+  const auto mine =
+      std::find_if(s.classes.begin(), s.classes.end(), [](const auto& c) { return c.name == "a named class"; });
   REQUIRE(mine != s.classes.end());
   CHECK(mine->commits == 10);
   CHECK_THAT(to_text(s), Catch::Contains("a named class"));

@@ -1,9 +1,7 @@
-#include <shunt/stm/detail/class_record.hpp>
-
 #include <algorithm>
-
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/registry.hpp>
 
 namespace shunt {

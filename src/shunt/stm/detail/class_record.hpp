@@ -1,18 +1,17 @@
 /// What is known of one class of transactions, and how many workers it is allowed on.
 ///
 /// The number is found by climbing: for two ticks of 1 ms now and then another number is tried; if more
-/// commits a second come of it, by 5 %, it stays, else the old one comes back and the next trial is twice as far off, up to 1 s.
-/// Not the rate of aborts: where one variable is contended it is small and throughput is lost all the same, to lines
-/// that move between cores.
+/// commits a second come of it, by 5 %, it stays, else the old one comes back and the next trial is twice as far off,
+/// up to 1 s. Not the rate of aborts: where one variable is contended it is small and throughput is lost all the same,
+/// to lines that move between cores.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <string>
-
 #include <shunt/stm/detail/track.hpp>
 #include <shunt/stm/policies.hpp>
+#include <string>
 
 namespace shunt {
 inline namespace v1 {
@@ -26,10 +25,10 @@ struct counts {
   number stale{0};       // aborts: a variable read is newer than the snapshot, which cannot be extended
   number validation{0};  // aborts: what was read had changed at the commit
   number retries{0};
-  number alone{0};       // commits without others, as elder or irrevocable
-  number lost_ns{0};     // from the first abort to the commit
+  number alone{0};    // commits without others, as elder or irrevocable
+  number lost_ns{0};  // from the first abort to the commit
   number most_attempts{0};
-  number samples{0};     // of sizes
+  number samples{0};  // of sizes
   number reads{0};
   number writes{0};
   number most_reads{0};
@@ -73,10 +72,10 @@ struct class_record {
   phase phase_ = phase::steady;
   time_point last_{};
   std::uint64_t last_commits_ = 0;
-  double rate_ = 0;   // of the steady phase, commits a second, smoothed
-  int before_ = 0;    // what was allowed before the trial
-  int ticks_ = 0;     // of this phase are left
-  int steady_ = 0;    // so many ticks between trials
+  double rate_ = 0;  // of the steady phase, commits a second, smoothed
+  int before_ = 0;   // what was allowed before the trial
+  int ticks_ = 0;    // of this phase are left
+  int steady_ = 0;   // so many ticks between trials
   bool upwards_ = false;
 };
 

@@ -1,12 +1,10 @@
-#include <shunt/stm/detail/course.hpp>
-
 #include <algorithm>
-#include <string>
-
 #include <shunt/base/clock.hpp>
 #include <shunt/stm/atomically.hpp>
+#include <shunt/stm/detail/course.hpp>
 #include <shunt/stm/detail/hot_variables.hpp>
 #include <shunt/stm/detail/registry.hpp>
+#include <string>
 
 namespace shunt {
 inline namespace v1 {
@@ -30,8 +28,9 @@ void drop(std::vector<std::function<void()>>& list) noexcept { list.clear(); }
 const refusal refuses_waits;
 
 void refusal::refuse(const char* call) const {
-  throw blocking_in_transaction(std::string(call) +
-                                ": called inside a transaction, which neither waits nor spawns: do it after, or in tx::on_commit()");
+  throw blocking_in_transaction(
+      std::string(call) +
+      ": called inside a transaction, which neither waits nor spawns: do it after, or in tx::on_commit()");
 }
 
 tx& course::begin() {
@@ -46,7 +45,8 @@ tx& course::begin() {
     t.come_inside_alone();
     t.alone_ = true;
   } else {
-    if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && !on->holds(t.bit()) && may_sleep()) {
+    if (track* const on = class_.on.load(std::memory_order_relaxed);
+        on != nullptr && !on->holds(t.bit()) && may_sleep()) {
       on->enter(t.bit(), class_);
     }
     t.come_inside();
@@ -69,7 +69,7 @@ void course::look(tx& t) {
   t.until_look_ = t.look_every_;
   class_.tick(now);
   if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
-  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);                // relaxed: policy
+  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
   // Fibers of one worker take turns.
   if (ns - t.turn_began_ >= quantum / 1ns) {
@@ -79,6 +79,7 @@ void course::look(tx& t) {
 }
 
 void course::end(tx& t) {
+  std::vector<std::function<void()>> commits;
   t.end_inside();
   auto& n = t.counts_of(class_.id);
   counts::add(n.commits, 1);
@@ -104,11 +105,9 @@ void course::end(tx& t) {
     t.made_.clear();
     t.destroyed_.clear();
     t.commuting_.clear();
-    calls_.swap(t.on_commit_);
+    calls_.swap(t.undone_);
+    commits.swap(t.on_commit_);
     drop(t.on_abort_);
-    // What parts have undone is called first.
-    calls_.insert(calls_.begin(), std::make_move_iterator(t.undone_.begin()), std::make_move_iterator(t.undone_.end()));
-    drop(t.undone_);
     tx::drop_all(t.displaced_);
     if (t.without_others()) {
       // Whoever comes inside later does not find it; nobody else was inside, so nobody has it.
@@ -119,6 +118,8 @@ void course::end(tx& t) {
     }
   }
   leave_lanes();
+  call_quietly();
+  calls_.swap(commits);
   call_all();
 }
 
@@ -129,7 +130,8 @@ void course::undone(tx& t) noexcept {
   t.abort();
   calls_.swap(t.undone_);
   try {
-    calls_.insert(calls_.end(), std::make_move_iterator(t.on_abort_.rbegin()), std::make_move_iterator(t.on_abort_.rend()));
+    calls_.insert(calls_.end(), std::make_move_iterator(t.on_abort_.rbegin()),
+                  std::make_move_iterator(t.on_abort_.rend()));
   } catch (...) {  // no memory: they are not called
   }
   drop(t.undone_);
@@ -141,10 +143,18 @@ void course::count_loss(tx& t) {
   at_ = t.lost_at_;
   auto& n = t.counts_of(class_.id);
   switch (t.lost_by_) {
-    case tx::cause::locked: counts::add(n.locked, 1); break;
-    case tx::cause::stale: counts::add(n.stale, 1); break;
-    case tx::cause::validation: counts::add(n.validation, 1); break;
-    case tx::cause::wants_alone: alone_ = true; break;
+    case tx::cause::locked:
+      counts::add(n.locked, 1);
+      break;
+    case tx::cause::stale:
+      counts::add(n.stale, 1);
+      break;
+    case tx::cause::validation:
+      counts::add(n.validation, 1);
+      break;
+    case tx::cause::wants_alone:
+      alone_ = true;
+      break;
   }
   if (at_ != nullptr) hot_variables.note(at_);
 }
@@ -156,14 +166,16 @@ void course::lost(tx& t) {
 }
 
 void course::prepare_again() {
-  call_all();
+  call_quietly();
   if (alone_) return;
-  const bool too_often = lost_ >= attempts_before_elder || std::chrono::steady_clock::now() - first_loss_ >= loss_before_elder;
+  const bool too_often =
+      lost_ >= attempts_before_elder || std::chrono::steady_clock::now() - first_loss_ >= loss_before_elder;
   if (too_often && the_policies.elders.load(std::memory_order_relaxed)) {  // relaxed: policy
     alone_ = true;
     return;
   }
-  if (lost_ >= attempts_at_once && hot_ == nullptr && the_policies.queue_losers.load(std::memory_order_relaxed) && may_sleep()) {
+  if (lost_ >= attempts_at_once && hot_ == nullptr && the_policies.queue_losers.load(std::memory_order_relaxed) &&
+      may_sleep()) {
     lane& hot = lane_of(at_);
     hot.enter("others that lost at the same variable");
     hot_ = &hot;
@@ -176,7 +188,8 @@ bool course::retried(tx& t) {
   bool stands = false;
   try {
     std::vector<const variable*> read(t.reads_.get(), t.reads_end_);
-    if (read.empty() && limits_ == nullptr) throw error("retry: the transaction has read nothing, so nothing would end its wait");
+    if (read.empty() && limits_ == nullptr)
+      throw error("retry: the transaction has read nothing, so nothing would end its wait");
     stands = waiter_.emplace(read).stand_in(t.limit_);
     counts::add(t.counts_of(class_.id).retries, 1);
   } catch (...) {
@@ -189,7 +202,7 @@ bool course::retried(tx& t) {
 }
 
 bool course::wait() {
-  call_all();
+  call_quietly();
   leave_lanes();
   alone_ = manner_ == manner::alone;
   lost_ = 0;
@@ -216,17 +229,21 @@ void course::call_all() {
   for (const auto& call : all) call();
 }
 
-void course::clean_up() noexcept {
-  waiter_.reset();
-  leave_lanes();
+void course::call_quietly() noexcept {
   std::vector<std::function<void()>> all;
   all.swap(calls_);
   for (const auto& call : all) {
     try {
       call();
-    } catch (...) {  // one exception is under way already
+    } catch (...) {  // as on_abort() says
     }
   }
+}
+
+void course::clean_up() noexcept {
+  waiter_.reset();
+  leave_lanes();
+  call_quietly();
 }
 
 void course::leave_lanes() noexcept {

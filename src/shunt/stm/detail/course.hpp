@@ -5,7 +5,7 @@
 ///   the body's exception       what on_abort() was given; it goes on to the caller
 ///   conflict, 1st to 3rd       again, after a short pause
 ///   conflict, 4th to 8th       again, in the queue of the variable that was lost at: one of them at a time
-///   conflict, later            again, alone, in the queue of all such: nobody else runs a transaction, so it is the last time
+///   conflict, later            again, alone, in the queue of all such: nobody else runs a transaction meanwhile
 ///   retry                      parks until something it read has been committed to; again
 #pragma once
 
@@ -13,13 +13,12 @@
 #include <functional>
 #include <new>
 #include <optional>
-#include <stop_token>
-#include <vector>
-
 #include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/lane.hpp>
 #include <shunt/stm/detail/waiters.hpp>
 #include <shunt/stm/tx.hpp>
+#include <stop_token>
+#include <vector>
 
 namespace shunt {
 inline namespace v1 {
@@ -39,8 +38,8 @@ class refusal final : public sched::no_wait {
 };
 extern const refusal refuses_waits;
 
-/// What a call of atomically() needs once its first attempt was not all there is to it; and now and then, so that somebody looks at
-/// the clock. Without it a transaction is begun by begin_quickly().
+/// What a call of atomically() needs once its first attempt was not all there is to it; and now and then, so that
+/// somebody looks at the clock. Without it a transaction is begun by begin_quickly().
 class course {
  public:
   enum class outcome : std::uint8_t { committed, lost, retry };
@@ -54,10 +53,13 @@ class course {
 
   /// The first attempt's beginning, nearly always. \return whether `t` is inside.
   [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, const class_record& c, manner m) {
-    if (--t.until_look_ <= 0 || m == manner::alone) [[unlikely]] return false;
+    if (--t.until_look_ <= 0 || m == manner::alone) [[unlikely]]
+      return false;
     const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
-    if (on != nullptr && !on->holds(t.bit())) [[unlikely]] return false;
-    if (!t.go_inside()) [[unlikely]] return false;
+    if (on != nullptr && !on->holds(t.bit())) [[unlikely]]
+      return false;
+    if (!t.go_inside()) [[unlikely]]
+      return false;
     t.begin(m == manner::snapshot);
     return true;
   }
@@ -74,7 +76,8 @@ class course {
   /// After an attempt that has not committed, inside: undoes it.
   [[gnu::noinline]] void undone(tx& t) noexcept;
 
-  /// After a conflict, inside: undoes it, and does what gives the next attempt better chances. \throws what waiting throws
+  /// After a conflict, inside: undoes it, and does what gives the next attempt better chances. \throws what waiting
+  /// throws
   void lost(tx& t);
   /// After a retry, inside: undoes it, and waits. \return false if the time was over, or a stop was asked for.
   /// \throws what parking throws
@@ -92,17 +95,18 @@ class course {
   void prepare_again();
   [[nodiscard]] bool wait();
   void call_all();
+  void call_quietly() noexcept;
   void leave_lanes() noexcept;
   void look(tx& t);
 
   class_record& class_;
   const patience* const limits_;  // null: for ever
   const manner manner_;
-  bool alone_;                     // the next attempt
-  bool elder_ = false;             // has its turn in the elders' lane
-  int lost_ = 0;                   // attempts
-  const variable* at_ = nullptr;   // where the last one was lost
-  lane* hot_ = nullptr;            // has its turn there
+  bool alone_;                    // the next attempt
+  bool elder_ = false;            // has its turn in the elders' lane
+  int lost_ = 0;                  // attempts
+  const variable* at_ = nullptr;  // where the last one was lost
+  lane* hot_ = nullptr;           // has its turn there
   time_point first_loss_{};
   std::optional<reading_waiter> waiter_;
   std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's
@@ -113,7 +117,8 @@ class perhaps_course {
  public:
   perhaps_course() noexcept {}
   ~perhaps_course() {
-    if (there_) [[unlikely]] course_.~course();
+    if (there_) [[unlikely]]
+      course_.~course();
   }
   perhaps_course(const perhaps_course&) = delete;
   perhaps_course& operator=(const perhaps_course&) = delete;

@@ -4,15 +4,14 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-
 #include <shunt/stm/detail/word.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 
-/// A variable keeps its place while it is noted more often than others that fall on the same one (the majority's vote of
-/// Boyer and Moore, a place each). Numbers are about right. All relaxed: people look at them.
+/// A variable keeps its place while it is noted more often than others that fall on the same one (the majority's vote
+/// of Boyer and Moore, a place each). Numbers are about right. All relaxed: people look at them.
 class hot_table {
  public:
   struct place {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <mutex>
-
 #include <shunt/stm/detail/sleeper.hpp>
 
 namespace shunt {

@@ -1,13 +1,11 @@
-#include <shunt/stm/detail/participant.hpp>
-
 #include <algorithm>
 #include <chrono>
-#include <thread>
-
 #include <shunt/base/clock.hpp>
 #include <shunt/sched/waits_forbidden.hpp>
+#include <shunt/stm/detail/participant.hpp>
 #include <shunt/stm/detail/registry.hpp>
 #include <shunt/stm/tx.hpp>
+#include <thread>
 
 namespace shunt {
 inline namespace v1 {
@@ -78,7 +76,8 @@ bool participant::change(word from, word to) noexcept {
     for (int i = 0; p != this && (seen & 1) != 0 && p->number() == seen; ++i) pause(i);
   }
   if (to != mode_open) {
-    number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // inside; the mode's store publishes it
+    number_.store(number_.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_relaxed);  // inside; the mode's store publishes it
     solo_ = true;
   }
   the_mode.now.store(to, std::memory_order_release);  // edge `mode`

@@ -1,6 +1,7 @@
 /// Who takes part in transactions: a thread; and how one of them gets to be alone.
 ///
-/// A participant's number is odd while it is inside a transaction (or a single-variable operation). The mode says who may go inside:
+/// A participant's number is odd while it is inside a transaction (or a single-variable operation). The mode says who
+/// may go inside:
 ///
 ///   mode      goes inside                       others
 ///   open      everybody                         any -> changing
@@ -9,12 +10,12 @@
 ///   changing  nobody                            wait; who made it so: waits until all others are outside,
 ///                                               then -> open, solo(itself) or alone(itself)
 ///
-/// Going inside: number odd; light fence; look at the mode; outside again if it says no. Changing: mode; heavy fence; look at all
-/// numbers. So at least one of the two sees the other (base/asymmetric_fence.hpp), and whoever goes inside is in the
-/// mode it has seen until it leaves.
+/// Going inside: number odd; light fence; look at the mode; outside again if it says no. Changing: mode; heavy fence;
+/// look at all numbers. So at least one of the two sees the other (base/asymmetric_fence.hpp), and whoever goes inside
+/// is in the mode it has seen until it leaves.
 ///
-/// Who changes the mode waits without giving its thread to another fiber, which could be one that waits for the mode. That
-/// takes as long as the longest body that runs; no body waits for anything.
+/// Who changes the mode waits without giving its thread to another fiber, which could be one that waits for the mode.
+/// That takes as long as the longest body that runs; no body waits for anything.
 ///
 /// Edge `left`: a participant that leaves (release) -> who changes the mode, or frees memory (acquire).
 /// Edge `mode`: who changed it (release) -> who goes inside (acquire).
@@ -22,7 +23,6 @@
 
 #include <atomic>
 #include <cstdint>
-
 #include <shunt/base/asymmetric_fence.hpp>
 #include <shunt/base/cache_line.hpp>
 #include <shunt/stm/detail/word.hpp>
@@ -61,7 +61,8 @@ class participant {
     // acquire: edge `mode`. seq_cst: half of the fence where there is no light one; the same instruction on x86-64.
     const auto mode = the_mode.now.load(std::memory_order_seq_cst);
     solo_ = mode == solo_mode_;
-    if (mode == mode_open || solo_) [[likely]] return true;
+    if (mode == mode_open || solo_) [[likely]]
+      return true;
     leave();
     return false;
   }

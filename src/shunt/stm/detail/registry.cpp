@@ -1,5 +1,4 @@
 #include <shunt/stm/detail/registry.hpp>
-
 #include <shunt/stm/tx.hpp>
 
 namespace shunt {
@@ -13,7 +12,7 @@ registry& the_registry() noexcept {
 
 tx* registry::take_participant() {
   const std::scoped_lock held(lock_);
-  alive_.fetch_add(1, std::memory_order_relaxed);  // relaxed: policy
+  alive_.fetch_add(1, std::memory_order_relaxed);                                             // relaxed: policy
   for (participant* p = first_.load(std::memory_order_relaxed); p != nullptr; p = p->next) {  // relaxed: under the lock
     if (p->in_use) continue;
     p->in_use = true;

@@ -4,13 +4,12 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
-#include <string>
-#include <vector>
-
 #include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/participant.hpp>
 #include <shunt/stm/statistics.hpp>
 #include <shunt/stm/tx.hpp>
+#include <string>
+#include <vector>
 
 namespace shunt {
 inline namespace v1 {
@@ -27,7 +26,9 @@ class registry {
   void for_each(const Visit& visit) const {
     for (const participant* p = first(); p != nullptr; p = p->next) visit(static_cast<const tx&>(*p));
   }
-  [[nodiscard]] participant* first() const noexcept { return first_.load(std::memory_order_acquire); }  // edge: it was made
+  [[nodiscard]] participant* first() const noexcept {
+    return first_.load(std::memory_order_acquire);
+  }                                                                                            // edge: it was made
   [[nodiscard]] int alive() const noexcept { return alive_.load(std::memory_order_relaxed); }  // relaxed: policy
 
   /// Made at the first call. \throws std::bad_alloc

@@ -1,7 +1,6 @@
-#include <shunt/stm/detail/sleeper.hpp>
-
 #include <shunt/sched/runtime.hpp>
 #include <shunt/sched/waits_forbidden.hpp>
+#include <shunt/stm/detail/sleeper.hpp>
 #include <shunt/stm/detail/word.hpp>
 
 namespace shunt {

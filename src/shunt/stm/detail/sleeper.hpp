@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/futex.hpp>
 
@@ -31,7 +30,7 @@ class sleeper {
 
   /// Any thread, while the sleeper is sure to exist.
   void wake() noexcept {
-    const auto whom = fiber_;  // once the word says so, this object may go
+    const auto whom = fiber_;                   // once the word says so, this object may go
     word_.store(1, std::memory_order_release);  // edge `woken`
     if (whom) {
       whom.wake();

@@ -1,9 +1,7 @@
-#include <shunt/stm/detail/track.hpp>
-
 #include <algorithm>
 #include <bit>
-
 #include <shunt/stm/detail/class_record.hpp>
+#include <shunt/stm/detail/track.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -20,7 +18,8 @@ void track::take_out(const waiting& w) noexcept {
 
 /// \return what `bit` may take: a holder whose slice is over, or its own bit: a free place; 0: nothing yet.
 std::uint64_t track::place_for(std::uint64_t bit, time_point now) const noexcept {
-  const auto holders = holders_.load(std::memory_order_relaxed);  // relaxed: under the lock, as in the rest of this file
+  const auto holders =
+      holders_.load(std::memory_order_relaxed);  // relaxed: under the lock, as in the rest of this file
   if (std::popcount(holders) < places_) return bit;
   for (auto left = holders; left != 0; left &= left - 1) {
     const auto one = left & (~left + 1);

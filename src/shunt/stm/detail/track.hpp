@@ -1,9 +1,9 @@
 /// Where a class of transactions is allowed on fewer workers than there are: places, held for a slice of time.
 ///
-/// A worker (or a plain thread) that holds a place runs its fibers' transactions. Fibers of the others stand in a queue, parked; when
-/// a holder's slice is over, the worker of whoever stands first takes its place, and all its fibers in the queue go on.
-/// The slice is as long as they are many, and 2 ms at least; so where they are many fibers have equal shares, however they lie on
-/// the workers.
+/// A worker (or a plain thread) that holds a place runs its fibers' transactions. Fibers of the others stand in a
+/// queue, parked; when a holder's slice is over, the worker of whoever stands first takes its place, and all its fibers
+/// in the queue go on. The slice is as long as they are many, and 2 ms at least; so where they are many fibers have
+/// equal shares, however they lie on the workers.
 ///
 /// This is policy: nothing breaks where two hold one place. A holder that runs no more transactions loses its place
 /// likewise: who waits looks at the time.
@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-
 #include <shunt/stm/detail/sleeper.hpp>
 
 namespace shunt {

@@ -1,10 +1,8 @@
-#include <shunt/stm/detail/waiters.hpp>
-
 #include <algorithm>
 #include <functional>
 #include <mutex>
-
 #include <shunt/base/cache_line.hpp>
+#include <shunt/stm/detail/waiters.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -56,7 +54,9 @@ bool reading_waiter::stand_in(word limit) noexcept {
       }
       if ((seen & waiters_bit) != 0) break;
       // release: the link, for who commits. acquire on failure: edge `word`.
-      if (l.of->lock.compare_exchange_weak(seen, seen | waiters_bit, std::memory_order_acq_rel, std::memory_order_acquire)) break;
+      if (l.of->lock.compare_exchange_weak(seen, seen | waiters_bit, std::memory_order_acq_rel,
+                                           std::memory_order_acquire))
+        break;
     }
   }
   return true;

@@ -8,15 +8,15 @@
 ///   3 leaves its transaction, and sleeps
 ///
 /// No wake is lost: both change the same word. If the retrier's exchange came before the committer's lock, the
-/// committer sees WAITERS, and by the edge through that word the link; else the retrier sees the lock, or a version newer than
-/// what it read. Everybody who touches a word takes part in transactions, so in solo mode nobody else is at step 2.
+/// committer sees WAITERS, and by the edge through that word the link; else the retrier sees the lock, or a version
+/// newer than what it read. Everybody who touches a word takes part in transactions, so in solo mode nobody else is at
+/// step 2.
 #pragma once
 
 #include <cstddef>
-#include <vector>
-
 #include <shunt/stm/detail/sleeper.hpp>
 #include <shunt/stm/detail/word.hpp>
+#include <vector>
 
 namespace shunt {
 inline namespace v1 {

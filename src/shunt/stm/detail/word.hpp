@@ -8,16 +8,15 @@
 /// which its snapshot is consistent, with bit 0 set. A locked word is larger than any limit.
 ///
 /// Edges
-///   data    a committer's release stores of the value -> a reader's acquire loads of it: a reader that sees any part of the
-///           new value sees, in its second look at the word, the lock or what came after it.
+///   data    a committer's release stores of the value -> a reader's acquire loads of it: whoever sees any part of
+///           the new value sees, in its second look at the word, the lock or what came after it
 ///   word    unlock (release) -> a reader's first look (acquire): the value that belongs to that version
-///   time    the clock: a committer's increment (acq_rel), after its locks -> a transaction's begin (acquire): the locks of
-///           all commits up to that time are seen, so nothing newer is taken for old
+///   time    the clock: a committer's increment (acq_rel), after its locks -> a transaction's begin (acquire): the
+///           locks of all commits up to that time are seen, so nothing newer is taken for old
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-
 #include <shunt/base/cache_line.hpp>
 
 namespace shunt {
@@ -43,7 +42,18 @@ struct variable {
 };
 
 // Where the history checker's builds let another thread go on, sleep in its way, and leave something out: tests/stm.
-enum class flaw { none, second_look, limit, extension, validation, locks_of_others, early_unlock, early_clock, hasty_solo, hasty_park };
+enum class flaw {
+  none,
+  second_look,
+  limit,
+  extension,
+  validation,
+  locks_of_others,
+  early_unlock,
+  early_clock,
+  hasty_solo,
+  hasty_park
+};
 #if defined(SHUNT_STM_FLAW)
 void test_point() noexcept;
 [[nodiscard]] bool test_sleep(const std::atomic<std::uint32_t>& until_not_0) noexcept;  // whether it has slept

@@ -1,7 +1,6 @@
-#include <shunt/stm/detail/write_log.hpp>
-
 #include <algorithm>
 #include <bit>
+#include <shunt/stm/detail/write_log.hpp>
 
 namespace shunt {
 inline namespace v1 {

@@ -7,10 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
-
 #include <shunt/base/cache_line.hpp>
 #include <shunt/stm/detail/word.hpp>
+#include <vector>
 
 namespace shunt {
 inline namespace v1 {
@@ -21,7 +20,7 @@ using words = std::array<word, words_inline>;
 
 /// How a variable holds its value.
 struct form {
-  std::size_t words;          // 1..words_inline
+  std::size_t words;            // 1..words_inline
   void (*drop)(word) noexcept;  // boxed: deletes the box with that address; null: inline
 };
 
@@ -58,7 +57,8 @@ class write_log {
   }
   /// It is not there yet; its value is to be stored. \throws std::bad_alloc, then nothing has changed.
   entry& add(const variable* v, std::atomic<word>* data, const form* how) {
-    if (end_ == room_) [[unlikely]] make_room_for(v);
+    if (end_ == room_) [[unlikely]]
+      make_room_for(v);
     entry& e = *end_++;
     // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
     e.who = v;
@@ -98,7 +98,7 @@ class write_log {
 
   entry* end_ = nullptr;
   entry* room_ = nullptr;  // further entries need room, or are indexed
-  word filter_ = 0;  // superset of the variables written
+  word filter_ = 0;        // superset of the variables written
   std::unique_ptr<entry[]> entries_;
   std::size_t capacity_ = 0;
   std::vector<std::uint32_t> index_;  // open addressing, 1 + position, 0: free; current while more than `few` are there
