@@ -20,7 +20,7 @@
 struct bench_options {
   long pes;          /* 0: as many as the launcher started */
   long updates;      /* updates or reads, per PE */
-  long table;        /* table entries per PE */
+  long table;        /* table entries per PE; stm-ll: keys */
   long rows;         /* triangle: rows per PE (er); matmul: rows of A, columns of B */
   long columns;      /* matmul: columns of A, rows of B */
   long row_nonzeros; /* triangle: mean non-zeros a row of the lower triangle (er) */
@@ -37,8 +37,9 @@ struct bench_options {
   const char* graph; /* triangle: er | rmat */
   const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for;
                         matmul: tiles | loops */
-  long fibers;       /* switch, memory */
-  long milliseconds; /* switch: how long a sample should take */
+  long fibers;       /* switch, memory; stm-si, stm-ll: fibers or threads */
+  long lookups;      /* stm-ll: per cent of the operations */
+  long milliseconds; /* switch, stm-ll, stm-si's shares: how long a sample should take */
   long port;         /* echo_clients: the server's */
   const char* order; /* switch: fifo | random | chain */
 };
@@ -56,7 +57,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[21];
+  } known[22];
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
@@ -102,6 +103,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN(18, "--order", NULL, &o.order);
   BENCH_KNOWN(19, "--port", &o.port, NULL);
   BENCH_KNOWN(20, "--columns", &o.columns, NULL);
+  BENCH_KNOWN(21, "--lookups", &o.lookups, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;
