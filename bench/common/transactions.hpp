@@ -1,5 +1,5 @@
-/// What the systems of tables stm-si and stm-ll share. A system runs `body(thread)` on so many threads or fibers at once, and
-/// returns when all have ended.
+/// What the systems of tables stm-si and stm-ll share. A system runs `body(thread)` on so many threads or fibers at
+/// once, and returns when all have ended.
 #pragma once
 
 #include <algorithm>

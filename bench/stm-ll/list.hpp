@@ -1,11 +1,13 @@
-/// A sorted linked list of numbers below `keys`, half full at first: random lookups, the rest half insertions, half removals.
+/// A sorted linked list of numbers below `keys`, half full at first: random lookups, the rest half insertions, half
+/// removals.
 #pragma once
 
 #include "../common/transactions.hpp"
 
 namespace bench {
 
-/// \tparam List  made of nothing; contains(k), insert(k), remove(k) say whether k was there (insert: was not); count() when all
+/// \tparam List  made of nothing; contains(k), insert(k), remove(k) say whether k was there (insert: was not); count()
+/// when all
 ///               have ended: its size, -1 if it is not sorted.
 template <typename System, typename List>
 int list_operations(int argc, char** argv) {
@@ -17,6 +19,7 @@ int list_operations(int argc, char** argv) {
     struct alignas(128) own {
       unsigned long random;
       long grown = 0;
+      volatile long found = 0;
     };
     std::vector<own> all(static_cast<std::size_t>(o.fibers));
     for (std::size_t i = 0; i < all.size(); ++i) all[i].random = 88172645463325252UL + 7919UL * i;
@@ -30,7 +33,7 @@ int list_operations(int argc, char** argv) {
       const long key = static_cast<long>((mine.random >> 8) % static_cast<unsigned long>(o.table));
       const long kind = static_cast<long>((mine.random >> 40) % 200);
       if (kind < 2 * o.lookups) {
-        static_cast<void>(list.contains(key));
+        mine.found = mine.found + (list.contains(key) ? 1 : 0);  // kept, so that nothing is left out
       } else if (kind % 2 == 0) {
         mine.grown += list.insert(key) ? 1 : 0;
       } else {
@@ -42,12 +45,13 @@ int list_operations(int argc, char** argv) {
     for (const own& one : all) expected += one.grown;
     for (const long s : shares) operations += s;
     if (list.count() != expected) {
-      bench_wrong(argv[0], "the list's length", static_cast<unsigned long long>(list.count()), static_cast<unsigned long long>(expected));
+      bench_wrong(argv[0], "the list's length", static_cast<unsigned long long>(list.count()),
+                  static_cast<unsigned long long>(expected));
     }
     if (sample < 0) continue;
     const double per_operation = (system.aborts() - aborts) / static_cast<double>(operations);
-    bench_report(seconds, (member("operations", static_cast<double>(operations)) + member("aborts_per_commit", per_operation) +
-                           member("share", fairness(shares)))
+    bench_report(seconds, (member("operations", static_cast<double>(operations)) +
+                           member("aborts_per_commit", per_operation) + member("share", fairness(shares)))
                               .c_str());
   }
   return 0;

@@ -13,4 +13,6 @@ struct lock {
 };
 }  // namespace
 
-int main(int argc, char** argv) { return bench::list_operations<bench::plain_threads, bench::locked_list<lock>>(argc, argv); }
+int main(int argc, char** argv) {
+  return bench::list_operations<bench::plain_threads, bench::locked_list<lock>>(argc, argv);
+}

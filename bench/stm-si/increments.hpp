@@ -24,7 +24,8 @@ int increments(int argc, char** argv) {
     long expected = each * o.fibers;
     for (const long s : shares) expected += s;
     if (counter.value() != expected) {
-      bench_wrong(argv[0], "the integer", static_cast<unsigned long long>(counter.value()), static_cast<unsigned long long>(expected));
+      bench_wrong(argv[0], "the integer", static_cast<unsigned long long>(counter.value()),
+                  static_cast<unsigned long long>(expected));
     }
     if (sample < 0) continue;
     bench_report(seconds, (member("aborts_per_commit", per_commit) + member("share", fairness(shares))).c_str());

@@ -83,17 +83,20 @@ struct stm_access {
             ended_by = course::outcome::committed;
         }
         if (ended_by == course::outcome::committed && !t->extras_ && !way.there()) [[likely]] {
-          course::end_quickly(*t, kind);
+          course::end_quickly(*t);
           return result;
         }
       } catch (const stm::detail::conflict&) {
       } catch (const stm::detail::retry_wanted&) {
         if (!t->doomed_) ended_by = course::outcome::retry;
       } catch (...) {
-        auto& rest = way.get(kind, how, limits);
-        if (t != nullptr) rest.undone(*t);
-        rest.clean_up();
-        throw;
+        // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
+        if (t == nullptr || !t->doomed_) {
+          auto& rest = way.get(kind, how, limits);
+          if (t != nullptr) rest.undone(*t);
+          rest.clean_up();
+          throw;
+        }
       }
       if (!go_on(way.get(kind, how, limits), *t, ended_by)) {
         if (ended_by != course::outcome::committed) result.reset();
@@ -114,7 +117,7 @@ struct stm_access {
       ro_tx read_only(t);
       return body(read_only);
     });
-    if constexpr (!std::is_void_v<R>) return std::move(*result);
+    if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
   }
 };
 
@@ -130,7 +133,7 @@ auto atomically(const transaction_class& c, const F& body, std::source_location 
   using R = stm::detail::result_of<F>;
   auto result =
       stm_access::run<R>(c, where, stm_access::manner::shared, [&](tx& t) -> R { return stm::detail::call(body, t); });
-  if constexpr (!std::is_void_v<R>) return std::move(*result);
+  if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 template <stm::detail::tx_body F>
 auto atomically(const F& body, std::source_location where = std::source_location::current())
@@ -147,7 +150,7 @@ auto atomically(irrevocable_t, const F& body, std::source_location where = std::
   using R = stm::detail::result_of<F>;
   auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::alone,
                                    [&](tx& t) -> R { return stm::detail::call(body, t); });
-  if constexpr (!std::is_void_v<R>) return std::move(*result);
+  if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 
 /// The same, but a body that retries waits until `deadline`, or until `stop` is asked to, at the longest.
@@ -174,8 +177,9 @@ auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::sto
   return atomically_until(sched::after(time), body, stop, where);
 }
 
-/// Reads several variables as of one moment. `body` is called with a ro_tx&. Keeps no log, and has nothing to do at its
-/// end; if it loses three times, it goes on as atomically() does.
+/// Reads several variables as of one moment. `body` is called with a ro_tx&, and may begin no other transaction but
+/// another snapshot: usage_error. Keeps no log, and has nothing to do at its end; if it loses three times, it goes on
+/// as atomically() does.
 template <typename F>
   requires std::invocable<const F&, ro_tx&>
 auto snapshot(const F& body, std::source_location where = std::source_location::current()) {

@@ -274,11 +274,12 @@ class tx : private stm::detail::participant {
 
   // --- the course of an attempt; see course ---
   /// Inside from here on.
-  [[gnu::always_inline]] void begin(bool read_only) {
+  [[gnu::always_inline]] void begin(bool read_only, bool unlogged) {
     inside_ = true;
     extras_ = false;
     doomed_ = false;
-    unlogged_ = read_only;
+    unlogged_ = unlogged;
+    read_only_ = read_only;
     reads_end_ = reads_.get();
     writes_.clear();
     limit_ = stm::detail::the_clock.now.load(std::memory_order_acquire) | stm::detail::waiters_bit;  // edge `time`
@@ -342,9 +343,10 @@ class tx : private stm::detail::participant {
   stm::detail::write_log writes_;
   std::size_t part_ = 0;  // entries below belong to an outer part
   bool inside_ = false;
-  bool extras_ = false;    // anything in the lists below, or boxed
-  bool doomed_ = false;    // a conflict was thrown, and may have been caught by the body
-  bool unlogged_ = false;  // snapshot
+  bool extras_ = false;     // anything in the lists below, or boxed
+  bool doomed_ = false;     // a conflict was thrown, and may have been caught by the body
+  bool unlogged_ = false;   // snapshot, at first
+  bool read_only_ = false;  // snapshot
   bool alone_ = false;
   bool clock_moved_ = false;
   int until_look_ = 0;  // attempts
@@ -368,6 +370,7 @@ class tx : private stm::detail::participant {
   int look_every_ = 1;
   std::int64_t last_look_ = 0;  // ns
   std::int64_t turn_began_ = 0;
+  stm::detail::counts* counted_ = nullptr;  // of the present class
   static constexpr std::size_t chunk = 64;
   std::atomic<stm::detail::counts*> counts_[chunk]{};  // by class / chunk; each is `chunk` of them
 

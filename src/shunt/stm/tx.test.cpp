@@ -529,6 +529,44 @@ TEST_CASE("memory: what was replaced or destroyed is deleted, and not before oth
   CHECK(counted::alive == before);
 }
 
+TEST_CASE("snapshot: reads only: a transaction inside of it is refused, another snapshot and load() are not") {
+  tvar<int> x{1};
+  CHECK(shunt::snapshot([&](ro_tx& t) {
+          return t.read(x) + x.load() + shunt::snapshot([&](ro_tx& u) { return u.read(x); });
+        }) == 3);
+  CHECK_THROWS_AS(shunt::snapshot([&](ro_tx& t) {
+                    x.store(2);
+                    return t.read(x);
+                  }),
+                  shunt::usage_error);
+  CHECK(x.load() == 1);
+}
+
+TEST_CASE("a body that swallows conflicts is run again all the same") {
+  tvar<int> x{0}, y{0};
+  int runs = 0;
+  atomically([&](tx& t) {
+    ++runs;
+    static_cast<void>(t.read(x));
+    if (runs == 1)
+      std::thread([&] {
+        atomically([&](tx& u) {
+          u.write(x, 1);
+          u.write(y, 1);
+        });
+      }).join();
+    int seen = -1;
+    try {
+      seen = t.read(y);
+    } catch (...) {
+      t.write(x, 100);
+    }
+    if (seen != t.read(x)) throw std::logic_error("an inconsistent view");
+  });
+  CHECK(runs == 2);
+  CHECK(x.load() == 1);
+}
+
 TEST_CASE("statistics: commits by class, by place or by name") {
   shunt::transaction_class named("a named class");
   tvar<int> x{0};

@@ -36,6 +36,7 @@ void refusal::refuse(const char* call) const {
 tx& course::begin() {
   const sched::this_fiber::stay here_now;  // what is found out below is about this thread
   tx& t = tx::here();
+  t.counted_ = &t.counts_of(class_.id);  // may find no memory: so not after a commit
   if (t.until_look_ <= 0) look(t);
   if (alone_) {
     if (!elder_ && may_sleep()) {
@@ -51,7 +52,8 @@ tx& course::begin() {
     }
     t.come_inside();
   }
-  t.begin(manner_ == manner::snapshot && lost_ < unlogged_attempts);
+  const bool read_only = manner_ == manner::snapshot;
+  t.begin(read_only, read_only && lost_ < unlogged_attempts);
   return t;
 }
 
@@ -81,7 +83,7 @@ void course::look(tx& t) {
 void course::end(tx& t) {
   std::vector<std::function<void()>> commits;
   t.end_inside();
-  auto& n = t.counts_of(class_.id);
+  auto& n = *t.counted_;
   counts::add(n.commits, 1);
   if (alone_) counts::add(n.alone, 1);
   if (lost_ != 0) {
@@ -141,7 +143,7 @@ void course::undone(tx& t) noexcept {
 void course::count_loss(tx& t) {
   if (lost_++ == 0) first_loss_ = std::chrono::steady_clock::now();
   at_ = t.lost_at_;
-  auto& n = t.counts_of(class_.id);
+  auto& n = *t.counted_;
   switch (t.lost_by_) {
     case tx::cause::locked:
       counts::add(n.locked, 1);
@@ -191,7 +193,7 @@ bool course::retried(tx& t) {
     if (read.empty() && limits_ == nullptr)
       throw error("retry: the transaction has read nothing, so nothing would end its wait");
     stands = waiter_.emplace(read).stand_in(t.limit_);
-    counts::add(t.counts_of(class_.id).retries, 1);
+    counts::add(t.counted_->retries, 1);
   } catch (...) {
     undone(t);
     throw;
@@ -274,6 +276,10 @@ bool stm_access::go_on(course& way, tx& t, course::outcome ended_by) {
 
 void stm_access::join(tx& t, manner how, const stm::detail::patience* limits) {
   if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");
+  if (t.read_only_ && how != manner::snapshot) {
+    throw usage_error(
+        "atomically: called inside snapshot(), whose reads would not be validated: make that atomically() too");
+  }
   if (how == manner::alone) t.become_irrevocable();
 }
 

@@ -58,18 +58,19 @@ class course {
     const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
     if (on != nullptr && !on->holds(t.bit())) [[unlikely]]
       return false;
+    t.counted_ = &t.counts_of(c.id);  // may find no memory: so not after a commit
     if (!t.go_inside()) [[unlikely]]
       return false;
-    t.begin(m == manner::snapshot);
+    t.begin(m == manner::snapshot, m == manner::snapshot);
     return true;
   }
   /// Any attempt's. May let other fibers run, or wait. \throws what waiting throws
   [[nodiscard, gnu::noinline]] tx& begin();
 
   /// What the first attempt's end leaves to be done, nearly always.
-  [[gnu::always_inline]] static void end_quickly(tx& t, const class_record& c) {
+  [[gnu::always_inline]] static void end_quickly(tx& t) {
     t.end_inside();
-    counts::add(t.counts_of(c.id).commits, 1);
+    counts::add(t.counted_->commits, 1);
   }
   /// After a commit, inside: ends it, and calls what it left to be called.
   void end(tx& t);

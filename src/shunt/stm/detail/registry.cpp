@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <new>
 #include <shunt/stm/detail/registry.hpp>
 #include <shunt/stm/tx.hpp>
 
@@ -6,7 +8,8 @@ inline namespace v1 {
 namespace stm::detail {
 
 registry& the_registry() noexcept {
-  static registry& r = *new registry;
+  alignas(registry) static std::byte room[sizeof(registry)];  // never destroyed, and no memory to be found for it
+  static registry& r = *::new (room) registry;
   return r;
 }
 
@@ -16,11 +19,13 @@ tx* registry::take_participant() {
   for (participant* p = first_.load(std::memory_order_relaxed); p != nullptr; p = p->next) {  // relaxed: under the lock
     if (p->in_use) continue;
     p->in_use = true;
+    alive_.fetch_add(1, std::memory_order_relaxed);  // relaxed: policy
     return static_cast<tx*>(p);
   }
   tx* const made = new tx(made_++);
   made->next = first_.load(std::memory_order_relaxed);
   first_.store(made, std::memory_order_release);  // edge: it was made
+  alive_.fetch_add(1, std::memory_order_relaxed);  // relaxed: policy
   return made;
 }
 
