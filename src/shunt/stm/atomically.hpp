@@ -39,6 +39,8 @@ namespace stm::detail {
 /// The class of all transactions with a body of that type.
 template <typename F>
 inline constinit transaction_class class_of_body{nullptr};
+inline constinit transaction_class class_of_stores{"tvar::store"};
+inline constinit transaction_class class_of_loads{"tvar::load"};  // of boxes
 
 }  // namespace stm::detail
 
@@ -200,7 +202,7 @@ T tvar<T>::load() const
   if (tx& t = tx::here(); t.inside_) [[unlikely]]
     return t.read(*this);
   if constexpr (!stm::detail::is_inline<T>) {
-    return snapshot([this](ro_tx& t) -> T { return t.read(*this); });
+    return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });
   } else {
     typename holding::coded seen{};
     for (int i = 0;; ++i) {
@@ -220,19 +222,20 @@ template <tvar_value T>
 void tvar<T>::store(const T& value)
   requires std::copy_constructible<T>
 {
-  atomically([&](tx& t) { t.write(*this, value); });
+  atomically(stm::detail::class_of_stores, [&](tx& t) { t.write(*this, value); });
 }
 
 template <tvar_value T>
 template <std::invocable<const T&> F>
-T tvar<T>::update(const F& f)
+T tvar<T>::update(const F& f, std::source_location where)
   requires std::copy_constructible<T>
 {
-  return atomically([&](tx& t) -> T {
+  const auto body = [&](tx& t) -> T {
     T next = f(t.read(*this));
     t.write(*this, next);
     return next;
-  });
+  };
+  return atomically(body, where);
 }
 
 }  // namespace v1

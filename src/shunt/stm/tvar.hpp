@@ -9,6 +9,7 @@
 #include <cstring>
 #include <shunt/stm/detail/word.hpp>
 #include <shunt/stm/detail/write_log.hpp>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -124,7 +125,7 @@ class tvar : private stm::detail::variable {
   /// else; a part of the transaction, if inside one. \return what was written. \throws what f throws: nothing has
   /// changed then.
   template <std::invocable<const T&> F>
-  T update(const F& f)
+  T update(const F& f, std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>;
 
  private:
