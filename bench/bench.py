@@ -39,18 +39,21 @@ SYSTEMS = {  # in the order of their turns
     "dft": ["serial", "threads", "shunt"],
     "latency": ["ceiling", "shunt"],
     "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "article", "queue", "shunt"],
+    "stm-si": ["mutex", "atomic", "libitm", "shunt"],
+    "stm-ll": ["mutex", "libitm", "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
-                     "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue"}
+                     "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue", "mutex", "atomic", "libitm"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "article", "queue"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
-MORE_IS_BETTER = {"million_per_s"}
+MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
-            ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"]}
+            ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
+            ("stm-si", "shunt"): ["adaptive", "fixed", "solo"], ("stm-ll", "shunt"): ["adaptive", "fixed", "solo"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
@@ -60,7 +63,9 @@ NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says no
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
-         "million_per_s": "1/us", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1", "bytes_per_connection": "bytes", "user_ns_per_message": "ns"}
+         "million_per_s": "1/us", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1",
+         "bytes_per_connection": "bytes", "user_ns_per_message": "ns",
+         "ns_per_operation": "ns", "million_ops_per_s": "M/s", "aborts_per_commit": "1", "share": "1"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -99,6 +104,10 @@ class Row:
             return sample["seconds"]
         if metric == "max_rss_bytes":
             return sample.get("max_rss_bytes")
+        if metric in ["aborts_per_commit", "share"]:
+            return sample[metric]
+        if metric == "million_ops_per_s":
+            return sample["operations"] / sample["seconds"] / 1e6
         if metric == "ratio_to_serial":
             return sample["seconds"] / sample["serial_seconds"]
         if metric == "bytes_per_connection":
@@ -119,6 +128,7 @@ class Row:
             "ns_per_body": lambda: self.params["bodies"],
             "ns_per_message": lambda: self.params["connections"] * self.params["messages"],
             "ns_per_switch": lambda: sample["switches"],
+            "ns_per_operation": lambda: sample["operations"],
         }[metric]()
         return sample["seconds"] * 1e9 / per_pe
 
@@ -128,7 +138,10 @@ class Row:
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
-                 "matmul": ["seconds"], "dft": ["seconds"], "railway": ["million_per_s"], "latency": ["median_ns", "p99_ns", "receiver_share"]}[self.table]
+                 "matmul": ["seconds"], "dft": ["seconds"],
+                 "railway": ["million_per_s"], "latency": ["median_ns", "p99_ns", "receiver_share"],
+                 "stm-si": ["seconds", "aborts_per_commit", "share"],
+                 "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
         if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
@@ -190,6 +203,16 @@ def inputs(table, quick, pes):
         return [({"producers": p, "consumers": c, "capacity": capacity, "trains": trains, "goods": goods // scale},
                  ["--producers", p, "--consumers", c, "--capacity", capacity, "--trains", trains, "--updates", goods // scale])
                 for p, c, capacity, trains, goods in LINES]
+    if table == "stm-si":
+        updates, milliseconds = {"full": (10_000_000, 1_000), "quick": (1_000_000, 100)}[size]
+        return [({"threads": n, "increments": updates},
+                 ["--fibers", n, "--updates", updates, "--milliseconds", milliseconds])
+                for n in [1, 2, 4, 8, 16, 32]]
+    if table == "stm-ll":
+        milliseconds = {"full": 500, "quick": 100}[size]
+        return [({"threads": n, "keys": keys, "lookups": lookups},
+                 ["--fibers", n, "--table", keys, "--lookups", lookups, "--milliseconds", milliseconds])
+                for keys, lookups in [(256, 0), (1_000, 0), (256, 90)] for n in [1, 2, 8, 32]]
     if table == "memory":
         return [({"fibers": n}, ["--fibers", n]) for n in FIBERS[size] if n >= 100]
     rounds = {"full": 100_000, "quick": 10_000}[size]

@@ -20,7 +20,7 @@
 struct bench_options {
   long pes;          /* 0: as many as the launcher started */
   long updates;      /* updates or reads, per PE */
-  long table;        /* table entries per PE */
+  long table;        /* table entries per PE; stm-ll: keys */
   long rows;         /* triangle: rows per PE (er); matmul: rows of A, columns of B */
   long columns;      /* matmul: columns of A, rows of B */
   long row_nonzeros; /* triangle: mean non-zeros a row of the lower triangle (er) */
@@ -37,9 +37,10 @@ struct bench_options {
   const char* graph; /* triangle: er | rmat */
   const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for;
                         matmul: tiles | loops */
-  long fibers;       /* switch, memory */
-  long milliseconds; /* switch: how long a sample should take */
   long period;       /* latency: us between two values */
+  long fibers;       /* switch, memory; stm-si, stm-ll: fibers or threads */
+  long lookups;      /* stm-ll: per cent of the operations */
+  long milliseconds; /* switch, stm-ll, stm-si's shares: how long a sample should take */
   long port;         /* echo_clients: the server's */
   const char* order; /* switch: fifo | random | chain */
   long producers;    /* railway, and the next three */
@@ -61,7 +62,8 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
     const char* name;
     long* number;
     const char** word;
-  } known[26];
+  } known[32];
+  size_t count = 0;
   int a;
   size_t k;
   memset(&o, 0, sizeof o);
@@ -87,43 +89,44 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   o.capacity = 256;
   o.trains = 16;
   o.period = 100;
-#define BENCH_KNOWN(i, n, num, w) \
-  known[i].name = n;              \
-  known[i].number = num;          \
-  known[i].word = w
-  BENCH_KNOWN(0, "--pes", &o.pes, NULL);
-  BENCH_KNOWN(1, "--updates", &o.updates, NULL);
-  BENCH_KNOWN(2, "--table", &o.table, NULL);
-  BENCH_KNOWN(3, "--rows", &o.rows, NULL);
-  BENCH_KNOWN(4, "--row-nonzeros", &o.row_nonzeros, NULL);
-  BENCH_KNOWN(5, "--scale", &o.scale, NULL);
-  BENCH_KNOWN(6, "--edge-factor", &o.edge_factor, NULL);
-  BENCH_KNOWN(7, "--rounds", &o.rounds, NULL);
-  BENCH_KNOWN(8, "--samples", &o.samples, NULL);
-  BENCH_KNOWN(9, "--warmup", &o.warmup, NULL);
-  BENCH_KNOWN(10, "--buffer", &o.buffer, NULL);
-  BENCH_KNOWN(11, "--graph", NULL, &o.graph);
-  BENCH_KNOWN(12, "--what", NULL, &o.what);
-  BENCH_KNOWN(13, "--depth", &o.depth, NULL);
-  BENCH_KNOWN(14, "--variant", NULL, &o.variant);
-  BENCH_KNOWN(15, "--transport", NULL, &o.transport);
-  BENCH_KNOWN(16, "--fibers", &o.fibers, NULL);
-  BENCH_KNOWN(17, "--milliseconds", &o.milliseconds, NULL);
-  BENCH_KNOWN(18, "--order", NULL, &o.order);
-  BENCH_KNOWN(19, "--port", &o.port, NULL);
-  BENCH_KNOWN(20, "--columns", &o.columns, NULL);
-  BENCH_KNOWN(21, "--producers", &o.producers, NULL);
-  BENCH_KNOWN(22, "--consumers", &o.consumers, NULL);
-  BENCH_KNOWN(23, "--capacity", &o.capacity, NULL);
-  BENCH_KNOWN(24, "--trains", &o.trains, NULL);
-  BENCH_KNOWN(25, "--period", &o.period, NULL);
+#define BENCH_KNOWN(n, num, w)  \
+  known[count].name = n;        \
+  known[count].number = num;    \
+  known[count++].word = w
+  BENCH_KNOWN("--pes", &o.pes, NULL);
+  BENCH_KNOWN("--updates", &o.updates, NULL);
+  BENCH_KNOWN("--table", &o.table, NULL);
+  BENCH_KNOWN("--rows", &o.rows, NULL);
+  BENCH_KNOWN("--row-nonzeros", &o.row_nonzeros, NULL);
+  BENCH_KNOWN("--scale", &o.scale, NULL);
+  BENCH_KNOWN("--edge-factor", &o.edge_factor, NULL);
+  BENCH_KNOWN("--rounds", &o.rounds, NULL);
+  BENCH_KNOWN("--samples", &o.samples, NULL);
+  BENCH_KNOWN("--warmup", &o.warmup, NULL);
+  BENCH_KNOWN("--buffer", &o.buffer, NULL);
+  BENCH_KNOWN("--graph", NULL, &o.graph);
+  BENCH_KNOWN("--what", NULL, &o.what);
+  BENCH_KNOWN("--depth", &o.depth, NULL);
+  BENCH_KNOWN("--variant", NULL, &o.variant);
+  BENCH_KNOWN("--transport", NULL, &o.transport);
+  BENCH_KNOWN("--fibers", &o.fibers, NULL);
+  BENCH_KNOWN("--milliseconds", &o.milliseconds, NULL);
+  BENCH_KNOWN("--order", NULL, &o.order);
+  BENCH_KNOWN("--port", &o.port, NULL);
+  BENCH_KNOWN("--columns", &o.columns, NULL);
+  BENCH_KNOWN("--producers", &o.producers, NULL);
+  BENCH_KNOWN("--consumers", &o.consumers, NULL);
+  BENCH_KNOWN("--capacity", &o.capacity, NULL);
+  BENCH_KNOWN("--trains", &o.trains, NULL);
+  BENCH_KNOWN("--period", &o.period, NULL);
+  BENCH_KNOWN("--lookups", &o.lookups, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;
-    for (k = 0; k < sizeof known / sizeof known[0]; ++k) {
+    for (k = 0; k < count; ++k) {
       if (strcmp(argv[a], known[k].name) == 0) break;
     }
-    if (value == NULL || k == sizeof known / sizeof known[0]) {
+    if (value == NULL || k == count) {
       bench_bad_option(argv[0], argv[a], value);
     }
     if (known[k].word != NULL) {

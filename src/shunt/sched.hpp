@@ -8,3 +8,4 @@
 #include <shunt/sched/poller.hpp>
 #include <shunt/sched/report.hpp>
 #include <shunt/sched/runtime.hpp>
+#include <shunt/sched/waits_forbidden.hpp>

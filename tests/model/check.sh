@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the protocols of docks, trains and mailboxes with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
+# Checks the protocols of docks, trains, mailboxes and transactions with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
 #
 # Invariants
 #   K1  Every check is one line: ok or FAIL, the model, what is claimed, states and seconds. The last line counts them.
@@ -222,6 +222,19 @@ check line_sleep 'mutant: sleeps without a second look'                   ends  
 check line_sleep 'mutant: who departs wakes nobody'                       ends  "$stuck" STOPS=1 M_NO_WAKE
 check line_sleep 'mutant: forgets the watchers after it woke them'        ends  "$stuck" TRAINS=1 M_CLEARS_LAST
 check line_sleep 'mutant: loads a train that a stop still has'            ends  'assertion violated (left' STOPS=1 GOODS=4 M_OVERRUN
+# --- stm ---
+stuck='invalid end state'          # also who waits for a sum that a lost increment has spoilt
+torn='assertion violated (r\[0\]==r\[1\])'
+check stm '2 writers, one that goes solo, and one that waits: all properties' ends  holds
+check stm 'can occur: a transaction in solo mode'                       ends  'assertion violated  *!(solo)' SEE_SOLO
+check stm 'can occur: who retries sleeps'                               ends  'assertion violated token' SEE_SLEEP
+check stm 'mutant: no second look at the word'                          ends  "$torn" M_NO_SECOND_LOOK
+check stm 'mutant: the snapshot is extended without a look at what was read' ends "$torn" M_NO_EXTENSION
+check stm 'mutant: commits without validation'                          ends  "$stuck" M_NO_VALIDATION
+check stm 'mutant: unlocks before it has written'                       ends  "$stuck" M_EARLY_UNLOCK
+check stm 'mutant: goes solo without waiting for others'                ends  '(solo_inside==0)' M_HASTY_SOLO
+check stm 'mutant: parks without a look at what has changed'            ends  "$stuck" M_NO_CHECK
+check stm 'mutant: a commit wakes nobody'                               ends  "$stuck" M_NO_WAKE
 
 # K4
 for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' | grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do

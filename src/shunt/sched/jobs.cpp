@@ -11,6 +11,9 @@ namespace sched {
 #if !defined(__x86_64__) && !defined(__aarch64__)
 job_deque* job_deque::here_by_call() noexcept { return of_this_fiber; }
 #endif
+#if !defined(__x86_64__)
+void job_deque::set_here_by_call(job_deque* d) noexcept { of_this_fiber = d; }
+#endif
 
 void job::wait() noexcept {
   if (word_.load(std::memory_order_acquire) == done) return;  // edge `done` in

@@ -138,8 +138,23 @@ class job_deque {
 
  private:
   friend class detail::worker;
+  friend class waits_forbidden;
   [[gnu::cold, gnu::noinline]] position tell(position at) noexcept;
-  static void set_here(job_deque* d) noexcept { of_this_fiber = d; }
+  static void set_here(job_deque* d) noexcept {
+#if defined(__x86_64__)
+    void* offset;
+    asm volatile("movq shunt_sched_jobs_v1@gottpoff(%%rip), %0\n\t"
+                 "movq %1, %%fs:(%0)"
+                 : "=&r"(offset)
+                 : "r"(d)
+                 : "memory");
+#else
+    set_here_by_call(d);
+#endif
+  }
+#if !defined(__x86_64__)
+  [[gnu::noinline]] static void set_here_by_call(job_deque* d) noexcept;
+#endif
 
   // initial-exec, constinit: one load, without a call, also in a shared library.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local job_deque* of_this_fiber asm("shunt_sched_jobs_v1");

@@ -129,13 +129,15 @@ class runtime {
   std::unique_ptr<parts> parts_;
 };
 
-/// While set, park() and yield() of a worker's running fiber throw what refuse() throws. For code
-/// that must not wait: a handler amid a train, a transaction amid its commit.
+/// While set, park() and yield() of a worker's running fiber throw what refuse() throws, and spawn() what
+/// on_spawn() throws. For code that must not wait: a handler amid a train, a transaction.
 class no_wait {
  public:
   virtual ~no_wait() = default;
   /// \param call  what was refused: "park", "yield".
   [[noreturn]] virtual void refuse(const char* call) const = 0;
+  /// A fiber is about to be spawned here: throws where not even that may be done.
+  virtual void on_spawn() const {}
 };
 
 namespace this_worker {

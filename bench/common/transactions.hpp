@@ -1,0 +1,66 @@
+/// What the systems of tables stm-si and stm-ll share. A system runs `body(thread)` on so many threads or fibers at
+/// once, and returns when all have ended.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "program.h"
+#include "random.h"
+
+namespace bench {
+
+/// std::threads: rivals'.
+struct plain_threads {
+  explicit plain_threads(const bench_options&) {}
+  template <typename Body>
+  static void together(long count, const Body& body) {
+    std::vector<std::thread> all;
+    for (long i = 0; i < count; ++i) all.emplace_back([&body, i] { body(i); });
+    for (auto& t : all) t.join();
+  }
+  /// Attempts that were undone since the process began, where a system knows.
+  static double aborts() { return 0; }
+};
+
+/// The smallest share over the largest.
+inline double fairness(const std::vector<long>& counts) {
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  return *most == 0 ? 0 : static_cast<double>(*least) / static_cast<double>(*most);
+}
+
+/// Lets `step(thread)` run again and again on each thread for so long. \return how often each did.
+template <typename System, typename Step>
+std::vector<long> for_a_time(System& system, long threads, long milliseconds, const Step& step) {
+  struct alignas(128) own {
+    long count = 0;
+  };
+  std::vector<own> counts(static_cast<std::size_t>(threads));
+  std::atomic<bool> over{false};
+  std::thread clock([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    over.store(true, std::memory_order_relaxed);
+  });
+  system.together(threads, [&](long me) {
+    long n = 0;
+    for (; !over.load(std::memory_order_relaxed); ++n) step(me, n);
+    counts[static_cast<std::size_t>(me)].count = n;
+  });
+  clock.join();
+  std::vector<long> result;
+  for (const own& c : counts) result.push_back(c.count);
+  return result;
+}
+
+inline std::string member(const char* name, double value) {
+  char text[96];
+  std::snprintf(text, sizeof text, ", \"%s\": %.6g", name, value);
+  return text;
+}
+
+}  // namespace bench

@@ -1,0 +1,242 @@
+/// All or nothing: transactions over tvars.
+///
+/// ```cpp
+/// shunt::tvar<int> stock{10}, sold{0};
+/// const int left = shunt::atomically([&](shunt::tx& t) {
+///   t.check(t.read(stock) > 0);  // waits until somebody brings some
+///   t.modify(sold, [](int n) { return n + 1; });
+///   t.modify(stock, [](int n) { return n - 1; });
+///   return t.read(stock);
+/// });
+/// ```
+///
+/// Any fiber of any runtime, and any thread that is no worker, may run transactions over the same variables. A fiber
+/// that has to wait for variables to change parks; so it does for its turn, where the class of its transactions is
+/// allowed on fewer workers than there are. Before a transaction begins, and never inside one, other fibers of the
+/// worker may get their turn.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <shunt/sched/fiber.hpp>
+#include <shunt/stm/detail/course.hpp>
+#include <shunt/stm/transaction_class.hpp>
+#include <shunt/stm/tvar.hpp>
+#include <shunt/stm/tx.hpp>
+#include <source_location>
+#include <stop_token>
+#include <type_traits>
+
+namespace shunt {
+inline namespace v1 {
+
+/// Asks for a transaction without others: see tx::become_irrevocable().
+struct irrevocable_t {};
+inline constexpr irrevocable_t irrevocable{};
+
+namespace stm::detail {
+
+/// The class of all transactions with a body of that type.
+template <typename F>
+inline constinit transaction_class class_of_body{nullptr};
+inline constinit transaction_class class_of_stores{"tvar::store"};
+inline constinit transaction_class class_of_loads{"tvar::load"};  // of boxes
+
+}  // namespace stm::detail
+
+/// What the functions below are made of. Not for users.
+struct stm_access {
+  using course = stm::detail::course;
+  using manner = course::manner;
+  template <typename R>
+  using kept = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
+
+  /// \return the body's result; nothing if the time was over, or a stop was asked for.
+  template <typename R, typename Body>
+  static std::optional<kept<R>> run(const transaction_class& c, const std::source_location& where, manner how,
+                                    const Body& body, const stm::detail::patience* limits = nullptr) {
+    std::optional<kept<R>> result;
+    const auto once = [&](tx& t) {
+      if constexpr (std::is_void_v<R>) {
+        body(t);
+        result.emplace();
+      } else {
+        result.emplace(body(t));
+      }
+    };
+    tx& mine = tx::here();
+    if (mine.inside_) [[unlikely]] {
+      join(mine, how, limits);
+      once(mine);
+      return result;
+    }
+    auto& kind = c.record(where);
+    stm::detail::perhaps_course way;
+    tx* t = course::begin_quickly(mine, kind, how) ? &mine : nullptr;
+    for (;;) {
+      auto ended_by = course::outcome::lost;
+      try {
+        if (t == nullptr) [[unlikely]]
+          t = &way.get(kind, how, limits).begin();
+        {
+          const sched::waits_forbidden in_here(stm::detail::refuses_waits);
+          once(*t);
+          if (t->commit()) [[likely]]
+            ended_by = course::outcome::committed;
+        }
+        if (ended_by == course::outcome::committed && !t->extras_ && !way.there()) [[likely]] {
+          course::end_quickly(*t);
+          return result;
+        }
+      } catch (const stm::detail::conflict&) {
+      } catch (const stm::detail::retry_wanted&) {
+        if (!t->doomed_) ended_by = course::outcome::retry;
+      } catch (...) {
+        // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
+        if (t == nullptr || !t->doomed_) {
+          auto& rest = way.get(kind, how, limits);
+          if (t != nullptr) rest.undone(*t);
+          rest.clean_up();
+          throw;
+        }
+      }
+      if (!go_on(way.get(kind, how, limits), *t, ended_by)) {
+        if (ended_by != course::outcome::committed) result.reset();
+        return result;
+      }
+      t = nullptr;
+    }
+  }
+  /// What comes after an attempt. \return whether there will be another one.
+  static bool go_on(stm::detail::course& way, tx& t, stm::detail::course::outcome ended_by);
+  /// Within another transaction it is a part of that.
+  static void join(tx& t, manner how, const stm::detail::patience* limits);
+
+  template <typename F>
+  static auto snapshot(const transaction_class& c, const std::source_location& where, const F& body) {
+    using R = std::decay_t<std::invoke_result_t<const F&, ro_tx&>>;
+    auto result = run<R>(c, where, manner::snapshot, [&](tx& t) -> R {
+      ro_tx read_only(t);
+      return body(read_only);
+    });
+    if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
+  }
+};
+
+/// Runs `body`, and makes its writes visible to others all at once, or has done nothing if an exception leaves it.
+/// Inside another transaction it is a part of that. `body` is called with a tx&, or with nothing; again if others
+/// commit to what it has read.
+/// \return what `body` returned, by value.
+/// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
+/// Cost: some 10 ns, and what the body reads and writes.
+template <stm::detail::tx_body F>
+auto atomically(const transaction_class& c, const F& body, std::source_location where = std::source_location::current())
+    -> stm::detail::result_of<F> {
+  using R = stm::detail::result_of<F>;
+  auto result =
+      stm_access::run<R>(c, where, stm_access::manner::shared, [&](tx& t) -> R { return stm::detail::call(body, t); });
+  if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
+}
+template <stm::detail::tx_body F>
+auto atomically(const F& body, std::source_location where = std::source_location::current())
+    -> stm::detail::result_of<F> {
+  return atomically(stm::detail::class_of_body<F>, body, where);
+}
+
+/// The same without others: the body runs once, whatever it does, and so may do what cannot be undone; it still cannot
+/// park. All other transactions of the process wait meanwhile. Inside a transaction that is not irrevocable: begins
+/// that again, alone.
+template <stm::detail::tx_body F>
+auto atomically(irrevocable_t, const F& body, std::source_location where = std::source_location::current())
+    -> stm::detail::result_of<F> {
+  using R = stm::detail::result_of<F>;
+  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::alone,
+                                   [&](tx& t) -> R { return stm::detail::call(body, t); });
+  if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
+}
+
+/// The same, but a body that retries waits until `deadline`, or until `stop` is asked to, at the longest.
+/// \return what `body` returned; nothing (for a body without result: false) if the time was over first: then nothing
+/// was done.
+/// \throws usage_error inside a transaction, which cannot wait.
+template <stm::detail::tx_body F>
+auto atomically_until(std::chrono::steady_clock::time_point deadline, const F& body, const std::stop_token& stop = {},
+                      std::source_location where = std::source_location::current()) {
+  using R = stm::detail::result_of<F>;
+  const stm::detail::patience limits{deadline, stop};
+  auto result = stm_access::run<R>(
+      stm::detail::class_of_body<F>, where, stm_access::manner::shared,
+      [&](tx& t) -> R { return stm::detail::call(body, t); }, &limits);
+  if constexpr (std::is_void_v<R>) {
+    return result.has_value();
+  } else {
+    return result;
+  }
+}
+template <stm::detail::tx_body F>
+auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::stop_token& stop = {},
+                    std::source_location where = std::source_location::current()) {
+  return atomically_until(sched::after(time), body, stop, where);
+}
+
+/// Reads several variables as of one moment. `body` is called with a ro_tx&, and may begin no other transaction but
+/// another snapshot: usage_error. Keeps no log, and has nothing to do at its end; if it loses three times, it goes on
+/// as atomically() does.
+template <typename F>
+  requires std::invocable<const F&, ro_tx&>
+auto snapshot(const F& body, std::source_location where = std::source_location::current()) {
+  return stm_access::snapshot(stm::detail::class_of_body<F>, where, body);
+}
+template <typename F>
+  requires std::invocable<const F&, ro_tx&>
+auto snapshot(const transaction_class& c, const F& body, std::source_location where = std::source_location::current()) {
+  return stm_access::snapshot(c, where, body);
+}
+
+// --- tvar's own operations ---
+
+template <tvar_value T>
+T tvar<T>::load() const
+  requires std::copy_constructible<T>
+{
+  if (tx& t = tx::here(); t.inside_) [[unlikely]]
+    return t.read(*this);
+  if constexpr (!stm::detail::is_inline<T>) {
+    return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });
+  } else {
+    typename holding::coded seen{};
+    for (int i = 0;; ++i) {
+      const auto before = lock.load(std::memory_order_acquire);  // edge `word`
+      for (std::size_t k = 0; k < holding::count; ++k)
+        seen[k] = data_[k].load(std::memory_order_acquire);  // edge `data`
+      if constexpr (holding::count == 1) break;
+      // relaxed: the loads of the value come before it
+      if (!stm::detail::is_locked(before) && lock.load(std::memory_order_relaxed) == before) break;
+      stm::detail::pause(i);
+    }
+    return holding::decode(seen.data());
+  }
+}
+
+template <tvar_value T>
+void tvar<T>::store(const T& value)
+  requires std::copy_constructible<T>
+{
+  atomically(stm::detail::class_of_stores, [&](tx& t) { t.write(*this, value); });
+}
+
+template <tvar_value T>
+template <std::invocable<const T&> F>
+T tvar<T>::update(const F& f, std::source_location where)
+  requires std::copy_constructible<T>
+{
+  const auto body = [&](tx& t) -> T {
+    T next = f(t.read(*this));
+    t.write(*this, next);
+    return next;
+  };
+  return atomically(body, where);
+}
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <shunt/base/clock.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/stm/detail/class_record.hpp>
+#include <shunt/stm/detail/registry.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::nanoseconds tick_time = 1ms;
+constexpr double worth_it = 1.05;
+constexpr double left_alone = 20'000;  // commits a second: below it there is nothing to be gained
+constexpr int first_trial = 2;         // ticks
+constexpr int trials_apart = 32;
+constexpr int trials_apart_at_most = 1000;
+
+std::int64_t ns_of(time_point t) noexcept { return t.time_since_epoch() / 1ns; }
+
+}  // namespace
+
+// Everything is relaxed but busy_: one thread at a time is inside, and what it decides is policy.
+void class_record::tick(time_point now) noexcept {
+  if (ns_of(now) < next_tick_.load(std::memory_order_relaxed)) return;
+  if (busy_.exchange(true, std::memory_order_acquire)) return;  // acquire: what the last one stored here
+  const auto commits = the_registry().commits_of(id);
+  const auto elapsed = now - last_;
+  auto next = tick_time;
+  if (elapsed > 4 * tick_time || elapsed <= elapsed.zero()) {  // nothing ran: that tells nothing
+    if (phase_ != phase::steady) allow(before_);
+    phase_ = phase::steady;
+    rate_ = 0;
+    ticks_ = std::max(ticks_, first_trial);
+  } else if (the_policies.adapt.load(std::memory_order_relaxed)) {
+    const double rate = static_cast<double>(commits - last_commits_) / std::chrono::duration<double>(elapsed).count();
+    const int workers = the_registry().alive();
+    measured(rate, workers);
+    if (phase_ == phase::measures) next = 2 * tick_time;
+  }
+  last_ = now;
+  last_commits_ = commits;
+  next_tick_.store(ns_of(now + next), std::memory_order_relaxed);
+  busy_.store(false, std::memory_order_release);  // pairs with the exchange
+}
+
+void class_record::measured(double rate, int workers) noexcept {
+  switch (phase_) {
+    case phase::steady: {
+      rate_ = rate_ == 0 ? rate : 0.7 * rate_ + 0.3 * rate;
+      if (workers < 2 || rate_ < left_alone) {
+        allow(0);
+        ticks_ = first_trial;
+        return;
+      }
+      if (--ticks_ > 0) return;
+      before_ = allowed();
+      const int now = before_ == 0 ? workers : std::min(before_, workers);
+      upwards_ = now == 1 || (now < workers && !upwards_);
+      const int trial = upwards_ ? 2 * now : now / 2;
+      allow(trial >= workers ? 0 : trial);
+      phase_ = phase::settles;
+      return;
+    }
+    case phase::settles:
+      phase_ = phase::measures;
+      return;
+    case phase::measures:
+      phase_ = phase::steady;
+      if (rate > worth_it * rate_) {
+        rate_ = rate;
+        steady_ = workers == 2 ? trials_apart : first_trial;
+      } else {
+        allow(before_);
+        steady_ = std::clamp(2 * steady_, trials_apart, trials_apart_at_most);
+      }
+      ticks_ = steady_;
+      return;
+  }
+}
+
+void class_record::allow(int workers) noexcept {
+  if (workers == allowed()) return;
+  allowed_.store(workers, std::memory_order_relaxed);
+  track* const before = on.load(std::memory_order_relaxed);
+  if (workers > 1) own_.set_places(workers);
+  on.store(workers == 0 ? nullptr : workers == 1 ? &narrow_track : &own_, std::memory_order_relaxed);
+  if (before != nullptr) before->look_again();
+}
+
+void class_record::reset(const policies& p) noexcept {
+  while (busy_.exchange(true, std::memory_order_acquire)) relax();  // acquire: as in tick()
+  phase_ = phase::steady;
+  rate_ = 0;
+  steady_ = 0;
+  ticks_ = first_trial;
+  allow(p.adapt ? 0 : p.workers);
+  busy_.store(false, std::memory_order_release);
+}
+
+}  // namespace stm::detail
+
+void stm::set_policies(const policies& wanted) {
+  if (wanted.workers < 0) {
+    throw usage_error("set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
+  }
+  auto& now = detail::the_policies;
+  now.adapt.store(wanted.adapt, std::memory_order_relaxed);  // relaxed: policy
+  now.workers.store(wanted.workers, std::memory_order_relaxed);
+  now.solo.store(wanted.solo, std::memory_order_relaxed);
+  now.queue_losers.store(wanted.queue_losers, std::memory_order_relaxed);
+  now.elders.store(wanted.elders, std::memory_order_relaxed);
+  detail::the_registry().for_each_class([&](detail::class_record& c) { c.reset(wanted); });
+}
+
+stm::policies stm::current_policies() noexcept {
+  const auto& now = detail::the_policies;
+  return {now.adapt.load(std::memory_order_relaxed), now.workers.load(std::memory_order_relaxed),
+          now.solo.load(std::memory_order_relaxed), now.queue_losers.load(std::memory_order_relaxed),
+          now.elders.load(std::memory_order_relaxed)};  // relaxed: as above
+}
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,94 @@
+/// What is known of one class of transactions, and how many workers it is allowed on.
+///
+/// The number is found by climbing: for two ticks of 1 ms now and then another number is tried; if more
+/// commits a second come of it, by 5 %, it stays, else the old one comes back and the next trial is twice as far off,
+/// up to 1 s. Not the rate of aborts: where one variable is contended it is small and throughput is lost all the same,
+/// to lines that move between cores.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <shunt/stm/detail/track.hpp>
+#include <shunt/stm/policies.hpp>
+#include <string>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+
+/// One thread's counts of one class. Stored by that thread only; others look. All relaxed: nothing rests on them.
+struct counts {
+  using number = std::atomic<std::uint64_t>;
+  number commits{0};
+  number locked{0};      // aborts: a variable was locked for long
+  number stale{0};       // aborts: a variable read is newer than the snapshot, which cannot be extended
+  number validation{0};  // aborts: what was read had changed at the commit
+  number retries{0};
+  number alone{0};    // commits without others, as elder or irrevocable
+  number lost_ns{0};  // from the first abort to the commit
+  number most_attempts{0};
+  number samples{0};  // of sizes
+  number reads{0};
+  number writes{0};
+  number most_reads{0};
+  number most_writes{0};
+
+  static void add(number& n, std::uint64_t more) noexcept {
+    n.store(n.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  static void at_least(number& n, std::uint64_t value) noexcept {
+    if (value > n.load(std::memory_order_relaxed)) n.store(value, std::memory_order_relaxed);
+  }
+};
+
+/// Lives as long as the process.
+struct class_record {
+  class_record(std::uint32_t its_id, std::string its_name)
+      : id(its_id), name(std::move(its_name)), waits("a commit to what " + name + " has read") {}
+
+  /// Somebody who runs such transactions, now and then.
+  void tick(time_point now) noexcept;
+  /// As the policies say, or from the start.
+  void reset(const policies& p) noexcept;
+  /// 0: all.
+  [[nodiscard]] int allowed() const noexcept { return allowed_.load(std::memory_order_relaxed); }  // relaxed: a look
+
+  const std::uint32_t id;  // 0..
+  const std::string name;
+  const std::string waits;  ///< what a fiber that retries waits for, for reports
+  /// Null: as many workers as there are.
+  std::atomic<track*> on{nullptr};
+
+ private:
+  enum class phase : std::uint8_t { steady, settles, measures };
+  void allow(int workers) noexcept;
+  void measured(double rate, int workers) noexcept;
+
+  track own_{1};
+  std::atomic<std::int64_t> next_tick_{0};  // ns of the steady clock
+  std::atomic<bool> busy_{false};           // guards what follows
+  std::atomic<int> allowed_{0};
+  phase phase_ = phase::steady;
+  time_point last_{};
+  std::uint64_t last_commits_ = 0;
+  double rate_ = 0;  // of the steady phase, commits a second, smoothed
+  int before_ = 0;   // what was allowed before the trial
+  int ticks_ = 0;    // of this phase are left
+  int steady_ = 0;   // so many ticks between trials
+  bool upwards_ = false;
+};
+
+/// The same for all threads; atomics, for anybody may change them at any time.
+struct policy_words {
+  std::atomic<bool> adapt{true};
+  std::atomic<int> workers{0};
+  std::atomic<bool> solo{true};
+  std::atomic<bool> queue_losers{true};
+  std::atomic<bool> elders{true};
+};
+inline constinit policy_words the_policies;
+
+}  // namespace stm::detail
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <shunt/base/clock.hpp>
+#include <shunt/stm/atomically.hpp>
+#include <shunt/stm/detail/course.hpp>
+#include <shunt/stm/detail/hot_variables.hpp>
+#include <shunt/stm/detail/registry.hpp>
+#include <string>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+lane elders;
+
+lane& lane_of(const variable* v) noexcept {
+  constexpr std::size_t lanes = 64;
+  static lane all[lanes];
+  return all[(reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 58];
+}
+
+void drop(std::vector<std::function<void()>>& list) noexcept { list.clear(); }
+
+}  // namespace
+
+const refusal refuses_waits;
+
+void refusal::refuse(const char* call) const {
+  throw blocking_in_transaction(
+      std::string(call) +
+      ": called inside a transaction, which neither waits nor spawns: do it after, or in tx::on_commit()");
+}
+
+tx& course::begin() {
+  const sched::this_fiber::stay here_now;  // what is found out below is about this thread
+  tx& t = tx::here();
+  t.counted_ = &t.counts_of(class_.id);  // may find no memory: so not after a commit
+  if (t.until_look_ <= 0) look(t);
+  if (alone_) {
+    if (!elder_ && may_sleep()) {
+      elders.enter("its turn to run a transaction alone");
+      elder_ = true;
+    }
+    t.come_inside_alone();
+    t.alone_ = true;
+  } else {
+    if (track* const on = class_.on.load(std::memory_order_relaxed);
+        on != nullptr && !on->holds(t.bit()) && may_sleep()) {
+      on->enter(t.bit(), class_);
+    }
+    t.come_inside();
+  }
+  const bool read_only = manner_ == manner::snapshot;
+  t.begin(read_only, read_only && lost_ < unlogged_attempts);
+  return t;
+}
+
+/// Now and then: about every 20 to 100 us of transactions.
+void course::look(tx& t) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::int64_t ns = now.time_since_epoch() / 1ns;
+  const auto since = ns - t.last_look_;
+  t.last_look_ = ns;
+  if (since > 100'000) {
+    t.look_every_ = std::max(1, t.look_every_ / 2);
+  } else if (since < 20'000) {
+    t.look_every_ = std::min(tx::looks_apart_at_most, 2 * t.look_every_);
+  }
+  t.until_look_ = t.look_every_;
+  class_.tick(now);
+  if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
+  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
+  if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
+  // Fibers of one worker take turns.
+  if (ns - t.turn_began_ >= quantum / 1ns) {
+    if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
+    t.turn_began_ = std::chrono::steady_clock::now().time_since_epoch() / 1ns;
+  }
+}
+
+void course::end(tx& t) {
+  std::vector<std::function<void()>> commits;
+  t.end_inside();
+  auto& n = *t.counted_;
+  counts::add(n.commits, 1);
+  if (alone_) counts::add(n.alone, 1);
+  if (lost_ != 0) {
+    const auto lost = std::chrono::steady_clock::now() - first_loss_;
+    counts::add(n.lost_ns, static_cast<std::uint64_t>(lost / 1ns));
+    counts::at_least(n.most_attempts, static_cast<std::uint64_t>(lost_) + 1);
+  }
+  const auto reads = static_cast<std::uint64_t>(t.reads_end_ - t.reads_.get());
+  counts::add(n.samples, 1);
+  counts::add(n.reads, reads);
+  counts::add(n.writes, t.writes_.size());
+  counts::at_least(n.most_reads, reads);
+  counts::at_least(n.most_writes, t.writes_.size());
+  if (t.extras_) {
+    for (const auto& u : t.undos_) {
+      const auto& how = *t.writes_[u.position].how;
+      if (how.drop != nullptr) how.drop(u.value[0]);
+    }
+    t.undos_.clear();
+    t.writes_.clear();
+    t.made_.clear();
+    t.destroyed_.clear();
+    t.commuting_.clear();
+    calls_.swap(t.undone_);
+    commits.swap(t.on_commit_);
+    drop(t.on_abort_);
+    tx::drop_all(t.displaced_);
+    if (t.without_others()) {
+      // Whoever comes inside later does not find it; nobody else was inside, so nobody has it.
+      tx::drop_all(t.waiting_);
+      tx::drop_all(t.retired_);
+    } else if (t.retired_.size() >= 128 && t.retired_.size() % 128 == 0) {
+      t.reclaim(false);
+    }
+  }
+  leave_lanes();
+  call_quietly();
+  calls_.swap(commits);
+  call_all();
+}
+
+/// Ends an attempt that has not committed; what on_abort() was given is to be called.
+void course::undone(tx& t) noexcept {
+  t.end_inside();
+  t.part_ = 0;
+  t.abort();
+  calls_.swap(t.undone_);
+  try {
+    calls_.insert(calls_.end(), std::make_move_iterator(t.on_abort_.rbegin()),
+                  std::make_move_iterator(t.on_abort_.rend()));
+  } catch (...) {  // no memory: they are not called
+  }
+  drop(t.undone_);
+  drop(t.on_abort_);
+}
+
+void course::count_loss(tx& t) {
+  if (lost_++ == 0) first_loss_ = std::chrono::steady_clock::now();
+  at_ = t.lost_at_;
+  auto& n = *t.counted_;
+  switch (t.lost_by_) {
+    case tx::cause::locked:
+      counts::add(n.locked, 1);
+      break;
+    case tx::cause::stale:
+      counts::add(n.stale, 1);
+      break;
+    case tx::cause::validation:
+      counts::add(n.validation, 1);
+      break;
+    case tx::cause::wants_alone:
+      alone_ = true;
+      break;
+  }
+  if (at_ != nullptr) hot_variables.note(at_);
+}
+
+void course::lost(tx& t) {
+  undone(t);
+  count_loss(t);
+  prepare_again();
+}
+
+void course::prepare_again() {
+  call_quietly();
+  if (alone_) return;
+  const bool too_often =
+      lost_ >= attempts_before_elder || std::chrono::steady_clock::now() - first_loss_ >= loss_before_elder;
+  if (too_often && the_policies.elders.load(std::memory_order_relaxed)) {  // relaxed: policy
+    alone_ = true;
+    return;
+  }
+  if (lost_ >= attempts_at_once && hot_ == nullptr && the_policies.queue_losers.load(std::memory_order_relaxed) &&
+      may_sleep()) {
+    lane& hot = lane_of(at_);
+    hot.enter("others that lost at the same variable");
+    hot_ = &hot;
+    return;
+  }
+  for (int i = 0; i < 1 << std::min(lost_, 10); ++i) relax();
+}
+
+bool course::retried(tx& t) {
+  bool stands = false;
+  try {
+    std::vector<const variable*> read(t.reads_.get(), t.reads_end_);
+    if (read.empty() && limits_ == nullptr)
+      throw error("retry: the transaction has read nothing, so nothing would end its wait");
+    stands = waiter_.emplace(read).stand_in(t.limit_);
+    counts::add(t.counted_->retries, 1);
+  } catch (...) {
+    undone(t);
+    throw;
+  }
+  undone(t);
+  if (!stands) waiter_.reset();
+  return wait();
+}
+
+bool course::wait() {
+  call_quietly();
+  leave_lanes();
+  alone_ = manner_ == manner::alone;
+  lost_ = 0;
+  if (!waiter_) return true;  // something has been committed to already
+  if (!may_sleep()) {
+    waiter_.reset();
+    sched::this_fiber::require_wait("retry");  // throws
+  }
+  bool woken = false;
+  if (limits_ == nullptr) {
+    woken = waiter_->sleeps.sleep_until(time_point::max(), class_.waits.c_str());
+  } else {
+    const auto awaken = [this] { waiter_->sleeps.wake(); };
+    const std::stop_callback on_stop(limits_->stop, awaken);
+    woken = waiter_->sleeps.sleep_until(limits_->deadline, class_.waits.c_str()) && !limits_->stop.stop_requested();
+  }
+  waiter_.reset();
+  return woken;
+}
+
+void course::call_all() {
+  std::vector<std::function<void()>> all;
+  all.swap(calls_);
+  for (const auto& call : all) call();
+}
+
+void course::call_quietly() noexcept {
+  std::vector<std::function<void()>> all;
+  all.swap(calls_);
+  for (const auto& call : all) {
+    try {
+      call();
+    } catch (...) {  // as on_abort() says
+    }
+  }
+}
+
+void course::clean_up() noexcept {
+  waiter_.reset();
+  leave_lanes();
+  call_quietly();
+}
+
+void course::leave_lanes() noexcept {
+  if (hot_ != nullptr) std::exchange(hot_, nullptr)->leave();
+  if (std::exchange(elder_, false)) elders.leave();
+}
+
+}  // namespace stm::detail
+
+bool stm_access::go_on(course& way, tx& t, course::outcome ended_by) {
+  try {
+    switch (ended_by) {
+      case course::outcome::committed:
+        way.end(t);
+        return false;
+      case course::outcome::lost:
+        way.lost(t);
+        return true;
+      case course::outcome::retry:
+        return way.retried(t);
+    }
+    return false;
+  } catch (...) {
+    way.clean_up();
+    throw;
+  }
+}
+
+void stm_access::join(tx& t, manner how, const stm::detail::patience* limits) {
+  if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");
+  if (t.read_only_ && how != manner::snapshot) {
+    throw usage_error(
+        "atomically: called inside snapshot(), whose reads would not be validated: make that atomically() too");
+  }
+  if (how == manner::alone) t.become_irrevocable();
+}
+
+stm::detail::class_record& transaction_class::registered(const std::source_location& where) const {
+  std::string name;
+  if (name_ != nullptr) {
+    name = name_;
+  } else {
+    name = where.file_name();
+    name.erase(0, name.rfind('/') + 1);
+    name += ':' + std::to_string(where.line());
+  }
+  auto& known = stm::detail::the_registry().record_named(name);
+  record_.store(&known, std::memory_order_release);  // pairs with record()
+  return known;
+}
+
+}  // namespace v1
+}  // namespace shunt

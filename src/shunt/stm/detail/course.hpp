@@ -1,0 +1,142 @@
+/// One call of atomically(), over all its attempts.
+///
+///   attempt ends by            then
+///   commit                     what on_commit() was given; done
+///   the body's exception       what on_abort() was given; it goes on to the caller
+///   conflict, 1st to 3rd       again, after a short pause
+///   conflict, 4th to 8th       again, in the queue of the variable that was lost at: one of them at a time
+///   conflict, later            again, alone, in the queue of all such: nobody else runs a transaction meanwhile
+///   retry                      parks until something it read has been committed to; again
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <new>
+#include <optional>
+#include <shunt/stm/detail/class_record.hpp>
+#include <shunt/stm/detail/lane.hpp>
+#include <shunt/stm/detail/waiters.hpp>
+#include <shunt/stm/tx.hpp>
+#include <stop_token>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+
+/// Until when a retry may wait.
+struct patience {
+  time_point deadline = time_point::max();
+  std::stop_token stop{};
+};
+
+/// Refuses waits inside bodies.
+class refusal final : public sched::no_wait {
+ public:
+  [[noreturn]] void refuse(const char* call) const override;
+  void on_spawn() const override { refuse("spawn"); }
+};
+extern const refusal refuses_waits;
+
+/// What a call of atomically() needs once its first attempt was not all there is to it; and now and then, so that
+/// somebody looks at the clock. Without it a transaction is begun by begin_quickly().
+class course {
+ public:
+  enum class outcome : std::uint8_t { committed, lost, retry };
+  enum class manner : std::uint8_t { shared, snapshot, alone };
+
+  course(class_record& c, manner m, const patience* limits) noexcept
+      : class_(c), limits_(limits), manner_(m), alone_(m == manner::alone) {}
+  ~course() { leave_lanes(); }
+  course(const course&) = delete;
+  course& operator=(const course&) = delete;
+
+  /// The first attempt's beginning, nearly always. \return whether `t` is inside.
+  [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, const class_record& c, manner m) {
+    if (--t.until_look_ <= 0 || m == manner::alone) [[unlikely]]
+      return false;
+    const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
+    if (on != nullptr && !on->holds(t.bit())) [[unlikely]]
+      return false;
+    t.counted_ = &t.counts_of(c.id);  // may find no memory: so not after a commit
+    if (!t.go_inside()) [[unlikely]]
+      return false;
+    t.begin(m == manner::snapshot, m == manner::snapshot);
+    return true;
+  }
+  /// Any attempt's. May let other fibers run, or wait. \throws what waiting throws
+  [[nodiscard, gnu::noinline]] tx& begin();
+
+  /// What the first attempt's end leaves to be done, nearly always.
+  [[gnu::always_inline]] static void end_quickly(tx& t) {
+    t.end_inside();
+    counts::add(t.counted_->commits, 1);
+  }
+  /// After a commit, inside: ends it, and calls what it left to be called.
+  void end(tx& t);
+  /// After an attempt that has not committed, inside: undoes it.
+  [[gnu::noinline]] void undone(tx& t) noexcept;
+
+  /// After a conflict, inside: undoes it, and does what gives the next attempt better chances. \throws what waiting
+  /// throws
+  void lost(tx& t);
+  /// After a retry, inside: undoes it, and waits. \return false if the time was over, or a stop was asked for.
+  /// \throws what parking throws
+  [[nodiscard]] bool retried(tx& t);
+  /// After an exception has left an attempt that was undone, or begin().
+  void clean_up() noexcept;
+
+ private:
+  static constexpr int unlogged_attempts = 3;
+  static constexpr int attempts_at_once = 3;
+  static constexpr int attempts_before_elder = 8;
+  static constexpr std::chrono::nanoseconds loss_before_elder{500'000};
+
+  void count_loss(tx& t);
+  void prepare_again();
+  [[nodiscard]] bool wait();
+  void call_all();
+  void call_quietly() noexcept;
+  void leave_lanes() noexcept;
+  void look(tx& t);
+
+  class_record& class_;
+  const patience* const limits_;  // null: for ever
+  const manner manner_;
+  bool alone_;                    // the next attempt
+  bool elder_ = false;            // has its turn in the elders' lane
+  int lost_ = 0;                  // attempts
+  const variable* at_ = nullptr;  // where the last one was lost
+  lane* hot_ = nullptr;           // has its turn there
+  time_point first_loss_{};
+  std::optional<reading_waiter> waiter_;
+  std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's
+};
+
+/// Room for a course, which few transactions need. Not std::optional: gcc 12 clears all of that each time.
+class perhaps_course {
+ public:
+  perhaps_course() noexcept {}
+  ~perhaps_course() {
+    if (there_) [[unlikely]]
+      course_.~course();
+  }
+  perhaps_course(const perhaps_course&) = delete;
+  perhaps_course& operator=(const perhaps_course&) = delete;
+  [[nodiscard]] bool there() const noexcept { return there_; }
+  [[nodiscard, gnu::noinline]] course& get(class_record& c, course::manner m, const patience* limits) noexcept {
+    if (!there_) ::new (&course_) course(c, m, limits);
+    there_ = true;
+    return course_;
+  }
+
+ private:
+  union {
+    course course_;
+  };
+  bool there_ = false;
+};
+
+}  // namespace stm::detail
+}  // namespace v1
+}  // namespace shunt

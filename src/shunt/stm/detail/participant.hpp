@@ -1,0 +1,110 @@
+/// Who takes part in transactions: a thread; and how one of them gets to be alone.
+///
+/// A participant's number is odd while it is inside a transaction (or a single-variable operation). The mode says who
+/// may go inside:
+///
+///   mode      goes inside                       others
+///   open      everybody                         any -> changing
+///   solo(p)   p, without read-modify-writes     any -> changing
+///   alone(p)  p is inside, once                 wait; p, when it has left: -> open
+///   changing  nobody                            wait; who made it so: waits until all others are outside,
+///                                               then -> open, solo(itself) or alone(itself)
+///
+/// Going inside: number odd; light fence; look at the mode; outside again if it says no. Changing: mode; heavy fence;
+/// look at all numbers. So at least one of the two sees the other (base/asymmetric_fence.hpp), and whoever goes inside
+/// is in the mode it has seen until it leaves.
+///
+/// Who changes the mode waits without giving its thread to another fiber, which could be one that waits for the mode.
+/// That takes as long as the longest body that runs; no body waits for anything.
+///
+/// Edge `left`: a participant that leaves (release) -> who changes the mode, or frees memory (acquire).
+/// Edge `mode`: who changed it (release) -> who goes inside (acquire).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <shunt/base/asymmetric_fence.hpp>
+#include <shunt/base/cache_line.hpp>
+#include <shunt/stm/detail/word.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+
+inline constexpr word mode_open = 0;
+inline constexpr word mode_changing = 1;
+
+struct alignas(quiet_distance) shared_mode {
+  std::atomic<word> now{mode_open};
+};
+inline constinit shared_mode the_mode;
+
+/// In a loop that waits for another thread: soon, or long enough for it to get a CPU.
+void pause(int round) noexcept;
+
+class participant {
+ public:
+  explicit participant(std::uint32_t index) noexcept
+      : solo_mode_((word{index} + 1) << 2 | 2), bit_(std::uint64_t{1} << (index % 64)) {}
+  participant(const participant&) = delete;
+  participant& operator=(const participant&) = delete;
+
+  /// This thread. \return whether it is inside; false: the mode says no.
+  [[nodiscard, gnu::always_inline]] bool go_inside() noexcept {
+    const auto odd = number_.load(std::memory_order_relaxed) + 1;  // relaxed: only this thread stores it
+    if (light_) [[likely]] {
+      number_.store(odd, std::memory_order_relaxed);  // relaxed: the fence orders it
+      asymmetric_fence::light();
+    } else {
+      number_.exchange(odd, std::memory_order_seq_cst);
+    }
+    // acquire: edge `mode`. seq_cst: half of the fence where there is no light one; the same instruction on x86-64.
+    const auto mode = the_mode.now.load(std::memory_order_seq_cst);
+    solo_ = mode == solo_mode_;
+    if (mode == mode_open || solo_) [[likely]]
+      return true;
+    leave();
+    return false;
+  }
+  /// The same, until it is; lets other fibers run meanwhile, where that may be. \param patient  whether the mode is
+  /// left alone for a while if another one is in solo mode.
+  void come_inside();
+  /// Inside, without others. Waits likewise.
+  void come_inside_alone();
+
+  void leave() noexcept {
+    // release: edge `left`
+    number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  void leave_alone() noexcept;
+
+  /// Inside: whether nobody else is.
+  [[nodiscard]] bool without_others() const noexcept { return solo_; }
+
+  /// This thread, outside, now and then: goes to solo mode, where nobody else seems to run transactions.
+  void look_for_solo(std::int64_t now_ns) noexcept;
+
+  [[nodiscard]] std::uint64_t bit() const noexcept { return bit_; }
+  /// Any thread. Edge `left` in.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
+
+  /// Any thread: the heavy half of the fence.
+  static void look_at_all() noexcept;
+
+  participant* next = nullptr;  // in the registry; from the start, for ever
+  bool in_use = true;           // under its lock
+
+ private:
+  [[nodiscard]] bool change(word from, word to) noexcept;
+
+  std::atomic<std::uint64_t> number_{0};
+  const word solo_mode_;
+  bool solo_ = false;
+  const bool light_ = asymmetric_fence::usable();
+  const std::uint64_t bit_;
+  std::uint64_t others_seen_ = 0;  // the sum of the others' numbers at the last look
+};
+
+}  // namespace stm::detail
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,109 @@
+/// What a transaction will write.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <shunt/base/cache_line.hpp>
+#include <shunt/stm/detail/word.hpp>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm::detail {
+
+inline constexpr std::size_t words_inline = 4;  // larger values are boxed
+using words = std::array<word, words_inline>;
+
+/// How a variable holds its value.
+struct form {
+  std::size_t words;            // 1..words_inline
+  void (*drop)(word) noexcept;  // boxed: deletes the box with that address; null: inline
+};
+
+struct alignas(cache_line) entry {
+  const variable* who;
+  std::atomic<word>* data;
+  const form* how;
+  word before;  // its lock word before it was locked
+  words value;  // to be written; boxed: value[0] is the new box, ours until the commit
+};
+static_assert(sizeof(entry) == cache_line);
+
+/// Entries in the order of first writes, one a variable. Entries move when one is added; not during a commit.
+class write_log {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return end_ == entries_.get(); }
+  [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - entries_.get()); }
+  [[nodiscard]] entry* begin() noexcept { return entries_.get(); }
+  [[nodiscard]] entry* end() noexcept { return end_; }
+  [[nodiscard]] entry& operator[](std::size_t i) noexcept { return entries_[i]; }
+
+  /// False: it is certainly not there.
+  [[nodiscard]] bool may_hold(const variable* v) const noexcept { return (filter_ & bit(v)) != 0; }
+  /// find() may be asked about it from now on, and will say nullptr.
+  void mark(const variable* v) noexcept { filter_ |= bit(v); }
+
+  /// Cost: O(1); up to `few` entries are looked through.
+  [[nodiscard]] entry* find(const variable* v) noexcept {
+    if (size() > few) return find_by_index(v);
+    for (entry* e = end_; e != entries_.get();) {
+      if ((--e)->who == v) return e;
+    }
+    return nullptr;
+  }
+  /// It is not there yet; its value is to be stored. \throws std::bad_alloc, then nothing has changed.
+  entry& add(const variable* v, std::atomic<word>* data, const form* how) {
+    if (end_ == room_) [[unlikely]]
+      make_room_for(v);
+    entry& e = *end_++;
+    // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
+    e.who = v;
+    e.data = data;
+    e.how = how;
+    filter_ |= bit(v);
+    return e;
+  }
+  void clear() noexcept {
+    end_ = entries_.get();
+    room_ = end_ + std::min(capacity_, few);
+    filter_ = 0;
+  }
+  /// The first so many stay.
+  void truncate(std::size_t count) noexcept;
+
+  /// Whether that locked word is one that this log's entries lock.
+  [[nodiscard]] const entry* owner_of(word locked) const noexcept {
+    const auto address = static_cast<std::uintptr_t>(locked & ~locked_bit);
+    const auto first = reinterpret_cast<std::uintptr_t>(entries_.get());
+    const bool mine = address >= first && address < reinterpret_cast<std::uintptr_t>(end_);
+    return mine ? reinterpret_cast<const entry*>(address) : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t few = 16;
+  static word bit(const variable* v) noexcept {
+    const auto a = reinterpret_cast<std::uintptr_t>(v);
+    return word{1} << (((a >> 4) ^ (a >> 10)) & 63);
+  }
+  static std::size_t hash(const variable* v) noexcept {
+    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 20);
+  }
+  [[nodiscard]] entry* find_by_index(const variable* v) noexcept;
+  [[gnu::noinline]] void make_room_for(const variable* v);
+  void insert(const variable* v, std::uint32_t position) noexcept;
+
+  entry* end_ = nullptr;
+  entry* room_ = nullptr;  // further entries need room, or are indexed
+  word filter_ = 0;        // superset of the variables written
+  std::unique_ptr<entry[]> entries_;
+  std::size_t capacity_ = 0;
+  std::vector<std::uint32_t> index_;  // open addressing, 1 + position, 0: free; current while more than `few` are there
+};
+
+}  // namespace stm::detail
+}  // namespace v1
+}  // namespace shunt

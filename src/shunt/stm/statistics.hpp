@@ -1,0 +1,54 @@
+/// What transactions cost, and why.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace stm {
+
+/// Of one class of transactions, since the process began; all threads together. About right while they run.
+struct class_statistics {
+  std::string name;  ///< "bank.cpp:41", or what transaction_class was given
+
+  std::uint64_t commits = 0;
+  /// Attempts that were undone because of others, by cause: a variable was locked for long; one was newer than what had
+  /// been read; what had been read had changed by the commit.
+  std::uint64_t locked = 0, stale = 0, validation = 0;
+  std::uint64_t retries = 0;        ///< tx::retry() that reached atomically()
+  std::uint64_t alone = 0;          ///< commits without others: elders, and irrevocable ones
+  std::uint64_t most_attempts = 1;  ///< of one transaction
+  std::chrono::nanoseconds lost{};  ///< from first losses to commits, in all
+
+  /// Variables read and written by a transaction: of a sample.
+  double mean_reads = 0, mean_writes = 0;
+  std::uint64_t most_reads = 0, most_writes = 0;
+
+  int workers = 0;  ///< that it is allowed on at present; 0: all
+
+  [[nodiscard]] std::uint64_t aborts() const noexcept { return locked + stale + validation; }
+};
+
+/// A variable at which attempts were lost.
+struct hot_variable {
+  const void* address = nullptr;  ///< of the tvar
+  std::uint64_t aborts = 0;       ///< about
+};
+
+struct statistics {
+  std::vector<class_statistics> classes;  ///< those that have run, most commits first
+  std::vector<hot_variable> hot;          ///< most aborts first
+};
+
+/// Any thread, at any time. \throws std::bad_alloc
+[[nodiscard]] statistics collect_statistics();
+
+/// A table for people: a line a class, then the hot variables. \throws std::bad_alloc
+[[nodiscard]] std::string to_text(const statistics& s);
+
+}  // namespace stm
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,140 @@
+/// A variable that many transactions, on any fibers and threads, read and write. Include <shunt/stm.hpp>.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <shunt/stm/detail/word.hpp>
+#include <shunt/stm/detail/write_log.hpp>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+namespace shunt {
+inline namespace v1 {
+
+class tx;
+
+/// What a tvar may hold: an object that can be moved in. Its destructor must not throw, nor use transactions or wait.
+template <typename T>
+concept tvar_value = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> && std::move_constructible<T> &&
+                     std::is_nothrow_destructible_v<T>;
+
+namespace stm::detail {
+
+/// Inline, in words, if its bytes are all of it and they are few; else in a box, which never changes.
+template <typename T>
+inline constexpr bool is_inline = std::is_trivially_copyable_v<T> && sizeof(T) <= words_inline * sizeof(word);
+
+template <typename T>
+struct holding {
+  static constexpr std::size_t count = is_inline<T> ? (sizeof(T) + sizeof(word) - 1) / sizeof(word) : 1;
+  /// What tx::read() gives: a box stays as long as the transaction.
+  using read_type = std::conditional_t<is_inline<T>, T, const T&>;
+
+  static void drop(word box) noexcept { delete reinterpret_cast<T*>(static_cast<std::uintptr_t>(box)); }
+  static constexpr form how{count, is_inline<T> ? nullptr : &drop};
+
+  using coded = std::array<word, count>;
+
+  // Of the same size as T, where there is such a word: then a value never leaves the registers on its way.
+  using same_size =
+      std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                         std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                            std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                                                               std::conditional_t<sizeof(T) == 8, word, void>>>>;
+  static constexpr bool is_one_word = is_inline<T> && !std::is_void_v<same_size>;
+
+  /// \throws std::bad_alloc and what moving throws, if boxed.
+  template <typename U>
+  [[nodiscard, gnu::always_inline]] static coded encode(U&& value) {
+    coded w{};
+    if constexpr (is_one_word) {
+      w[0] = std::bit_cast<same_size>(static_cast<T>(std::forward<U>(value)));
+    } else if constexpr (is_inline<T>) {
+      const T object(std::forward<U>(value));
+      std::memcpy(w.data(), &object, sizeof(T));
+    } else {
+      w[0] = static_cast<word>(reinterpret_cast<std::uintptr_t>(new T(std::forward<U>(value))));
+    }
+    return w;
+  }
+  /// \param w  `count` words.
+  [[nodiscard, gnu::always_inline]] static read_type decode(const word* w) noexcept {
+    if constexpr (is_one_word) {
+      return std::bit_cast<T>(static_cast<same_size>(w[0]));
+    } else if constexpr (is_inline<T>) {
+      std::array<std::byte, sizeof(T)> bytes;
+      std::memcpy(bytes.data(), w, sizeof(T));
+      return std::bit_cast<T>(bytes);
+    } else {
+      return *reinterpret_cast<const T*>(static_cast<std::uintptr_t>(w[0]));
+    }
+  }
+};
+
+}  // namespace stm::detail
+
+/// ```cpp
+/// shunt::tvar<int> apples{10}, pears{0};
+/// shunt::atomically([&](shunt::tx& t) {
+///   t.write(apples, t.read(apples) - 1);
+///   t.write(pears, t.read(pears) + 1);
+/// });
+/// ```
+///
+/// Trivially copyable values of up to 32 bytes are held inline, others in a box on the heap: each write makes a new
+/// one, and the old one is deleted once no transaction can see it any more. Size: a word more than the value; or two
+/// words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do it. Neither copies nor
+/// moves.
+template <tvar_value T>
+class tvar : private stm::detail::variable {
+ public:
+  using value_type = T;
+
+  tvar()
+    requires std::default_initializable<T>
+      : tvar(T()) {}
+  /// \throws std::bad_alloc and what moving throws, if boxed.
+  explicit tvar(T initial) {
+    const auto w = holding::encode(std::move(initial));
+    // relaxed: whoever hands the variable to others hands this on as well
+    for (std::size_t i = 0; i < holding::count; ++i) data_[i].store(w[i], std::memory_order_relaxed);
+  }
+  ~tvar() {
+    if constexpr (!stm::detail::is_inline<T>)
+      holding::drop(data_[0].load(std::memory_order_relaxed));  // relaxed: nobody else is left
+  }
+  tvar(const tvar&) = delete;
+  tvar& operator=(const tvar&) = delete;
+
+  /// Any thread or fiber: the value as of some moment during the call. Inside a transaction it is a part of that:
+  /// tx::read(). Never waits if T is held inline. Cost: 2 ns for up to eight bytes; 10 ns for a box.
+  [[nodiscard]] T load() const
+    requires std::copy_constructible<T>;
+
+  /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: some 10 ns.
+  /// \throws as tx::write().
+  void store(const T& value)
+    requires std::copy_constructible<T>;
+
+  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and must change nothing
+  /// else; a part of the transaction, if inside one. \return what was written. \throws what f throws: nothing has
+  /// changed then.
+  template <std::invocable<const T&> F>
+  T update(const F& f, std::source_location where = std::source_location::current())
+    requires std::copy_constructible<T>;
+
+ private:
+  friend class tx;
+  using holding = stm::detail::holding<T>;
+  using variable = stm::detail::variable;
+
+  mutable std::array<std::atomic<stm::detail::word>, holding::count> data_;
+};
+
+}  // namespace v1
+}  // namespace shunt

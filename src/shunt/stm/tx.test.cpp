@@ -1,0 +1,580 @@
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <numeric>
+#include <shunt/stm.hpp>
+#include <stdexcept>
+#include <string>
+#include <support/runtimes.hpp>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using shunt::atomically;
+using shunt::ro_tx;
+using shunt::tvar;
+using shunt::tx;
+namespace stm = shunt::stm;
+namespace this_fiber = shunt::sched::this_fiber;
+using shunt::testing::on_workers;
+
+namespace {
+
+/// Each setting of the policies that changes how transactions run; the default ones again at the end.
+void under_each_policy(const std::function<void()>& body) {
+  for (const auto& p :
+       {stm::policies{}, stm::policies{.adapt = false, .solo = false}, stm::policies{.adapt = false, .workers = 1},
+        stm::policies{.adapt = false, .workers = 2, .solo = false}, stm::policies{.queue_losers = false},
+        stm::policies{.adapt = false, .elders = false}}) {
+    stm::set_policies(p);
+    body();
+  }
+  stm::set_policies({});
+}
+
+struct three_words {
+  long a, b, c;
+};
+
+/// Counts what lives.
+struct counted {
+  explicit counted(int v = 0) : value(v) { ++alive; }
+  counted(const counted& other) : value(other.value) { ++alive; }
+  counted(counted&& other) noexcept : value(other.value) { ++alive; }
+  counted& operator=(const counted&) = default;
+  ~counted() { --alive; }
+  int value;
+  static inline std::atomic<long> alive{0};
+};
+
+}  // namespace
+
+TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was written") {
+  tvar<bool> flag{true};
+  tvar<char> letter{'a'};
+  tvar<float> number{1.5F};
+  tvar<three_words> three{{1, 2, 3}};
+  tvar<std::string> text{"one"};
+  tvar<std::unique_ptr<int>> owner{std::make_unique<int>(7)};
+  const auto sum = atomically([&](tx& t) {
+    t.write(flag, !t.read(flag));
+    t.write(letter, 'b');
+    t.modify(number, [](float f) { return f * 2; });
+    t.modify(three, [](three_words w) { return three_words{w.c, w.b, w.a}; });
+    const std::string& before = t.read(text);
+    t.write(text, before + " two");
+    CHECK(before == "one");  // valid though replaced
+    CHECK(t.read(text) == "one two");
+    const int seven = *t.read(owner);
+    t.write(owner, std::make_unique<int>(8));
+    return seven + *t.read(owner);
+  });
+  CHECK(sum == 15);
+  CHECK_FALSE(flag.load());
+  CHECK(letter.load() == 'b');
+  CHECK(number.load() == 3.0F);
+  CHECK(three.load().a == 3);
+  CHECK(three.load().c == 1);
+  CHECK(text.load() == "one two");
+}
+
+TEST_CASE("tvar: single-variable operations are transactions, and parts of one inside of it") {
+  tvar<int> x{1};
+  tvar<std::string> s{"a"};
+  x.store(5);
+  CHECK(x.update([](int v) { return v * 2; }) == 10);
+  CHECK(x.load() == 10);
+  s.update([](const std::string& v) { return v + "b"; });
+  CHECK(s.load() == "ab");
+  CHECK_THROWS_AS(atomically([&] {
+                    x.store(1);
+                    CHECK(x.load() == 1);
+                    s.store("gone");
+                    throw std::runtime_error("undo");
+                  }),
+                  std::runtime_error);
+  CHECK(x.load() == 10);
+  CHECK(s.load() == "ab");
+}
+
+TEST_CASE("atomically: an exception undoes everything, boxes and made objects too") {
+  const long before = counted::alive;
+  {
+    tvar<int> a{1};
+    tvar<counted> b{counted(2)};
+    const auto attempt = [&](int fail_at) {
+      atomically([&](tx& t) {
+        int step = 0;
+        const auto reached = [&] {
+          if (++step == fail_at) throw std::logic_error("here");
+        };
+        reached();
+        t.write(a, 10);
+        reached();
+        t.write(b, counted(20));
+        reached();
+        t.write(b, counted(21));
+        reached();
+        auto* const made = t.make<counted>(3);
+        reached();
+        t.destroy(made);
+        reached();
+        t.nested([&] {
+          t.write(b, counted(22));
+          t.write(a, 11);
+          reached();
+        });
+        reached();
+      });
+    };
+    for (int fail_at = 1; fail_at <= 8; ++fail_at) {
+      CHECK_THROWS_AS(attempt(fail_at), std::logic_error);
+      CHECK(a.load() == 1);
+      CHECK(b.load().value == 2);
+      CHECK(counted::alive == before + 1);
+    }
+    attempt(0);
+    CHECK(a.load() == 11);
+    CHECK(b.load().value == 22);
+  }
+  shunt::tx_quiesce();
+  CHECK(counted::alive == before);
+}
+
+TEST_CASE("atomically: inside another one it is a part of that; results come out by value") {
+  tvar<int> x{0};
+  const std::string text = atomically([&](tx& t) {
+    t.write(x, 1);
+    const int inner = atomically([&](tx& u) {
+      u.write(x, u.read(x) + 1);
+      return u.read(x);
+    });
+    return std::to_string(inner);
+  });
+  CHECK(text == "2");
+  CHECK(x.load() == 2);
+  CHECK_THROWS_AS(atomically([&] { static_cast<void>(shunt::atomically_for(1ms, [&](tx& t) { t.check(false); })); }),
+                  shunt::usage_error);
+}
+
+TEST_CASE("atomically: many variables in one transaction, each found again") {
+  std::vector<std::unique_ptr<tvar<int>>> all;
+  for (int i = 0; i < 1000; ++i) all.push_back(std::make_unique<tvar<int>>(i));
+  atomically([&](tx& t) {
+    for (auto& x : all) t.write(*x, t.read(*x) + 1);
+    for (auto& x : all) t.write(*x, t.read(*x) + 1);
+    t.or_else(
+        [&] {
+          for (auto& x : all) t.write(*x, -1);
+          tvar<int> more{0};
+          t.retry();
+        },
+        [] {});
+    for (int i = 0; i < 1000; ++i) CHECK(t.read(*all[static_cast<std::size_t>(i)]) == i + 2);
+  });
+  for (int i = 0; i < 1000; ++i) CHECK(all[static_cast<std::size_t>(i)]->load() == i + 2);
+}
+
+TEST_CASE("or_else: the first branch's writes are gone, the outer ones stay") {
+  tvar<int> a{1};
+  tvar<std::string> b{"b"};
+  const int taken = atomically([&](tx& t) {
+    t.write(a, 2);
+    t.write(b, std::string("outer"));
+    return t.or_else(
+        [&](tx& u) -> int {
+          u.write(a, 3);
+          u.write(b, std::string("inner"));
+          u.retry();
+        },
+        [&] {
+          CHECK(t.read(a) == 2);
+          CHECK(t.read(b) == "outer");
+          return 2;
+        });
+  });
+  CHECK(taken == 2);
+  CHECK(a.load() == 2);
+  CHECK(b.load() == "outer");
+}
+
+TEST_CASE("nested: an exception that is caught outside undoes the part only") {
+  tvar<int> a{1}, b{1};
+  atomically([&](tx& t) {
+    t.write(a, 2);
+    try {
+      t.nested([&] {
+        t.write(a, 3);
+        t.write(b, 3);
+        t.commute(b, [](int v) { return v + 100; });
+        throw std::runtime_error("part");
+      });
+    } catch (const std::runtime_error&) {
+    }
+    CHECK(t.read(a) == 2);
+    CHECK(t.read(b) == 1);
+  });
+  CHECK(a.load() == 2);
+  CHECK(b.load() == 1);
+}
+
+TEST_CASE("commute: applied at the commit, in order, and by a read before it") {
+  tvar<int> x{1};
+  tvar<std::string> s{"a"};
+  atomically([&](tx& t) {
+    t.commute(x, [](int v) { return v + 1; });
+    t.commute(x, [](int v) { return v * 10; });
+    t.commute(s, [](const std::string& v) { return v + "b"; });
+    t.commute(s, [](const std::string& v) { return v + "c"; });
+  });
+  CHECK(x.load() == 20);
+  CHECK(s.load() == "abc");
+  atomically([&](tx& t) {
+    t.commute(x, [](int v) { return v + 1; });
+    t.commute(s, [](const std::string& v) { return v + "d"; });
+    CHECK(t.read(x) == 21);
+    CHECK(t.read(s) == "abcd");
+    t.commute(x, [](int v) { return v + 1; });
+  });
+  CHECK(x.load() == 22);
+  CHECK(s.load() == "abcd");
+  CHECK_THROWS_AS(atomically([&](tx& t) {
+                    t.write(s, std::string("gone"));
+                    t.commute(x, [](int) -> int { throw std::runtime_error("no"); });
+                  }),
+                  std::runtime_error);
+  CHECK(x.load() == 22);
+  CHECK(s.load() == "abcd");
+}
+
+TEST_CASE("on_commit is called after, once; on_abort when the attempt is undone") {
+  tvar<int> x{0};
+  std::string log;
+  atomically([&](tx& t) {
+    t.on_commit([&] {
+      log += 'c';
+      CHECK(x.load() == 1);
+    });
+    t.on_abort([&] { log += 'x'; });
+    t.write(x, 1);
+  });
+  CHECK(log == "c");
+  log.clear();
+  CHECK_THROWS_AS(atomically([&](tx& t) {
+                    t.on_commit([&] { log += 'c'; });
+                    t.on_abort([&] { log += '1'; });
+                    t.on_abort([&] { log += '2'; });
+                    throw std::runtime_error("undo");
+                  }),
+                  std::runtime_error);
+  CHECK(log == "21");
+}
+
+TEST_CASE("irrevocable: runs once, without others") {
+  tvar<int> x{0};
+  int runs = 0;
+  atomically(shunt::irrevocable, [&](tx& t) {
+    ++runs;
+    CHECK(t.irrevocable());
+    t.write(x, 1);
+  });
+  CHECK(runs == 1);
+  runs = 0;
+  int after = 0;
+  atomically([&](tx& t) {
+    ++runs;
+    t.write(x, t.read(x) + 1);
+    t.become_irrevocable();
+    ++after;
+  });
+  CHECK(runs == 2);
+  CHECK(after == 1);
+  CHECK(x.load() == 2);
+}
+
+TEST_CASE("a body that waits or spawns is refused, by the name of the call") {
+  shunt::sched::runtime rt({.workers = 1});
+  rt.run([&] {
+    tvar<int> x{0};
+    const auto refused = [&](const std::function<void()>& what) -> std::string {
+      try {
+        atomically([&](tx& t) {
+          t.write(x, 1);
+          what();
+        });
+      } catch (const shunt::blocking_in_transaction& e) {
+        return e.what();
+      }
+      return "";
+    };
+    CHECK_THAT(refused([] { this_fiber::yield(); }), Catch::StartsWith("yield: called inside a transaction"));
+    CHECK_THAT(refused([] { this_fiber::park(); }), Catch::StartsWith("park: called inside a transaction"));
+    CHECK_THAT(refused([] { this_fiber::sleep_for(1ms); }),
+               Catch::StartsWith("park_until: called inside a transaction"));
+    CHECK_THAT(refused([&] { rt.spawn([] {}); }), Catch::StartsWith("spawn: called inside a transaction"));
+    CHECK(x.load() == 0);
+    this_fiber::yield();  // allowed again
+  });
+}
+
+TEST_CASE("retry: parks until a variable that was read has been committed to") {
+  on_workers([] {
+    auto& rt = shunt::sched::this_worker::current();
+    tvar<int> stage{0};
+    tvar<std::string> word{""};
+    std::atomic<int> ended{0};
+    for (int i = 1; i <= 20; ++i) {
+      rt.spawn([&, i] {
+        atomically([&](tx& t) {
+          t.check(t.read(stage) == i);
+          t.write(word, t.read(word) + 'x');
+          t.write(stage, i + 1);
+        });
+        ++ended;
+      });
+    }
+    stage.store(1);
+    atomically([&](tx& t) { t.check(t.read(word).size() == 20); });
+    while (ended < 20) this_fiber::yield();
+    CHECK(stage.load() == 21);
+  });
+}
+
+TEST_CASE("retry: a time that is over, or a stop, ends the wait without effects") {
+  tvar<int> x{0};
+  CHECK_FALSE(shunt::atomically_for(2ms, [&](tx& t) {
+    t.write(x, 1);
+    t.check(false);
+  }));
+  CHECK(shunt::atomically_for(1h, [&](tx& t) { return t.read(x); }) == std::optional<int>(0));
+  on_workers([&] {
+    auto& rt = shunt::sched::this_worker::current();
+    CHECK_FALSE(shunt::atomically_for(2ms, [&](tx& t) { t.check(t.read(x) == 1); }));
+    std::stop_source stop;
+    std::atomic<bool> over{false};
+    rt.spawn([&] {
+      CHECK_FALSE(shunt::atomically_until(
+          std::chrono::steady_clock::time_point::max(), [&](tx& t) { t.check(t.read(x) == 1); }, stop.get_token()));
+      over = true;
+    });
+    this_fiber::sleep_for(1ms);
+    stop.request_stop();
+    while (!over) this_fiber::yield();
+  });
+  CHECK(x.load() == 0);
+  CHECK_THROWS_AS(atomically([](tx& t) { t.retry(); }), shunt::error);
+}
+
+TEST_CASE("retry: threads and fibers wait for each other") {
+  tvar<int> turn{0};
+  constexpr int rounds = 2000;
+  std::thread plain([&] {
+    for (int i = 0; i < rounds; ++i) {
+      atomically([&](tx& t) {
+        t.check(t.read(turn) % 2 == 1);
+        t.modify(turn, [](int v) { return v + 1; });
+      });
+    }
+  });
+  shunt::sched::runtime({.workers = 1}).run([&] {
+    for (int i = 0; i < rounds; ++i) {
+      atomically([&](tx& t) {
+        t.check(t.read(turn) % 2 == 0);
+        t.modify(turn, [](int v) { return v + 1; });
+      });
+    }
+  });
+  plain.join();
+  CHECK(turn.load() == 2 * rounds);
+}
+
+TEST_CASE("or_else: both branches' variables are waited for") {
+  for (const int which : {0, 1}) {
+    std::array<tvar<int>, 2> boxes;
+    std::thread giver([&] {
+      std::this_thread::sleep_for(1ms);
+      boxes[static_cast<std::size_t>(which)].store(5);
+    });
+    const auto take = [](tx& t, tvar<int>& from) {
+      t.check(t.read(from) != 0);
+      return t.read(from);
+    };
+    const int got = atomically(
+        [&](tx& t) { return t.or_else([&] { return take(t, boxes[0]); }, [&] { return take(t, boxes[1]) + 1; }); });
+    giver.join();
+    CHECK(got == 5 + which);
+  }
+}
+
+TEST_CASE("opaque: inside bodies and snapshots sums always hold, under every policy") {
+  under_each_policy([] {
+    constexpr int accounts = 8, fibers = 6, transfers = 3000;
+    std::array<tvar<int>, accounts> money;
+    std::array<tvar<std::string>, 2> names;
+    tvar<three_words> wide{{0, 0, 0}};
+    for (auto& m : money) m.store(100);
+    std::atomic<long> wrong{0};
+    const auto work = [&](unsigned seed) {
+      for (int i = 0; i < transfers; ++i) {
+        seed = seed * 1664525 + 1013904223;
+        const auto from = (seed >> 8) % accounts, to = (seed >> 16) % accounts;
+        atomically([&](tx& t) {
+          int sum = 0;
+          for (auto& m : money) sum += t.read(m);
+          if (sum != 100 * accounts) ++wrong;
+          t.modify(money[from], [](int v) { return v - 1; });
+          t.modify(money[to], [](int v) { return v + 1; });
+          if (i % 4 == 0) {
+            const auto w = t.read(wide);
+            if (w.a != w.b || w.b != w.c) ++wrong;
+            t.write(wide, {w.a + 1, w.b + 1, w.c + 1});
+            if (t.read(names[0]) != t.read(names[1])) ++wrong;
+            t.write(names[0], std::to_string(i));
+            t.write(names[1], std::to_string(i));
+          }
+        });
+        if (i % 8 == 0) {
+          const int sum = shunt::snapshot([&](ro_tx& t) {
+            int s = 0;
+            for (auto& m : money) s += t.read(m);
+            return s;
+          });
+          if (sum != 100 * accounts) ++wrong;
+          const auto w = wide.load();
+          if (w.a != w.b || w.b != w.c) ++wrong;
+          if (names[0].load().empty() && i > 8) ++wrong;
+        }
+      }
+    };
+    std::thread plain(work, 99U);
+    shunt::sched::runtime rt({.workers = 2});
+    rt.run([&] {
+      for (int f = 0; f < fibers; ++f) rt.spawn([&, f] { work(static_cast<unsigned>(f)); }, {.worker = f % 2});
+    });
+    plain.join();
+    CHECK(wrong == 0);
+    int sum = 0;
+    for (auto& m : money) sum += m.load();
+    CHECK(sum == 100 * accounts);
+    CHECK(wide.load().a == (fibers + 1) * transfers / 4);
+  });
+}
+
+TEST_CASE("progress: one that reads ten thousand variables commits against writers") {
+  std::vector<std::unique_ptr<tvar<int>>> all;
+  for (int i = 0; i < 10'000; ++i) all.push_back(std::make_unique<tvar<int>>(0));
+  std::atomic<bool> over{false};
+  std::atomic<int> runs{0};
+  shunt::sched::runtime rt({.workers = 2});
+  rt.run([&] {
+    for (int w = 0; w < 2; ++w) {
+      rt.spawn(
+          [&, w] {
+            for (unsigned i = static_cast<unsigned>(w); !over; ++i) {
+              all[i * 7919 % all.size()]->update([](int v) { return v + 1; });
+              if (i % 1024 == 0) this_fiber::yield();
+            }
+          },
+          {.worker = w});
+    }
+    rt.spawn(
+        [&] {
+          static_cast<void>(atomically([&](tx& t) {
+            ++runs;
+            long sum = 0;
+            for (auto& x : all) sum += t.read(*x);
+            t.write(*all[0], 0);
+            return sum;
+          }));
+          over = true;
+        },
+        {.worker = 1});
+  });
+  CHECK(runs <= 10);  // eight attempts, and one alone
+}
+
+TEST_CASE("memory: what was replaced or destroyed is deleted, and not before others have left it") {
+  const long before = counted::alive;
+  {
+    struct node {
+      tvar<int> value{1};
+      counted mark{0};
+    };
+    tvar<node*> head{nullptr};
+    std::atomic<long> wrong{0};
+    shunt::sched::runtime rt({.workers = 2});
+    rt.run([&] {
+      for (int f = 0; f < 4; ++f) {
+        rt.spawn(
+            [&] {
+              for (int i = 0; i < 5000; ++i) {
+                atomically([&](tx& t) {
+                  if (node* const n = t.read(head)) {
+                    if (t.read(n->value) != 1) ++wrong;
+                    t.write(n->value, 2);
+                    t.destroy(n);
+                  }
+                  t.write(head, t.make<node>());
+                });
+              }
+            },
+            {.worker = f % 2});
+      }
+    });
+    CHECK(wrong == 0);
+    delete head.load();
+  }
+  shunt::tx_quiesce();
+  CHECK(counted::alive == before);
+}
+
+TEST_CASE("snapshot: reads only: a transaction inside of it is refused, another snapshot and load() are not") {
+  tvar<int> x{1};
+  CHECK(shunt::snapshot([&](ro_tx& t) {
+          return t.read(x) + x.load() + shunt::snapshot([&](ro_tx& u) { return u.read(x); });
+        }) == 3);
+  CHECK_THROWS_AS(shunt::snapshot([&](ro_tx& t) {
+                    x.store(2);
+                    return t.read(x);
+                  }),
+                  shunt::usage_error);
+  CHECK(x.load() == 1);
+}
+
+TEST_CASE("a body that swallows conflicts is run again all the same") {
+  tvar<int> x{0}, y{0};
+  int runs = 0;
+  atomically([&](tx& t) {
+    ++runs;
+    static_cast<void>(t.read(x));
+    if (runs == 1)
+      std::thread([&] {
+        atomically([&](tx& u) {
+          u.write(x, 1);
+          u.write(y, 1);
+        });
+      }).join();
+    int seen = -1;
+    try {
+      seen = t.read(y);
+    } catch (...) {
+      t.write(x, 100);
+    }
+    if (seen != t.read(x)) throw std::logic_error("an inconsistent view");
+  });
+  CHECK(runs == 2);
+  CHECK(x.load() == 1);
+}
+
+TEST_CASE("statistics: commits by class, by place or by name") {
+  shunt::transaction_class named("a named class");
+  tvar<int> x{0};
+  for (int i = 0; i < 10; ++i) atomically(named, [&](tx& t) { t.modify(x, [](int v) { return v + 1; }); });
+  const auto s = stm::collect_statistics();
+  const auto mine =
+      std::find_if(s.classes.begin(), s.classes.end(), [](const auto& c) { return c.name == "a named class"; });
+  REQUIRE(mine != s.classes.end());
+  CHECK(mine->commits == 10);
+  CHECK_THAT(to_text(s), Catch::Contains("a named class"));
+}

@@ -1,0 +1,321 @@
+/* Transactions: read, extend, commit, park and wake, and the hand-over of solo mode.
+ *
+ *   lock[x]:  LOCKED, or 2 * version + WAITERS        mode:  OPEN | CHANGING | SOLO(p)
+ *
+ * Invariants
+ *   S1  All that a transaction has read stood there together, also in one that will not commit (opacity).
+ *   S2  Every committed increment is there at the end (nothing is lost).
+ *   S3  While one is inside in solo mode, nobody else is inside.
+ *   S4  Who sleeps is woken: no end but the one in which all have ended.
+ *
+ * WRITERS increment both variables, TURNS times each: so they are equal at every moment, and S1 is "equal". One WAITER
+ * retries until both have reached the sum of all increments. Every load, store and exchange of the headers is a step; the clock's
+ * increment and the mode's exchange are one each. Memory is sequentially consistent here: orderings are argued in the headers.
+ * One writer (the first) goes to solo mode whenever it likes; others end it.
+ */
+#ifndef WRITERS
+#define WRITERS 2
+#endif
+#ifndef TURNS
+#define TURNS 1
+#endif
+#define ALL (WRITERS + 1)      /* participants; the last is the one that waits */
+
+#define LOCKED   255
+#define OPEN     0
+#define CHANGING 1
+#define SOLO(p)  (2 + (p))
+
+byte lock[2] = 2;              /* version 1 */
+byte value[2];
+byte clock = 1;
+byte mode = OPEN;
+bool inside[ALL];
+byte solo_inside;              /* S3 */
+byte all_inside;
+bool linked[2];                /* the waiter stands in that variable's bucket */
+bool token;                    /* its sleeper's word */
+byte ended;
+
+#define VERSION(w) ((w) >> 1)
+#define WAITS(w)   ((w) & 1)
+
+/* --- the mode ---------------------------------------------------------------------------------------------------- */
+
+/* Goes from `from` to `to` if nobody was faster. */
+inline change(me, from, to) {
+  if
+  :: atomic { mode == from -> mode = CHANGING }
+#ifndef M_HASTY_SOLO
+     i = 0;
+     do
+     :: i < ALL && i != me -> !inside[i]; i++       /* waits until that one is outside */
+     :: i < ALL && i == me -> i++
+     :: i == ALL -> break
+     od;
+     i = 0;
+#endif
+     mode = to
+  :: else -> skip
+  fi
+}
+
+inline come_inside(me) {
+  do
+  :: inside[me] = true;
+     seen_mode = mode;
+     if
+     :: seen_mode == OPEN || seen_mode == SOLO(me) ->
+        solo = (seen_mode == SOLO(me));
+        d_step { all_inside++; if :: solo -> solo_inside++ :: else fi };
+        assert(solo_inside == 0 || all_inside == 1);       /* S3 */
+        seen_mode = 0;
+        break
+     :: else ->
+        inside[me] = false;
+        if
+        :: seen_mode > CHANGING -> change(me, seen_mode, OPEN)
+        :: else -> mode != CHANGING
+        fi
+     fi
+  od
+}
+
+inline leave(me) {
+  d_step { all_inside--; if :: solo -> solo_inside-- :: else fi; solo = false; inside[me] = false }
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+/* r[x] = value; `lost` if it cannot be had. What has been read so far: variables below x. */
+inline read(x) {
+  do
+  :: w = lock[x];
+     if
+     :: w == LOCKED -> lost = true; break
+     :: w != LOCKED && VERSION(w) > limit ->
+        now = clock;
+#ifndef M_NO_EXTENSION
+        if
+        :: x == 1 ->
+           w = lock[0];
+           if
+           :: w == LOCKED || VERSION(w) > limit -> lost = true
+           :: else
+           fi
+        :: else
+        fi;
+#endif
+        if
+        :: lost -> break
+        :: else -> limit = now
+        fi
+     :: else ->
+        r[x] = value[x];
+#ifndef M_NO_SECOND_LOOK
+        if
+        :: lock[x] == w -> break
+        :: else
+        fi
+#else
+        break
+#endif
+     fi
+  od;
+  w = 0; now = 0
+}
+
+inline read_both() {
+  limit = clock;
+  read(0);
+  if
+  :: !lost -> read(1)
+  :: else
+  fi;
+  if
+  :: !lost -> assert(r[0] == r[1])                          /* S1 */
+  :: else
+  fi
+}
+
+/* --- who writes -------------------------------------------------------------------------------------------------- */
+
+/* Of a committed variable whose replaced word had WAITERS: its bucket's fiber. */
+inline wake(x) {
+  atomic {
+    if
+    :: linked[x] -> linked[x] = false; token = true
+    :: else
+    fi
+  }
+}
+
+inline lock_it(x) {
+  do
+  :: old[x] = lock[x];
+     if
+     :: old[x] == LOCKED -> lost = true; break
+     :: else ->
+        if
+        :: atomic { lock[x] == old[x] -> lock[x] = LOCKED }; break
+        :: else
+        fi
+     fi
+  od
+}
+
+inline commit_shared() {
+  lock_it(0);
+  if
+  :: !lost ->
+     lock_it(1);
+     if
+     :: lost -> lock[0] = old[0]
+     :: else ->
+        d_step { clock++; now = clock };
+#ifndef M_NO_VALIDATION
+        /* Both are locked by this one: what they were before is what counts. */
+        if
+        :: now != limit + 1 && (VERSION(old[0]) > limit || VERSION(old[1]) > limit) ->
+           lost = true; lock[0] = old[0]; lock[1] = old[1]
+        :: else
+        fi;
+#endif
+        if
+        :: !lost ->
+#ifdef M_EARLY_UNLOCK
+           lock[0] = 2 * now; lock[1] = 2 * now;
+#endif
+           value[0] = r[0] + 1;
+           value[1] = r[1] + 1;
+#ifndef M_EARLY_UNLOCK
+           lock[0] = 2 * now;
+           lock[1] = 2 * now;
+#endif
+#ifndef M_NO_WAKE
+           if :: WAITS(old[0]) -> wake(0) :: else fi;
+           if :: WAITS(old[1]) -> wake(1) :: else fi
+#endif
+        :: else
+        fi
+     fi;
+  :: else
+  fi;
+  now = 0; old[0] = 0; old[1] = 0
+}
+
+/* Alone: no exchange, versions stay; the mark is taken off, and who it stands for is woken. */
+inline commit_alone() {
+  old[0] = lock[0]; value[0] = r[0] + 1;
+  if :: WAITS(old[0]) -> lock[0] = old[0] - 1; wake(0) :: else fi;
+  old[1] = lock[1]; value[1] = r[1] + 1;
+  if :: WAITS(old[1]) -> lock[1] = old[1] - 1; wake(1) :: else fi;
+  old[0] = 0; old[1] = 0
+}
+
+proctype Writer(byte me) {
+  byte w, limit, now, i, seen_mode, done;
+  byte r[2], old[2];
+  bool lost, solo;
+  do
+  :: done == TURNS -> break
+  :: else ->
+     if
+     :: me == 0 && mode == OPEN -> change(me, OPEN, SOLO(me))
+     :: true
+     fi;
+     come_inside(me);
+#ifdef SEE_SOLO
+     assert(!solo);
+#endif
+     lost = false;
+     read_both();
+     if
+     :: lost
+     :: else ->
+        if
+        :: solo -> commit_alone()
+        :: else -> commit_shared()
+        fi
+     fi;
+     if
+     :: !lost -> done++
+     :: else
+     fi;
+     d_step { r[0] = 0; r[1] = 0; limit = 0 };
+     leave(me)
+  od;
+  ended++
+}
+
+/* --- who retries ------------------------------------------------------------------------------------------------- */
+
+/* Stands in x's bucket, and says so in its word, unless that has changed. */
+inline stand_in(x) {
+  linked[x] = true;
+  do
+  :: w = lock[x];
+#ifndef M_NO_CHECK
+     if
+     :: w == LOCKED || VERSION(w) > limit -> lost = true; break
+     :: else
+     fi;
+#else
+     if :: w == LOCKED -> break :: else fi;
+#endif
+     if
+     :: WAITS(w) -> break
+     :: else ->
+        if
+        :: atomic { lock[x] == w -> lock[x] = w + 1 }; break
+        :: else
+        fi
+     fi
+  od;
+  w = 0
+}
+
+proctype Waiter(byte me) {
+  byte w, limit, now, i, seen_mode;
+  byte r[2];
+  bool lost, solo;
+  do
+  :: come_inside(me);
+     lost = false;
+     read_both();
+     if
+     :: !lost && r[0] == WRITERS * TURNS -> leave(me); break
+     :: lost -> leave(me)
+     :: else ->
+        stand_in(0);
+        if :: !lost -> stand_in(1) :: else fi;
+        leave(me);
+        if
+        :: lost
+        :: else ->
+#ifdef SEE_SLEEP
+           assert(token);
+#endif
+           token                                            /* sleeps */
+        fi;
+        atomic { linked[0] = false; linked[1] = false; token = false }
+     fi;
+     d_step { r[0] = 0; r[1] = 0; limit = 0 }
+  od;
+  ended++
+}
+
+init {
+  byte p;
+  atomic {
+    p = 0;
+    do
+    :: p < WRITERS -> run Writer(p); p++
+    :: else -> break
+    od;
+    run Waiter(WRITERS);
+    p = 0
+  }
+  ended == ALL;
+  assert(value[0] == WRITERS * TURNS && value[1] == value[0])   /* S2 */
+}
