@@ -36,16 +36,14 @@ void runner::work() noexcept {
 }
 
 /// One turn: the messages that have arrived so far.
-void runner::run(actor& a) noexcept {
+inline void runner::run(actor& a) noexcept {
   ++done_.turns;
   message* m = a.inbox_.begin();
-  if (all_->failed_.load(std::memory_order_relaxed)) [[unlikely]] {  // relaxed: sooner or later
-    drop(m, a);
+  a.seat_.store(this, std::memory_order_relaxed);  // relaxed: see send()
+  if (all_->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) [[unlikely]] {  // relaxed: sooner or later
+    refuse(m, a);
   } else {
-    a.seat_.store(this, std::memory_order_relaxed);  // relaxed: see send()
-    runs_ = true;
     try {
-      if (a.recv == nullptr) throw usage_error("run: " + named(&a) + " has got a message, and has no handler");
       do {
         message& arrived = *m;
         m = arrived.next_;
@@ -54,13 +52,25 @@ void runner::run(actor& a) noexcept {
         a.recv(arrived, a);
       } while (m != nullptr);
     } catch (...) {
-      all_->fail(std::current_exception());
-      drop(m, a);
+      fail(m, a);
     }
-    runs_ = false;
-    a.seat_.store(nullptr, std::memory_order_relaxed);  // relaxed: see send()
   }
-  if (a.inbox_.rest() == after_mail::queue_it) queue(a);
+  a.seat_.store(nullptr, std::memory_order_relaxed);  // relaxed: see send()
+  if (a.inbox_.rest() == after_mail::queue_it) [[unlikely]] queue(a);
+}
+
+/// `a` cannot handle anything, or is not to any more.
+void runner::refuse(message* m, actor& a) noexcept {
+  if (a.recv == nullptr) {
+    all_->fail(std::make_exception_ptr(usage_error("run: " + named(&a) + " has got a message, and has no handler")));
+  }
+  drop(m, a);
+}
+
+/// In the catch block: a handler of `a` threw.
+void runner::fail(message* m, actor& a) noexcept {
+  all_->fail(std::current_exception());
+  drop(m, a);
 }
 
 /// After a failure: what is left becomes the actor's, without a call.
@@ -80,6 +90,13 @@ inline actor* runner::find() noexcept {
 
 /// What find() leaves over: duties, and others' queues.
 actor* runner::search() noexcept {
+  runs_ = false;
+  actor* const found = look_around();
+  runs_ = found != nullptr;
+  return found;
+}
+
+actor* runner::look_around() noexcept {
   if (until_duty_ <= 0) {
     until_duty_ = turns_a_duty;
     sched::this_fiber::yield();
@@ -137,7 +154,7 @@ void stage::refuse(const char* call, const actor* to, const std::string& why) co
 void stage::refuse_foreign(const char* call, const message& m, const actor* to) const {
   const auto where = m.where_.load(std::memory_order_relaxed);  // relaxed: for the text
   const auto* const who = reinterpret_cast<const actor*>(where & ~message::under_way);
-  if ((where & message::under_way) != 0) {
+  if (where != message::nobodys && (where & message::under_way) != 0) {
     refuse(call, to, "the message is on its way to " + named(who) + " already; send it again when it has arrived");
   }
   if (who != nullptr) {
@@ -161,9 +178,9 @@ void stage::send_slowly(message& m, actor& to) {
   auto where = m.where_.load(std::memory_order_relaxed);
   const auto next = reinterpret_cast<std::uintptr_t>(&to) | message::under_way;
   const bool running = running_.load(std::memory_order_acquire);  // acquire: pairs with set_up(), for seats_
-  runner* const here = running && where == 0 ? runner_here() : nullptr;
+  runner* const here = running && where == message::nobodys ? runner_here() : nullptr;
   // relaxed: decides who of several sends it, and nothing else
-  if ((where & message::under_way) != 0 || (running && here == nullptr) ||
+  if (m.on_its_way() || (running && here == nullptr) ||
       !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) {
     refuse_foreign("send", m, &to);
   }
@@ -178,7 +195,7 @@ void stage::send_slowly(message& m, actor& to) {
 void stage::give(message& m, actor& a) {
   auto where = m.where_.load(std::memory_order_relaxed);
   const actor* const holder = reinterpret_cast<const actor*>(where & ~message::under_way);
-  bool may = (where & message::under_way) == 0;
+  bool may = !m.on_its_way();
   if (may && running_.load(std::memory_order_acquire)) {  // acquire: as in send()
     const seat* const here = holder == nullptr ? runner_here() : holder->seat_.load(std::memory_order_relaxed);
     may = here != nullptr && here->is_here(this);

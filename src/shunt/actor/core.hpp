@@ -74,7 +74,7 @@ class message {
   message(const message&) = delete;
   message& operator=(const message&) = delete;
   /// Not on its way (contract).
-  ~message() { SHUNT_ASSERT((where_.load(std::memory_order_relaxed) & under_way) == 0); }
+  ~message() { SHUNT_ASSERT(!on_its_way()); }
 
  private:
   template <class>
@@ -83,9 +83,15 @@ class message {
   friend class detail::stage;
   friend bool access(const message& m, const actor& a) noexcept;
   friend void send(engine& e, message& m, actor& to);
-  static constexpr std::uintptr_t under_way = 1;
+  static constexpr std::uintptr_t under_way = 1;  // a bit beside an actor*
+  static constexpr std::uintptr_t nobodys = 1;    // one bit to look at, then, for both
 
-  std::atomic<std::uintptr_t> where_{0};
+  [[nodiscard]] bool on_its_way() const noexcept {
+    const auto where = where_.load(std::memory_order_relaxed);  // relaxed: of another one's, a look
+    return where != nobodys && (where & under_way) != 0;
+  }
+
+  std::atomic<std::uintptr_t> where_{nobodys};
   message* next_ = nullptr;  // the inbox's
 };
 
@@ -190,7 +196,7 @@ class engine {
 /// the stage is theirs, and every actor has left its seat before they go.
 inline void send(engine& e, message& m, actor& to) {
   const auto where = m.where_.load(std::memory_order_relaxed);
-  if (where != 0 && (where & message::under_way) == 0) [[likely]] {
+  if ((where & message::under_way) == 0) [[likely]] {
     detail::seat* const here = reinterpret_cast<const actor*>(where)->seat_.load(std::memory_order_relaxed);
     if (here != nullptr && here->is_here(e.stage_.get())) [[likely]] {
       // relaxed: the inbox hands the message over

@@ -35,9 +35,12 @@ class runner final : public seat {
  private:
   friend class stage;
   void run(actor& a) noexcept;
-  void drop(message* m, actor& a) noexcept;
+  [[gnu::cold]] void refuse(message* m, actor& a) noexcept;
+  [[gnu::cold]] void fail(message* m, actor& a) noexcept;
+  static void drop(message* m, actor& a) noexcept;
   [[nodiscard]] actor* find() noexcept;
-  [[nodiscard]] actor* search() noexcept;
+  [[nodiscard, gnu::noinline]] actor* search() noexcept;
+  [[nodiscard]] actor* look_around() noexcept;
   [[nodiscard]] actor* steal() noexcept;
   static void rest() noexcept;
 
@@ -52,7 +55,7 @@ class runner final : public seat {
     int looks = 0;
   };
 
-  bool runs_ = false;  // a handler
+  bool runs_ = false;  // an actor, or is about to
   int until_duty_ = turns_a_duty;
   result done_;
   const std::size_t index_;
