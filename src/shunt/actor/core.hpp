@@ -137,7 +137,7 @@ void give(engine& e, message& m, actor& a);
 
 /// Hands `m` over to `to`, whose handler will be called with it. The caller is the handler of the actor that has `m`,
 /// or, for a message that was nobody's, any handler; outside of run() any thread, for any message.
-/// Messages from one handler to one actor arrive in order. Never waits, and allocates nothing.
+/// Messages from one actor to another arrive in order. Never waits, and allocates nothing.
 /// What the caller wrote before is visible to the handler.
 /// \throws usage_error, with the names of those concerned, if `m` is on its way, or if it is not the caller's: `m` then
 ///         stays where it is. Likewise on a thread that runs no handler while `e` runs.
