@@ -32,7 +32,9 @@ class field {
   [[nodiscard]] long steps() const { return steps_; }
 
   void prepare() {
-    for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i] = static_cast<double>(bench_random(BENCH_SEED, 0, i) >> 33);
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      cells_[i] = static_cast<double>(bench_random(BENCH_SEED, 0, i) >> 33);
+    }
   }
 
   /// One row once, 0 < row < rows() - 1. Each cell waits for the one before it: some 16 cycles a cell, whatever the

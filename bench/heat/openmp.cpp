@@ -40,7 +40,9 @@ void with_policy(const char* wanted, char** argv) {
 
 int main(int argc, char** argv) {
   const std::string variant = bench_parse(argc, argv).variant;
-  if (variant != "" && variant != "active" && variant != "passive") bench_bad_option(argv[0], "--variant", variant.c_str());
+  if (variant != "" && variant != "active" && variant != "passive") {
+    bench_bad_option(argv[0], "--variant", variant.c_str());
+  }
   with_policy(variant.c_str(), argv);
   return bench::heat<openmp>(argc, argv);
 }

@@ -200,8 +200,9 @@ void stage::give(message& m, actor& a) {
     const seat* const here = holder == nullptr ? runner_here() : holder->seat_.load(std::memory_order_relaxed);
     may = here != nullptr && here->is_here(this);
   }
+  const auto next = reinterpret_cast<std::uintptr_t>(&a);
   // relaxed: who may is one thread, or a program's setting, which hands nothing over by it
-  if (!may || !m.where_.compare_exchange_strong(where, reinterpret_cast<std::uintptr_t>(&a), std::memory_order_relaxed)) {
+  if (!may || !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) {
     refuse_foreign("give", m, &a);
   }
 }

@@ -139,12 +139,13 @@ void give(engine& e, message& m, actor& a);
 /// or, for a message that was nobody's, any handler; outside of run() any thread, for any message.
 /// Messages from one actor to another arrive in order. Never waits, and allocates nothing.
 /// What the caller wrote before is visible to the handler.
-/// \throws usage_error, with the names of those concerned, if `m` is on its way, or if it is not the caller's: `m` then
-///         stays where it is. Likewise on a thread that runs no handler while `e` runs.
+/// \throws usage_error, with the names of those concerned, if `m` is on its way, or not the caller's: `m` then stays
+///         where it is. Likewise on a thread that runs no handler while `e` runs.
 /// Cost: two exchanges if `to` must be queued, one otherwise: some 5 ns. A system call if a worker sleeps.
 inline void send(engine& e, message& m, actor& to);
 
-/// From now on run() fails if nothing is under way any more before `ended(a)` was said. Before a run, or in a's handler.
+/// From now on run() fails if nothing is on its way any more before `ended(a)` was said. Before a run, or in a's
+/// handler.
 /// \param what  what `a` waits for, for the error. Static text.
 void must_end(engine& e, actor& a, const char* what);
 /// In a's handler, or outside of runs.
@@ -153,7 +154,7 @@ inline void ended(actor& a) noexcept { a.awaits_ = nullptr; }
 /// What a run has done.
 struct result {
   std::uint64_t messages = 0;  ///< that handlers were called with
-  std::uint64_t turns = 0;     ///< times that an actor was taken out of a queue and run; a turn may handle many messages
+  std::uint64_t turns = 0;     ///< times that an actor was taken out of a queue, with all messages that it had then
   std::uint64_t thefts = 0;    ///< times that an idle worker took over half of another one's queue
 };
 

@@ -1,8 +1,11 @@
 #include <shunt/actor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -89,14 +92,15 @@ struct heat {
   }
   void fill() {
     for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t j = 0; j < columns; ++j) field[i][j] = static_cast<double>((i * 7919 + j * 104729) % 1000);
+      for (std::size_t j = 0; j < columns; ++j) field[i][j] = double((i * 7919 + j * 104729) % 1000);
     }
   }
   static void on_message(message&, actor& self) {
     auto& me = static_cast<row&>(self);
     heat& h = *me.all;
     const auto at = [](int i) { return static_cast<std::size_t>(i); };
-    if ((me.id != 0 && !access(h.ms[at(me.id - 1)], me)) || (me.id != count - 1 && !access(h.ms[at(me.id)], me))) return;
+    if (me.id != 0 && !access(h.ms[at(me.id - 1)], me)) return;
+    if (me.id != count - 1 && !access(h.ms[at(me.id)], me)) return;
     if (me.t > steps) return;
     h.compute(me.id + 1);
     if (++me.t > steps) actors::ended(me);
@@ -306,15 +310,19 @@ TEST_CASE("actors: run names the actors that must end and have not") {
   CHECK_NOTHROW(run(e, 2));  // it forgot them
 }
 
-TEST_CASE("actors: an actor queued behind a busy one is taken over by an idle worker") {
-  // Ends only if somebody else runs `other`, alone in the queue or not.
+TEST_CASE("actors: an actor queued behind a busy one is taken over by an idle worker, awake or asleep") {
+  // Ends only if somebody else runs the others, alone in the queue or not.
   const std::size_t behind = GENERATE(1U, 2U, 7U);
+  // In 20 ms the other one has fallen asleep.
+  const auto before = GENERATE(std::chrono::milliseconds(0), std::chrono::milliseconds(20));
   engine e;
   std::deque<message> ms(behind + 1);
   std::atomic<std::size_t> ran{0};
   std::deque<caller> others;
   for (std::size_t i = 0; i < behind; ++i) others.emplace_back([&](message&) { ++ran; });
   caller busy([&](message& m) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < before) std::this_thread::yield();
     for (std::size_t i = 0; i < behind; ++i) send(e, i == 0 ? m : ms[i], others[i]);
     while (ran != behind) std::this_thread::yield();
   });
@@ -483,32 +491,41 @@ TEST_CASE("ready_queue: oldest first; full and empty are told; thieves take the 
   }
 }
 
-TEST_CASE("ready_queue: every item leaves once, whoever takes it") {
+TEST_CASE("ready_queue: every item leaves once, whoever takes it, with what its owner wrote before") {
+  struct item {
+    int number = 0;  // edge `filled`
+    std::atomic<int> left{0};
+  };
   constexpr int thieves = 2;
   const int count = 20'000 * effort;
-  detail::ready_queue<std::atomic<int>, 4> q;
-  std::vector<std::atomic<int>> left(static_cast<std::size_t>(count));
+  detail::ready_queue<item, 4> q;
+  std::vector<item> items(static_cast<std::size_t>(count));
   std::atomic<bool> over{false};
-  std::atomic<int> stolen{0};
+  std::atomic<long> sum{0};
+  const auto take = [&](item& got) {
+    got.left.fetch_add(1, std::memory_order_relaxed);
+    sum.fetch_add(got.number, std::memory_order_relaxed);
+  };
   std::vector<std::thread> team;
   for (int t = 0; t < thieves; ++t) {
     team.emplace_back([&] {
-      detail::ready_queue<std::atomic<int>, 4> mine;
+      detail::ready_queue<item, 4> mine;
       while (!over.load(std::memory_order_acquire) || !q.looks_empty()) {
-        for (auto* got = q.steal_half(mine); got != nullptr; got = mine.pop()) {
-          got->fetch_add(1, std::memory_order_relaxed);
-          stolen.fetch_add(1, std::memory_order_relaxed);
-        }
+        for (auto* got = q.steal_half(mine); got != nullptr; got = mine.pop()) take(*got);
       }
     });
   }
-  for (auto& item : left) {
-    while (!q.push(&item)) {
-      if (auto* got = q.pop()) got->fetch_add(1, std::memory_order_relaxed);
+  long expected = 0;
+  for (auto& one : items) {
+    one.number = static_cast<int>(&one - items.data()) % 1000;
+    expected += one.number;
+    while (!q.push(&one)) {
+      if (auto* got = q.pop()) take(*got);
     }
   }
-  while (auto* got = q.pop()) got->fetch_add(1, std::memory_order_relaxed);
+  while (auto* got = q.pop()) take(*got);
   over.store(true, std::memory_order_release);
   for (auto& t : team) t.join();
-  CHECK(std::all_of(left.begin(), left.end(), [](const auto& n) { return n == 1; }));
+  CHECK(std::all_of(items.begin(), items.end(), [](const auto& i) { return i.left == 1; }));
+  CHECK(sum == expected);
 }
