@@ -43,17 +43,19 @@ inline void runner::run(actor& a) noexcept {
   if (all_->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) [[unlikely]] {  // relaxed: sooner or later
     refuse(m, a);
   } else {
+    std::uint64_t calls = 0;
     try {
       do {
         message& arrived = *m;
         m = arrived.next_;
         arrived.where_.store(reinterpret_cast<std::uintptr_t>(&a), std::memory_order_relaxed);  // relaxed: see access()
-        ++done_.messages;
+        ++calls;
         a.recv(arrived, a);
       } while (m != nullptr);
     } catch (...) {
       fail(m, a);
     }
+    done_.messages += calls;
   }
   a.seat_.store(nullptr, std::memory_order_relaxed);  // relaxed: see send()
   if (a.inbox_.rest() == after_mail::queue_it) [[unlikely]] queue(a);
