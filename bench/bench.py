@@ -41,11 +41,13 @@ SYSTEMS = {  # in the order of their turns
     "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "article", "queue", "shunt"],
     "stm-si": ["mutex", "atomic", "libitm", "shunt"],
     "stm-ll": ["mutex", "libitm", "shunt"],
+    "heat": ["serial", "openmp", "templet", "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
-                     "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue", "mutex", "atomic", "libitm"}
-TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2]}  # threads of one process: no forms, no transports
+                     "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue", "mutex", "atomic", "libitm",
+                     "templet"}
+TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "article", "queue"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
@@ -53,7 +55,8 @@ MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
-            ("stm-si", "shunt"): ["adaptive", "fixed", "solo"], ("stm-ll", "shunt"): ["adaptive", "fixed", "solo"]}
+            ("stm-si", "shunt"): ["adaptive", "fixed", "solo"], ("stm-ll", "shunt"): ["adaptive", "fixed", "solo"],
+            ("heat", "openmp"): ["active", "passive"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
@@ -138,7 +141,7 @@ class Row:
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
-                 "matmul": ["seconds"], "dft": ["seconds"],
+                 "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds", "ratio_to_serial"],
                  "railway": ["million_per_s"], "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
@@ -185,6 +188,12 @@ def inputs(table, quick, pes):
         scale = {"full": 12, "quick": 10}[size]
         return [({"workers": n, "rows": 2 ** scale, "columns": 2 ** scale}, ["--scale", scale])
                 for n in pes]
+    if table == "heat":
+        published = {"full": [400, 600, 800, 1_000], "quick": [200]}[size]
+        steps = {"full": 4_000, "quick": 1_000}[size]
+        sizes = [(h, 2 * h, 2 * h) for h in published] + [(400, 64, steps), (400, 16, steps)]
+        return [({"workers": n, "rows": h, "columns": w, "steps": t}, ["--rows", h, "--columns", w, "--rounds", t])
+                for n in pes for h, w, t in sizes]
     if table == "echo":  # one thread, whatever the number of PEs
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},
@@ -229,9 +238,10 @@ def make_rows(table, only, quick, pes):
     """Every row of a table. More PEs than cores are our own system's rows only, unless asked for."""
     rows = []
     if table in TEAMS:
-        return [make_row(table, system, "", "", params, options)
+        return [make_row(table, system, variant, "", params, options)
                 for params, options in inputs(table, quick, pes or TEAMS[table])
                 for system in SYSTEMS[table] if not only or system in only
+                for variant in VARIANTS.get((table, system), [""])
                 if system != "openblas" or params["what"] == "tiles"]  # it has no plain loops
     for params, options in inputs(table, quick, pes or [2]):
         for system in SYSTEMS[table]:
@@ -315,7 +325,9 @@ class Machine:
     def command(self, row):
         # Where a round takes milliseconds, the first ones are the system's: memory is found and cleared.
         short = row.params.get("updates_per_pe", SHORT_UPDATES + 1) <= SHORT_UPDATES
-        program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", "4" if short else "1"]
+        long = row.table == "heat" and row.params["columns"] > 64  # seconds, and as much again for the check
+        warmup = "4" if short else "0" if long else "1"
+        program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", warmup]
         if row.table in ONE_CPU:
             return self.on_one_cpu(row, program)
         if (row.table, row.system) in ON_THE_JVM:

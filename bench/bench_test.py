@@ -97,6 +97,27 @@ class Driver(unittest.TestCase):
                           *(f"dft_{system} --pes 2 --scale 12 {tail}"
                             for system in ["serial", "threads", "shunt"])])
 
+    def test_heat_is_seconds_and_a_ratio_and_openmp_waits_in_two_ways(self):
+        log = self.build / "log"
+        for system, seconds in [("serial", 0.04), ("openmp", 0.025), ("templet", 0.08), ("shunt", 0.02)]:
+            self.put(f"heat_{system}", f"echo {system} \"$@\" >> {log}; echo '{{\"seconds\": {seconds}, "
+                     "\"serial_seconds\": 0.04, \"checked\": true}'")
+        record = self.build / "record"
+        code, out, _ = self.run_bench("heat", "--quick", "--samples", "1", "--json", str(record))
+        self.assertEqual(code, 0)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        ours = [line for line in lines if line["system"] == "shunt"]
+        self.assertEqual([(r["params"]["rows"], r["params"]["columns"], r["params"]["steps"], r["metric"], r["median"])
+                          for r in ours],
+                         [(*size, *m) for size in [(200, 400, 400), (400, 64, 1_000), (400, 16, 1_000)]
+                          for m in [("seconds", 0.02), ("ratio_to_serial", 0.5)]])
+        self.assertEqual({line.split()[-2] for line in out.splitlines() if line.startswith("shunt")}, {"0.80"})
+        calls = log.read_text().splitlines()
+        self.assertEqual(calls[:3], ["serial --pes 2 --rows 200 --columns 400 --rounds 400 --samples 1 --warmup 0",
+                                     *(f"openmp --pes 2 --rows 200 --columns 400 --rounds 400 --variant {v} "
+                                       "--samples 1 --warmup 0" for v in ["active", "passive"])])
+        self.assertTrue(calls[-1].endswith("--columns 16 --rounds 1000 --samples 1 --warmup 1"), calls[-1])
+
     def test_a_rival_of_one_way_is_compared_with_that_way_only(self):
         for system, seconds in [("openblas", 0.02), ("threads", 0.04), ("shunt", 0.01)]:
             self.put(f"matmul_{system}", RIGHT.replace("0.02", str(seconds)))

@@ -1,0 +1,110 @@
+/// A runner's queue: its owner puts in at the back, all take out at the front, thieves half of it at once.
+///
+///        front_                 back_
+///          v                      v
+///   ....   | oldest | .. | newest |  free         slot = position & (Slots - 1)
+///          ^ pop, steal           ^ push
+///
+/// Invariants
+///   Q1  back_ is stored by the owner only. Both only grow.
+///   Q2  Items leave by an exchange of front_, one or several at once: so each leaves once.
+///   Q3  Slots [front_, back_) hold items. A slot is written again only when front_ has passed it; who read a slot
+///       before its exchange of front_ succeeded has read the item that it then owns.
+///
+/// Edge `filled`, push -> pop, steal: what lies behind the item, beyond what the item itself hands over.
+/// push() stores back_ seq_cst, and looks_empty() reads so: who falls asleep relies on it, see DESIGN.md.
+///
+/// Source: the queue of Go's processors and of tokio's workers, with the copy before the exchange.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <shunt/base/cache_line.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace actors {
+namespace detail {
+
+template <typename T, std::size_t Slots>
+class ready_queue {
+  static_assert(std::has_single_bit(Slots) && Slots >= 2);
+
+ public:
+  /// Owner only. \return false: it is full, nothing was pushed.
+  [[nodiscard]] bool push(T* item) noexcept {
+    const auto back = back_.load(std::memory_order_relaxed);  // relaxed: Q1
+    // acquire: who emptied the slot has read it (Q3)
+    if (back - front_.load(std::memory_order_acquire) == Slots) return false;
+    slot(back).store(item, std::memory_order_relaxed);    // relaxed: edge `filled` follows
+    back_.store(back + 1, std::memory_order_seq_cst);     // edge `filled` out; seq_cst: above
+    return true;
+  }
+
+  /// Owner only. \return the oldest item; nullptr if there is none.
+  [[nodiscard]] T* pop() noexcept {
+    auto front = front_.load(std::memory_order_relaxed);      // relaxed: the exchange decides
+    const auto back = back_.load(std::memory_order_relaxed);  // relaxed: Q1
+    while (front != back) {
+      T* const item = slot(front).load(std::memory_order_relaxed);  // relaxed: own store, or own copy
+      // release: Q3. relaxed: what others took is none of ours.
+      if (front_.compare_exchange_weak(front, front + 1, std::memory_order_release, std::memory_order_relaxed)) {
+        return item;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The owner of `mine`, which is empty, and not this: moves half of the items, the oldest, the odd one too.
+  /// \return the oldest of them, which stands in no queue; nullptr if there was none, or somebody else was faster.
+  [[nodiscard]] T* steal_half(ready_queue& mine) noexcept {
+    auto front = front_.load(std::memory_order_acquire);        // before back_: else there may be less than none
+    const auto back = back_.load(std::memory_order_acquire);    // edge `filled` in
+    const auto count = std::min<std::uint64_t>((back - front + 1) / 2, Slots / 2);
+    if (count == 0 || back - front > Slots) return nullptr;     // the second: front is an old one
+    T* const oldest = slot(front).load(std::memory_order_relaxed);  // relaxed: as those below
+    const auto to = mine.back_.load(std::memory_order_relaxed);     // relaxed: Q1
+    for (std::uint64_t i = 1; i < count; ++i) {
+      // relaxed: edge `filled`; mine.back_ follows
+      mine.slot(to + i - 1).store(slot(front + i).load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    // acq_rel: edge `filled` stays whole for who steals from us; release: Q3.
+    if (!front_.compare_exchange_strong(front, front + count, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return nullptr;
+    }
+    if (count > 1) mine.back_.store(to + count - 1, std::memory_order_seq_cst);  // edge `filled` out
+    return oldest;
+  }
+
+  /// Any thread. A look.
+  struct sight {
+    std::uint64_t front;
+    std::uint64_t items;
+  };
+  [[nodiscard]] sight look() const noexcept {
+    const auto front = front_.load(std::memory_order_acquire);  // before back_, as above
+    return {front, back_.load(std::memory_order_acquire) - front};
+  }
+
+  /// Any thread. A sleeper that announced itself by a seq_cst operation before this call sees every push that did not
+  /// see the announcement.
+  [[nodiscard]] bool looks_empty() const noexcept {
+    return front_.load(std::memory_order_seq_cst) >= back_.load(std::memory_order_seq_cst);
+  }
+
+ private:
+  std::atomic<T*>& slot(std::uint64_t position) noexcept { return slots_[position & (Slots - 1)]; }
+
+  alignas(quiet_distance) std::atomic<std::uint64_t> front_{0};
+  alignas(quiet_distance) std::atomic<std::uint64_t> back_{0};
+  alignas(quiet_distance) std::atomic<T*> slots_[Slots] = {};
+};
+
+}  // namespace detail
+}  // namespace actors
+}  // namespace v1
+}  // namespace shunt
