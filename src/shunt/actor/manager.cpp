@@ -62,10 +62,10 @@ detail::typed::address manager::settle(detail::typed::station& at, std::unique_p
     throw;
   }
   try {
-    if (above != nullptr) above->adopt(*who.to, who.life);
+    if (above != nullptr) above->adopt(*who.to, who.life());
     hall_->bear(name, who, is);
   } catch (...) {
-    at.at_home([who] { who.to->home->wish_for(*who.to, who.life, detail::typed::wish_end); });
+    at.at_home([who] { who.to->home->wish_for(*who.to, who.life(), detail::typed::wish_end); });
     throw;
   }
   return who;

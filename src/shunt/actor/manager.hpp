@@ -119,7 +119,7 @@ class manager {
   template <typename T>
   void stop(const ref<T>& who) {
     who.must_be("stop");
-    who.who_.to->home->at_home([a = who.who_] { a.to->home->wish_for(*a.to, a.life, detail::typed::wish_end); });
+    who.who_.to->home->at_home([a = who.who_] { a.to->home->wish_for(*a.to, a.life(), detail::typed::wish_end); });
   }
 
   /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that are sent meanwhile by

@@ -100,18 +100,32 @@ concept also_a = std::derived_from<D, T> && requires(T* t) { static_cast<D*>(t);
 
 namespace detail::typed {
 
+/// What a message carries, while its handler runs; then it ends, and its slot goes back.
+template <typename Content>
+class taken {
+ public:
+  taken(slot& s, station& at) noexcept : slot_(s), at_(at) {}
+  ~taken() {
+    kept_in<Content>(slot_).~kept<Content>();
+    at_.give_back(slot_);
+  }
+  taken(const taken&) = delete;
+  taken& operator=(const taken&) = delete;
+  [[nodiscard]] Content& content() const noexcept { return typed::content<Content>(kept_in<Content>(slot_)); }
+
+ private:
+  slot& slot_;
+  station& at_;
+};
+
 template <typename T, auto M>
 struct tell_letter {
   using traits = method_traits<decltype(M)>;
   using content = typename traits::stored;
 
   static void run(slot& s, void* object, station& at) {
-    auto& there = kept_in<content>(s);
-    kept<content> here = std::move(there);
-    there.~kept<content>();
-    T& self = *reinterpret_cast<T*>(static_cast<std::byte*>(object) + s.offset);
-    at.give_back(s);
-    static_cast<void>(traits::call(self, M, typed::content<content>(here)));
+    const taken<content> here(s, at);
+    static_cast<void>(traits::call(s.part_of<T>(object), M, here.content()));
   }
   static void drop(slot& s, const dead_letter&) noexcept { kept_in<content>(s).~kept<content>(); }
   static constexpr kind what{&run, mover<content>, &drop, method_name<M>()};
@@ -123,18 +137,17 @@ struct ask_letter {
   using result = typename traits::result;
   struct content {
     template <typename... A>
-    content(promise<result> p, A&&... a) : answer(std::move(p)), arguments(std::in_place, std::forward<A>(a)...) {}
+    explicit content(promise<result>&& p, A&&... a) noexcept(
+        std::is_nothrow_constructible_v<typename traits::stored, std::in_place_t, A...>)
+        : answer(std::move(p)), arguments(std::in_place, std::forward<A>(a)...) {}
     promise<result> answer;
     typename traits::stored arguments;
   };
 
   static void run(slot& s, void* object, station& at) {
-    auto& there = kept_in<content>(s);
-    kept<content> here = std::move(there);
-    there.~kept<content>();
-    T& self = *reinterpret_cast<T*>(static_cast<std::byte*>(object) + s.offset);
-    at.give_back(s);
-    auto& [answer, arguments] = typed::content<content>(here);
+    const taken<content> here(s, at);
+    T& self = s.part_of<T>(object);
+    auto& [answer, arguments] = here.content();
     try {
       if constexpr (std::is_void_v<result>) {
         traits::call(self, M, arguments);
@@ -174,8 +187,7 @@ struct timed_letter final : timed {
       slot s;
       s.to = to.to;
       s.what = &what;
-      s.life = to.life;
-      s.offset = to.offset;
+      s.which = to.which;
       ::new (static_cast<void*>(s.room_)) content(self);
       to.to->home->place_timed(s);
     });
@@ -183,7 +195,7 @@ struct timed_letter final : timed {
   static void run(slot& s, void* object, station& at) {
     const content mine = std::move(kept_in<content>(s));
     kept_in<content>(s).~content();
-    T& self = *reinterpret_cast<T*>(static_cast<std::byte*>(object) + s.offset);
+    T& self = s.part_of<T>(object);
     at.give_back(s);
     auto& me = static_cast<timed_letter&>(*mine);
     auto copy = me.arguments;
@@ -202,26 +214,14 @@ struct timed_letter final : timed {
   typename traits::stored arguments;
 };
 
-/// Builds a message and sends it. What the caller's own code does (arguments' copies) is done before.
+/// A Letter whose content has been made already.
 template <typename Letter>
-[[gnu::always_inline]] inline void post(const address& to, kept<typename Letter::content> content, const char* call) {
-  using in_slot = kept<typename Letter::content>;
-  station* const at = station::here();
-  if (at != nullptr) [[likely]] {
-    if (slot* const s = at->place(to)) [[likely]] {
-      s->what = &Letter::what;
-      ::new (static_cast<void*>(s->room_)) in_slot(std::move(content));
-      return at->depart(to, s);
-    }
-  }
-  slot s;
-  s.to = to.to;
-  s.what = &Letter::what;
-  s.life = to.life;
-  s.offset = to.offset;
-  ::new (static_cast<void*>(s.room_)) in_slot(std::move(content));
-  station::send(s, call);
-}
+struct rebuilt {
+  using content = kept<typename Letter::content>;
+  static constexpr const kind& what = Letter::what;
+};
+
+[[noreturn]] void throw_nobody(const char* call);
 
 template <typename Content, typename... A>
 [[nodiscard]] kept<Content> make_kept(A&&... a) {
@@ -232,7 +232,56 @@ template <typename Content, typename... A>
   }
 }
 
-[[noreturn]] void throw_nobody(const char* call);
+/// In a slot that is the caller's until it is sent.
+template <typename Letter, typename... A>
+[[gnu::always_inline]] inline void build(slot& s, const address& to, A&&... a) {
+  using content = typename Letter::content;
+  s.what = &Letter::what;
+  s.which = to.which;
+  ::new (static_cast<void*>(s.room_)) kept<content>(make_kept<content>(std::forward<A>(a)...));
+}
+
+/// The longer way: another worker, another thread, no room, nobody there.
+template <typename Letter, typename... A>
+[[gnu::noinline]] void post_slowly(address to, const char* call, A&&... a) {
+  if (to.to == nullptr) throw_nobody(call);
+  station* const at = station::here();
+  if (slot* const s = at == nullptr ? nullptr : at->place_far(*to.to)) {
+    build<Letter>(*s, to, std::forward<A>(a)...);
+    return at->depart_far(*to.to, s);
+  }
+  slot s;
+  build<Letter>(s, to, std::forward<A>(a)...);
+  s.to = to.to;
+  station::send(s, call);
+}
+
+/// Builds a message and sends it. `a` must not throw when it is copied: that would be amid the work.
+template <typename Letter, typename... A>
+[[gnu::always_inline]] inline void post(const address& to, const char* call, A&&... a) {
+  if (to.to != nullptr) [[likely]] {
+    station* const at = station::here();
+    if (at == to.to->home) [[likely]] {
+      if (slot* const s = at->place(to)) [[likely]] {
+        build<Letter>(*s, to, std::forward<A>(a)...);
+        return at->list_new(*to.to, s);
+      }
+    }
+  }
+  post_slowly<Letter>(to, call, std::forward<A>(a)...);
+}
+
+/// The same for any `a`: what may throw is done before. (What cannot is not: to build a message twice, and read at once what
+/// was just written in other pieces, would cost more than all the rest.)
+template <typename Letter, typename... A>
+[[gnu::always_inline]] inline void post_safely(const address& to, const char* call, A&&... a) {
+  using content = typename Letter::content;
+  if constexpr (fits<content> && std::is_nothrow_constructible_v<content, A...>) {
+    post<Letter>(to, call, std::forward<A>(a)...);
+  } else {
+    post<rebuilt<Letter>>(to, call, make_kept<content>(std::forward<A>(a)...));
+  }
+}
 
 }  // namespace detail::typed
 
@@ -264,7 +313,7 @@ class ref {
   template <also_a<T> D>
     requires(!std::same_as<D, T>)
   ref(const ref<D>& other) noexcept : who_(other.who_) {  // NOLINT: implicit, as a pointer to a derived class is
-    if (who_.to != nullptr) who_.offset += distance<D>();
+    if (who_.to != nullptr) who_.move_by(distance<D>());
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return who_.to != nullptr; }
@@ -281,9 +330,7 @@ class ref {
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {
     using letter = detail::typed::tell_letter<T, M>;
-    must_be("tell");
-    detail::typed::post<letter>(
-        who_, detail::typed::make_kept<typename letter::content>(std::in_place, std::forward<A>(arguments)...), "tell");
+    detail::typed::post_safely<letter>(who_, "tell", std::in_place, std::forward<A>(arguments)...);
   }
 
   /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or its
@@ -298,8 +345,7 @@ class ref {
     promise<typename letter::result> made;
     auto answer = made.get_future();
     detail::event_behind::of(answer, "ask").watched_by(*who_.to);
-    detail::typed::post<letter>(
-        who_, detail::typed::make_kept<typename letter::content>(std::move(made), std::forward<A>(arguments)...), "ask");
+    detail::typed::post_safely<letter>(who_, "ask", std::move(made), std::forward<A>(arguments)...);
     return answer;
   }
 
@@ -329,17 +375,13 @@ class ref {
       to.to->home->at_home([to, what] {
         using letter = detail::typed::tell_letter<T, M>;
         detail::typed::slot s;
+        detail::typed::build<letter>(s, to, std::in_place, what);
         s.to = to.to;
-        s.what = &letter::what;
-        s.life = to.life;
-        s.offset = to.offset;
-        ::new (static_cast<void*>(s.room_)) detail::typed::kept<typename letter::content>(
-            detail::typed::make_kept<typename letter::content>(std::in_place, what));
         to.to->home->place_timed(s);
       });
     };
     whom.who_.to->home->at_home([other = whom.who_, tell] {
-      if (other.to->life == other.life && other.to->about != nullptr) {
+      if (other.to->life == other.life() && other.to->about != nullptr) {
         other.to->about->monitors.push_back(tell);
       } else {
         tell({});
@@ -389,6 +431,6 @@ void stop();
 template <typename T>
 struct std::hash<shunt::ref<T>> {
   [[nodiscard]] std::size_t operator()(const shunt::ref<T>& r) const noexcept {
-    return std::hash<const void*>()(r.who_.to) ^ (std::size_t{r.who_.life} << 32);
+    return std::hash<const void*>()(r.who_.to) ^ (std::size_t{r.who_.life()} << 32);
   }
 };

@@ -79,7 +79,6 @@ struct alignas(cache_line) cell final : one_event::watcher {
   std::atomic<overflow> when_full{overflow::suspend};     // likewise; constant while the actor lives
   station* const home;                                    // likewise
 
-  bool busy = false;
   std::unique_ptr<biography> about;  // null: nobody lives here
   sender* waiting = nullptr;         // for room, first come first; under the station's gate
   sender* waiting_last = nullptr;
@@ -90,12 +89,19 @@ struct alignas(cache_line) cell final : one_event::watcher {
 };
 static_assert(sizeof(void*) != 8 || sizeof(cell) == 2 * cache_line);
 
-/// Who a message is for.
+/// Who a message is for. Two whole words: a copy of parts that were just written waits for the store buffer.
 struct address {
   cell* to = nullptr;
-  std::uint32_t life = 0;
-  std::int32_t offset = 0;
-  friend bool operator==(const address& a, const address& b) noexcept { return a.to == b.to && a.life == b.life; }
+  std::uint64_t which = 0;  // life, and offset above it
+
+  address() noexcept = default;
+  address(cell* c, std::uint32_t life) noexcept : to(c), which(life) {}
+  [[nodiscard]] std::uint32_t life() const noexcept { return static_cast<std::uint32_t>(which); }
+  [[nodiscard]] std::int32_t offset() const noexcept { return static_cast<std::int32_t>(which >> 32); }
+  void move_by(std::int32_t distance) noexcept {
+    which = life() | std::uint64_t{static_cast<std::uint32_t>(offset() + distance)} << 32;
+  }
+  friend bool operator==(const address& a, const address& b) noexcept { return a.to == b.to && a.life() == b.life(); }
 };
 
 /// Under it edges come and go, and circles are looked for. Taken before a station's gate.

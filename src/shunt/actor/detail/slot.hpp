@@ -1,12 +1,12 @@
 /// A message on its way: a call that will be made, in one cache line.
 ///
-///   | next or to | kind | life | offset |      arguments, 40 bytes      |
+///   | next or to | kind | which |      arguments, 40 bytes      |
 ///
 /// Invariants
 ///   L1  A slot that holds a message is in one place: a mailbox, a train, or the frame of a sender that waits. It goes
 ///       from one to the next by kind::move, which leaves the old one empty.
-///   L2  A message ends in one of two ways, once: kind::run takes the arguments out, gives the slot back, and calls; or
-///       kind::drop. Whoever asked is told in both.
+///   L2  A message ends in one of two ways, once: kind::run calls, with the arguments where they are, ends them, and gives
+///       the slot back; or kind::drop ends them. Whoever asked is told in both.
 #pragma once
 
 #include <cstddef>
@@ -49,15 +49,19 @@ struct alignas(cache_line) slot {
     cell* to;    // in a train, or with a sender
   };
   const kind* what;
-  std::uint32_t life;   // of the cell: which actor is meant, of those that lived there
-  std::int32_t offset;  // from the actor's object to the class that the message is for
+  std::uint64_t which;  // actor of those that lived there, and class of its object: see address
   alignas(alignment) std::byte room_[room];
 
+  [[nodiscard]] std::uint32_t life() const noexcept { return static_cast<std::uint32_t>(which); }
+  /// The object's part that the message is for.
+  template <typename T>
+  [[nodiscard]] T& part_of(void* object) const noexcept {
+    return *reinterpret_cast<T*>(static_cast<std::byte*>(object) + static_cast<std::int32_t>(which >> 32));
+  }
   /// L1. All but `next` and `to`.
   void move_to(slot& other) noexcept {
     other.what = what;
-    other.life = life;
-    other.offset = offset;
+    other.which = which;
     if (what->move == nullptr) {
       std::memcpy(other.room_, room_, room);
     } else {
@@ -71,7 +75,7 @@ static_assert(sizeof(slot) == cache_line);
 template <std::size_t I, typename T>
 struct value_at {
   template <typename A>
-  value_at(std::in_place_t, A&& a) : value(static_cast<T>(std::forward<A>(a))) {}
+  value_at(std::in_place_t, A&& a) noexcept(noexcept(static_cast<T>(std::forward<A>(a)))) : value(static_cast<T>(std::forward<A>(a))) {}
   T value;
 };
 template <typename Indices, typename... T>
@@ -79,7 +83,8 @@ struct values_of;
 template <std::size_t... I, typename... T>
 struct values_of<std::index_sequence<I...>, T...> : value_at<I, T>... {
   template <typename... A>
-  explicit values_of(std::in_place_t, A&&... a) : value_at<I, T>(std::in_place, std::forward<A>(a))... {}
+  explicit values_of(std::in_place_t, A&&... a) noexcept((... && std::is_nothrow_constructible_v<value_at<I, T>, std::in_place_t, A>))
+      : value_at<I, T>(std::in_place, std::forward<A>(a))... {}
 
   /// As the handler's parameters `P` want them: a value or an rvalue reference is moved from.
   template <typename... P, typename F>

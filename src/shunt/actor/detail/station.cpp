@@ -76,7 +76,7 @@ void station::buy_slots() {
 /// Where a message to another worker's actor is built; nullptr: no train, or no room there.
 slot* station::place_far(cell& c) {
   // relaxed: a hint; who waits asks again under the gate
-  if (&c.home->all_ != &all_ || c.full.load(std::memory_order_relaxed)) return nullptr;
+  if (c.home == this || &c.home->all_ != &all_ || c.full.load(std::memory_order_relaxed)) return nullptr;
   rail::train* const t = open_train(*c.home);
   return t == nullptr ? nullptr : reinterpret_cast<slot*>(t->goods() + t->head.bytes);
 }
@@ -94,6 +94,7 @@ rail::train* station::open_train(station& to) {
 
 void station::depart_far(cell& c, slot* s) noexcept {
   s->to = &c;
+  count(sent_);
   const auto to = static_cast<std::size_t>(c.home->index_);
   rail::train& t = *open_[to];
   t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
@@ -150,7 +151,7 @@ bool station::must_wait(cell& c, const char* call) {
 /// \return whether it is gone; else again.
 bool station::send_here(slot& m, const char* call) {
   cell& c = *m.to;
-  if (c.life != m.life) {
+  if (c.life != m.life()) {
     bury(m, {}, has_ended);
     return true;
   }
@@ -172,8 +173,6 @@ bool station::send_here(slot& m, const char* call) {
   }
   slot* const s = take_slot();
   m.move_to(*s);
-  s->life = m.life;
-  s->offset = m.offset;
   count(sent_);
   list(c, s);
   return true;
@@ -192,7 +191,6 @@ bool station::send_far(slot& m, const char* call) {
   }
   slot* const s = reinterpret_cast<slot*>(t->goods() + t->head.bytes);
   m.move_to(*s);
-  count(sent_);
   depart_far(c, s);
   return true;
 }
@@ -216,7 +214,7 @@ bool station::wait_for_room(slot& m, const char* call) {
     const std::scoped_lock graph(wait_graph());
     {
       const std::scoped_lock held(gate);
-      if (c.life != m.life) {
+      if (c.life != m.life()) {
         c.home->all_.dead({{}, m.what->method, has_ended});
         m.what->drop(m, {{}, m.what->method, has_ended});
         m.what = nullptr;
@@ -289,7 +287,7 @@ bool station::unload() noexcept {
 
 void station::receive(slot& s) noexcept {
   cell& c = *s.to;
-  if (c.life == s.life && c.count >= c.capacity) [[unlikely]] {
+  if (c.life == s.life() && c.count >= c.capacity) [[unlikely]] {
     c.full.store(true, std::memory_order_relaxed);  // C3: relaxed, as above
     const auto policy = c.when_full.load(std::memory_order_relaxed);
     if (policy == overflow::drop_newest) {
@@ -303,7 +301,7 @@ void station::receive(slot& s) noexcept {
 
 void station::place_exempt(slot& m) noexcept {
   cell& c = *m.to;
-  if (c.life != m.life) [[unlikely]] {
+  if (c.life != m.life()) [[unlikely]] {
     bury(m, {}, has_ended);
     return count(done_);
   }
@@ -314,6 +312,7 @@ void station::place_exempt(slot& m) noexcept {
 
 /// A message has been taken out, and senders wait, or have been told that there is no room.
 void station::make_room(cell& c) noexcept {
+  if (c.count > c.capacity / 2) return;  // who is let in sends more than one
   sender* first = nullptr;
   {
     const std::scoped_lock held(gate_);
@@ -332,8 +331,6 @@ void station::make_room(cell& c) noexcept {
     sender& w = *std::exchange(first, first->next_sender);
     slot* const s = take_slot();
     w.message->move_to(*s);
-    s->life = c.life;
-    s->offset = w.message->offset;
     count(sent_);
     list(c, s);
     w.tell();
@@ -415,6 +412,50 @@ void station::fiber_left() noexcept {
   all_.station_left();  // and with it, perhaps, the station
 }
 
+/// Up to so many messages of one actor. \return their number, at least 1.
+inline int station::run(engine& me, cell& c, int most) {
+  if (c.wishes != no_wish && !grant(c)) [[unlikely]] return 1;
+  me.busy = &c;
+  int n = 0;
+  try {
+    while (c.first != nullptr) {
+      slot* const s = c.first;
+      c.first = s->next;
+      --c.count;
+      if (c.full.load(std::memory_order_relaxed)) [[unlikely]] make_room(c);  // relaxed: C3, this thread's or a hint
+      ++n;
+      s->what->run(*s, c.object, *this);
+      count(done_);
+      if (engine_ != &me || c.wishes != no_wish || n >= most) [[unlikely]] break;
+    }
+  } catch (...) {
+    const bool lives = failed(c, std::current_exception());
+    count(done_);
+    if (!lives) {
+      me.busy = nullptr;
+      return n;
+    }
+  }
+  me.busy = nullptr;
+  if (c.wishes != no_wish && !grant(c)) [[unlikely]] return n;
+  if (c.first == nullptr) [[likely]] {
+    c.queued = false;
+  } else {
+    enqueue(c);
+  }
+  return n;
+}
+
+/// Where there may be several.
+cell* station::next_in_queue() noexcept {
+  if (favoured_ != nullptr) {
+    if (++favours_ <= favours_in_a_row) return std::exchange(favoured_, nullptr);
+    enqueue(*std::exchange(favoured_, nullptr));
+  }
+  favours_ = 0;
+  return queue_ == nullptr ? nullptr : std::exchange(queue_, queue_->next);
+}
+
 /// A batch. \return false: there was nothing to do.
 bool station::work(engine& me) {
   const bool moved = unload();
@@ -429,60 +470,18 @@ bool station::work(engine& me) {
   }
   if (standbys_ == 0) call_engine();  // S1
   for (int left = messages_a_batch; left > 0;) {
-    cell* c;
-    if (favoured_ != nullptr && (queue_ == nullptr || ++favours_ <= favours_in_a_row)) {
-      c = std::exchange(favoured_, nullptr);
+    cell* c = favoured_;
+    if (c != nullptr && queue_ == nullptr) [[likely]] {
+      favoured_ = nullptr;
     } else {
-      if (favoured_ != nullptr) enqueue(*std::exchange(favoured_, nullptr));
-      favours_ = 0;
-      if (queue_ == nullptr) break;
-      c = std::exchange(queue_, queue_->next);
+      c = next_in_queue();
+      if (c == nullptr) break;
     }
-    left -= run(me, *c, std::min(left, messages_a_turn));
-    if (engine_ != &me) return true;  // it has waited, and another one has gone on
+    left -= run(me, *c, messages_a_turn);
+    if (engine_ != &me) [[unlikely]] return true;  // it has waited, and another one has gone on
   }
   dispatch_all();
   return true;
-}
-
-/// Up to so many messages of one actor. \return their number, at least 1.
-int station::run(engine& me, cell& c, int most) {
-  if (c.wishes != no_wish && !grant(c)) return 1;
-  me.busy = &c;
-  c.busy = true;
-  std::exception_ptr failure;
-  int n = 0;
-  try {
-    while (n < most && c.first != nullptr) {
-      slot* const s = c.first;
-      c.first = s->next;
-      --c.count;
-      if (c.full.load(std::memory_order_relaxed)) [[unlikely]] make_room(c);  // relaxed: C3, this thread's or a hint
-      ++n;
-      s->what->run(*s, c.object, *this);
-      count(done_);
-      if (engine_ != &me || c.wishes != no_wish) break;
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure != nullptr) {
-    const bool lives = failed(c, failure);
-    count(done_);
-    if (!lives) {
-      me.busy = nullptr;
-      return n;
-    }
-  }
-  me.busy = nullptr;
-  c.busy = false;
-  if (c.wishes != no_wish && !grant(c)) return std::max(n, 1);
-  if (c.first != nullptr) {
-    enqueue(c);
-  } else {
-    c.queued = false;
-  }
-  return n;
 }
 
 // --- lives ---
@@ -507,7 +506,7 @@ address station::take_cell(std::unique_ptr<biography>& about, void* object, std:
   c.capacity = capacity;
   c.when_full.store(when_full, std::memory_order_relaxed);  // relaxed: the ref's way publishes it
   all_.living.fetch_add(1, std::memory_order_relaxed);      // relaxed: a count, see hall::stop()
-  return {&c, c.life, 0};
+  return {&c, c.life};
 }
 
 void station::wish_for(cell& c, std::uint32_t life, wish w) noexcept {
@@ -530,7 +529,7 @@ void station::end_running() {
 
 void station::append_busy(std::string& names) const {
   for (const auto& c : cells_) {
-    if (!c->busy) continue;
+    if (c->about == nullptr || !c->queued) continue;
     names += names.empty() ? "`" : ", `";
     names += std::string(name_of(*c)) + '`';
   }
@@ -598,7 +597,6 @@ void station::end(cell& c, const std::string& why) noexcept {
     count(done_);
   }
   c.count = 0;
-  c.busy = false;
   c.queued = false;
   c.wishes = no_wish;
   if (about->whole) about->finish(c.object);

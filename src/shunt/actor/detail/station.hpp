@@ -78,23 +78,21 @@ class alignas(quiet_distance) station {
 
   // --- tell, this worker's fibers ---
 
-  /// Where to build a message for that actor: here, or in a train. nullptr: send() it.
+  /// Where to build a message for an actor of this station. nullptr: nobody is there, or there is no room.
   [[nodiscard, gnu::always_inline]] slot* place(const address& a) {
-    cell& c = *a.to;
-    if (c.home != this) return place_far(c);
-    if (c.life != a.life || c.count >= c.capacity) return nullptr;
+    const cell& c = *a.to;
+    if (c.life != a.life() || c.count >= c.capacity) [[unlikely]] return nullptr;
     if (free_ == nullptr) [[unlikely]] buy_slots();
     return std::exchange(free_, free_->next);
   }
   /// It has been built there.
-  [[gnu::always_inline]] void depart(const address& a, slot* s) noexcept {
-    s->life = a.life;
-    s->offset = a.offset;
-    cell& c = *a.to;
+  [[gnu::always_inline]] void list_new(cell& c, slot* s) noexcept {
     count(sent_);
-    if (c.home != this) return depart_far(c, s);
     list(c, s);
   }
+  /// The same of another worker's actor. nullptr: send() it.
+  [[nodiscard]] slot* place_far(cell& c);
+  void depart_far(cell& c, slot* s) noexcept;
 
   /// Any thread: the whole way of a message, wherever its actor is, and whether or not it has room. May wait.
   /// \param m  built, with `to`, life and offset; in the caller's frame. Empty afterwards, unless this throws.
@@ -153,10 +151,11 @@ class alignas(quiet_distance) station {
     ++c.count;
     if (!c.queued) activate(c);
   }
+  [[nodiscard]] cell* next_in_queue() noexcept;
   /// Who was just sent to goes next.
   [[gnu::always_inline]] void activate(cell& c) noexcept {
     c.queued = true;
-    if (favoured_ != nullptr) enqueue(*favoured_);
+    if (favoured_ != nullptr) [[unlikely]] enqueue(*favoured_);
     favoured_ = &c;
     wake_engine();
   }
@@ -166,8 +165,6 @@ class alignas(quiet_distance) station {
     queue_last_ = &c;
   }
 
-  [[gnu::noinline]] slot* place_far(cell& c);
-  void depart_far(cell& c, slot* s) noexcept;
   rail::train* open_train(station& to);
   void dispatch(std::size_t to) noexcept;
   bool dispatch_all() noexcept;
@@ -193,7 +190,7 @@ class alignas(quiet_distance) station {
   void run_porter();
   bool work(engine& me);
   bool look_around() noexcept;
-  int run(engine& me, cell& c, int most);
+  [[gnu::always_inline]] int run(engine& me, cell& c, int most);
   bool unload() noexcept;
   void receive(slot& s) noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
