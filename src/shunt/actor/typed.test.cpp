@@ -325,7 +325,8 @@ TEST_CASE("typed: who finds a mailbox full waits, drops, or fails, as its policy
   if (policy != overflow::suspend) {
     const int refused = all.await(sent);
     if (sender_on == 0) CHECK(refused == (policy == overflow::fail ? 6 : 0));
-    all.await(all.spawn<counter>({.worker = 0}).ask<&counter::total>());
+    // The second is handled in a later batch than the sender's messages, which have departed by then.
+    for (const int worker : {1, 1, 0}) all.await(all.spawn<counter>({.worker = worker}).ask<&counter::total>());
   }
   if (policy == overflow::drop_newest) {
     CHECK_THROWS_AS(all.await(full.ask<&counter::total>()), shunt::unanswered);
@@ -449,8 +450,10 @@ TEST_CASE("typed: stop ends all, in handlers that wait too, and nothing is born 
   manager all(with(2));
   gate g;
   for (int i = 0; i < 10; ++i) all.spawn<counter>().tell<&counter::wait>(g.is_open);
+  // The second is handled in a later batch than what was sent before the first.
+  for (const int worker : {0, 0, 1, 1}) all.await(all.spawn<counter>({.worker = worker}).ask<&counter::total>());
   CHECK_FALSE(all.stop_for(1ms));
-  CHECK(all.actors() == 10);
+  CHECK(all.actors() >= 10);
   CHECK_THROWS_AS(all.spawn<counter>(), shunt::error);
   g.opens.set_value();
   all.stop();

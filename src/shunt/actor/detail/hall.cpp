@@ -248,7 +248,8 @@ void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point
   {
     const std::scoped_lock held(lock_);
     if (clock_over_) return;
-    first = timers_.emplace(when, what) == timers_.begin();
+    const auto at = timers_.emplace(when, what);
+    first = at == timers_.begin();
   }
   if (first) clock_.wake();
 }
