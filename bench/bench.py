@@ -37,11 +37,13 @@ SYSTEMS = {  # in the order of their turns
                "shunt"],
     "matmul": ["openblas", "threads", "shunt"],
     "dft": ["serial", "threads", "shunt"],
+    "pingpong": ["ceiling", "go", "shunt"],
+    "fanin": ["ceiling", "go", "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
                      "threads", "go", "loom"}
-TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2]}  # threads of one process: no forms, no transports
+TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "pingpong": [1, 2], "fanin": [1, 2]}  # threads of one process: no forms, no transports
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
@@ -53,7 +55,8 @@ NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says no
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
-         "bytes_per_connection": "bytes", "user_ns_per_message": "ns"}
+         "bytes_per_connection": "bytes", "user_ns_per_message": "ns", "million_per_s": "1e6/s"}
+MORE_IS_BETTER = {"million_per_s"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -100,6 +103,8 @@ class Row:
             return sample["user_seconds"] * 1e9 / (self.params["connections"] * self.params["messages"])
         if metric == "bytes_per_fiber":
             return sample["resident_bytes"] / self.params["fibers"]
+        if metric == "million_per_s":
+            return self.params["messages" if self.table == "fanin" else "balls"] / sample["seconds"] / 1e6
         per_pe = {
             "ns_per_update": lambda: self.params["updates_per_pe"],
             "ns_per_read": lambda: self.params["reads_per_pe"],
@@ -117,7 +122,8 @@ class Row:
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
-                 "matmul": ["seconds"], "dft": ["seconds"]}[self.table]
+                 "matmul": ["seconds"], "dft": ["seconds"], "pingpong": ["million_per_s"],
+                 "fanin": ["million_per_s"]}[self.table]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
         if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
@@ -161,6 +167,13 @@ def inputs(table, quick, pes):
         scale = {"full": 12, "quick": 10}[size]
         return [({"workers": n, "rows": 2 ** scale, "columns": 2 ** scale}, ["--scale", scale])
                 for n in pes]
+    if table == "pingpong":
+        article, strict, far = {"full": (20_000_000, 20_000_000, 300_000), "quick": (2_000_000, 2_000_000, 50_000)}[size]
+        return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
+                for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far)]]
+    if table == "fanin":
+        messages = {"full": 16_000_000, "quick": 1_600_000}[size]
+        return [({"workers": n, "senders": 8, "messages": messages}, ["--rounds", messages, "--table", 8]) for n in pes]
     if table == "echo":  # one thread, whatever the number of PEs
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},
@@ -506,8 +519,9 @@ def show(rows, machine, out):
             ratios = ["-", "-"]
             if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message"]:
                 rivals = good(peers, RIVALS)
-                best = min(rivals, default=None,
-                           key=lambda r, m=metric: statistics.median(r.values(m)))
+                better = max if metric in MORE_IS_BETTER else min
+                best = better(rivals, default=None,
+                              key=lambda r, m=metric: statistics.median(r.values(m)))
                 ceiling = next(iter(good(peers, {"ceiling"})), None)
                 ratios = ["-" if r is None else f"{r:.2f}" for r in
                           (median_ratio(row, ceiling, metric), median_ratio(row, best, metric))]

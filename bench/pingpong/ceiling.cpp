@@ -4,8 +4,8 @@
 /// many as there are: who has emptied its own ring publishes what it has written).
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <thread>
-#include <vector>
 
 #include "game.hpp"
 
