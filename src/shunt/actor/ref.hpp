@@ -156,9 +156,11 @@ struct ask_letter {
         answer.set_value(traits::call(self, M, arguments));
       }
     } catch (...) {
+      auto failure = std::current_exception();
+      answered_failure told{text_of(failure)};
       // Set already if it was the result's own constructor that threw, inside set_value().
-      if (!answer.get_future().ready()) answer.set_exception(std::current_exception());
-      throw;
+      if (!answer.get_future().ready()) answer.set_exception(std::move(failure));
+      throw told;
     }
   }
   static void drop(slot& s, const dead_letter& as) noexcept {

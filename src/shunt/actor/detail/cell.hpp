@@ -75,9 +75,11 @@ struct alignas(cache_line) cell final : one_event::watcher {
   std::uint32_t life = 0;
   bool queued = false;  // or busy
   std::uint8_t wishes = no_wish;
-  std::atomic<bool> full{false};                          // others read it (C3)
-  std::atomic<overflow> when_full{overflow::suspend};     // likewise; constant while the actor lives
-  station* const home;                                    // likewise
+
+  // What senders on other workers read, apart from what each message writes.
+  alignas(cache_line) station* const home;
+  std::atomic<bool> full{false};                       // C3
+  std::atomic<overflow> when_full{overflow::suspend};  // constant while the actor lives
 
   std::unique_ptr<biography> about;  // null: nobody lives here
   sender* waiting = nullptr;         // for room, first come first; under the station's gate

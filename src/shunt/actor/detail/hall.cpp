@@ -50,9 +50,6 @@ void hall::start() {
             ++at->fibers_;
             runtime_->spawn([this] { keep_time(); }, {.worker = 0, .name = "actors' clock"});
           }
-          open_stations_.fetch_add(1, std::memory_order_acq_rel);  // pairs with the constructor's load
-          const std::scoped_lock held(lock_);
-          tell_all(watching_);
         },
         {.worker = s->index()});
   }
@@ -79,6 +76,12 @@ hall::~hall() {
     const auto left = [this] { return open_stations_.load(std::memory_order_acquire) == 0; };
     static_cast<void>(wait_until(left, steady_clock::time_point::max(), "its workers"));
   }
+}
+
+void hall::station_begun() noexcept {
+  const std::scoped_lock held(lock_);
+  open_stations_.fetch_add(1, std::memory_order_acq_rel);  // pairs with the constructor's load
+  tell_all(watching_);
 }
 
 void hall::station_left() noexcept {

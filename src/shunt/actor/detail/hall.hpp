@@ -94,6 +94,7 @@ class hall {
   [[nodiscard]] address find(const std::string& name, std::type_index is) const;
   void forget(const std::string& name, const cell& who) noexcept;
   void actor_ended() noexcept;
+  void station_begun() noexcept;
   void station_left() noexcept;
 
   void send_outside(slot& m);

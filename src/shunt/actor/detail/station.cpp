@@ -29,9 +29,13 @@ constexpr int looks_before_rest = 64;
 
 std::string_view name_of(const cell& c) noexcept { return c.about == nullptr ? std::string_view() : c.about->name; }
 
+}  // namespace
+
 std::string text_of(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
+  } catch (const answered_failure& f) {
+    return f.text;
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
@@ -39,12 +43,10 @@ std::string text_of(const std::exception_ptr& failure) {
   }
 }
 
-}  // namespace
-
 station::station(hall& all, int index, int stations)
-    : all_(all),
+    : open_(static_cast<std::size_t>(stations)),
+      all_(all),
       index_(index),
-      open_(static_cast<std::size_t>(stations)),
       platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
       pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * open_.size()),
             2 * std::max<std::size_t>(trains, 4 * open_.size()), trains) {
@@ -343,7 +345,6 @@ void station::begin() {
   this_threads_station = this;
   ++fibers_;
   all_.runtime().spawn([this] { run_porter(); }, {.worker = index_, .name = "actors' porter"});
-  call_engine();
 }
 
 void station::call_engine() noexcept {
@@ -399,6 +400,8 @@ void station::run_engine() {
 
 void station::run_porter() {
   porter_ = sched::this_fiber::self();
+  call_engine();
+  all_.station_begun();
   while (!over_) {
     sched::this_fiber::park("messages of others");
     wake_engine();

@@ -44,6 +44,13 @@ namespace detail::typed {
 
 class hall;
 
+/// What goes up from a handler whose asker has been given what left it: that is the asker's from then on.
+struct answered_failure {
+  std::string text;
+};
+/// what(), or that there is none.
+[[nodiscard]] std::string text_of(const std::exception_ptr& failure);
+
 /// In the frame of its fiber.
 struct engine {
   sched::waker who;
@@ -213,24 +220,25 @@ class alignas(quiet_distance) station {
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> done_{0};
 
-  hall& all_;
-  const int index_;
-  std::atomic<bool> armed_{false};  // others look: nobody is awake here
   bool unloading_ = false;
   bool over_ = false;
   bool spins_ = false;
   int fibers_ = 0;
   engine* idle_ = nullptr;
   std::size_t idles_ = 0;
-  sched::waker porter_;
   waiter* train_wanted_ = nullptr;  // who waits for a train to come home
   std::vector<rail::train*> open_;  // being filled, by station
   std::size_t opened_ = 0;
   std::vector<std::unique_ptr<slot[]>> blocks_;
 
+  // What others read, apart from what each message writes.
+  alignas(quiet_distance) hall& all_;
+  const int index_;
+  std::atomic<bool> armed_{false};  // nobody is awake here
+  sched::waker porter_;             // written before any other thread knows the station
   rail::platform platform_;
-  rail::train_pool pool_;
 
+  alignas(quiet_distance) rail::train_pool pool_;
   std::mutex gate_;  // cells that nobody lives in, who waits for room, closed_
   std::vector<std::unique_ptr<cell>> cells_;
   cell* vacant_ = nullptr;
