@@ -1,4 +1,5 @@
-/// What is possible: calls as 64-byte slots in a ring for each sender's thread, published by up to 64, and one who takes them.
+/// What is possible: calls as 64-byte slots in a ring for each sender's thread, published by up to 64, and one who
+/// takes them.
 ///
 /// One worker: senders take turns, a ring full each. Two: they are on one, the receiver on the other.
 #include <atomic>
@@ -93,7 +94,10 @@ int main(int argc, char** argv) {
     }
     const double seconds = bench_now() - start;
     const long want = senders * (each * (each - 1) / 2);
-    if (to.sum != want) bench_wrong(argv[0], "the sum", static_cast<unsigned long long>(to.sum), static_cast<unsigned long long>(want));
+    if (to.sum != want) {
+      bench_wrong(argv[0], "the sum",
+                  static_cast<unsigned long long>(to.sum), static_cast<unsigned long long>(want));
+    }
     if (round >= options.warmup) bench_report(seconds, "");
   }
   return 0;

@@ -1,7 +1,7 @@
 /// What is possible: calls as 64-byte slots, built in place, called through a pointer, without anything around it.
 ///
-/// One worker: a ring, in which each call puts the next. Two: a ring each way, published by up to 64 slots at a time (as
-/// many as there are: who has emptied its own ring publishes what it has written).
+/// One worker: a ring, in which each call puts the next. Two: a ring each way, published by up to 64 slots at a time
+/// (as many as there are: who has emptied its own ring publishes what it has written).
 #include <atomic>
 #include <cstdint>
 #include <memory>

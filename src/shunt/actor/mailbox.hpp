@@ -20,7 +20,8 @@ enum class overflow : std::uint8_t {
   fail,         ///< the call throws mailbox_full
 };
 
-/// Messages that a mailbox holds unless its actor was spawned with another number; 64 bytes each, while they are there.
+/// Messages that a mailbox holds unless its actor was spawned with another number; 64 bytes each, while they are
+/// there.
 inline constexpr std::uint32_t default_capacity = 1024;
 
 /// Thrown by tell and ask where the mailbox is full and its policy is overflow::fail.

@@ -49,7 +49,8 @@ supervisor manager::supervise(const supervisor_options& how) {
   return supervisor(std::move(made));
 }
 
-detail::typed::address manager::settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about, void* object,
+detail::typed::address manager::settle(detail::typed::station& at,
+                                       std::unique_ptr<detail::typed::biography> about, void* object,
                                        const actor_options& how, std::type_index is) {
   const std::string name = about->name;
   const auto above = about->above;

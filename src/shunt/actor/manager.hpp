@@ -8,12 +8,14 @@
 /// int sum = all.await(co.ask<&counter::add>(4));      // 7; inside of a fiber: .get()
 /// ```
 ///
-/// An actor is an object of any class. Its methods are called one at a time, on fibers of the worker where it was spawned: so
-/// they may wait, for whatever a fiber may wait for; messages wait in its mailbox meanwhile, and the worker's other actors
-/// go on. An actor without messages costs its object, and some 300 bytes: no fiber and no mailbox.
+/// An actor is an object of any class. Its methods are called one at a time, on fibers of the worker where it was
+/// spawned: so they may wait, for whatever a fiber may wait for; messages wait in its mailbox meanwhile, and the
+/// worker's other actors go on. An actor without messages costs its object, and some 300 bytes: no fiber and no
+/// mailbox.
 ///
 /// Memory: slots of 64 bytes for what waits in mailboxes, at most a mailbox's capacity each, and what was on its way
-/// when it became full: 4,096 messages a worker, 1,024 of threads. What was needed at most is kept until the manager ends.
+/// when it became full: 4,096 messages a worker, 1,024 of threads. What was needed at most is kept until the manager
+/// ends.
 #pragma once
 
 #include <chrono>
@@ -50,8 +52,8 @@ struct manager_options {
   /// Is told of each dead letter, by the thread that finds it. Must neither throw, wait nor send.
   std::function<void(const dead_letter&)> on_dead_letter{};
 
-  /// Is given a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up, and about
-  /// handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
+  /// Is given a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up, and
+  /// about handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
   std::function<void(std::string_view)> report{};
 };
 
@@ -61,7 +63,7 @@ struct actor_options {
   std::uint32_t capacity = default_capacity;        ///< messages its mailbox holds, at least 1
   overflow when_full = overflow::suspend;
   supervisor under{};                               ///< who decides when it fails; nobody: it ends then
-  bool restarts = true;                             ///< under a supervisor: false: it ends when it fails (OTP's temporary)
+  bool restarts = true;                             ///< false: it ends when it fails (OTP's temporary)
 };
 
 /// Any thread and any fiber may call anything, unless said otherwise.
@@ -70,8 +72,8 @@ class manager {
   /// With workers of its own, on threads that it starts. \throws what sched::runtime and its run() throw.
   explicit manager(manager_options wanted = {});
   explicit manager(const sched::options& workers);
-  /// On the workers of `on`. A fiber of its run(), which must also end the manager. \throws usage_error elsewhere, or if there
-  /// is a manager on these workers already.
+  /// On the workers of `on`. A fiber of its run(), which must also end the manager. \throws usage_error elsewhere, or
+  /// if there is a manager on these workers already.
   explicit manager(sched::runtime& on, manager_options wanted = {});
 
   /// Not a handler. As stop(), for ever: all actors have ended, and all refs are void.
@@ -81,10 +83,11 @@ class manager {
 
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(hall_->stations().size()); }
 
-  /// Makes an actor: a T(arguments...), here and now. Under a supervisor the arguments are kept, and must be copyable.
-  /// A name that a living actor has already means the new one from now on.
-  /// \throws what T's constructor throws; usage_error for options out of range, or arguments that cannot be kept; error after
-  ///         stop(), or if the supervisor has given up; std::bad_alloc. Cost: 0.3 us, and T's constructor.
+  /// Makes an actor: a T(arguments...), here and now. Under a supervisor the arguments are kept, and must be
+  /// copyable. A name that a living actor has already means the new one from now on.
+  /// \throws what T's constructor throws; usage_error for options out of range, or arguments that cannot be kept;
+  ///         error after stop(), or if the supervisor has given up; std::bad_alloc. Cost: 0.3 us, and T's
+  ///         constructor.
   template <typename T, typename... A>
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {
@@ -108,22 +111,23 @@ class manager {
     return ref<T>(settle(at, std::move(about), room, how, std::type_index(typeid(T))));
   }
 
-  /// \return the living actor of that name; nobody if there is none. \throws usage_error if it was spawned as another class.
+  /// \return the living actor of that name; nobody if there is none. \throws usage_error if it was spawned as another
+  /// class.
   template <typename T>
   [[nodiscard]] ref<T> find(const std::string& name) const {
     return ref<T>(hall_->find(name, std::type_index(typeid(T))));
   }
 
-  /// The actor ends before its next message; what waits in its mailbox becomes dead letters, and askers get `unanswered`.
-  /// Does not wait for it. Exempt from the mailbox's bound. Nothing if it has ended.
+  /// The actor ends before its next message; what waits in its mailbox becomes dead letters, and askers get
+  /// `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Nothing if it has ended.
   template <typename T>
   void stop(const ref<T>& who) {
     who.must_be("stop");
     who.who_.to->home->at_home([a = who.who_] { a.to->home->wish_for(*a.to, a.life(), detail::typed::wish_end); });
   }
 
-  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that are sent meanwhile by
-  /// others than handlers may be waited for or not; timers that have not come are not.
+  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that are sent
+  /// meanwhile by others than handlers may be waited for or not; timers that have not come are not.
   void drain() { static_cast<void>(hall_->drain(std::chrono::steady_clock::time_point::max())); }
   /// The same, so long at most. \return whether that was so.
   [[nodiscard]] bool drain_for(std::chrono::nanoseconds time) { return hall_->drain(sched::after(time)); }
@@ -143,7 +147,9 @@ class manager {
     return f.get();
   }
 
-  [[nodiscard]] std::uint64_t dead_letters() const noexcept { return hall_->dead_letters.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t dead_letters() const noexcept {
+    return hall_->dead_letters.load(std::memory_order_relaxed);
+  }
   /// Actors that were made anew, each time.
   [[nodiscard]] std::uint64_t restarts() const noexcept { return hall_->restarts.load(std::memory_order_relaxed); }
   /// Actors that live.
@@ -163,8 +169,8 @@ class manager {
     }
   }
 
-  detail::typed::address settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about, void* object,
-                                const actor_options& how, std::type_index is);
+  detail::typed::address settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about,
+                                void* object, const actor_options& how, std::type_index is);
   static void block(detail::one_event& e);
 
   std::unique_ptr<detail::typed::hall> hall_;

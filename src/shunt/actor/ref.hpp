@@ -6,13 +6,13 @@
 /// shunt::future<int> sum = co.ask<&counter::add>(3);
 /// ```
 ///
-/// A message is a call that will be made: the method is named at compile time, the arguments travel by value. Messages of
-/// one sender to one actor are handled in the order in which they were sent (a fiber that migrates is several senders). An
-/// actor handles one message at a time: also while its handler waits.
+/// A message is a call that will be made: the method is named at compile time, the arguments travel by value.
+/// Messages of one sender to one actor are handled in the order in which they were sent (a fiber that migrates is
+/// several senders). An actor handles one message at a time: also while its handler waits.
 ///
-/// A message to an actor of the sender's own worker is in its mailbox at once. One to another worker travels in a train
-/// with others: at the latest it leaves when its sender's handler, or fiber, has ended or waits, and so has each that is
-/// ready there, or after 512 messages; at once, if that worker sleeps.
+/// A message to an actor of the sender's own worker is in its mailbox at once. One to another worker travels in a
+/// train with others: at the latest it leaves when its sender's handler, or fiber, has ended or waits, and so has
+/// each that is ready there, or after 512 messages; at once, if that worker sleeps.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,8 @@ struct method_traits<R (C::*)(P...)> {
   using stored = values<std::remove_cvref_t<P>...>;
   static constexpr std::size_t count = sizeof...(P);
   /// A message's arguments are nobody else's: a handler cannot hand anything back through them.
-  static constexpr bool by_value = (... && (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>));
+  static constexpr bool by_value =
+      (... && (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>));
   template <typename... A>
   static constexpr bool takes() {
     if constexpr (sizeof...(A) != sizeof...(P)) {
@@ -86,7 +87,8 @@ template <auto M, typename T>
 concept method_of_the_actor = requires { typename detail::typed::method_traits<decltype(M)>::owner; } &&
                               std::derived_from<T, typename detail::typed::method_traits<decltype(M)>::owner>;
 
-/// M's parameters are values, references to const, or rvalue references: a message has nothing of the sender's to change.
+/// M's parameters are values, references to const, or rvalue references: a message has nothing of the sender's to
+/// change.
 template <auto M>
 concept parameters_travel_by_value = detail::typed::method_traits<decltype(M)>::by_value;
 
@@ -273,8 +275,8 @@ template <typename Letter, typename... A>
   post_slowly<Letter>(to, call, std::forward<A>(a)...);
 }
 
-/// The same for any `a`: what may throw is done before. (What cannot is not: to build a message twice, and read at once what
-/// was just written in other pieces, would cost more than all the rest.)
+/// The same for any `a`: what may throw is done before. (What cannot is not: to build a message twice, and read at
+/// once what was just written in other pieces, would cost more than all the rest.)
 template <typename Letter, typename... A>
 [[gnu::always_inline]] inline void post_safely(const address& to, const char* call, A&&... a) {
   using content = typename Letter::content;
@@ -303,11 +305,11 @@ class timer {
   std::shared_ptr<detail::typed::timed> what_;
 };
 
-/// An actor of class T, or of one derived from it. A value of two words, trivially copyable: an argument like others. It
-/// counts nothing and keeps nobody alive; it tells actors apart that lived in the same place (until four thousand million
-/// have), so one to an actor that has ended is safe to use: what is sent becomes a dead letter. (Counted references would
-/// make each message that carries one dearer than the message itself, and never end two actors that know each other.)
-/// Any thread, any fiber; until the manager ends.
+/// An actor of class T, or of one derived from it. A value of two words, trivially copyable: an argument like others.
+/// It counts nothing and keeps nobody alive; it tells actors apart that lived in the same place (until four thousand
+/// million have), so one to an actor that has ended is safe to use: what is sent becomes a dead letter. (Counted
+/// references would make each message that carries one dearer than the message itself, and never end two actors that
+/// know each other.) Any thread, any fiber; until the manager ends.
 template <typename T>
 class ref {
  public:
@@ -321,13 +323,14 @@ class ref {
   [[nodiscard]] explicit operator bool() const noexcept { return who_.to != nullptr; }
   friend bool operator==(const ref& a, const ref& b) noexcept { return a.who_ == b.who_; }
 
-  /// Any thread, any fiber. Calls M on the actor, later, with copies of the arguments, or what was moved in. What M returns
-  /// is dropped. Waits only where the mailbox is full and its policy is to suspend, or 4,096 messages to other workers are
-  /// on their way: a fiber parks then, a thread blocks. To an actor that has ended: a dead letter.
-  /// \throws mailbox_full; sched::deadlock if a handler would wait for room for ever, in a circle of actors; what copying
-  ///         the arguments throws; what park() throws where waiting is impossible; usage_error for nobody; std::bad_alloc.
-  /// Cost: 2 to 4 ns to an actor of the same worker; arguments of more than 40 bytes, aligned to more than 8, or that may
-  /// throw when moved, are allocated.
+  /// Any thread, any fiber. Calls M on the actor, later, with copies of the arguments, or what was moved in. What M
+  /// returns is dropped. Waits only where the mailbox is full and its policy is to suspend, or 4,096 messages to
+  /// other workers are on their way: a fiber parks then, a thread blocks. To an actor that has ended: a dead letter.
+  /// \throws mailbox_full; sched::deadlock if a handler would wait for room for ever, in a circle of actors; what
+  ///         copying the arguments throws; what park() throws where waiting is impossible; usage_error for nobody;
+  ///         std::bad_alloc.
+  /// Cost: 2 to 4 ns to an actor of the same worker; arguments of more than 40 bytes, aligned to more than 8, or that
+  /// may throw when moved, are allocated.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {
@@ -335,9 +338,9 @@ class ref {
     detail::typed::post_safely<letter>(who_, "tell", std::in_place, std::forward<A>(arguments)...);
   }
 
-  /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or its
-  /// mailbox dropped the message. A handler that waits for it waits for that actor: sched::deadlock if that one, perhaps
-  /// through others, waits for this one. A thread waits by manager::await().
+  /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or
+  /// its mailbox dropped the message. A handler that waits for it waits for that actor: sched::deadlock if that one,
+  /// perhaps through others, waits for this one. A thread waits by manager::await().
   /// Cost: an allocation more, some 40 ns.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
@@ -367,7 +370,8 @@ class ref {
     return begin<M>("tell_every", period, period, std::forward<A>(arguments)...);
   }
 
-  /// Calls M with a shunt::ended when `whom` ends, or at once if it has ended. Exempt from the mailbox's bound; comes once.
+  /// Calls M with a shunt::ended when `whom` ends, or at once if it has ended. Exempt from the mailbox's bound; comes
+  /// once.
   template <auto M, typename U>
     requires method_of_the_actor<M, T> && arguments_fit_the_method<M, ended>
   void monitor(const ref<U>& whom) const {
@@ -411,7 +415,8 @@ class ref {
   }
 
   template <auto M, typename... A>
-  timer begin(const char* call, std::chrono::nanoseconds period, std::chrono::nanoseconds first, A&&... arguments) const {
+  timer begin(const char* call, std::chrono::nanoseconds period, std::chrono::nanoseconds first,
+              A&&... arguments) const {
     must_be(call);
     auto made = std::make_shared<detail::typed::timed_letter<T, M>>(who_, std::forward<A>(arguments)...);
     made->period = period;

@@ -5,16 +5,16 @@
 /// auto w = all.spawn<worker>({.name = "w1", .under = pool}, "a constructor's argument");
 /// ```
 ///
-/// An actor fails when an exception leaves a handler; an asker gets that exception as well. Without a supervisor it ends.
-/// Under one its object is destroyed and made again, with the arguments that it was spawned with, in the same place: refs
-/// to it stay good, and its mailbox keeps what waits there. The message that failed is not handled again.
+/// An actor fails when an exception leaves a handler; an asker gets that exception as well. Without a supervisor it
+/// ends. Under one its object is destroyed and made again, with the arguments that it was spawned with, in the same
+/// place: refs to it stay good, and its mailbox keeps what waits there. The message that failed is not handled again.
 ///
 /// With more than `restarts` failures in a time of `within` the supervisor gives up: it fails itself. Under another
 /// supervisor that one decides (then all of its actors are made anew); without one they all end.
 ///
-/// Terms and meaning follow Erlang/OTP's supervisor behaviour (Ericsson, OTP Design Principles, "Supervisor Behaviour"):
-/// strategies, intensity and period, escalation. Unlike there a supervisor is a policy, not a process: it is asked by
-/// whoever fails, and decides at once.
+/// Terms and meaning follow Erlang/OTP's supervisor behaviour (Ericsson, OTP Design Principles, "Supervisor
+/// Behaviour"): strategies, intensity and period, escalation. Unlike there a supervisor is a policy, not a process:
+/// it is asked by whoever fails, and decides at once.
 #pragma once
 
 #include <chrono>

@@ -56,6 +56,18 @@ struct gate {
   shunt::future<void> is_open = opens.get_future();
 };
 
+/// what() of an answer. The future outlives the look at it: how many hold an exception is counted by the C++ library, where
+/// ThreadSanitizer sees nothing; who holds a future it sees.
+template <typename T>
+std::string failure_of(const shunt::future<T>& answer) {
+  try {
+    static_cast<void>(manager::await(answer));
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no failure";
+}
+
 struct counter {
   int add(int by) { return sum += by; }
   int total() const { return sum; }
@@ -238,7 +250,7 @@ TEST_CASE("typed: handlers ask each other, deeply, on one worker and on several"
   std::vector<ref<link>> chain;
   for (int i = 0; i < n; ++i) chain.push_back(all.spawn<link>());
   // chain[i] asks the one it is told, and tells it whom to ask: its own `after`.
-  for (int i = 0; i + 2 < n; ++i) chain[static_cast<std::size_t>(i)].tell<&link::join>(chain[static_cast<std::size_t>(i) + 2]);
+  for (std::size_t i = 0; i + 2 < n; ++i) chain[i].tell<&link::join>(chain[i + 2]);
   CHECK(all.await(chain[0].ask<&link::deep>(chain[1], n - 2)) == n - 2);
 }
 
@@ -259,13 +271,8 @@ TEST_CASE("typed: a circle of asks that can never end is told to one of them, wi
   std::vector<ref<asker>> ring;
   for (const auto* name : {"a", "b", "c"}) ring.push_back(all.spawn<asker>({.name = name}));
   for (std::size_t i = 0; i < 3; ++i) ring[i].tell<&asker::meet>(ring[(i + 1) % 3]);
-  std::string said;
-  try {
-    static_cast<void>(all.await(ring[0].ask<&asker::ask_on>(3)));
-  } catch (const shunt::sched::deadlock& d) {
-    said = d.what();
-  }
-  CHECK(said == "future::get: deadlock: actor `c` waits for an answer of `a`, which waits for an answer of `b`, "
+  CHECK(failure_of(ring[0].ask<&asker::ask_on>(3)) ==
+        "future::get: deadlock: actor `c` waits for an answer of `a`, which waits for an answer of `b`, "
                 "which waits for an answer of `c`");
   auto me = all.spawn<asker>({.name = "me"});
   me.tell<&asker::meet>(me);
@@ -286,8 +293,9 @@ TEST_CASE("typed: two actors that fill each other's mailboxes are told, with nam
     all.drain();
   }
   // Whoever closes the circle fails, and ends; so does nobody else.
-  const bool by_a = said.has("actor `a` has ended: tell: deadlock: actor `a` waits for room in the mailbox of `b`, which waits for room");
-  const bool by_b = said.has("actor `b` has ended: tell: deadlock: actor `b` waits for room in the mailbox of `a`, which waits for room");
+  const std::string text = " waits for room in the mailbox of ";
+  const bool by_a = said.has("actor `a` has ended: tell: deadlock: actor `a`" + text + "`b`, which" + text + "`a`");
+  const bool by_b = said.has("actor `b` has ended: tell: deadlock: actor `b`" + text + "`a`, which" + text + "`b`");
   CHECK(by_a != by_b);
 }
 
@@ -490,7 +498,7 @@ TEST_CASE("typed: an exception reaches the asker and ends an actor without a sup
   auto co = all.spawn<counter>({.name = "co"});
   auto w = all.spawn<watcher>();
   w.monitor<&watcher::gone>(co);
-  CHECK_THROWS_WITH(all.await(co.ask<&counter::fail>(1)), "out of order");
+  CHECK(failure_of(co.ask<&counter::fail>(1)) == "out of order");
   all.drain();
   CHECK(all.await(w.ask<&watcher::what>()) == "co: out of order");
   CHECK(said.has("actor `co` has ended: out of order"));
@@ -595,7 +603,8 @@ struct flaky {
 struct source {
   void run(std::vector<ref<flaky>> to, int n, std::uint64_t seed) {
     for (int i = 0; i < n; ++i) {
-      const auto r = shunt::philox4x32_10({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(seed), 0, 0}, {1, 2});
+      const auto r =
+          shunt::philox4x32_10({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(seed), 0, 0}, {1, 2});
       to[r[0] % to.size()].tell<&flaky::work>(r[1]);
     }
   }
@@ -612,7 +621,9 @@ TEST_CASE("typed: under random failures and ends every message is handled once, 
                                    .restarts = i % 2 == 0 ? 1'000'000 : 20,
                                    .within = 1h}));
   }
-  for (std::size_t i = 0; i < 100; ++i) workers.push_back(all.spawn<flaky>({.capacity = 8, .under = above[i % 10]}, &handled));
+  for (std::size_t i = 0; i < 100; ++i) {
+    workers.push_back(all.spawn<flaky>({.capacity = 8, .under = above[i % 10]}, &handled));
+  }
   const int n = 40'000 / slowly;
   for (std::uint64_t s = 0; s < 3; ++s) all.spawn<source>().tell<&source::run>(workers, n, s);
   source().run(workers, n / 10, 3);  // this thread

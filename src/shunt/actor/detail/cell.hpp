@@ -3,16 +3,17 @@
 ///   state      message for it       picked            handler returns         handler throws
 ///   idle       -> queued            -                 -                       -
 ///   queued     queued               -> busy           -                       -
-///   busy       busy                 -                 -> queued or idle       -> queued or idle (made anew), or ended
-///   ended      a dead letter        -                 -                       -
+///   busy       busy                 -                 -> queued or idle       -> queued or idle (made anew), or
+///   ended ended      a dead letter        -                 -                       -
 ///
-/// `wishes` (to stop, to be made anew) are granted when the actor is picked, between two messages: never amid a handler.
+/// `wishes` (to stop, to be made anew) are granted when the actor is picked, between two messages: never amid a
+/// handler.
 ///
 /// Invariants
 ///   C1  But for what is said to be others', only the home station's thread reads or writes a cell whose actor lives.
 ///   C2  Busy is one engine's: the handler runs on its fiber, wherever that waits. Nobody else runs a handler of it.
-///   C3  `full` is true while somebody waits for room. It is set where a message finds no room, and cleared, under the
-///       station's gate, where there is room and nobody waits: so who sees it, under the gate, waits safely.
+///   C3  `full` is true while somebody waits for room. It is set where a message finds no room, and cleared, under
+///       the station's gate, where there is room and nobody waits: so who sees it, under the gate, waits safely.
 ///   C4  `life` changes when the actor ends, under the gate. A message for an earlier life is a dead letter.
 #pragma once
 

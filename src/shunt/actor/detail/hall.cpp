@@ -150,7 +150,8 @@ bool hall::drain(steady_clock::time_point deadline) {
 bool hall::stop(steady_clock::time_point deadline) {
   for (const auto& s : stations_) s->at_home([at = s.get()] { at->end_all(); });
   // Nothing is born any more once all stations have closed, which is when all this has been done.
-  return wait_until([this] { return living.load(std::memory_order_acquire) == 0 && quiet(); }, deadline, "actors to end");
+  return wait_until([this] { return living.load(std::memory_order_acquire) == 0 && quiet(); }, deadline,
+                    "actors to end");
 }
 
 void hall::actor_ended() noexcept {
@@ -179,7 +180,9 @@ address hall::find(const std::string& name, std::type_index is) const {
   const std::scoped_lock held(lock_);
   const auto found = names_.find(name);
   if (found == names_.end()) return {};
-  if (found->second.is != is) throw usage_error("find: actor `" + name + "` is of another class than the one asked for");
+  if (found->second.is != is) {
+    throw usage_error("find: actor `" + name + "` is of another class than the one asked for");
+  }
   return found->second.who;
 }
 

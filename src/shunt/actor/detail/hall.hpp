@@ -80,8 +80,8 @@ class hall {
   hall(const hall&) = delete;
   hall& operator=(const hall&) = delete;
 
-  /// Whether no message is on its way or in a handler. Whoever's done_ is read has stored it after the sent_ of all that
-  /// its handlers sent: so if all done equal all sent, and done was read first, nothing is left (as in sched's
+  /// Whether no message is on its way or in a handler. Whoever's done_ is read has stored it after the sent_ of all
+  /// that its handlers sent: so if all done equal all sent, and done was read first, nothing is left (as in sched's
   /// crew::all_ended()).
   [[nodiscard]] bool quiet() const noexcept;
   /// An engine that goes idle: all that it counted is visible to who asks later, and who has asked is told.
@@ -98,7 +98,8 @@ class hall {
   void station_left() noexcept;
 
   void send_outside(slot& m);
-  void count_sent() noexcept { sent_outside_.fetch_add(1, std::memory_order_relaxed); }  // S4: relaxed, what hands it over publishes it
+  /// S4. relaxed: what hands the message over publishes it.
+  void count_sent() noexcept { sent_outside_.fetch_add(1, std::memory_order_relaxed); }
   void dead(const dead_letter& what) noexcept;
   void say(const std::string& line) const noexcept;
   void schedule(const std::shared_ptr<timed>& what, std::chrono::steady_clock::time_point when);
@@ -116,7 +117,8 @@ class hall {
   void start();
   void keep_time();
   void tell_all(waiter*& list) noexcept;
-  [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline, const char* what);
+  [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline,
+                                const char* what);
 
   settings wanted_;
   std::unique_ptr<sched::runtime> own_;

@@ -3,10 +3,10 @@
 ///   | next or to | kind | which |      arguments, 40 bytes      |
 ///
 /// Invariants
-///   L1  A slot that holds a message is in one place: a mailbox, a train, or the frame of a sender that waits. It goes
-///       from one to the next by kind::move, which leaves the old one empty.
-///   L2  A message ends in one of two ways, once: kind::run calls, with the arguments where they are, ends them, and gives
-///       the slot back; or kind::drop ends them. Whoever asked is told in both.
+///   L1  A slot that holds a message is in one place: a mailbox, a train, or the frame of a sender that waits. It
+///       goes from one to the next by kind::move, which leaves the old one empty.
+///   L2  A message ends in one of two ways, once: kind::run calls, with the arguments where they are, ends them, and
+///       gives the slot back; or kind::drop ends them. Whoever asked is told in both.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,8 @@ static_assert(sizeof(slot) == cache_line);
 template <std::size_t I, typename T>
 struct value_at {
   template <typename A>
-  value_at(std::in_place_t, A&& a) noexcept(noexcept(static_cast<T>(std::forward<A>(a)))) : value(static_cast<T>(std::forward<A>(a))) {}
+  value_at(std::in_place_t, A&& a) noexcept(noexcept(static_cast<T>(std::forward<A>(a))))
+      : value(static_cast<T>(std::forward<A>(a))) {}
   T value;
 };
 template <typename Indices, typename... T>
@@ -83,7 +84,8 @@ struct values_of;
 template <std::size_t... I, typename... T>
 struct values_of<std::index_sequence<I...>, T...> : value_at<I, T>... {
   template <typename... A>
-  explicit values_of(std::in_place_t, A&&... a) noexcept((... && std::is_nothrow_constructible_v<value_at<I, T>, std::in_place_t, A>))
+  explicit values_of(std::in_place_t, A&&... a) noexcept(
+      (... && std::is_nothrow_constructible_v<value_at<I, T>, std::in_place_t, A>))
       : value_at<I, T>(std::in_place, std::forward<A>(a))... {}
 
   /// As the handler's parameters `P` want them: a value or an rvalue reference is moved from.
@@ -97,7 +99,8 @@ using values = values_of<std::index_sequence_for<T...>, T...>;
 
 /// Whether a T lies in the slot itself; else the slot has a pointer to it, and a message costs an allocation.
 template <typename T>
-inline constexpr bool fits = sizeof(T) <= slot::room && alignof(T) <= slot::alignment && std::is_nothrow_move_constructible_v<T>;
+inline constexpr bool fits =
+    sizeof(T) <= slot::room && alignof(T) <= slot::alignment && std::is_nothrow_move_constructible_v<T>;
 template <typename T>
 using kept = std::conditional_t<fits<T>, T, std::unique_ptr<T>>;
 

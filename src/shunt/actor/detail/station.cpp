@@ -495,7 +495,8 @@ void station::at_home(std::function<void()> what) {
   platform_.deliver(*c);
 }
 
-address station::take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity, overflow when_full) {
+address station::take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity,
+                           overflow when_full) {
   const std::scoped_lock held(gate_);
   if (closed_) throw error("spawn: the manager has been stopped");
   if (vacant_ == nullptr) {
@@ -558,8 +559,8 @@ bool station::failed(cell& c, const std::exception_ptr& why) {
     return make_anew(c);
   }
   if (about.above == nullptr || can) {
-    all_.say("actor " + (about.name.empty() ? std::string("without a name") : '`' + about.name + '`') + " has ended: " + text +
-             (can ? "; its supervisor has given up" : ""));
+    all_.say("actor " + (about.name.empty() ? std::string("without a name") : '`' + about.name + '`') +
+             " has ended: " + text + (can ? "; its supervisor has given up" : ""));
   }
   end(c, text);
   return false;

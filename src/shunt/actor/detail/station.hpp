@@ -4,9 +4,9 @@
 ///   tell, other worker ─> open train ──departs──> platform ──unload──> the actor's mailbox ──> ...
 ///   control ────────────────────────────────────> platform ──unload──> done at once
 ///
-/// An engine is a fiber. It runs handlers in its own frames, one after the other; nothing is switched. If a handler waits,
-/// its engine's fiber parks with it, and another engine goes on: whenever one runs messages, another one stands among the
-/// worker's ready fibers (S1).
+/// An engine is a fiber. It runs handlers in its own frames, one after the other; nothing is switched. If a handler
+/// waits, its engine's fiber parks with it, and another engine goes on: whenever one runs messages, another one
+/// stands among the worker's ready fibers (S1).
 ///
 ///   engine      becomes
 ///   idle        ready, when there is work and none runs or is ready
@@ -14,7 +14,8 @@
 ///   running     ready, after a batch; in a handler that waits, then nobody's; idle, when there is nothing to do
 ///
 /// Invariants
-///   S1  engine_ is the engine that ran last, unless it became idle. While it is not null, it runs, or another one is ready.
+///   S1  engine_ is the engine that ran last, unless it became idle. While it is not null, it runs, or another one is
+///       ready.
 ///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
@@ -125,7 +126,8 @@ class alignas(quiet_distance) station {
   /// `what` is called on this station's thread, soon. \throws std::bad_alloc
   void at_home(std::function<void()> what);
   /// \throws error once it is closed; then `about` is as it was.
-  [[nodiscard]] address take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity, overflow when_full);
+  [[nodiscard]] address take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity,
+                                  overflow when_full);
 
   // --- controls ---
 
@@ -137,8 +139,10 @@ class alignas(quiet_distance) station {
 
   [[nodiscard]] int index() const noexcept { return index_; }
   [[nodiscard]] hall& all() const noexcept { return all_; }
-  [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }  // edge `counted` in
-  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }  // see hall::quiet()
+  /// Edge `counted` in: what was sent before that is seen by sent().
+  [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
+  /// relaxed: see hall::quiet()
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
 
   /// The running handler's actor is to be ended when it returns.
   static void end_running();
@@ -246,7 +250,8 @@ class alignas(quiet_distance) station {
 };
 
 /// This thread's station. Read by instructions of ours: compilers keep a thread_local's address across a switch.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_station asm("shunt_actor_station_v1");
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_station
+    asm("shunt_actor_station_v1");
 #if !defined(__x86_64__) && !defined(__aarch64__)
 [[nodiscard, gnu::noinline]] station* station_by_call() noexcept;
 #endif

@@ -20,7 +20,8 @@ class waiter {
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 
-  /// Any thread, once. Touches nothing of the waiter after its store, but that a thread's futex word is woken by address.
+  /// Any thread, once. Touches nothing of the waiter after its store, but that a thread's futex word is woken by
+  /// address.
   void tell() noexcept {
     const auto who = who_;
     told_.store(1, std::memory_order_release);  // edge `told` out

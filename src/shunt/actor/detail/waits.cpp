@@ -1,9 +1,9 @@
 /// Which actor's handler waits for which other actor, and circles among them.
 ///
-/// An edge A -> B: A's handler waits, without a deadline, for B's answer, or for room in B's mailbox. Both come only when
-/// B handles its next message, hence after the handler in which B is: so a circle of edges that hold never ends. An edge
-/// holds while its answer has not come, or its message has not been placed: both are asked for under the lock, under which
-/// alone edges are made and taken away. Whoever closes a circle sees all of it, and is told.
+/// An edge A -> B: A's handler waits, without a deadline, for B's answer, or for room in B's mailbox. Both come only
+/// when B handles its next message, hence after the handler in which B is: so a circle of edges that hold never ends.
+/// An edge holds while its answer has not come, or its message has not been placed: both are asked for under the
+/// lock, under which alone edges are made and taken away. Whoever closes a circle sees all of it, and is told.
 #include <shunt/actor/detail/station.hpp>
 #include <shunt/sched/deadlock.hpp>
 #include <shunt/sched/fiber_local.hpp>
@@ -25,7 +25,8 @@ bool holds(const wait_edge& e) noexcept {
 }
 
 std::string called(const cell& c) {
-  return c.about == nullptr || c.about->name.empty() ? std::string("an actor without a name") : '`' + c.about->name + '`';
+  if (c.about == nullptr || c.about->name.empty()) return "an actor without a name";
+  return '`' + c.about->name + '`';
 }
 
 std::string step(const cell& c) {
