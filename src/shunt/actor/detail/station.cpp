@@ -515,8 +515,14 @@ address station::take_cell(std::unique_ptr<biography>& about, void* object, std:
 
 void station::wish_for(cell& c, std::uint32_t life, wish w) noexcept {
   if (c.life != life || c.about == nullptr) return;
-  c.wishes = static_cast<std::uint8_t>(c.wishes | w);
+  wish_here(c, w);
   if (!c.queued) activate(c);
+}
+
+/// A wish is counted as a message is (S4), and several as one.
+void station::wish_here(cell& c, wish w) noexcept {
+  if (c.wishes == no_wish) count(sent_);
+  c.wishes = static_cast<std::uint8_t>(c.wishes | w);
 }
 
 void station::end_all() noexcept {
@@ -528,7 +534,7 @@ void station::end_all() noexcept {
 void station::end_running() {
   cell* const me = cell_of_this_fiber();
   if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
-  me->wishes = static_cast<std::uint8_t>(me->wishes | wish_end);
+  me->home->wish_here(*me, wish_end);
 }
 
 void station::append_busy(std::string& names) const {
@@ -542,12 +548,15 @@ void station::append_busy(std::string& names) const {
 /// What has been wished for the actor, which is not busy.
 bool station::grant(cell& c) {
   const auto wanted = std::exchange(c.wishes, static_cast<std::uint8_t>(no_wish));
+  bool lives = false;
   if ((wanted & wish_end) != 0) {
     end(c, {});
-    return false;
+  } else {
+    all_.restarts.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+    lives = make_anew(c);
   }
-  all_.restarts.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
-  return make_anew(c);
+  count(done_);
+  return lives;
 }
 
 bool station::failed(cell& c, const std::exception_ptr& why) {
@@ -602,7 +611,7 @@ void station::end(cell& c, const std::string& why) noexcept {
   }
   c.count = 0;
   c.queued = false;
-  c.wishes = no_wish;
+  if (std::exchange(c.wishes, static_cast<std::uint8_t>(no_wish)) != no_wish) count(done_);
   if (about->whole) about->finish(c.object);
   about->free(c.object);
   c.object = nullptr;

@@ -209,6 +209,7 @@ class alignas(quiet_distance) station {
   [[nodiscard, gnu::noinline, gnu::cold]] bool failed(cell& c, const std::exception_ptr& why);
   [[nodiscard, gnu::noinline, gnu::cold]] bool grant(cell& c);
   [[nodiscard]] bool make_anew(cell& c);
+  void wish_here(cell& c, wish w) noexcept;
   void end(cell& c, const std::string& why) noexcept;
   void bury(slot& m, std::string_view name, std::string_view why) noexcept;
   void fiber_left() noexcept;
