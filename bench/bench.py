@@ -42,12 +42,15 @@ SYSTEMS = {  # in the order of their turns
     "stm-si": ["mutex", "atomic", "libitm", "shunt"],
     "stm-ll": ["mutex", "libitm", "shunt"],
     "heat": ["serial", "openmp", "templet", "shunt"],
+    "pingpong": ["ceiling", "go", "shunt"],
+    "fanin": ["ceiling", "go", "shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
                      "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue", "mutex", "atomic", "libitm",
                      "templet"}
-TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2]}  # threads of one process: no forms, no transports
+TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
+         "pingpong": [1, 2], "fanin": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "article", "queue"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
@@ -66,9 +69,9 @@ NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says no
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
-         "million_per_s": "1/us", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1",
+         "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1",
          "bytes_per_connection": "bytes", "user_ns_per_message": "ns",
-         "ns_per_operation": "ns", "million_ops_per_s": "M/s", "aborts_per_commit": "1", "share": "1"}
+         "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "aborts_per_commit": "1", "share": "1"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -122,7 +125,9 @@ class Row:
         if metric in ["median_ns", "p99_ns", "receiver_share"]:
             return sample[metric]
         if metric == "million_per_s":
-            return sample["goods"] / sample["seconds"] * 1e-6
+            moved = {"railway": lambda: sample["goods"], "fanin": lambda: self.params["messages"],
+                     "pingpong": lambda: self.params["balls"]}[self.table]()
+            return moved / sample["seconds"] / 1e6
         per_pe = {
             "ns_per_update": lambda: self.params["updates_per_pe"],
             "ns_per_read": lambda: self.params["reads_per_pe"],
@@ -142,7 +147,8 @@ class Row:
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds", "ratio_to_serial"],
-                 "railway": ["million_per_s"], "latency": ["median_ns", "p99_ns", "receiver_share"],
+                 "railway": ["million_per_s"], "pingpong": ["million_per_s"], "fanin": ["million_per_s"],
+                 "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
@@ -194,6 +200,13 @@ def inputs(table, quick, pes):
         sizes = [(h, 2 * h, 2 * h) for h in published] + [(400, 64, steps), (400, 16, steps)]
         return [({"workers": n, "rows": h, "columns": w, "steps": t}, ["--rows", h, "--columns", w, "--rounds", t])
                 for n in pes for h, w, t in sizes]
+    if table == "pingpong":
+        article, strict, far = {"full": (20_000_000, 20_000_000, 300_000), "quick": (2_000_000, 2_000_000, 50_000)}[size]
+        return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
+                for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far)]]
+    if table == "fanin":
+        messages = {"full": 16_000_000, "quick": 1_600_000}[size]
+        return [({"workers": n, "senders": 8, "messages": messages}, ["--rounds", messages, "--table", 8]) for n in pes]
     if table == "echo":  # one thread, whatever the number of PEs
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},

@@ -81,12 +81,28 @@ struct waiter : one_event::listener {
   std::atomic<bool> told{false};
 };
 
+class watched_wait {
+ public:
+  watched_wait(one_event::watcher* who, const one_event& e, const char* call) : who_(who) {
+    if (who_ != nullptr) who_->wait_begins(e, call);
+  }
+  ~watched_wait() {
+    if (who_ != nullptr) who_->wait_ends();
+  }
+  watched_wait(const watched_wait&) = delete;
+  watched_wait& operator=(const watched_wait&) = delete;
+
+ private:
+  one_event::watcher* const who_;
+};
+
 }  // namespace
 
 void one_event::wait(const char* call) {
   if (happened()) return;
   sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
   const sched::waits_for_end on(maker_, call);
+  const watched_wait watched(watcher_, *this, call);
   waiter me;
   if (!attach(me)) return;
   while (!me.has_been_told()) sched::this_fiber::park("a future");

@@ -61,6 +61,19 @@ class one_event {
     listener* next = nullptr;
   };
 
+  /// For a room whose events are not one fiber's doings, but which knows when a wait for one can never end.
+  class watcher {
+   public:
+    /// The running fiber is about to wait without a deadline, unless `e` has happened.
+    /// \throws sched::deadlock, then it does not; likewise for whatever else it throws.
+    virtual void wait_begins(const one_event& e, const char* call) = 0;
+    /// The same fiber, after each wait_begins() that returned.
+    virtual void wait_ends() noexcept = 0;
+
+   protected:
+    ~watcher() = default;
+  };
+
   /// Any thread, once.
   void happen() noexcept;
   /// Any thread. \return false if it happened already: `l` is not told.
@@ -74,6 +87,8 @@ class one_event {
                                 const std::stop_token& stop);
   /// Before others know of this event: nothing but that fiber's doings makes it happen.
   void made_by(sched::fiber_id whom) noexcept { maker_ = whom; }
+  /// Likewise: `who` is told of each wait for it that only it can end, and outlives those.
+  void watched_by(watcher& who) noexcept { watcher_ = &who; }
   [[nodiscard]] bool happened() const noexcept {
     return word_.load(std::memory_order_acquire) == done;  // edge `happened` in
   }
@@ -85,6 +100,7 @@ class one_event {
   static constexpr std::uintptr_t busy = 2;  // a bit beside a listener*
   std::atomic<std::uintptr_t> word_{0};      // a listener*, or done
   sched::fiber_id maker_;
+  watcher* watcher_ = nullptr;
 };
 
 template <typename T>

@@ -1,0 +1,120 @@
+/// What the library keeps of one actor. A cell is used again when its actor has ended; it never leaves its station.
+///
+///   state      message for it       picked            handler returns         handler throws
+///   idle       -> queued            -                 -                       -
+///   queued     queued               -> busy           -                       -
+///   busy       busy                 -                 -> queued or idle       -> queued or idle (made anew), or
+///   ended ended      a dead letter        -                 -                       -
+///
+/// `wishes` (to stop, to be made anew) are granted when the actor is picked, between two messages: never amid a
+/// handler.
+///
+/// Invariants
+///   C1  But for what is said to be others', only the home station's thread reads or writes a cell whose actor lives.
+///   C2  Busy is one engine's: the handler runs on its fiber, wherever that waits. Nobody else runs a handler of it.
+///   C3  `full` is true while somebody waits for room. It is set where a message finds no room, and cleared, under
+///       the station's gate, where there is room and nobody waits: so who sees it, under the gate, waits safely.
+///   C4  `life` changes when the actor ends, under the gate. A message for an earlier life is a dead letter.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <shunt/actor/detail/slot.hpp>
+#include <shunt/actor/detail/waiter.hpp>
+#include <shunt/task/future.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail::typed {
+
+struct supervisor_state;
+
+/// A sender that waits for room; its message lies in its frame, and is taken from there.
+struct sender : waiter {
+  explicit sender(slot& m) noexcept : message(&m) {}
+  slot* message;
+  sender* next_sender = nullptr;
+};
+
+/// What an actor that waits amid a handler waits for; others read it under the lock of waits.cpp.
+struct wait_edge {
+  cell* on = nullptr;                  // null: it does not wait for an actor
+  const one_event* answer = nullptr;   // either its answer,
+  const waiter* room = nullptr;        // or room in its mailbox
+};
+
+enum wish : std::uint8_t { no_wish = 0, wish_anew = 1, wish_end = 2 };
+
+/// Of a living actor; what messages need not touch.
+struct biography {
+  std::string name;
+  void (*finish)(void*) noexcept = nullptr;  // ends the object
+  void (*free)(void*) noexcept = nullptr;    // its memory
+  std::function<void(void*)> make;           // makes it again there; null: cannot
+  bool whole = true;                         // there is an object
+  std::shared_ptr<supervisor_state> above;   // null: nobody's
+  bool restarts = true;
+  std::vector<std::function<void(const ended&)>> monitors;
+};
+
+struct alignas(cache_line) cell final : one_event::watcher {
+  cell(station& at) noexcept : home(&at) {}
+
+  // Every message's.
+  slot* first = nullptr;  // the mailbox, oldest first
+  slot* last = nullptr;   // meaningless while it is empty
+  std::uint32_t count = 0;
+  std::uint32_t capacity = 0;
+  cell* next = nullptr;  // in the station's queue
+  void* object = nullptr;
+  std::uint32_t life = 0;
+  bool queued = false;  // or busy
+  std::uint8_t wishes = no_wish;
+
+  // What senders on other workers read, apart from what each message writes.
+  alignas(cache_line) station* const home;
+  std::atomic<bool> full{false};                       // C3
+  std::atomic<overflow> when_full{overflow::suspend};  // constant while the actor lives
+
+  std::unique_ptr<biography> about;  // null: nobody lives here
+  sender* waiting = nullptr;         // for room, first come first; under the station's gate
+  sender* waiting_last = nullptr;
+  wait_edge edge;
+
+  void wait_begins(const one_event& e, const char* call) override;
+  void wait_ends() noexcept override;
+};
+static_assert(sizeof(void*) != 8 || sizeof(cell) == 2 * cache_line);
+
+/// Who a message is for. Two whole words: a copy of parts that were just written waits for the store buffer.
+struct address {
+  cell* to = nullptr;
+  std::uint64_t which = 0;  // life, and offset above it
+
+  address() noexcept = default;
+  address(cell* c, std::uint32_t life) noexcept : to(c), which(life) {}
+  [[nodiscard]] std::uint32_t life() const noexcept { return static_cast<std::uint32_t>(which); }
+  [[nodiscard]] std::int32_t offset() const noexcept { return static_cast<std::int32_t>(which >> 32); }
+  void move_by(std::int32_t distance) noexcept {
+    which = life() | std::uint64_t{static_cast<std::uint32_t>(offset() + distance)} << 32;
+  }
+  friend bool operator==(const address& a, const address& b) noexcept { return a.to == b.to && a.life() == b.life(); }
+};
+
+/// Under it edges come and go, and circles are looked for. Taken before a station's gate.
+[[nodiscard]] std::mutex& wait_graph() noexcept;
+/// Under that lock. If the caller is a handler, its actor waits for that from now on, until waits_no_more().
+/// \throws sched::deadlock if it would wait for itself, perhaps through others; then it does not.
+void now_waits(const wait_edge& edge, const char* call);
+/// Takes the lock.
+void waits_no_more() noexcept;
+
+}  // namespace detail::typed
+}  // namespace v1
+}  // namespace shunt

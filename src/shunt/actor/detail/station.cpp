@@ -1,0 +1,638 @@
+#include <shunt/actor/detail/station.hpp>
+
+#include <algorithm>
+#include <new>
+
+#include <shunt/actor/detail/hall.hpp>
+#include <shunt/base/clock.hpp>
+#include <shunt/base/topology.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail::typed {
+
+[[gnu::used]] constinit thread_local station* this_threads_station = nullptr;
+#if !defined(__x86_64__) && !defined(__aarch64__)
+station* station_by_call() noexcept { return this_threads_station; }
+#endif
+
+namespace {
+
+constexpr std::string_view has_ended = "the actor has ended";
+constexpr std::string_view is_full = "its mailbox is full";
+
+// Trains of a station: enough that the next one to be filled has rested in the shared cache (rail/train.hpp).
+constexpr std::size_t trains = 64;
+
+// A look at the platform before everything sleeps: about 2 us, where a wake across cores takes 30.
+constexpr int looks_before_rest = 64;
+
+std::string_view name_of(const cell& c) noexcept { return c.about == nullptr ? std::string_view() : c.about->name; }
+
+}  // namespace
+
+std::string text_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const answered_failure& f) {
+    return f.text;
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+station::station(hall& all, int index, int stations)
+    : open_(static_cast<std::size_t>(stations)),
+      all_(all),
+      index_(index),
+      platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
+      pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * open_.size()),
+            2 * std::max<std::size_t>(trains, 4 * open_.size()), trains) {
+  spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
+}
+
+station::~station() {
+  // All actors have ended; what is left are empty trains, and controls that came too late.
+  for (rail::train* t = platform_.arrivals(); t != nullptr;) {
+    rail::train* const next = t->next;
+    if (t->head.channel == control::channel) delete static_cast<control*>(t);
+    t = next;
+  }
+}
+
+// --- messages ---
+
+void station::buy_slots() {
+  blocks_.push_back(nullptr);
+  try {
+    blocks_.back() = std::make_unique_for_overwrite<slot[]>(slots_a_block);
+  } catch (...) {
+    blocks_.pop_back();
+    throw;
+  }
+  for (std::size_t i = slots_a_block; i > 0; --i) give_back(blocks_.back()[i - 1]);
+}
+
+/// Where a message to another worker's actor is built; nullptr: no train, or no room there.
+slot* station::place_far(cell& c) {
+  // relaxed: a hint; who waits asks again under the gate
+  if (c.home == this || &c.home->all_ != &all_ || c.full.load(std::memory_order_relaxed)) return nullptr;
+  rail::train* const t = open_train(*c.home);
+  return t == nullptr ? nullptr : reinterpret_cast<slot*>(t->goods() + t->head.bytes);
+}
+
+rail::train* station::open_train(station& to) {
+  auto& open = open_[static_cast<std::size_t>(to.index_)];
+  if (open != nullptr) return open;
+  if (!pool_.has(0)) unload();  // some may have come home
+  open = pool_.take(0);
+  if (open == nullptr) return nullptr;
+  open->head.bytes = 0;
+  ++opened_;
+  return open;
+}
+
+void station::depart_far(cell& c, slot* s) noexcept {
+  s->to = &c;
+  count(sent_);
+  const auto to = static_cast<std::size_t>(c.home->index_);
+  rail::train& t = *open_[to];
+  t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
+  // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
+  if (t.head.bytes == t.capacity || (t.head.bytes == sizeof(slot) && c.home->armed_.load(std::memory_order_relaxed))) {
+    dispatch(to);
+  } else {
+    wake_engine();  // it sends what is open when there is nothing else to do
+  }
+}
+
+void station::dispatch(std::size_t to) noexcept {
+  --opened_;
+  all_.stations()[to]->platform_.deliver(*std::exchange(open_[to], nullptr));
+}
+
+bool station::dispatch_all() noexcept {
+  if (opened_ == 0) return false;
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    if (open_[i] != nullptr) dispatch(i);
+  }
+  return true;
+}
+
+void station::send(slot& m, const char* call) {
+  cell& c = *m.to;
+  try {
+    for (;;) {
+      station* const at = here();
+      if (at == nullptr || &at->all_ != &c.home->all_) {
+        if (must_wait(c, call)) {
+          if (wait_for_room(m, call)) return;
+          continue;
+        }
+        return c.home->all_.send_outside(m);
+      }
+      if (at == c.home ? at->send_here(m, call) : at->send_far(m, call)) return;
+    }
+  } catch (...) {
+    if (m.what != nullptr) m.what->drop(m, {{}, m.what->method, "it could not be sent"});
+    throw;
+  }
+}
+
+/// Of another worker's actor, or another thread's. \return whether a sender has to wait for room.
+bool station::must_wait(cell& c, const char* call) {
+  // relaxed: a hint, as above; the policy does not change while the actor lives
+  if (!c.full.load(std::memory_order_relaxed)) return false;
+  const auto policy = c.when_full.load(std::memory_order_relaxed);
+  if (policy == overflow::fail) throw mailbox_full(std::string(call) + ": the mailbox is full");
+  return policy == overflow::suspend;
+}
+
+/// \return whether it is gone; else again.
+bool station::send_here(slot& m, const char* call) {
+  cell& c = *m.to;
+  if (c.life != m.life()) {
+    bury(m, {}, has_ended);
+    return true;
+  }
+  if (c.count >= c.capacity) {
+    switch (c.when_full.load(std::memory_order_relaxed)) {  // relaxed: this thread's
+      case overflow::drop_newest:
+        bury(m, name_of(c), is_full);
+        return true;
+      case overflow::drop_oldest:
+        drop_oldest(c);
+        break;
+      case overflow::fail:
+        throw mailbox_full(std::string(call) + ": the mailbox of actor `" + std::string(name_of(c)) + "` is full: " +
+                           std::to_string(c.count) + " messages");
+      case overflow::suspend:
+        c.full.store(true, std::memory_order_relaxed);  // C3: relaxed, the gate carries what matters
+        return wait_for_room(m, call);
+    }
+  }
+  slot* const s = take_slot();
+  m.move_to(*s);
+  count(sent_);
+  list(c, s);
+  return true;
+}
+
+bool station::send_far(slot& m, const char* call) {
+  cell& c = *m.to;
+  if (must_wait(c, call)) {
+    dispatch_all();  // what was sent before goes first
+    return wait_for_room(m, call);
+  }
+  rail::train* const t = open_train(*c.home);
+  if (t == nullptr) {
+    wait_for_train();
+    return false;
+  }
+  slot* const s = reinterpret_cast<slot*>(t->goods() + t->head.bytes);
+  m.move_to(*s);
+  depart_far(c, s);
+  return true;
+}
+
+void station::wait_for_train() {
+  sched::this_fiber::require_wait("tell");
+  dispatch_all();
+  waiter w;
+  w.next = std::exchange(train_wanted_, &w);
+  wake_engine();  // trains come home by its unloading
+  w.wait("a train to come home");
+}
+
+/// The sender waits; the actor's station takes the message out of its frame. \return false: there is room, or nobody.
+bool station::wait_for_room(slot& m, const char* call) {
+  cell& c = *m.to;
+  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);
+  sender me(m);
+  auto& gate = c.home->gate_;
+  {
+    const std::scoped_lock graph(wait_graph());
+    {
+      const std::scoped_lock held(gate);
+      if (c.life != m.life()) {
+        c.home->all_.dead({{}, m.what->method, has_ended});
+        m.what->drop(m, {{}, m.what->method, has_ended});
+        m.what = nullptr;
+        return true;
+      }
+      if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: C3, under the gate
+      (c.waiting == nullptr ? c.waiting : c.waiting_last->next_sender) = &me;
+      c.waiting_last = &me;
+    }
+    try {
+      now_waits({&c, nullptr, &me}, call);
+    } catch (...) {
+      const std::scoped_lock held(gate);
+      sender* before = nullptr;
+      sender* at = c.waiting;
+      while (at != nullptr && at != &me) before = std::exchange(at, at->next_sender);
+      if (at != nullptr) {
+        (before == nullptr ? c.waiting : before->next_sender) = me.next_sender;
+        if (c.waiting_last == &me) c.waiting_last = before;
+        throw;
+      }
+      // It is being placed: no circle.
+    }
+  }
+  me.wait("room in a mailbox");
+  waits_no_more();
+  m.what = nullptr;
+  return true;
+}
+
+void station::bury(slot& m, std::string_view name, std::string_view why) noexcept {
+  const dead_letter as{name, m.what->method, why};
+  all_.dead(as);
+  m.what->drop(m, as);
+  m.what = nullptr;
+}
+
+void station::drop_oldest(cell& c) noexcept {
+  slot* const oldest = c.first;
+  c.first = oldest->next;
+  --c.count;
+  bury(*oldest, name_of(c), is_full);
+  give_back(*oldest);
+  count(done_);
+}
+
+/// What has come. \return whether anything had.
+bool station::unload() noexcept {
+  if (unloading_ || !platform_.any()) return false;  // an argument's destructor may send
+  unloading_ = true;
+  for (rail::train* t = platform_.arrivals(); t != nullptr;) {
+    rail::train* const next = t->next;
+    if (t->head.channel == control::channel) {
+      const std::unique_ptr<control> c(static_cast<control*>(t));
+      c->what();
+      count(done_);
+    } else if (t->head.empty != 0) {
+      pool_.put(*t);
+      if (train_wanted_ != nullptr) std::exchange(train_wanted_, train_wanted_->next)->tell();
+    } else {
+      auto* const slots = reinterpret_cast<slot*>(t->goods());
+      for (std::size_t i = 0; i < t->head.bytes / sizeof(slot); ++i) receive(slots[i]);
+      rail::send_home(*t);
+    }
+    t = next;
+  }
+  unloading_ = false;
+  return true;
+}
+
+void station::receive(slot& s) noexcept {
+  cell& c = *s.to;
+  if (c.life == s.life() && c.count >= c.capacity) [[unlikely]] {
+    c.full.store(true, std::memory_order_relaxed);  // C3: relaxed, as above
+    const auto policy = c.when_full.load(std::memory_order_relaxed);
+    if (policy == overflow::drop_newest) {
+      bury(s, name_of(c), is_full);
+      return count(done_);
+    }
+    if (policy == overflow::drop_oldest) drop_oldest(c);
+  }
+  place_exempt(s);
+}
+
+void station::place_exempt(slot& m) noexcept {
+  cell& c = *m.to;
+  if (c.life != m.life()) [[unlikely]] {
+    bury(m, {}, has_ended);
+    return count(done_);
+  }
+  slot* const s = take_slot();
+  m.move_to(*s);
+  list(c, s);
+}
+
+/// A message has been taken out, and senders wait, or have been told that there is no room.
+void station::make_room(cell& c) noexcept {
+  if (c.count > c.capacity / 2) return;  // who is let in sends more than one
+  sender* first = nullptr;
+  {
+    const std::scoped_lock held(gate_);
+    sender** end = &first;
+    for (auto room = c.capacity - std::min(c.count, c.capacity); room > 0 && c.waiting != nullptr; --room) {
+      *end = c.waiting;
+      c.waiting = c.waiting->next_sender;
+      (*end)->next_sender = nullptr;
+      end = &(*end)->next_sender;
+    }
+    if (c.waiting == nullptr && c.count < c.capacity) c.full.store(false, std::memory_order_relaxed);  // C3
+  }
+  if (first == nullptr) return;
+  unload();  // what they had sent before comes first
+  while (first != nullptr) {
+    sender& w = *std::exchange(first, first->next_sender);
+    slot* const s = take_slot();
+    w.message->move_to(*s);
+    count(sent_);
+    list(c, s);
+    w.tell();
+  }
+}
+
+// --- engines ---
+
+void station::begin() {
+  this_threads_station = this;
+  ++fibers_;
+  all_.runtime().spawn([this] { run_porter(); }, {.worker = index_, .name = "actors' porter"});
+}
+
+void station::call_engine() noexcept {
+  ++standbys_;
+  if (idle_ == nullptr) return new_engine();
+  engine* const e = std::exchange(idle_, idle_->next_idle);
+  --idles_;
+  e->called = true;
+  e->who.wake();
+}
+
+void station::new_engine() {
+  ++fibers_;
+  all_.runtime().spawn([this] { run_engine(); },
+                       {.worker = index_, .name = "actors", .stack_bytes = all_.wanted().stack_bytes});
+}
+
+void station::run_engine() {
+  engine me;
+  me.who = sched::this_fiber::self();
+  set_engine_of_this_fiber(me);
+  for (;;) {
+    do {
+      --standbys_;
+      engine_ = &me;
+      // relaxed: the owner's thread; others only take a hint
+      if (armed_.load(std::memory_order_relaxed)) {
+        platform_.disarm();
+        armed_.store(false, std::memory_order_relaxed);
+      }
+      if (!work(me)) break;
+      ++standbys_;
+      sched::this_fiber::yield();
+    } while (true);
+    engine_ = nullptr;
+    if (over_) break;
+    if (standbys_ == 0) {
+      if (!platform_.arm()) {  // something has come
+        ++standbys_;
+        continue;
+      }
+      armed_.store(true, std::memory_order_relaxed);
+      all_.idle();
+    }
+    if (idles_ >= idle_engines) break;
+    me.next_idle = std::exchange(idle_, &me);
+    ++idles_;
+    while (!me.called) sched::this_fiber::park("messages");
+    me.called = false;
+  }
+  fiber_left();
+}
+
+void station::run_porter() {
+  porter_ = sched::this_fiber::self();
+  call_engine();
+  all_.station_begun();
+  while (!over_) {
+    sched::this_fiber::park("messages of others");
+    wake_engine();
+  }
+  fiber_left();
+}
+
+void station::fiber_left() noexcept {
+  if (--fibers_ != 0) return;
+  this_threads_station = nullptr;
+  all_.station_left();  // and with it, perhaps, the station
+}
+
+/// Up to so many messages of one actor. \return their number, at least 1.
+inline int station::run(engine& me, cell& c, int most) {
+  if (c.wishes != no_wish && !grant(c)) [[unlikely]] return 1;
+  me.busy = &c;
+  int n = 0;
+  try {
+    while (c.first != nullptr) {
+      slot* const s = c.first;
+      c.first = s->next;
+      --c.count;
+      if (c.full.load(std::memory_order_relaxed)) [[unlikely]] make_room(c);  // relaxed: C3, this thread's or a hint
+      ++n;
+      s->what->run(*s, c.object, *this);
+      count(done_);
+      if (engine_ != &me || c.wishes != no_wish || n >= most) [[unlikely]] break;
+    }
+  } catch (...) {
+    const bool lives = failed(c, std::current_exception());
+    count(done_);
+    if (!lives) {
+      me.busy = nullptr;
+      return n;
+    }
+  }
+  me.busy = nullptr;
+  if (c.wishes != no_wish && !grant(c)) [[unlikely]] return n;
+  if (c.first == nullptr) [[likely]] {
+    c.queued = false;
+  } else {
+    enqueue(c);
+  }
+  return n;
+}
+
+/// Where there may be several.
+cell* station::next_in_queue() noexcept {
+  if (favoured_ != nullptr) {
+    if (++favours_ <= favours_in_a_row) return std::exchange(favoured_, nullptr);
+    enqueue(*std::exchange(favoured_, nullptr));
+  }
+  favours_ = 0;
+  return queue_ == nullptr ? nullptr : std::exchange(queue_, queue_->next);
+}
+
+/// A batch. \return false: there was nothing to do.
+bool station::work(engine& me) {
+  const bool moved = unload();
+  if (favoured_ == nullptr && queue_ == nullptr) {
+    if (dispatch_all() || moved) return true;
+    if (!spins_ || over_) return false;
+    for (int i = 0; i < looks_before_rest; ++i) {
+      if (platform_.any()) return true;
+      relax();
+    }
+    return false;
+  }
+  if (standbys_ == 0) call_engine();  // S1
+  for (int left = messages_a_batch; left > 0;) {
+    cell* c = favoured_;
+    if (c != nullptr && queue_ == nullptr) [[likely]] {
+      favoured_ = nullptr;
+    } else {
+      c = next_in_queue();
+      if (c == nullptr) break;
+    }
+    left -= run(me, *c, messages_a_turn);
+    if (engine_ != &me) [[unlikely]] return true;  // it has waited, and another one has gone on
+  }
+  dispatch_all();
+  return true;
+}
+
+// --- lives ---
+
+void station::at_home(std::function<void()> what) {
+  auto* const c = new control(std::move(what));
+  all_.count_sent();
+  platform_.deliver(*c);
+}
+
+address station::take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity,
+                           overflow when_full) {
+  const std::scoped_lock held(gate_);
+  if (closed_) throw error("spawn: the manager has been stopped");
+  if (vacant_ == nullptr) {
+    cells_.push_back(std::make_unique<cell>(*this));
+    vacant_ = cells_.back().get();
+  }
+  cell& c = *std::exchange(vacant_, vacant_->next);
+  c.next = nullptr;
+  c.about = std::move(about);
+  c.object = object;
+  c.capacity = capacity;
+  c.when_full.store(when_full, std::memory_order_relaxed);  // relaxed: the ref's way publishes it
+  all_.living.fetch_add(1, std::memory_order_relaxed);      // relaxed: a count, see hall::stop()
+  return {&c, c.life};
+}
+
+void station::wish_for(cell& c, std::uint32_t life, wish w) noexcept {
+  if (c.life != life || c.about == nullptr) return;
+  wish_here(c, w);
+  if (!c.queued) activate(c);
+}
+
+/// A wish is counted as a message is (S4), and several as one.
+void station::wish_here(cell& c, wish w) noexcept {
+  if (c.wishes == no_wish) count(sent_);
+  c.wishes = static_cast<std::uint8_t>(c.wishes | w);
+}
+
+void station::end_all() noexcept {
+  const std::scoped_lock held(gate_);
+  closed_ = true;
+  for (const auto& c : cells_) wish_for(*c, c->life, wish_end);
+}
+
+void station::end_running() {
+  cell* const me = cell_of_this_fiber();
+  if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
+  me->home->wish_here(*me, wish_end);
+}
+
+void station::append_busy(std::string& names) const {
+  for (const auto& c : cells_) {
+    if (c->about == nullptr || !c->queued) continue;
+    names += names.empty() ? "`" : ", `";
+    names += std::string(name_of(*c)) + '`';
+  }
+}
+
+/// What has been wished for the actor, which is not busy.
+bool station::grant(cell& c) {
+  const auto wanted = std::exchange(c.wishes, static_cast<std::uint8_t>(no_wish));
+  bool lives = false;
+  if ((wanted & wish_end) != 0) {
+    end(c, {});
+  } else {
+    all_.restarts.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+    lives = make_anew(c);
+  }
+  count(done_);
+  return lives;
+}
+
+bool station::failed(cell& c, const std::exception_ptr& why) {
+  auto& about = *c.about;
+  const std::string text = text_of(why);
+  const bool can = about.above != nullptr && about.restarts && about.make != nullptr;
+  if (can && about.above->failure(&c, nullptr) == supervisor_state::verdict::anew) {
+    all_.restarts.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+    return make_anew(c);
+  }
+  if (about.above == nullptr || can) {
+    all_.say("actor " + (about.name.empty() ? std::string("without a name") : '`' + about.name + '`') +
+             " has ended: " + text + (can ? "; its supervisor has given up" : ""));
+  }
+  end(c, text);
+  return false;
+}
+
+bool station::make_anew(cell& c) {
+  auto& about = *c.about;
+  if (std::exchange(about.whole, false)) about.finish(c.object);
+  std::exception_ptr failure;
+  try {
+    about.make(c.object);
+    about.whole = true;
+    return true;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  return failed(c, failure);
+}
+
+void station::end(cell& c, const std::string& why) noexcept {
+  const auto about = std::move(c.about);
+  sender* waiting;
+  {
+    const std::scoped_lock held(gate_);
+    ++c.life;  // C4
+    c.full.store(false, std::memory_order_relaxed);  // C3
+    waiting = std::exchange(c.waiting, nullptr);
+  }
+  while (waiting != nullptr) {
+    sender& w = *std::exchange(waiting, waiting->next_sender);
+    bury(*w.message, about->name, has_ended);
+    w.tell();
+  }
+  while (c.first != nullptr) {
+    slot& s = *std::exchange(c.first, c.first->next);
+    bury(s, about->name, has_ended);
+    give_back(s);
+    count(done_);
+  }
+  c.count = 0;
+  c.queued = false;
+  if (std::exchange(c.wishes, static_cast<std::uint8_t>(no_wish)) != no_wish) count(done_);
+  if (about->whole) about->finish(c.object);
+  about->free(c.object);
+  c.object = nullptr;
+  if (about->above != nullptr) about->above->forget(c);
+  all_.forget(about->name, c);
+  const ended news{about->name, why};
+  for (const auto& tell : about->monitors) tell(news);
+  {
+    const std::scoped_lock held(gate_);
+    c.next = std::exchange(vacant_, &c);
+  }
+  all_.actor_ended();
+}
+
+void station::leave() noexcept {
+  over_ = true;
+  while (idle_ != nullptr) call_engine();
+  wake_engine();
+  porter_.wake();
+}
+
+}  // namespace detail::typed
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,288 @@
+/// One worker's actors, and the fibers that run their handlers.
+///
+///   tell, same worker ──> the actor's mailbox ──> queue of actors ──> an engine runs its messages
+///   tell, other worker ─> open train ──departs──> platform ──unload──> the actor's mailbox ──> ...
+///   control ────────────────────────────────────> platform ──unload──> done at once
+///
+/// An engine is a fiber. It runs handlers in its own frames, one after the other; nothing is switched. If a handler
+/// waits, its engine's fiber parks with it, and another engine goes on: whenever one runs messages, another one
+/// stands among the worker's ready fibers (S1).
+///
+///   engine      becomes
+///   idle        ready, when there is work and none runs or is ready
+///   ready       running; counted in standbys_
+///   running     ready, after a batch; in a handler that waits, then nobody's; idle, when there is nothing to do
+///
+/// Invariants
+///   S1  engine_ is the engine that ran last, unless it became idle. While it is not null, it runs, or another one is
+///       ready.
+///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
+///       handlers, and it wakes an engine.
+///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
+///   S4  sent_ counts messages before others can see them, done_ after they have been handled, or are dead. See
+///       hall::quiet().
+///
+/// All is the station's own worker's, but for what is said to be any thread's. See ../TYPED.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <shunt/actor/detail/cell.hpp>
+#include <shunt/actor/detail/slot.hpp>
+#include <shunt/rail.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace detail::typed {
+
+class hall;
+
+/// What goes up from a handler whose asker has been given what left it: that is the asker's from then on.
+struct answered_failure {
+  std::string text;
+};
+/// what(), or that there is none.
+[[nodiscard]] std::string text_of(const std::exception_ptr& failure);
+
+/// In the frame of its fiber.
+struct engine {
+  sched::waker who;
+  cell* busy = nullptr;  // whose handler runs on it
+  bool called = false;   // to go on, if idle
+  engine* next_idle = nullptr;
+};
+
+/// Something to do at home; exempt from all bounds, as only the library sends it. Deletes itself.
+struct control final : rail::train {
+  explicit control(std::function<void()> f) : what(std::move(f)) { head.channel = channel; }
+  static constexpr std::uint8_t channel = 3;
+  std::function<void()> what;
+};
+
+class alignas(quiet_distance) station {
+ public:
+  static constexpr std::size_t slots_a_train = 64;
+  static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
+  static constexpr int messages_a_turn = 64;       // of one actor, while others wait
+  static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
+  static constexpr std::size_t idle_engines = 16;  // more of them end
+  static constexpr std::size_t slots_a_block = 64;
+
+  station(hall& all, int index, int stations);
+  ~station();
+  station(const station&) = delete;
+  station& operator=(const station&) = delete;
+
+  /// The calling thread's; nullptr for none.
+  [[nodiscard, gnu::always_inline]] static station* here() noexcept;
+
+  // --- tell, this worker's fibers ---
+
+  /// Where to build a message for an actor of this station. nullptr: nobody is there, or there is no room.
+  [[nodiscard, gnu::always_inline]] slot* place(const address& a) {
+    const cell& c = *a.to;
+    if (c.life != a.life() || c.count >= c.capacity) [[unlikely]] return nullptr;
+    if (free_ == nullptr) [[unlikely]] buy_slots();
+    return std::exchange(free_, free_->next);
+  }
+  /// It has been built there.
+  [[gnu::always_inline]] void list_new(cell& c, slot* s) noexcept {
+    count(sent_);
+    list(c, s);
+  }
+  /// The same of another worker's actor. nullptr: send() it.
+  [[nodiscard]] slot* place_far(cell& c);
+  void depart_far(cell& c, slot* s) noexcept;
+
+  /// Any thread: the whole way of a message, wherever its actor is, and whether or not it has room. May wait.
+  /// \param m  built, with `to`, life and offset; in the caller's frame. Empty afterwards, unless this throws.
+  /// \throws mailbox_full, sched::deadlock, what park() throws; std::bad_alloc.
+  static void send(slot& m, const char* call);
+
+  // --- the actor's engine ---
+
+  [[gnu::always_inline]] void give_back(slot& s) noexcept {
+    s.next = free_;
+    free_ = &s;
+  }
+  /// The message goes into its actor's mailbox, full or not; or is dead. `m` is empty afterwards.
+  void place_exempt(slot& m) noexcept;
+  /// The same for a message of the library's own.
+  void place_timed(slot& m) noexcept {
+    count(sent_);
+    place_exempt(m);
+  }
+
+  // --- any thread ---
+
+  /// `what` is called on this station's thread, soon. \throws std::bad_alloc
+  void at_home(std::function<void()> what);
+  /// \throws error once it is closed; then `about` is as it was.
+  [[nodiscard]] address take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity,
+                                  overflow when_full);
+
+  // --- controls ---
+
+  void wish_for(cell& c, std::uint32_t life, wish w) noexcept;
+  void end_all() noexcept;
+  void begin();  // a fiber of this worker, first of all
+  void leave() noexcept;
+  void append_busy(std::string& names) const;
+
+  [[nodiscard]] int index() const noexcept { return index_; }
+  [[nodiscard]] hall& all() const noexcept { return all_; }
+  /// Edge `counted` in: what was sent before that is seen by sent().
+  [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
+  /// relaxed: see hall::quiet()
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
+
+  /// The running handler's actor is to be ended when it returns.
+  static void end_running();
+
+ private:
+  friend class hall;
+
+  static void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
+    // relaxed load: only this thread stores it. release: edge `counted`, of done_.
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_release);
+  }
+
+  [[gnu::always_inline]] void list(cell& c, slot* s) noexcept {
+    s->next = nullptr;
+    (c.first == nullptr ? c.first : c.last->next) = s;
+    c.last = s;
+    ++c.count;
+    if (!c.queued) activate(c);
+  }
+  [[nodiscard]] cell* next_in_queue() noexcept;
+  /// Who was just sent to goes next.
+  [[gnu::always_inline]] void activate(cell& c) noexcept {
+    c.queued = true;
+    if (favoured_ != nullptr) [[unlikely]] enqueue(*favoured_);
+    favoured_ = &c;
+    wake_engine();
+  }
+  void enqueue(cell& c) noexcept {
+    c.next = nullptr;
+    (queue_ == nullptr ? queue_ : queue_last_->next) = &c;
+    queue_last_ = &c;
+  }
+
+  rail::train* open_train(station& to);
+  void dispatch(std::size_t to) noexcept;
+  bool dispatch_all() noexcept;
+  [[gnu::noinline, gnu::cold]] void buy_slots();
+  slot* take_slot() {
+    if (free_ == nullptr) buy_slots();
+    return std::exchange(free_, free_->next);
+  }
+  bool send_here(slot& m, const char* call);
+  bool send_far(slot& m, const char* call);
+  static bool must_wait(cell& c, const char* call);
+  static bool wait_for_room(slot& m, const char* call);
+  void wait_for_train();
+  void drop_oldest(cell& c) noexcept;
+  void wake_engine() noexcept {
+    if (engine_ == nullptr && standbys_ == 0) call_engine();
+  }
+
+  // Engines.
+  void call_engine() noexcept;
+  void new_engine();
+  void run_engine();
+  void run_porter();
+  bool work(engine& me);
+  bool look_around() noexcept;
+  [[gnu::always_inline]] int run(engine& me, cell& c, int most);
+  bool unload() noexcept;
+  void receive(slot& s) noexcept;
+  [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
+  // \return whether the actor lives on.
+  [[nodiscard, gnu::noinline, gnu::cold]] bool failed(cell& c, const std::exception_ptr& why);
+  [[nodiscard, gnu::noinline, gnu::cold]] bool grant(cell& c);
+  [[nodiscard]] bool make_anew(cell& c);
+  void wish_here(cell& c, wish w) noexcept;
+  void end(cell& c, const std::string& why) noexcept;
+  void bury(slot& m, std::string_view name, std::string_view why) noexcept;
+  void fiber_left() noexcept;
+
+  // A message's way, in this order.
+  slot* free_ = nullptr;
+  engine* engine_ = nullptr;
+  cell* favoured_ = nullptr;
+  cell* queue_ = nullptr;
+  cell* queue_last_ = nullptr;
+  int standbys_ = 0;  // engines that are ready, or will be
+  int favours_ = 0;
+  std::atomic<std::uint64_t> sent_{0};
+  std::atomic<std::uint64_t> done_{0};
+
+  bool unloading_ = false;
+  bool over_ = false;
+  bool spins_ = false;
+  int fibers_ = 0;
+  engine* idle_ = nullptr;
+  std::size_t idles_ = 0;
+  waiter* train_wanted_ = nullptr;  // who waits for a train to come home
+  std::vector<rail::train*> open_;  // being filled, by station
+  std::size_t opened_ = 0;
+  std::vector<std::unique_ptr<slot[]>> blocks_;
+
+  // What others read, apart from what each message writes.
+  alignas(quiet_distance) hall& all_;
+  const int index_;
+  std::atomic<bool> armed_{false};  // nobody is awake here
+  sched::waker porter_;             // written before any other thread knows the station
+  rail::platform platform_;
+
+  alignas(quiet_distance) rail::train_pool pool_;
+  std::mutex gate_;  // cells that nobody lives in, who waits for room, closed_
+  std::vector<std::unique_ptr<cell>> cells_;
+  cell* vacant_ = nullptr;
+  bool closed_ = false;
+};
+
+/// This thread's station. Read by instructions of ours: compilers keep a thread_local's address across a switch.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_station
+    asm("shunt_actor_station_v1");
+#if !defined(__x86_64__) && !defined(__aarch64__)
+[[nodiscard, gnu::noinline]] station* station_by_call() noexcept;
+#endif
+
+inline station* station::here() noexcept {
+#if defined(__x86_64__)
+  station* found;
+  asm volatile("movq shunt_actor_station_v1@gottpoff(%%rip), %0\n\t"
+               "movq %%fs:(%0), %0"
+               : "=r"(found));
+  return found;
+#elif defined(__aarch64__)
+  station* found;
+  void* thread;
+  asm volatile("adrp %0, :gottprel:shunt_actor_station_v1\n\t"
+               "ldr %0, [%0, #:gottprel_lo12:shunt_actor_station_v1]\n\t"
+               "mrs %1, tpidr_el0\n\t"
+               "ldr %0, [%0, %1]"
+               : "=&r"(found), "=&r"(thread));
+  return found;
+#else
+  return station_by_call();
+#endif
+}
+
+// In waits.cpp.
+void set_engine_of_this_fiber(engine& e);
+/// The actor whose handler runs on this fiber; nullptr for none.
+[[nodiscard]] cell* cell_of_this_fiber();
+
+}  // namespace detail::typed
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,180 @@
+/// Actors, called by plain methods: who makes them, finds them, and ends them.
+///
+/// ```cpp
+/// struct counter { int add(int by) { return sum += by; } int sum = 0; };
+/// shunt::manager all;
+/// auto co = all.spawn<counter>({.name = "co"});       // a shunt::ref<counter>
+/// co.tell<&counter::add>(3);
+/// int sum = all.await(co.ask<&counter::add>(4));      // 7; inside of a fiber: .get()
+/// ```
+///
+/// An actor is an object of any class. Its methods are called one at a time, on fibers of the worker where it was
+/// spawned: so they may wait, for whatever a fiber may wait for; messages wait in its mailbox meanwhile, and the
+/// worker's other actors go on. An actor without messages costs its object, and some 300 bytes: no fiber and no
+/// mailbox.
+///
+/// Memory: slots of 64 bytes for what waits in mailboxes, at most a mailbox's capacity each, and what was on its way
+/// when it became full: 4,096 messages a worker, 1,024 of threads. What was needed at most is kept until the manager
+/// ends.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+
+#include <shunt/actor/mailbox.hpp>
+#include <shunt/actor/ref.hpp>
+#include <shunt/actor/supervisor.hpp>
+#include <shunt/sched.hpp>
+
+namespace shunt {
+inline namespace v1 {
+
+struct manager_options {
+  /// Of workers of its own. Here nobody is told of workers that all sleep: that is what actors do.
+  sched::options runtime{.stuck_after = std::chrono::nanoseconds(0)};
+
+  /// Of the fibers that run handlers; 0: the runtime's. There are as many as handlers that wait, and two a worker.
+  std::size_t stack_bytes = 0;
+
+  /// How long the destructor waits for handlers to end before it names those that do not, once. 0: it does not.
+  std::chrono::nanoseconds stop_after{5'000'000'000};
+
+  /// Is told of each dead letter, by the thread that finds it. Must neither throw, wait nor send.
+  std::function<void(const dead_letter&)> on_dead_letter{};
+
+  /// Is given a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up, and
+  /// about handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
+  std::function<void(std::string_view)> report{};
+};
+
+struct actor_options {
+  std::string name{};                               ///< for find(), messages and reports
+  int worker = -1;                                  ///< where it lives: 0..workers()-1; -1: the workers in turn
+  std::uint32_t capacity = default_capacity;        ///< messages its mailbox holds, at least 1
+  overflow when_full = overflow::suspend;
+  supervisor under{};                               ///< who decides when it fails; nobody: it ends then
+  bool restarts = true;                             ///< false: it ends when it fails (OTP's temporary)
+};
+
+/// Any thread and any fiber may call anything, unless said otherwise.
+class manager {
+ public:
+  /// With workers of its own, on threads that it starts. \throws what sched::runtime and its run() throw.
+  explicit manager(manager_options wanted = {});
+  explicit manager(const sched::options& workers);
+  /// On the workers of `on`. A fiber of its run(), which must also end the manager. \throws usage_error elsewhere, or
+  /// if there is a manager on these workers already.
+  explicit manager(sched::runtime& on, manager_options wanted = {});
+
+  /// Not a handler. As stop(), for ever: all actors have ended, and all refs are void.
+  ~manager();
+  manager(const manager&) = delete;
+  manager& operator=(const manager&) = delete;
+
+  [[nodiscard]] int workers() const noexcept { return static_cast<int>(hall_->stations().size()); }
+
+  /// Makes an actor: a T(arguments...), here and now. Under a supervisor the arguments are kept, and must be
+  /// copyable. A name that a living actor has already means the new one from now on.
+  /// \throws what T's constructor throws; usage_error for options out of range, or arguments that cannot be kept;
+  ///         error after stop(), or if the supervisor has given up; std::bad_alloc. Cost: 0.3 us, and T's
+  ///         constructor.
+  template <typename T, typename... A>
+    requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
+  ref<T> spawn(actor_options how = {}, A&&... arguments) {
+    using namespace detail::typed;
+    if (how.capacity == 0) throw usage_error("spawn: a mailbox's capacity must be at least 1");
+    station& at = hall_->choose(how.worker);
+    auto about = std::make_unique<biography>();
+    about->name = std::move(how.name);
+    about->finish = [](void* p) noexcept { static_cast<T*>(p)->~T(); };
+    about->free = [](void* p) noexcept { ::operator delete(p, std::align_val_t(alignof(T))); };
+    about->restarts = how.restarts;
+    if (how.under && how.restarts) about->make = maker<T, std::decay_t<A>...>(arguments...);
+    about->above = how.under.state_;
+    void* const room = ::operator new(sizeof(T), std::align_val_t(alignof(T)));
+    try {
+      ::new (room) T(std::forward<A>(arguments)...);
+    } catch (...) {
+      about->free(room);
+      throw;
+    }
+    return ref<T>(settle(at, std::move(about), room, how, std::type_index(typeid(T))));
+  }
+
+  /// \return the living actor of that name; nobody if there is none. \throws usage_error if it was spawned as another
+  /// class.
+  template <typename T>
+  [[nodiscard]] ref<T> find(const std::string& name) const {
+    return ref<T>(hall_->find(name, std::type_index(typeid(T))));
+  }
+
+  /// The actor ends before its next message; what waits in its mailbox becomes dead letters, and askers get
+  /// `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Nothing if it has ended.
+  template <typename T>
+  void stop(const ref<T>& who) {
+    who.must_be("stop");
+    who.who_.to->home->at_home([a = who.who_] { a.to->home->wish_for(*a.to, a.life(), detail::typed::wish_end); });
+  }
+
+  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that are sent
+  /// meanwhile by others than handlers may be waited for or not; timers that have not come are not.
+  void drain() { static_cast<void>(hall_->drain(std::chrono::steady_clock::time_point::max())); }
+  /// The same, so long at most. \return whether that was so.
+  [[nodiscard]] bool drain_for(std::chrono::nanoseconds time) { return hall_->drain(sched::after(time)); }
+
+  /// Not a handler. Ends all actors, each before its next message, and waits for that. Nothing is spawned any more.
+  void stop() { static_cast<void>(hall_->stop(std::chrono::steady_clock::time_point::max())); }
+  /// The same, so long at most. \return whether all have ended; if not, they still will.
+  [[nodiscard]] bool stop_for(std::chrono::nanoseconds time) { return hall_->stop(sched::after(time)); }
+
+  /// \throws usage_error for a negative number of restarts.
+  [[nodiscard]] supervisor supervise(const supervisor_options& how = {});
+
+  /// Waits for the result: a fiber parks, a thread blocks. \return and \throws as future::get(), but a value.
+  template <typename T>
+  static T await(const future<T>& f) {
+    if (!f.ready() && !sched::this_fiber::inside()) block(detail::event_behind::of(f, "await"));
+    return f.get();
+  }
+
+  [[nodiscard]] std::uint64_t dead_letters() const noexcept {
+    return hall_->dead_letters.load(std::memory_order_relaxed);
+  }
+  /// Actors that were made anew, each time.
+  [[nodiscard]] std::uint64_t restarts() const noexcept { return hall_->restarts.load(std::memory_order_relaxed); }
+  /// Actors that live.
+  [[nodiscard]] std::uint64_t actors() const noexcept { return hall_->living.load(std::memory_order_relaxed); }
+
+ private:
+  template <typename T, typename... Kept, typename... A>
+  [[nodiscard]] static std::function<void(void*)> maker(const A&... arguments) {
+    if constexpr ((... && std::is_constructible_v<Kept, const A&>) && (... && std::is_copy_constructible_v<Kept>) &&
+                  std::is_constructible_v<T, const Kept&...>) {
+      return [kept = std::tuple<Kept...>(arguments...)](void* at) {
+        std::apply([at](const Kept&... k) { ::new (at) T(k...); }, kept);
+      };
+    } else {
+      throw usage_error("spawn: under a supervisor an actor's arguments are kept, and these cannot be copied; "
+                        "say .restarts = false");
+    }
+  }
+
+  detail::typed::address settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about,
+                                void* object, const actor_options& how, std::type_index is);
+  static void block(detail::one_event& e);
+
+  std::unique_ptr<detail::typed::hall> hall_;
+};
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,692 @@
+#include <shunt/actor/typed.hpp>
+
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <shunt/base/random.hpp>
+#include <shunt/base/sanitizers.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+using shunt::actor_options;
+using shunt::manager;
+using shunt::manager_options;
+using shunt::overflow;
+using shunt::ref;
+
+namespace {
+
+#if defined(SHUNT_TSAN) || defined(SHUNT_ASAN)
+constexpr int slowly = 10;
+#else
+constexpr int slowly = 1;
+#endif
+
+/// Keeps what the manager would have written to stderr.
+struct journal {
+  std::mutex lock;
+  std::string text;
+  void operator()(std::string_view line) {
+    const std::scoped_lock held(lock);
+    text += line;
+  }
+  bool has(const std::string& part) {
+    const std::scoped_lock held(lock);
+    return text.find(part) != std::string::npos;
+  }
+};
+
+manager_options with(int workers, journal* to = nullptr) {
+  manager_options o;
+  o.runtime.workers = workers;
+  o.report = [to](std::string_view line) {
+    if (to != nullptr) (*to)(line);
+  };
+  return o;
+}
+
+/// Opened once, by any thread; a handler that waits for it parks.
+struct gate {
+  shunt::promise<void> opens;
+  shunt::future<void> is_open = opens.get_future();
+};
+
+/// what() of an answer. The future outlives the look at it: how many hold an exception is counted by the C++ library, where
+/// ThreadSanitizer sees nothing; who holds a future it sees.
+template <typename T>
+std::string failure_of(const shunt::future<T>& answer) {
+  try {
+    static_cast<void>(manager::await(answer));
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no failure";
+}
+
+struct counter {
+  int add(int by) { return sum += by; }
+  int total() const { return sum; }
+  int fail(int) { throw std::runtime_error("out of order"); }
+  void wait(shunt::future<void> until, std::atomic<int>* begun) {
+    ++*begun;
+    until.get();
+  }
+  int sum = 0;
+};
+
+/// Returns when the actor is in a handler, where it stays until the gate is opened.
+void hold(ref<counter> who, const gate& g) {
+  std::atomic<int> begun{0};
+  who.tell<&counter::wait>(g.is_open, &begun);
+  while (begun == 0) std::this_thread::yield();
+}
+
+}  // namespace
+
+// --- calls ---
+
+TEST_CASE("typed: messages of one sender are handled in order, on the same worker and across") {
+  struct listener {
+    void hear(int i) { good = good && i == next++; }
+    bool heard(int n) const { return good && next == n; }
+    bool good = true;
+    int next = 0;
+  };
+  struct talker {
+    void talk(ref<listener> to, int n) {
+      for (int i = 0; i < n; ++i) to.tell<&listener::hear>(i);
+    }
+  };
+  const int workers = GENERATE(1, 2, 3);
+  const auto capacity = GENERATE(std::uint32_t{1}, std::uint32_t{3}, shunt::default_capacity);
+  manager all(with(workers));
+  const int n = 20'000 / slowly;
+  for (int t = 0; t < workers; ++t) {
+    auto to = all.spawn<listener>({.worker = 0, .capacity = capacity});
+    auto from = all.spawn<talker>({.worker = t});
+    from.tell<&talker::talk>(to, n);
+    all.drain();
+    CHECK(all.await(to.ask<&listener::heard>(n)));
+  }
+  auto to = all.spawn<listener>({.capacity = capacity});
+  for (int i = 0; i < n; ++i) to.tell<&listener::hear>(i);  // this thread
+  CHECK(all.await(to.ask<&listener::heard>(n)));
+}
+
+TEST_CASE("typed: arguments travel by value, by move, and in any size") {
+  struct shelf {
+    void put(std::string s) { text = std::move(s); }
+    void put_const(const std::string& s) { text = s; }
+    void put_moved(std::unique_ptr<int>&& p) { owned = std::move(p); }
+    void put_big(std::array<long, 100> a) { big = a[99]; }
+    std::string get() const { return text; }
+    long check() const { return big + (owned ? *owned : 0); }
+    std::string text;
+    std::unique_ptr<int> owned;
+    long big = 0;
+  };
+  const int worker = GENERATE(0, 1);
+  manager all(with(2));
+  auto s = all.spawn<shelf>({.worker = worker});
+  s.tell<&shelf::put>("a literal becomes the string that the parameter is, at once");
+  CHECK(all.await(s.ask<&shelf::get>()) == "a literal becomes the string that the parameter is, at once");
+  std::string kept(100, 'x');
+  s.tell<&shelf::put_const>(kept);
+  CHECK(all.await(s.ask<&shelf::get>()) == kept);
+  s.tell<&shelf::put_moved>(std::make_unique<int>(5));
+  std::array<long, 100> big{};
+  big[99] = 7;
+  s.tell<&shelf::put_big>(big);
+  CHECK(all.await(s.ask<&shelf::check>()) == 12);
+}
+
+namespace {
+struct speaker {
+  virtual ~speaker() = default;
+  virtual std::string speak() = 0;
+};
+struct named {
+  std::string name = "dog";
+  std::string call() const { return name; }
+};
+struct dog : named, speaker {
+  std::string speak() override { return name + " barks"; }
+};
+}  // namespace
+
+TEST_CASE("typed: a ref to a derived class is one to each base, wherever that lies in the object") {
+  manager all(with(1));
+  ref<dog> d = all.spawn<dog>();
+  ref<speaker> s = d;
+  ref<named> n = d;
+  CHECK(all.await(s.ask<&speaker::speak>()) == "dog barks");
+  CHECK(all.await(n.ask<&named::call>()) == "dog");
+  CHECK(all.await(d.ask<&named::call>()) == "dog");
+  CHECK(all.await(d.ask<&speaker::speak>()) == "dog barks");
+  STATIC_REQUIRE(std::is_trivially_copyable_v<ref<dog>>);
+  STATIC_REQUIRE(sizeof(ref<dog>) == 2 * sizeof(void*));
+  STATIC_REQUIRE(!std::is_convertible_v<ref<speaker>, ref<dog>>);
+}
+
+TEST_CASE("typed: an argument whose copy throws leaves the caller with the exception, and nothing is sent") {
+  struct shy {
+    shy() = default;
+    shy(const shy&) { throw std::runtime_error("not copied"); }
+    shy(shy&&) noexcept = default;
+  };
+  struct host {
+    void visit(shy) { ++visits; }
+    int count() const { return visits; }
+    int visits = 0;
+  };
+  manager all(with(1));
+  auto h = all.spawn<host>();
+  const shy one;
+  CHECK_THROWS_WITH(h.tell<&host::visit>(one), "not copied");
+  h.tell<&host::visit>(shy());
+  CHECK(all.await(h.ask<&host::count>()) == 1);
+}
+
+TEST_CASE("typed: names are found while their actors live, and only as their own class") {
+  manager all(with(2));
+  auto co = all.spawn<counter>({.name = "co"});
+  CHECK(all.find<counter>("co") == co);
+  CHECK_FALSE(all.find<counter>("nobody"));
+  CHECK_THROWS_AS(all.find<dog>("co"), shunt::usage_error);
+  all.stop(co);
+  all.drain();
+  CHECK_FALSE(all.find<counter>("co"));
+}
+
+TEST_CASE("typed: a manager may also use workers that are there") {
+  shunt::sched::runtime rt({.workers = 2});
+  for (int i = 0; i < 3; ++i) {
+    rt.run([&] {
+      manager all(rt, with(0));
+      auto co = all.spawn<counter>({.worker = i % 2});
+      for (int k = 0; k < 10; ++k) co.tell<&counter::add>(1);
+      if (co.ask<&counter::add>(1).get() != 11) throw std::runtime_error("lost");
+      CHECK_THROWS_AS(manager(rt), shunt::usage_error);
+    });
+  }
+  CHECK_THROWS_AS(manager(rt), shunt::usage_error);
+}
+
+// --- handlers that wait ---
+
+TEST_CASE("typed: a handler that waits keeps its own actor only, which is not entered again") {
+  struct one {
+    void wait(shunt::future<void> until) {
+      inside = true;
+      until.get();
+      inside = false;
+    }
+    bool look() const { return inside; }
+    bool inside = false;
+  };
+  const int workers = GENERATE(1, 2);
+  manager all(with(workers));
+  gate g;
+  std::vector<ref<one>> waiting;
+  for (int i = 0; i < 50; ++i) {
+    waiting.push_back(all.spawn<one>({.worker = 0}));
+    waiting.back().tell<&one::wait>(g.is_open);
+  }
+  auto other = all.spawn<counter>({.worker = 0});
+  auto look = waiting[0].ask<&one::look>();
+  CHECK(all.await(other.ask<&counter::add>(1)) == 1);  // the worker goes on
+  CHECK_FALSE(look.ready());
+  g.opens.set_value();
+  CHECK_FALSE(all.await(look));  // after the handler, not amid it
+  all.drain();
+}
+
+TEST_CASE("typed: handlers ask each other, deeply, on one worker and on several") {
+  struct link {
+    int deep(ref<link> next, int left) {
+      return left == 0 ? 0 : 1 + next.ask<&link::deep>(last ? ref<link>() : after, left - 1).get();
+    }
+    void join(ref<link> a) { after = a; last = false; }
+    ref<link> after;
+    bool last = true;
+  };
+  manager all(with(GENERATE(1, 2)));
+  constexpr int n = 100;
+  std::vector<ref<link>> chain;
+  for (int i = 0; i < n; ++i) chain.push_back(all.spawn<link>());
+  // chain[i] asks the one it is told, and tells it whom to ask: its own `after`.
+  for (std::size_t i = 0; i + 2 < n; ++i) chain[i].tell<&link::join>(chain[i + 2]);
+  CHECK(all.await(chain[0].ask<&link::deep>(chain[1], n - 2)) == n - 2);
+}
+
+namespace {
+struct asker {
+  void meet(ref<asker> o) { other = o; }
+  int ask_on(int left) { return left == 0 ? 0 : other.ask<&asker::ask_on>(left - 1).get(); }
+  void flood(int n) {
+    for (int i = 0; i < n; ++i) other.tell<&asker::nothing>();
+  }
+  void nothing() {}
+  ref<asker> other;
+};
+}  // namespace
+
+TEST_CASE("typed: a circle of asks that can never end is told to one of them, with all names") {
+  manager all(with(GENERATE(1, 2)));
+  std::vector<ref<asker>> ring;
+  for (const auto* name : {"a", "b", "c"}) ring.push_back(all.spawn<asker>({.name = name}));
+  for (std::size_t i = 0; i < 3; ++i) ring[i].tell<&asker::meet>(ring[(i + 1) % 3]);
+  CHECK(failure_of(ring[0].ask<&asker::ask_on>(3)) ==
+        "future::get: deadlock: actor `c` waits for an answer of `a`, which waits for an answer of `b`, "
+                "which waits for an answer of `c`");
+  auto me = all.spawn<asker>({.name = "me"});
+  me.tell<&asker::meet>(me);
+  CHECK_THROWS_AS(all.await(me.ask<&asker::ask_on>(1)), shunt::sched::deadlock);
+}
+
+TEST_CASE("typed: two actors that fill each other's mailboxes are told, with names; others wait") {
+  journal said;
+  {
+    manager all(with(GENERATE(1, 2), &said));
+    auto a = all.spawn<asker>({.name = "a", .capacity = 4});
+    auto b = all.spawn<asker>({.name = "b", .capacity = 4});
+    a.tell<&asker::meet>(b);
+    b.tell<&asker::meet>(a);
+    all.drain();
+    a.tell<&asker::flood>(100'000);
+    b.tell<&asker::flood>(100'000);
+    all.drain();
+  }
+  // Whoever closes the circle fails, and ends; so does nobody else.
+  const std::string text = " waits for room in the mailbox of ";
+  const bool by_a = said.has("actor `a` has ended: tell: deadlock: actor `a`" + text + "`b`, which" + text + "`a`");
+  const bool by_b = said.has("actor `b` has ended: tell: deadlock: actor `b`" + text + "`a`, which" + text + "`b`");
+  CHECK(by_a != by_b);
+}
+
+// --- mailboxes ---
+
+TEST_CASE("typed: who finds a mailbox full waits, drops, or fails, as its policy says; a dropped ask is answered") {
+  const auto policy = GENERATE(overflow::suspend, overflow::drop_newest, overflow::drop_oldest, overflow::fail);
+  const int sender_on = GENERATE(0, 1);
+  std::atomic<int> dead{0};
+  auto o = with(2);
+  o.on_dead_letter = [&](const shunt::dead_letter& d) {
+    if (d.why == "its mailbox is full" && d.method == "&{anonymous}::counter::add") ++dead;
+    if (d.method == "&(anonymous namespace)::counter::add") ++dead;
+  };
+  manager all(std::move(o));
+  auto full = all.spawn<counter>({.name = "full", .worker = 0, .capacity = 4, .when_full = policy});
+  gate g;
+  hold(full, g);
+  struct sender {
+    int send(ref<counter> to, int n) {
+      int refused = 0;
+      for (int i = 0; i < n; ++i) {
+        try {
+          to.tell<&counter::add>(1);
+        } catch (const shunt::mailbox_full&) {
+          ++refused;
+        }
+      }
+      return refused;
+    }
+  };
+  auto s = all.spawn<sender>({.worker = sender_on});
+  auto sent = s.ask<&sender::send>(full, 10);
+  if (policy != overflow::suspend) {
+    const int refused = all.await(sent);
+    if (sender_on == 0) CHECK(refused == (policy == overflow::fail ? 6 : 0));
+    // The second is handled in a later batch than the sender's messages, which have departed by then.
+    for (const int worker : {1, 1, 0}) all.await(all.spawn<counter>({.worker = worker}).ask<&counter::total>());
+  }
+  if (policy == overflow::drop_newest) {
+    CHECK_THROWS_AS(all.await(full.ask<&counter::total>()), shunt::unanswered);
+  }
+  if (policy == overflow::suspend && sender_on == 0) {
+    all.await(all.spawn<counter>({.worker = 0}).ask<&counter::total>());
+    CHECK_FALSE(sent.ready());
+  }
+  g.opens.set_value();
+  if (policy == overflow::suspend) CHECK(all.await(sent) == 0);
+  all.drain();
+  const int handled = all.await(full.ask<&counter::total>());
+  if (policy == overflow::suspend) CHECK(handled == 10);
+  if (policy == overflow::drop_newest || policy == overflow::drop_oldest) {
+    CHECK(handled == 4);
+    CHECK(dead == 6);
+  }
+  if (policy == overflow::fail && sender_on == 0) CHECK(handled == 4);
+}
+
+TEST_CASE("typed: threads that find a mailbox full block, and all their messages arrive") {
+  manager all(with(2));
+  auto co = all.spawn<counter>({.capacity = 2});
+  const int each = 5'000 / slowly;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, co] {
+      for (int i = 0; i < each; ++i) co.tell<&counter::add>(1);
+    });
+  }
+  for (auto& t : threads) t.join();
+  CHECK(all.await(co.ask<&counter::total>()) == 4 * each);
+}
+
+TEST_CASE("typed: a full mailbox lets stop, timers and monitors pass") {
+  struct watcher {
+    void gone(shunt::ended e) { names += e.name; }
+    std::string all_names() const { return names; }
+    std::string names;
+  };
+  manager all(with(1));
+  gate g;
+  auto full = all.spawn<counter>({.name = "full", .capacity = 1});
+  auto w = all.spawn<watcher>({.capacity = 1});
+  w.monitor<&watcher::gone>(full);
+  hold(full, g);
+  full.tell<&counter::add>(1);  // the mailbox is full now
+  full.tell_after<&counter::add>(0ms, 1);
+  all.stop(full);
+  g.opens.set_value();
+  all.drain();
+  CHECK(all.await(w.ask<&watcher::all_names>()) == "full");
+  CHECK(all.dead_letters() >= 1);
+  w.monitor<&watcher::gone>(full);  // ended already: told at once
+  all.drain();
+  CHECK(all.await(w.ask<&watcher::all_names>()) == "full");
+}
+
+TEST_CASE("typed: senders that wait for an actor that ends go on, and their messages are dead") {
+  manager all(with(2));
+  gate g;
+  auto full = all.spawn<counter>({.worker = 0, .capacity = 1});
+  hold(full, g);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([full] {
+      for (int i = 0; i < 5; ++i) full.tell<&counter::add>(1);
+    });
+  }
+  all.stop(full);
+  g.opens.set_value();
+  for (auto& t : threads) t.join();
+  all.drain();
+  CHECK(all.dead_letters() == 15);
+}
+
+// --- ends ---
+
+TEST_CASE("typed: what is sent to an actor that has ended is a dead letter, and an ask is answered with that") {
+  std::string why;
+  auto o = with(2);
+  std::mutex lock;
+  o.on_dead_letter = [&](const shunt::dead_letter& d) {
+    const std::scoped_lock held(lock);
+    why = d.why;
+  };
+  manager all(std::move(o));
+  auto co = all.spawn<counter>({.worker = GENERATE(0, 1)});
+  all.stop(co);
+  all.drain();
+  CHECK(all.actors() == 0);
+  co.tell<&counter::add>(1);
+  all.drain();
+  CHECK(all.dead_letters() == 1);
+  CHECK(why == "the actor has ended");
+  CHECK_THROWS_AS(all.await(co.ask<&counter::add>(1)), shunt::unanswered);
+  auto next = all.spawn<counter>();  // in the same place, perhaps
+  co.tell<&counter::add>(1);
+  CHECK(all.await(next.ask<&counter::total>()) == 0);
+}
+
+TEST_CASE("typed: an actor may end itself, and what it has not handled is dead") {
+  struct mortal {
+    void die() { shunt::this_actor::stop(); }
+  };
+  manager all(with(1));
+  auto m = all.spawn<mortal>();
+  for (int i = 0; i < 3; ++i) m.tell<&mortal::die>();
+  all.drain();
+  CHECK(all.actors() == 0);
+  CHECK(all.dead_letters() == 2);
+  CHECK_THROWS_AS(shunt::this_actor::stop(), shunt::usage_error);
+}
+
+TEST_CASE("typed: stop ends all, in handlers that wait too, and nothing is born afterwards") {
+  manager all(with(2));
+  gate g;
+  for (int i = 0; i < 10; ++i) hold(all.spawn<counter>(), g);
+  CHECK_FALSE(all.stop_for(1ms));
+  CHECK(all.actors() == 10);
+  CHECK_THROWS_AS(all.spawn<counter>(), shunt::error);
+  g.opens.set_value();
+  all.stop();
+  CHECK(all.actors() == 0);
+}
+
+TEST_CASE("typed: a destructor names the handlers that do not end") {
+  journal said;
+  gate g;
+  auto o = with(1, &said);
+  o.stop_after = 1ms;
+  o.report = [&](std::string_view line) {
+    said(line);
+    g.opens.set_value();
+  };
+  {
+    manager all(std::move(o));
+    hold(all.spawn<counter>({.name = "slow"}), g);
+  }
+  CHECK(said.has("handlers that do not end: of actors `slow`"));
+}
+
+// --- failures ---
+
+TEST_CASE("typed: an exception reaches the asker and ends an actor without a supervisor; monitors are told why") {
+  struct watcher {
+    void gone(shunt::ended e) { text += e.name + ": " + e.why; }
+    std::string what() const { return text; }
+    std::string text;
+  };
+  journal said;
+  manager all(with(GENERATE(1, 2), &said));
+  auto co = all.spawn<counter>({.name = "co"});
+  auto w = all.spawn<watcher>();
+  w.monitor<&watcher::gone>(co);
+  CHECK(failure_of(co.ask<&counter::fail>(1)) == "out of order");
+  all.drain();
+  CHECK(all.await(w.ask<&watcher::what>()) == "co: out of order");
+  CHECK(said.has("actor `co` has ended: out of order"));
+  CHECK_THROWS_AS(all.await(co.ask<&counter::add>(1)), shunt::unanswered);
+}
+
+TEST_CASE("typed: one for one makes the one anew, with its first arguments, mailbox and refs; all for one makes all") {
+  struct worker {
+    explicit worker(int first) : value(first) {}
+    void set(int v) { value = v; }
+    void fail() { throw 7; }
+    int get() const { return value; }
+    int value;
+  };
+  const auto how = GENERATE(shunt::strategy::one_for_one, shunt::strategy::all_for_one);
+  manager all(with(2));
+  auto s = all.supervise({.how = how, .restarts = 2, .within = 1h});
+  auto a = all.spawn<worker>({.worker = 0, .under = s}, 1);
+  auto b = all.spawn<worker>({.worker = 1, .under = s}, 2);
+  a.tell<&worker::set>(10);
+  b.tell<&worker::set>(20);
+  all.drain();
+  a.tell<&worker::fail>();
+  all.drain();
+  CHECK(all.await(a.ask<&worker::get>()) == 1);
+  CHECK(all.await(b.ask<&worker::get>()) == (how == shunt::strategy::one_for_one ? 20 : 2));
+  CHECK(all.restarts() == (how == shunt::strategy::one_for_one ? 1 : 2));
+}
+
+TEST_CASE("typed: more failures than a supervisor bears end its actors, or are its own supervisor's to decide") {
+  struct frail {
+    void fail() { throw std::runtime_error("frail"); }
+    int alive() const { return 1; }
+  };
+  const bool above = GENERATE(false, true);
+  journal said;
+  manager all(with(2, &said));
+  auto top = all.supervise({.restarts = 1, .within = 1h});
+  auto s = all.supervise({.restarts = 2, .within = 1h, .under = above ? top : shunt::supervisor()});
+  auto a = all.spawn<frail>({.name = "a", .under = s});
+  static_cast<void>(all.spawn<frail>({.name = "b", .under = s}));
+  const auto fail_once = [&] {
+    a.tell<&frail::fail>();
+    all.drain();
+  };
+  fail_once();
+  fail_once();
+  CHECK(all.actors() == 2);
+  fail_once();  // the third: the supervisor fails
+  CHECK(all.actors() == (above ? 2 : 0));
+  if (!above) {
+    CHECK(said.has("actor `a` has ended: frail; its supervisor has given up"));
+    CHECK_THROWS_AS(all.spawn<frail>({.under = s}), shunt::error);
+  } else {
+    for (int i = 0; i < 3; ++i) fail_once();  // and once more: that is too much for the top
+    CHECK(all.actors() == 0);
+  }
+}
+
+TEST_CASE("typed: failures that are long ago do not count") {
+  struct frail {
+    void fail() { throw std::runtime_error("frail"); }
+  };
+  manager all(with(1));
+  auto s = all.supervise({.restarts = 1, .within = 1ns});
+  auto a = all.spawn<frail>({.under = s});
+  for (int i = 0; i < 20; ++i) {
+    a.tell<&frail::fail>();
+    all.drain();
+    const auto then = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() <= then + 1us) {
+    }
+  }
+  CHECK(all.actors() == 1);
+  CHECK(all.restarts() == 20);
+}
+
+TEST_CASE("typed: what cannot be made again is refused under a supervisor, unless it need not be") {
+  struct owner {
+    explicit owner(std::unique_ptr<int> p) : mine(std::move(p)) {}
+    std::unique_ptr<int> mine;
+  };
+  manager all(with(1));
+  auto s = all.supervise();
+  CHECK_THROWS_AS(all.spawn<owner>({.under = s}, std::make_unique<int>(1)), shunt::usage_error);
+  CHECK(all.spawn<owner>({.under = s, .restarts = false}, std::make_unique<int>(1)));
+  CHECK_THROWS_AS(all.spawn<counter>({.capacity = 0}), shunt::usage_error);
+  CHECK_THROWS_AS(all.spawn<counter>({.worker = 1}), shunt::usage_error);
+  CHECK_THROWS_AS(ref<counter>().tell<&counter::add>(1), shunt::usage_error);
+}
+
+namespace {
+/// Counts what it handled in a place that survives its failures.
+struct flaky {
+  explicit flaky(std::atomic<long>* h) : handled(h) {}
+  void work(std::uint32_t random) {
+    handled->fetch_add(1, std::memory_order_relaxed);
+    if (random % 64 == 0) throw std::runtime_error("at random");
+  }
+  std::atomic<long>* handled;
+};
+struct source {
+  void run(std::vector<ref<flaky>> to, int n, std::uint64_t seed) {
+    for (int i = 0; i < n; ++i) {
+      const auto r =
+          shunt::philox4x32_10({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(seed), 0, 0}, {1, 2});
+      to[r[0] % to.size()].tell<&flaky::work>(r[1]);
+    }
+  }
+};
+}  // namespace
+
+TEST_CASE("typed: under random failures and ends every message is handled once, or counted dead") {
+  manager all(with(GENERATE(1, 2)));
+  std::atomic<long> handled{0};
+  std::vector<ref<flaky>> workers;
+  std::vector<shunt::supervisor> above;
+  for (int i = 0; i < 10; ++i) {  // half of them give up at some time
+    above.push_back(all.supervise({.how = i % 3 == 0 ? shunt::strategy::all_for_one : shunt::strategy::one_for_one,
+                                   .restarts = i % 2 == 0 ? 1'000'000 : 20,
+                                   .within = 1h}));
+  }
+  for (std::size_t i = 0; i < 100; ++i) {
+    workers.push_back(all.spawn<flaky>({.capacity = 8, .under = above[i % 10]}, &handled));
+  }
+  const int n = 40'000 / slowly;
+  for (std::uint64_t s = 0; s < 3; ++s) all.spawn<source>().tell<&source::run>(workers, n, s);
+  source().run(workers, n / 10, 3);  // this thread
+  all.drain();
+  CHECK(handled + static_cast<long>(all.dead_letters()) == 3L * n + n / 10);
+  CHECK(handled > 0);
+  CHECK(all.restarts() > 0);
+}
+
+TEST_CASE("typed: managers and actors begin and end, again and again") {
+  for (int i = 0; i < 100 / slowly; ++i) {
+    manager all(with(1 + i % 3));
+    for (int k = 0; k < 100; ++k) {
+      auto co = all.spawn<counter>();
+      co.tell<&counter::add>(1);
+      all.stop(co);
+    }
+  }
+}
+
+// --- timers ---
+
+TEST_CASE("typed: timers come in their order, once or again and again, until they are cancelled") {
+  struct clock {
+    void note(int i) { heard += std::to_string(i); }
+    void tick() { ++ticks; }
+    std::string what() const { return heard; }
+    int count() const { return ticks; }
+    std::string heard;
+    int ticks = 0;
+  };
+  manager all(with(2));
+  auto c = all.spawn<clock>({.worker = GENERATE(0, 1)});
+  c.tell_after<&clock::note>(20ms, 2);
+  c.tell_after<&clock::note>(1ms, 1);
+  auto never = c.tell_after<&clock::note>(10ms, 9);
+  never.cancel();
+  auto ticking = c.tell_every<&clock::tick>(1ms);
+  while (all.await(c.ask<&clock::what>()) != "12") std::this_thread::sleep_for(1ms);
+  while (all.await(c.ask<&clock::count>()) < 5) std::this_thread::sleep_for(1ms);
+  ticking.cancel();
+  all.drain();
+  CHECK_THROWS_AS(c.tell_every<&clock::tick>(0ms), shunt::usage_error);
+}
+
+TEST_CASE("typed: a timer whose message waits sends no second one") {
+  struct clock {
+    void tick() { ++ticks; }
+    void wait(shunt::future<void> until) { until.get(); }
+    int count() const { return ticks; }
+    int ticks = 0;
+  };
+  manager all(with(1));
+  gate g;
+  auto c = all.spawn<clock>();
+  c.tell<&clock::wait>(g.is_open);
+  auto fast = c.tell_every<&clock::tick>(100us);
+  auto other = all.spawn<clock>();
+  auto slow = other.tell_every<&clock::tick>(100us);
+  while (all.await(other.ask<&clock::count>()) < 50) std::this_thread::sleep_for(1ms);
+  fast.cancel();
+  slow.cancel();
+  g.opens.set_value();
+  CHECK(all.await(c.ask<&clock::count>()) <= 1);
+}

@@ -1,0 +1,18 @@
+// A message calls a method of the actor's class, or of a base of it.
+// expect: method_of_the_actor
+#include <shunt/actor/typed.hpp>
+
+struct counter {
+  void add(int) {}
+};
+struct other {
+  void add(int) {}
+};
+
+void call(shunt::ref<counter> co) {
+#ifdef MUST_NOT_COMPILE
+  co.tell<&other::add>(1);
+#else
+  co.tell<&counter::add>(1);
+#endif
+}

@@ -1,0 +1,17 @@
+// A handler cannot hand anything back through its parameters: the sender's variable is far away by then.
+// expect: parameters_travel_by_value
+#include <shunt/actor/typed.hpp>
+
+struct shelf {
+  void take(int& out) { out = 1; }
+  void give(const int& in) { static_cast<void>(in); }
+};
+
+void call(shunt::ref<shelf> s) {
+  int i = 0;
+#ifdef MUST_NOT_COMPILE
+  s.tell<&shelf::take>(i);
+#else
+  s.tell<&shelf::give>(i);
+#endif
+}
