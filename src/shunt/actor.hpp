@@ -1,4 +1,5 @@
-/// Front of the room `actor`: messages that are variables.
+/// Front of the room `actor`: messages that are variables, and typed actors.
 #pragma once
 
 #include <shunt/actor/core.hpp>
+#include <shunt/actor/typed.hpp>
