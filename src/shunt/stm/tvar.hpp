@@ -112,11 +112,12 @@ class tvar : private stm::detail::variable {
   tvar& operator=(const tvar&) = delete;
 
   /// Any thread or fiber: the value as of some moment during the call. Inside a transaction it is a part of that:
-  /// tx::read(). Never waits if T is held inline. Cost: 2 ns for up to eight bytes; 10 ns for a box.
+  /// tx::read(). Of a value of several words it waits out a commit's stores. Cost:
+  /// a few ns inline; a transaction's for a box.
   [[nodiscard]] T load() const
     requires std::copy_constructible<T>;
 
-  /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: some 10 ns.
+  /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: some 20 ns.
   /// \throws as tx::write().
   void store(const T& value)
     requires std::copy_constructible<T>;

@@ -86,7 +86,7 @@ class tx : private stm::detail::participant {
 
   /// The variable's value in this transaction: what it has written, or what stood there at its moment. Boxed values are
   /// not copied: the reference is valid until the transaction ends, also if the variable is written meanwhile.
-  /// Cost: 2 to 3 ns, whatever has been read before.
+  /// Cost: 2 to 4 ns, whatever has been read before.
   template <typename T>
   [[nodiscard]] typename holding<T>::read_type read(const tvar<T>& x) {
     if (writes_.may_hold(&x)) [[unlikely]] {
