@@ -329,8 +329,8 @@ class ref {
   /// \throws mailbox_full; sched::deadlock if a handler would wait for room for ever, in a circle of actors; what
   ///         copying the arguments throws; what park() throws where waiting is impossible; usage_error for nobody;
   ///         std::bad_alloc.
-  /// Cost: about 9 ns to an actor of the same worker, its handling included. Arguments of more than 40 bytes, aligned to
-  /// more than 8, or that may throw when moved, are allocated.
+  /// Cost: about 9 ns to an actor of the same worker, its handling included. Arguments of more than 40 bytes, aligned
+  /// to more than 8, or that may throw when moved, are allocated.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {
