@@ -86,8 +86,7 @@ class manager {
   /// Makes an actor: a T(arguments...), here and now. Under a supervisor the arguments are kept, and must be
   /// copyable. A name that a living actor has already means the new one from now on.
   /// \throws what T's constructor throws; usage_error for options out of range, or arguments that cannot be kept;
-  ///         error after stop(), or if the supervisor has given up; std::bad_alloc. Cost: 0.3 us, and T's
-  ///         constructor.
+  ///         error after stop(), or if the supervisor has given up; std::bad_alloc.
   template <typename T, typename... A>
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {

@@ -329,8 +329,8 @@ class ref {
   /// \throws mailbox_full; sched::deadlock if a handler would wait for room for ever, in a circle of actors; what
   ///         copying the arguments throws; what park() throws where waiting is impossible; usage_error for nobody;
   ///         std::bad_alloc.
-  /// Cost: 2 to 4 ns to an actor of the same worker; arguments of more than 40 bytes, aligned to more than 8, or that
-  /// may throw when moved, are allocated.
+  /// Cost: about 9 ns to an actor of the same worker, its handling included. Arguments of more than 40 bytes, aligned
+  /// to more than 8, or that may throw when moved, are allocated.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {
@@ -341,7 +341,8 @@ class ref {
   /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or
   /// its mailbox dropped the message. A handler that waits for it waits for that actor: sched::deadlock if that one,
   /// perhaps through others, waits for this one. A thread waits by manager::await().
-  /// Cost: an allocation more, some 40 ns.
+  /// Cost: about 35 ns on one worker, an allocation among it, where many answers are waited for together; 120 to 170 ns
+  /// where a fiber asks and waits one by one, for it parks each time.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[nodiscard]] future<typename detail::typed::method_traits<decltype(M)>::result> ask(A&&... arguments) const {
