@@ -44,13 +44,14 @@ SYSTEMS = {  # in the order of their turns
     "heat": ["serial", "openmp", "templet", "shunt"],
     "pingpong": ["ceiling", "go", "shunt"],
     "fanin": ["ceiling", "go", "shunt"],
+    "savina": ["shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
                      "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue", "mutex", "atomic", "libitm",
                      "templet"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
-         "pingpong": [1, 2], "fanin": [1, 2]}  # threads of one process: no forms, no transports
+         "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "article", "queue"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
@@ -125,7 +126,7 @@ class Row:
         if metric in ["median_ns", "p99_ns", "receiver_share"]:
             return sample[metric]
         if metric == "million_per_s":
-            moved = {"railway": lambda: sample["goods"], "fanin": lambda: self.params["messages"],
+            moved = {"railway": lambda: sample["goods"], "savina": lambda: sample["messages"], "fanin": lambda: self.params["messages"],
                      "pingpong": lambda: self.params["balls"]}[self.table]()
             return moved / sample["seconds"] / 1e6
         per_pe = {
@@ -147,7 +148,7 @@ class Row:
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds", "ratio_to_serial"],
-                 "railway": ["million_per_s"], "pingpong": ["million_per_s"], "fanin": ["million_per_s"],
+                 "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"], "fanin": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
@@ -204,6 +205,9 @@ def inputs(table, quick, pes):
         article, strict, far = {"full": (20_000_000, 20_000_000, 300_000), "quick": (2_000_000, 2_000_000, 50_000)}[size]
         return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
                 for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far)]]
+    if table == "savina":
+        programs = ["pingpong", "counting", "forkjoin", "ring", "chameneos", "big", "concdict", "philosophers", "sieve", "bank"]
+        return [({"workers": n, "program": p}, ["--what", p, "--scale", 1]) for n in pes for p in programs]
     if table == "fanin":
         messages = {"full": 16_000_000, "quick": 1_600_000}[size]
         return [({"workers": n, "senders": 8, "messages": messages}, ["--rounds", messages, "--table", 8]) for n in pes]
