@@ -38,7 +38,7 @@ SYSTEMS = {  # in the order of their turns
     "matmul": ["openblas", "threads", "shunt"],
     "dft": ["serial", "threads", "shunt"],
     "latency": ["ceiling", "shunt"],
-    "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "article", "queue", "shunt"],
+    "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "jctools", "article", "queue", "shunt"],
     "stm-si": ["mutex", "atomic", "libitm", "shunt"],
     "stm-ll": ["mutex", "libitm", "shunt"],
     "heat": ["serial", "openmp", "templet", "shunt"],
@@ -48,11 +48,11 @@ SYSTEMS = {  # in the order of their turns
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
-                     "threads", "go", "loom", "boost_spsc", "disruptor", "article", "queue", "mutex", "atomic", "libitm",
+                     "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue", "mutex", "atomic", "libitm",
                      "templet"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
-ON_THE_JVM = {("railway", system) for system in ["disruptor", "article", "queue"]}
+ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}

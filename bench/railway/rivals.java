@@ -12,9 +12,12 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jctools.queues.MessagePassingQueue;
+import org.jctools.queues.MpscArrayQueue;
+import org.jctools.queues.SpscArrayQueue;
 
 /** What is moved. */
 record Shape(int producers, int consumers, int capacity, int trains, long goods) {
@@ -184,8 +187,8 @@ class ArticleLine {
 /** The JDK's queue, one number at a time; a queue a consumer. */
 class QueueLine {
   static long[] move(Shape s) throws Exception {
-    final List<ArrayBlockingQueue<Long>> queues = new ArrayList<>();
-    for (int c = 0; c < s.consumers(); ++c) queues.add(new ArrayBlockingQueue<>(Math.max(2, s.capacity() * s.trains())));
+    final List<LinkedBlockingQueue<Long>> queues = new ArrayList<>();
+    for (int c = 0; c < s.consumers(); ++c) queues.add(new LinkedBlockingQueue<>(Math.max(2, s.capacity() * s.trains())));
     final long[] sums = new long[s.consumers()];
     final List<Thread> threads = new ArrayList<>();
     for (int p = 0; p < s.producers(); ++p) {
@@ -217,4 +220,65 @@ class QueueLine {
   }
 
   public static void main(String[] arguments) throws Exception { Mover.measure("queue", arguments, QueueLine::move); }
+}
+
+/** JCTools: a queue a consumer, filled and drained a train's worth at a time. */
+class JctoolsLine {
+  static long[] move(Shape s) throws Exception {
+    final int places = Math.max(4, s.capacity() * s.trains());
+    final List<MessagePassingQueue<Long>> queues = new ArrayList<>();
+    for (int c = 0; c < s.consumers(); ++c) {
+      queues.add(s.producers() == 1 ? new SpscArrayQueue<>(places) : new MpscArrayQueue<>(places));
+    }
+    final boolean crowded = s.crowded();
+    final long[] sums = new long[s.consumers()];
+    final List<Thread> threads = new ArrayList<>();
+    for (int p = 0; p < s.producers(); ++p) {
+      final int me = p;
+      threads.add(new Thread(() -> {
+        final long[] next = new long[queues.size()];  // for each queue
+        java.util.Arrays.fill(next, me);
+        for (boolean all = false; !all;) {
+          all = true;
+          int put = 0;
+          for (int q = 0; q < next.length; ++q) {
+            final int at = q;
+            final long left = (s.goods() - next[at] + s.producers() - 1) / s.producers();
+            if (left <= 0) continue;
+            all = false;
+            put += queues.get(at).fill(() -> {
+              final long value = next[at];
+              next[at] += s.producers();
+              return value;
+            }, (int) Math.min(left, s.capacity()));
+          }
+          if (put == 0) pause(crowded);
+        }
+      }));
+    }
+    for (int c = 0; c < s.consumers(); ++c) {
+      final int me = c;
+      threads.add(new Thread(() -> {
+        final long[] sum = new long[1];
+        for (long left = s.goods(); left > 0;) {
+          final int got = queues.get(me).drain(v -> sum[0] += v, s.capacity());
+          left -= got;
+          if (got == 0) pause(crowded);
+        }
+        sums[me] = sum[0];
+      }));
+    }
+    Mover.together(threads);
+    return sums;
+  }
+
+  static void pause(boolean crowded) {
+    if (crowded) {
+      Thread.yield();
+    } else {
+      Thread.onSpinWait();
+    }
+  }
+
+  public static void main(String[] arguments) throws Exception { Mover.measure("jctools", arguments, JctoolsLine::move); }
 }
