@@ -22,6 +22,7 @@ using shunt::atomically;
 using shunt::tvar;
 using shunt::tx;
 using shunt::testing::side_by_side;
+namespace stm = shunt::stm;
 namespace this_fiber = shunt::sched::this_fiber;
 
 namespace {
@@ -77,9 +78,19 @@ struct all_equal {
   bool operator()(const good&, const good&) const { return false; }
 };
 
+/// Policies for as long as it lives: the default ones, or those under which workers and threads never wait for each
+/// other.
+struct under {
+  explicit under(bool default_ones) {
+    if (!default_ones) stm::set_policies({.adapt = false, .solo = false});
+  }
+  ~under() { stm::set_policies({}); }
+};
+
 /// Producers and consumers on two workers, as fibers, and a thread of each.
 template <typename Put, typename Take>
 void nothing_lost_or_doubled(const Put& put, const Take& take) {
+  const under policies(GENERATE(true, false));
   constexpr int producers = 4, each = 1500, consumers = 3;
   std::atomic<int> wrong{0}, taken{0};
   std::atomic<long> sum{0};
@@ -472,6 +483,7 @@ TEST_CASE("tpriority_queue: fibers and threads lose nothing, double nothing; equ
 }
 
 TEST_CASE("tsem: never more inside than permits, and nobody waits for ever") {
+  const under policies(GENERATE(true, false));
   shunt::tsem permits(3);
   std::atomic<int> inside{0}, wrong{0}, done{0};
   shunt::sched::runtime rt({.workers = 2});
@@ -498,6 +510,7 @@ TEST_CASE("tsem: never more inside than permits, and nobody waits for ever") {
 }
 
 TEST_CASE("tchan: each of several readers, fibers and a thread, sees all that several write, in each writer's order") {
+  const under policies(GENERATE(true, false));
   constexpr int writers = 3, each = 800;
   shunt::tchan<good> channel;
   std::atomic<int> wrong{0}, complete{0};
@@ -534,6 +547,7 @@ TEST_CASE("tchan: each of several readers, fibers and a thread, sees all that se
 }
 
 TEST_CASE("tmap, tset, tcounter: keys that move are seen by every auditor, each exactly once and in order") {
+  const under policies(GENERATE(true, false));
   constexpr int moving = 32, places = 128, moves = 3000, fibers = 4;
   shunt::tmap<int, int> map;  // place to who is there
   shunt::tset<int> taken;     // the same places
