@@ -94,7 +94,7 @@ class tchan<T>::reader {
   /// usage_error
   reader(const reader& other) : from_(other.from_), next_(joined(other)) {}
   reader& operator=(const reader&) = delete;
-  /// Not inside a transaction. O(items that it has yet to read).
+  /// Not inside a transaction. O(items that it has yet to read). Want of memory ends the program here.
   ~reader() {
     SHUNT_ASSERT(!stm_access::inside());
     atomically(kind, [&](tx& t) {

@@ -5,7 +5,7 @@
 ///   level 0   head ──> 10 ──> 20 ──> 30 ──> 40 ──────> end       each arrow is a tvar
 ///
 /// A node stands on level k with a probability of 1 in 4^k. A search begins on the highest level and goes down where
-/// the next node is too far; it reads some 2.7 links a level, log4(n) levels. A change writes the links to the node,
+/// the next node is too far; it reads some 4 links a level, log4(n) levels. A change writes the links to the node,
 /// and the node's own: of those, other searches read the low ones rarely and the high ones often, and as often are the
 /// high ones written rarely. So two operations at different keys of n conflict with a probability of some log(n) / n.
 ///
