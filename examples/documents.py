@@ -36,6 +36,10 @@ for kernel, *said in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|$", readme, re.M
         counted = sum(1 for line in source if line.strip() and not line.lstrip().startswith("//"))
         need(counted == int(lines), f"README.md: {kernel}, {form} form: {lines} lines, but there are {counted}")
 
+# A transfer is short.
+transfer = re.search(r"^// \[transfer\]\n(.*?)^// \[/transfer\]$", text("examples/bank.cpp"), re.S | re.M)
+need(transfer and len(transfer[1].splitlines()) <= 6, "examples/bank.cpp: the transfer has more than 6 lines, or no marks")
+
 # Every variable and every option has its row in the manual, and no other.
 variables = set(re.findall(r'^    \{"(SHUNT_\w+)"', text("src/shunt/base/environment.cpp"), re.M))
 options = set(re.findall(r'^    \{"(--\w+)", "SHUNT_\w+"', text("src/shunt/pgas/launch.cpp"), re.M))

@@ -109,6 +109,8 @@ struct stm_access {
   }
   /// What comes after an attempt. \return whether there will be another one.
   static bool go_on(stm::detail::course& way, tx& t, stm::detail::course::outcome ended_by);
+  /// Whether the caller is in a transaction's body.
+  [[nodiscard]] static bool inside() { return tx::here().inside_; }
   /// Within another transaction it is a part of that.
   static void join(tx& t, manner how, const stm::detail::patience* limits);
 

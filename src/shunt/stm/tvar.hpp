@@ -76,6 +76,8 @@ struct holding {
   }
 };
 
+struct owner;
+
 }  // namespace stm::detail
 
 /// ```cpp
@@ -131,11 +133,27 @@ class tvar : private stm::detail::variable {
 
  private:
   friend class tx;
+  friend struct stm::detail::owner;
   using holding = stm::detail::holding<T>;
   using variable = stm::detail::variable;
 
   mutable std::array<std::atomic<stm::detail::word>, holding::count> data_;
 };
+
+namespace stm::detail {
+
+/// For destructors of what owns variables. Others cannot reach them any more, and what a transaction has written but
+/// not committed is not there: it is deleted by that transaction, which may be the one that deletes the owner.
+struct owner {
+  template <typename T>
+    requires(holding<T>::count == 1 && is_inline<T>)
+  [[nodiscard]] static T committed(const tvar<T>& x) noexcept {
+    const word seen = x.data_[0].load(std::memory_order_relaxed);  // relaxed: as ~tvar()
+    return holding<T>::decode(&seen);
+  }
+};
+
+}  // namespace stm::detail
 
 }  // namespace v1
 }  // namespace shunt

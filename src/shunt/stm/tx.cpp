@@ -97,11 +97,21 @@ const tx::entry* tx::own_entry(const variable* v) {
 // --- writing ---
 
 tx::entry* tx::entry_to_replace(const variable* v, const form* how, word first) {
-  try {
-    if (!commuting_.empty()) [[unlikely]]
+  if (!commuting_.empty()) [[unlikely]] {
+    try {
       settle_commuting(v);
-    entry* const own = writes_.find(v);
-    if (own == nullptr) return nullptr;
+    } catch (...) {
+      if (how->drop != nullptr) how->drop(first);
+      throw;
+    }
+  }
+  return own_to_replace(v, how, first);
+}
+
+tx::entry* tx::own_to_replace(const variable* v, const form* how, word first) {
+  entry* const own = writes_.find(v);
+  if (own == nullptr) return nullptr;
+  try {
     const auto position = static_cast<std::size_t>(own - writes_.begin());
     if (position < part_) {
       undos_.push_back({position, own->value});
@@ -144,7 +154,7 @@ void tx::settle_commuting(const variable* v) {
       log_read(c.who);
     }
     c.apply(now);
-    entry* to = entry_to_replace(c.who, c.how, now[0]);
+    entry* to = own_to_replace(c.who, c.how, now[0]);  // what else commutes comes after this
     if (to == nullptr)
       to = c.how->drop != nullptr ? &add_boxed(c.who, c.data, c.how, now[0]) : &writes_.add(c.who, c.data, c.how);
     to->value = now;

@@ -269,7 +269,9 @@ class tx : private stm::detail::participant {
     }
     for (std::size_t i = 0; i < value.size(); ++i) own->value[i] = value[i];
   }
+  /// The entry whose value `first`, a box or not, is to replace; null: there is none. Nothing commutes there any more.
   [[nodiscard, gnu::noinline]] entry* entry_to_replace(const variable* v, const form* how, word first);
+  [[nodiscard]] entry* own_to_replace(const variable* v, const form* how, word first);
   entry& add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box);
 
   // --- the course of an attempt; see course ---

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <support/runtimes.hpp>
+#include <support/transactions.hpp>
 #include <thread>
 #include <vector>
 
@@ -236,6 +237,18 @@ TEST_CASE("commute: applied at the commit, in order, and by a read before it") {
     CHECK(t.read(x) == 21);
     CHECK(t.read(s) == "abcd");
     t.commute(x, [](int v) { return v + 1; });
+  });
+  CHECK(x.load() == 22);
+  CHECK(s.load() == "abcd");
+  atomically([&](tx& t) {  // several at one variable, then a read
+    t.commute(x, [](int v) { return v + 1; });
+    t.commute(x, [](int v) { return v * 2; });
+    t.commute(x, [](int v) { return v - 24; });
+    t.commute(s, [](const std::string& v) { return v + "e"; });
+    t.commute(s, [](const std::string& v) { return v + "f"; });
+    CHECK(t.read(x) == 22);
+    CHECK(t.read(s) == "abcdef");
+    t.write(s, std::string("abcd"));
   });
   CHECK(x.load() == 22);
   CHECK(s.load() == "abcd");
@@ -543,6 +556,7 @@ TEST_CASE("snapshot: reads only: a transaction inside of it is refused, another 
 }
 
 TEST_CASE("a body that swallows conflicts is run again all the same") {
+  const shunt::testing::side_by_side allowed;
   tvar<int> x{0}, y{0};
   int runs = 0;
   // The body below waits for another thread's transaction, as no body may: only while nobody is without others.

@@ -1,0 +1,22 @@
+/// What tests of transactions share.
+#pragma once
+
+#include <shunt/stm.hpp>
+#include <thread>
+
+namespace shunt::testing {
+
+/// While it lives, a transaction's body may wait for another thread's transaction: nobody is alone, nobody waits for a
+/// turn. That thread must not end before the body, if it has replaced boxes or destroyed objects.
+class side_by_side {
+ public:
+  side_by_side() {
+    stm::set_policies({.adapt = false, .solo = false, .queue_losers = false, .elders = false});
+    std::thread([] { atomically([] {}); }).join();  // ends the solo mode that there may be
+  }
+  ~side_by_side() { stm::set_policies({}); }
+  side_by_side(const side_by_side&) = delete;
+  side_by_side& operator=(const side_by_side&) = delete;
+};
+
+}  // namespace shunt::testing
