@@ -63,12 +63,14 @@ hall::~hall() {
   }
   static_cast<void>(stop(steady_clock::time_point::max()));
   static_cast<void>(drain(steady_clock::time_point::max()));
+  sched::waker clock;
   {
     const std::scoped_lock held(lock_);
     clock_over_ = true;
+    clock = clock_;
     timers_.clear();
   }
-  clock_.wake();
+  clock.wake();
   for (const auto& s : stations_) s->at_home([at = s.get()] { at->leave(); });
   if (own_ != nullptr) {
     thread_.join();
@@ -250,14 +252,13 @@ void hall::say(const std::string& line) const noexcept {
 // --- timers ---
 
 void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point when) {
-  bool first;
+  sched::waker clock;  // nobody, if it need not be woken, or has not begun: then it looks at all timers
   {
     const std::scoped_lock held(lock_);
     if (clock_over_) return;
-    const auto at = timers_.emplace(when, what);
-    first = at == timers_.begin();
+    if (timers_.emplace(when, what) == timers_.begin()) clock = clock_;
   }
-  if (first) clock_.wake();
+  clock.wake();
 }
 
 /// The clock's fiber.
