@@ -124,7 +124,7 @@ struct slow {
     ++handled;
   }
   void look(std::chrono::steady_clock::time_point asked) { longest = std::max(longest, std::chrono::steady_clock::now() - asked); }
-  std::pair<long, long> get() const { return {handled, std::chrono::duration_cast<std::chrono::microseconds>(longest).count()}; }
+  std::pair<long, long> get() const { return {handled, std::chrono::ceil<std::chrono::microseconds>(longest).count()}; }
   long handled = 0;
   std::chrono::steady_clock::duration longest{0};
 };

@@ -256,7 +256,8 @@ void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point
   {
     const std::scoped_lock held(lock_);
     if (clock_over_) return;
-    if (timers_.emplace(when, what) == timers_.begin()) clock = clock_;
+    const auto at = timers_.emplace(when, what);
+    if (at == timers_.begin()) clock = clock_;
   }
   clock.wake();
 }
