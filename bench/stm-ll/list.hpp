@@ -57,6 +57,16 @@ int list_operations(int argc, char** argv) {
   return 0;
 }
 
+/// \return how many nodes there are; -1: they are out of order.
+template <typename Node>
+long count_in_order(const Node* at) {
+  long n = 0;
+  for (; at != nullptr; at = at->next, ++n) {
+    if (at->next != nullptr && at->next->key <= at->key) return -1;
+  }
+  return n;
+}
+
 /// What a list is without transactions; each operation between a Guard's construction and destruction.
 template <typename Lock>
 class locked_list {
@@ -83,13 +93,7 @@ class locked_list {
     drop(at);
     return true;
   }
-  [[nodiscard]] long count() const {
-    long n = 0;
-    for (const node* at = head_; at != nullptr; at = at->next, ++n) {
-      if (at->next != nullptr && at->next->key <= at->key) return -1;
-    }
-    return n;
-  }
+  [[nodiscard]] long count() const { return count_in_order(head_); }
 
  private:
   struct node {

@@ -1,6 +1,7 @@
-/// Front of the room `rail`: trains, and the inboxes they arrive in.
+/// Front of the room `rail`: trains, the inboxes they arrive in, and lines of stations.
 #pragma once
 
 #include <shunt/rail/inbox.hpp>
+#include <shunt/rail/line.hpp>
 #include <shunt/rail/platform.hpp>
 #include <shunt/rail/train.hpp>

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/chain.hpp>
 #include <shunt/base/error.hpp>
 
 namespace shunt {
@@ -64,14 +65,7 @@ class inbox {
     auto* newest = reinterpret_cast<Node*>(word_.exchange(empty, std::memory_order_acquire));
     // What lies behind the link will be wanted next, and comes from the same far cache.
     prefetch_to_write(reinterpret_cast<std::uintptr_t>(newest) + cache_line);
-    Node* oldest = nullptr;
-    while (newest != nullptr) {
-      Node* const following = newest->next;
-      newest->next = oldest;
-      oldest = newest;
-      newest = following;
-    }
-    return oldest;
+    return turned_round<&Node::next>(newest);
   }
 
   /// Owner only. After true, the next push returns `wake`. False: something is in, do not sleep.

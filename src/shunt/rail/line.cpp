@@ -14,7 +14,7 @@ void station::wake_all(progress& p) noexcept {
 }
 
 bool source::refresh() noexcept {
-  if (!track_.wanted_.load(std::memory_order_acquire)) return false;  // edge `told`
+  if (!track_.wanted_.load(std::memory_order_seq_cst)) return false;  // edge `told`; seq_cst: see line::tell()
   auto least = progress::count;
   for (const progress* const sink : track_.sinks_) {
     const auto seen = sink->read();  // edge `emptied`
@@ -26,7 +26,7 @@ bool source::refresh() noexcept {
 }
 
 sight source::look() noexcept {
-  if (!track_.wanted_.load(std::memory_order_acquire)) return sight::ended;  // edge `told`
+  if (!track_.wanted_.load(std::memory_order_seq_cst)) return sight::ended;  // edge `told`; seq_cst: see line::tell()
   return board() ? sight::train : sight::nothing;
 }
 
@@ -172,8 +172,8 @@ stop& line::add_stop(const std::vector<station*>& after) {
 }
 
 void line::tell(track& t) noexcept {
-  t.wanted_.store(false);  // seq_cst: where fences are not asymmetric, half of the Dekker pair
-  if (asymmetric_fence::usable()) asymmetric_fence::light();
+  // A Dekker pair with the source that falls asleep: it stores `asleep`, then reads `wanted`; here the other way round.
+  t.wanted_.store(false, std::memory_order_seq_cst);
   t.owner_->wake();
 }
 

@@ -18,9 +18,9 @@
 /// Edges: a release store, and the acquire load that it feeds
 ///   loaded    source::depart -> way::here        the goods, through the train's own sign: the first goods lie on the same
 ///                                                cache line; without a sign, -> way::refresh
-///   passed    way::depart -> way::refresh        the goods, as that station leaves them
-///   emptied   way::depart -> source::refresh     the memory is free
-///   told      line::stop, -> source::refresh     somebody wants no more trains
+///   passed    stop::depart -> way::refresh       the goods, as that station leaves them
+///   emptied   stop::depart -> source::refresh    the memory is free
+///   told      line::tell -> source::refresh      somebody wants no more trains
 ///
 /// Who finds nothing looks again, spins or sleeps: rail knows no fiber, so the caller passes in how it is woken.
 /// Sleeping, and what the one who departs owes, is a Dekker pair:
@@ -39,7 +39,6 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -167,8 +166,8 @@ class station {
 
   /// Any thread: whoever stands here looks again.
   void wake() noexcept {
-    // acq_rel: the sleeper's own words, set before it fell asleep; and what the waker did.
-    if (asleep_.exchange(0, std::memory_order_acq_rel) != 0) who_->wake();
+    // The sleeper's own words, set before it fell asleep. seq_cst: line::tell()'s half of its Dekker pair.
+    if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) who_->wake();
   }
 
  protected:
@@ -188,7 +187,7 @@ class station {
     }
   }
   void begin_watch() noexcept {
-    asleep_.store(1, std::memory_order_release);  // what wake() will need was written before
+    asleep_.store(1, std::memory_order_seq_cst);  // what wake() will need was written before; half of line::tell()'s pair
   }
   static void watch(progress& p) noexcept { p.watched_.store(1); }
   void end_watch() noexcept {

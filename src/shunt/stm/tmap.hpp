@@ -31,7 +31,7 @@ class tmap {
   /// \throws std::bad_alloc
   explicit tmap(Less less = Less()) : list_(std::move(less)) {}
 
-  [[nodiscard]] bool contains(tx& t, const K& key) const { return list_.is(list_.not_less(t, key), key); }
+  [[nodiscard]] bool contains(tx& t, const K& key) const { return list_.contains(t, key); }
   [[nodiscard]] bool contains(const K& key) const {
     return atomically(kind, [&](tx& t) { return contains(t, key); });
   }
@@ -85,13 +85,7 @@ class tmap {
   }
 
   /// \return false: no such key.
-  bool erase(tx& t, const K& key) {
-    typename list::way to;
-    auto* const n = list_.not_less(t, key, to);
-    if (!list_.is(n, key)) return false;
-    list_.take_out(t, to, n);
-    return true;
-  }
+  bool erase(tx& t, const K& key) { return list_.erase(t, key); }
   bool erase(const K& key) {
     return atomically(kind, [&](tx& t) { return erase(t, key); });
   }
@@ -118,11 +112,7 @@ class tmap {
   }
 
   /// O(n): a count would make all that insert or erase conflict. Conflicts with these, not with changes of values.
-  [[nodiscard]] std::size_t size(tx& t) const {
-    std::size_t count = 0;
-    for (const auto* n = list_.first(t); n != nullptr; n = list_.after(t, n)) ++count;
-    return count;
-  }
+  [[nodiscard]] std::size_t size(tx& t) const { return list_.size(t); }
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });
   }

@@ -21,7 +21,7 @@ class tset {
   /// \throws std::bad_alloc
   explicit tset(Less less = Less()) : list_(std::move(less)) {}
 
-  [[nodiscard]] bool contains(tx& t, const K& key) const { return list_.is(list_.not_less(t, key), key); }
+  [[nodiscard]] bool contains(tx& t, const K& key) const { return list_.contains(t, key); }
   [[nodiscard]] bool contains(const K& key) const {
     return atomically(kind, [&](tx& t) { return contains(t, key); });
   }
@@ -38,13 +38,7 @@ class tset {
   }
 
   /// \return false: no such key.
-  bool erase(tx& t, const K& key) {
-    typename list::way to;
-    auto* const n = list_.not_less(t, key, to);
-    if (!list_.is(n, key)) return false;
-    list_.take_out(t, to, n);
-    return true;
-  }
+  bool erase(tx& t, const K& key) { return list_.erase(t, key); }
   bool erase(const K& key) {
     return atomically(kind, [&](tx& t) { return erase(t, key); });
   }
@@ -71,11 +65,7 @@ class tset {
   }
 
   /// O(n); conflicts with every change.
-  [[nodiscard]] std::size_t size(tx& t) const {
-    std::size_t count = 0;
-    for_each(t, [&](const K&) { ++count; });
-    return count;
-  }
+  [[nodiscard]] std::size_t size(tx& t) const { return list_.size(t); }
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });
   }

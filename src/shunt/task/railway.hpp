@@ -239,7 +239,7 @@ class railway {
     }
 
     /// Loads one; the train leaves once it is full. \return false: no more are wanted, as by board().
-    bool put(T good) noexcept(false) {
+    bool put(T good) {
       if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) [[unlikely]] return false;
       room_[loaded_] = std::move(good);
       if (++loaded_ == of().capacity()) depart();

@@ -24,6 +24,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include <shunt/base/chain.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace actors {
@@ -54,15 +56,7 @@ class core_inbox {
   /// Who took the actor out of a queue. \return its messages, oldest first, linked by `next_`: one at least.
   [[nodiscard]] Message* begin() noexcept {
     // acquire: edges `sent` and `left` in.
-    auto* newest = reinterpret_cast<Message*>(word_.exchange(busy, std::memory_order_acquire));
-    Message* oldest = nullptr;
-    while (newest != nullptr) {
-      Message* const following = newest->next_;
-      newest->next_ = oldest;
-      oldest = newest;
-      newest = following;
-    }
-    return oldest;
+    return turned_round<&Message::next_>(reinterpret_cast<Message*>(word_.exchange(busy, std::memory_order_acquire)));
   }
 
   /// The same runner, when the messages are dealt with.

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include <shunt/base/chain.hpp>
 #include <shunt/base/error.hpp>
 
 namespace shunt {
@@ -85,15 +86,7 @@ class inbox {
     // acquire: edge `sent` in. acq_rel keeps a later unpark() ordered behind what we did.
     auto seen = word_.exchange(empty, std::memory_order_acq_rel);
     if (!is_list(seen)) return nullptr;
-    Node* newest_first = to_node(seen);
-    Node* oldest_first = nullptr;
-    while (newest_first != nullptr) {
-      Node* const older = newest_first->link;
-      newest_first->link = oldest_first;
-      oldest_first = newest_first;
-      newest_first = older;
-    }
-    return oldest_first;
+    return turned_round<&Node::link>(to_node(seen));
   }
 
   /// Owner only: whether drain() would return a node. A look: a false may be stale.

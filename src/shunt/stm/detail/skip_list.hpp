@@ -114,12 +114,24 @@ class skip_list {
     for (int level = 0; level < height; ++level) t.write(*to[level_index(level)], made);
   }
 
-  /// \param to  where `gone` stands.
-  void take_out(tx& t, const way& to, node* gone) {
-    for (int level = 0; level < gone->links.height(); ++level)
-      t.write(*to[level_index(level)], t.read(gone->links[level]));
-    t.destroy(gone);
+  [[nodiscard]] bool contains(tx& t, const Key& key) const { return is(not_less(t, key), key); }
+  /// \return false: no such key.
+  bool erase(tx& t, const Key& key) {
+    way to;
+    node* const n = not_less(t, key, to);
+    if (!is(n, key)) return false;
+    for (int level = 0; level < n->links.height(); ++level)
+      t.write(*to[level_index(level)], t.read(n->links[level]));
+    t.destroy(n);
+    return true;
   }
+  /// O(nodes).
+  [[nodiscard]] std::size_t size(tx& t) const {
+    std::size_t count = 0;
+    for (const node* n = first(t); n != nullptr; n = after(t, n)) ++count;
+    return count;
+  }
+
   /// The first one: every level on which it stands begins with it.
   void take_out_first(tx& t, node* gone) {
     for (int level = 0; level < gone->links.height(); ++level) t.write(head_[level], t.read(gone->links[level]));
