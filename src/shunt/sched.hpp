@@ -1,7 +1,9 @@
 /// Front of the room `sched`: fibers, workers, parking, and reports of what is stuck.
 #pragma once
 
+#include <shunt/sched/chooser.hpp>
 #include <shunt/sched/deadlock.hpp>
+#include <shunt/sched/explore.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/fiber_local.hpp>
 #include <shunt/sched/futex.hpp>

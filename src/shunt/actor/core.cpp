@@ -31,6 +31,7 @@ void seat::wake_one() noexcept { all_->wake_one(); }
 void runner::work() noexcept {
   thread_.store(this_thread_mark(), std::memory_order_relaxed);  // relaxed: see seat
   fiber_ = sched::this_fiber::self();
+  if (sched::this_worker::directed()) until_duty_ = 1;
   if (!all_->come()) return;
   while (actor* const a = find()) run(*a);
 }
@@ -100,8 +101,10 @@ actor* runner::search() noexcept {
 
 actor* runner::look_around() noexcept {
   if (until_duty_ <= 0) {
-    until_duty_ = turns_a_duty;
+    const bool directed = sched::this_worker::directed();
+    until_duty_ = directed ? 1 : turns_a_duty;
     sched::this_fiber::yield();
+    if (directed) mix();
     if (actor* const a = all_->take_outside()) return a;
     if (actor* const a = ready_.pop()) return a;
   }
@@ -113,6 +116,15 @@ actor* runner::look_around() noexcept {
     }
   } while (all_->sleep(*this) == stage::after_sleep::look_again);
   return nullptr;
+}
+
+/// Where a chooser decides, any of the actors that are queued comes next.
+void runner::mix() noexcept {
+  constexpr int most = 64;
+  for (int i = 0; i < most; ++i) {
+    if (actor* const a = all_->take_outside()) queue(*a);
+  }
+  for (auto passed = sched::this_worker::choose(ready_.look().items); passed > 0; --passed) queue(*ready_.pop());
 }
 
 /// Between two looks: other fibers of this worker run.

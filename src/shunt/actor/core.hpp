@@ -39,6 +39,7 @@
 #include <shunt/actor/detail/seat.hpp>
 #include <shunt/base/cache_line.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/sched/fiber.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -196,6 +197,7 @@ class engine {
 /// write it, and says, whatever the moment, a seat of another thread, or none; hence relaxed. Seats live as long as
 /// the stage is theirs, and every actor has left its seat before they go.
 inline void send(engine& e, message& m, actor& to) {
+  sched::this_fiber::interleave();
   const auto where = m.where_.load(std::memory_order_relaxed);
   if ((where & message::under_way) == 0) [[likely]] {
     detail::seat* const here = reinterpret_cast<const actor*>(where)->seat_.load(std::memory_order_relaxed);

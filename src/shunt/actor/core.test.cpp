@@ -535,3 +535,47 @@ TEST_CASE("ready_queue: every item leaves once, whoever takes it, with what its 
   CHECK(std::all_of(items.begin(), items.end(), [](const auto& i) { return i.left == 1; }));
   CHECK(sum == expected);
 }
+
+TEST_CASE("send: a message sent twice in some order only is found by exploring, and found again") {
+  const auto program = [] {
+    // `first` sends the ball to `goal`; `second` does so too if `goal` has not had it yet: a mistake, that needs the
+    // order first, second, goal.
+    struct player : actor {
+      engine* e = nullptr;
+      message* ball = nullptr;
+      player* goal = nullptr;
+    };
+    engine e;
+    message ball;
+    message whistle[3];
+    player first;
+    player goal;
+    player second;
+    for (player* p : {&first, &goal, &second}) {
+      p->e = &e;
+      p->ball = &ball;
+      p->goal = &goal;
+    }
+    first.recv = [](message&, actor& self) {
+      auto& me = static_cast<player&>(self);
+      send(*me.e, *me.ball, *me.goal);
+    };
+    second.recv = [](message&, actor& self) {
+      auto& me = static_cast<player&>(self);
+      if (!access(*me.ball, *me.goal)) send(*me.e, *me.ball, *me.goal);
+    };
+    goal.recv = [](message&, actor&) {};
+    send(e, whistle[0], first);
+    send(e, whistle[1], goal);
+    send(e, whistle[2], second);
+    run(e, 1);
+  };
+  const auto how = GENERATE(shunt::test::policy::random, shunt::test::policy::exhaustive);
+  const auto found = shunt::test::explore(program, 1'000, {.how = how});
+  CAPTURE(found.schedule, found.failure);
+  REQUIRE_FALSE(found.schedule.empty());
+  CHECK_THAT(found.failure, Contains("on its way"));
+  CHECK(shunt::test::explore(program, 1, {.schedule = found.schedule}).failure == found.failure);
+  // In the order of the queue nothing is wrong.
+  CHECK(shunt::test::explore(program, 1, {.schedule = "path:"}).failure == "");
+}

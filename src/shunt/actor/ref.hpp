@@ -279,6 +279,7 @@ template <typename Letter, typename... A>
 /// once what was just written in other pieces, would cost more than all the rest.)
 template <typename Letter, typename... A>
 [[gnu::always_inline]] inline void post_safely(const address& to, const char* call, A&&... a) {
+  sched::this_fiber::interleave();
   using content = typename Letter::content;
   if constexpr (fits<content> && std::is_nothrow_constructible_v<content, A...>) {
     post<Letter>(to, call, std::forward<A>(a)...);

@@ -5,6 +5,7 @@
 /// the caller is `SHUNT_ASSERT`, checked in debug builds and never an optimiser's assumption.
 #pragma once
 
+#include <exception>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -46,6 +47,9 @@ class usage_error : public error {
  public:
   using error::error;
 };
+
+/// \return what() of the exception, or that it has none. \param failure  not null (contract). \throws std::bad_alloc
+[[nodiscard]] std::string what_of(const std::exception_ptr& failure);
 
 namespace detail {
 /// Prints `file:line: contract broken: text` and aborts. Debug builds only.

@@ -12,6 +12,8 @@
 #include <stop_token>
 #include <utility>
 
+#include <shunt/sched/fiber.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace io {
@@ -39,7 +41,7 @@ class limit {
 
  private:
   static clock::time_point after(std::chrono::duration<double> wanted) noexcept {
-    const auto now = clock::now();
+    const auto now = sched::now();
     const std::chrono::duration<double> most = clock::time_point::max() - now;
     if (!(wanted < most)) return clock::time_point::max();  // so is what is not a number
     if (wanted <= wanted.zero()) return now;

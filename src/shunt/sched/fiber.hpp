@@ -6,6 +6,7 @@
 /// but every fiber of the worker shares them, so a value does not survive a yield or park.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string_view>
 
@@ -15,12 +16,24 @@
 namespace shunt {
 inline namespace v1 {
 namespace sched {
+namespace detail {
+extern constinit std::atomic<int> directed_runs;  // that go on now, in this process
+[[gnu::cold]] std::chrono::steady_clock::time_point now_directed() noexcept;
+[[gnu::cold]] void interleave_directed() noexcept;
+}  // namespace detail
 
-/// \return now + time, or time_point::max() if that is past it: never.
+/// The time of deadlines and waits: the steady clock's, or, on a worker for which a chooser decides, that run's own.
+[[nodiscard]] inline std::chrono::steady_clock::time_point now() noexcept {
+  // relaxed: what decides is the calling worker's own
+  if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]] return detail::now_directed();
+  return std::chrono::steady_clock::now();
+}
+
+/// \return now() + time, or time_point::max() if that is past it: never.
 [[nodiscard]] inline std::chrono::steady_clock::time_point after(std::chrono::nanoseconds time) noexcept {
   using point = std::chrono::steady_clock::time_point;
-  const auto now = std::chrono::steady_clock::now();
-  return time > point::max() - now ? point::max() : now + time;
+  const auto present = now();
+  return time > point::max() - present ? point::max() : present + time;
 }
 
 /// Legal inside a fiber only, unless said otherwise.
@@ -31,6 +44,13 @@ namespace this_fiber {
 /// thousand, and what the others do.
 /// \throws shunt::error outside a fiber; what no_wait::refuse throws while waiting is forbidden.
 [[gnu::always_inline]] inline void yield();
+
+/// A point at which other fibers may run first if a chooser decides (chooser.hpp); elsewhere it does nothing, and costs a
+/// load. For what the rooms do not see: between two accesses to what fibers share, say. Not in the hold of a lock that
+/// others take. Legal anywhere.
+inline void interleave() noexcept {
+  if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]] detail::interleave_directed();  // as in now()
+}
 
 /// Waits until somebody calls wake() on this fiber's waker. May return for no reason: re-check the
 /// condition, in a loop. The worker runs other fibers meanwhile, or sleeps.

@@ -71,6 +71,7 @@ job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
     --here->running->pins;
     return nowhere;
   }
+  this_fiber::interleave();
   return at;
 }
 

@@ -9,6 +9,7 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/topology.hpp>
 #include <shunt/sched/detail/crew.hpp>
+#include <shunt/sched/detail/director.hpp>
 #include <shunt/sched/detail/overflow.hpp>
 #include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
@@ -113,6 +114,7 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   } else {
     f->where()->send(f);
   }
+  this_fiber::interleave();
   return id;
 }
 
@@ -126,6 +128,7 @@ void runtime::run(std::function<void()> root) {
   const affinity_keeper keep;
   const detail::overflow_watch overflows;
   const detail::watched watched(crew);
+  const detail::directed directed(crew.settings.decides != nullptr);
   std::exception_ptr failure;
   try {
     enum gate : int { closed, open, cancelled };
@@ -250,6 +253,15 @@ int index() noexcept {
 bool has_runnable() noexcept {
   const worker* const here = worker::current();
   return here != nullptr && here->has_runnable();
+}
+
+bool directed() noexcept {
+  const worker* const here = worker::current();
+  return here != nullptr && here->directed() != nullptr;
+}
+
+std::size_t choose(std::size_t ways) noexcept {
+  return ways < 2 || !directed() ? 0 : worker::current()->directed()->decides.choose_among(ways);
 }
 
 runtime& current() { return must_be_worker("current").all().face; }

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include <shunt/sched/chooser.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/poller.hpp>
 
@@ -56,6 +57,9 @@ struct options {
   /// If a run has not ended so long after it was asked to (runtime::request_stop()), `report` is told once who is still
   /// alive: those do not listen. 0: it is not.
   std::chrono::nanoseconds stop_after{5'000'000'000};
+
+  /// Decides what runs next, and is used until the runtime ends: see chooser.hpp. Then there is one worker. Null: nobody.
+  chooser* decides = nullptr;
 
   /// Is given such reports, by a worker's thread or one of ours: some lines, the last one ended.
   /// Must neither throw nor wait. Null: they are written to stderr.
@@ -148,6 +152,13 @@ namespace this_worker {
 /// Whether other fibers of this worker are ready: whether a yield would let another one run.
 /// False on a thread that is no worker. Cost: about 3 ns.
 [[nodiscard]] bool has_runnable() noexcept;
+
+/// Whether a chooser decides what this worker does.
+[[nodiscard]] bool directed() noexcept;
+
+/// Where a chooser decides: a number below `ways`, as it likes, for what is not a fiber's turn: which of several queues
+/// goes first, whether a message is lost. Elsewhere 0. \param ways  at least 1. Legal anywhere.
+[[nodiscard]] std::size_t choose(std::size_t ways) noexcept;
 
 /// The runtime that this thread works for. \throws shunt::error on a thread that is no worker.
 [[nodiscard]] runtime& current();

@@ -64,6 +64,7 @@ struct stm_access {
         result.emplace(body(t));
       }
     };
+    sched::this_fiber::interleave();
     tx& mine = tx::here();
     if (mine.inside_) [[unlikely]] {
       join(mine, how, limits);

@@ -413,3 +413,28 @@ TEST_CASE("parallel_reduce: the same sum on any number of workers, in order") {
   for (std::size_t i = 2; i < sums.size(); ++i) CHECK(sums[i] == sums[i % 2]);
   for (const auto& t : texts) CHECK(t == "abcdefghijklmnopqrstuvwxyz");
 }
+
+TEST_CASE("fork_join: exploring runs the right branch before, amid and after the left one") {
+  const auto never = [](std::string wrong) {
+    return [wrong] {
+      std::string order;
+      const auto branch = [&order](const char* steps) {
+        return [&order, steps]() mutable {
+          for (; *steps != '\0'; ++steps) {
+            shunt::sched::this_fiber::interleave();
+            order += *steps;
+          }
+        };
+      };
+      shunt::fork_join(branch("ab"), branch("cd"));
+      if (order == wrong) throw std::logic_error("found");
+    };
+  };
+  for (const char* order : {"abcd", "acbd", "acdb", "cabd", "cadb", "cdab"}) {
+    CAPTURE(order);
+    CHECK_FALSE(shunt::test::explore(never(order), 10'000, {.how = shunt::test::policy::exhaustive}).schedule.empty());
+  }
+  const auto all = shunt::test::explore(never("ba"), 10'000, {.how = shunt::test::policy::exhaustive});
+  CHECK(all.complete);
+  CHECK(all.failure == "");
+}

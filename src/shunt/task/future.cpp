@@ -99,6 +99,7 @@ class watched_wait {
 }  // namespace
 
 void one_event::wait(const char* call) {
+  sched::this_fiber::interleave();
   if (happened()) return;
   sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
   const sched::waits_for_end on(maker_, call);
@@ -109,6 +110,7 @@ void one_event::wait(const char* call) {
 }
 
 bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
+  sched::this_fiber::interleave();
   if (happened()) return true;
   sched::this_fiber::require_wait(call);  // as above
   waiter me;

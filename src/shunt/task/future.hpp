@@ -236,6 +236,7 @@ class promise {
   void set_value(Arguments&&... arguments)
     requires(std::is_constructible_v<typename detail::shared_result<T>::stored, Arguments...>)
   {
+    sched::this_fiber::interleave();
     auto& s = claimed("promise::set_value");
     try {
       s.value.emplace(std::forward<Arguments>(arguments)...);
@@ -250,6 +251,7 @@ class promise {
   /// As set_value. \param what  not null (contract).
   void set_exception(std::exception_ptr what) {
     SHUNT_ASSERT(what != nullptr);
+    sched::this_fiber::interleave();
     auto& s = claimed("promise::set_exception");
     s.exception = std::move(what);
     s.ready.happen();

@@ -231,6 +231,7 @@ class railway {
       SHUNT_ASSERT(goods == 0 || (room_ != nullptr && loaded_ + goods <= of().capacity()));
       loaded_ += goods;
       if (loaded_ == 0) return;
+      sched::this_fiber::interleave();
       if (of().stamps()) stamp();
       this->count(loaded_);
       end_.depart(loaded_);
@@ -271,7 +272,7 @@ class railway {
       at = 0;
       if (++unstamped_ < of().wanted_.stamp_every) return;
       unstamped_ = 0;
-      at = std::chrono::steady_clock::now().time_since_epoch().count();
+      at = sched::now().time_since_epoch().count();
     }
 
     rail::source& end_;
@@ -307,6 +308,7 @@ class railway {
     /// The train that stands here leaves now, rather than with the next arrive(). None stands here: nothing.
     void depart() noexcept {
       if (!standing_) return;
+      sched::this_fiber::interleave();
       standing_ = false;
       this->count(goods_);
       end_.depart();
@@ -349,7 +351,7 @@ class railway {
       if (age_ != nullptr) {
         if (const auto left = this->of_.stamp_of(end_.train()); left != 0) {
           const std::chrono::steady_clock::duration since(left);
-          age_->record(std::chrono::steady_clock::now().time_since_epoch() - since);
+          age_->record(sched::now().time_since_epoch() - since);
         }
       }
       return train({this->goods_in(end_.train()), goods_});

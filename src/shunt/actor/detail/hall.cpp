@@ -274,7 +274,7 @@ void hall::keep_time() {
     {
       const std::scoped_lock held(lock_);
       if (clock_over_) break;
-      const auto now = steady_clock::now();
+      const auto now = sched::now();
       while (!timers_.empty() && timers_.begin()->first <= now) {
         const auto node = timers_.extract(timers_.begin());
         const auto& t = node.mapped();
@@ -297,7 +297,7 @@ auto supervisor_state::failure(const cell* who, const supervisor_state* child) -
   {
     const std::scoped_lock held(lock_);
     if (given_up_) return verdict::end;
-    const auto now = steady_clock::now();
+    const auto now = sched::now();
     std::erase_if(failures_, [&](auto then) { return now - then > within; });
     failures_.push_back(now);
     if (failures_.size() <= most) {

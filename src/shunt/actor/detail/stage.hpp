@@ -41,6 +41,7 @@ class runner final : public seat {
   [[nodiscard]] actor* find() noexcept;
   [[nodiscard, gnu::noinline]] actor* search() noexcept;
   [[nodiscard]] actor* look_around() noexcept;
+  void mix() noexcept;
   [[nodiscard]] actor* steal() noexcept;
   static void rest() noexcept;
 

@@ -36,10 +36,8 @@ std::string text_of(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const answered_failure& f) {
     return f.text;
-  } catch (const std::exception& e) {
-    return e.what();
   } catch (...) {
-    return "an exception that is no std::exception";
+    return what_of(failure);
   }
 }
 

@@ -23,6 +23,13 @@ options resolved(options wanted) {
   if (wanted.workers < 0) {
     throw usage_error("workers: " + std::to_string(wanted.workers) + " is less than 0");
   }
+  if (wanted.decides != nullptr) {
+    if (wanted.workers > 1) {
+      throw usage_error("workers: " + std::to_string(wanted.workers) + ", but a chooser decides for one only");
+    }
+    wanted.workers = 1;
+    wanted.pin = false;
+  }
   if (wanted.workers == 0) wanted.workers = default_workers();
   return wanted;
 }

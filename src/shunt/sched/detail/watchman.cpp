@@ -421,6 +421,7 @@ watched::watched(crew& of) noexcept : of_(nullptr) {
     return;
   }
 #if defined(__linux__)
+  if (of.settings.decides != nullptr) return;  // one thread, that may be a fork's: no other one beside it
   begin_watch(w);
   take_signal(w);
   if (of.settings.stall_after > 0ns && w.bell >= 0) ring(w, news);

@@ -47,6 +47,7 @@ worker::worker(crew& all, int index)
     : crew_(all),
       index_(index),
       post_(take_post()),
+      directed_(all.settings.decides == nullptr ? nullptr : std::make_unique<director>(*all.settings.decides)),
       victim_(static_cast<std::uint64_t>(index)),
       jobs_(*this, running) {
   post_->worker = index;
@@ -108,6 +109,15 @@ void worker::yield_slowly() {
   swap(me->run, loop_);
 }
 
+/// While a chooser decides: as a yield, but first in line.
+void worker::interleave() noexcept {
+  if (directed_ == nullptr || running == nullptr || forbid != nullptr) return;
+  fiber* const me = running;
+  directed_->stopped = me;
+  running = nullptr;
+  swap(me->run, loop_);
+}
+
 void yield_slowly() {
   worker* const here = worker::current();
   if (here == nullptr) [[unlikely]] throw_outside("yield", "a runtime");
@@ -117,6 +127,7 @@ void yield_slowly() {
 inline void worker::park(const char* what) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park");
   fiber* const me = must_be_fiber("park");
+  if (directed_ != nullptr) [[unlikely]] interleave();
   if (me->state.commit_park() == after_park::run_again) return;
   leave(me, what);
 }
@@ -128,6 +139,7 @@ bool worker::park_until(timers::time deadline, const char* what) {
     park(what);
     return true;
   }
+  if (directed_ != nullptr) [[unlikely]] interleave();
   timers_.reserve();
   if (me->state.commit_park() == after_park::run_again) return true;
   timers_.add(*me, deadline);
@@ -138,6 +150,10 @@ bool worker::park_until(timers::time deadline, const char* what) {
 }
 
 void worker::look_at_clock() noexcept {
+  if (directed_ != nullptr) [[unlikely]] {
+    now_ms_ = static_cast<std::uint32_t>(directed_->now.time_since_epoch() / std::chrono::milliseconds(1));
+    return;
+  }
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   now_ms_ = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
@@ -169,7 +185,7 @@ void worker::leave(fiber* me, const char* what) noexcept {
 
 bool worker::has_runnable() const noexcept {
   return favoured != nullptr || !ready.empty() || !newcomers_.empty() || !roamers_.empty() || !tasks_.looks_empty() ||
-         post_->mail.has_nodes();
+         post_->mail.has_nodes() || (directed_ != nullptr && !directed_->ready.empty());
 }
 
 void worker::fiber_main(void* self) noexcept {
@@ -223,7 +239,7 @@ void worker::work() noexcept {
   exceptions = &context::exceptions_of_this_thread();
   const auto of_caller = std::exchange(*exceptions, context::exception_state{});
   context::adopt_thread(loop_);
-  loop();
+  directed_ == nullptr ? loop() : loop_directed();
   thread_.store(0, std::memory_order_relaxed);  // relaxed: as above
   *exceptions = of_caller;
   exceptions = &no_exceptions;
@@ -322,11 +338,12 @@ void worker::hand_over() noexcept {
 void worker::run(fiber* f) noexcept {
   --until_duty_;
   if (!f->started && !start(f)) return;
-  // Each switch comes by here as long as there are newcomers, or fibers that others may want.
-  const int granted = newcomers_.empty() && roamers_.empty() && !f->migrates ? until_duty_ + 1 : 1;
+  // Each switch comes by here as long as there are newcomers, or fibers that others may want, or somebody decides.
+  const bool alone = newcomers_.empty() && roamers_.empty() && !f->migrates && directed_ == nullptr;
+  const int granted = alone ? until_duty_ + 1 : 1;
   credit = granted;
   running = f;
-  job_deque::set_here(asymmetric_ && !f->migrates ? &jobs_ : nullptr);
+  job_deque::set_here(asymmetric_ && !f->migrates && directed_ == nullptr ? &jobs_ : nullptr);
   const auto beat = own(beat_);
   beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
   context::switch_to(loop_, f->run);                 // the loop has no exception in flight
@@ -391,7 +408,7 @@ bool worker::look_around() noexcept {
 bool worker::expire() noexcept {
   if (timers_.empty()) return false;
   bool moved = false;
-  for (const auto now = std::chrono::steady_clock::now(); !timers_.empty() && timers_.first() <= now;) {
+  for (const auto now = sched::now(); !timers_.empty() && timers_.first() <= now;) {
     fiber* const f = timers_.first_fiber();
     timers_.remove(*f);
     if (f->state.expire() == after_wake::nothing) continue;  // woken already, and under way
@@ -533,7 +550,7 @@ bool park_until(std::chrono::steady_clock::time_point deadline, const char* what
 void sleep_until(std::chrono::steady_clock::time_point deadline) {
   do {
     static_cast<void>(park_until(deadline, "a time"));
-  } while (std::chrono::steady_clock::now() < deadline);
+  } while (now() < deadline);
 }
 
 }  // namespace this_fiber

@@ -14,6 +14,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <shunt/base/cache_line.hpp>
@@ -23,6 +25,7 @@
 #include <shunt/sched/detail/census.hpp>
 #include <shunt/sched/detail/crew.hpp>
 #include <shunt/sched/detail/desk.hpp>
+#include <shunt/sched/detail/director.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/detail/timers.hpp>
@@ -63,6 +66,7 @@ class worker : public desk {
   const no_wait* forbid_wait(const no_wait* who) noexcept;
   [[nodiscard]] bool waiting_forbidden() const noexcept { return forbid != nullptr; }
   [[nodiscard]] job_deque& jobs() noexcept { return jobs_; }
+  void interleave() noexcept;
 
   // This worker's thread.
   void ready_here(fiber* f) noexcept;                       // woken: soon
@@ -97,6 +101,9 @@ class worker : public desk {
   void answer_census() noexcept;
   /// In a signal handler on it, which has interrupted what ran at that stack pointer.
   void answer_census(std::uintptr_t interrupted) noexcept;
+
+  /// Null: no chooser decides.
+  [[nodiscard]] const director* directed() const noexcept { return directed_.get(); }
 
   // While no run() runs.
   void set_poller(poller* p) {
@@ -143,6 +150,12 @@ class worker : public desk {
   [[nodiscard]] fiber* new_helper() noexcept;
   void run_jobs() noexcept;
   [[nodiscard]] job* steal_job() noexcept;
+  // While a chooser decides; in worker_directed.cpp.
+  void loop_directed() noexcept;
+  void gather() noexcept;
+  [[nodiscard]] fiber* choose() noexcept;
+  [[nodiscard]] std::string why_stuck();
+
   void finish(fiber* f) noexcept;
   void leave(fiber* me, const char* what) noexcept;
   void look_at_clock() noexcept;
@@ -170,6 +183,7 @@ class worker : public desk {
   const int index_;
   const bool asymmetric_ = asymmetric_fence::usable();  // the jobs' fences
   post* const post_;
+  const std::unique_ptr<director> directed_;  // null: nobody decides but this worker
   poller* poller_ = nullptr;
   timers timers_;
   std::uint32_t now_ms_ = 0;  // as of the last look outside; wraps after 49 days

@@ -14,7 +14,7 @@ namespace detail {
 const no_wait* worker::forbid_wait(const no_wait* who) noexcept {
   if (running != nullptr) {
     // Where waiting is forbidden no job is pushed: a stolen one would have to be waited for.
-    job_deque::set_here(who == nullptr && asymmetric_ && !running->migrates ? &jobs_ : nullptr);
+    job_deque::set_here(who == nullptr && asymmetric_ && !running->migrates && directed_ == nullptr ? &jobs_ : nullptr);
   }
   return std::exchange(forbid, who);
 }
@@ -54,6 +54,7 @@ fiber* worker::new_helper() noexcept {
 
 /// A helper's body.
 void worker::run_jobs() noexcept {
+  if (directed_ != nullptr) directed_->helper_waits = false;
   while (job* const j = steal_job()) {
     j->run_stolen();
     if (has_runnable()) return;

@@ -1,0 +1,86 @@
+/// Orders of fibers that can be written down, and the choosers that follow them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <shunt/sched/chooser.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace test::detail {
+
+/// As people see it: "random:7", "pct:7:3:120" (seed, depth, steps), "path:0.2.1" (choices, then the first each time).
+struct schedule {
+  enum class kind : std::uint8_t { random, pct, path };
+  kind how = kind::random;
+  std::uint64_t seed = 0;
+  int depth = 1;
+  std::uint64_t steps = 1;  // that a run is thought to take: where the priorities change lies among so many
+  std::vector<std::uint32_t> path;
+
+  [[nodiscard]] std::string text() const;
+  /// \throws usage_error
+  [[nodiscard]] static schedule parse(std::string_view text);
+};
+
+/// A choice that was made among several.
+struct fork_in_path {
+  std::uint32_t taken;
+  std::uint32_t ways;
+  std::uint32_t preemptions;  // before it, in this run
+  std::uint32_t first_goes_on;
+};
+
+/// Follows a schedule, and counts.
+class follower : public sched::chooser {
+ public:
+  /// How a run ends that cannot go on.
+  class judge {
+   public:
+    virtual void stuck(std::string_view fibers) noexcept = 0;
+    virtual void too_long() noexcept = 0;
+
+   protected:
+    ~judge() = default;
+  };
+
+  follower(std::size_t most_steps, judge& over) noexcept : most_steps_(most_steps), judge_(over) {}
+
+  [[nodiscard]] std::size_t choose(const moment& now) noexcept final {
+    if (++steps_ > most_steps_) judge_.too_long();
+    return now.ready.size() == 1 && !asks_always() ? 0 : pick(now);
+  }
+  [[nodiscard]] std::size_t choose_among(std::size_t ways) noexcept final { return pick_way(ways); }
+  void stuck(std::string_view fibers) noexcept final { judge_.stuck(fibers); }
+
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  /// Of a path: all of it, as it was taken.
+  [[nodiscard]] virtual const std::vector<fork_in_path>& taken() const noexcept;
+
+ protected:
+  [[nodiscard]] virtual std::size_t pick(const moment& now) noexcept = 0;
+  [[nodiscard]] virtual std::size_t pick_way(std::size_t ways) noexcept = 0;
+  /// Whether it has to know of steps that leave no choice.
+  [[nodiscard]] virtual bool asks_always() const noexcept { return false; }
+
+ private:
+  const std::size_t most_steps_;
+  std::uint64_t steps_ = 0;
+  judge& judge_;
+};
+
+[[nodiscard]] std::unique_ptr<follower> make_follower(const schedule& s, std::size_t most_steps, follower::judge& over);
+
+/// After a run that took `taken`: the path that comes next in the order of choices, among those with at most so many
+/// pre-emptions. \return false: there is none.
+[[nodiscard]] bool next_path(const std::vector<fork_in_path>& taken, std::uint64_t most_preemptions,
+                             std::vector<std::uint32_t>& path);
+
+}  // namespace test::detail
+}  // namespace v1
+}  // namespace shunt

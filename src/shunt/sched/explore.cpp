@@ -1,0 +1,245 @@
+#include <shunt/sched/explore.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <shunt/base/environment.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/sched/detail/schedule.hpp>
+#include <shunt/sched/runtime.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace test {
+namespace {
+
+using detail::follower;
+using detail::fork_in_path;
+using detail::schedule;
+
+constexpr std::size_t most_output = 8 * 1024;  // the last of what a run wrote, in a report
+
+[[noreturn]] void system_failed(const char* call) {
+  const int code = errno;
+  throw error(std::string("explore: ") + call + ": " + std::strerror(code), error::facts{-1, -1, code});
+}
+
+class descriptor {
+ public:
+  explicit descriptor(int number = -1) noexcept : number_(number) {}
+  descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  descriptor& operator=(descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~descriptor() { close(); }
+  void close() noexcept {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+  }
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+void write_all(int to, const void* what, std::size_t bytes) noexcept {
+  const auto* at = static_cast<const char*>(what);
+  while (bytes > 0) {
+    const auto written = ::write(to, at, bytes);
+    if (written < 0 && errno != EINTR) return;
+    if (written <= 0) continue;
+    at += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+// --- in the run's process ---
+
+/// What a run's process says of it before it ends: this, the path, the failure's text.
+struct verdict {
+  bool failed;
+  std::uint64_t steps;
+  std::uint64_t forks;
+};
+
+void run_here(const std::function<void()>& program, follower& order) {
+  sched::runtime one({.workers = 1, .stuck_after = {}, .stop_after = {}, .decides = &order});
+  one.run(program);
+}
+
+class reporter final : public follower::judge {
+ public:
+  explicit reporter(int to) noexcept : to_(to) {}
+  void follows(const follower& order) noexcept { order_ = &order; }
+
+  void stuck(std::string_view fibers) noexcept override {
+    end("no fiber can go on, and no deadline will come\n" + std::string(fibers));
+  }
+  void too_long() noexcept override { end("it does not end: so many steps were taken"); }
+
+  /// \param failure  empty: none.
+  [[noreturn]] void end(const std::string& failure) const noexcept {
+    const auto& path = order_->taken();
+    const verdict v{!failure.empty(), order_->steps(), path.size()};
+    write_all(to_, &v, sizeof v);
+    write_all(to_, path.data(), path.size() * sizeof(fork_in_path));
+    write_all(to_, failure.data(), failure.size());
+    std::fflush(nullptr);
+    _exit(0);
+  }
+
+ private:
+  const int to_;
+  const follower* order_ = nullptr;
+};
+
+[[noreturn]] void be_the_run(const std::function<void()>& program, const schedule& s, const exploration& how, int to,
+                             int output) noexcept {
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  reporter report(to);
+  const auto order = detail::make_follower(s, how.most_steps, report);
+  report.follows(*order);
+  std::string failure;
+  try {
+    run_here(program, *order);
+  } catch (...) {
+    failure = "an exception left the program: " + what_of(std::current_exception());
+  }
+  report.end(failure);
+}
+
+// --- in the explorer's ---
+
+struct seen {
+  std::string failure;  // empty: none
+  std::uint64_t steps = 0;
+  std::vector<fork_in_path> path;
+};
+
+/// Reads until its other end is closed, but not for longer than that. \return whether it was closed.
+bool read_all(int from, std::string& into, std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left <= left.zero()) return false;
+    pollfd one{from, POLLIN, 0};
+    const int ready = ::poll(&one, 1, static_cast<int>(std::min<long long>(left.count(), 1'000'000)));
+    if (ready < 0 && errno != EINTR) system_failed("poll");
+    if (ready <= 0) continue;
+    char part[4096];
+    const auto count = ::read(from, part, sizeof part);
+    if (count < 0 && errno != EINTR) system_failed("read");
+    if (count == 0) return true;
+    if (count > 0) into.append(part, static_cast<std::size_t>(count));
+  }
+}
+
+std::string last_output(int file) {
+  const auto size = lseek(file, 0, SEEK_END);
+  if (size <= 0) return {};
+  const auto bytes = std::min(static_cast<std::size_t>(size), most_output);
+  std::string text(bytes, '\0');
+  const auto count = pread(file, text.data(), bytes, size - static_cast<off_t>(bytes));
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return (bytes < static_cast<std::size_t>(size) ? "\nThe last of what it wrote:\n" : "\nIt wrote:\n") + text;
+}
+
+std::string end_of(int status) {
+  if (!WIFSIGNALED(status)) return "it ended its process, with status " + std::to_string(WEXITSTATUS(status));
+  return "it was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ')';
+}
+
+seen run_apart(const std::function<void()>& program, const schedule& s, const exploration& how, int output) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) system_failed("pipe2");
+  descriptor from(ends[0]);
+  descriptor to(ends[1]);
+  if (ftruncate(output, 0) != 0) system_failed("ftruncate");
+  std::fflush(nullptr);  // what is not written yet would be written twice
+  const pid_t child = fork();
+  if (child < 0) system_failed("fork");
+  if (child == 0) be_the_run(program, s, how, to.number(), output);
+  to.close();
+
+  std::string said;
+  const bool ended = read_all(from.number(), said, how.patience);
+  if (!ended) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  seen result;
+  verdict v{};
+  if (said.size() >= sizeof v) std::memcpy(&v, said.data(), sizeof v);
+  if (!ended) {
+    result.failure = "it does not end: stopped after " + std::to_string(how.patience.count()) + " ms";
+  } else if (said.size() < sizeof v) {
+    result.failure = end_of(status);
+  } else {
+    result.steps = v.steps;
+    result.path.resize(v.forks);
+    std::memcpy(result.path.data(), said.data() + sizeof v, v.forks * sizeof(fork_in_path));
+    if (v.failed) result.failure = said.substr(sizeof v + v.forks * sizeof(fork_in_path));
+  }
+  if (!result.failure.empty()) result.failure += last_output(output);
+  return result;
+}
+
+schedule first_of(const exploration& how) {
+  schedule s;
+  s.how = how.how == policy::random ? schedule::kind::random
+          : how.how == policy::pct  ? schedule::kind::pct
+                                    : schedule::kind::path;
+  s.seed = how.seed;
+  s.depth = how.depth;
+  return s;
+}
+
+}  // namespace
+
+explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how) {
+  if (sched::this_worker::index() >= 0) throw usage_error("explore: called on a worker of a runtime");
+  if (how.depth < 1) throw usage_error("explore: a depth of " + std::to_string(how.depth) + "; it is at least 1");
+  const auto wanted = environment::read("SHUNT_SCHEDULE").value_or(how.schedule);
+  schedule s = wanted.empty() ? first_of(how) : schedule::parse(wanted);
+  if (!wanted.empty()) runs = std::min<std::size_t>(runs, 1);
+  const descriptor output(memfd_create("explore", MFD_CLOEXEC));
+  if (output.number() < 0) system_failed("memfd_create");
+
+  explored all;
+  while (all.runs < runs && !all.complete) {
+    const auto run = run_apart(program, s, how, output.number());
+    ++all.runs;
+    if (!run.failure.empty()) {
+      all.schedule = s.text();
+      all.failure = run.failure;
+      std::fprintf(stderr, "explore: run %zu of %zu failed: %s\nThe same again: SHUNT_SCHEDULE=%s\n", all.runs, runs,
+                   all.failure.c_str(), all.schedule.c_str());
+      break;
+    }
+    ++s.seed;
+    s.steps = std::max(s.steps, run.steps);
+    if (s.how == schedule::kind::path) {
+      all.complete = !detail::next_path(run.path, static_cast<std::uint64_t>(std::max(how.most_preemptions, 0)), s.path);
+    }
+  }
+  return all;
+}
+
+}  // namespace test
+}  // namespace v1
+}  // namespace shunt
