@@ -136,12 +136,10 @@ TEST_CASE("explore: finds a lost wake-up, a deadlock and a lost update, by each 
   CAPTURE(found.schedule, found.failure);
   REQUIRE_FALSE(found.schedule.empty());
   CHECK(found.failure.find(what.told) != std::string::npos);
-  for (int i = 0; i < 3; ++i) {
-    const auto again = explore(what.program, 300, {.schedule = found.schedule});
-    CHECK(again.runs == 1);
-    CHECK(again.schedule == found.schedule);
-    CHECK(again.failure == found.failure);
-  }
+  const auto again = explore(what.program, 300, {.schedule = found.schedule});
+  CHECK(again.runs == 1);
+  CHECK(again.schedule == found.schedule);
+  CHECK(again.failure == found.failure);
 }
 
 TEST_CASE("explore: a right program fails in no order, and an exhaustive search says that there are no others") {
