@@ -236,7 +236,8 @@ explored explore(const std::function<void()>& program, std::size_t runs, const e
     ++s.seed;
     s.steps = std::max(s.steps, run.steps);
     if (s.how == schedule::kind::path) {
-      all.complete = !detail::next_path(run.path, static_cast<std::uint64_t>(std::max(how.most_preemptions, 0)), s.path);
+      const auto most = static_cast<std::uint64_t>(std::max(how.most_preemptions, 0));
+      all.complete = !detail::next_path(run.path, most, s.path);
     }
   }
   return all;
