@@ -94,6 +94,7 @@ class Row:
     samples: list = dataclasses.field(default_factory=list)  # its lines, None where a turn failed
     absent: str = ""  # why it cannot be run here
     problem: str = ""  # why its numbers do not count
+    said: str = ""  # on stderr, in the last turn that did not fail
 
     def transport(self):
         return self.params.get("transport", "")
@@ -299,6 +300,7 @@ class Machine:
                                  "-DSHUNT_BENCH=ON and build first") from None
         self.cores = len(os.sched_getaffinity(0))
         self.memory = free_memory()
+        self.stats = False  # whether Shunt's programs tell what their transactions cost
         self.distances = []
         self.loads = []
 
@@ -345,6 +347,8 @@ class Machine:
         long = row.table == "heat" and row.params["columns"] > 64  # seconds, and as much again for the check
         warmup = "4" if short else "0" if long else "1"
         program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", warmup]
+        if self.stats and row.system == "shunt":
+            program += ["--stats", "1"]
         if row.table in ONE_CPU:
             return self.on_one_cpu(row, program)
         if (row.table, row.system) in ON_THE_JVM:
@@ -441,6 +445,7 @@ def run_turn(row, machine, timeout):
             problem = f"{exit_reason(process.returncode)}: {telling_line(errors)}"
         else:
             sample, problem = read_sample(output)
+            row.said = errors
     except subprocess.TimeoutExpired:
         problem = f"no answer within {timeout} s"
     finally:
@@ -632,6 +637,7 @@ def parse(arguments):
     parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
     parser.add_argument("--pes", type=positive, metavar="N", action="append",
                         help="processing elements, or workers (2; forkjoin: 1 and 2); may be repeated")
+    parser.add_argument("--stats", action="store_true", help="stm-*: what Shunt's transactions cost, of the last repetition")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", default=300,
                         help="for one process (300)")
     parser.add_argument("--build-dir", metavar="DIR", required=True)
@@ -640,6 +646,8 @@ def parse(arguments):
         raise BadCommandLine(f"unknown table {options.table!r}; there are {', '.join(SYSTEMS)}")
     if options.pes and options.table in ONE_CPU:
         raise BadCommandLine(f"table {options.table} has no PEs")
+    if options.stats and not options.table.startswith("stm-"):
+        raise BadCommandLine(f"table {options.table} has no transactions, hence no --stats")
     options.only = [name for name in options.only.split(",") if name]
     for name in options.only:
         if name not in SYSTEMS[options.table]:
@@ -648,11 +656,19 @@ def parse(arguments):
     return options
 
 
+def show_statistics(rows, out):
+    for row in rows:
+        if row.system == "shunt" and row.said:
+            params = ", ".join(f"{name} = {value}" for name, value in row.params.items())
+            print(f"\n{row.variant}, {params}\n{row.said}", end="", file=out)
+
+
 def main(arguments):
     with contextlib.ExitStack() as open_files:
         try:
             options = parse(arguments)
             machine = Machine(options.build_dir)
+            machine.stats = options.stats
             file = None
             if options.json:  # before anything is measured, so that nothing is measured in vain
                 file = open_files.enter_context(open(options.json, "a", encoding="utf-8"))
@@ -663,6 +679,8 @@ def main(arguments):
         measure(rows, machine, options.samples or (3 if options.quick else 5), options.timeout)
         compare_answers(rows)
         show(rows, machine, sys.stdout)
+        if options.stats:
+            show_statistics(rows, sys.stdout)
         if file:
             write_json(rows, machine, file)
     if not any(row.samples for row in rows):

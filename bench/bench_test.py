@@ -118,6 +118,16 @@ class Driver(unittest.TestCase):
                                        "--samples 1 --warmup 0" for v in ["active", "passive"])])
         self.assertTrue(calls[-1].endswith("--columns 16 --rounds 1000 --samples 1 --warmup 1"), calls[-1])
 
+    def test_transactions_tell_what_they_cost_if_asked_to(self):
+        share = RIGHT.replace("}", ', "share": 1, "aborts_per_commit": 0}')
+        self.put("stm-si_shunt", f"""case "$*" in *"--stats 1"*) echo "hot" >&2;; esac; {share}""")
+        code, out, _ = self.run_bench("stm-si", "--quick", "--only", "shunt", "--samples", "2", "--stats")
+        self.assertEqual(code, 0)
+        self.assertEqual(out.count("hot"), out.count("threads = "))
+        self.assertGreater(out.count("hot"), 0)
+        self.assertNotIn("hot", self.run_bench("stm-si", "--quick", "--only", "shunt", "--samples", "1")[1])
+        self.assertEqual(self.run_bench("histogram", "--stats")[0], 2)
+
     def test_a_rival_of_one_way_is_compared_with_that_way_only(self):
         for system, seconds in [("openblas", 0.02), ("threads", 0.04), ("shunt", 0.01)]:
             self.put(f"matmul_{system}", RIGHT.replace("0.02", str(seconds)))

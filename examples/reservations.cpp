@@ -1,5 +1,5 @@
 // Journeys: a car, a flight and a room, all of them or none, from tables that others change meanwhile. An auditor
-// compares the tables with what the customers hold.
+// compares the tables with what the customers hold. --stats tells what the transactions cost.
 //
 // Like the benchmark vacation. Source: Cao Minh, Chung, Kozyrakis, Olukotun: STAMP: Stanford transactional applications
 // for multi-processing, IISWC 2008, doi:10.1109/IISWC.2008.4636089.
@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <shunt/stm.hpp>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -106,7 +107,8 @@ struct agency {
 
 }  // namespace
 
-int main() try {
+int main(int argc, char** argv) try {
+  const bool stats = argc > 1 && std::string_view(argv[1]) == "--stats";
   constexpr int numbers = 64, people = 40, clerks = 4, actions = 2000;
   agency all;
   for (const kind k : {car, flight, room}) {
@@ -145,6 +147,7 @@ int main() try {
   for (int customer = 0; customer < people; ++customer) all.leave(customer);
   const bool right = wrong == 0 && booked > 0 && all.consistent() && all.customers.empty() && all.owed.value() == 0;
   std::fprintf(stderr, "%ld journeys booked, %ld refused, %d audits\n", booked.load(), refused.load(), audits.load());
+  if (stats) std::fputs(shunt::stm::to_text(shunt::stm::collect_statistics()).c_str(), stderr);
   std::puts(right ? "reservations: right" : "reservations: WRONG");
   return right ? 0 : 1;
 } catch (const std::exception& bad) {

@@ -40,6 +40,7 @@ struct bench_options {
   long period;       /* latency: us between two values */
   long fibers;       /* switch, memory; stm-si, stm-ll: fibers or threads */
   long lookups;      /* stm-ll: per cent of the operations */
+  long stats;        /* stm-si, stm-ll, shunt: 1 prints what the transactions cost to stderr */
   long milliseconds; /* switch, stm-ll, stm-si's shares: how long a sample should take */
   long port;         /* echo_clients: the server's */
   const char* order; /* switch: fifo | random | chain */
@@ -120,6 +121,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN("--trains", &o.trains, NULL);
   BENCH_KNOWN("--period", &o.period, NULL);
   BENCH_KNOWN("--lookups", &o.lookups, NULL);
+  BENCH_KNOWN("--stats", &o.stats, NULL);
 #undef BENCH_KNOWN
   for (a = 1; a < argc; a += 2) {
     const char* value = a + 1 < argc ? argv[a + 1] : NULL;

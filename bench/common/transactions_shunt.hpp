@@ -9,13 +9,18 @@
 namespace bench {
 
 struct shunt_fibers {
-  explicit shunt_fibers(const bench_options& o) {
+  explicit shunt_fibers(const bench_options& o) : stats(o.stats != 0) {
     const std::string_view variant = o.variant;
     shunt::stm::policies p;
     if (variant == "fixed") p = {.adapt = false, .solo = false};
     if (variant == "solo") p = {.adapt = false, .workers = 1};
     shunt::stm::set_policies(p);
   }
+  ~shunt_fibers() {
+    if (stats) std::fputs(shunt::stm::to_text(shunt::stm::collect_statistics()).c_str(), stderr);
+  }
+  shunt_fibers(const shunt_fibers&) = delete;
+  shunt_fibers& operator=(const shunt_fibers&) = delete;
   template <typename Body>
   static void together(long count, const Body& body) {
     shunt::sched::runtime workers({.workers = 2});
@@ -28,6 +33,8 @@ struct shunt_fibers {
     for (const auto& c : shunt::stm::collect_statistics().classes) sum += static_cast<double>(c.aborts());
     return sum;
   }
+
+  const bool stats;
 };
 
 }  // namespace bench

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <shunt/stm/atomically.hpp>
+#include <shunt/stm/named.hpp>
 #include <shunt/stm/policies.hpp>
 #include <shunt/stm/quiesce.hpp>
 #include <shunt/stm/statistics.hpp>

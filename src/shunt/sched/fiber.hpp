@@ -54,7 +54,7 @@ inline void interleave() noexcept {
 
 /// Waits until somebody calls wake() on this fiber's waker. May return for no reason: re-check the
 /// condition, in a loop. The worker runs other fibers meanwhile, or sleeps.
-/// \param what  what is waited for, as report_fibers() will say it: "a future". Static text.
+/// \param what  what is waited for, as report_fibers() will say it: "a future". Static text, or such that lives until this returns.
 /// \throws as yield().
 void park(const char* what = "a wake");
 

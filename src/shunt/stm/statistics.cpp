@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdio>
 #include <shunt/stm/detail/hot_variables.hpp>
+#include <shunt/stm/detail/names.hpp>
 #include <shunt/stm/detail/registry.hpp>
 #include <shunt/stm/statistics.hpp>
 
@@ -27,7 +28,12 @@ std::string to_text(const statistics& s) {
         number(c.most_attempts), std::chrono::duration<double, std::milli>(c.lost).count(), c.mean_reads, c.mean_writes,
         c.workers == 0 ? "all" : std::to_string(c.workers).c_str());
   }
-  for (const auto& h : s.hot) add("variable %p: %llu aborts\n", h.address, static_cast<unsigned long long>(h.aborts));
+  for (const auto& h : s.hot) {
+    std::array<char, 32> address{};
+    if (h.name.empty()) std::snprintf(address.data(), address.size(), "%p", h.address);
+    text += "variable " + (h.name.empty() ? std::string(address.data()) : '`' + h.name + '`') + ": " +
+            std::to_string(h.aborts) + " aborts\n";
+  }
   return text;
 }
 
@@ -69,7 +75,7 @@ stm::statistics stm::detail::registry::statistics() {
   std::sort(all.classes.begin(), all.classes.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
   for (const auto& place : hot_variables.places()) {
     const auto* const who = place.who.load(std::memory_order_relaxed);  // relaxed: as above
-    if (who != nullptr) all.hot.push_back({who, place.times.load(std::memory_order_relaxed)});
+    if (who != nullptr) all.hot.push_back({who, the_names().of(who), place.times.load(std::memory_order_relaxed)});
   }
   std::sort(all.hot.begin(), all.hot.end(), [](const auto& a, const auto& b) { return a.aborts > b.aborts; });
   return all;

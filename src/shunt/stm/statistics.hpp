@@ -35,6 +35,7 @@ struct class_statistics {
 /// A variable at which attempts were lost.
 struct hot_variable {
   const void* address = nullptr;  ///< of the tvar
+  std::string name{};             ///< as stm::named has it; empty: none
   std::uint64_t aborts = 0;       ///< about
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 #include <shunt/stm.hpp>
+#include <shunt/stm/detail/names.hpp>
 #include <stdexcept>
 #include <string>
 #include <support/runtimes.hpp>
@@ -591,4 +592,35 @@ TEST_CASE("statistics: commits by class, by place or by name") {
   REQUIRE(mine != s.classes.end());
   CHECK(mine->commits == 10);
   CHECK_THAT(to_text(s), Catch::Contains("a named class"));
+}
+
+TEST_CASE("named: a wait that nothing will end is reported with its variables, as are those where attempts are lost") {
+  struct shop {
+    tvar<int> stock{0};
+    tvar<int> orders{0};
+  } ours;
+  tvar<int> other{0};
+  std::string told;
+  // The whole, and a part that begins where it does: the innermost name counts.
+  const stm::named of_shop(ours, "the shop");
+  {
+    const stm::named of_stock(ours.stock, "stock");
+    shunt::sched::runtime one({.workers = 1, .stuck_after = 10ms, .report = [&](std::string_view text) {
+                                 told = text;
+                                 std::thread([&] { ours.stock.store(1); }).join();
+                               }});
+    one.run([&] { atomically([&](tx& t) { t.check(t.read(other) + t.read(ours.orders) + t.read(ours.stock) != 0); }); });
+  }
+  CAPTURE(told);
+  CHECK(told.find("waits for a commit to what tx.test.cpp:") != std::string::npos);
+  CHECK((told.find("has read: `stock`, `the shop`; ") != std::string::npos ||
+         told.find("has read: `the shop`, `stock`; ") != std::string::npos));
+  CHECK_THROWS_AS(stm::named(ours, "again"), shunt::usage_error);
+
+  stm::detail::names some;
+  some.add(&ours, sizeof ours, "a");
+  CHECK(some.of(&ours.orders) == "a");
+  CHECK(some.of(&other) == "");
+  some.remove(&ours, sizeof ours);
+  CHECK(some.of(&ours.orders) == "");
 }

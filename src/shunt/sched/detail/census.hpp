@@ -36,7 +36,7 @@ struct fiber_record {
   state doing = state::parked;
   bool has_deadline = false;
   std::array<char, 48> name{};      // cut off if it is longer
-  const char* waits_for = nullptr;  // static text
+  std::array<char, 120> waits_for{};  // of one that is parked; cut off likewise
   const fiber* waits_on = nullptr;
   std::uint32_t parked_ms = 0;      // for so long; about
   std::size_t stack_bytes = 0;

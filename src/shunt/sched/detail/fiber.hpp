@@ -73,7 +73,7 @@ struct alignas(cache_line) fiber {
   std::atomic<post*> home{nullptr};
 
   // What it waits for, for people; and what waits_for_end needs, which others read (deadlock.hpp).
-  const char* waits_for = nullptr;  // static text
+  const char* waits_for = nullptr;  // text that lives while it is parked
   std::uint32_t since = 0;          // worker::now_ms_ when it parked last
 
   static constexpr std::uint32_t no_timer = ~std::uint32_t{0};

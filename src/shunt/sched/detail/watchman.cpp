@@ -131,7 +131,7 @@ class table {
       case fiber_record::state::running: text_ += "running"; break;
       case fiber_record::state::ready: text_ += "ready"; break;
       case fiber_record::state::parked:
-        text_ += "parked for " + seconds(r.parked_ms) + ": waits for " + (r.waits_for == nullptr ? "a wake" : r.waits_for);
+        text_ += "parked for " + seconds(r.parked_ms) + ": waits for " + r.waits_for.data();
         if (r.waits_on != nullptr) text_ += ", of fiber " + number(r.waits_on);
         if (r.has_deadline) text_ += ", until a time";
         break;
@@ -492,9 +492,11 @@ void worker::fill_census(bool stacks) noexcept {
                  : f.state.parked() ? fiber_record::state::parked
                                     : fiber_record::state::ready;
       r->has_deadline = f.timer != fiber::no_timer;
-      const auto name = f.called();
-      std::copy_n(name.data(), std::min(name.size(), r->name.size() - 1), r->name.data());
-      r->waits_for = f.waits_for;
+      const auto keep = [](std::string_view text, auto& room) {
+        std::copy_n(text.data(), std::min(text.size(), room.size() - 1), room.data());
+      };
+      keep(f.called(), r->name);
+      if (r->doing == fiber_record::state::parked) keep(f.waits_for == nullptr ? "a wake" : f.waits_for, r->waits_for);
       r->waits_on = f.waits_on.load(std::memory_order_relaxed);  // relaxed: for people
       r->parked_ms = now_ms_ - f.since;
       r->stack_bytes = f.stack.bytes;

@@ -3,6 +3,7 @@
 #include <shunt/stm/atomically.hpp>
 #include <shunt/stm/detail/course.hpp>
 #include <shunt/stm/detail/hot_variables.hpp>
+#include <shunt/stm/detail/names.hpp>
 #include <shunt/stm/detail/registry.hpp>
 #include <string>
 
@@ -193,6 +194,7 @@ bool course::retried(tx& t) {
     if (read.empty() && limits_ == nullptr)
       throw error("retry: the transaction has read nothing, so nothing would end its wait");
     stands = waiter_.emplace(read).stand_in(t.limit_);
+    if (stands) waiter_->say(class_.waits, the_names().of_some(read));
     counts::add(t.counted_->retries, 1);
   } catch (...) {
     undone(t);
@@ -215,11 +217,11 @@ bool course::wait() {
   }
   bool woken = false;
   if (limits_ == nullptr) {
-    woken = waiter_->sleeps.sleep_until(time_point::max(), class_.waits.c_str());
+    woken = waiter_->sleeps.sleep_until(time_point::max(), waiter_->waits_for());
   } else {
     const auto awaken = [this] { waiter_->sleeps.wake(); };
     const std::stop_callback on_stop(limits_->stop, awaken);
-    woken = waiter_->sleeps.sleep_until(limits_->deadline, class_.waits.c_str()) && !limits_->stop.stop_requested();
+    woken = waiter_->sleeps.sleep_until(limits_->deadline, waiter_->waits_for()) && !limits_->stop.stop_requested();
   }
   waiter_.reset();
   return woken;

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <shunt/stm/detail/sleeper.hpp>
 #include <shunt/stm/detail/word.hpp>
+#include <string>
 #include <vector>
 
 namespace shunt {
@@ -36,6 +37,15 @@ class reading_waiter {
   /// \return false: something has been committed to already.
   [[nodiscard]] bool stand_in(word limit) noexcept;
 
+  /// What reports say of this wait. \param what  outlives it. \param names  of what was read; may be empty.
+  void say(const std::string& what, const std::string& names) {
+    what_ = what.c_str();
+    if (names.empty()) return;
+    with_names_ = what + ": " + names;
+    what_ = with_names_.c_str();
+  }
+  [[nodiscard]] const char* waits_for() const noexcept { return what_; }
+
   sleeper sleeps;
 
  private:
@@ -52,6 +62,8 @@ class reading_waiter {
   static void take_out(bucket& b, link& l) noexcept;
 
   std::vector<link> links_;
+  const char* what_ = nullptr;
+  std::string with_names_;
   std::size_t stands_ = 0;  // so many of them have been in a bucket
 };
 
