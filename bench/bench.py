@@ -676,13 +676,21 @@ def main(arguments):
             print(f"bench.py: {error}", file=sys.stderr)
             return 2
         rows = make_rows(options.table, options.only, options.quick, options.pes)
-        measure(rows, machine, options.samples or (3 if options.quick else 5), options.timeout)
+        stopped = False
+        try:
+            measure(rows, machine, options.samples or (3 if options.quick else 5), options.timeout)
+        except KeyboardInterrupt:
+            stopped = True
+            rows = [row for row in rows if row.samples or row.absent]
+            print("bench.py: stopped; what there is so far:", file=sys.stderr)
         compare_answers(rows)
         show(rows, machine, sys.stdout)
         if options.stats:
             show_statistics(rows, sys.stdout)
         if file:
             write_json(rows, machine, file)
+    if stopped:
+        return 130
     if not any(row.samples for row in rows):
         print("bench.py: nothing to run", file=sys.stderr)
         return 1
@@ -690,6 +698,7 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

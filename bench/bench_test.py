@@ -227,6 +227,16 @@ class Driver(unittest.TestCase):
     def test_nothing_to_run_exits_1(self):
         self.assertEqual(self.run_bench("superstep")[0], 1)
 
+    def test_who_is_stopped_shows_what_there_is(self):
+        seen = self.build / "seen"
+        self.put("histogram_ceiling", f"if [ -e {seen} ]; then kill -INT $PPID; sleep 9; fi; touch {seen}; {RIGHT}")
+        record = self.build / "record"
+        code, out, err = self.run_bench("histogram", "--only", "ceiling", "--json", str(record))
+        self.assertEqual(code, 130)
+        self.assertIn("so far", err)
+        self.assertEqual(sum(line.startswith("ceiling") for line in out.splitlines()), 1)
+        self.assertEqual(len(record.read_text().splitlines()), 1)
+
     def test_systems_take_turns(self):
         log = self.build / "log"
         for name in ["histogram_ceiling", "histogram_shunt"]:
