@@ -23,6 +23,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 
 SYSTEMS = {  # in the order of their turns
     "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
@@ -39,27 +40,30 @@ SYSTEMS = {  # in the order of their turns
     "dft": ["serial", "threads", "shunt"],
     "latency": ["ceiling", "shunt"],
     "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "jctools", "article", "queue", "shunt"],
-    "stm-si": ["mutex", "atomic", "libitm", "shunt"],
-    "stm-ll": ["mutex", "libitm", "shunt"],
-    "heat": ["serial", "openmp", "templet", "shunt"],
-    "pingpong": ["ceiling", "go", "shunt"],
-    "fanin": ["ceiling", "go", "shunt"],
+    "stm-si": ["mutex", "atomic", "libitm", "ghc", "shunt"],
+    "stm-ll": ["mutex", "libitm", "ghc", "shunt"],
+    "heat": ["serial", "openmp", "templet", "pekko", "shunt"],
+    "pingpong": ["ceiling", "go", "pekko", "caf", "shunt"],
+    "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "savina": ["shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
                      "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue", "mutex", "atomic", "libitm",
-                     "templet"}
+                     "ghc", "templet", "pekko", "caf"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
-ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]}
+ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
+    (table, "pekko") for table in ["heat", "pingpong", "fanin"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
+OUR_POLICIES = ["adaptive", "fixed", "solo", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
-            ("stm-si", "shunt"): ["adaptive", "fixed", "solo"], ("stm-ll", "shunt"): ["adaptive", "fixed", "solo"],
+            ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
+            ("stm-si", "ghc"): ["two", "one"], ("stm-ll", "ghc"): ["two", "one"],
             ("heat", "openmp"): ["active", "passive"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
@@ -116,7 +120,7 @@ class Row:
             return sample[metric]
         if metric == "million_ops_per_s":
             return sample["operations"] / sample["seconds"] / 1e6
-        if metric == "ratio_to_serial":
+        if metric == "ratio_to_serial":  # forkjoin: of its own process; heat: of system `serial` in the same repetition
             return sample["seconds"] / sample["serial_seconds"]
         if metric == "bytes_per_connection":
             return sample["resident_bytes"] / self.params["connections"]
@@ -148,11 +152,13 @@ class Row:
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
-                 "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds", "ratio_to_serial"],
+                 "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"], "fanin": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
+        if self.table == "heat" and all(s and "serial_seconds" in s for s in self.samples):
+            names = names + ["ratio_to_serial"]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
         if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
@@ -291,13 +297,14 @@ def make_row(table, system, variant, transport, params, options):
 class Machine:
     """What was built, how it is launched, and what is recorded about where it ran."""
 
-    def __init__(self, build_dir):
+    def __init__(self, build_dir, scratch):
         self.programs = pathlib.Path(build_dir).resolve() / "bench"
         try:
             self.built = json.loads((self.programs / "bench_systems.json").read_text())
         except (OSError, ValueError):
             raise BadCommandLine(f"no tables' programs in {build_dir}: configure with "
                                  "-DSHUNT_BENCH=ON and build first") from None
+        self.scratch = scratch
         self.cores = len(os.sched_getaffinity(0))
         self.memory = free_memory()
         self.stats = False  # whether Shunt's programs tell what their transactions cost
@@ -349,6 +356,9 @@ class Machine:
         program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", warmup]
         if self.stats and row.system == "shunt":
             program += ["--stats", "1"]
+        if row.table == "heat":  # the first to run a size leaves the sequential result there
+            size = "x".join(str(row.params[k]) for k in ["rows", "columns", "steps"])
+            program += ["--oracle", str(self.scratch / size)]
         if row.table in ONE_CPU:
             return self.on_one_cpu(row, program)
         if (row.table, row.system) in ON_THE_JVM:
@@ -527,6 +537,18 @@ def measure(rows, machine, samples, timeout):
             row.samples.append(None)
         else:
             run_turn(row, machine, timeout)
+    note_serial_times([row for row in present if row.table == "heat"])
+
+
+def note_serial_times(rows):
+    """Each sample learns what the sequential program took in the same repetition."""
+    for serial in (row for row in rows if row.system == "serial"):
+        for row in rows:
+            if row.group() != serial.group():
+                continue
+            for sample, its in zip(row.samples, serial.samples):
+                if sample and its:
+                    sample["serial_seconds"] = its["seconds"]
 
 
 def compare_answers(rows):
@@ -667,7 +689,8 @@ def main(arguments):
     with contextlib.ExitStack() as open_files:
         try:
             options = parse(arguments)
-            machine = Machine(options.build_dir)
+            scratch = open_files.enter_context(tempfile.TemporaryDirectory())
+            machine = Machine(options.build_dir, pathlib.Path(scratch))
             machine.stats = options.stats
             file = None
             if options.json:  # before anything is measured, so that nothing is measured in vain

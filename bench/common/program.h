@@ -48,6 +48,7 @@ struct bench_options {
   long consumers;
   long capacity;     /* goods of a train */
   long trains;
+  const char* oracle;  /* heat: a file with the sequential result, or where it is to be written; "": none */
 };
 
 static inline void bench_bad_option(const char* program, const char* option, const char* value) {
@@ -79,6 +80,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   o.samples = 5;
   o.warmup = 1;
   o.variant = "";
+  o.oracle = "";
   o.transport = "threads";
   o.graph = "er";
   o.what = "superstep";
@@ -110,6 +112,7 @@ static inline struct bench_options bench_parse(int argc, char** argv) {
   BENCH_KNOWN("--depth", &o.depth, NULL);
   BENCH_KNOWN("--variant", NULL, &o.variant);
   BENCH_KNOWN("--transport", NULL, &o.transport);
+  BENCH_KNOWN("--oracle", NULL, &o.oracle);
   BENCH_KNOWN("--fibers", &o.fibers, NULL);
   BENCH_KNOWN("--milliseconds", &o.milliseconds, NULL);
   BENCH_KNOWN("--order", NULL, &o.order);

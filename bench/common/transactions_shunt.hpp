@@ -14,6 +14,8 @@ struct shunt_fibers {
     shunt::stm::policies p;
     if (variant == "fixed") p = {.adapt = false, .solo = false};
     if (variant == "solo") p = {.adapt = false, .workers = 1};
+    if (variant.starts_with("off")) p = {.adapt = false, .solo = false, .queue_losers = false, .elders = false};
+    if (variant == "off_one") p.workers = 1;
     shunt::stm::set_policies(p);
   }
   ~shunt_fibers() {
