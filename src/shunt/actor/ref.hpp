@@ -59,10 +59,10 @@ struct method_traits<R (C::*)(P...)> {
       return (... && std::is_convertible_v<A&&, std::remove_cvref_t<P>>);
     }
   }
-  template <typename T, typename Stored>
-  static decltype(auto) call(T& self, auto method, Stored& arguments) {
+  template <auto M, typename T, typename Stored>
+  [[gnu::always_inline]] static decltype(auto) call(T& self, Stored& arguments) {
     return arguments.template give_to<P...>(
-        [&](P&&... p) -> decltype(auto) { return (self.*method)(static_cast<P&&>(p)...); });
+        [&](P&&... p) -> decltype(auto) { return (self.*M)(static_cast<P&&>(p)...); });
   }
 };
 template <typename R, typename C, typename... P>
@@ -127,7 +127,7 @@ struct tell_letter {
 
   static void run(slot& s, void* object, station& at) {
     const taken<content> here(s, at);
-    static_cast<void>(traits::call(s.part_of<T>(object), M, here.content()));
+    static_cast<void>(traits::template call<M>(s.part_of<T>(object), here.content()));
   }
   static void drop(slot& s, const dead_letter&) noexcept { kept_in<content>(s).~kept<content>(); }
   static constexpr kind what{&run, mover<content>, &drop, method_name<M>()};
@@ -152,10 +152,10 @@ struct ask_letter {
     auto& [answer, arguments] = here.content();
     try {
       if constexpr (std::is_void_v<result>) {
-        traits::call(self, M, arguments);
+        traits::template call<M>(self, arguments);
         answer.set_value();
       } else {
-        answer.set_value(traits::call(self, M, arguments));
+        answer.set_value(traits::template call<M>(self, arguments));
       }
     } catch (...) {
       auto failure = std::current_exception();
@@ -205,7 +205,7 @@ struct timed_letter final : timed {
     auto copy = me.arguments;
     me.under_way.store(false, std::memory_order_release);  // pairs with fire()
     if (me.cancelled.load(std::memory_order_relaxed)) return;  // relaxed: a cancel that races is late
-    static_cast<void>(traits::call(self, M, copy));
+    static_cast<void>(traits::template call<M>(self, copy));
   }
   static void drop(slot& s, const dead_letter&) noexcept {
     auto& mine = kept_in<content>(s);

@@ -364,6 +364,26 @@ TEST_CASE("typed: who finds a mailbox full waits, drops, or fails, as its policy
   if (policy == overflow::fail && sender_on == 0) CHECK(handled == 4);
 }
 
+TEST_CASE("typed: who was just sent to, and would go next, may lose that message to a newer one") {
+  struct sender {
+    void send(ref<counter> first, ref<counter> second) {
+      for (int i = 1; i <= 3; ++i) {
+        first.tell<&counter::add>(i);
+        second.tell<&counter::add>(10 * i);
+      }
+      second.tell<&counter::add>(40);
+    }
+  };
+  manager all(with(1));
+  const auto one = [&] { return all.spawn<counter>({.capacity = 1, .when_full = overflow::drop_oldest}); };
+  auto a = one(), b = one();
+  all.spawn<sender>().tell<&sender::send>(a, b);
+  all.drain();
+  CHECK(all.await(a.ask<&counter::total>()) == 3);
+  CHECK(all.await(b.ask<&counter::total>()) == 40);
+  CHECK(all.dead_letters() == 5);
+}
+
 TEST_CASE("typed: threads that find a mailbox full block, and all their messages arrive") {
   manager all(with(2));
   auto co = all.spawn<counter>({.capacity = 2});

@@ -68,6 +68,10 @@ void park(const char* what = "a wake");
   return park_until(after(time), what);
 }
 
+/// As park_until(), for who has looked around himself, or is in no hurry: if the worker is left without work, and this
+/// is the fiber that left it last, it sleeps at once, rather than look around for options::spin before.
+[[nodiscard]] bool rest_until(std::chrono::steady_clock::time_point deadline, const char* what = "a wake");
+
 /// Runs on after `deadline`. The worker runs other fibers meanwhile. Wakes do not cut it short.
 /// \throws as park_until().
 void sleep_until(std::chrono::steady_clock::time_point deadline);

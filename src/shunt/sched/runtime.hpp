@@ -41,8 +41,9 @@ struct options {
   /// space only, until touched.
   std::size_t root_stack_bytes = 8 * 1024 * 1024;
 
-  /// How long a worker without work looks for some before it sleeps. With more workers than CPUs
-  /// (or quota) it does not spin, but offers its CPU to others 8 times.
+  /// How long a worker without work looks for some before it sleeps; unless the last fiber that left it rests
+  /// (this_fiber::rest_until). With more workers than CPUs (or quota) it does not spin, but offers its CPU to others 8
+  /// times.
   std::chrono::nanoseconds spin{50'000};
 
   /// If every worker has slept for so long, none with a poller or a deadline, and no other thread

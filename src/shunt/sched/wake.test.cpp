@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -316,6 +317,73 @@ TEST_CASE("poller: is polled although fibers yield to each other for ever, or on
     }
   });
   CHECK(source.polls >= 10);
+}
+
+namespace {
+
+/// Wakes its fiber when the worker falls asleep, or has looked around so often that it would go on for long.
+class sleep_watch final : public sched::poller {
+ public:
+  /// This fiber waits by `wait`, again and again until it is woken. \return whether its worker fell asleep then.
+  template <typename F>
+  bool falls_asleep(F wait) {
+    looks_ = 0;
+    who_ = this_fiber::self();
+    while (who_) wait();
+    return slept_;
+  }
+  bool poll() override {
+    if (!who_ || ++looks_ < many_looks) return false;
+    say(false);
+    return true;
+  }
+  bool arm() override {
+    if (!who_) return true;
+    say(true);
+    return false;
+  }
+  void disarm() override {}
+  std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
+
+ private:
+  static constexpr int many_looks = 1000;
+  void say(bool slept) {
+    slept_ = slept;
+    std::exchange(who_, {}).wake();
+  }
+
+  sched::waker who_;
+  int looks_ = 0;
+  bool slept_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("rest_until: the worker sleeps at once if who left it last rests, and looks around before otherwise") {
+  using std::chrono::steady_clock;
+  sched::runtime rt(with(1, 1h));
+  sleep_watch source;
+  rt.attach(0, source);
+  rt.run([&] {
+    const auto rest = [] { CHECK(this_fiber::rest_until(steady_clock::time_point::max())); };
+    const auto park = [] { this_fiber::park(); };
+    CHECK(source.falls_asleep(rest));
+    CHECK_FALSE(source.falls_asleep(park));
+    CHECK(source.falls_asleep(rest));
+
+    bool over = false;
+    sched::waker other;
+    rt.spawn([&] {
+      other = this_fiber::self();
+      while (!over) rest();
+    }, {.worker = 0});
+    while (!other) this_fiber::yield();
+    CHECK_FALSE(source.falls_asleep(park));  // the other one rests, but this one left last
+    over = true;
+    other.wake();
+    this_fiber::yield();
+    CHECK_FALSE(this_fiber::rest_until(steady_clock::now()));  // as park_until()
+  });
 }
 
 TEST_CASE("poller: its patience bounds the worker's sleep") {

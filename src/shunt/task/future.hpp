@@ -15,7 +15,6 @@
 #include <concepts>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <type_traits>
@@ -103,19 +102,63 @@ class one_event {
   watcher* watcher_ = nullptr;
 };
 
+/// What a promise and its futures share.
+///
+///   holders   a promise counts as one, and each future
+///
+/// Edge `left`, a holder's end -> the last one's: what the others did with the result is over.
 template <typename T>
 struct shared_result {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-  /// \return false if somebody was first.
-  [[nodiscard]] bool claim() noexcept {
-    return !claimed.exchange(true, std::memory_order_relaxed);  // relaxed: decides who writes
-  }
+  /// The promise's. \return false if it was satisfied before.
+  [[nodiscard]] bool claim() noexcept { return !std::exchange(claimed, true); }
 
-  std::atomic<bool> claimed{false};
+  std::atomic<std::uint32_t> holders{1};
+  bool claimed = false;
   std::optional<stored> value;   // written by who claimed; edge `happened` publishes both
   std::exception_ptr exception;
   one_event ready;
+};
+
+/// One holder's pointer to it. Unlike std::shared_ptr's, a hold costs a locked instruction only where there is another
+/// holder.
+template <typename T>
+class hold {
+ public:
+  hold() noexcept = default;
+  [[nodiscard]] static hold of_new() { return hold(new shared_result<T>); }
+  hold(const hold& other) noexcept : to_(other.to_) {
+    if (to_ != nullptr) to_->holders.fetch_add(1, std::memory_order_relaxed);  // relaxed: `other` holds it meanwhile
+  }
+  hold(hold&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
+  hold& operator=(hold other) noexcept {
+    std::swap(to_, other.to_);
+    return *this;
+  }
+  ~hold() {
+    if (to_ == nullptr) return;
+    // acquire: edge `left` in. Who holds it alone need not say so: no other one can come.
+    if (to_->holders.load(std::memory_order_acquire) != 1 &&
+        to_->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) {  // edge `left`
+      return;
+    }
+    delete to_;
+  }
+  /// As a copy, for the only user of this hold: if it is the only hold, too, then nobody else can count now.
+  [[nodiscard]] hold again() const noexcept {
+    if (to_ == nullptr || to_->holders.load(std::memory_order_relaxed) != 1) return *this;
+    to_->holders.store(2, std::memory_order_relaxed);  // relaxed, both: whom the second goes to gets it by another edge
+    return hold(to_);
+  }
+
+  [[nodiscard]] shared_result<T>* operator->() const noexcept { return to_; }
+  [[nodiscard]] shared_result<T>& operator*() const noexcept { return *to_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return to_ != nullptr; }
+
+ private:
+  explicit hold(shared_result<T>* to) noexcept : to_(to) {}
+  shared_result<T>* to_ = nullptr;
 };
 
 struct event_behind;
@@ -134,7 +177,7 @@ class future {
 
   future() noexcept = default;  ///< of no promise; may be assigned to, and asked valid()
 
-  [[nodiscard]] bool valid() const noexcept { return result_ != nullptr; }
+  [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(result_); }
 
   /// Any thread: whether get() returns at once.
   [[nodiscard]] bool ready() const noexcept { return result_ && result_->ready.happened(); }
@@ -180,14 +223,14 @@ class future {
   friend class promise;
   friend struct detail::event_behind;
   using state_type = detail::shared_result<T>;
-  explicit future(std::shared_ptr<state_type> result) noexcept : result_(std::move(result)) {}
+  explicit future(detail::hold<T> result) noexcept : result_(std::move(result)) {}
 
   state_type& state(const char* call) const {
     if (!result_) detail::throw_no_state(call);
     return *result_;
   }
 
-  std::shared_ptr<state_type> result_;
+  detail::hold<T> result_;
 };
 
 namespace detail {
@@ -206,10 +249,11 @@ template <future_value T>
 class promise {
  public:
   /// \throws std::bad_alloc
-  promise() : result_(std::make_shared<detail::shared_result<T>>()) {}
+  promise() : result_(detail::hold<T>::of_new()) {}
   promise(promise&&) noexcept = default;
   promise& operator=(promise&& other) noexcept {
-    promise(std::move(other)).result_.swap(result_);  // the old result breaks with the temporary
+    promise old(std::move(other));  // the old result breaks with it
+    std::swap(old.result_, result_);
     return *this;
   }
   promise(const promise&) = delete;
@@ -226,7 +270,7 @@ class promise {
   /// Any number of times. \throws shunt::error if moved from.
   [[nodiscard]] future<T> get_future() const {
     if (!result_) detail::throw_no_state("promise::get_future");
-    return future<T>(result_);
+    return future<T>(result_.again());
   }
 
   /// Satisfies every future, and wakes their waiters. Does not wait.
@@ -264,7 +308,7 @@ class promise {
     return *result_;
   }
 
-  std::shared_ptr<detail::shared_result<T>> result_;
+  detail::hold<T> result_;
 };
 
 /// As async(), for a `body` with a result: the future delivers it, or the exception that left

@@ -106,7 +106,7 @@ sight stand::sleep(moment deadline, const std::stop_token& stop) {
     if (seen != sight::nothing || stop.stop_requested() || clock::now() >= deadline) break;
     slept = true;
     if (fiber) {
-      static_cast<void>(sched::this_fiber::park_until(deadline, "a train"));
+      static_cast<void>(sched::this_fiber::rest_until(deadline, "a train"));
     } else {
       const bool for_ever = deadline == moment::max();
       sched::futex_wait(token_, token, for_ever ? std::chrono::nanoseconds::max() : deadline - clock::now());

@@ -54,8 +54,8 @@ inline namespace v1 {
 template <typename T>
 concept railway_good = std::default_initializable<T> && std::is_object_v<T> && std::is_nothrow_destructible_v<T>;
 
-/// What a station does that finds no train. A fiber lets its worker's other fibers run in any case; a worker that is
-/// left without any looks around for sched::options::spin before it sleeps.
+/// What a station does that finds no train. A fiber lets its worker's other fibers run in any case; a worker that a
+/// sleeping station leaves without any sleeps as well, at once.
 enum class wait_profile : std::uint8_t {
   latency,   ///< looks on and on: a processor for each station that waits, the shortest way to the next train
   balanced,  ///< looks for some 20 us, less where waits have been long, then sleeps

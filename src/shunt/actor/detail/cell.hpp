@@ -6,14 +6,15 @@
 ///   busy       busy                 -                 -> queued or idle       -> queued or idle (made anew), or
 ///   ended ended      a dead letter        -                 -                       -
 ///
-/// `wishes` (to stop, to be made anew) are granted when the actor is picked, between two messages: never amid a
+/// Wishes (to stop, to be made anew) are granted when the actor is picked, between two messages: never amid a
 /// handler.
 ///
 /// Invariants
 ///   C1  But for what is said to be others', only the home station's thread reads or writes a cell whose actor lives.
 ///   C2  Busy is one engine's: the handler runs on its fiber, wherever that waits. Nobody else runs a handler of it.
 ///   C3  `full` is true while somebody waits for room. It is set where a message finds no room, and cleared, under
-///       the station's gate, where there is room and nobody waits: so who sees it, under the gate, waits safely.
+///       the station's gate, where there is room and nobody waits: so who sees it, under the gate, waits safely. Both
+///       by the home station, whose own note of it is duty_room.
 ///   C4  `life` changes when the actor ends, under the gate. A message for an earlier life is a dead letter.
 #pragma once
 
@@ -49,7 +50,14 @@ struct wait_edge {
   const waiter* room = nullptr;        // or room in its mailbox
 };
 
-enum wish : std::uint8_t { no_wish = 0, wish_anew = 1, wish_end = 2 };
+/// What has to be seen to between two messages of an actor; bits.
+enum duty : std::uint8_t {
+  no_duty = 0,
+  wish_anew = 1,
+  wish_end = 2,
+  wishes = wish_anew | wish_end,
+  duty_room = 4,  // `full` is set: who waits is to be let in, once there is room
+};
 
 /// Of a living actor; what messages need not touch.
 struct biography {
@@ -75,12 +83,18 @@ struct alignas(cache_line) cell final : one_event::watcher {
   void* object = nullptr;
   std::uint32_t life = 0;
   bool queued = false;  // or busy
-  std::uint8_t wishes = no_wish;
+  std::uint8_t duties = no_duty;
 
   // What senders on other workers read, apart from what each message writes.
   alignas(cache_line) station* const home;
   std::atomic<bool> full{false};                       // C3
   std::atomic<overflow> when_full{overflow::suspend};  // constant while the actor lives
+
+  /// Home only. relaxed: C3, the gate carries what matters.
+  void set_full(bool now) noexcept {
+    full.store(now, std::memory_order_relaxed);
+    duties = static_cast<std::uint8_t>(now ? duties | duty_room : duties & ~duty_room);
+  }
 
   std::unique_ptr<biography> about;  // null: nobody lives here
   sender* waiting = nullptr;         // for room, first come first; under the station's gate

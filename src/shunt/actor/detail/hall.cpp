@@ -315,7 +315,7 @@ auto supervisor_state::failure(const cell* who, const supervisor_state* child) -
 }
 
 /// Under lock_.
-void supervisor_state::wish_for_others(const cell* who, const supervisor_state* child, wish w) {
+void supervisor_state::wish_for_others(const cell* who, const supervisor_state* child, duty w) {
   for (const auto& c : children_) {
     if (c.who == who) continue;
     c.who->home->at_home([to = c.who, life = c.life, w] { to->home->wish_for(*to, life, w); });

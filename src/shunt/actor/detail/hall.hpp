@@ -49,8 +49,8 @@ struct supervisor_state {
   void forget(const cell& c) noexcept;
 
  private:
-  void wish_for_others(const cell* who, const supervisor_state* below, wish w);
-  void wish_for_all(wish w) { wish_for_others(nullptr, nullptr, w); }
+  void wish_for_others(const cell* who, const supervisor_state* below, duty w);
+  void wish_for_all(duty w) { wish_for_others(nullptr, nullptr, w); }
 
   struct member {
     cell* who;

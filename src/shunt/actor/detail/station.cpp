@@ -24,6 +24,14 @@ constexpr std::string_view is_full = "its mailbox is full";
 // Trains of a station: enough that the next one to be filled has rested in the shared cache (rail/train.hpp).
 constexpr std::size_t trains = 64;
 
+// Turns in a row without work after which an engine rests: who has been answered often asks again in between, and the
+// engine need not be woken then, which costs several times what such a turn does.
+constexpr int turns_before_rest = 16;
+
+// Of a train, asked for before they are loaded or unloaded: they come from another core, which takes as long as so many
+// messages.
+constexpr std::size_t lines_ahead = 8;
+
 // A look at the platform before everything sleeps: about 2 us, where a wake across cores takes 30.
 constexpr int looks_before_rest = 64;
 
@@ -42,12 +50,12 @@ std::string text_of(const std::exception_ptr& failure) {
 }
 
 station::station(hall& all, int index, int stations)
-    : open_(static_cast<std::size_t>(stations)),
+    : lanes_(static_cast<std::size_t>(stations)),
       all_(all),
       index_(index),
       platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
-      pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * open_.size()),
-            2 * std::max<std::size_t>(trains, 4 * open_.size()), trains) {
+      pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * lanes_.size()),
+            2 * std::max<std::size_t>(trains, 4 * lanes_.size()), trains) {
   spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
 }
 
@@ -75,46 +83,59 @@ void station::buy_slots() {
 
 /// Where a message to another worker's actor is built; nullptr: no train, or no room there.
 slot* station::place_far(cell& c) {
-  // relaxed: a hint; who waits asks again under the gate
-  if (c.home == this || &c.home->all_ != &all_ || c.full.load(std::memory_order_relaxed)) return nullptr;
-  rail::train* const t = open_train(*c.home);
-  return t == nullptr ? nullptr : reinterpret_cast<slot*>(t->goods() + t->head.bytes);
+  if (c.home == this || &c.home->all_ != &all_) return nullptr;
+  auto& l = lane_to(*c.home);
+  if (l.admitted != &c) {
+    if (c.full.load(std::memory_order_relaxed)) return nullptr;  // relaxed: a hint; who waits asks again under the gate
+    if (l.open == nullptr && !open_train(l)) return nullptr;
+    l.admitted = &c;
+  }
+  rail::train& t = *l.open;
+  std::byte* const at = t.goods() + t.head.bytes;
+  // The lines lie in the cache of who unloaded the train last.
+  if (t.head.bytes + lines_ahead * cache_line < t.capacity) {
+    prefetch_to_write(reinterpret_cast<std::uintptr_t>(at) + lines_ahead * cache_line);
+  }
+  return reinterpret_cast<slot*>(at);
 }
 
-rail::train* station::open_train(station& to) {
-  auto& open = open_[static_cast<std::size_t>(to.index_)];
-  if (open != nullptr) return open;
+/// \return false: there is none.
+bool station::open_train(lane& l) {
   if (!pool_.has(0)) unload();  // some may have come home
-  open = pool_.take(0);
-  if (open == nullptr) return nullptr;
-  open->head.bytes = 0;
+  l.open = pool_.take(0);
+  if (l.open == nullptr) return false;
+  l.open->head.bytes = 0;
+  for (std::size_t i = 0; i < lines_ahead; ++i) {
+    prefetch_to_write(reinterpret_cast<std::uintptr_t>(l.open->goods()) + i * cache_line);
+  }
   ++opened_;
-  return open;
+  return true;
 }
 
 void station::depart_far(cell& c, slot* s) noexcept {
   s->to = &c;
   count(sent_);
-  const auto to = static_cast<std::size_t>(c.home->index_);
-  rail::train& t = *open_[to];
+  auto& l = lane_to(*c.home);
+  rail::train& t = *l.open;
   t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
   // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
   if (t.head.bytes == t.capacity || (t.head.bytes == sizeof(slot) && c.home->armed_.load(std::memory_order_relaxed))) {
-    dispatch(to);
+    dispatch(l, *c.home);
   } else {
     wake_engine();  // it sends what is open when there is nothing else to do
   }
 }
 
-void station::dispatch(std::size_t to) noexcept {
+void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
-  all_.stations()[to]->platform_.deliver(*std::exchange(open_[to], nullptr));
+  l.admitted = nullptr;
+  to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 
 bool station::dispatch_all() noexcept {
   if (opened_ == 0) return false;
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    if (open_[i] != nullptr) dispatch(i);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].open != nullptr) dispatch(lanes_[i], *all_.stations()[i]);
   }
   return true;
 }
@@ -167,7 +188,7 @@ bool station::send_here(slot& m, const char* call) {
         throw mailbox_full(std::string(call) + ": the mailbox of actor `" + std::string(name_of(c)) + "` is full: " +
                            std::to_string(c.count) + " messages");
       case overflow::suspend:
-        c.full.store(true, std::memory_order_relaxed);  // C3: relaxed, the gate carries what matters
+        c.set_full(true);
         return wait_for_room(m, call);
     }
   }
@@ -184,12 +205,12 @@ bool station::send_far(slot& m, const char* call) {
     dispatch_all();  // what was sent before goes first
     return wait_for_room(m, call);
   }
-  rail::train* const t = open_train(*c.home);
-  if (t == nullptr) {
+  auto& l = lane_to(*c.home);
+  if (l.open == nullptr && !open_train(l)) {
     wait_for_train();
     return false;
   }
-  slot* const s = reinterpret_cast<slot*>(t->goods() + t->head.bytes);
+  slot* const s = reinterpret_cast<slot*>(l.open->goods() + l.open->head.bytes);
   m.move_to(*s);
   depart_far(c, s);
   return true;
@@ -256,6 +277,7 @@ void station::drop_oldest(cell& c) noexcept {
   slot* const oldest = c.first;
   c.first = oldest->next;
   --c.count;
+  if (favoured_ == &c) enqueue(*std::exchange(favoured_, nullptr));  // S5
   bury(*oldest, name_of(c), is_full);
   give_back(*oldest);
   count(done_);
@@ -276,7 +298,12 @@ bool station::unload() noexcept {
       if (train_wanted_ != nullptr) std::exchange(train_wanted_, train_wanted_->next)->tell();
     } else {
       auto* const slots = reinterpret_cast<slot*>(t->goods());
-      for (std::size_t i = 0; i < t->head.bytes / sizeof(slot); ++i) receive(slots[i]);
+      const std::size_t loaded = t->head.bytes / sizeof(slot);
+      for (std::size_t i = 0; i < std::min(lines_ahead, loaded); ++i) __builtin_prefetch(&slots[i]);
+      for (std::size_t i = 0; i < loaded; ++i) {
+        __builtin_prefetch(&slots[std::min(i + lines_ahead, loaded - 1)]);
+        receive(slots[i]);
+      }
       rail::send_home(*t);
     }
     t = next;
@@ -288,7 +315,7 @@ bool station::unload() noexcept {
 void station::receive(slot& s) noexcept {
   cell& c = *s.to;
   if (c.life == s.life() && c.count >= c.capacity) [[unlikely]] {
-    c.full.store(true, std::memory_order_relaxed);  // C3: relaxed, as above
+    c.set_full(true);
     const auto policy = c.when_full.load(std::memory_order_relaxed);
     if (policy == overflow::drop_newest) {
       bury(s, name_of(c), is_full);
@@ -323,7 +350,7 @@ void station::make_room(cell& c) noexcept {
       (*end)->next_sender = nullptr;
       end = &(*end)->next_sender;
     }
-    if (c.waiting == nullptr && c.count < c.capacity) c.full.store(false, std::memory_order_relaxed);  // C3
+    if (c.waiting == nullptr && c.count < c.capacity) c.set_full(false);
   }
   if (first == nullptr) return;
   unload();  // what they had sent before comes first
@@ -365,7 +392,7 @@ void station::run_engine() {
   me.who = sched::this_fiber::self();
   set_engine_of_this_fiber(me);
   for (;;) {
-    do {
+    for (int turns = 0;;) {
       --standbys_;
       engine_ = &me;
       // relaxed: the owner's thread; others only take a hint
@@ -373,10 +400,12 @@ void station::run_engine() {
         platform_.disarm();
         armed_.store(false, std::memory_order_relaxed);
       }
-      if (!work(me)) break;
+      turns = work(me) ? 0 : turns + 1;
+      const bool one_too_many = standbys_ > 1;
+      if (turns > 0 && (over_ || one_too_many || (turns > turns_before_rest && !look_around()))) break;
       ++standbys_;
       sched::this_fiber::yield();
-    } while (true);
+    }
     engine_ = nullptr;
     if (over_) break;
     if (standbys_ == 0) {
@@ -413,38 +442,34 @@ void station::fiber_left() noexcept {
   all_.station_left();  // and with it, perhaps, the station
 }
 
-/// Up to so many messages of one actor. \return their number, at least 1.
-inline int station::run(engine& me, cell& c, int most) {
-  if (c.wishes != no_wish && !grant(c)) [[unlikely]] return 1;
+/// Messages of one actor: a turn of them at most. \param s  the oldest; null: it stands in the queue for a wish only.
+/// \param left  messages of the batch; counted down.
+inline void station::run(engine& me, cell& c, slot* s, int& left) {
   me.busy = &c;
-  int n = 0;
+  const int until = left - messages_a_turn;
   try {
-    while (c.first != nullptr) {
-      slot* const s = c.first;
+    while ((c.duties & wishes) == 0) {
       c.first = s->next;
       --c.count;
-      if (c.full.load(std::memory_order_relaxed)) [[unlikely]] make_room(c);  // relaxed: C3, this thread's or a hint
-      ++n;
+      if (c.duties != no_duty) [[unlikely]] make_room(c);
+      --left;
       s->what->run(*s, c.object, *this);
-      count(done_);
-      if (engine_ != &me || c.wishes != no_wish || n >= most) [[unlikely]] break;
+      if (engine_ != &me) [[unlikely]] break;  // it has waited
+      s = c.first;
+      if (s == nullptr || left == until) break;
     }
   } catch (...) {
-    const bool lives = failed(c, std::current_exception());
-    count(done_);
-    if (!lives) {
-      me.busy = nullptr;
-      return n;
-    }
+    if (!failed(c, std::current_exception())) return;
   }
-  me.busy = nullptr;
-  if (c.wishes != no_wish && !grant(c)) [[unlikely]] return n;
+  if ((c.duties & wishes) != 0) [[unlikely]] {
+    me.busy = nullptr;
+    if (!grant(c)) return;
+  }
   if (c.first == nullptr) [[likely]] {
     c.queued = false;
   } else {
     enqueue(c);
   }
-  return n;
 }
 
 /// Where there may be several.
@@ -461,28 +486,36 @@ cell* station::next_in_queue() noexcept {
 bool station::work(engine& me) {
   const bool moved = unload();
   if (favoured_ == nullptr && queue_ == nullptr) {
-    if (dispatch_all() || moved) return true;
-    if (!spins_ || over_) return false;
-    for (int i = 0; i < looks_before_rest; ++i) {
-      if (platform_.any()) return true;
-      relax();
-    }
-    return false;
+    return dispatch_all() || moved;
   }
   if (standbys_ == 0) call_engine();  // S1
-  for (int left = messages_a_batch; left > 0;) {
+  int left = messages_a_batch;
+  do {
     cell* c = favoured_;
+    slot* s = favoured_first_;
     if (c != nullptr && queue_ == nullptr) [[likely]] {
       favoured_ = nullptr;
     } else {
       c = next_in_queue();
       if (c == nullptr) break;
+      s = c->first;
     }
-    left -= run(me, *c, messages_a_turn);
-    if (engine_ != &me) [[unlikely]] return true;  // it has waited, and another one has gone on
-  }
-  dispatch_all();
+    run(me, *c, s, left);
+  } while (engine_ == &me && left > 0);
+  me.busy = nullptr;
+  count(done_, static_cast<std::uint64_t>(messages_a_batch - left));
+  if (engine_ == &me) dispatch_all();  // else it has waited, and another one has gone on
   return true;
+}
+
+/// Where nothing else is ready: for a moment. \return whether something has come.
+bool station::look_around() noexcept {
+  if (!spins_ || sched::this_worker::has_runnable()) return false;
+  for (int i = 0; i < looks_before_rest; ++i) {
+    if (platform_.any()) return true;
+    relax();
+  }
+  return false;
 }
 
 // --- lives ---
@@ -511,16 +544,19 @@ address station::take_cell(std::unique_ptr<biography>& about, void* object, std:
   return {&c, c.life};
 }
 
-void station::wish_for(cell& c, std::uint32_t life, wish w) noexcept {
+void station::wish_for(cell& c, std::uint32_t life, duty w) noexcept {
   if (c.life != life || c.about == nullptr) return;
   wish_here(c, w);
-  if (!c.queued) activate(c);
+  if (c.queued) return;
+  c.queued = true;
+  enqueue(c);
+  wake_engine();
 }
 
 /// A wish is counted as a message is (S4), and several as one.
-void station::wish_here(cell& c, wish w) noexcept {
-  if (c.wishes == no_wish) count(sent_);
-  c.wishes = static_cast<std::uint8_t>(c.wishes | w);
+void station::wish_here(cell& c, duty w) noexcept {
+  if ((c.duties & wishes) == 0) count(sent_);
+  c.duties = static_cast<std::uint8_t>(c.duties | w);
 }
 
 void station::end_all() noexcept {
@@ -545,7 +581,7 @@ void station::append_busy(std::string& names) const {
 
 /// What has been wished for the actor, which is not busy.
 bool station::grant(cell& c) {
-  const auto wanted = std::exchange(c.wishes, static_cast<std::uint8_t>(no_wish));
+  const auto wanted = std::exchange(c.duties, static_cast<std::uint8_t>(c.duties & ~wishes));
   bool lives = false;
   if ((wanted & wish_end) != 0) {
     end(c, {});
@@ -593,7 +629,7 @@ void station::end(cell& c, const std::string& why) noexcept {
   {
     const std::scoped_lock held(gate_);
     ++c.life;  // C4
-    c.full.store(false, std::memory_order_relaxed);  // C3
+    c.set_full(false);
     waiting = std::exchange(c.waiting, nullptr);
   }
   while (waiting != nullptr) {
@@ -609,7 +645,7 @@ void station::end(cell& c, const std::string& why) noexcept {
   }
   c.count = 0;
   c.queued = false;
-  if (std::exchange(c.wishes, static_cast<std::uint8_t>(no_wish)) != no_wish) count(done_);
+  if ((std::exchange(c.duties, std::uint8_t{no_duty}) & wishes) != 0) count(done_);
   if (about->whole) about->finish(c.object);
   about->free(c.object);
   c.object = nullptr;

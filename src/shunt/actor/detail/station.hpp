@@ -19,8 +19,10 @@
 ///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
-///   S4  sent_ counts messages before others can see them, done_ after they have been handled, or are dead. See
-///       hall::quiet().
+///   S4  sent_ counts messages before others can see them, done_ after they have been handled, or are dead: those of a
+///       batch together at its end, before its engine can rest. See hall::quiet().
+///   S5  favoured_first_ is favoured_'s oldest message. (What runs next is then known without a look at its mailbox,
+///       which has just been written, and would be waited for.)
 ///
 /// All is the station's own worker's, but for what is said to be any thread's. See ../TYPED.md.
 #pragma once
@@ -131,7 +133,7 @@ class alignas(quiet_distance) station {
 
   // --- controls ---
 
-  void wish_for(cell& c, std::uint32_t life, wish w) noexcept;
+  void wish_for(cell& c, std::uint32_t life, duty w) noexcept;
   void end_all() noexcept;
   void begin();  // a fiber of this worker, first of all
   void leave() noexcept;
@@ -143,6 +145,9 @@ class alignas(quiet_distance) station {
   [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
   /// relaxed: see hall::quiet()
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
+
+  /// This worker's fibers: whether messages are handled before the caller's next turn, if it yields.
+  [[nodiscard]] bool engine_is_ready() const noexcept { return standbys_ != 0; }
 
   /// The running handler's actor is to be ended when it returns.
   static void end_running();
@@ -157,27 +162,35 @@ class alignas(quiet_distance) station {
 
   [[gnu::always_inline]] void list(cell& c, slot* s) noexcept {
     s->next = nullptr;
+    ++c.count;
+    if (!c.queued) {  // then its mailbox is empty
+      c.first = s;
+      c.last = s;
+      c.queued = true;
+      // Who was just sent to goes next.
+      if (favoured_ != nullptr) [[unlikely]] enqueue(*favoured_);
+      favoured_ = &c;
+      favoured_first_ = s;
+      return wake_engine();
+    }
     (c.first == nullptr ? c.first : c.last->next) = s;
     c.last = s;
-    ++c.count;
-    if (!c.queued) activate(c);
   }
   [[nodiscard]] cell* next_in_queue() noexcept;
-  /// Who was just sent to goes next.
-  [[gnu::always_inline]] void activate(cell& c) noexcept {
-    c.queued = true;
-    if (favoured_ != nullptr) [[unlikely]] enqueue(*favoured_);
-    favoured_ = &c;
-    wake_engine();
-  }
   void enqueue(cell& c) noexcept {
     c.next = nullptr;
     (queue_ == nullptr ? queue_ : queue_last_->next) = &c;
     queue_last_ = &c;
   }
 
-  rail::train* open_train(station& to);
-  void dispatch(std::size_t to) noexcept;
+  /// The way to another station.
+  struct lane {
+    rail::train* open = nullptr;     // being filled
+    const cell* admitted = nullptr;  // whom it may be filled for without another look at its `full`: who came last
+  };
+  [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
+  bool open_train(lane& l);
+  void dispatch(lane& l, station& to) noexcept;
   bool dispatch_all() noexcept;
   [[gnu::noinline, gnu::cold]] void buy_slots();
   slot* take_slot() {
@@ -191,7 +204,7 @@ class alignas(quiet_distance) station {
   void wait_for_train();
   void drop_oldest(cell& c) noexcept;
   void wake_engine() noexcept {
-    if (engine_ == nullptr && standbys_ == 0) call_engine();
+    if (engine_ == nullptr && standbys_ == 0) [[unlikely]] call_engine();
   }
 
   // Engines.
@@ -201,7 +214,7 @@ class alignas(quiet_distance) station {
   void run_porter();
   bool work(engine& me);
   bool look_around() noexcept;
-  [[gnu::always_inline]] int run(engine& me, cell& c, int most);
+  [[gnu::always_inline]] void run(engine& me, cell& c, slot* s, int& left);
   bool unload() noexcept;
   void receive(slot& s) noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
@@ -209,7 +222,7 @@ class alignas(quiet_distance) station {
   [[nodiscard, gnu::noinline, gnu::cold]] bool failed(cell& c, const std::exception_ptr& why);
   [[nodiscard, gnu::noinline, gnu::cold]] bool grant(cell& c);
   [[nodiscard]] bool make_anew(cell& c);
-  void wish_here(cell& c, wish w) noexcept;
+  void wish_here(cell& c, duty w) noexcept;
   void end(cell& c, const std::string& why) noexcept;
   void bury(slot& m, std::string_view name, std::string_view why) noexcept;
   void fiber_left() noexcept;
@@ -218,6 +231,7 @@ class alignas(quiet_distance) station {
   slot* free_ = nullptr;
   engine* engine_ = nullptr;
   cell* favoured_ = nullptr;
+  slot* favoured_first_ = nullptr;  // S5
   cell* queue_ = nullptr;
   cell* queue_last_ = nullptr;
   int standbys_ = 0;  // engines that are ready, or will be
@@ -232,8 +246,8 @@ class alignas(quiet_distance) station {
   engine* idle_ = nullptr;
   std::size_t idles_ = 0;
   waiter* train_wanted_ = nullptr;  // who waits for a train to come home
-  std::vector<rail::train*> open_;  // being filled, by station
-  std::size_t opened_ = 0;
+  std::vector<lane> lanes_;         // by station
+  std::size_t opened_ = 0;          // trains that are being filled
   std::vector<std::unique_ptr<slot[]>> blocks_;
 
   // What others read, apart from what each message writes.

@@ -72,8 +72,12 @@ void waits_no_more() noexcept {
 }
 
 void cell::wait_begins(const one_event& e, const char* call) {
-  const std::scoped_lock held(wait_graph());
-  now_waits({this, &e, nullptr}, call);
+  if (cell_of_this_fiber() != nullptr) {
+    const std::scoped_lock held(wait_graph());
+    now_waits({this, &e, nullptr}, call);
+  }
+  // An engine that is ready on this worker answers in its turn: then nobody falls asleep and is woken.
+  if (home == station::here() && home->engine_is_ready()) sched::this_fiber::yield();
 }
 
 void cell::wait_ends() noexcept { waits_no_more(); }

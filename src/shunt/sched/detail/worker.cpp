@@ -103,6 +103,13 @@ void worker::yield_slowly() {
     credit -= lone_yield_cost;
     if (credit > 0) return;
   }
+  // Straight to the one that was woken, as leave() does.
+  if (favoured != nullptr && --credit > 0 && ++favours_ <= favours_in_a_row) {
+    ready.push(me);
+    running = std::exchange(favoured, nullptr);
+    swap(me->run, running->run);
+    return;
+  }
   if (favoured == nullptr && ready.empty() && newcomers_.empty() && roamers_.empty()) tasks_first_ = tasks_a_turn;
   ready_soon(me);
   running = nullptr;
@@ -124,19 +131,19 @@ void yield_slowly() {
   here->yield_slowly();
 }
 
-inline void worker::park(const char* what) {
+inline void worker::park(const char* what, bool rests) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park");
   fiber* const me = must_be_fiber("park");
   if (directed_ != nullptr) [[unlikely]] interleave();
   if (me->state.commit_park() == after_park::run_again) return;
-  leave(me, what);
+  leave(me, what, rests);
 }
 
-bool worker::park_until(timers::time deadline, const char* what) {
+bool worker::park_until(timers::time deadline, const char* what, bool rests) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park_until");
   fiber* const me = must_be_fiber("park_until");
   if (deadline == timers::time::max()) {
-    park(what);
+    park(what, rests);
     return true;
   }
   if (directed_ != nullptr) [[unlikely]] interleave();
@@ -144,7 +151,7 @@ bool worker::park_until(timers::time deadline, const char* what) {
   if (me->state.commit_park() == after_park::run_again) return true;
   timers_.add(*me, deadline);
   me->timed_out = false;
-  leave(me, what);
+  leave(me, what, rests);
   if (me->timer != fiber::no_timer) timers_.remove(*me);
   return !me->timed_out;
 }
@@ -160,7 +167,8 @@ void worker::look_at_clock() noexcept {
 }
 
 /// Parked: straight to the next started fiber, or to the loop.
-void worker::leave(fiber* me, const char* what) noexcept {
+void worker::leave(fiber* me, const char* what, bool rests) noexcept {
+  rests_ = rests;
   me->waits_for = what;
   me->since = now_ms_;
   if (--credit > 0) {
@@ -378,6 +386,7 @@ bool worker::start(fiber* f) noexcept {
 }
 
 void worker::finish(fiber* f) noexcept {
+  rests_ = false;
   if (f->migrates && f->birthplace != index_) {
     f->over = true;
     f->belongs_to(nullptr);
@@ -467,7 +476,7 @@ bool worker::steal_one() noexcept {
 
 /// \return whether something moved.
 bool worker::spin() noexcept {
-  if (crew_.stopping()) return false;
+  if (rests_ || crew_.stopping()) return false;
   if (crew_.oversubscribed) {
     for (int i = 0; i < idle_yields; ++i) {
       sched_yield();
@@ -545,6 +554,12 @@ bool park_until(std::chrono::steady_clock::time_point deadline, const char* what
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]] detail::throw_outside("park_until", "a runtime");
   return here->park_until(deadline, what);
+}
+
+bool rest_until(std::chrono::steady_clock::time_point deadline, const char* what) {
+  detail::worker* const here = detail::worker::current();
+  if (here == nullptr) [[unlikely]] detail::throw_outside("rest_until", "a runtime");
+  return here->park_until(deadline, what, true);
 }
 
 void sleep_until(std::chrono::steady_clock::time_point deadline) {

@@ -55,8 +55,8 @@ class worker : public desk {
 
   // This worker's running fiber.
   void yield_slowly();
-  void park(const char* what);
-  bool park_until(timers::time deadline, const char* what);
+  void park(const char* what, bool rests = false);
+  bool park_until(timers::time deadline, const char* what, bool rests = false);
   void require_wait(const char* call) const {
     if (forbid != nullptr) forbid->refuse(call);
     must_be_fiber(call);
@@ -157,7 +157,7 @@ class worker : public desk {
   [[nodiscard]] std::string why_stuck();
 
   void finish(fiber* f) noexcept;
-  void leave(fiber* me, const char* what) noexcept;
+  void leave(fiber* me, const char* what, bool rests) noexcept;
   void look_at_clock() noexcept;
   void fill_census(bool stacks) noexcept;
   [[nodiscard]] bool rests_for_ever() const noexcept { return poller_ == nullptr && timers_.empty(); }
@@ -173,6 +173,7 @@ class worker : public desk {
   int newcomers_first_ = newcomers_in_a_row;  // so many more go before the ready ones
   int until_duty_ = switches_a_duty;
   int favours_ = 0;
+  bool rests_ = false;           // who left last expects nothing soon: see this_fiber::rest_until()
   int tasks_first_ = 0;          // so many tasks go before the ready fibers
   bool ended_here_ = false;      // the running fiber has just ended
   std::size_t started_here_ = 0;
