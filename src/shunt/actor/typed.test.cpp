@@ -710,3 +710,50 @@ TEST_CASE("typed: a timer whose message waits sends no second one") {
   g.opens.set_value();
   CHECK(all.await(c.ask<&clock::count>()) <= 1);
 }
+
+// --- in any order ---
+
+TEST_CASE("typed: exploring finds a message that overtakes another one's, a circle of asks, and no fault where none is") {
+  struct log {
+    void note(char c) { heard += c; }
+    std::string all() const { return heard; }
+    std::string heard;
+  };
+  struct speaker {
+    void say(shunt::ref<log> to, char c) { to.tell<&log::note>(c); }
+  };
+  struct peer {
+    int ask(shunt::ref<peer> other, int left) { return left == 0 ? 0 : 1 + other.ask<&peer::answer>(left - 1).get(); }
+    int answer(int left) const { return left; }
+  };
+  // Who tells two speakers to speak cannot know who is heard first; and who asks one that asks him waits for ever, if
+  // both have begun.
+  const auto hears = [](std::string wrong) {
+    return [wrong] {
+      shunt::manager all(shunt::sched::this_worker::current());
+      const auto l = all.spawn<log>();
+      const auto a = all.spawn<speaker>();
+      const auto b = all.spawn<speaker>();
+      a.tell<&speaker::say>(l, 'a');
+      b.tell<&speaker::say>(l, 'b');
+      all.drain();
+      if (l.ask<&log::all>().get() == wrong) throw std::logic_error("heard " + wrong);
+    };
+  };
+  const auto circle = [] {
+    shunt::manager all(shunt::sched::this_worker::current());
+    const auto a = all.spawn<peer>();
+    const auto b = all.spawn<peer>();
+    auto one = a.ask<&peer::ask>(b, 1);
+    auto two = b.ask<&peer::ask>(a, 1);
+    if (one.get() + two.get() != 2) throw std::logic_error("another sum");
+  };
+  for (const char* order : {"ab", "ba"}) {
+    const auto found = shunt::test::explore(hears(order), 100);
+    CHECK_THAT(found.failure, Catch::Matchers::Contains(order));
+    CHECK(shunt::test::explore(hears(order), 1, {.schedule = found.schedule}).failure == found.failure);
+  }
+  CHECK(shunt::test::explore(hears("aa"), 20).failure == "");
+  const auto found = shunt::test::explore(circle, 100);
+  CHECK_THAT(found.failure, Catch::Matchers::Contains("deadlock"));
+}

@@ -482,6 +482,16 @@ cell* station::next_in_queue() noexcept {
   return queue_ == nullptr ? nullptr : std::exchange(queue_, queue_->next);
 }
 
+/// Where a chooser decides, any of the actors that are queued comes next.
+void station::mix() noexcept {
+  if (favoured_ != nullptr) enqueue(*std::exchange(favoured_, nullptr));
+  std::size_t queued = 0;
+  for (const cell* c = queue_; c != nullptr; c = c->next) ++queued;
+  for (auto passed = sched::this_worker::choose(queued); passed > 0; --passed) {
+    enqueue(*std::exchange(queue_, queue_->next));
+  }
+}
+
 /// A batch. \return false: there was nothing to do.
 bool station::work(engine& me) {
   const bool moved = unload();
@@ -489,7 +499,10 @@ bool station::work(engine& me) {
     return dispatch_all() || moved;
   }
   if (standbys_ == 0) call_engine();  // S1
-  int left = messages_a_batch;
+  const bool directed = sched::this_worker::directed();
+  if (directed) mix();
+  const int most = directed ? 1 : messages_a_batch;
+  int left = most;
   do {
     cell* c = favoured_;
     slot* s = favoured_first_;
@@ -503,7 +516,7 @@ bool station::work(engine& me) {
     run(me, *c, s, left);
   } while (engine_ == &me && left > 0);
   me.busy = nullptr;
-  count(done_, static_cast<std::uint64_t>(messages_a_batch - left));
+  count(done_, static_cast<std::uint64_t>(most - left));
   if (engine_ == &me) dispatch_all();  // else it has waited, and another one has gone on
   return true;
 }

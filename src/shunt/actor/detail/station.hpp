@@ -177,6 +177,7 @@ class alignas(quiet_distance) station {
     c.last = s;
   }
   [[nodiscard]] cell* next_in_queue() noexcept;
+  void mix() noexcept;
   void enqueue(cell& c) noexcept {
     c.next = nullptr;
     (queue_ == nullptr ? queue_ : queue_last_->next) = &c;

@@ -50,7 +50,7 @@ class waiter {
       if (who_) {
         if (!sched::this_fiber::park_until(deadline, what)) return told();
       } else {
-        const auto left = deadline - std::chrono::steady_clock::now();
+        const auto left = deadline - sched::now();
         if (left <= left.zero()) return told();
         sched::futex_wait(told_, 0, left);
       }
