@@ -23,16 +23,18 @@ abstract class Actor<Message> extends ExtensibleBehavior<Message> {
 /** A program of a table. */
 final class Program {
   interface Round {
-    /** Returns seconds. A warm-up round may do a part of the work. */
+    /** Returns seconds. A warm-up round may be of another length. */
     double play(boolean warmup) throws Exception;
   }
 
+  static final int WARMUP_MESSAGES = 2_000_000;  // some 0.5 s
   private static final int WARMUP_ROUNDS = 2;  // besides those asked for: what is measured is compiled code
-  // Throughput: messages that an actor may handle before the thread goes on to another one.
+  // Throughput: messages that an actor may handle before the thread goes on to another one; the best of 4 to 8,192 for one
+  // thread, and for several.
   private static final String SETTINGS = """
       pekko.log-dead-letters = off
       pekko.actor.default-dispatcher {
-        throughput = 1024
+        throughput = %2$d
         executor = fork-join-executor
         fork-join-executor { parallelism-min = %1$d, parallelism-factor = 1, parallelism-max = %1$d }
       }
@@ -50,8 +52,8 @@ final class Program {
       if (!options.containsKey(arguments[i]) || i + 1 == arguments.length) badOption(arguments[i], "");
       options.put(arguments[i], arguments[i + 1]);
     }
-    system = ActorSystem.create(Behaviors.empty(), "bench", ConfigFactory.parseString(SETTINGS.formatted(number("--pes")))
-        .withFallback(ConfigFactory.load()));
+    system = ActorSystem.create(Behaviors.empty(), "bench", ConfigFactory.parseString(SETTINGS.formatted(number("--pes"),
+        number("--pes") == 1 ? 32 : 128)).withFallback(ConfigFactory.load()));
   }
 
   int number(String option) {
