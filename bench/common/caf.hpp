@@ -7,9 +7,12 @@
 
 namespace bench {
 
-/// An actor keeps its worker until its mailbox is empty (`max-throughput`, as by default).
 struct caf_settings : caf::actor_system_config {
-  explicit caf_settings(long workers) { set("scheduler.max-threads", static_cast<std::size_t>(workers)); }
+  /// \param at_once  messages that an actor may handle before its worker goes on to another one; 0: all that it has.
+  explicit caf_settings(long workers, std::size_t at_once = 0) {
+    set("scheduler.max-threads", static_cast<std::size_t>(workers));
+    if (at_once != 0) set("scheduler.max-throughput", at_once);
+  }
 };
 
 }  // namespace bench

@@ -59,7 +59,7 @@ class FanIn {
     final var program = new Program("fanin_pekko", arguments);
     final int senders = program.number("--table");
     program.measure(warmup -> {
-      final long each = program.number("--rounds") / senders / (warmup ? 10 : 1);
+      final long each = (warmup ? Program.WARMUP_MESSAGES : program.number("--rounds")) / senders;
       final var receiver = new Receiver(senders * each);
       final var into = program.spawn(receiver);
       final List<ActorRef<Leave>> from = new ArrayList<>();

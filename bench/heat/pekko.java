@@ -85,6 +85,8 @@ class Heat {
     }
   }
 
+  static final int WARMUP_CELLS = 1 << 28;  // some 0.5 s
+
   static double solve(Field plate, int steps, Program program) throws InterruptedException {
     final var over = new CountDownLatch(plate.rows - 2);
     final var all = new Row[plate.rows - 2];
@@ -132,7 +134,7 @@ class Heat {
     final int steps = program.number("--rounds");
     program.measure(warmup -> {
       plate.prepare();
-      if (warmup) return solve(plate, Math.max(1, steps / 8), program);
+      if (warmup) return solve(plate, Math.clamp(WARMUP_CELLS / plate.cells.length, 1, steps), program);
       final double seconds = solve(plate, steps, program);
       final double[] right = expected(plate, steps, program.word("--oracle"));
       for (int i = 0; i < right.length; ++i) {

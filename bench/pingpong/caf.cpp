@@ -37,7 +37,7 @@ caf::behavior pong(caf::event_based_actor* self, const caf::actor& ping, long* g
 
 int main(int argc, char** argv) {
   const bench::game game(argc, argv);
-  bench::caf_settings settings(game.workers());
+  bench::caf_settings settings(game.workers(), game.workers() == 1 ? 0 : 64);  // as measured: up to twice as fast
   caf::actor_system all(settings);
   const caf::scoped_actor here(all);
   for (long round = 0; round < game.rounds(); ++round) {

@@ -41,7 +41,7 @@ class PingPong {
     final String form = program.word("--what");
     if (!form.equals("article") && !form.equals("strict")) program.badOption("--what", form);
     program.measure(warmup -> {
-      final long balls = program.number("--rounds") / (warmup ? 10 : 1);
+      final long balls = warmup ? Program.WARMUP_MESSAGES : program.number("--rounds");
       final long window = Math.min(form.equals("strict") ? 1 : 512, balls);
       final var over = new CountDownLatch(2);
       final var ping = new Player(true, balls, window, over);

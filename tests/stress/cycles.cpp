@@ -2,9 +2,11 @@
 //
 //   test_stress_cycles ACTORS MANAGERS
 //
-// actors    ACTORS actors of one manager, spawned and stopped by handlers and by threads, while others tell them things.
-// managers  MANAGERS managers, each with a ring of actors that pass messages round until it ends, and a thread that sends
-//           to them meanwhile. They end in turn by stop(), by an actor that leaves the ring, and by the destructor alone.
+// actors    ACTORS actors of one manager, spawned and stopped by handlers and by threads, while others tell them
+//           things, and ask them.
+// managers  MANAGERS managers, each with a ring of actors that pass messages round until it ends, and a thread that
+//           sends to them meanwhile. They end in turn by stop(), by an actor that leaves the ring, and by the
+//           destructor alone.
 //
 // It ends, and each message has been handled or counted as dead; exit status 1 if it is not so.
 #include <array>
@@ -113,8 +115,8 @@ void actors(long count) {
     std::printf("FAILED: actors: %llu live, not 4\n", static_cast<unsigned long long>(all.actors()));
     failed = 1;
   }
-  std::printf("actors: %ld begun and ended; %llu messages, %llu dead\n", count / 4 * 4, static_cast<unsigned long long>(book.sent),
-              static_cast<unsigned long long>(book.dead));
+  std::printf("actors: %ld begun and ended; %llu messages, %llu dead\n", count / 4 * 4,
+              static_cast<unsigned long long>(book.sent), static_cast<unsigned long long>(book.dead));
 }
 
 // --- managers ---
