@@ -65,52 +65,65 @@ struct stm_access {
       }
     };
     tx& mine = tx::here();
-    if (mine.inside_) [[unlikely]] {
+    const auto number = mine.own_number();
+    if ((number & 1) != 0) [[unlikely]] {
       join(mine, how, limits);
       once(mine);
       return result;
     }
     auto& kind = c.record(where);
-    stm::detail::perhaps_course way;
-    tx* t = course::begin_quickly(mine, kind, how) ? &mine : nullptr;
-    for (;;) {
-      auto ended_by = course::outcome::lost;
-      try {
-        if (t == nullptr) [[unlikely]]
-          t = &way.get(kind, how, limits).begin();
-        {
-          const sched::waits_forbidden in_here(stm::detail::refuses_waits);
-          once(*t);
-          if (t->commit()) [[likely]]
-            ended_by = course::outcome::committed;
-        }
-        if (ended_by == course::outcome::committed && !t->extras_ && !way.there()) [[likely]] {
-          course::end_quickly(*t);
-          return result;
-        }
-      } catch (const stm::detail::conflict&) {
-      } catch (const stm::detail::retry_wanted&) {
-        if (!t->doomed_) ended_by = course::outcome::retry;
-      } catch (...) {
-        // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
-        if (t == nullptr || !t->doomed_) {
-          auto& rest = way.get(kind, how, limits);
-          if (t != nullptr) rest.undone(*t);
-          rest.clean_up();
-          throw;
-        }
-      }
-      if (!go_on(way.get(kind, how, limits), *t, ended_by)) {
-        if (ended_by != course::outcome::committed) result.reset();
-        return result;
-      }
-      t = nullptr;
+    if (!course::begin_quickly(mine, number, kind, how)) [[unlikely]] {
+      run_on(result, kind, how, limits, once, nullptr, course::outcome::lost);
+      return result;
+    }
+    const auto ended_by = attempt(mine, once, [&] { course(kind, how, limits).failed(mine); });
+    if (ended_by == course::outcome::committed && mine.unusual_ == tx::nothing) [[likely]] {
+      course::end_quickly(mine);
+    } else if (ended_by == course::outcome::committed && !mine.has_calls()) {
+      course::end_quickly(mine);
+      mine.settle_extras();
+    } else {
+      run_on(result, kind, how, limits, once, &mine, ended_by);
+    }
+    return result;
+  }
+  /// One attempt, inside, up to its commit. \throws what leaves the body, after `failed` was called
+  template <typename Once, typename Failed>
+  [[gnu::always_inline]] static course::outcome attempt(tx& t, const Once& once, const Failed& failed) {
+    try {
+      const sched::waits_forbidden in_here(stm::detail::refuses_waits);
+      once(t);
+      return t.commit() ? course::outcome::committed : course::outcome::lost;
+    } catch (const stm::detail::conflict&) {
+      return course::outcome::lost;
+    } catch (const stm::detail::retry_wanted&) {
+      return (t.unusual_ & tx::doomed) != 0 ? course::outcome::lost : course::outcome::retry;
+    } catch (...) {
+      // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
+      if ((t.unusual_ & tx::doomed) != 0) return course::outcome::lost;
+      failed();
+      throw;
     }
   }
-  /// What comes after an attempt. \return whether there will be another one.
-  static bool go_on(stm::detail::course& way, tx& t, stm::detail::course::outcome ended_by);
+  /// All that does not end with the first attempt, or does not begin quickly.
+  /// \param t, ended_by  an attempt, inside, and what it came to; null: none yet.
+  template <typename Result, typename Once>
+  [[gnu::noinline]] static void run_on(Result& result, stm::detail::class_record& kind, manner how,
+                                       const stm::detail::patience* limits, const Once& once, tx* t,
+                                       course::outcome ended_by) {
+    course way(kind, how, limits);
+    for (;;) {
+      if (t == nullptr) {
+        t = &way.begin();
+        ended_by = attempt(*t, once, [&] { way.failed(*t); });
+      }
+      if (!way.go_on(*t, ended_by)) break;
+      t = nullptr;
+    }
+    if (ended_by != course::outcome::committed) result.reset();
+  }
   /// Whether the caller is in a transaction's body.
-  [[nodiscard]] static bool inside() { return tx::here().inside_; }
+  [[nodiscard]] static bool inside() { return tx::here().inside(); }
   /// Within another transaction it is a part of that.
   static void join(tx& t, manner how, const stm::detail::patience* limits);
 
@@ -201,7 +214,7 @@ template <tvar_value T>
 T tvar<T>::load() const
   requires std::copy_constructible<T>
 {
-  if (tx& t = tx::here(); t.inside_) [[unlikely]]
+  if (tx& t = tx::here(); t.inside()) [[unlikely]]
     return t.read(*this);
   if constexpr (!stm::detail::is_inline<T>) {
     return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });

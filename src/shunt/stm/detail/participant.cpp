@@ -76,8 +76,7 @@ bool participant::change(word from, word to) noexcept {
     for (int i = 0; p != this && (seen & 1) != 0 && p->number() == seen; ++i) pause(i);
   }
   if (to != mode_open) {
-    number_.store(number_.load(std::memory_order_relaxed) + 1,
-                  std::memory_order_relaxed);  // inside; the mode's store publishes it
+    number_.store(own_number() + 1, std::memory_order_relaxed);  // inside; relaxed: the mode's store publishes it
     solo_ = true;
   }
   the_mode.now.store(to, std::memory_order_release);  // edge `mode`
@@ -85,7 +84,7 @@ bool participant::change(word from, word to) noexcept {
 }
 
 void participant::come_inside() {
-  for (int i = 0; !go_inside(); ++i) {
+  for (int i = 0; !go_inside(own_number()); ++i) {
     const auto mode = the_mode.now.load(std::memory_order_relaxed);  // relaxed: a look; change() decides
     if (mode != mode_open && mode != mode_changing && (mode & alone_bit) == 0) {
       if (change(mode, mode_open)) solo_has_ended();
