@@ -53,46 +53,52 @@ struct stm_access {
 
   /// \return the body's result; nothing if the time was over, or a stop was asked for.
   template <typename R, typename Body>
-  static std::optional<kept<R>> run(const transaction_class& c, const std::source_location& where, manner how,
-                                    const Body& body, const stm::detail::patience* limits = nullptr) {
+  [[gnu::always_inline]] static std::optional<kept<R>> run(const transaction_class& c,
+                                                           const std::source_location& where, manner how,
+                                                           const Body& body,
+                                                           const stm::detail::patience* limits = nullptr) {
+    tx& mine = tx::here();
+    const auto number = mine.own_number();
+    if ((number & 1) != 0) [[unlikely]] {
+      join(mine, how, limits);
+      return call_once<R>(body, mine);
+    }
+    auto& kind = c.record(where);
     std::optional<kept<R>> result;
-    const auto once = [&](tx& t) {
+    if (!course::begin_quickly(mine, number, kind, how)) [[unlikely]]
+      return run_on<R>(std::move(result), kind, how, limits, body, nullptr, course::outcome::lost);
+    const auto ended_by = attempt<R>(result, mine, body, [&] { course(kind, how, limits).failed(mine); });
+    if (ended_by != course::outcome::committed || mine.unusual_ != tx::nothing) [[unlikely]] {
+      if (ended_by != course::outcome::committed || mine.has_calls())
+        return run_on<R>(std::move(result), kind, how, limits, body, &mine, ended_by);
+      course::end_quickly(mine);
+      mine.settle_extras();
+      return result;
+    }
+    course::end_quickly(mine);
+    return result;
+  }
+  template <typename R, typename Body>
+  [[gnu::always_inline]] static std::optional<kept<R>> call_once(const Body& body, tx& t) {
+    if constexpr (std::is_void_v<R>) {
+      body(t);
+      return std::optional<kept<R>>(std::in_place);
+    } else {
+      return std::optional<kept<R>>(body(t));
+    }
+  }
+  /// One attempt, inside, up to its commit. \throws what leaves the body, after `failed` was called
+  template <typename R, typename Body, typename Failed>
+  [[gnu::always_inline]] static course::outcome attempt(std::optional<kept<R>>& result, tx& t, const Body& body,
+                                                        const Failed& failed) {
+    try {
+      const sched::waits_forbidden in_here(stm::detail::refuses_waits);
       if constexpr (std::is_void_v<R>) {
         body(t);
         result.emplace();
       } else {
         result.emplace(body(t));
       }
-    };
-    tx& mine = tx::here();
-    const auto number = mine.own_number();
-    if ((number & 1) != 0) [[unlikely]] {
-      join(mine, how, limits);
-      once(mine);
-      return result;
-    }
-    auto& kind = c.record(where);
-    if (!course::begin_quickly(mine, number, kind, how)) [[unlikely]] {
-      run_on(result, kind, how, limits, once, nullptr, course::outcome::lost);
-      return result;
-    }
-    const auto ended_by = attempt(mine, once, [&] { course(kind, how, limits).failed(mine); });
-    if (ended_by == course::outcome::committed && mine.unusual_ == tx::nothing) [[likely]] {
-      course::end_quickly(mine);
-    } else if (ended_by == course::outcome::committed && !mine.has_calls()) {
-      course::end_quickly(mine);
-      mine.settle_extras();
-    } else {
-      run_on(result, kind, how, limits, once, &mine, ended_by);
-    }
-    return result;
-  }
-  /// One attempt, inside, up to its commit. \throws what leaves the body, after `failed` was called
-  template <typename Once, typename Failed>
-  [[gnu::always_inline]] static course::outcome attempt(tx& t, const Once& once, const Failed& failed) {
-    try {
-      const sched::waits_forbidden in_here(stm::detail::refuses_waits);
-      once(t);
       return t.commit() ? course::outcome::committed : course::outcome::lost;
     } catch (const stm::detail::conflict&) {
       return course::outcome::lost;
@@ -107,20 +113,22 @@ struct stm_access {
   }
   /// All that does not end with the first attempt, or does not begin quickly.
   /// \param t, ended_by  an attempt, inside, and what it came to; null: none yet.
-  template <typename Result, typename Once>
-  [[gnu::noinline]] static void run_on(Result& result, stm::detail::class_record& kind, manner how,
-                                       const stm::detail::patience* limits, const Once& once, tx* t,
-                                       course::outcome ended_by) {
+  template <typename R, typename Body>
+  [[gnu::noinline]] static std::optional<kept<R>> run_on(std::optional<kept<R>> result,
+                                                         stm::detail::class_record& kind, manner how,
+                                                         const stm::detail::patience* limits, const Body& body, tx* t,
+                                                         course::outcome ended_by) {
     course way(kind, how, limits);
     for (;;) {
       if (t == nullptr) {
         t = &way.begin();
-        ended_by = attempt(*t, once, [&] { way.failed(*t); });
+        ended_by = attempt<R>(result, *t, body, [&] { way.failed(*t); });
       }
       if (!way.go_on(*t, ended_by)) break;
       t = nullptr;
     }
     if (ended_by != course::outcome::committed) result.reset();
+    return result;
   }
   /// Whether the caller is in a transaction's body.
   [[nodiscard]] static bool inside() { return tx::here().inside(); }
@@ -145,7 +153,7 @@ struct stm_access {
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
 /// Cost: 15 to 30 ns, and what the body reads and writes.
 template <stm::detail::tx_body F>
-auto atomically(const transaction_class& c, const F& body, std::source_location where = std::source_location::current())
+[[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body, std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   using R = stm::detail::result_of<F>;
   auto result =
@@ -153,7 +161,7 @@ auto atomically(const transaction_class& c, const F& body, std::source_location 
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 template <stm::detail::tx_body F>
-auto atomically(const F& body, std::source_location where = std::source_location::current())
+[[gnu::always_inline]] inline auto atomically(const F& body, std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   return atomically(stm::detail::class_of_body<F>, body, where);
 }

@@ -307,22 +307,27 @@ bool tx::validate() noexcept {
   return true;
 }
 
-/// No edge is needed but for those who read single values from outside, and the next mode's.
-/// \param version  of what this commit stores in several words; 0: none yet.
-void tx::store_alone(entry& e, word now, word& version) noexcept {
-  auto unlocked = now & ~waiters_bit;
-  if (e.how->words > 1) {
-    if (version == 0) {
-      version = the_clock.now.load(std::memory_order_relaxed) + stm::detail::one_step;
-      the_clock.now.store(version, std::memory_order_release);  // relaxed load: nobody else stores it meanwhile
+/// No edge is needed but for those who read single values from outside, and the next mode's. \return true
+bool tx::store_alone(entry* first, const entry* end) noexcept {
+  word version = 0;  // of what this commit stores in several words
+  for (entry* e = first; e != end; ++e) {
+    const auto now = e->who->lock.load(std::memory_order_relaxed);  // relaxed: nobody else stores it
+    auto unlocked = now & ~waiters_bit;
+    if (e->how->words > 1) {
+      if (version == 0) {
+        version = the_clock.now.load(std::memory_order_relaxed) + stm::detail::one_step;  // relaxed: likewise
+        the_clock.now.store(version, std::memory_order_release);
+      }
+      unlocked = version;
+      // relaxed: the values' release stores carry it, edge `data`
+      e->who->lock.store(locked_bit, std::memory_order_relaxed);
     }
-    unlocked = version;
-    e.who->lock.store(locked_bit,
-                      std::memory_order_relaxed);  // relaxed: the values' release stores carry it, edge `data`
+    for (std::size_t i = 0; i < e->how->words; ++i)
+      e->data[i].store(e->value[i], std::memory_order_release);  // edge `data`
+    e->who->lock.store(unlocked, std::memory_order_release);     // edge `word`
+    if ((now & waiters_bit) != 0) stm::detail::wake_readers_of(e->who);
   }
-  for (std::size_t i = 0; i < e.how->words; ++i) e.data[i].store(e.value[i], std::memory_order_release);  // edge `data`
-  e.who->lock.store(unlocked, std::memory_order_release);                                                 // edge `word`
-  if ((now & waiters_bit) != 0) stm::detail::wake_readers_of(e.who);
+  return true;
 }
 
 bool tx::commit_fully() {
@@ -340,11 +345,8 @@ bool tx::commit_fully() {
   };
   if (without_others()) {
     if (!commuting_.empty()) apply_commuting(fresh_from);
-    word version = 0;
-    for (entry& e : writes_) {
-      retire(e);
-      store_alone(e, e.who->lock.load(std::memory_order_relaxed), version);  // relaxed: nobody else stores it
-    }
+    for (const entry& e : writes_) retire(e);
+    store_alone(writes_.begin(), writes_.end());
   } else if (!writes_.empty()) {
     word early = has(flaw::early_clock) ? the_clock.now.fetch_add(stm::detail::one_step) + stm::detail::one_step : 0;
     if (!lock_all()) return false;

@@ -291,26 +291,24 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
       return commit_fully();
     if (writes_.empty()) return true;
     if (!without_others()) return commit_fully();
-    word version = 0;
-    entry* e = writes_.begin();
-    const entry* const end = writes_.end();
-    do {
+    entry* const end = writes_.end();
+    for (entry* e = writes_.begin(); e != end; ++e) {
       // relaxed: nobody else stores it meanwhile, but for a lock's time
       const auto now = e->who->lock.load(std::memory_order_relaxed);
       if (e->how->words == 1 && (now & stm::detail::waiters_bit) == 0) [[likely]] {
         // release: edge `data`. Its version stays, for nobody is inside who has read it.
         e->data[0].store(e->value[0], std::memory_order_release);
       } else {
-        store_alone(*e, now, version);
+        return store_alone(e, end);
       }
-    } while (++e != end);
+    }
     return true;
   }
   [[gnu::noinline]] bool commit_fully();
   [[nodiscard]] bool lock_all() noexcept;
   [[nodiscard]] bool validate() noexcept;
   void unlock(std::size_t count) noexcept;
-  [[gnu::noinline]] static void store_alone(entry& e, word now, word& version) noexcept;
+  [[gnu::noinline]] static bool store_alone(entry* first, const entry* end) noexcept;
   void prepare_commuting();
   void apply_commuting(std::size_t fresh_from);
   void settle_commuting(const variable* v);
@@ -376,8 +374,12 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   // Policy.
   static constexpr std::int64_t looks_apart_at_most = 512;
   std::int64_t look_every_ = 1;  // transactions
-  std::int64_t last_look_ = 0;  // ns
-  std::int64_t turn_began_ = 0;
+  std::int64_t last_look_ = 0;   // ns
+  std::int64_t turn_used_ = 0;   // ns, by the present fiber
+  void begin_turn(std::int64_t now_ns) noexcept {
+    last_look_ = now_ns;
+    turn_used_ = 0;
+  }
   std::atomic<stm::detail::counts*> counts_[64]{};  // by a class's chunk
 
   [[nodiscard, gnu::always_inline]] stm::detail::counts& counts_of(const stm::detail::class_record& c) {

@@ -13,6 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// ns, as it should be
+constexpr std::int64_t look_apart_at_least = 20'000;
+constexpr std::int64_t look_apart_at_most = 50'000;
+
 lane elders;
 
 lane& lane_of(const variable* v) noexcept {
@@ -49,7 +53,7 @@ tx& course::begin() {
     if (track* const on = class_.on.load(std::memory_order_relaxed);
         on != nullptr && !on->holds(t.bit()) && may_sleep()) {
       on->enter(t.bit(), class_);
-      t.turn_began_ = t.last_look_ = ns_now();
+      t.begin_turn(ns_now());
     }
     t.come_inside();
   }
@@ -64,9 +68,9 @@ void course::look(tx& t) {
   const std::int64_t ns = now.time_since_epoch() / 1ns;
   const auto since = ns - t.last_look_;
   t.last_look_ = ns;
-  if (since > 50'000) {
-    t.look_every_ = std::max(std::int64_t{1}, t.look_every_ * 50'000 / since);
-  } else if (since < 20'000) {
+  if (since > look_apart_at_most) {
+    t.look_every_ = std::max(std::int64_t{1}, t.look_every_ * look_apart_at_most / since);
+  } else if (since < look_apart_at_least) {
     t.look_every_ = std::min(tx::looks_apart_at_most, 2 * t.look_every_);
   }
   t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
@@ -74,10 +78,11 @@ void course::look(tx& t) {
   if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
-  // Fibers of one worker take turns.
-  if (ns - t.turn_began_ >= quantum / 1ns) {
+  // Fibers of one worker take turns. What the thread spent without its CPU is not held against the fiber that ran.
+  t.turn_used_ += std::min(since, look_apart_at_most);
+  if (t.turn_used_ >= quantum / 1ns) {
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
-    t.turn_began_ = t.last_look_ = ns_now();
+    t.begin_turn(ns_now());
   }
 }
 

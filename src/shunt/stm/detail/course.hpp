@@ -59,11 +59,12 @@ class course {
     const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
     if (on != nullptr && !on->holds(t.bit())) [[unlikely]]
       return false;
-    t.counted_ = &t.counts_of(c);  // may find no memory: so not after a commit
+    auto& counted = t.counts_of(c);  // may find no memory: so not after a commit
     if (!t.go_inside(number)) [[unlikely]]
       return false;
     // Who may have to wait for what it has read keeps a log of it. relaxed: only this thread stores it.
-    const bool waits = t.counted_->retries.load(std::memory_order_relaxed) != 0;
+    const bool waits = counted.retries.load(std::memory_order_relaxed) != 0;
+    t.counted_ = &counted;
     t.begin(m == manner::snapshot, m == manner::snapshot || (t.without_others() && !waits));
     return true;
   }
