@@ -53,65 +53,86 @@ struct stm_access {
 
   /// \return the body's result; nothing if the time was over, or a stop was asked for.
   template <typename R, typename Body>
-  static std::optional<kept<R>> run(const transaction_class& c, const std::source_location& where, manner how,
-                                    const Body& body, const stm::detail::patience* limits = nullptr) {
+  [[gnu::always_inline]] static std::optional<kept<R>> run(const transaction_class& c,
+                                                           const std::source_location& where, manner how,
+                                                           const Body& body,
+                                                           const stm::detail::patience* limits = nullptr) {
+    sched::this_fiber::interleave();
+    tx& mine = tx::here();
+    const auto number = mine.own_number();
+    if ((number & 1) != 0) [[unlikely]] {
+      join(mine, how, limits);
+      return call_once<R>(body, mine);
+    }
+    auto& kind = c.record(where);
     std::optional<kept<R>> result;
-    const auto once = [&](tx& t) {
+    if (!course::begin_quickly(mine, number, kind, how)) [[unlikely]]
+      return run_on<R>(std::move(result), kind, how, limits, body, nullptr, course::outcome::lost);
+    const auto ended_by = attempt<R>(result, mine, body, [&] { course(kind, how, limits).failed(mine); });
+    if (ended_by != course::outcome::committed || mine.unusual_ != tx::nothing) [[unlikely]] {
+      if (ended_by != course::outcome::committed || mine.has_calls())
+        return run_on<R>(std::move(result), kind, how, limits, body, &mine, ended_by);
+      course::end_quickly(mine);
+      mine.settle_extras();
+      return result;
+    }
+    course::end_quickly(mine);
+    return result;
+  }
+  template <typename R, typename Body>
+  [[gnu::always_inline]] static std::optional<kept<R>> call_once(const Body& body, tx& t) {
+    if constexpr (std::is_void_v<R>) {
+      body(t);
+      return std::optional<kept<R>>(std::in_place);
+    } else {
+      return std::optional<kept<R>>(body(t));
+    }
+  }
+  /// One attempt, inside, up to its commit. \throws what leaves the body, after `failed` was called
+  template <typename R, typename Body, typename Failed>
+  [[gnu::always_inline]] static course::outcome attempt(std::optional<kept<R>>& result, tx& t, const Body& body,
+                                                        const Failed& failed) {
+    try {
+      const sched::waits_forbidden in_here(stm::detail::refuses_waits);
       if constexpr (std::is_void_v<R>) {
         body(t);
         result.emplace();
       } else {
         result.emplace(body(t));
       }
-    };
-    sched::this_fiber::interleave();
-    tx& mine = tx::here();
-    if (mine.inside_) [[unlikely]] {
-      join(mine, how, limits);
-      once(mine);
-      return result;
-    }
-    auto& kind = c.record(where);
-    stm::detail::perhaps_course way;
-    tx* t = course::begin_quickly(mine, kind, how) ? &mine : nullptr;
-    for (;;) {
-      auto ended_by = course::outcome::lost;
-      try {
-        if (t == nullptr) [[unlikely]]
-          t = &way.get(kind, how, limits).begin();
-        {
-          const sched::waits_forbidden in_here(stm::detail::refuses_waits);
-          once(*t);
-          if (t->commit()) [[likely]]
-            ended_by = course::outcome::committed;
-        }
-        if (ended_by == course::outcome::committed && !t->extras_ && !way.there()) [[likely]] {
-          course::end_quickly(*t);
-          return result;
-        }
-      } catch (const stm::detail::conflict&) {
-      } catch (const stm::detail::retry_wanted&) {
-        if (!t->doomed_) ended_by = course::outcome::retry;
-      } catch (...) {
-        // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
-        if (t == nullptr || !t->doomed_) {
-          auto& rest = way.get(kind, how, limits);
-          if (t != nullptr) rest.undone(*t);
-          rest.clean_up();
-          throw;
-        }
-      }
-      if (!go_on(way.get(kind, how, limits), *t, ended_by)) {
-        if (ended_by != course::outcome::committed) result.reset();
-        return result;
-      }
-      t = nullptr;
+      return t.commit() ? course::outcome::committed : course::outcome::lost;
+    } catch (const stm::detail::conflict&) {
+      return course::outcome::lost;
+    } catch (const stm::detail::retry_wanted&) {
+      return (t.unusual_ & tx::doomed) != 0 ? course::outcome::lost : course::outcome::retry;
+    } catch (...) {
+      // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
+      if ((t.unusual_ & tx::doomed) != 0) return course::outcome::lost;
+      failed();
+      throw;
     }
   }
-  /// What comes after an attempt. \return whether there will be another one.
-  static bool go_on(stm::detail::course& way, tx& t, stm::detail::course::outcome ended_by);
+  /// All that does not end with the first attempt, or does not begin quickly.
+  /// \param t, ended_by  an attempt, inside, and what it came to; null: none yet.
+  template <typename R, typename Body>
+  [[gnu::noinline]] static std::optional<kept<R>> run_on(std::optional<kept<R>> result,
+                                                         stm::detail::class_record& kind, manner how,
+                                                         const stm::detail::patience* limits, const Body& body, tx* t,
+                                                         course::outcome ended_by) {
+    course way(kind, how, limits);
+    for (;;) {
+      if (t == nullptr) {
+        t = &way.begin();
+        ended_by = attempt<R>(result, *t, body, [&] { way.failed(*t); });
+      }
+      if (!way.go_on(*t, ended_by)) break;
+      t = nullptr;
+    }
+    if (ended_by != course::outcome::committed) result.reset();
+    return result;
+  }
   /// Whether the caller is in a transaction's body.
-  [[nodiscard]] static bool inside() { return tx::here().inside_; }
+  [[nodiscard]] static bool inside() { return tx::here().inside(); }
   /// Within another transaction it is a part of that.
   static void join(tx& t, manner how, const stm::detail::patience* limits);
 
@@ -133,7 +154,8 @@ struct stm_access {
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
 /// Cost: 15 to 30 ns, and what the body reads and writes.
 template <stm::detail::tx_body F>
-auto atomically(const transaction_class& c, const F& body, std::source_location where = std::source_location::current())
+[[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body,
+                                              std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   using R = stm::detail::result_of<F>;
   auto result =
@@ -141,7 +163,8 @@ auto atomically(const transaction_class& c, const F& body, std::source_location 
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 template <stm::detail::tx_body F>
-auto atomically(const F& body, std::source_location where = std::source_location::current())
+[[gnu::always_inline]] inline auto atomically(const F& body,
+                                              std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   return atomically(stm::detail::class_of_body<F>, body, where);
 }
@@ -202,7 +225,7 @@ template <tvar_value T>
 T tvar<T>::load() const
   requires std::copy_constructible<T>
 {
-  if (tx& t = tx::here(); t.inside_) [[unlikely]]
+  if (tx& t = tx::here(); t.inside()) [[unlikely]]
     return t.read(*this);
   if constexpr (!stm::detail::is_inline<T>) {
     return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });

@@ -47,7 +47,7 @@ stm::statistics stm::detail::registry::statistics() {
     s.workers = c.allowed();
     std::uint64_t samples = 0, lost = 0, reads = 0, writes = 0;
     for_each([&](const tx& t) {
-      const counts* const n = t.counts_seen(c.id);
+      const counts* const n = t.counts_seen(c);
       if (n == nullptr) return;
       const auto of = [](const counts::number& one) { return one.load(std::memory_order_relaxed); };  // relaxed: a look
       s.commits += of(n->commits);

@@ -16,6 +16,10 @@ using stm::detail::the_clock;
 using stm::detail::the_registry;
 using stm::detail::waiters_bit;
 
+namespace {
+constexpr std::size_t worth_a_look = 128;  // so much retired memory
+}
+
 // --- whose it is ---
 
 [[gnu::used]] constinit thread_local tx* tx::of_this_thread = nullptr;
@@ -39,10 +43,10 @@ tx& tx::first_time_here() {
 
 tx::tx(std::uint32_t index) : participant(index) {}
 
-stm::detail::counts& tx::first_counts_of(std::uint32_t id) {
-  auto* const made = new stm::detail::counts[chunk];
-  counts_[id / chunk].store(made, std::memory_order_release);  // pairs with counts_seen()
-  return made[id % chunk];
+stm::detail::counts& tx::first_counts_of(const stm::detail::class_record& c) {
+  auto* const made = new stm::detail::counts[stm::detail::counts::chunk];
+  counts_[c.chunk].store(made, std::memory_order_release);  // pairs with counts_seen()
+  return made[c.place];
 }
 
 // --- reading ---
@@ -58,7 +62,7 @@ void tx::more_room_for_reads() {
 }
 
 void tx::give_up(const variable* at, cause why) {
-  doomed_ = true;
+  unusual_ |= doomed;
   limit_ = 0;  // every further read comes to settle()
   lost_at_ = at;
   lost_by_ = why;
@@ -67,7 +71,7 @@ void tx::give_up(const variable* at, cause why) {
 
 void tx::settle(const variable& v) {
   constexpr int rounds = 1000;  // a commit takes less, if it has a CPU
-  if (doomed_) throw stm::detail::conflict{};
+  if ((unusual_ & doomed) != 0) throw stm::detail::conflict{};
   for (int i = 0; is_locked(v.lock.load(std::memory_order_relaxed)); ++i) {  // relaxed: a look
     if (i == rounds) give_up(&v, cause::locked);
     stm::detail::pause(i);
@@ -115,7 +119,7 @@ tx::entry* tx::own_to_replace(const variable* v, const form* how, word first) {
     const auto position = static_cast<std::size_t>(own - writes_.begin());
     if (position < part_) {
       undos_.push_back({position, own->value});
-      extras_ = true;
+      unusual_ |= extras;
     } else if (how->drop != nullptr) {
       displaced_.push_back({own->value[0], how->drop});
     }
@@ -128,7 +132,7 @@ tx::entry* tx::own_to_replace(const variable* v, const form* how, word first) {
 
 tx::entry& tx::add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box) {
   try {
-    extras_ = true;
+    unusual_ |= extras;
     return writes_.add(v, data, how);
   } catch (...) {
     how->drop(box);
@@ -176,12 +180,12 @@ tx::words tx::look_at_words(const commuting& c) {
 
 void tx::on_commit(std::function<void()> what) {
   on_commit_.push_back(std::move(what));
-  extras_ = true;
+  unusual_ |= extras;
 }
 
 void tx::on_abort(std::function<void()> what) {
   on_abort_.push_back(std::move(what));
-  extras_ = true;
+  unusual_ |= extras;
 }
 
 void tx::become_irrevocable() {
@@ -303,31 +307,35 @@ bool tx::validate() noexcept {
   return true;
 }
 
-/// No edge is needed but for those who read single values from outside, and the next mode's.
-void tx::store_alone(entry& e, word now) noexcept {
-  auto version = now & ~waiters_bit;
-  if (e.how->words > 1) {
-    if (!clock_moved_) {
-      // relaxed: nobody else stores it meanwhile
-      the_clock.now.store(the_clock.now.load(std::memory_order_relaxed) + stm::detail::one_step,
-                          std::memory_order_release);
-      clock_moved_ = true;
+/// No edge is needed but for those who read single values from outside, and the next mode's. \return true
+bool tx::store_alone(entry* first, const entry* end) noexcept {
+  word version = 0;  // of what this commit stores in several words
+  for (entry* e = first; e != end; ++e) {
+    const auto now = e->who->lock.load(std::memory_order_relaxed);  // relaxed: nobody else stores it
+    auto unlocked = now & ~waiters_bit;
+    if (e->how->words > 1) {
+      if (version == 0) {
+        version = the_clock.now.load(std::memory_order_relaxed) + stm::detail::one_step;  // relaxed: likewise
+        the_clock.now.store(version, std::memory_order_release);
+      }
+      unlocked = version;
+      // relaxed: the values' release stores carry it, edge `data`
+      e->who->lock.store(locked_bit, std::memory_order_relaxed);
     }
-    version = the_clock.now.load(std::memory_order_relaxed);
-    e.who->lock.store(locked_bit,
-                      std::memory_order_relaxed);  // relaxed: the values' release stores carry it, edge `data`
+    for (std::size_t i = 0; i < e->how->words; ++i)
+      e->data[i].store(e->value[i], std::memory_order_release);  // edge `data`
+    e->who->lock.store(unlocked, std::memory_order_release);     // edge `word`
+    if ((now & waiters_bit) != 0) stm::detail::wake_readers_of(e->who);
   }
-  for (std::size_t i = 0; i < e.how->words; ++i) e.data[i].store(e.value[i], std::memory_order_release);  // edge `data`
-  e.who->lock.store(version, std::memory_order_release);                                                  // edge `word`
-  if ((now & waiters_bit) != 0) stm::detail::wake_readers_of(e.who);
+  return true;
 }
 
 bool tx::commit_fully() {
-  if (doomed_) return false;
+  if ((unusual_ & doomed) != 0) return false;
   const auto fresh_from = writes_.size();
   if (!commuting_.empty()) prepare_commuting();
   const auto retired_before = retired_.size();
-  if (extras_) {  // room before anything happens
+  if ((unusual_ & extras) != 0) {  // room before anything happens
     const auto needed = retired_before + destroyed_.size() + writes_.size();
     if (needed > retired_.capacity()) retired_.reserve(2 * needed);
   }
@@ -337,11 +345,8 @@ bool tx::commit_fully() {
   };
   if (without_others()) {
     if (!commuting_.empty()) apply_commuting(fresh_from);
-    clock_moved_ = false;
-    for (entry& e : writes_) {
-      retire(e);
-      store_alone(e, e.who->lock.load(std::memory_order_relaxed));  // relaxed: nobody else stores it
-    }
+    for (const entry& e : writes_) retire(e);
+    store_alone(writes_.begin(), writes_.end());
   } else if (!writes_.empty()) {
     word early = has(flaw::early_clock) ? the_clock.now.fetch_add(stm::detail::one_step) + stm::detail::one_step : 0;
     if (!lock_all()) return false;
@@ -382,6 +387,26 @@ bool tx::commit_fully() {
   return true;
 }
 
+void tx::settle_extras() noexcept {
+  // Whoever comes inside later does not find what was retired; nobody else was inside, so nobody has it.
+  const bool nobody_has_it = without_others();
+  for (const undo& u : undos_) {
+    const form& how = *writes_[u.position].how;
+    if (how.drop != nullptr) how.drop(u.value[0]);
+  }
+  undos_.clear();
+  made_.clear();
+  destroyed_.clear();
+  commuting_.clear();
+  drop_all(displaced_);
+  if (nobody_has_it) {
+    drop_all(waiting_);
+    drop_all(retired_);
+  } else if (retired_.size() >= worth_a_look && retired_.size() % worth_a_look == 0) {
+    reclaim(false);
+  }
+}
+
 /// Outside. Of an attempt that has not committed.
 void tx::abort() noexcept {
   for (const undo& u : undos_) {
@@ -403,6 +428,7 @@ void tx::abort() noexcept {
 // --- memory ---
 
 void tx::drop_all(std::vector<owned>& list) noexcept {
+  if (list.empty()) return;
   // Out of reach first: what is deleted may have destructors that use tvars.
   std::vector<owned> gone;
   gone.swap(list);
@@ -413,7 +439,6 @@ void tx::drop_all(std::vector<owned>& list) noexcept {
 
 /// \param all  of this thread's; waits for others' bodies then.
 void tx::reclaim(bool all) noexcept {
-  constexpr std::size_t worth_a_look = 128;
   for (int i = 0;; ++i) {
     if (!waiting_.empty()) {
       const bool seen = std::all_of(seen_inside_.begin(), seen_inside_.end(),
@@ -441,7 +466,7 @@ void tx::reclaim(bool all) noexcept {
 }
 
 void tx::wait_for_others() {
-  if (inside_) throw usage_error("tx_quiesce: called inside a transaction, which it would wait for");
+  if (inside()) throw usage_error("tx_quiesce: called inside a transaction, which it would wait for");
   look_at_all();
   for (const participant* p = the_registry().first(); p != nullptr; p = p->next) {
     const auto seen = p->number();

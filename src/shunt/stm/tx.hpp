@@ -75,7 +75,7 @@ result_of<F> call(const F& f, tx& t) {
 /// throws on what it does not know.
 ///
 /// Its memory, a few words a variable read or written, is kept for the thread's next transactions.
-class tx : private stm::detail::participant {
+class alignas(quiet_distance) tx : private stm::detail::participant {
   template <typename T>
   using holding = stm::detail::holding<T>;
   using word = stm::detail::word;
@@ -93,7 +93,7 @@ class tx : private stm::detail::participant {
       if (const auto* const own = own_entry(&x)) return holding<T>::decode(own->value.data());
     }
     const auto seen = look_at<T>(x);
-    log_read(&x);
+    if (!unlogged_) log_read(&x);
     return holding<T>::decode(seen.data());
   }
 
@@ -275,11 +275,9 @@ class tx : private stm::detail::participant {
   entry& add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box);
 
   // --- the course of an attempt; see course ---
-  /// Inside from here on.
-  [[gnu::always_inline]] void begin(bool read_only, bool unlogged) {
-    inside_ = true;
-    extras_ = false;
-    doomed_ = false;
+  /// Inside.
+  [[gnu::always_inline]] void begin(bool read_only, bool unlogged) noexcept {
+    unusual_ = nothing;
     unlogged_ = unlogged;
     read_only_ = read_only;
     reads_end_ = reads_.get();
@@ -289,18 +287,19 @@ class tx : private stm::detail::participant {
   /// \return whether it has committed. Of an attempt that has not, abort() undoes what it has made. \throws what
   /// commuting functions throw
   [[nodiscard, gnu::always_inline]] bool commit() {
-    if (writes_.empty() && !extras_) return !doomed_;
-    if (!without_others() || extras_) return commit_fully();
-    clock_moved_ = false;
-    for (entry& e : writes_) {
+    if (unusual_ != nothing) [[unlikely]]
+      return commit_fully();
+    if (writes_.empty()) return true;
+    if (!without_others()) return commit_fully();
+    entry* const end = writes_.end();
+    for (entry* e = writes_.begin(); e != end; ++e) {
       // relaxed: nobody else stores it meanwhile, but for a lock's time
-      const auto now = e.who->lock.load(std::memory_order_relaxed);
-      if (e.how->words == 1 && (now & stm::detail::waiters_bit) == 0) [[likely]] {
-        e.data[0].store(
-            e.value[0],
-            std::memory_order_release);  // edge `data`; its version stays, for nobody is inside who has read it
+      const auto now = e->who->lock.load(std::memory_order_relaxed);
+      if (e->how->words == 1 && (now & stm::detail::waiters_bit) == 0) [[likely]] {
+        // release: edge `data`. Its version stays, for nobody is inside who has read it.
+        e->data[0].store(e->value[0], std::memory_order_release);
       } else {
-        store_alone(e, now);
+        return store_alone(e, end);
       }
     }
     return true;
@@ -309,17 +308,20 @@ class tx : private stm::detail::participant {
   [[nodiscard]] bool lock_all() noexcept;
   [[nodiscard]] bool validate() noexcept;
   void unlock(std::size_t count) noexcept;
-  [[gnu::noinline]] void store_alone(entry& e, word now) noexcept;
+  [[gnu::noinline]] static bool store_alone(entry* first, const entry* end) noexcept;
   void prepare_commuting();
   void apply_commuting(std::size_t fresh_from);
   void settle_commuting(const variable* v);
   [[nodiscard]] words look_at_words(const commuting& c);
   /// Undoes all that is not in the variables.
   [[gnu::noinline]] void abort() noexcept;
-  void end_inside() noexcept {
-    inside_ = false;
-    alone_ ? (alone_ = false, leave_alone()) : leave();
+  void end_inside() noexcept { alone_ ? (alone_ = false, leave_alone()) : leave(); }
+  /// Whether on_commit() or on_abort() have been given anything.
+  [[nodiscard]] bool has_calls() const noexcept {
+    return !on_commit_.empty() || !on_abort_.empty() || !undone_.empty();
   }
+  /// Outside, after a commit: what it has left in the lists, but for calls.
+  [[gnu::noinline]] void settle_extras() noexcept;
 
   // --- parts ---
   [[nodiscard]] mark open_part();
@@ -329,7 +331,7 @@ class tx : private stm::detail::participant {
   // --- memory ---
   template <typename T>
   void add_to(std::vector<owned>& list, T* what) {
-    extras_ = true;
+    unusual_ |= extras;
     list.push_back({static_cast<word>(reinterpret_cast<std::uintptr_t>(what)),
                     [](word w) noexcept { delete reinterpret_cast<T*>(static_cast<std::uintptr_t>(w)); }});
   }
@@ -342,18 +344,20 @@ class tx : private stm::detail::participant {
   word limit_ = 0;
   const variable** reads_end_ = nullptr;
   const variable** reads_room_ = nullptr;
-  stm::detail::write_log writes_;
-  std::size_t part_ = 0;  // entries below belong to an outer part
-  bool inside_ = false;
-  bool extras_ = false;     // anything in the lists below, or boxed
-  bool doomed_ = false;     // a conflict was thrown, and may have been caught by the body
-  bool unlogged_ = false;   // snapshot, at first
+  std::unique_ptr<const variable*[]> reads_;
+  // Bits: what an attempt's end has to look at.
+  static constexpr std::uint8_t nothing = 0;
+  static constexpr std::uint8_t extras = 1;  // anything in the lists below, or boxed
+  static constexpr std::uint8_t doomed = 2;  // a conflict was thrown, and may have been caught by the body
+  std::uint8_t unusual_ = nothing;
+  bool unlogged_ = false;   // reads are: of snapshots, at first; and in solo mode, where nothing read can change
   bool read_only_ = false;  // snapshot
   bool alone_ = false;
-  bool clock_moved_ = false;
-  int until_look_ = 0;  // attempts
+  std::uint64_t look_at_ = 0;               // when the thread's number has come to that, somebody looks at the clock
+  stm::detail::counts* counted_ = nullptr;  // of the present class
+  stm::detail::write_log writes_;
+  std::size_t part_ = 0;  // entries below belong to an outer part
 
-  std::unique_ptr<const variable*[]> reads_;
   std::vector<undo> undos_;
   std::vector<owned> made_, destroyed_, displaced_;  // displaced: boxes of ours that nobody will see
   std::vector<commuting> commuting_;
@@ -368,25 +372,27 @@ class tx : private stm::detail::participant {
   std::vector<std::pair<const participant*, std::uint64_t>> seen_inside_;
 
   // Policy.
-  static constexpr int looks_apart_at_most = 64;
-  int look_every_ = 1;
-  std::int64_t last_look_ = 0;  // ns
-  std::int64_t turn_began_ = 0;
-  stm::detail::counts* counted_ = nullptr;  // of the present class
-  static constexpr std::size_t chunk = 64;
-  std::atomic<stm::detail::counts*> counts_[chunk]{};  // by class / chunk; each is `chunk` of them
-
-  [[nodiscard, gnu::always_inline]] stm::detail::counts& counts_of(std::uint32_t id) {
-    auto* const all = counts_[id / chunk].load(std::memory_order_relaxed);  // relaxed: only this thread stores it
-    if (all == nullptr) [[unlikely]]
-      return first_counts_of(id);
-    return all[id % chunk];
+  static constexpr std::int64_t looks_apart_at_most = 512;
+  std::int64_t look_every_ = 1;  // transactions
+  std::int64_t last_look_ = 0;   // ns
+  std::int64_t turn_used_ = 0;   // ns, by the present fiber
+  void begin_turn(std::int64_t now_ns) noexcept {
+    last_look_ = now_ns;
+    turn_used_ = 0;
   }
-  [[gnu::noinline]] stm::detail::counts& first_counts_of(std::uint32_t id);
+  std::atomic<stm::detail::counts*> counts_[64]{};  // by a class's chunk
+
+  [[nodiscard, gnu::always_inline]] stm::detail::counts& counts_of(const stm::detail::class_record& c) {
+    auto* const all = counts_[c.chunk].load(std::memory_order_relaxed);  // relaxed: only this thread stores it
+    if (all == nullptr) [[unlikely]]
+      return first_counts_of(c);
+    return all[c.place];
+  }
+  [[gnu::noinline]] stm::detail::counts& first_counts_of(const stm::detail::class_record& c);
   /// Any thread. Null: none yet.
-  [[nodiscard]] const stm::detail::counts* counts_seen(std::uint32_t id) const noexcept {
-    const auto* const all = counts_[id / chunk].load(std::memory_order_acquire);  // pairs with first_counts_of()
-    return all == nullptr ? nullptr : &all[id % chunk];
+  [[nodiscard]] const stm::detail::counts* counts_seen(const stm::detail::class_record& c) const noexcept {
+    const auto* const all = counts_[c.chunk].load(std::memory_order_acquire);  // pairs with first_counts_of()
+    return all == nullptr ? nullptr : &all[c.place];
   }
 };
 
@@ -399,7 +405,7 @@ void tx::commute(tvar<T>& x, F f) {
                           for (std::size_t i = 0; i < coded.size(); ++i) value[i] = coded[i];
                         }});
   writes_.mark(&x);
-  extras_ = true;
+  unusual_ |= extras;
 }
 
 template <stm::detail::tx_body F, stm::detail::tx_body G>
@@ -451,8 +457,7 @@ class ro_tx {
   /// As tx::read(); keeps no log. Cost: about 2 ns.
   template <typename T>
   [[nodiscard]] typename stm::detail::holding<T>::read_type read(const tvar<T>& x) {
-    if (!t_.unlogged_) return t_.read(x);
-    return stm::detail::holding<T>::decode(t_.look_at<T>(x).data());
+    return t_.read(x);
   }
 
  private:

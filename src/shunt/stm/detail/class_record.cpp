@@ -18,7 +18,12 @@ constexpr int first_trial = 2;         // ticks
 constexpr int trials_apart = 32;
 constexpr int trials_apart_at_most = 1000;
 
-std::int64_t ns_of(time_point t) noexcept { return t.time_since_epoch() / 1ns; }
+constexpr std::int64_t ns_of(time_point t) noexcept { return t.time_since_epoch() / 1ns; }
+
+/// Of classes whose transactions take turns in the same fibers each one's trial changes the others' rates: so there is
+/// one at a time. Until when the present one may last; relaxed: policy.
+std::atomic<std::int64_t> trial_until{0};
+constexpr std::int64_t trial_time = ns_of(time_point(8 * tick_time));  // at most
 
 }  // namespace
 
@@ -26,10 +31,13 @@ std::int64_t ns_of(time_point t) noexcept { return t.time_since_epoch() / 1ns; }
 void class_record::tick(time_point now) noexcept {
   if (ns_of(now) < next_tick_.load(std::memory_order_relaxed)) return;
   if (busy_.exchange(true, std::memory_order_acquire)) return;  // acquire: what the last one stored here
-  const auto commits = the_registry().commits_of(id);
+  const auto commits = the_registry().commits_of(*this);
   const auto elapsed = now - last_;
   auto next = tick_time;
-  if (elapsed > 4 * tick_time || elapsed <= elapsed.zero()) {  // nothing ran: that tells nothing
+  const bool disturbed = phase_ == phase::steady && ns_of(now) < trial_until.load(std::memory_order_relaxed);
+  if (disturbed) {
+    // another one's trial: what is measured now tells nothing
+  } else if (elapsed > 4 * tick_time || elapsed <= elapsed.zero()) {  // nothing ran: likewise
     if (phase_ != phase::steady) allow(before_);
     phase_ = phase::steady;
     rate_ = 0;
@@ -37,7 +45,7 @@ void class_record::tick(time_point now) noexcept {
   } else if (the_policies.adapt.load(std::memory_order_relaxed)) {
     const double rate = static_cast<double>(commits - last_commits_) / std::chrono::duration<double>(elapsed).count();
     const int workers = the_registry().alive();
-    measured(rate, workers);
+    measured(rate, workers, ns_of(now));
     if (phase_ == phase::measures) next = 2 * tick_time;
   }
   last_ = now;
@@ -46,7 +54,7 @@ void class_record::tick(time_point now) noexcept {
   busy_.store(false, std::memory_order_release);  // pairs with the exchange
 }
 
-void class_record::measured(double rate, int workers) noexcept {
+void class_record::measured(double rate, int workers, std::int64_t now_ns) noexcept {
   switch (phase_) {
     case phase::steady: {
       rate_ = rate_ == 0 ? rate : 0.7 * rate_ + 0.3 * rate;
@@ -56,6 +64,9 @@ void class_record::measured(double rate, int workers) noexcept {
         return;
       }
       if (--ticks_ > 0) return;
+      auto others = trial_until.load(std::memory_order_relaxed);
+      if (now_ns < others) return;
+      if (!trial_until.compare_exchange_strong(others, now_ns + trial_time, std::memory_order_relaxed)) return;
       before_ = allowed();
       const int now = before_ == 0 ? workers : std::min(before_, workers);
       upwards_ = now == 1 || (now < workers && !upwards_);
@@ -69,6 +80,7 @@ void class_record::measured(double rate, int workers) noexcept {
       return;
     case phase::measures:
       phase_ = phase::steady;
+      trial_until.store(0, std::memory_order_relaxed);
       if (rate > worth_it * rate_) {
         rate_ = rate;
         steady_ = workers == 2 ? trials_apart : first_trial;

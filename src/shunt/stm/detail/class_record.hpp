@@ -2,13 +2,14 @@
 ///
 /// The number is found by climbing: for two ticks of 1 ms now and then another number is tried; if more
 /// commits a second come of it, by 5 %, it stays, else the old one comes back and the next trial is twice as far off,
-/// up to 1 s. Not the rate of aborts: where one variable is contended it is small and throughput is lost all the same,
-/// to lines that move between cores.
+/// up to 1 s. One class at a time is on trial. Not the rate of aborts: where one variable is contended it is small and
+/// throughput is lost all the same, to lines that move between cores.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <shunt/base/cache_line.hpp>
 #include <shunt/stm/detail/track.hpp>
 #include <shunt/stm/policies.hpp>
 #include <string>
@@ -18,7 +19,7 @@ inline namespace v1 {
 namespace stm::detail {
 
 /// One thread's counts of one class. Stored by that thread only; others look. All relaxed: nothing rests on them.
-struct counts {
+struct alignas(2 * cache_line) counts {
   using number = std::atomic<std::uint64_t>;
   number commits{0};
   number locked{0};      // aborts: a variable was locked for long
@@ -34,6 +35,8 @@ struct counts {
   number most_reads{0};
   number most_writes{0};
 
+  static constexpr std::uint32_t chunk = 64;  // so many classes' counts are made at once
+
   static void add(number& n, std::uint64_t more) noexcept {
     n.store(n.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -45,7 +48,11 @@ struct counts {
 /// Lives as long as the process.
 struct class_record {
   class_record(std::uint32_t its_id, std::string its_name)
-      : id(its_id), name(std::move(its_name)), waits("a commit to what " + name + " has read") {}
+      : id(its_id),
+        chunk(its_id / counts::chunk),
+        place(its_id % counts::chunk),
+        name(std::move(its_name)),
+        waits("a commit to what " + name + " has read") {}
 
   /// Somebody who runs such transactions, now and then.
   void tick(time_point now) noexcept;
@@ -54,7 +61,9 @@ struct class_record {
   /// 0: all.
   [[nodiscard]] int allowed() const noexcept { return allowed_.load(std::memory_order_relaxed); }  // relaxed: a look
 
-  const std::uint32_t id;  // 0..
+  const std::uint32_t id;     // 0..
+  const std::uint32_t chunk;  // where each thread's counts of it are: in that chunk,
+  const std::uint32_t place;  // there
   const std::string name;
   const std::string waits;  ///< what a fiber that retries waits for, for reports
   /// Null: as many workers as there are.
@@ -63,7 +72,7 @@ struct class_record {
  private:
   enum class phase : std::uint8_t { steady, settles, measures };
   void allow(int workers) noexcept;
-  void measured(double rate, int workers) noexcept;
+  void measured(double rate, int workers, std::int64_t now_ns) noexcept;
 
   track own_{1};
   std::atomic<std::int64_t> next_tick_{0};  // ns of the steady clock

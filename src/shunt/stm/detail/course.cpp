@@ -14,6 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// ns, as it should be
+constexpr std::int64_t look_apart_at_least = 20'000;
+constexpr std::int64_t look_apart_at_most = 50'000;
+
 lane elders;
 
 lane& lane_of(const variable* v) noexcept {
@@ -22,7 +26,7 @@ lane& lane_of(const variable* v) noexcept {
   return all[(reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 58];
 }
 
-void drop(std::vector<std::function<void()>>& list) noexcept { list.clear(); }
+std::int64_t ns_now() noexcept { return sched::now().time_since_epoch() / 1ns; }
 
 }  // namespace
 
@@ -37,8 +41,8 @@ void refusal::refuse(const char* call) const {
 tx& course::begin() {
   const sched::this_fiber::stay here_now;  // what is found out below is about this thread
   tx& t = tx::here();
-  t.counted_ = &t.counts_of(class_.id);  // may find no memory: so not after a commit
-  if (t.until_look_ <= 0) look(t);
+  t.counted_ = &t.counts_of(class_);  // may find no memory: so not after a commit
+  if (t.own_number() >= t.look_at_) look(t);
   if (alone_) {
     if (!elder_ && may_sleep()) {
       elders.enter("its turn to run a transaction alone");
@@ -50,6 +54,7 @@ tx& course::begin() {
     if (track* const on = class_.on.load(std::memory_order_relaxed);
         on != nullptr && !on->holds(t.bit()) && may_sleep()) {
       on->enter(t.bit(), class_);
+      t.begin_turn(ns_now());
     }
     t.come_inside();
   }
@@ -58,26 +63,27 @@ tx& course::begin() {
   return t;
 }
 
-/// Now and then: about every 20 to 100 us of transactions.
+/// Now and then: about every 20 to 50 us of transactions; oftener where they are so short that it costs little.
 void course::look(tx& t) {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = sched::now();
   const std::int64_t ns = now.time_since_epoch() / 1ns;
   const auto since = ns - t.last_look_;
   t.last_look_ = ns;
-  if (since > 100'000) {
-    t.look_every_ = std::max(1, t.look_every_ / 2);
-  } else if (since < 20'000) {
+  if (since > look_apart_at_most) {
+    t.look_every_ = std::max(std::int64_t{1}, t.look_every_ * look_apart_at_most / since);
+  } else if (since < look_apart_at_least) {
     t.look_every_ = std::min(tx::looks_apart_at_most, 2 * t.look_every_);
   }
-  t.until_look_ = t.look_every_;
+  t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
   class_.tick(now);
   if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
-  // Fibers of one worker take turns.
-  if (ns - t.turn_began_ >= quantum / 1ns) {
+  // Fibers of one worker take turns. What the thread spent without its CPU is not held against the fiber that ran.
+  t.turn_used_ += std::min(since, look_apart_at_most);
+  if (t.turn_used_ >= quantum / 1ns) {
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
-    t.turn_began_ = std::chrono::steady_clock::now().time_since_epoch() / 1ns;
+    t.begin_turn(ns_now());
   }
 }
 
@@ -88,37 +94,23 @@ void course::end(tx& t) {
   counts::add(n.commits, 1);
   if (alone_) counts::add(n.alone, 1);
   if (lost_ != 0) {
-    const auto lost = std::chrono::steady_clock::now() - first_loss_;
+    const auto lost = sched::now() - first_loss_;
     counts::add(n.lost_ns, static_cast<std::uint64_t>(lost / 1ns));
     counts::at_least(n.most_attempts, static_cast<std::uint64_t>(lost_) + 1);
   }
-  const auto reads = static_cast<std::uint64_t>(t.reads_end_ - t.reads_.get());
-  counts::add(n.samples, 1);
-  counts::add(n.reads, reads);
-  counts::add(n.writes, t.writes_.size());
-  counts::at_least(n.most_reads, reads);
-  counts::at_least(n.most_writes, t.writes_.size());
-  if (t.extras_) {
-    for (const auto& u : t.undos_) {
-      const auto& how = *t.writes_[u.position].how;
-      if (how.drop != nullptr) how.drop(u.value[0]);
-    }
-    t.undos_.clear();
-    t.writes_.clear();
-    t.made_.clear();
-    t.destroyed_.clear();
-    t.commuting_.clear();
+  if (!t.unlogged_) {
+    const auto reads = static_cast<std::uint64_t>(t.reads_end_ - t.reads_.get());
+    counts::add(n.samples, 1);
+    counts::add(n.reads, reads);
+    counts::add(n.writes, t.writes_.size());
+    counts::at_least(n.most_reads, reads);
+    counts::at_least(n.most_writes, t.writes_.size());
+  }
+  if (t.unusual_ != tx::nothing) {
     calls_.swap(t.undone_);
     commits.swap(t.on_commit_);
-    drop(t.on_abort_);
-    tx::drop_all(t.displaced_);
-    if (t.without_others()) {
-      // Whoever comes inside later does not find it; nobody else was inside, so nobody has it.
-      tx::drop_all(t.waiting_);
-      tx::drop_all(t.retired_);
-    } else if (t.retired_.size() >= 128 && t.retired_.size() % 128 == 0) {
-      t.reclaim(false);
-    }
+    t.on_abort_.clear();
+    t.settle_extras();
   }
   leave_lanes();
   call_quietly();
@@ -137,12 +129,12 @@ void course::undone(tx& t) noexcept {
                   std::make_move_iterator(t.on_abort_.rend()));
   } catch (...) {  // no memory: they are not called
   }
-  drop(t.undone_);
-  drop(t.on_abort_);
+  t.undone_.clear();
+  t.on_abort_.clear();
 }
 
 void course::count_loss(tx& t) {
-  if (lost_++ == 0) first_loss_ = std::chrono::steady_clock::now();
+  if (lost_++ == 0) first_loss_ = sched::now();
   at_ = t.lost_at_;
   auto& n = *t.counted_;
   switch (t.lost_by_) {
@@ -172,7 +164,7 @@ void course::prepare_again() {
   call_quietly();
   if (alone_) return;
   const bool too_often =
-      lost_ >= attempts_before_elder || std::chrono::steady_clock::now() - first_loss_ >= loss_before_elder;
+      lost_ >= attempts_before_elder || sched::now() - first_loss_ >= loss_before_elder;
   if (too_often && the_policies.elders.load(std::memory_order_relaxed)) {  // relaxed: policy
     alone_ = true;
     return;
@@ -188,6 +180,11 @@ void course::prepare_again() {
 }
 
 bool course::retried(tx& t) {
+  if (t.unlogged_) {  // then the next attempt, which keeps a log, may wait
+    undone(t);
+    call_quietly();
+    return true;
+  }
   bool stands = false;
   try {
     std::vector<const variable*> read(t.reads_.get(), t.reads_end_);
@@ -244,6 +241,30 @@ void course::call_quietly() noexcept {
   }
 }
 
+bool course::go_on(tx& t, outcome ended_by) {
+  try {
+    switch (ended_by) {
+      case outcome::committed:
+        end(t);
+        return false;
+      case outcome::lost:
+        lost(t);
+        return true;
+      case outcome::retry:
+        return retried(t);
+    }
+    return false;
+  } catch (...) {
+    clean_up();
+    throw;
+  }
+}
+
+void course::failed(tx& t) noexcept {
+  undone(t);
+  clean_up();
+}
+
 void course::clean_up() noexcept {
   waiter_.reset();
   leave_lanes();
@@ -256,25 +277,6 @@ void course::leave_lanes() noexcept {
 }
 
 }  // namespace stm::detail
-
-bool stm_access::go_on(course& way, tx& t, course::outcome ended_by) {
-  try {
-    switch (ended_by) {
-      case course::outcome::committed:
-        way.end(t);
-        return false;
-      case course::outcome::lost:
-        way.lost(t);
-        return true;
-      case course::outcome::retry:
-        return way.retried(t);
-    }
-    return false;
-  } catch (...) {
-    way.clean_up();
-    throw;
-  }
-}
 
 void stm_access::join(tx& t, manner how, const stm::detail::patience* limits) {
   if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");

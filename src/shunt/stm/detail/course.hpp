@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <functional>
-#include <new>
 #include <optional>
 #include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/lane.hpp>
@@ -52,16 +51,21 @@ class course {
   course& operator=(const course&) = delete;
 
   /// The first attempt's beginning, nearly always. \return whether `t` is inside.
-  [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, const class_record& c, manner m) {
-    if (--t.until_look_ <= 0 || m == manner::alone) [[unlikely]]
+  /// \param number  t's own.
+  [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, std::uint64_t number, const class_record& c,
+                                                              manner m) {
+    if (number >= t.look_at_ || m == manner::alone) [[unlikely]]
       return false;
     const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
     if (on != nullptr && !on->holds(t.bit())) [[unlikely]]
       return false;
-    t.counted_ = &t.counts_of(c.id);  // may find no memory: so not after a commit
-    if (!t.go_inside()) [[unlikely]]
+    auto& counted = t.counts_of(c);  // may find no memory: so not after a commit
+    if (!t.go_inside(number)) [[unlikely]]
       return false;
-    t.begin(m == manner::snapshot, m == manner::snapshot);
+    // Who may have to wait for what it has read keeps a log of it. relaxed: only this thread stores it.
+    const bool waits = counted.retries.load(std::memory_order_relaxed) != 0;
+    t.counted_ = &counted;
+    t.begin(m == manner::snapshot, m == manner::snapshot || (t.without_others() && !waits));
     return true;
   }
   /// Any attempt's. May let other fibers run, or wait. \throws what waiting throws
@@ -69,24 +73,29 @@ class course {
 
   /// What the first attempt's end leaves to be done, nearly always.
   [[gnu::always_inline]] static void end_quickly(tx& t) {
-    t.end_inside();
+    t.leave();
     counts::add(t.counted_->commits, 1);
   }
+  /// What comes after an attempt, inside. \return whether there will be another one.
+  /// \throws what waiting throws; after a commit what calls that were left to be made throw
+  [[nodiscard]] bool go_on(tx& t, outcome ended_by);
+  /// An exception leaves the attempt, inside: undoes it.
+  [[gnu::noinline]] void failed(tx& t) noexcept;
+
+ private:
   /// After a commit, inside: ends it, and calls what it left to be called.
   void end(tx& t);
   /// After an attempt that has not committed, inside: undoes it.
-  [[gnu::noinline]] void undone(tx& t) noexcept;
-
+  void undone(tx& t) noexcept;
   /// After a conflict, inside: undoes it, and does what gives the next attempt better chances. \throws what waiting
   /// throws
   void lost(tx& t);
   /// After a retry, inside: undoes it, and waits. \return false if the time was over, or a stop was asked for.
   /// \throws what parking throws
   [[nodiscard]] bool retried(tx& t);
-  /// After an exception has left an attempt that was undone, or begin().
+  /// After an exception: nobody knows of it, or waits for it, any more.
   void clean_up() noexcept;
 
- private:
   static constexpr int unlogged_attempts = 3;
   static constexpr int attempts_at_once = 3;
   static constexpr int attempts_before_elder = 8;
@@ -111,30 +120,6 @@ class course {
   time_point first_loss_{};
   std::optional<reading_waiter> waiter_;
   std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's
-};
-
-/// Room for a course, which few transactions need. Not std::optional: gcc 12 clears all of that each time.
-class perhaps_course {
- public:
-  perhaps_course() noexcept {}
-  ~perhaps_course() {
-    if (there_) [[unlikely]]
-      course_.~course();
-  }
-  perhaps_course(const perhaps_course&) = delete;
-  perhaps_course& operator=(const perhaps_course&) = delete;
-  [[nodiscard]] bool there() const noexcept { return there_; }
-  [[nodiscard, gnu::noinline]] course& get(class_record& c, course::manner m, const patience* limits) noexcept {
-    if (!there_) ::new (&course_) course(c, m, limits);
-    there_ = true;
-    return course_;
-  }
-
- private:
-  union {
-    course course_;
-  };
-  bool there_ = false;
 };
 
 }  // namespace stm::detail

@@ -33,7 +33,7 @@ std::atomic<std::int64_t> solo_not_before{0};
 std::atomic<std::int64_t> solo_rest{rest_at_least};
 std::atomic<std::int64_t> solo_since{0};
 
-std::int64_t now_ns() noexcept { return std::chrono::steady_clock::now().time_since_epoch() / 1ns; }
+std::int64_t now_ns() noexcept { return sched::now().time_since_epoch() / 1ns; }
 
 /// Another one has come: how soon is solo mode worth another trial?
 void solo_has_ended() noexcept {
@@ -76,8 +76,7 @@ bool participant::change(word from, word to) noexcept {
     for (int i = 0; p != this && (seen & 1) != 0 && p->number() == seen; ++i) pause(i);
   }
   if (to != mode_open) {
-    number_.store(number_.load(std::memory_order_relaxed) + 1,
-                  std::memory_order_relaxed);  // inside; the mode's store publishes it
+    number_.store(own_number() + 1, std::memory_order_relaxed);  // inside; relaxed: the mode's store publishes it
     solo_ = true;
   }
   the_mode.now.store(to, std::memory_order_release);  // edge `mode`
@@ -85,7 +84,7 @@ bool participant::change(word from, word to) noexcept {
 }
 
 void participant::come_inside() {
-  for (int i = 0; !go_inside(); ++i) {
+  for (int i = 0; !go_inside(own_number()); ++i) {
     const auto mode = the_mode.now.load(std::memory_order_relaxed);  // relaxed: a look; change() decides
     if (mode != mode_open && mode != mode_changing && (mode & alone_bit) == 0) {
       if (change(mode, mode_open)) solo_has_ended();

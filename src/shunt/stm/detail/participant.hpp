@@ -49,9 +49,15 @@ class participant {
   participant(const participant&) = delete;
   participant& operator=(const participant&) = delete;
 
-  /// This thread. \return whether it is inside; false: the mode says no.
-  [[nodiscard, gnu::always_inline]] bool go_inside() noexcept {
-    const auto odd = number_.load(std::memory_order_relaxed) + 1;  // relaxed: only this thread stores it
+  /// This thread: its number, and whether it is inside.
+  [[nodiscard]] std::uint64_t own_number() const noexcept {
+    return number_.load(std::memory_order_relaxed);  // relaxed: only this thread stores it
+  }
+  [[nodiscard]] bool inside() const noexcept { return (own_number() & 1) != 0; }
+
+  /// This thread, outside; `number` is its own. \return whether it is inside; false: the mode says no.
+  [[nodiscard, gnu::always_inline]] bool go_inside(std::uint64_t number) noexcept {
+    const auto odd = number + 1;
     if (light_) [[likely]] {
       number_.store(odd, std::memory_order_relaxed);  // relaxed: the fence orders it
       asymmetric_fence::light();
@@ -72,10 +78,7 @@ class participant {
   /// Inside, without others. Waits likewise.
   void come_inside_alone();
 
-  void leave() noexcept {
-    // release: edge `left`
-    number_.store(number_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  void leave() noexcept { number_.store(own_number() + 1, std::memory_order_release); }  // edge `left`
   void leave_alone() noexcept;
 
   /// Inside: whether nobody else is.
@@ -99,9 +102,9 @@ class participant {
 
   std::atomic<std::uint64_t> number_{0};
   const word solo_mode_;
+  const std::uint64_t bit_;
   bool solo_ = false;
   const bool light_ = asymmetric_fence::usable();
-  const std::uint64_t bit_;
   std::uint64_t others_seen_ = 0;  // the sum of the others' numbers at the last look
 };
 

@@ -15,7 +15,6 @@ registry& the_registry() noexcept {
 
 tx* registry::take_participant() {
   const std::scoped_lock held(lock_);
-  alive_.fetch_add(1, std::memory_order_relaxed);                                             // relaxed: policy
   for (participant* p = first_.load(std::memory_order_relaxed); p != nullptr; p = p->next) {  // relaxed: under the lock
     if (p->in_use) continue;
     p->in_use = true;
@@ -35,10 +34,10 @@ void registry::give_back(tx* t) noexcept {
   t->in_use = false;
 }
 
-std::uint64_t registry::commits_of(std::uint32_t class_id) const noexcept {
+std::uint64_t registry::commits_of(const class_record& c) const noexcept {
   std::uint64_t sum = 0;
   for_each([&](const tx& t) {
-    if (const counts* const n = t.counts_seen(class_id)) sum += n->commits.load(std::memory_order_relaxed);
+    if (const counts* const n = t.counts_seen(c)) sum += n->commits.load(std::memory_order_relaxed);
   });
   return sum;
 }

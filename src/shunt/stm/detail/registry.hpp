@@ -34,7 +34,7 @@ class registry {
   /// Made at the first call. \throws std::bad_alloc
   [[nodiscard]] class_record& record_named(const std::string& name);
   [[nodiscard]] stm::statistics statistics();
-  [[nodiscard]] std::uint64_t commits_of(std::uint32_t class_id) const noexcept;
+  [[nodiscard]] std::uint64_t commits_of(const class_record& c) const noexcept;
   template <typename Visit>
   void for_each_class(const Visit& visit) {
     const std::scoped_lock held(lock_);

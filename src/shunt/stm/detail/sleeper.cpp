@@ -21,7 +21,7 @@ bool sleeper::sleep_until(time_point deadline, const char* what) {
     } else if (deadline == time_point::max()) {
       sched::futex_wait(word_, 0);
     } else {
-      const auto left = deadline - std::chrono::steady_clock::now();
+      const auto left = deadline - sched::now();
       if (left <= left.zero()) return woken();
       sched::futex_wait(word_, 0, left);
     }

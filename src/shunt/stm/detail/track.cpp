@@ -28,6 +28,14 @@ std::uint64_t track::place_for(std::uint64_t bit, time_point now) const noexcept
   return 0;
 }
 
+/// Of the holders' slices.
+time_point track::first_end() const noexcept {
+  auto first = time_point::max() - patience_of_a_waiter;
+  for (auto left = holders_.load(std::memory_order_relaxed); left != 0; left &= left - 1)
+    first = std::min(first, over_[number(left)]);
+  return first;
+}
+
 /// Has a place now: its slice begins, and its mates in the queue go on.
 void track::settle(std::uint64_t bit, time_point now) noexcept {
   int mates = 1;
@@ -40,11 +48,11 @@ void track::settle(std::uint64_t bit, time_point now) noexcept {
 }
 
 void track::enter(std::uint64_t bit, const class_record& whose) {
-  constexpr std::chrono::nanoseconds look_in{4'000'000};  // should the holder not call
   waiting me{bit};
+  time_point until;
   bool stands = false;
   for (;;) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = sched::now();
     {
       const std::scoped_lock held(lock_);
       const bool holds_now = holds(bit);
@@ -67,9 +75,10 @@ void track::enter(std::uint64_t bit, const class_record& whose) {
         stands = true;
       }
       me.sleeps.reset();
+      until = std::max(first_end(), now) + patience_of_a_waiter;
     }
     try {
-      me.sleeps.sleep_until(now + look_in, "its turn to run transactions");
+      me.sleeps.sleep_until(until, "its turn to run transactions");
     } catch (...) {  // no memory for the deadline: then it goes on out of turn
       const std::scoped_lock held(lock_);
       take_out(me);

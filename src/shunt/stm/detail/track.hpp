@@ -25,6 +25,8 @@ struct class_record;
 inline constexpr std::chrono::nanoseconds quantum{100'000};
 /// A change of places costs some 20 us: a wake, two changes of mode, lines that move.
 inline constexpr std::chrono::nanoseconds least_slice{2'000'000};
+/// A holder whose slice is over calls who waits within some 50 us, if it still runs transactions.
+inline constexpr std::chrono::nanoseconds patience_of_a_waiter{500'000};
 
 class track {
  public:
@@ -54,6 +56,7 @@ class track {
   void take_out(const waiting& w) noexcept;
   void settle(std::uint64_t bit, time_point now) noexcept;
   [[nodiscard]] std::uint64_t place_for(std::uint64_t bit, time_point now) const noexcept;
+  [[nodiscard]] time_point first_end() const noexcept;
   static std::size_t number(std::uint64_t bit) noexcept { return static_cast<std::size_t>(__builtin_ctzll(bit)); }
 
   std::atomic<std::uint64_t> holders_{0};  // stored under the lock

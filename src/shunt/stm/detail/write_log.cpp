@@ -39,13 +39,11 @@ void write_log::make_room_for(const variable* v) {
     for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));
   }
   insert(v, static_cast<std::uint32_t>(count));
-  room_ = end_ + 1;  // the next one comes by here as well
 }
 
 void write_log::truncate(std::size_t count) noexcept {
   if (count == size()) return;
   end_ = begin() + count;
-  room_ = begin() + std::max(few, count);
   if (count <= few) return;
   std::fill(index_.begin(), index_.end(), 0);
   for (std::size_t i = 0; i < count; ++i) insert(entries_[i].who, static_cast<std::uint32_t>(i));

@@ -43,7 +43,9 @@ class write_log {
   [[nodiscard]] entry& operator[](std::size_t i) noexcept { return entries_[i]; }
 
   /// False: it is certainly not there.
-  [[nodiscard]] bool may_hold(const variable* v) const noexcept { return (filter_ & bit(v)) != 0; }
+  [[nodiscard, gnu::always_inline]] bool may_hold(const variable* v) const noexcept {
+    return filter_ != 0 && (filter_ & bit(v)) != 0;  // most bodies read first
+  }
   /// find() may be asked about it from now on, and will say nullptr.
   void mark(const variable* v) noexcept { filter_ |= bit(v); }
 
@@ -57,7 +59,7 @@ class write_log {
   }
   /// It is not there yet; its value is to be stored. \throws std::bad_alloc, then nothing has changed.
   entry& add(const variable* v, std::atomic<word>* data, const form* how) {
-    if (end_ == room_) [[unlikely]]
+    if (end_ >= room_) [[unlikely]]
       make_room_for(v);
     entry& e = *end_++;
     // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
@@ -69,7 +71,6 @@ class write_log {
   }
   void clear() noexcept {
     end_ = entries_.get();
-    room_ = end_ + std::min(capacity_, few);
     filter_ = 0;
   }
   /// The first so many stay.
@@ -86,8 +87,7 @@ class write_log {
  private:
   static constexpr std::size_t few = 16;
   static word bit(const variable* v) noexcept {
-    const auto a = reinterpret_cast<std::uintptr_t>(v);
-    return word{1} << (((a >> 4) ^ (a >> 10)) & 63);
+    return word{1} << ((reinterpret_cast<std::uintptr_t>(v) >> 4) & 63);
   }
   static std::size_t hash(const variable* v) noexcept {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 20);
@@ -97,7 +97,7 @@ class write_log {
   void insert(const variable* v, std::uint32_t position) noexcept;
 
   entry* end_ = nullptr;
-  entry* room_ = nullptr;  // further entries need room, or are indexed
+  entry* room_ = nullptr;  // after the first few: further entries are indexed, and need room now and then
   word filter_ = 0;        // superset of the variables written
   std::unique_ptr<entry[]> entries_;
   std::size_t capacity_ = 0;
