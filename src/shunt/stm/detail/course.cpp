@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <shunt/base/clock.hpp>
+#include <shunt/sched/fiber.hpp>
 #include <shunt/stm/atomically.hpp>
 #include <shunt/stm/detail/course.hpp>
 #include <shunt/stm/detail/hot_variables.hpp>

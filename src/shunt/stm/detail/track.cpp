@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <shunt/sched/fiber.hpp>
 #include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/track.hpp>
 
