@@ -346,7 +346,7 @@ class sleep_watch final : public sched::poller {
   std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
 
  private:
-  static constexpr int many_looks = 1000;
+  static constexpr int many_looks = 100;  // a hundred microseconds of its spin
   void say(bool slept) {
     slept_ = slept;
     std::exchange(who_, {}).wake();
@@ -361,7 +361,7 @@ class sleep_watch final : public sched::poller {
 
 TEST_CASE("rest_until: the worker sleeps at once if who left it last rests, and looks around before otherwise") {
   using std::chrono::steady_clock;
-  sched::runtime rt(with(1, 1h));
+  sched::runtime rt(with(1, 500ms));  // also how long its end is looked for
   sleep_watch source;
   rt.attach(0, source);
   rt.run([&] {

@@ -74,11 +74,11 @@ struct biography {
 struct alignas(cache_line) cell final : one_event::watcher {
   cell(station& at) noexcept : home(&at) {}
 
-  // Every message's.
+  // Every message's. `first` and `last` lie apart: side by side they are stored as one, by way of another register.
   slot* first = nullptr;  // the mailbox, oldest first
-  slot* last = nullptr;   // meaningless while it is empty
   std::uint32_t count = 0;
   std::uint32_t capacity = 0;
+  slot* last = nullptr;  // meaningless while it is empty
   cell* next = nullptr;  // in the station's queue
   void* object = nullptr;
   std::uint32_t life = 0;

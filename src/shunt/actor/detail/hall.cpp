@@ -259,7 +259,12 @@ void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point
     const auto at = timers_.emplace(when, what);
     if (at == timers_.begin()) clock = clock_;
   }
-  clock.wake();
+  if (!clock) return;
+  station& home = *stations_[0];
+  if (station::here() == &home) return clock.wake();
+  // By its station's platform, which is looked at before each batch: a worker that is never idle looks for wakes of other
+  // threads every 64 switches only, which may be as many batches.
+  home.at_home([clock] { clock.wake(); });
 }
 
 /// The clock's fiber.

@@ -448,15 +448,15 @@ inline void station::run(engine& me, cell& c, slot* s, int& left) {
   me.busy = &c;
   const int until = left - messages_a_turn;
   try {
-    while ((c.duties & wishes) == 0) {
+    while ((c.duties & wishes) == 0) [[likely]] {
       c.first = s->next;
       --c.count;
       if (c.duties != no_duty) [[unlikely]] make_room(c);
       --left;
       s->what->run(*s, c.object, *this);
-      if (engine_ != &me) [[unlikely]] break;  // it has waited
       s = c.first;
-      if (s == nullptr || left == until) break;
+      if (s == nullptr) [[likely]] break;
+      if (engine_ != &me || left == until) [[unlikely]] break;  // it has waited, or its turn is over
     }
   } catch (...) {
     if (!failed(c, std::current_exception())) return;

@@ -232,8 +232,8 @@ class alignas(quiet_distance) station {
   slot* free_ = nullptr;
   engine* engine_ = nullptr;
   cell* favoured_ = nullptr;
-  slot* favoured_first_ = nullptr;  // S5
   cell* queue_ = nullptr;
+  slot* favoured_first_ = nullptr;  // S5; apart from favoured_, as cell::first is from `last`
   cell* queue_last_ = nullptr;
   int standbys_ = 0;  // engines that are ready, or will be
   int favours_ = 0;
