@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
-#include <shunt/base/sanitizers.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/sched/detail/schedule.hpp>
 
@@ -25,11 +24,7 @@ namespace this_fiber = shunt::sched::this_fiber;
 
 namespace {
 
-#if defined(SHUNT_TSAN)
-constexpr std::size_t many = 50;  // a fork costs ten times as much
-#else
-constexpr std::size_t many = 1'000;
-#endif
+constexpr std::size_t many = 200;  // runs; under emulation each takes 30 ms
 
 void must(bool holds, const char* what) {
   if (!holds) throw std::logic_error(what);
