@@ -194,7 +194,7 @@ seen run_apart(const std::function<void()>& program, const schedule& s, const ex
   } else {
     result.steps = v.steps;
     result.path.resize(v.forks);
-    std::memcpy(result.path.data(), said.data() + sizeof v, v.forks * sizeof(fork_in_path));
+    if (v.forks != 0) std::memcpy(result.path.data(), said.data() + sizeof v, v.forks * sizeof(fork_in_path));
     if (v.failed) result.failure = said.substr(sizeof v + v.forks * sizeof(fork_in_path));
   }
   if (!result.failure.empty()) result.failure += last_output(output);
