@@ -26,7 +26,7 @@ constexpr variable table[] = {
     {"SHUNT_DEADLINE", "seconds of silence after which a peer is lost", "5"},
     {"SHUNT_SPIN", "microseconds that a worker spins before it sleeps", "50"},
     {"SHUNT_PIN", "0: leave the placement of workers to the kernel", "1"},
-    {"SHUNT_SCHEDULE", "the one schedule that explored programs run, in this process: as a failed run printed it", "none"},
+    {"SHUNT_SCHEDULE", "the one schedule by which explored programs run: as a failed run printed it", "none"},
     {"SHUNT_PLUGINS", "directories with transports, separated by colons", "beside the library"},
 };
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <csignal>
@@ -19,6 +18,7 @@
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sched/detail/schedule.hpp>
+#include <shunt/sched/detail/write_all.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {
@@ -39,12 +39,9 @@ constexpr std::size_t most_output = 8 * 1024;  // the last of what a run wrote, 
 
 class descriptor {
  public:
-  explicit descriptor(int number = -1) noexcept : number_(number) {}
-  descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  descriptor& operator=(descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
+  explicit descriptor(int number) noexcept : number_(number) {}
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
   ~descriptor() { close(); }
   void close() noexcept {
     if (number_ >= 0) ::close(number_);
@@ -56,17 +53,6 @@ class descriptor {
   int number_;
 };
 
-void write_all(int to, const void* what, std::size_t bytes) noexcept {
-  const auto* at = static_cast<const char*>(what);
-  while (bytes > 0) {
-    const auto written = ::write(to, at, bytes);
-    if (written < 0 && errno != EINTR) return;
-    if (written <= 0) continue;
-    at += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-}
-
 // --- in the run's process ---
 
 /// What a run's process says of it before it ends: this, the path, the failure's text.
@@ -76,36 +62,19 @@ struct verdict {
   std::uint64_t forks;
 };
 
-void run_here(const std::function<void()>& program, follower& order) {
-  sched::runtime one({.workers = 1, .stuck_after = {}, .stop_after = {}, .decides = &order});
-  one.run(program);
+/// Tells what came of it, and ends the process. \param failure  empty: none.
+[[noreturn]] void end_run(const follower& order, const std::string& failure, int to) noexcept {
+  const auto& path = order.taken();
+  const verdict v{!failure.empty(), order.steps(), path.size()};
+  const auto write = [to](const void* what, std::size_t bytes) {
+    sched::detail::write_all(to, {static_cast<const char*>(what), bytes});
+  };
+  write(&v, sizeof v);
+  write(path.data(), path.size() * sizeof(fork_in_path));
+  write(failure.data(), failure.size());
+  std::fflush(nullptr);
+  _exit(0);
 }
-
-class reporter final : public follower::judge {
- public:
-  explicit reporter(int to) noexcept : to_(to) {}
-  void follows(const follower& order) noexcept { order_ = &order; }
-
-  void stuck(std::string_view fibers) noexcept override {
-    end("no fiber can go on, and no deadline will come\n" + std::string(fibers));
-  }
-  void too_long() noexcept override { end("it does not end: so many steps were taken"); }
-
-  /// \param failure  empty: none.
-  [[noreturn]] void end(const std::string& failure) const noexcept {
-    const auto& path = order_->taken();
-    const verdict v{!failure.empty(), order_->steps(), path.size()};
-    write_all(to_, &v, sizeof v);
-    write_all(to_, path.data(), path.size() * sizeof(fork_in_path));
-    write_all(to_, failure.data(), failure.size());
-    std::fflush(nullptr);
-    _exit(0);
-  }
-
- private:
-  const int to_;
-  const follower* order_ = nullptr;
-};
 
 [[noreturn]] void be_the_run(const std::function<void()>& program, const schedule& s, const exploration& how, int to,
                              int output) noexcept {
@@ -113,16 +82,15 @@ class reporter final : public follower::judge {
   for (const int fatal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTERM, SIGINT}) signal(fatal, SIG_DFL);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
-  reporter report(to);
-  const auto order = detail::make_follower(s, how.most_steps, report);
-  report.follows(*order);
+  std::unique_ptr<follower> order;
+  order = detail::make_follower(s, how.most_steps, [&](const std::string& why) { end_run(*order, why, to); });
   std::string failure;
   try {
-    run_here(program, *order);
+    sched::runtime({.workers = 1, .stuck_after = {}, .stop_after = {}, .decides = order.get()}).run(program);
   } catch (...) {
     failure = "an exception left the program: " + what_of(std::current_exception());
   }
-  report.end(failure);
+  end_run(*order, failure, to);
 }
 
 // --- in the explorer's ---

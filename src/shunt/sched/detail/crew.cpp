@@ -1,7 +1,6 @@
 #include <shunt/sched/detail/crew.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include <shunt/base/topology.hpp>
 #include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
+#include <shunt/sched/detail/write_all.hpp>
 #include <shunt/sched/fiber.hpp>
 
 namespace shunt {
@@ -118,11 +118,7 @@ void crew::rest(worker& who, std::chrono::nanoseconds at_most) noexcept {
 
 void crew::report(std::string_view text) const noexcept {
   if (settings.report) return settings.report(text);
-  while (!text.empty()) {
-    const auto written = write(STDERR_FILENO, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  write_all(STDERR_FILENO, text);
 }
 
 void crew::stop() noexcept {

@@ -16,8 +16,8 @@ using sched::fiber_id;
 
 class random_order final : public follower {
  public:
-  random_order(std::uint64_t seed, std::size_t most_steps, judge& over) noexcept
-      : follower(most_steps, over), numbers_(seed) {}
+  random_order(std::uint64_t seed, std::size_t most_steps, ending end)
+      : follower(most_steps, std::move(end)), numbers_(seed) {}
 
  private:
   std::size_t pick(const moment& now) noexcept override { return pick_way(now.ready.size()); }
@@ -30,7 +30,8 @@ class random_order final : public follower {
 /// Whose turn it is: the fiber with the highest rank.
 class by_priority final : public follower {
  public:
-  by_priority(const schedule& s, std::size_t most_steps, judge& over) : follower(most_steps, over), ranks_of_new_(s.seed, 1) {
+  by_priority(const schedule& s, std::size_t most_steps, ending end)
+      : follower(most_steps, std::move(end)), ranks_of_new_(s.seed, 1) {
     const counter_random places(s.seed, 2);
     for (int i = 1; i < s.depth; ++i) {
       changes_.push_back(1 + places.below(static_cast<std::uint64_t>(i), std::max<std::uint64_t>(s.steps, 1)));
@@ -83,9 +84,8 @@ class by_priority final : public follower {
 
 class along_path final : public follower {
  public:
-  along_path(std::vector<std::uint32_t> path, std::size_t most_steps, judge& over)
-      : follower(most_steps, over), path_(std::move(path)) {}
-  [[nodiscard]] const std::vector<fork_in_path>& taken() const noexcept override { return taken_; }
+  along_path(std::vector<std::uint32_t> path, std::size_t most_steps, ending end)
+      : follower(most_steps, std::move(end)), path_(std::move(path)) {}
 
  private:
   std::size_t pick(const moment& now) noexcept override { return take(now.ready.size(), now.first_goes_on); }
@@ -101,7 +101,6 @@ class along_path final : public follower {
   }
 
   const std::vector<std::uint32_t> path_;
-  std::vector<fork_in_path> taken_;
   std::uint32_t preemptions_ = 0;
 };
 
@@ -162,18 +161,13 @@ schedule schedule::parse(std::string_view text) {
   return s;
 }
 
-const std::vector<fork_in_path>& follower::taken() const noexcept {
-  static const std::vector<fork_in_path> none;
-  return none;
-}
-
-std::unique_ptr<follower> make_follower(const schedule& s, std::size_t most_steps, follower::judge& over) {
+std::unique_ptr<follower> make_follower(const schedule& s, std::size_t most_steps, follower::ending end) {
   switch (s.how) {
-    case schedule::kind::random: return std::make_unique<random_order>(s.seed, most_steps, over);
-    case schedule::kind::pct: return std::make_unique<by_priority>(s, most_steps, over);
+    case schedule::kind::random: return std::make_unique<random_order>(s.seed, most_steps, std::move(end));
+    case schedule::kind::pct: return std::make_unique<by_priority>(s, most_steps, std::move(end));
     case schedule::kind::path: break;
   }
-  return std::make_unique<along_path>(s.path, most_steps, over);
+  return std::make_unique<along_path>(s.path, most_steps, std::move(end));
 }
 
 bool next_path(const std::vector<fork_in_path>& taken, std::uint64_t most_preemptions, std::vector<std::uint32_t>& path) {

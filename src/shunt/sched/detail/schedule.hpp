@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <shunt/sched/chooser.hpp>
@@ -39,28 +41,23 @@ struct fork_in_path {
 /// Follows a schedule, and counts.
 class follower : public sched::chooser {
  public:
-  /// How a run ends that cannot go on.
-  class judge {
-   public:
-    virtual void stuck(std::string_view fibers) noexcept = 0;
-    virtual void too_long() noexcept = 0;
+  /// Ends the run, which cannot go on, and says why: does not return.
+  using ending = std::function<void(const std::string& why)>;
 
-   protected:
-    ~judge() = default;
-  };
-
-  follower(std::size_t most_steps, judge& over) noexcept : most_steps_(most_steps), judge_(over) {}
+  follower(std::size_t most_steps, ending end) : most_steps_(most_steps), end_(std::move(end)) {}
 
   [[nodiscard]] std::size_t choose(const moment& now) noexcept final {
-    if (++steps_ > most_steps_) judge_.too_long();
+    if (++steps_ > most_steps_) end_("it does not end: it takes more than " + std::to_string(most_steps_) + " steps");
     return now.ready.size() == 1 && !asks_always() ? 0 : pick(now);
   }
   [[nodiscard]] std::size_t choose_among(std::size_t ways) noexcept final { return pick_way(ways); }
-  void stuck(std::string_view fibers) noexcept final { judge_.stuck(fibers); }
+  void stuck(std::string_view fibers) noexcept final {
+    end_("no fiber can go on, and no deadline will come\n" + std::string(fibers));
+  }
 
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
-  /// Of a path: all of it, as it was taken.
-  [[nodiscard]] virtual const std::vector<fork_in_path>& taken() const noexcept;
+  /// Of a path: all of it, as it was taken. Of others nothing.
+  [[nodiscard]] const std::vector<fork_in_path>& taken() const noexcept { return taken_; }
 
  protected:
   [[nodiscard]] virtual std::size_t pick(const moment& now) noexcept = 0;
@@ -68,13 +65,15 @@ class follower : public sched::chooser {
   /// Whether it has to know of steps that leave no choice.
   [[nodiscard]] virtual bool asks_always() const noexcept { return false; }
 
+  std::vector<fork_in_path> taken_;
+
  private:
   const std::size_t most_steps_;
   std::uint64_t steps_ = 0;
-  judge& judge_;
+  const ending end_;
 };
 
-[[nodiscard]] std::unique_ptr<follower> make_follower(const schedule& s, std::size_t most_steps, follower::judge& over);
+[[nodiscard]] std::unique_ptr<follower> make_follower(const schedule& s, std::size_t most_steps, follower::ending end);
 
 /// After a run that took `taken`: the path that comes next in the order of choices, among those with at most so many
 /// pre-emptions. \return false: there is none.

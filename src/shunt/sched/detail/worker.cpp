@@ -347,11 +347,11 @@ void worker::run(fiber* f) noexcept {
   --until_duty_;
   if (!f->started && !start(f)) return;
   // Each switch comes by here as long as there are newcomers, or fibers that others may want, or somebody decides.
-  const bool alone = newcomers_.empty() && roamers_.empty() && !f->migrates && directed_ == nullptr;
-  const int granted = alone ? until_duty_ + 1 : 1;
+  const bool nobody_asks = newcomers_.empty() && roamers_.empty() && !f->migrates && directed_ == nullptr;
+  const int granted = nobody_asks ? until_duty_ + 1 : 1;
   credit = granted;
   running = f;
-  job_deque::set_here(asymmetric_ && !f->migrates && directed_ == nullptr ? &jobs_ : nullptr);
+  job_deque::set_here(asymmetric_ && !f->migrates ? &jobs_ : nullptr);
   const auto beat = own(beat_);
   beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
   context::switch_to(loop_, f->run);                 // the loop has no exception in flight

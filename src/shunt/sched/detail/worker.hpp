@@ -182,7 +182,8 @@ class worker : public desk {
   context::execution loop_;
   crew& crew_;
   const int index_;
-  const bool asymmetric_ = asymmetric_fence::usable();  // the jobs' fences
+  // The jobs' fences. While a chooser decides jobs are pushed the slow way, by a call that is a point.
+  const bool asymmetric_ = asymmetric_fence::usable() && crew_.settings.decides == nullptr;
   post* const post_;
   const std::unique_ptr<director> directed_;  // null: nobody decides but this worker
   poller* poller_ = nullptr;

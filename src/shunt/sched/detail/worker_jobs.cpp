@@ -14,7 +14,7 @@ namespace detail {
 const no_wait* worker::forbid_wait(const no_wait* who) noexcept {
   if (running != nullptr) {
     // Where waiting is forbidden no job is pushed: a stolen one would have to be waited for.
-    job_deque::set_here(who == nullptr && asymmetric_ && !running->migrates && directed_ == nullptr ? &jobs_ : nullptr);
+    job_deque::set_here(who == nullptr && asymmetric_ && !running->migrates ? &jobs_ : nullptr);
   }
   return std::exchange(forbid, who);
 }
