@@ -434,6 +434,13 @@ TEST_CASE("fork_join: exploring runs the right branch before, amid and after the
     CAPTURE(order);
     CHECK_FALSE(shunt::test::explore(never(order), 10'000, {.how = shunt::test::policy::exhaustive}).schedule.empty());
   }
+  // Branches without points of their own: the fork is one.
+  const auto plain = [] {
+    std::string order;
+    shunt::fork_join([&] { order += 'a'; }, [&] { order += 'b'; });
+    if (order == "ba") throw std::logic_error("found");
+  };
+  CHECK_FALSE(shunt::test::explore(plain, 10'000, {.how = shunt::test::policy::exhaustive}).schedule.empty());
   const auto all = shunt::test::explore(never("ba"), 10'000, {.how = shunt::test::policy::exhaustive});
   CHECK(all.complete);
   CHECK(all.failure == "");
