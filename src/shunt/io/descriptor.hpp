@@ -37,8 +37,9 @@ class descriptor {
   [[nodiscard]] int native() const noexcept;
   [[nodiscard]] bool is_open() const noexcept { return native() >= 0; }
 
-  /// Any thread, any number of times. Whoever waits on it is woken, and fails with errc::closed. The
-  /// system's descriptor is closed when the last call under way has noticed.
+  /// Any thread, any number of times. Ends the connection (or what else it is) at once; whoever waits on it is
+  /// woken, and fails with errc::closed. Its number stays taken until this object is destroyed or given another
+  /// descriptor, so no call ever meets somebody else's.
   void close() noexcept;
 
   /// A fiber: returns when a read (a write) would not wait, be it for an error or the end.

@@ -47,7 +47,7 @@ outcome call(const file_call& what) noexcept {
   for (;;) {
     const auto result = attempt(what);
     if (result >= 0) return {static_cast<std::size_t>(result), {}};
-    if (errno != EINTR) return {0, std::error_code(errno, std::system_category())};
+    if (errno != EINTR) return {0, detail::trouble::now()};
   }
 }
 
@@ -77,10 +77,12 @@ outcome elsewhere(const file_call& all, const limit& how_long) {
 
 outcome on_file(const char* name, detail::watch* on, file_call all, const limit& how_long) {
   sched::this_fiber::require_wait(name);
-  const detail::use now(on);
-  if (!now) return {0, errc::closed};
-  all.fd = on->fd_in_use();
-  return elsewhere(all, how_long);
+  if (on == nullptr || on->closed()) return {0, errc::closed};
+  const sched::this_fiber::stay here;  // its worker's ring makes the call
+  all.fd = on->number();
+  auto done = elsewhere(all, how_long);
+  if (done.bad == detail::trouble::of_system(EBADF)) done.bad = on->failed(EBADF);
+  return done;
 }
 
 outcome read_file(detail::watch* on, std::uint64_t at, room into, const limit& how_long) {
@@ -129,12 +131,9 @@ void file::write_at(std::uint64_t at, bytes what, const limit& how_long) {
 }
 
 std::uint64_t file::size() const {
-  const detail::use now(base_.state());
-  if (!now) throw failure("size of " + path_, errc::closed);
+  if (!base_.is_open()) throw failure("size of " + path_, errc::closed);
   struct stat is {};
-  if (fstat(base_.state()->fd_in_use(), &is) != 0) {
-    throw failure("size of " + path_, {errno, std::system_category()});
-  }
+  if (fstat(base_.state()->number(), &is) != 0) throw failure("size of " + path_, base_.state()->failed(errno));
   return static_cast<std::uint64_t>(is.st_size);
 }
 

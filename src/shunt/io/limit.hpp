@@ -38,6 +38,11 @@ class limit {
   /// time_point::max() for none.
   [[nodiscard]] clock::time_point deadline() const noexcept { return deadline_; }
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// Neither a deadline nor somebody who could ask to stop.
+  [[nodiscard]] bool none() const noexcept { return deadline_ == clock::time_point::max() && !stop_.stop_possible(); }
+  [[nodiscard]] bool over() const noexcept {
+    return deadline_ != clock::time_point::max() && deadline_ <= sched::now();
+  }
 
  private:
   static clock::time_point after(std::chrono::duration<double> wanted) noexcept {

@@ -87,14 +87,13 @@ std::error_code ask_again(const char* call, const io::descriptor& on, const limi
                           const Attempt& attempt) {
   using namespace std::chrono_literals;
   sched::this_fiber::require_wait(call);
-  const io::detail::use now_inside(on.state());
-  if (!now_inside) return io::errc::closed;
+  if (on.state() == nullptr) return io::errc::closed;
   for (std::chrono::milliseconds pause = 1ms;;) {
     if (on.state()->closed()) return io::errc::closed;
     if (how_long.stop().stop_requested()) return io::errc::cancelled;
-    if (attempt(on.state()->fd_in_use()) >= 0) return {};
+    if (attempt(on.state()->number()) >= 0) return {};
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) return system_error();
+    if (errno != EAGAIN) return on.state()->failed(errno);
     const auto now = limit::clock::now();
     if (how_long.deadline() <= now) return io::errc::timed_out;
     io::sleep_until(std::min<limit::clock::time_point>(now + pause, how_long.deadline()),
@@ -191,18 +190,16 @@ void stream::write(bytes what, const limit& how_long) {
 }
 
 void stream::shutdown(half which) {
-  const io::detail::use now(base_.state());
-  if (!now) io::detail::raise(text("shutdown of"), {0, io::errc::closed});
+  if (!base_.is_open()) io::detail::raise(text("shutdown of"), {0, io::errc::closed});
   const int how = which == half::reading ? SHUT_RD : which == half::writing ? SHUT_WR : SHUT_RDWR;
-  if (::shutdown(base_.state()->fd_in_use(), how) != 0 && errno != ENOTCONN) {
-    io::detail::raise(text("shutdown of"), {0, system_error()});
+  if (::shutdown(base_.state()->number(), how) != 0 && errno != ENOTCONN) {
+    io::detail::raise(text("shutdown of"), {0, base_.state()->failed(errno)});
   }
 }
 
 address stream::local() const {
-  const io::detail::use now(base_.state());
-  if (!now) io::detail::raise(text("local address of"), {0, io::errc::closed});
-  return named(getsockname, base_.state()->fd_in_use());
+  if (!base_.is_open()) io::detail::raise(text("local address of"), {0, io::errc::closed});
+  return named(getsockname, base_.state()->number());
 }
 
 stream connect(const address& to, std::error_code& bad, const limit& how_long) {

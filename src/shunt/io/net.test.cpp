@@ -524,6 +524,64 @@ TEST_CASE("waits: end when what they wait on is closed") {
   });
 }
 
+TEST_CASE("close: the number is nobody else's until the stream is gone, and calls on it fail") {
+  with_reactor(1, [&](sched::runtime&) {
+    auto ends = net::connected_pair();
+    const int number = ends.first.base().native();
+    ends.first.close();
+    need(ends.first.base().native() == -1);
+    std::array<char, 1> into{};
+    need(::read(number, into.data(), 1) == -1 && errno == EBADF);
+    need(::recv(number, into.data(), 1, 0) == -1 && errno == EBADF);
+    {
+      std::vector<std::pair<net::stream, net::stream>> later;
+      for (int i = 0; i < 8; ++i) later.push_back(net::connected_pair());
+      for (const auto& [one, other] : later) need(one.base().native() != number && other.base().native() != number);
+    }
+    ends.first = {};
+    const int next = ::dup(ends.second.base().native());
+    need(next == number);
+    ::close(next);
+  });
+}
+
+TEST_CASE("waits: any number on one side of one descriptor are told together, and who leaves takes nobody along") {
+  const int workers = GENERATE(1, 3);
+  with_reactor(workers, [&](sched::runtime& rt) {
+    auto ends = net::connected_pair();
+    const io::descriptor& shared = ends.first.base();
+    std::atomic<int> late{0};
+    std::atomic<int> told{0};
+    std::atomic<int> left{0};
+    group all;
+    const auto wait_for_it = [&](const io::limit& how_long) {
+      std::error_code bad;
+      shared.readable(bad, how_long);
+      if (bad == io::errc::timed_out) ++late;
+      if (bad == io::errc::cancelled) ++left;
+      if (!bad) ++told;
+    };
+    std::stop_source stop;
+    for (int i = 0; i < 12; ++i) {
+      all.spawn(rt, [&, i] {
+        if (i % 3 == 0) wait_for_it({});
+        if (i % 3 == 1) wait_for_it(1ms);
+        if (i % 3 == 2) wait_for_it(stop.get_token());
+      });
+    }
+    while (late < 4) this_fiber::yield();
+    stop.request_stop();
+    while (left < 4) this_fiber::yield();
+    need(told == 0);
+    std::error_code bad;
+    shared.writable(bad, 0s);
+    need(!bad);  // its other side is its own
+    ends.second.write("x");
+    all.wait();
+    need(told == 4);
+  });
+}
+
 TEST_CASE("waits: a failed one has lost nothing, and the next goes on") {
   with_reactor(1, [&](sched::runtime&) {
     auto [one, other] = net::connected_pair();

@@ -40,7 +40,7 @@ struct reactor::parts {
   parts(sched::runtime& of, const reactor_options& wanted) : workers(of), pool(wanted.helpers) {
     auto files = make_rings(of.workers(), wanted.use, backend);
     files.resize(static_cast<std::size_t>(of.workers()));
-    static std::atomic<std::uint64_t> numbers{0};
+    static std::atomic<std::uint32_t> numbers{0};
     const auto number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: unique
     for (auto& one : files) {
       loops.push_back(std::make_unique<detail::loop>(number, pool, std::move(one)));

@@ -20,7 +20,12 @@ namespace detail {
 extern constinit std::atomic<int> directed_runs;  // that go on now, in this process
 [[gnu::cold]] std::chrono::steady_clock::time_point now_directed() noexcept;
 [[gnu::cold]] void interleave_directed() noexcept;
+[[noreturn, gnu::cold]] void refuse_call(const char* call);  // outside a fiber, or by who forbids it
 }  // namespace detail
+
+inline void waker::prefetch() const noexcept {
+  if (fiber_ != nullptr) fiber_->prefetch();
+}
 
 /// The time of deadlines and waits: the steady clock's, or, on a worker for which a chooser decides, that run's own.
 [[nodiscard]] inline std::chrono::steady_clock::time_point now() noexcept {
@@ -80,25 +85,45 @@ inline void sleep_for(std::chrono::nanoseconds time) {
 }
 
 /// \throws shunt::error outside a fiber.
-[[nodiscard]] waker self();
+[[nodiscard]] inline waker self() {
+  detail::fiber* const me = detail::here().running;
+  if (me == nullptr) [[unlikely]] detail::refuse_call("self");
+  return detail::fiber::waker_of(me);
+}
 
 /// Nobody's outside of fibers. Legal anywhere.
-[[nodiscard]] fiber_id id() noexcept;
+[[nodiscard]] inline fiber_id id() noexcept {
+  detail::fiber* const me = detail::here().running;
+  return me == nullptr ? fiber_id{} : detail::fiber::id_of(me);
+}
 
 /// The name given to spawn(); empty if none, or outside a fiber. Valid while the fiber runs.
-[[nodiscard]] std::string_view name() noexcept;
+[[nodiscard]] inline std::string_view name() noexcept {
+  const detail::fiber* const me = detail::here().running;
+  return me == nullptr ? std::string_view{} : me->called();
+}
 
 /// Whether the caller is a fiber. Legal anywhere.
-[[nodiscard]] bool inside() noexcept;
+[[nodiscard]] inline bool inside() noexcept { return detail::here().running != nullptr; }
 
 /// Throws what park() would throw here and now, under the name of `call`; for functions that must
 /// know it before they have done half their work. While the fiber runs on, the answer stays.
-void require_wait(const char* call);
+inline void require_wait(const char* call) {
+  const detail::desk& d = detail::here();
+  if (d.running == nullptr || d.forbid != nullptr) [[unlikely]] detail::refuse_call(call);
+}
 
 /// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
 /// a new fiber, and outside of fibers.
-[[nodiscard]] void* scope() noexcept;
-void set_scope(void* word);
+[[nodiscard]] inline void* scope() noexcept {
+  const detail::fiber* const me = detail::here().running;
+  return me == nullptr ? nullptr : me->scope;
+}
+inline void set_scope(void* word) {
+  detail::fiber* const me = detail::here().running;
+  if (me == nullptr) [[unlikely]] detail::refuse_call("set_scope");
+  me->scope = word;
+}
 
 /// While one lives the fiber stays on its worker, though it migrates: for code that keeps something of the
 /// thread's over a wait, a thread_local's address or a lock that knows its owner. Elsewhere it does nothing.

@@ -69,7 +69,7 @@ void runtime::attach(int index, poller& source) {
 void runtime::detach(int index, const poller& source) noexcept {
   SHUNT_ASSERT(index >= 0 && index < workers());
   worker& at = parts_->at(index);
-  if (at.attached() == &source) at.set_poller(nullptr);
+  if (at.outside == &source) at.set_poller(nullptr);
 }
 
 void runtime::request_stop() noexcept { parts_->crew.request_stop(); }
@@ -204,44 +204,11 @@ worker& must_be_worker(const char* call) {
 
 }  // namespace
 
-namespace this_fiber {
-
-waker self() {
-  detail::fiber* const me = must_be_worker("self").running;
-  if (me == nullptr) throw error("self: called outside a fiber");
-  return detail::fiber::waker_of(me);
+void detail::refuse_call(const char* call) {
+  const worker& here = must_be_worker(call);
+  if (here.forbid != nullptr) here.forbid->refuse(call);
+  throw_outside(call, "a fiber");
 }
-
-fiber_id id() noexcept {
-  const worker* const here = worker::current();
-  return here == nullptr || here->running == nullptr ? fiber_id{} : detail::fiber::id_of(here->running);
-}
-
-std::string_view name() noexcept {
-  const worker* const here = worker::current();
-  return here == nullptr || here->running == nullptr ? std::string_view{}
-                                                       : here->running->called();
-}
-
-bool inside() noexcept {
-  const worker* const here = worker::current();
-  return here != nullptr && here->running != nullptr;
-}
-
-void require_wait(const char* call) { must_be_worker(call).require_wait(call); }
-
-void* scope() noexcept {
-  const worker* const here = worker::current();
-  return here == nullptr || here->running == nullptr ? nullptr : here->running->scope;
-}
-
-void set_scope(void* word) {
-  detail::fiber* const me = must_be_worker("set_scope").running;
-  if (me == nullptr) throw error("set_scope: called outside a fiber");
-  me->scope = word;
-}
-
-}  // namespace this_fiber
 
 namespace this_worker {
 
@@ -265,11 +232,6 @@ std::size_t choose(std::size_t ways) noexcept {
 }
 
 runtime& current() { return must_be_worker("current").all().face; }
-
-poller* attached() noexcept {
-  const worker* const here = worker::current();
-  return here == nullptr ? nullptr : here->attached();
-}
 
 const no_wait* forbid_wait(const no_wait* who) noexcept {
   worker* const here = worker::current();

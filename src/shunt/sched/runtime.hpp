@@ -165,7 +165,7 @@ namespace this_worker {
 [[nodiscard]] runtime& current();
 
 /// What is attached to this worker; nullptr for nothing, or on a thread that is no worker.
-[[nodiscard]] poller* attached() noexcept;
+[[nodiscard]] inline poller* attached() noexcept { return detail::here().outside; }
 
 /// Sets, or with nullptr clears, who refuses waits on this worker. The running fiber puts the
 /// previous one back before it ends. \return the previous one; nullptr for none, or no worker.

@@ -23,6 +23,9 @@ class waker {
   /// sleeps.
   void wake() const noexcept;
 
+  /// Asks the memory for what wake() touches, for who will call it some hundred instructions from now.
+  void prefetch() const noexcept;
+
   [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
   friend bool operator==(const waker&, const waker&) = default;
 

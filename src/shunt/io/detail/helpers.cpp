@@ -81,7 +81,7 @@ void helpers::serve() noexcept {
   }
 }
 
-std::error_code helpers::perform(const std::function<void()>& body, const limit& how_long) {
+trouble helpers::perform(const std::function<void()>& body, const limit& how_long) {
   if (how_long.stop().stop_requested()) return errc::cancelled;
   job mine{&body, sched::this_fiber::self()};
   const auto awaken = [who = mine.who] { who.wake(); };

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <shunt/io/failure.hpp>
+#include <shunt/io/detail/outcome.hpp>
 #include <shunt/io/limit.hpp>
 #include <shunt/sched/fiber.hpp>
 
@@ -35,7 +36,7 @@ class helpers {
   /// A fiber of a worker with a reactor. `body` must not throw.
   /// \return timed_out or cancelled if it was not begun; then it will not be.
   /// \throws io::failure if not one thread can be started.
-  [[nodiscard]] std::error_code perform(const std::function<void()>& body, const limit& how_long);
+  trouble perform(const std::function<void()>& body, const limit& how_long);
 
  private:
   struct job {

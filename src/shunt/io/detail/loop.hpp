@@ -23,7 +23,7 @@ class loop final : public sched::poller {
  public:
   /// \param number  the reactor's, never 0, never used twice.
   /// \throws io::failure if the system has no descriptor left.
-  loop(std::uint64_t number, helpers& pool, std::unique_ptr<ring> files);
+  loop(std::uint32_t number, helpers& pool, std::unique_ptr<ring> files);
   ~loop() override;
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
@@ -31,7 +31,7 @@ class loop final : public sched::poller {
   /// A fiber's worker's. \throws shunt::error if that has none.
   [[nodiscard]] static loop& current();
 
-  [[nodiscard]] std::uint64_t reactor_number() const noexcept { return number_; }
+  [[nodiscard]] std::uint32_t reactor_number() const noexcept { return number_; }
   [[nodiscard]] helpers& pool() const noexcept { return pool_; }
   /// What makes calls on files; nullptr: helpers do.
   [[nodiscard]] ring* files() const noexcept { return files_.get(); }
@@ -46,9 +46,10 @@ class loop final : public sched::poller {
   [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
 
  private:
-  static constexpr int events_a_look = 128;
+  static constexpr int events_a_look = 32;  // no more: what it touches for them should still be near when their fibers run
+  static constexpr int ahead = 4;  // events: so early is asked for who waits, and twice as early for the watch
 
-  const std::uint64_t number_;
+  const std::uint32_t number_;
   helpers& pool_;
   const std::unique_ptr<ring> files_;
   int epoll_ = -1;

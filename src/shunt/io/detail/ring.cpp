@@ -135,12 +135,12 @@ void ring::try_it() {
 }
 
 /// Hands one entry over. \return what the kernel has against that; then it knows nothing of it.
-std::error_code ring::submit(const io_uring_sqe& asked) {
+trouble ring::submit(const io_uring_sqe& asked) {
   const unsigned tail = *asked_tail_;
   static_cast<io_uring_sqe*>(entries_.at)[tail & asked_mask_] = asked;
   counter(*asked_tail_).store(tail + 1, std::memory_order_release);  // edge `asked`
   const long taken = enter(self_.fd, 1, 0);
-  const auto bad = taken < 0 ? system_error() : std::error_code(EAGAIN, std::system_category());
+  const auto bad = taken < 0 ? trouble::now() : trouble::of_system(EAGAIN);
   if (counter(*asked_head_).load(std::memory_order_acquire) == tail + 1) return {};  // edge `taken`
   counter(*asked_tail_).store(tail, std::memory_order_release);  // U2
   return bad;
@@ -167,7 +167,7 @@ bool ring::reap() noexcept {
   }
 }
 
-std::error_code ring::wait(operation& of, const limit& how_long) {
+trouble ring::wait(operation& of, const limit& how_long) {
   const auto awaken = [who = of.who] { who.wake(); };
   std::optional<std::stop_callback<decltype(awaken)>> on_stop;
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
@@ -213,7 +213,7 @@ outcome ring::perform(const file_call& what, const limit& how_long) {
       continue;
     }
     reap();  // the page cache had it, or had room for it
-    std::error_code why;
+    trouble why;
     if (mine.done) {
       breathe();
     } else {
@@ -227,7 +227,7 @@ outcome ring::perform(const file_call& what, const limit& how_long) {
     }
     if (mine.result >= 0) return {static_cast<std::size_t>(mine.result), {}};
     if (mine.result != -ECANCELED && mine.result != -EINTR) {
-      return {0, std::error_code(-mine.result, std::system_category())};
+      return {0, trouble::of_system(-mine.result)};
     }
     if (why) return {0, why};
   }

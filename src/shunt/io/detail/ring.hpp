@@ -101,8 +101,8 @@ class ring {
   void map(const io_uring_params& as);
   void check_operations() const;
   void try_it();
-  [[nodiscard]] std::error_code submit(const io_uring_sqe& asked);
-  [[nodiscard]] static std::error_code wait(operation& of, const limit& how_long);
+  trouble submit(const io_uring_sqe& asked);
+  static trouble wait(operation& of, const limit& how_long);
   void give_up(operation& of) noexcept;
   void breathe();
 

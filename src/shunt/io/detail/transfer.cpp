@@ -6,8 +6,9 @@
 
 #include <csignal>
 #include <ctime>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include <shunt/io/detail/system_call.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -22,15 +23,12 @@ outcome read_system(watch* on, room into, const limit& how_long) {
 
 /// Some bytes, at most `most`, behind those kept. While it waits there is no memory for them yet.
 outcome read_more(watch* on, rest& kept, std::size_t most, const limit& how_long) {
+  if (on != nullptr && on->drained()) kept.shrink();
   return perform("read", on, side::in, how_long, [on, &kept, most](int) {
-    ssize_t come = -1;
-    int code = EAGAIN;
-    if (!on->drained()) {
-      char* const space = kept.space(most);
-      come = on->read(space, most);
-      code = errno;
-      kept.grown(most - static_cast<std::size_t>(std::max<ssize_t>(come, 0)));
-    }
+    char* const space = kept.space(most);
+    const auto come = on->read(space, most);
+    const int code = errno;
+    kept.grown(most - static_cast<std::size_t>(std::max<ssize_t>(come, 0)));
     if (come < 0) kept.shrink();
     errno = code;
     return come;
@@ -104,7 +102,7 @@ outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_
     const auto more = std::min(bytes_a_read, most - searched);
     const auto one = read_more(on, kept, more, how_long);
     if (one.bad) return {searched, one.bad};
-    if (one.moved == 0) return {searched, searched == 0 ? std::error_code{} : errc::end_of_stream};
+    if (one.moved == 0) return {searched, searched == 0 ? trouble{} : errc::end_of_stream};
   }
 }
 
@@ -113,8 +111,7 @@ outcome write_all(watch* on, sends_as how, bytes what, const limit& how_long) {
   while (gone < what.size()) {
     const bytes left = what.from(gone);
     const auto one = perform("write", on, side::out, how_long, [how, left](int fd) {
-      return how == sends_as::socket ? ::send(fd, left.data(), left.size(), MSG_NOSIGNAL)
-                                     : write_quietly(fd, left);
+      return how == sends_as::socket ? send_bytes(fd, left.data(), left.size()) : write_quietly(fd, left);
     });
     if (one.bad) return {gone, one.bad};
     gone += one.moved;

@@ -1,5 +1,5 @@
-/// What a yield needs of a worker, on one cache line; here, so that a yield is a few instructions in
-/// the fiber's own code, and costs what is live there (context/switch.hpp).
+/// What a yield needs of a worker, on one cache line, and what waits look at, on the next; here, so that a
+/// yield is a few instructions in the fiber's own code, and costs what is live there (context/switch.hpp).
 ///
 /// The calling thread's desk is found through a thread_local by instructions of ours: compilers keep the
 /// address of one across a switch, and some fibers go on on another thread (DESIGN.md).
@@ -21,6 +21,7 @@ inline namespace v1 {
 namespace sched {
 
 class no_wait;
+class poller;
 
 namespace detail {
 
@@ -53,7 +54,7 @@ class ready_ring {
   [[nodiscard]] fiber* pop_after_park() noexcept {
     fiber* const f = slots_[head_++ & mask_];
     if (size() > 2) {
-      __builtin_prefetch(slots_[(head_ + 2) & mask_]);
+      slots_[(head_ + 2) & mask_]->prefetch();
       slots_[head_ & mask_]->prefetch_frames();
     }
     return f;
@@ -84,9 +85,11 @@ struct alignas(cache_line) desk {
   ready_ring ready;
   int credit = 0;  // switches until the loop must run; 0 while it does
 
+  alignas(cache_line) poller* outside = nullptr;  // who is asked for what happens outside; null: nobody
+
   static inline constinit context::exception_state no_exceptions{};  // nobody's
 };
-static_assert(sizeof(desk) == cache_line);
+static_assert(sizeof(desk) == 2 * cache_line);  // a yield needs the first alone
 
 /// Of threads that are no workers: its ring is empty, so whoever sits there is sent to yield_slowly().
 extern constinit desk nobodys_desk;

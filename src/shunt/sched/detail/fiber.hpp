@@ -66,6 +66,7 @@ struct alignas(cache_line) fiber {
   bool migrates = false;  // spawn_options::migrates
   bool over = false;      // it migrated, and has ended: goes to its birthplace
 
+  // What a wait touches, in the next line.
   fiber* link = nullptr;  // F2
 
   /// Where it runs, or must start; nullptr: not decided yet, or nobody's. Atomic for F4's sake, who looks at all
@@ -83,11 +84,13 @@ struct alignas(cache_line) fiber {
   std::atomic<std::uint32_t> on_life{0};       // and that one's `life`
   std::atomic<std::uint32_t> life{0};          // of this block: one higher when the fiber has ended
 
-  context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's
   void* scope = nullptr;             // this_fiber::scope()
-  fiber_locals* locals = nullptr;    // fiber_local's; ended by end_locals()
-  std::int32_t birthplace = 0;       // the worker whose stack it has; of one that migrates
   std::uint32_t pins = 0;            // while not 0 it stays where it is: see this_fiber::stay
+  std::int32_t birthplace = 0;       // the worker whose stack it has; of one that migrates
+
+  // From its start and for its end.
+  context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's
+  fiber_locals* locals = nullptr;    // fiber_local's; ended by end_locals()
   std::function<void()> body;
   std::unique_ptr<const std::string> name;  // null: none
 
@@ -99,6 +102,11 @@ struct alignas(cache_line) fiber {
     return text.empty() ? nullptr : std::make_unique<const std::string>(std::move(text));
   }
 
+  /// What a switch, a wait and a wake touch.
+  void prefetch() const noexcept {
+    __builtin_prefetch(this);
+    __builtin_prefetch(reinterpret_cast<const char*>(this) + cache_line);
+  }
   /// Of one that waits to go on: where it parked, and the calls that led there, of which it will return from several.
   void prefetch_frames() const noexcept {
     constexpr std::size_t lines = 8;

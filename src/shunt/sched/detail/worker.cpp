@@ -23,10 +23,13 @@ namespace detail {
 constinit desk nobodys_desk;
 [[gnu::used]] constinit thread_local desk* this_threads_desk = &nobodys_desk;
 
-worker* worker::current() noexcept {
+/// Good until the next switch, as here().
+[[gnu::always_inline]] static inline worker* current_worker() noexcept {
   desk& d = here();
   return &d == &nobodys_desk ? nullptr : static_cast<worker*>(&d);
 }
+
+worker* worker::current() noexcept { return current_worker(); }
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
 desk& here_by_call() noexcept { return *this_threads_desk; }
@@ -131,7 +134,32 @@ void yield_slowly() {
   here->yield_slowly();
 }
 
-inline void worker::park(const char* what, bool rests) {
+/// Parked: straight to the next started fiber, or to the loop.
+[[gnu::always_inline]] inline void worker::leave(fiber* me, const char* what, bool rests) noexcept {
+  rests_ = rests;
+  me->waits_for = what;
+  me->since = now_ms_;
+  if (--credit > 0) {
+    fiber* next = favoured;
+    if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
+      favoured = nullptr;
+    } else if (next == nullptr && !ready.empty()) {
+      next = ready.pop_after_park();
+      favours_ = 0;
+    } else {
+      next = nullptr;
+    }
+    if (next != nullptr) {
+      running = next;
+      swap(me->run, next->run);
+      return;
+    }
+  }
+  running = nullptr;
+  swap(me->run, loop_);
+}
+
+[[gnu::always_inline]] inline void worker::park(const char* what, bool rests) {
   if (forbid != nullptr) [[unlikely]] forbid->refuse("park");
   fiber* const me = must_be_fiber("park");
   if (directed_ != nullptr) [[unlikely]] interleave();
@@ -164,31 +192,6 @@ void worker::look_at_clock() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   now_ms_ = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
-}
-
-/// Parked: straight to the next started fiber, or to the loop.
-void worker::leave(fiber* me, const char* what, bool rests) noexcept {
-  rests_ = rests;
-  me->waits_for = what;
-  me->since = now_ms_;
-  if (--credit > 0) {
-    fiber* next = favoured;
-    if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
-      favoured = nullptr;
-    } else if (next == nullptr && !ready.empty()) {
-      next = ready.pop_after_park();
-      favours_ = 0;
-    } else {
-      next = nullptr;
-    }
-    if (next != nullptr) {
-      running = next;
-      swap(me->run, next->run);
-      return;
-    }
-  }
-  running = nullptr;
-  swap(me->run, loop_);
 }
 
 bool worker::has_runnable() const noexcept {
@@ -286,7 +289,7 @@ void worker::duty() noexcept {
   if (census_.wanted()) [[unlikely]] answer_census();
   const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() + roamers_.size() <= 1;
   bool moved = drain();
-  if (poller_ != nullptr) moved |= poller_->poll();
+  if (outside != nullptr) moved |= outside->poll();
   moved |= expire();
   if (fiber* const oldest = tasks_.steal()) {
     newcomers_.push(oldest);
@@ -408,7 +411,7 @@ bool worker::look_around() noexcept {
   look_at_clock();
   if (census_.wanted()) [[unlikely]] answer_census();
   bool moved = drain();
-  if (poller_ != nullptr) moved |= poller_->poll();
+  if (outside != nullptr) moved |= outside->poll();
   moved |= expire();
   return moved || steal_one() || help();
 }
@@ -503,13 +506,13 @@ void worker::sleep() noexcept {
   bool work = crew_.stopping();
   for (const auto& other : crew_.workers) work = work || !other->no_task();
   work = work || ask_for_jobs();
-  if (!work && (poller_ == nullptr || poller_->arm())) {
-    auto patience = poller_ == nullptr ? std::chrono::nanoseconds::max() : poller_->patience();
+  if (!work && (outside == nullptr || outside->arm())) {
+    auto patience = outside == nullptr ? std::chrono::nanoseconds::max() : outside->patience();
     if (!timers_.empty()) {
       const auto until_first = timers_.first() - std::chrono::steady_clock::now();
       patience = std::clamp<std::chrono::nanoseconds>(until_first, std::chrono::nanoseconds(0), patience);
     }
-    const int also = poller_ == nullptr ? -1 : poller_->descriptor();
+    const int also = outside == nullptr ? -1 : outside->descriptor();
     if (stacks_to_give) patience = std::min(patience, between_trims);
     if (rests_for_ever()) {
       crew_.rest(*this, patience);
@@ -518,7 +521,7 @@ void worker::sleep() noexcept {
     } else {
       post_->bed.park_on(also, patience);
     }
-    if (poller_ != nullptr) poller_->disarm();
+    if (outside != nullptr) outside->disarm();
   }
   crew_.asleep.leave(index_);
   // Not asleep any more, if nobody has said so yet; what came is taken in the same exchange.
@@ -532,7 +535,7 @@ void worker::sleep() noexcept {
 void waker::wake() const noexcept {
   if (fiber_ == nullptr) return;
   if (fiber_->state.wake() == detail::after_wake::nothing) return;
-  detail::worker* const here = detail::worker::current();
+  detail::worker* const here = detail::current_worker();
   detail::post* const home = fiber_->where();
   if (here != nullptr && &here->address() == home) {
     here->ready_here(fiber_);
@@ -545,7 +548,7 @@ void waker::wake() const noexcept {
 namespace this_fiber {
 
 void park(const char* what) {
-  detail::worker* const here = detail::worker::current();
+  detail::worker* const here = detail::current_worker();
   if (here == nullptr) [[unlikely]] detail::throw_outside("park", "a runtime");
   here->park(what);
 }

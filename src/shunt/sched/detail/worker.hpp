@@ -57,11 +57,6 @@ class worker : public desk {
   void yield_slowly();
   void park(const char* what, bool rests = false);
   bool park_until(timers::time deadline, const char* what, bool rests = false);
-  void require_wait(const char* call) const {
-    if (forbid != nullptr) forbid->refuse(call);
-    must_be_fiber(call);
-  }
-  [[nodiscard]] poller* attached() const noexcept { return poller_; }
   [[nodiscard]] bool has_runnable() const noexcept;
   const no_wait* forbid_wait(const no_wait* who) noexcept;
   [[nodiscard]] bool waiting_forbidden() const noexcept { return forbid != nullptr; }
@@ -108,7 +103,7 @@ class worker : public desk {
   // While no run() runs.
   void set_poller(poller* p) {
     if (p != nullptr && p->descriptor() >= 0) post_->bed.need_bell();
-    poller_ = p;
+    outside = p;
   }
   void drop_unstarted() noexcept;
 
@@ -160,7 +155,7 @@ class worker : public desk {
   void leave(fiber* me, const char* what, bool rests) noexcept;
   void look_at_clock() noexcept;
   void fill_census(bool stacks) noexcept;
-  [[nodiscard]] bool rests_for_ever() const noexcept { return poller_ == nullptr && timers_.empty(); }
+  [[nodiscard]] bool rests_for_ever() const noexcept { return outside == nullptr && timers_.empty(); }
   void swap(context::execution& from, context::execution& to) noexcept;
   fiber* must_be_fiber(const char* call) const {
     if (running == nullptr) [[unlikely]] throw_outside(call, "a fiber");
@@ -186,7 +181,6 @@ class worker : public desk {
   const bool asymmetric_ = asymmetric_fence::usable() && crew_.settings.decides == nullptr;
   post* const post_;
   const std::unique_ptr<director> directed_;  // null: nobody decides but this worker
-  poller* poller_ = nullptr;
   timers timers_;
   std::uint32_t now_ms_ = 0;  // as of the last look outside; wraps after 49 days
   context::stack_pool stacks_;

@@ -36,7 +36,7 @@ void worker::loop_directed() noexcept {
       crew_.stop();
       return;
     } else {
-      if (poller_ == nullptr && !post_->mail.has_anything()) d.decides.stuck(why_stuck());
+      if (outside == nullptr && !post_->mail.has_anything()) d.decides.stuck(why_stuck());
       sleep();
     }
   }
@@ -53,7 +53,7 @@ std::string worker::why_stuck() {
 void worker::gather() noexcept {
   auto& d = *directed_;
   drain();
-  if (poller_ != nullptr) poller_->poll();
+  if (outside != nullptr) outside->poll();
   expire();
   if (favoured != nullptr) d.ready.push_back(std::exchange(favoured, nullptr));
   while (!ready.empty()) d.ready.push_back(ready.pop());
