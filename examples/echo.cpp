@@ -40,7 +40,6 @@ int ask(const shunt::net::address& where, int number) {
 int main() try {
   std::atomic<int> right{0}, left{clients};
   shunt::sched::runtime workers;
-  shunt::io::reactor io(workers);  // lets the fibers of these workers wait for descriptors and time
   workers.run([&] {
     auto door = shunt::net::listen("127.0.0.1:0");  // a port that the system chooses
     for (int c = 0; c < clients; ++c) {

@@ -43,7 +43,6 @@ int main() try {
   shunt::io::signals ends({SIGINT, SIGTERM});  // before there are other threads
   bool right = false;
   shunt::sched::runtime workers;
-  shunt::io::reactor io(workers);
   workers.run([&] {
     right = sorted("pear\nfig\napple\n") == "apple\nfig\npear\n";
     right &= impatient() == "SIGTERM";

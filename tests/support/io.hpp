@@ -82,7 +82,7 @@ inline void spawn_here(sched::runtime& rt, std::function<void()> body) {
 /// Counts fibers down; a fiber waits for all of them.
 class group {
  public:
-  void spawn(sched::runtime& rt, std::function<void()> body) {
+  void spawn(sched::runtime& rt, std::function<void()> body, int worker = -1) {
     ++open_;
     rt.spawn([this, inner = std::move(body)] {
       struct at_end {
@@ -93,7 +93,7 @@ class group {
         group& self;
       } const leaves{*this};
       inner();
-    });
+    }, {.worker = worker});
   }
   void wait() {
     while (open_ != 0) sched::this_fiber::park();

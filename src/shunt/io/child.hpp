@@ -74,7 +74,7 @@ class child {
   [[nodiscard]] source& out() noexcept { return out_; }
   [[nodiscard]] source& err() noexcept { return err_; }
 
-  /// A fiber of a worker with a reactor: waits for its end. May be called again, and says the same.
+  /// A fiber: waits for its end. May be called again, and says the same.
   /// A limit that strikes leaves it as it is. Does not read its pipes: a child that writes more than a
   /// pipe holds (64 KiB) ends only if somebody reads.
   /// \throws io::failure: timed_out, cancelled, closed (there is none), ECHILD (the process ignores SIGCHLD, or
@@ -98,7 +98,7 @@ class child {
   source err_;
 };
 
-/// A fiber of a worker with a reactor: starts a program. A helper thread does it, for that takes the
+/// A fiber: starts a program. A helper thread does it, for that takes the
 /// system a while (0.5 ms and more); the limit bounds the wait for a free helper.
 /// The child holds no signal off and takes SIGPIPE as by default; other signals that this process
 /// ignores it ignores too. It gets descriptors 0, 1 and 2, and those without FD_CLOEXEC: of this room's none.

@@ -2,7 +2,7 @@
 ///
 /// Everything that can fail comes twice. Without a std::error_code& it throws `failure`; with one
 /// it sets it (and clears it on success), and throws only what the caller can help: usage_error,
-/// shunt::error for a call outside a fiber or of a worker without a reactor, std::bad_alloc.
+/// shunt::error for a call outside a fiber, std::bad_alloc.
 ///
 /// A code is the system's (std::system_category: errno), or one of `errc`. Compared with std::errc,
 /// both tell: `code == std::errc::timed_out`, `code == std::errc::connection_reset`.

@@ -15,7 +15,7 @@ namespace shunt {
 inline namespace v1 {
 namespace io {
 
-/// An open file. Every call is a fiber's of a worker with a reactor, any number at a time. Its limit
+/// An open file. Every call is a fiber's, any number at a time. Its limit
 /// bounds the wait for a free helper, not the disk: what a helper, or the disk, has begun is waited for.
 /// Cost of a call: with io_uring some 1 us where the page cache serves it, else two switches of threads,
 /// some 10 us; and the disk.

@@ -1,6 +1,6 @@
 /// Sockets: streams over TCP and Unix sockets, listeners, datagrams.
 ///
-/// Everything that waits is a fiber's of a worker with an io::reactor, takes an io::limit last, and
+/// Everything that waits is a fiber's, takes an io::limit last, and
 /// comes twice, throwing and with a std::error_code& (failure.hpp). Addresses are written as in
 /// address.hpp. Sockets are closed on exec, and a peer that went away is an error, never a signal.
 #pragma once

@@ -1,6 +1,5 @@
 #include <shunt/io/reactor.hpp>
 
-#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,14 +36,11 @@ rings make_rings(int workers, backend wanted, std::string& said) {
 }  // namespace
 
 struct reactor::parts {
-  parts(sched::runtime& of, const reactor_options& wanted) : workers(of), pool(wanted.helpers) {
+  parts(sched::runtime& of, const reactor_options& wanted) : workers(of) {
     auto files = make_rings(of.workers(), wanted.use, backend);
     files.resize(static_cast<std::size_t>(of.workers()));
-    static std::atomic<std::uint32_t> numbers{0};
-    const auto number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: unique
-    for (auto& one : files) {
-      loops.push_back(std::make_unique<detail::loop>(number, pool, std::move(one)));
-    }
+    const auto shared = std::make_shared<detail::common>(wanted.helpers);
+    for (auto& one : files) loops.push_back(std::make_unique<detail::loop>(shared, std::move(one)));
     try {
       for (int i = 0; i < of.workers(); ++i) of.attach(i, *loops[static_cast<std::size_t>(i)]);
     } catch (...) {
@@ -64,7 +60,6 @@ struct reactor::parts {
 
   sched::runtime& workers;
   std::string backend;
-  detail::helpers pool;
   std::vector<std::unique_ptr<detail::loop>> loops;
 };
 

@@ -1,8 +1,7 @@
-/// Lets the fibers of a runtime wait for descriptors and for time.
+/// How the fibers of a runtime wait for descriptors and for time, and the choice of it.
 ///
 /// ```cpp
 /// shunt::sched::runtime workers;
-/// shunt::io::reactor io(workers);
 /// workers.run([] {
 ///   auto door = shunt::net::listen("127.0.0.1:0");
 ///   auto guest = door.accept();  // parks this fiber; the worker runs others, or sleeps
@@ -12,7 +11,8 @@
 ///
 /// Each worker has an epoll of its own, is told of changes (edge-triggered), and when it has nothing
 /// to do sleeps on that very epoll: an event wakes it at once, without a thread between and without
-/// an interval of polling. An idle process uses no CPU.
+/// an interval of polling. An idle process uses no CPU. A worker makes its epoll when one of its fibers
+/// first waits for the outside, in any runtime, that of a job of PEs too.
 ///
 /// Files are never ready or not ready, so epoll can do nothing for them. Where the kernel has io_uring
 /// and lets the process use it, each worker has one for its calls on files; elsewhere threads make them.
@@ -51,11 +51,12 @@ struct reactor_options {
   backend use = backend::best;
 };
 
+/// For who wants other than reactor_options{}, or to know at once what the system refuses; otherwise none is needed.
 /// Outlives every run() of its runtime; descriptors may outlive it.
 class reactor {
  public:
-  /// Not during run(). Replaces whatever poller the workers have.
-  /// \throws usage_error during run(), or for less than one helper; io::failure if the system has no
+  /// Not during run(), and before any in which fibers have waited for the outside.
+  /// \throws usage_error during run(), for less than one helper, or if the workers have one; io::failure if the system has no
   ///         descriptors left (it takes two a worker, and one for io_uring), or if io_uring was asked for
   ///         by name and cannot be had: it names the call that was refused, and why.
   explicit reactor(sched::runtime& workers, reactor_options wanted = {});
@@ -84,7 +85,7 @@ namespace detail {
 void on_helper(const char* call, const std::function<void()>& body, const limit& how_long);
 }  // namespace detail
 
-/// A fiber of a worker with a reactor: calls `body` on a thread that may block; this fiber waits, its
+/// A fiber: calls `body` on a thread that may block; this fiber waits, its
 /// worker does not. `how_long` bounds the wait for a free helper: once begun, `body` is waited for,
 /// as it may use what the caller has. Not inside `body`: anything of this_fiber.
 /// \return what `body` returns. \throws what `body` throws; io::failure if it was not begun in time.

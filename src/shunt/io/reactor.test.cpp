@@ -37,32 +37,63 @@ using shunt::testing::cpu_seconds;
 using shunt::testing::no_waiting;
 using shunt::testing::refused;
 
-TEST_CASE("reactor: without one, and outside of fibers, a wait is an error that says so") {
+TEST_CASE("waits: outside of fibers they are errors that say so") {
   std::array<char, 1> into{};
   auto ends = net::connected_pair();  // needs none
   CHECK_THROWS_WITH(ends.first.read_some(into), Catch::Contains("read: called outside"));
   CHECK_THROWS_WITH(io::sleep_for(1ms), Catch::Contains("outside a runtime"));
+}
+
+namespace {
+auto open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+}  // namespace
+
+TEST_CASE("reactor: workers without one make what they need, once, and keep it as long as the runtime") {
+  const int workers = GENERATE(1, 3);
+  sched::options o;
+  o.workers = workers;
+  std::array<char, 1> into{};
+  auto ends = net::connected_pair();
+  const auto use = [&](sched::runtime& rt) {
+    rt.run([&] {
+      group all;
+      for (int w = 0; w < workers; ++w) {
+        all.spawn(rt, [&] {
+          need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 1ms); });
+          need(io::blocking([] { return 7; }) == 7);
+        }, w);
+      }
+      all.wait();
+      ends.second.write("x");
+      need(ends.first.read_some(into) == 1);
+    });
+  };
+  for (const bool bells_are_there : {false, true}) {  // which stay with the process
+    const auto before = open_descriptors();
+    {
+      sched::runtime rt(o);
+      use(rt);
+      const auto after_one_run = open_descriptors();
+      CHECK(after_one_run >= before + workers);
+      use(rt);
+      CHECK(open_descriptors() == after_one_run);
+      CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error);  // too late: its workers have theirs
+      use(rt);
+    }
+    if (bells_are_there) CHECK(open_descriptors() == before);
+  }
+}
+
+TEST_CASE("reactor: not during a run, nor beside another, and not without helpers") {
   sched::options o;
   o.workers = 1;
   sched::runtime rt(o);
-  std::string said;
-  const auto wait = [&] {
-    try {
-      ends.first.read_some(into, 0s);
-    } catch (const shunt::error& bad) {
-      said = bad.what();
-    }
-  };
-  rt.run(wait);
-  CHECK_THAT(said, Catch::Contains("worker 0 has no reactor"));
-  {
-    const io::reactor waits(rt);
-    rt.run(wait);
-    CHECK_THAT(said, Catch::Contains("timed out"));
-    rt.run([&] { CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error); });
-  }
-  rt.run(wait);
-  CHECK_THAT(said, Catch::Contains("worker 0 has no reactor"));
+  const io::reactor waits(rt);
+  rt.run([&] { CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error); });
+  CHECK_THROWS_WITH(io::reactor(rt), Catch::Contains("another poller's descriptor"));
   CHECK_THROWS_AS(io::reactor(rt, {.helpers = 0}), shunt::usage_error);
 }
 

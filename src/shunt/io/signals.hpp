@@ -60,7 +60,7 @@ class signals {
   /// Cost: reads /proc/self/task; a descriptor.
   explicit signals(std::initializer_list<int> set);
 
-  /// A fiber of a worker with a reactor: waits for one of them. Any number of fibers at a time.
+  /// A fiber: waits for one of them. Any number of fibers at a time.
   /// \throws io::failure: timed_out, cancelled, closed.
   arrival wait(const limit& how_long = {});
   arrival wait(std::error_code& bad, const limit& how_long = {});

@@ -140,7 +140,7 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
     }
   });
   rt.run([&] {
-    seen = sched::this_worker::attached();
+    seen = sched::this_worker::attached<flag_poller>();
     source.consumer = root = this_fiber::self();
     begun = true;
     int before = 0;
@@ -156,14 +156,15 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   other.join();
   CHECK(seen == &source);
   CHECK(source.polled == rounds / 2);
-  CHECK(sched::this_worker::attached() == nullptr);
+  CHECK(sched::this_worker::attached<flag_poller>() == nullptr);
 
   flag_poller another;
   rt.detach(0, another);  // is not there: nothing happens
-  rt.run([&] { seen = sched::this_worker::attached(); });
+  CHECK_THROWS_WITH(rt.attach(0, another), "attach: worker 0 sleeps on another poller's descriptor; detach that one first");
+  rt.run([&] { seen = sched::this_worker::attached<flag_poller>(); });
   CHECK(seen == &source);
   rt.detach(0, source);
-  rt.run([&] { seen = sched::this_worker::attached(); });
+  rt.run([&] { seen = sched::this_worker::attached<flag_poller>(); });
   CHECK(seen == nullptr);
 }
 

@@ -7,7 +7,7 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// One a worker, attached before run(). Every function is called on that worker's thread, by its
+/// Attached to a worker, before run() or by one of its fibers. Every function is called on that worker's thread, by its
 /// loop, on the loop's own stack, never inside a fiber; so none may park or yield. None may throw:
 /// an exception that leaves a poller ends the process. A poller keeps its error, and hands it to
 /// the fibers that wait on it.
@@ -38,7 +38,7 @@ class poller {
 
   /// A descriptor that poll(2) finds readable while there is something to poll; -1: none. A worker
   /// whose poller has one sleeps on it as well, so what makes it readable need not call unpark().
-  /// Asked by attach(), and the same from then on.
+  /// One poller of a worker may have one. Asked by attach(), and the same from then on.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 };
 

@@ -63,13 +63,12 @@ void runtime::attach(int index, poller& source) {
   if (parts_->crew.in_run.load(std::memory_order_relaxed)) {
     throw usage_error("attach: called while run() runs");
   }
-  parts_->at(index).set_poller(&source);
+  parts_->at(index).add(source);
 }
 
 void runtime::detach(int index, const poller& source) noexcept {
   SHUNT_ASSERT(index >= 0 && index < workers());
-  worker& at = parts_->at(index);
-  if (at.outside == &source) at.set_poller(nullptr);
+  parts_->at(index).remove(source);
 }
 
 void runtime::request_stop() noexcept { parts_->crew.request_stop(); }
@@ -232,6 +231,13 @@ std::size_t choose(std::size_t ways) noexcept {
 }
 
 runtime& current() { return must_be_worker("current").all().face; }
+
+void attach(std::unique_ptr<poller> source) { must_be_worker("attach").add(std::move(source)); }
+
+poller* detail::one_of(poller& several, const std::type_info& kind) noexcept {
+  const auto* const all = dynamic_cast<const sched::detail::pollers*>(&several);
+  return all == nullptr ? nullptr : all->find(kind);
+}
 
 const no_wait* forbid_wait(const no_wait* who) noexcept {
   worker* const here = worker::current();

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 
 #include <shunt/sched/chooser.hpp>
 #include <shunt/sched/fiber.hpp>
@@ -92,9 +93,9 @@ class runtime {
 
   [[nodiscard]] int workers() const noexcept;
 
-  /// Before run(). `source` is used until the runtime ends, detach(), or another one replaces it.
-  /// \throws usage_error for a worker out of range, or while run() runs; shunt::error if `source`
-  ///         has a descriptor and the system has none left.
+  /// Before run(). `source` is used until the runtime ends, or detach(), beside others that are attached.
+  /// \throws usage_error for a worker out of range, while run() runs, or if `source` has a descriptor and another one
+  ///         has, too; shunt::error if the system has no descriptor left; std::bad_alloc.
   void attach(int worker, poller& source);
 
   /// Not inside run(). From now on `source` is not used; nothing if it is not attached there.
@@ -164,8 +165,23 @@ namespace this_worker {
 /// The runtime that this thread works for. \throws shunt::error on a thread that is no worker.
 [[nodiscard]] runtime& current();
 
-/// What is attached to this worker; nullptr for nothing, or on a thread that is no worker.
-[[nodiscard]] inline poller* attached() noexcept { return detail::here().outside; }
+/// A fiber: attaches to its worker, for as long as the runtime lives. \throws as runtime::attach(), shunt::error outside a
+/// runtime. Cost: an allocation or two.
+void attach(std::unique_ptr<poller> source);
+
+namespace detail {
+/// Of a worker's several.
+[[nodiscard]] poller* one_of(poller& several, const std::type_info& kind) noexcept;
+}  // namespace detail
+
+/// The one of this very class that is attached to this worker; nullptr for none, or on a thread that is no worker.
+template <typename Poller>
+[[nodiscard]] Poller* attached() noexcept {
+  poller* const outside = sched::detail::here().outside;
+  if (outside == nullptr) return nullptr;
+  if (typeid(*outside) == typeid(Poller)) [[likely]] return static_cast<Poller*>(outside);
+  return static_cast<Poller*>(detail::one_of(*outside, typeid(Poller)));
+}
 
 /// Sets, or with nullptr clears, who refuses waits on this worker. The running fiber puts the
 /// previous one back before it ends. \return the previous one; nullptr for none, or no worker.

@@ -279,6 +279,44 @@ class counting_poller final : public sched::poller {
 
 }  // namespace
 
+TEST_CASE("poller: of several on a worker each is polled, and all are armed or none") {
+  sched::runtime rt(with(2, 0us));
+  counting_poller sources[3];
+  for (auto& one : sources) {
+    one.start(rt, 1);
+    rt.attach(1, one);
+  }
+  constexpr int pieces = 3'000;
+  std::atomic<int> seen{0};
+  std::thread bringer([&] {
+    for (int i = 0; i < pieces; ++i) {
+      sources[i % 3].bring();
+      while (seen.load() <= i) std::this_thread::yield();  // one at a time: it sleeps in between
+    }
+    while (sources[0].arms == 0 || sources[2].arms == 0) std::this_thread::yield();
+    rt.request_stop();
+  });
+  rt.run([&] {
+    rt.spawn([&] {
+      for (auto& one : sources) one.consumer = this_fiber::self();
+      const auto stop = rt.stop_token();
+      const std::stop_callback wakes(stop, [who = this_fiber::self()] { who.wake(); });
+      while (!stop.stop_requested()) {
+        seen = sources[0].done + sources[1].done + sources[2].done;
+        this_fiber::park();
+      }
+      for (auto& one : sources) one.consumer = {};
+    }, {.worker = 1});
+  });
+  bringer.join();
+  CHECK(seen == pieces);
+  for (const auto& one : sources) CHECK(one.done == pieces / 3);  // and arm() checks that each was disarmed before
+  const int before = sources[1].polls;
+  rt.detach(1, sources[1]);
+  rt.run([&] { rt.spawn([] { this_fiber::sleep_for(1ms); }, {.worker = 1}); });
+  CHECK(sources[1].polls == before);
+}
+
 TEST_CASE("poller: work that comes while the worker falls asleep is not missed") {
   sched::runtime rt(with(2, 0us));
   counting_poller source;

@@ -33,7 +33,7 @@ class helpers {
   helpers(const helpers&) = delete;
   helpers& operator=(const helpers&) = delete;
 
-  /// A fiber of a worker with a reactor. `body` must not throw.
+  /// A fiber. `body` must not throw.
   /// \return timed_out or cancelled if it was not begun; then it will not be.
   /// \throws io::failure if not one thread can be started.
   trouble perform(const std::function<void()>& body, const limit& how_long);

@@ -1,9 +1,10 @@
 #include <shunt/io/detail/loop.hpp>
 
+#include <atomic>
 #include <cerrno>
-#include <string>
-#include <typeinfo>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/watch.hpp>
 #include <shunt/io/failure.hpp>
+#include <shunt/io/reactor.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {
@@ -18,8 +20,33 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
-loop::loop(std::uint32_t number, helpers& pool, std::unique_ptr<ring> files)
-    : number_(number), pool_(pool), files_(std::move(files)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+namespace {
+std::uint32_t next_number() noexcept {
+  static std::atomic<std::uint32_t> numbers{0};
+  return numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: unique is all it must be
+}
+
+/// That of the calling fiber's runtime, for loops that workers make themselves; it lives as long as one of them.
+std::shared_ptr<common> common_here() {
+  static std::mutex lock;
+  static std::vector<std::pair<const sched::runtime*, std::weak_ptr<common>>> all;
+  const auto* const mine = &sched::this_worker::current();
+  const std::scoped_lock held(lock);
+  std::erase_if(all, [](const auto& one) { return one.second.expired(); });
+  for (const auto& [whose, shared] : all) {
+    if (whose != mine) continue;
+    if (auto still = shared.lock()) return still;
+  }
+  auto made = std::make_shared<common>(reactor_options{}.helpers);
+  all.emplace_back(mine, made);
+  return made;
+}
+}  // namespace
+
+common::common(int most_helpers) : number(next_number()), pool(most_helpers) {}
+
+loop::loop(std::shared_ptr<common> shared, std::unique_ptr<ring> files)
+    : shared_(std::move(shared)), files_(std::move(files)), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (epoll_ < 0) throw failure("reactor: epoll_create1", {errno, std::system_category()});
   if (files_ == nullptr) return;
   epoll_event asked{};
@@ -34,12 +61,19 @@ loop::loop(std::uint32_t number, helpers& pool, std::unique_ptr<ring> files)
 loop::~loop() { close(epoll_); }
 
 loop& loop::current() {
-  auto* const here = sched::this_worker::attached();
-  if (here != nullptr && typeid(*here) == typeid(loop)) return static_cast<loop&>(*here);
-  const int worker = sched::this_worker::index();
-  throw error(worker < 0 ? std::string("io: called outside a runtime")
-                         : "io: worker " + std::to_string(worker) +
-                               " has no reactor; make a shunt::io::reactor before run()");
+  if (auto* const here = sched::this_worker::attached<loop>()) [[likely]] return *here;
+  return made_here();
+}
+
+loop& loop::made_here() {
+  if (sched::this_worker::index() < 0) throw error("io: called outside a runtime");
+  std::unique_ptr<ring> files;
+  try {
+    files = std::make_unique<ring>();
+  } catch (const ring::refused&) {  // then helpers make the calls on files
+  }
+  sched::this_worker::attach(std::make_unique<loop>(common_here(), std::move(files)));
+  return *sched::this_worker::attached<loop>();
 }
 
 bool loop::poll() {

@@ -1,6 +1,8 @@
 /// One worker's epoll, and its io_uring if the reactor has them: that one's descriptor stands in the
 /// epoll, so a worker sleeps on one descriptor.
 ///
+/// A reactor makes one for each worker; a worker without makes its own when one of its fibers first waits.
+///
 /// Everything here is used by that worker's thread only: by its loop (poll) and by its fibers, which
 /// stay on it. So nothing is locked.
 #pragma once
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <shunt/io/detail/helpers.hpp>
 #include <shunt/sched/poller.hpp>
 
 namespace shunt {
@@ -16,23 +19,29 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
-class helpers;
 class ring;
+
+/// What the loops of one runtime share.
+struct common {
+  explicit common(int most_helpers);
+
+  const std::uint32_t number;  // never 0, never another's
+  helpers pool;
+};
 
 class loop final : public sched::poller {
  public:
-  /// \param number  the reactor's, never 0, never used twice.
   /// \throws io::failure if the system has no descriptor left.
-  loop(std::uint32_t number, helpers& pool, std::unique_ptr<ring> files);
+  loop(std::shared_ptr<common> shared, std::unique_ptr<ring> files);
   ~loop() override;
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
 
-  /// A fiber's worker's. \throws shunt::error if that has none.
+  /// A fiber's worker's, made now if it had none. \throws shunt::error outside a runtime, io::failure, std::bad_alloc.
   [[nodiscard]] static loop& current();
 
-  [[nodiscard]] std::uint32_t reactor_number() const noexcept { return number_; }
-  [[nodiscard]] helpers& pool() const noexcept { return pool_; }
+  [[nodiscard]] std::uint32_t reactor_number() const noexcept { return shared_->number; }
+  [[nodiscard]] helpers& pool() const noexcept { return shared_->pool; }
   /// What makes calls on files; nullptr: helpers do.
   [[nodiscard]] ring* files() const noexcept { return files_.get(); }
   /// From now on poll() asks the epoll.
@@ -46,11 +55,12 @@ class loop final : public sched::poller {
   [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
 
  private:
+  [[gnu::cold, gnu::noinline]] static loop& made_here();
+
   static constexpr int events_a_look = 32;  // no more: what it touches for them should still be near when their fibers run
   static constexpr int ahead = 4;  // events: so early is asked for who waits, and twice as early for the watch
 
-  const std::uint32_t number_;
-  helpers& pool_;
+  const std::shared_ptr<common> shared_;
   const std::unique_ptr<ring> files_;
   int epoll_ = -1;
   bool watching_ = false;

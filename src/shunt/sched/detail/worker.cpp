@@ -58,6 +58,29 @@ worker::worker(crew& all, int index)
 
 worker::~worker() { give_post(post_); }
 
+void worker::add(poller& one) {
+  if (one.descriptor() >= 0) {
+    if (pollers_.descriptor() >= 0) {
+      throw usage_error("attach: worker " + std::to_string(index_) +
+                        " sleeps on another poller's descriptor; detach that one first");
+    }
+    post_->bed.need_bell();
+  }
+  pollers_.add(one);
+  outside = pollers_.together();
+}
+
+void worker::add(std::unique_ptr<poller> one) {
+  kept_.push_back(nullptr);
+  try {
+    add(*one);
+  } catch (...) {
+    kept_.pop_back();
+    throw;
+  }
+  kept_.back() = std::move(one);
+}
+
 void worker::drop_unstarted() noexcept {
   for (fiber* f = post_->mail.drain(); f != nullptr;) {
     fiber* const next = f->link;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/context/exceptions.hpp>
@@ -27,6 +28,7 @@
 #include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/director.hpp>
 #include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/pollers.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/detail/timers.hpp>
 #include <shunt/sched/jobs.hpp>
@@ -100,10 +102,16 @@ class worker : public desk {
   /// Null: no chooser decides.
   [[nodiscard]] const director* directed() const noexcept { return directed_.get(); }
 
+  // While no run() runs, or a fiber of this worker.
+  /// \throws as runtime::attach().
+  void add(poller& one);
+  /// The same, and keeps it.
+  void add(std::unique_ptr<poller> one);
+
   // While no run() runs.
-  void set_poller(poller* p) {
-    if (p != nullptr && p->descriptor() >= 0) post_->bed.need_bell();
-    outside = p;
+  void remove(const poller& one) noexcept {
+    pollers_.remove(one);
+    outside = pollers_.together();
   }
   void drop_unstarted() noexcept;
 
@@ -181,6 +189,8 @@ class worker : public desk {
   const bool asymmetric_ = asymmetric_fence::usable() && crew_.settings.decides == nullptr;
   post* const post_;
   const std::unique_ptr<director> directed_;  // null: nobody decides but this worker
+  pollers pollers_;  // `outside` is all of them
+  std::vector<std::unique_ptr<poller>> kept_;
   timers timers_;
   std::uint32_t now_ms_ = 0;  // as of the last look outside; wraps after 49 days
   context::stack_pool stacks_;
