@@ -33,7 +33,9 @@ int main(int argc, char** argv) {
     counter.finish();
 
     bool right = true;
-    for (unsigned k = 0; k < keys; ++k) right &= (*seen)[k] == (int(k) % me.count() == me.index() ? 10L * me.count() : 0);
+    for (unsigned k = 0; k < keys; ++k) {
+      right &= (*seen)[k] == (int(k) % me.count() == me.index() ? 10L * me.count() : 0);
+    }
     if (me.min(int(right)) == 0) throw shunt::error("a line was counted in the wrong place, or not at all");
     const long sum = me.sum(std::accumulate(seen->begin(), seen->end(), 0L));
     if (me.index() == 0) std::printf("feeds: %ld lines of %d feeds\n", sum, me.count());

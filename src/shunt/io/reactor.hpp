@@ -56,8 +56,8 @@ struct reactor_options {
 class reactor {
  public:
   /// Not during run(), and before any in which fibers have waited for the outside.
-  /// \throws usage_error during run(), for less than one helper, or if the workers have one; io::failure if the system has no
-  ///         descriptors left (it takes two a worker, and one for io_uring), or if io_uring was asked for
+  /// \throws usage_error during run(), for less than one helper, or if the workers have one; io::failure if the
+  ///         system has no descriptors left (it takes two a worker, and one for io_uring), or if io_uring was asked for
   ///         by name and cannot be had: it names the call that was refused, and why.
   explicit reactor(sched::runtime& workers, reactor_options wanted = {});
 

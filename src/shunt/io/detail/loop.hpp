@@ -57,7 +57,8 @@ class loop final : public sched::poller {
  private:
   [[gnu::cold, gnu::noinline]] static loop& made_here();
 
-  static constexpr int events_a_look = 32;  // no more: what it touches for them should still be near when their fibers run
+  // No more: what is touched for them should still be near when their fibers run.
+  static constexpr int events_a_look = 32;
   static constexpr int ahead = 4;  // events: so early is asked for who waits, and twice as early for the watch
 
   const std::shared_ptr<common> shared_;

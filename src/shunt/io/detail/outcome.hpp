@@ -12,8 +12,8 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
-/// What is bad: nothing, one of errc, or an errno. A std::error_code says the same, but asks the library for its category
-/// even where nothing is bad; so it is made where it leaves this room.
+/// What is bad: nothing, one of errc, or an errno. A std::error_code says the same, but asks the library for its
+/// category even where nothing is bad; so it is made where it leaves this room.
 class [[nodiscard]] trouble {
  public:
   constexpr trouble() noexcept = default;

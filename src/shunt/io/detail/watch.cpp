@@ -64,8 +64,9 @@ watch* watch::take(int fd) {
     made->known_to_ = 0;
     made->interest_ = 0;
     made->short_is_empty_ = false;
-    // relaxed, all three: whoever else gets to know this watch is told by its owner, with an edge of theirs
-    made->empty_at_.store(made->changes_[index(side::in)].load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    // relaxed, all: whoever else gets to know this watch is told by its owner, with an edge of theirs
+    const auto changes = made->changes_[index(side::in)].load(std::memory_order_relaxed);
+    made->empty_at_.store(changes - 1, std::memory_order_relaxed);
     made->ends_.store(false, std::memory_order_relaxed);
     made->closed_.store(false, std::memory_order_relaxed);
   }
@@ -83,7 +84,8 @@ void watch::drop() noexcept {
 
 bool watch::close() noexcept {
   if (closed_.exchange(true, std::memory_order_acq_rel)) return false;  // edge `closed` out
-  ::dup3(store::the().dead, fd_, O_CLOEXEC);  // W2
+  // W2. Cannot fail, unless the process may have fewer descriptors by now than this one's number: then drop() closes it.
+  ::dup3(store::the().dead, fd_, O_CLOEXEC);
   tell(true, true, false);
   return true;
 }

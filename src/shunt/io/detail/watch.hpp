@@ -1,4 +1,4 @@
-/// The state of one descriptor: who uses it, who waits for it, and whether it is closed.
+/// The state of one descriptor: who waits for it, and whether it is closed.
 ///
 /// Invariants
 ///   W1  Watches are type-stable: they come from slabs that live as long as the process. An epoll may
@@ -138,7 +138,8 @@ class alignas(cache_line) watch {
     if (how_long.stop().stop_requested()) return errc::cancelled;
     return {};
   }
-  /// After an attempt that failed with `code`: waits if that is what it asks for. \return why there is no sense in another.
+  /// After an attempt that failed with `code`: waits if that is what it asks for.
+  /// \return why there is no sense in another.
   /// \param again  the call has waited before: events that bring nothing must not outwit its limit.
   trouble failed_once(int code, side which, std::uint32_t before, const limit& how_long, bool again) {
     if (code == EAGAIN || code == EWOULDBLOCK) [[likely]] return would_wait(which, before, how_long, again);
@@ -158,15 +159,15 @@ class alignas(cache_line) watch {
   std::atomic<std::uint8_t> calls_{0};
   int fd_ = -1;
   std::array<std::atomic<std::uint32_t>, 2> changes_{};
-  std::atomic<std::uint32_t> empty_at_{0};  // changes_[in] as the last read saw it, if that emptied the socket; else another number
+  std::atomic<std::uint32_t> empty_at_{0};  // W5: changes_[in] as the last read saw it, if it emptied the socket; else not
 
-  spin_lock lock_;                          // guards what follows, and the writes of changes_ and ends_
-  std::uint8_t interest_ = 0;               // the sides that epoll_ was asked for, a bit each
+  spin_lock lock_;             // guards what follows, and the writes of changes_ and ends_
+  std::uint8_t interest_ = 0;  // the sides that epoll_ was asked for, a bit each
   std::array<std::atomic<sched::waker>, 2> first_{};  // who waits on each side
-  waiter* others_ = nullptr;                // who waits beside them
-  std::uint32_t known_to_ = 0;              // the reactor (its number) whose epoll has it
-  int epoll_ = -1;                          // that epoll
-  watch* next_free_ = nullptr;              // the store's
+  waiter* others_ = nullptr;                          // who waits beside them
+  std::uint32_t known_to_ = 0;                        // the loops (their number) one of whose epolls has it
+  int epoll_ = -1;                                    // that epoll
+  watch* next_free_ = nullptr;                        // the store's
 };
 static_assert(sizeof(void*) != 8 || sizeof(watch) == cache_line);
 
