@@ -137,7 +137,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
   sender* waiting_last = nullptr;
   wait_edge edge;
 
-  void wait_begins(const one_event& e, const char* call) override;
+  bool wait_begins(const one_event& e, const char* call) override;
   void wait_ends() noexcept override;
 };
 static_assert(sizeof(void*) != 8 || sizeof(cell) == 2 * cache_line);

@@ -150,12 +150,10 @@ void station::dispatch(lane& l, station& to) noexcept {
   to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 
-bool station::dispatch_all() noexcept {
-  if (opened_ == 0) return false;
+void station::dispatch_opened() noexcept {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].open != nullptr) dispatch(lanes_[i], *all_.stations()[i]);
   }
-  return true;
 }
 
 void station::send(slot& m, const char* call) {
@@ -303,9 +301,8 @@ void station::drop_oldest(cell& c) noexcept {
   give_back(*oldest);
 }
 
-/// What has come. \return whether anything had.
-bool station::unload() noexcept {
-  if (unloading_ || !platform_.any()) return false;  // an argument's destructor may send
+/// What has come.
+void station::unload_all() noexcept {
   unloading_ = true;
   for (rail::train* t = platform_.arrivals(); t != nullptr;) {
     rail::train* const next = t->next;
@@ -330,7 +327,6 @@ bool station::unload() noexcept {
     t = next;
   }
   unloading_ = false;
-  return true;
 }
 
 void station::receive(slot& s) noexcept {
@@ -384,7 +380,8 @@ void station::make_room(cell& c) noexcept {
 
 void station::begin() {
   this_threads_station = this;
-  if (!sched::this_worker::directed()) this_threads_quick_station = this;
+  directed_ = sched::this_worker::directed();
+  if (!directed_) this_threads_quick_station = this;
   ++fibers_;
   all_.runtime().spawn([this] { run_porter(); }, {.worker = index_, .name = "actors' porter"});
 }
@@ -402,6 +399,12 @@ void station::new_engine() {
   ++fibers_;
   all_.runtime().spawn([this] { run_engine(); },
                        {.worker = index_, .name = "actors", .stack_bytes = all_.wanted().stack_bytes});
+}
+
+/// The engine that ran last, if it is in a handler, waits there.
+inline void station::take_over(engine& me) noexcept {
+  if (engine_ != nullptr && engine_ != &me && engine_->busy != nullptr) engine_->busy->set_duty(duty_parted);
+  engine_ = &me;
 }
 
 void station::run_engine() {
@@ -511,12 +514,6 @@ void station::end_of_spell() noexcept {
   count(done_);
 }
 
-/// The engine that ran last, if it is in a handler, waits there.
-void station::take_over(engine& me) noexcept {
-  if (engine_ != nullptr && engine_ != &me && engine_->busy != nullptr) engine_->busy->set_duty(duty_parted);
-  engine_ = &me;
-}
-
 /// A turn of one actor: its oldest message, which has been taken out of its mailbox, and what follows there, up to
 /// messages_a_turn. \param left  messages of the batch \return how many are left then; none if another engine goes on.
 inline int station::run(engine& me, cell& c, slot& first, int left) {
@@ -613,9 +610,8 @@ bool station::work(engine& me) {
   }
   if (standbys_ == 0) call_engine();  // S1
   awake_ = true;
-  const bool directed = sched::this_worker::directed();
-  if (directed) mix();
-  int left = directed ? 1 : messages_a_batch;
+  if (directed_) mix();
+  int left = directed_ ? 1 : messages_a_batch;
   ++batches_;
   do {
     turn next{favoured_, favoured_first_};

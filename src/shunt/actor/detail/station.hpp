@@ -208,7 +208,13 @@ class alignas(quiet_distance) station {
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
   bool open_train(lane& l);
   void dispatch(lane& l, station& to) noexcept;
-  bool dispatch_all() noexcept;
+  void dispatch_opened() noexcept;
+  /// \return whether any train was being filled.
+  bool dispatch_all() noexcept {
+    if (opened_ == 0) return false;
+    dispatch_opened();
+    return true;
+  }
   [[gnu::noinline, gnu::cold]] void buy_slots();
   slot* take_slot() {
     if (spare_ != nullptr) return std::exchange(spare_, nullptr);
@@ -239,7 +245,13 @@ class alignas(quiet_distance) station {
   [[nodiscard, gnu::noinline]] int run_on(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline]] int end_turn(engine& me, cell& c, int left);
-  bool unload() noexcept;
+  void unload_all() noexcept;
+  /// \return whether anything had come.
+  bool unload() noexcept {
+    if (unloading_ || !platform_.any()) return false;  // an argument's destructor may send
+    unload_all();
+    return true;
+  }
   void receive(slot& s) noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
   // \return whether the actor lives on.
@@ -269,6 +281,7 @@ class alignas(quiet_distance) station {
   bool unloading_ = false;
   bool over_ = false;
   bool spins_ = false;
+  bool directed_ = false;  // a chooser decides
   int fibers_ = 0;
   engine* idle_ = nullptr;
   std::size_t idles_ = 0;
