@@ -1,6 +1,7 @@
 #include <shunt/actor/detail/station.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 
 #include <shunt/actor/detail/hall.hpp>
@@ -10,6 +11,8 @@
 namespace shunt {
 inline namespace v1 {
 namespace detail::typed {
+
+using std::chrono::steady_clock;
 
 [[gnu::used]] constinit thread_local station* this_threads_quick_station = nullptr;
 #if !defined(__x86_64__) && !defined(__aarch64__)
@@ -34,8 +37,12 @@ constexpr int turns_before_rest = 16;
 // messages.
 constexpr std::size_t lines_ahead = 8;
 
-// A look at the platform before everything sleeps: about 2 us, where a wake across cores takes 30.
+// At the platform before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others a
+// wake, which takes up to 30 us across cores: who had rested for a shorter time than the looks take looks longer the next
+// time.
 constexpr int looks_before_rest = 64;
+constexpr int looks_after_short_rest = 640;
+constexpr auto short_rest = std::chrono::microseconds(20);
 
 std::string_view name_of(const cell& c) noexcept { return c.about == nullptr ? std::string_view() : c.about->name; }
 
@@ -60,6 +67,7 @@ station::station(hall& all, int index, int stations)
       platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
       pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * lanes_.size()),
             2 * std::max<std::size_t>(trains, 4 * lanes_.size()), trains) {
+  looks_ = looks_before_rest;
   spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
 }
 
@@ -419,6 +427,7 @@ void station::run_engine() {
       if (armed_.load(std::memory_order_relaxed)) {
         platform_.disarm();
         armed_.store(false, std::memory_order_relaxed);
+        if (spins_) looks_ = steady_clock::now() - rested_ < short_rest ? looks_after_short_rest : looks_before_rest;
       }
       turns = work(me) ? 0 : turns + 1;
       const bool one_too_many = standbys_ > 1;
@@ -436,6 +445,7 @@ void station::run_engine() {
       }
       armed_.store(true, std::memory_order_relaxed);
       all_.idle();
+      if (spins_) rested_ = steady_clock::now();
     }
     if (idles_ >= idle_engines) break;
     me.next_idle = std::exchange(idle_, &me);
@@ -637,8 +647,8 @@ bool station::work(engine& me) {
 
 /// Where nothing else is ready: for a moment. \return whether something has come.
 bool station::look_around() noexcept {
-  if (!spins_ || sched::this_worker::has_runnable()) return false;
-  for (int i = 0; i < looks_before_rest; ++i) {
+  if (!spins_) return false;
+  for (int i = 0; i < looks_ && !sched::this_worker::has_runnable(); ++i) {
     if (platform_.any()) return true;
     relax();
   }

@@ -30,6 +30,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -281,6 +282,8 @@ class alignas(quiet_distance) station {
   bool unloading_ = false;
   bool over_ = false;
   bool spins_ = false;
+  int looks_ = 0;  // before a rest
+  std::chrono::steady_clock::time_point rested_{};  // since when, at the last one
   bool directed_ = false;  // a chooser decides
   int fibers_ = 0;
   engine* idle_ = nullptr;
