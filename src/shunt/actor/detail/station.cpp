@@ -327,7 +327,14 @@ void station::unload_all() noexcept {
       for (std::size_t i = 0; i < std::min(lines_ahead, loaded); ++i) __builtin_prefetch(&slots[i]);
       for (std::size_t i = 0; i < loaded; ++i) {
         __builtin_prefetch(&slots[std::min(i + lines_ahead, loaded - 1)]);
-        receive(slots[i]);
+        slot& s = slots[i];
+        if (cell& c = *s.to; c.life == s.life() && c.is == state::queued && c.room > 0) [[likely]] {
+          slot* const to = take_slot();
+          s.move_to(*to);
+          c.append(*to);
+        } else {
+          receive(s);
+        }
       }
       rail::send_home(*t);
       count(done_);
