@@ -33,10 +33,6 @@ constexpr std::size_t trains = 64;
 // engine need not be woken then, which costs several times what such a turn does.
 constexpr int turns_before_rest = 16;
 
-// Of a train, asked for before they are loaded or unloaded: they come from another core, which takes as long as so many
-// messages.
-constexpr std::size_t lines_ahead = 8;
-
 // At the platform before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others a
 // wake, which takes up to 30 us across cores: who had rested for a shorter time than the looks take looks longer the next
 // time.
@@ -106,23 +102,14 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
   send(m, call);
 }
 
-/// Where a message to another worker's actor is built; nullptr: no train, or no room there.
-slot* station::place_far(cell& c) {
-  if (c.home == this || &c.home->all_ != &all_) return nullptr;
-  auto& l = lane_to(*c.home);
+/// \return whether a train is open there for it: there is one, and room.
+bool station::admit(lane& l, const cell& c) {
   if (l.admitted != &c || l.admissions == 0) {
-    if (c.full.load(std::memory_order_relaxed)) return nullptr;  // relaxed: a hint; who waits asks again under the gate
+    if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
     l.admitted = &c;
     l.admissions = trains_a_look;
   }
-  if (l.open == nullptr && !open_train(l)) return nullptr;
-  rail::train& t = *l.open;
-  std::byte* const at = t.goods() + t.head.bytes;
-  // The lines lie in the cache of who unloaded the train last.
-  if (t.head.bytes + lines_ahead * cache_line < t.capacity) {
-    prefetch_to_write(reinterpret_cast<std::uintptr_t>(at) + lines_ahead * cache_line);
-  }
-  return reinterpret_cast<slot*>(at);
+  return l.open != nullptr || open_train(l);
 }
 
 /// \return false: there is none.
@@ -137,19 +124,6 @@ bool station::open_train(lane& l) {
   }
   ++opened_;
   return true;
-}
-
-void station::depart_far(cell& c, slot* s) noexcept {
-  s->to = &c;
-  auto& l = lane_to(*c.home);
-  rail::train& t = *l.open;
-  t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
-  // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
-  if (t.head.bytes == t.capacity || (t.head.bytes == sizeof(slot) && c.home->armed_.load(std::memory_order_relaxed))) {
-    dispatch(l, *c.home);
-  } else {
-    wake_engine();  // it sends what is open when there is nothing else to do
-  }
 }
 
 void station::dispatch(lane& l, station& to) noexcept {

@@ -82,6 +82,9 @@ class alignas(quiet_distance) station {
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
   static constexpr std::size_t idle_engines = 16;  // more of them end
   static constexpr std::size_t slots_a_block = 64;
+  // Of a train, asked for before they are loaded or unloaded: they come from another core, which takes as long as so
+  // many messages.
+  static constexpr std::size_t lines_ahead = 8;
 
   station(hall& all, int index, int stations);
   ~station();
@@ -121,8 +124,32 @@ class alignas(quiet_distance) station {
     tell_slowly(c, s, call);
   }
   /// Where to build a message for another worker's actor. nullptr: send() it.
-  [[nodiscard]] slot* place_far(cell& c);
-  void depart_far(cell& c, slot* s) noexcept;
+  [[nodiscard]] slot* place_far(cell& c) {
+    if (c.home == this || &c.home->all_ != &all_) return nullptr;
+    lane& l = lane_to(*c.home);
+    if ((l.admitted != &c || l.admissions == 0 || l.open == nullptr) && !admit(l, c)) return nullptr;
+    rail::train& t = *l.open;
+    std::byte* const at = t.goods() + t.head.bytes;
+    // The lines lie in the cache of who unloaded the train last.
+    if (t.head.bytes + lines_ahead * cache_line < t.capacity) {
+      prefetch_to_write(reinterpret_cast<std::uintptr_t>(at) + lines_ahead * cache_line);
+    }
+    return reinterpret_cast<slot*>(at);
+  }
+  /// It has been built there.
+  void depart_far(cell& c, slot* s) noexcept {
+    s->to = &c;
+    lane& l = lane_to(*c.home);
+    rail::train& t = *l.open;
+    t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
+    // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
+    const bool first = t.head.bytes == sizeof(slot);
+    if (t.head.bytes == t.capacity || (first && c.home->armed_.load(std::memory_order_relaxed))) {
+      dispatch(l, *c.home);
+    } else if (!awake_) {
+      wake_engine();  // it sends what is open when there is nothing else to do
+    }
+  }
 
   /// Any thread: the whole way of a message, wherever its actor is, and whether or not it has room. May wait.
   /// \param m  built, with `to`, life and offset; in the caller's frame. Empty afterwards, unless this throws.
@@ -207,6 +234,7 @@ class alignas(quiet_distance) station {
     int admissions = 0;              // trains that may still depart until that look
   };
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
+  bool admit(lane& l, const cell& c);
   bool open_train(lane& l);
   void dispatch(lane& l, station& to) noexcept;
   void dispatch_opened() noexcept;
