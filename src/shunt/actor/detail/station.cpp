@@ -611,7 +611,10 @@ bool station::work(engine& me) {
       favoured_first_ = nullptr;
     } else {
       next = next_in_queue();
-      if (next.whose == nullptr) break;
+      if (next.whose == nullptr) {
+        if (!unload()) break;
+        continue;
+      }
       cell& c = *next.whose;
       if (c.must_be_seen_to() && (next.first == nullptr || !see_to(me, c, *next.first))) [[unlikely]] {
         left = end_turn(me, c, left);
