@@ -119,8 +119,8 @@ struct alignas(cache_line) cell final : one_event::watcher {
     first = &s;
     --room;
   }
-  /// Whether a duty calls. Who waits for room is let in when half of the mailbox is empty: who is let in sends more than
-  /// one message, and one at a time would be a park for each.
+  /// Whether a duty calls. Who waits for room is let in when half of the mailbox is empty: who is let in sends more
+  /// than one message, and one at a time would be a park for each.
   [[nodiscard]] bool must_be_seen_to() const noexcept {
     return duties != no_duty && (duties != duty_room || room >= (std::int64_t{capacity} + 1) / 2);
   }

@@ -33,9 +33,9 @@ constexpr std::size_t trains = 64;
 // engine need not be woken then, which costs several times what such a turn does.
 constexpr int turns_before_rest = 16;
 
-// At the platform before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others a
-// wake, which takes up to 30 us across cores: who had rested for a shorter time than the looks take looks longer the next
-// time.
+// At the platform before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others
+// a wake, which takes up to 30 us across cores: who had rested for a shorter time than the looks take looks longer the
+// next time.
 constexpr int looks_before_rest = 64;
 constexpr int looks_after_short_rest = 640;
 constexpr auto short_rest = std::chrono::microseconds(20);
@@ -104,12 +104,10 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
 
 /// \return whether a train is open there for it: there is one, and room.
 bool station::admit(lane& l, const cell& c) {
-  if (l.admitted != &c || l.admissions == 0) {
-    if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
-    l.admitted = &c;
-    l.admissions = trains_a_look;
-  }
-  return l.open != nullptr || open_train(l);
+  if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
+  if (l.open == nullptr && !open_train(l)) return false;
+  l.admitted = &c;
+  return true;
 }
 
 /// \return false: there is none.
@@ -128,7 +126,7 @@ bool station::open_train(lane& l) {
 
 void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
-  if (l.admissions > 0) --l.admissions;
+  l.admitted = nullptr;
   to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 

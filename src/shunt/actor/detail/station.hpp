@@ -77,8 +77,6 @@ class alignas(quiet_distance) station {
   static constexpr std::size_t slots_a_train = 64;
   static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
   static constexpr int messages_a_turn = 64;       // of one actor, while others wait
-  static constexpr int trains_a_look = 8;          // at `full`, of who sends to another worker: half a mailbox, for who
-                                                   // waited across workers to go on with
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
   static constexpr std::size_t idle_engines = 16;  // more of them end
   static constexpr std::size_t slots_a_block = 64;
@@ -127,7 +125,7 @@ class alignas(quiet_distance) station {
   [[nodiscard]] slot* place_far(cell& c) {
     if (c.home == this || &c.home->all_ != &all_) return nullptr;
     lane& l = lane_to(*c.home);
-    if ((l.admitted != &c || l.admissions == 0 || l.open == nullptr) && !admit(l, c)) return nullptr;
+    if (l.admitted != &c && !admit(l, c)) return nullptr;
     rail::train& t = *l.open;
     std::byte* const at = t.goods() + t.head.bytes;
     // The lines lie in the cache of who unloaded the train last.
@@ -231,7 +229,6 @@ class alignas(quiet_distance) station {
   struct lane {
     rail::train* open = nullptr;     // being filled
     const cell* admitted = nullptr;  // whom it may be filled for without another look at its `full`: who came last
-    int admissions = 0;              // trains that may still depart until that look
   };
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
   bool admit(lane& l, const cell& c);
@@ -291,7 +288,8 @@ class alignas(quiet_distance) station {
   void bury(slot& m, std::string_view name, std::string_view why) noexcept;
   void fiber_left() noexcept;
 
-  // A message's way, in this order. (Side by side the favoured ones would be stored as one, by way of another register.)
+  // A message's way, in this order. (Side by side the favoured ones would be stored as one, by way of another
+  // register.)
   slot* spare_ = nullptr;
   slot* free_ = nullptr;
   cell* favoured_ = nullptr;
