@@ -246,6 +246,38 @@ TEST_CASE("typed: a handler that waits keeps its own actor only, which is not en
   all.drain();
 }
 
+TEST_CASE("typed: a worker is not quiet while one of its handlers waits, though nothing else is left to do") {
+  const int workers = GENERATE(1, 2);
+  manager all(with(workers));
+  auto waits = all.spawn<counter>({.worker = 0});
+  auto other = all.spawn<counter>({.worker = workers - 1});
+  gate g;
+  hold(waits, g);
+  for (int i = 0; i < 20; ++i) all.await(other.ask<&counter::total>());  // the engines come and go
+  CHECK_FALSE(all.drain_for(0ns));
+  waits.tell<&counter::add>(1);
+  g.opens.set_value();
+  all.drain();
+  CHECK(all.drain_for(0ns));
+  CHECK(all.await(waits.ask<&counter::total>()) == 1);
+}
+
+TEST_CASE("typed: what a fiber has sent is waited for at once, on its own worker and on others") {
+  struct note {
+    void take(std::atomic<int>* handled) { ++*handled; }
+  };
+  shunt::sched::runtime rt({.workers = 2});
+  rt.run([&] {
+    manager all(rt, with(0));
+    for (int i = 0; i < 100; ++i) {
+      std::atomic<int> handled{0};
+      all.spawn<note>({.worker = i % 2}).tell<&note::take>(&handled);
+      all.drain();
+      if (handled != 1) throw std::runtime_error("not handled yet");
+    }
+  });
+}
+
 TEST_CASE("typed: handlers ask each other, deeply, on one worker and on several") {
   struct link {
     int deep(ref<link> next, int left) {
@@ -382,6 +414,59 @@ TEST_CASE("typed: who was just sent to, and would go next, may lose that message
   CHECK(all.await(a.ask<&counter::total>()) == 3);
   CHECK(all.await(b.ask<&counter::total>()) == 40);
   CHECK(all.dead_letters() == 5);
+}
+
+TEST_CASE("typed: a message that goes straight to its handler takes no room, and those that come meanwhile do") {
+  struct talker {
+    void talk(ref<talker> self, int n) {
+      for (int i = 0; i < n; ++i) {
+        try {
+          self.tell<&talker::hear>(i);
+        } catch (const shunt::mailbox_full&) {
+          ++refused;
+        }
+      }
+    }
+    void hear(int i) { in_order = in_order && i == heard++; }
+    std::array<int, 2> counts() const { return {in_order ? heard : -1, refused}; }
+    int heard = 0, refused = 0;
+    bool in_order = true;
+  };
+  const auto capacity = GENERATE(1, 2, 100);  // 100: more than a turn
+  manager all(with(1));
+  auto t = all.spawn<talker>({.capacity = static_cast<std::uint32_t>(capacity), .when_full = overflow::fail});
+  t.tell<&talker::talk>(t, capacity + 3);
+  all.drain();
+  CHECK(all.await(t.ask<&talker::counts>()) == std::array<int, 2>{capacity, 3});
+}
+
+TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {
+  struct listener {
+    void hear(int i) { good = good && i == next++; }
+    bool heard(int n) const { return good && next == n; }
+    bool good = true;
+    int next = 0;
+  };
+  struct talker {
+    void talk(std::array<ref<listener>, 3> to, int from) {
+      to[0].tell<&listener::hear>(from);      // straight
+      to[1].tell<&listener::hear>(from);      // the first one stands in the queue now
+      to[0].tell<&listener::hear>(from + 1);
+      to[1].tell<&listener::hear>(from + 1);  // not alone any more, and still next
+      to[2].tell<&listener::hear>(from);
+      to[1].tell<&listener::hear>(from + 2);
+      to[0].tell<&listener::hear>(from + 2);
+      to[2].tell<&listener::hear>(from + 1);
+      to[2].tell<&listener::hear>(from + 2);
+    }
+  };
+  manager all(with(1));
+  const auto one = [&] { return all.spawn<listener>(); };
+  const std::array<ref<listener>, 3> to{one(), one(), one()};
+  auto t = all.spawn<talker>();
+  for (int i = 0; i < 200; ++i) t.tell<&talker::talk>(to, 3 * i);
+  all.drain();
+  for (const auto& l : to) CHECK(all.await(l.ask<&listener::heard>(600)));
 }
 
 TEST_CASE("typed: threads that find a mailbox full block, and all their messages arrive") {

@@ -83,9 +83,8 @@ struct waiter : one_event::listener {
 
 class watched_wait {
  public:
-  watched_wait(one_event::watcher* who, const one_event& e, const char* call) : who_(who) {
-    if (who_ != nullptr) who_->wait_begins(e, call);
-  }
+  watched_wait(one_event::watcher* who, const one_event& e, const char* call)
+      : who_(who != nullptr && who->wait_begins(e, call) ? who : nullptr) {}
   ~watched_wait() {
     if (who_ != nullptr) who_->wait_ends();
   }
@@ -104,6 +103,7 @@ void one_event::wait(const char* call) {
   sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
   const sched::waits_for_end on(maker_, call);
   const watched_wait watched(watcher_, *this, call);
+  if (happened()) return;
   waiter me;
   if (!attach(me)) return;
   while (!me.has_been_told()) sched::this_fiber::park("a future");

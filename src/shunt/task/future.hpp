@@ -64,9 +64,10 @@ class one_event {
   class watcher {
    public:
     /// The running fiber is about to wait without a deadline, unless `e` has happened.
+    /// \return whether wait_ends() is to be called.
     /// \throws sched::deadlock, then it does not; likewise for whatever else it throws.
-    virtual void wait_begins(const one_event& e, const char* call) = 0;
-    /// The same fiber, after each wait_begins() that returned.
+    [[nodiscard]] virtual bool wait_begins(const one_event& e, const char* call) = 0;
+    /// The same fiber.
     virtual void wait_ends() noexcept = 0;
 
    protected:

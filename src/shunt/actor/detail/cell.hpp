@@ -1,10 +1,13 @@
 /// What the library keeps of one actor. A cell is used again when its actor has ended; it never leaves its station.
 ///
-///   state      message for it       picked            handler returns         handler throws
-///   idle       -> queued            -                 -                       -
-///   queued     queued               -> busy           -                       -
-///   busy       busy                 -                 -> queued or idle       -> queued or idle (made anew), or
-///   ended ended      a dead letter        -                 -                       -
+///   state    message for it         picked           handler returns          handler throws
+///   idle     -> direct, favoured    -                -                        -
+///   direct   -> queued              direct, busy     -> idle                  -> idle (made anew), or ended
+///   queued   queued                 queued, busy     -> queued or idle        -> queued or idle (made anew), or ended
+///   ended    a dead letter          -                -                        -
+///
+/// Direct: it was idle, and has one message since, which goes to its handler without lying in the mailbox, as nothing
+/// else does meanwhile. Most messages between actors that answer each other are of that kind.
 ///
 /// Wishes (to stop, to be made anew) are granted when the actor is picked, between two messages: never amid a
 /// handler.
@@ -56,8 +59,11 @@ enum duty : std::uint8_t {
   wish_anew = 1,
   wish_end = 2,
   wishes = wish_anew | wish_end,
-  duty_room = 4,  // `full` is set: who waits is to be let in, once there is room
+  duty_room = 4,    // `full` is set: who waits is to be let in, once there is room
+  duty_parted = 8,  // its handler has waited: another engine goes on
 };
+
+enum class state : std::uint8_t { idle, direct, queued };
 
 /// Of a living actor; what messages need not touch.
 struct biography {
@@ -74,15 +80,15 @@ struct biography {
 struct alignas(cache_line) cell final : one_event::watcher {
   cell(station& at) noexcept : home(&at) {}
 
-  // Every message's. `first` and `last` lie apart: side by side they are stored as one, by way of another register.
+  // Every message's.
   slot* first = nullptr;  // the mailbox, oldest first
-  std::uint32_t count = 0;
-  std::uint32_t capacity = 0;
-  slot* last = nullptr;  // meaningless while it is empty
-  cell* next = nullptr;  // in the station's queue
+  std::int64_t room = 0;  // in it, for so many more; less than 0 by those that are exempt
+  slot** end = &first;    // where the next one is linked
+  cell* next = nullptr;   // in the station's queue
   void* object = nullptr;
   std::uint32_t life = 0;
-  bool queued = false;  // or busy
+  std::uint32_t capacity = 0;
+  state is = state::idle;
   std::uint8_t duties = no_duty;
 
   // What senders on other workers read, apart from what each message writes.
@@ -90,10 +96,40 @@ struct alignas(cache_line) cell final : one_event::watcher {
   std::atomic<bool> full{false};                       // C3
   std::atomic<overflow> when_full{overflow::suspend};  // constant while the actor lives
 
-  /// Home only. relaxed: C3, the gate carries what matters.
+  // What follows is home's only.
+
+  void append(slot& s) noexcept {
+    --room;
+    s.next = nullptr;
+    *end = &s;
+    end = &s.next;
+  }
+  /// The oldest message, out of the mailbox, which is not empty.
+  slot* take_first() noexcept {
+    slot* const s = first;
+    first = s->next;
+    if (first == nullptr) end = &first;
+    ++room;
+    return s;
+  }
+  /// It is the oldest again.
+  void put_back(slot& s) noexcept {
+    s.next = first;
+    if (first == nullptr) end = &s.next;
+    first = &s;
+    --room;
+  }
+  /// Whether a duty calls. Who waits for room is let in when half of the mailbox is empty: who is let in sends more
+  /// than one message, and one at a time would be a park for each.
+  [[nodiscard]] bool must_be_seen_to() const noexcept {
+    return duties != no_duty && (duties != duty_room || room >= (std::int64_t{capacity} + 1) / 2);
+  }
+  void set_duty(duty d) noexcept { duties = static_cast<std::uint8_t>(duties | d); }
+  void clear_duties(unsigned d) noexcept { duties = static_cast<std::uint8_t>(duties & ~d); }
+  /// relaxed: C3, the gate carries what matters.
   void set_full(bool now) noexcept {
     full.store(now, std::memory_order_relaxed);
-    duties = static_cast<std::uint8_t>(now ? duties | duty_room : duties & ~duty_room);
+    now ? set_duty(duty_room) : clear_duties(duty_room);
   }
 
   std::unique_ptr<biography> about;  // null: nobody lives here
@@ -101,7 +137,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
   sender* waiting_last = nullptr;
   wait_edge edge;
 
-  void wait_begins(const one_event& e, const char* call) override;
+  bool wait_begins(const one_event& e, const char* call) override;
   void wait_ends() noexcept override;
 };
 static_assert(sizeof(void*) != 8 || sizeof(cell) == 2 * cache_line);

@@ -1,6 +1,7 @@
 #include <shunt/actor/detail/station.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 
 #include <shunt/actor/detail/hall.hpp>
@@ -11,12 +12,16 @@ namespace shunt {
 inline namespace v1 {
 namespace detail::typed {
 
-[[gnu::used]] constinit thread_local station* this_threads_station = nullptr;
+using std::chrono::steady_clock;
+
+[[gnu::used]] constinit thread_local station* this_threads_quick_station = nullptr;
 #if !defined(__x86_64__) && !defined(__aarch64__)
-station* station_by_call() noexcept { return this_threads_station; }
+station* quick_station_by_call() noexcept { return this_threads_quick_station; }
 #endif
 
 namespace {
+
+constinit thread_local station* this_threads_station = nullptr;
 
 constexpr std::string_view has_ended = "the actor has ended";
 constexpr std::string_view is_full = "its mailbox is full";
@@ -28,16 +33,18 @@ constexpr std::size_t trains = 64;
 // engine need not be woken then, which costs several times what such a turn does.
 constexpr int turns_before_rest = 16;
 
-// Of a train, asked for before they are loaded or unloaded: they come from another core, which takes as long as so many
-// messages.
-constexpr std::size_t lines_ahead = 8;
-
-// A look at the platform before everything sleeps: about 2 us, where a wake across cores takes 30.
+// At the platform before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others
+// a wake, which takes up to 30 us across cores: who had rested for a shorter time than the looks take looks longer the
+// next time.
 constexpr int looks_before_rest = 64;
+constexpr int looks_after_short_rest = 640;
+constexpr auto short_rest = std::chrono::microseconds(20);
 
 std::string_view name_of(const cell& c) noexcept { return c.about == nullptr ? std::string_view() : c.about->name; }
 
 }  // namespace
+
+[[gnu::noinline]] station* station::here() noexcept { return this_threads_station; }
 
 std::string text_of(const std::exception_ptr& failure) {
   try {
@@ -56,6 +63,7 @@ station::station(hall& all, int index, int stations)
       platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
       pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * lanes_.size()),
             2 * std::max<std::size_t>(trains, 4 * lanes_.size()), trains) {
+  looks_ = looks_before_rest;
   spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
 }
 
@@ -81,22 +89,25 @@ void station::buy_slots() {
   for (std::size_t i = slots_a_block; i > 0; --i) give_back(blocks_.back()[i - 1]);
 }
 
-/// Where a message to another worker's actor is built; nullptr: no train, or no room there.
-slot* station::place_far(cell& c) {
-  if (c.home == this || &c.home->all_ != &all_) return nullptr;
-  auto& l = lane_to(*c.home);
-  if (l.admitted != &c) {
-    if (c.full.load(std::memory_order_relaxed)) return nullptr;  // relaxed: a hint; who waits asks again under the gate
-    if (l.open == nullptr && !open_train(l)) return nullptr;
-    l.admitted = &c;
+/// A second message, no room, nobody there.
+void station::tell_slowly(cell& c, slot* s, const char* call) {
+  if (c.life == s->life() && c.is == state::direct) {
+    queue_direct(c);
+    if (c.room > 0) return c.append(*s);
   }
-  rail::train& t = *l.open;
-  std::byte* const at = t.goods() + t.head.bytes;
-  // The lines lie in the cache of who unloaded the train last.
-  if (t.head.bytes + lines_ahead * cache_line < t.capacity) {
-    prefetch_to_write(reinterpret_cast<std::uintptr_t>(at) + lines_ahead * cache_line);
-  }
-  return reinterpret_cast<slot*>(at);
+  slot m;  // who waits may be another thread's afterwards
+  s->move_to(m);
+  give_back(*s);
+  m.to = &c;
+  send(m, call);
+}
+
+/// \return whether a train is open there for it: there is one, and room.
+bool station::admit(lane& l, const cell& c) {
+  if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
+  if (l.open == nullptr && !open_train(l)) return false;
+  l.admitted = &c;
+  return true;
 }
 
 /// \return false: there is none.
@@ -104,6 +115,7 @@ bool station::open_train(lane& l) {
   if (!pool_.has(0)) unload();  // some may have come home
   l.open = pool_.take(0);
   if (l.open == nullptr) return false;
+  count(sent_);
   l.open->head.bytes = 0;
   for (std::size_t i = 0; i < lines_ahead; ++i) {
     prefetch_to_write(reinterpret_cast<std::uintptr_t>(l.open->goods()) + i * cache_line);
@@ -112,32 +124,16 @@ bool station::open_train(lane& l) {
   return true;
 }
 
-void station::depart_far(cell& c, slot* s) noexcept {
-  s->to = &c;
-  count(sent_);
-  auto& l = lane_to(*c.home);
-  rail::train& t = *l.open;
-  t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
-  // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
-  if (t.head.bytes == t.capacity || (t.head.bytes == sizeof(slot) && c.home->armed_.load(std::memory_order_relaxed))) {
-    dispatch(l, *c.home);
-  } else {
-    wake_engine();  // it sends what is open when there is nothing else to do
-  }
-}
-
 void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
   l.admitted = nullptr;
   to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 
-bool station::dispatch_all() noexcept {
-  if (opened_ == 0) return false;
+void station::dispatch_opened() noexcept {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].open != nullptr) dispatch(lanes_[i], *all_.stations()[i]);
   }
-  return true;
 }
 
 void station::send(slot& m, const char* call) {
@@ -176,7 +172,8 @@ bool station::send_here(slot& m, const char* call) {
     bury(m, {}, has_ended);
     return true;
   }
-  if (c.count >= c.capacity) {
+  if (c.is == state::direct) queue_direct(c);
+  if (c.room <= 0) {
     switch (c.when_full.load(std::memory_order_relaxed)) {  // relaxed: this thread's
       case overflow::drop_newest:
         bury(m, name_of(c), is_full);
@@ -186,16 +183,15 @@ bool station::send_here(slot& m, const char* call) {
         break;
       case overflow::fail:
         throw mailbox_full(std::string(call) + ": the mailbox of actor `" + std::string(name_of(c)) + "` is full: " +
-                           std::to_string(c.count) + " messages");
+                           std::to_string(c.capacity - c.room) + " messages");
       case overflow::suspend:
-        c.set_full(true);
+        declare_full(c);
         return wait_for_room(m, call);
     }
   }
   slot* const s = take_slot();
   m.move_to(*s);
-  count(sent_);
-  list(c, s);
+  list_any(c, s);
   return true;
 }
 
@@ -273,19 +269,20 @@ void station::bury(slot& m, std::string_view name, std::string_view why) noexcep
   m.what = nullptr;
 }
 
-void station::drop_oldest(cell& c) noexcept {
-  slot* const oldest = c.first;
-  c.first = oldest->next;
-  --c.count;
-  if (favoured_ == &c) enqueue(*std::exchange(favoured_, nullptr));  // S5
-  bury(*oldest, name_of(c), is_full);
-  give_back(*oldest);
-  count(done_);
+/// Others see that, from now on.
+void station::declare_full(cell& c) noexcept {
+  oblige(c, duty_room);
+  c.set_full(true);
 }
 
-/// What has come. \return whether anything had.
-bool station::unload() noexcept {
-  if (unloading_ || !platform_.any()) return false;  // an argument's destructor may send
+void station::drop_oldest(cell& c) noexcept {
+  slot* const oldest = c.take_first();
+  bury(*oldest, name_of(c), is_full);
+  give_back(*oldest);
+}
+
+/// What has come.
+void station::unload_all() noexcept {
   unloading_ = true;
   for (rail::train* t = platform_.arrivals(); t != nullptr;) {
     rail::train* const next = t->next;
@@ -302,24 +299,31 @@ bool station::unload() noexcept {
       for (std::size_t i = 0; i < std::min(lines_ahead, loaded); ++i) __builtin_prefetch(&slots[i]);
       for (std::size_t i = 0; i < loaded; ++i) {
         __builtin_prefetch(&slots[std::min(i + lines_ahead, loaded - 1)]);
-        receive(slots[i]);
+        slot& s = slots[i];
+        if (cell& c = *s.to; c.life == s.life() && c.is == state::queued && c.room > 0) [[likely]] {
+          slot* const to = take_slot();
+          s.move_to(*to);
+          c.append(*to);
+        } else {
+          receive(s);
+        }
       }
       rail::send_home(*t);
+      count(done_);
     }
     t = next;
   }
   unloading_ = false;
-  return true;
 }
 
 void station::receive(slot& s) noexcept {
   cell& c = *s.to;
-  if (c.life == s.life() && c.count >= c.capacity) [[unlikely]] {
-    c.set_full(true);
+  if (c.life == s.life() && c.is == state::direct) queue_direct(c);
+  if (c.life == s.life() && c.room <= 0) [[unlikely]] {
+    declare_full(c);
     const auto policy = c.when_full.load(std::memory_order_relaxed);
     if (policy == overflow::drop_newest) {
-      bury(s, name_of(c), is_full);
-      return count(done_);
+      return bury(s, name_of(c), is_full);
     }
     if (policy == overflow::drop_oldest) drop_oldest(c);
   }
@@ -328,29 +332,25 @@ void station::receive(slot& s) noexcept {
 
 void station::place_exempt(slot& m) noexcept {
   cell& c = *m.to;
-  if (c.life != m.life()) [[unlikely]] {
-    bury(m, {}, has_ended);
-    return count(done_);
-  }
+  if (c.life != m.life()) [[unlikely]] return bury(m, {}, has_ended);
   slot* const s = take_slot();
   m.move_to(*s);
-  list(c, s);
+  list_any(c, s);
 }
 
 /// A message has been taken out, and senders wait, or have been told that there is no room.
 void station::make_room(cell& c) noexcept {
-  if (c.count > c.capacity / 2) return;  // who is let in sends more than one
   sender* first = nullptr;
   {
     const std::scoped_lock held(gate_);
     sender** end = &first;
-    for (auto room = c.capacity - std::min(c.count, c.capacity); room > 0 && c.waiting != nullptr; --room) {
+    for (auto room = c.room; room > 0 && c.waiting != nullptr; --room) {
       *end = c.waiting;
       c.waiting = c.waiting->next_sender;
       (*end)->next_sender = nullptr;
       end = &(*end)->next_sender;
     }
-    if (c.waiting == nullptr && c.count < c.capacity) c.set_full(false);
+    if (c.waiting == nullptr && c.room > 0) c.set_full(false);
   }
   if (first == nullptr) return;
   unload();  // what they had sent before comes first
@@ -358,8 +358,7 @@ void station::make_room(cell& c) noexcept {
     sender& w = *std::exchange(first, first->next_sender);
     slot* const s = take_slot();
     w.message->move_to(*s);
-    count(sent_);
-    list(c, s);
+    list_any(c, s);
     w.tell();
   }
 }
@@ -368,6 +367,8 @@ void station::make_room(cell& c) noexcept {
 
 void station::begin() {
   this_threads_station = this;
+  directed_ = sched::this_worker::directed();
+  if (!directed_) this_threads_quick_station = this;
   ++fibers_;
   all_.runtime().spawn([this] { run_porter(); }, {.worker = index_, .name = "actors' porter"});
 }
@@ -387,6 +388,12 @@ void station::new_engine() {
                        {.worker = index_, .name = "actors", .stack_bytes = all_.wanted().stack_bytes});
 }
 
+/// The engine that ran last, if it is in a handler, waits there.
+inline void station::take_over(engine& me) noexcept {
+  if (engine_ != nullptr && engine_ != &me && engine_->busy != nullptr) engine_->busy->set_duty(duty_parted);
+  engine_ = &me;
+}
+
 void station::run_engine() {
   engine me;
   me.who = sched::this_fiber::self();
@@ -394,11 +401,12 @@ void station::run_engine() {
   for (;;) {
     for (int turns = 0;;) {
       --standbys_;
-      engine_ = &me;
+      take_over(me);
       // relaxed: the owner's thread; others only take a hint
       if (armed_.load(std::memory_order_relaxed)) {
         platform_.disarm();
         armed_.store(false, std::memory_order_relaxed);
+        if (spins_) looks_ = steady_clock::now() - rested_ < short_rest ? looks_after_short_rest : looks_before_rest;
       }
       turns = work(me) ? 0 : turns + 1;
       const bool one_too_many = standbys_ > 1;
@@ -407,6 +415,7 @@ void station::run_engine() {
       sched::this_fiber::yield();
     }
     engine_ = nullptr;
+    awake_ = standbys_ != 0 && open_;
     if (over_) break;
     if (standbys_ == 0) {
       if (!platform_.arm()) {  // something has come
@@ -415,6 +424,7 @@ void station::run_engine() {
       }
       armed_.store(true, std::memory_order_relaxed);
       all_.idle();
+      if (spins_) rested_ = steady_clock::now();
     }
     if (idles_ >= idle_engines) break;
     me.next_idle = std::exchange(idle_, &me);
@@ -439,52 +449,140 @@ void station::run_porter() {
 void station::fiber_left() noexcept {
   if (--fibers_ != 0) return;
   this_threads_station = nullptr;
+  this_threads_quick_station = nullptr;
   all_.station_left();  // and with it, perhaps, the station
 }
 
-/// Messages of one actor: a turn of them at most. \param s  the oldest; null: it stands in the queue for a wish only.
-/// \param left  messages of the batch; counted down.
-inline void station::run(engine& me, cell& c, slot* s, int& left) {
+/// A message for an actor of this station, whatever it is doing, and whether or not there is room.
+void station::list_any(cell& c, slot* s) noexcept {
+  if (c.is == state::direct) queue_direct(c);
+  if (c.is == state::queued) return c.append(*s);
+  c.is = state::direct;
+  favour(c, s);
+}
+
+/// More than one message: they go through its mailbox.
+void station::queue_direct(cell& c) noexcept {
+  c.is = state::queued;
+  if (favoured_ == &c) c.put_back(*std::exchange(favoured_first_, nullptr));
+}
+
+/// Who was just sent to goes next; and somebody sees to it.
+void station::favour(cell& c, slot* s) noexcept {
+  if (favoured_ != nullptr) favour_nobody();
+  favoured_ = &c;
+  favoured_first_ = s;
+  wake();
+}
+
+void station::favour_nobody() noexcept {
+  cell& c = *favoured_;
+  if (c.is == state::direct) queue_direct(c);
+  favoured_ = nullptr;
+  enqueue(c);
+}
+
+void station::oblige(cell& c, duty d) noexcept {
+  if (favoured_ == &c) favour_nobody();  // S5
+  c.set_duty(d);
+}
+
+/// An actor is queued: an engine sees to it.
+void station::wake() noexcept {
+  if (!open_) count(sent_);
+  open_ = true;
+  awake_ = true;
+  wake_engine();
+}
+
+/// Nobody is queued.
+void station::end_of_spell() noexcept {
+  if (batches_ != 0 || !open_) return;
+  open_ = false;
+  awake_ = false;
+  count(done_);
+}
+
+/// A turn of one actor: its oldest message, which has been taken out of its mailbox, and what follows there, up to
+/// messages_a_turn. \param left  messages of the batch \return how many are left then; none if another engine goes on.
+inline int station::run(engine& me, cell& c, slot& first, int left) {
   me.busy = &c;
-  const int until = left - messages_a_turn;
+  --left;
   try {
-    while ((c.duties & wishes) == 0) [[likely]] {
-      c.first = s->next;
-      --c.count;
-      if (c.duties != no_duty) [[unlikely]] make_room(c);
+    first.what->run(first, c.object, *this);
+  } catch (...) {
+    return run_failed(me, c, left);
+  }
+  if (c.first != nullptr || c.duties != no_duty) return run_on(me, c, left);
+  c.is = state::idle;
+  return left;
+}
+
+int station::run_on(engine& me, cell& c, int left) {
+  const int until = left - (messages_a_turn - 1);
+  try {
+    while (c.first != nullptr && left != until) {
+      slot& s = *c.take_first();
+      if (c.must_be_seen_to() && !see_to(me, c, s)) break;
       --left;
-      s->what->run(*s, c.object, *this);
-      s = c.first;
-      if (s == nullptr) [[likely]] break;
-      if (engine_ != &me || left == until) [[unlikely]] break;  // it has waited, or its turn is over
+      s.what->run(s, c.object, *this);
     }
   } catch (...) {
-    if (!failed(c, std::current_exception())) return;
+    return run_failed(me, c, left);
   }
-  if ((c.duties & wishes) != 0) [[unlikely]] {
+  return end_turn(me, c, left);
+}
+
+int station::run_failed(engine& me, cell& c, int left) {
+  if (failed(c, std::current_exception())) return end_turn(me, c, left);
+  return engine_ == &me ? left : 0;
+}
+
+/// Before a message that has been taken out. \return whether it is to be handled now; else it is back.
+bool station::see_to(engine& me, cell& c, slot& s) {
+  if (engine_ != &me || (c.duties & wishes) != 0) {
+    c.put_back(s);
+    return false;
+  }
+  c.clear_duties(duty_parted);
+  if ((c.duties & duty_room) != 0) make_room(c);
+  return true;
+}
+
+/// After its last message of a turn, or instead of its first. \return as run().
+int station::end_turn(engine& me, cell& c, int left) {
+  if (engine_ != &me) left = 0;
+  c.clear_duties(duty_parted);
+  if ((c.duties & wishes) != 0) {
     me.busy = nullptr;
-    if (!grant(c)) return;
+    if (!grant(c)) return left;
   }
-  if (c.first == nullptr) [[likely]] {
-    c.queued = false;
+  if (c.first == nullptr) {
+    c.is = state::idle;
   } else {
     enqueue(c);
   }
+  return left;
 }
 
 /// Where there may be several.
-cell* station::next_in_queue() noexcept {
+station::turn station::next_in_queue() noexcept {
   if (favoured_ != nullptr) {
-    if (++favours_ <= favours_in_a_row) return std::exchange(favoured_, nullptr);
-    enqueue(*std::exchange(favoured_, nullptr));
+    if (++favours_ <= favours_in_a_row) {
+      cell* const c = std::exchange(favoured_, nullptr);
+      return {c, c->is == state::direct ? std::exchange(favoured_first_, nullptr) : c->take_first()};
+    }
+    favour_nobody();
   }
   favours_ = 0;
-  return queue_ == nullptr ? nullptr : std::exchange(queue_, queue_->next);
+  if (queue_ == nullptr) return {};
+  cell& c = *std::exchange(queue_, queue_->next);
+  return {&c, c.first == nullptr ? nullptr : c.take_first()};
 }
 
 /// Where a chooser decides, any of the actors that are queued comes next.
 void station::mix() noexcept {
-  if (favoured_ != nullptr) enqueue(*std::exchange(favoured_, nullptr));
+  if (favoured_ != nullptr) favour_nobody();
   std::size_t queued = 0;
   for (const cell* c = queue_; c != nullptr; c = c->next) ++queued;
   for (auto passed = sched::this_worker::choose(queued); passed > 0; --passed) {
@@ -496,35 +594,43 @@ void station::mix() noexcept {
 bool station::work(engine& me) {
   const bool moved = unload();
   if (favoured_ == nullptr && queue_ == nullptr) {
+    end_of_spell();
     return dispatch_all() || moved;
   }
   if (standbys_ == 0) call_engine();  // S1
-  const bool directed = sched::this_worker::directed();
-  if (directed) mix();
-  const int most = directed ? 1 : messages_a_batch;
-  int left = most;
+  awake_ = true;
+  if (directed_) mix();
+  int left = directed_ ? 1 : messages_a_batch;
+  ++batches_;
   do {
-    cell* c = favoured_;
-    slot* s = favoured_first_;
-    if (c != nullptr && queue_ == nullptr) [[likely]] {
+    turn next{favoured_, favoured_first_};
+    if (next.first != nullptr && queue_ == nullptr) [[likely]] {
       favoured_ = nullptr;
+      favoured_first_ = nullptr;
     } else {
-      c = next_in_queue();
-      if (c == nullptr) break;
-      s = c->first;
+      next = next_in_queue();
+      if (next.whose == nullptr) {
+        if (!unload()) break;
+        continue;
+      }
+      cell& c = *next.whose;
+      if (c.must_be_seen_to() && (next.first == nullptr || !see_to(me, c, *next.first))) [[unlikely]] {
+        left = end_turn(me, c, left);
+        continue;
+      }
     }
-    run(me, *c, s, left);
-  } while (engine_ == &me && left > 0);
+    left = run(me, *next.whose, *next.first, left);
+  } while (left > 0);
+  --batches_;
   me.busy = nullptr;
-  count(done_, static_cast<std::uint64_t>(most - left));
   if (engine_ == &me) dispatch_all();  // else it has waited, and another one has gone on
   return true;
 }
 
 /// Where nothing else is ready: for a moment. \return whether something has come.
 bool station::look_around() noexcept {
-  if (!spins_ || sched::this_worker::has_runnable()) return false;
-  for (int i = 0; i < looks_before_rest; ++i) {
+  if (!spins_) return false;
+  for (int i = 0; i < looks_ && !sched::this_worker::has_runnable(); ++i) {
     if (platform_.any()) return true;
     relax();
   }
@@ -552,6 +658,7 @@ address station::take_cell(std::unique_ptr<biography>& about, void* object, std:
   c.about = std::move(about);
   c.object = object;
   c.capacity = capacity;
+  c.room = capacity;
   c.when_full.store(when_full, std::memory_order_relaxed);  // relaxed: the ref's way publishes it
   all_.living.fetch_add(1, std::memory_order_relaxed);      // relaxed: a count, see hall::stop()
   return {&c, c.life};
@@ -559,17 +666,11 @@ address station::take_cell(std::unique_ptr<biography>& about, void* object, std:
 
 void station::wish_for(cell& c, std::uint32_t life, duty w) noexcept {
   if (c.life != life || c.about == nullptr) return;
-  wish_here(c, w);
-  if (c.queued) return;
-  c.queued = true;
+  oblige(c, w);
+  if (c.is != state::idle) return;
+  c.is = state::queued;
   enqueue(c);
-  wake_engine();
-}
-
-/// A wish is counted as a message is (S4), and several as one.
-void station::wish_here(cell& c, duty w) noexcept {
-  if ((c.duties & wishes) == 0) count(sent_);
-  c.duties = static_cast<std::uint8_t>(c.duties | w);
+  wake();
 }
 
 void station::end_all() noexcept {
@@ -581,12 +682,12 @@ void station::end_all() noexcept {
 void station::end_running() {
   cell* const me = cell_of_this_fiber();
   if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
-  me->home->wish_here(*me, wish_end);
+  me->set_duty(wish_end);
 }
 
 void station::append_busy(std::string& names) const {
   for (const auto& c : cells_) {
-    if (c->about == nullptr || !c->queued) continue;
+    if (c->about == nullptr || c->is == state::idle) continue;
     names += names.empty() ? "`" : ", `";
     names += std::string(name_of(*c)) + '`';
   }
@@ -595,15 +696,12 @@ void station::append_busy(std::string& names) const {
 /// What has been wished for the actor, which is not busy.
 bool station::grant(cell& c) {
   const auto wanted = std::exchange(c.duties, static_cast<std::uint8_t>(c.duties & ~wishes));
-  bool lives = false;
   if ((wanted & wish_end) != 0) {
     end(c, {});
-  } else {
-    all_.restarts.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
-    lives = make_anew(c);
+    return false;
   }
-  count(done_);
-  return lives;
+  all_.restarts.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+  return make_anew(c);
 }
 
 bool station::failed(cell& c, const std::exception_ptr& why) {
@@ -651,14 +749,12 @@ void station::end(cell& c, const std::string& why) noexcept {
     w.tell();
   }
   while (c.first != nullptr) {
-    slot& s = *std::exchange(c.first, c.first->next);
+    slot& s = *c.take_first();
     bury(s, about->name, has_ended);
     give_back(s);
-    count(done_);
   }
-  c.count = 0;
-  c.queued = false;
-  if ((std::exchange(c.duties, std::uint8_t{no_duty}) & wishes) != 0) count(done_);
+  c.is = state::idle;
+  c.duties = no_duty;
   if (about->whole) about->finish(c.object);
   about->free(c.object);
   c.object = nullptr;

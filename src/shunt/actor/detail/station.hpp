@@ -19,15 +19,18 @@
 ///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
-///   S4  sent_ counts messages before others can see them, done_ after they have been handled, or are dead: those of a
-///       batch together at its end, before its engine can rest. See hall::quiet().
-///   S5  favoured_first_ is favoured_'s oldest message. (What runs next is then known without a look at its mailbox,
-///       which has just been written, and would be waited for.)
+///   S4  sent_ counts three things when they begin, done_ when they end: trains, from their first message until they
+///       are unloaded; controls, until they are done; and spells, in which an actor of the station is queued or busy.
+///       What begins amid another one is counted before that ends. See hall::quiet().
+///   S5  favoured_first_ is favoured_'s message while that is direct, else null; nobody else's. Who is favoured has no
+///       duties.
+///   S6  awake_ is true only in a spell (open_) in which an engine runs, or is ready.
 ///
 /// All is the station's own worker's, but for what is said to be any thread's. See ../TYPED.md.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -77,6 +80,9 @@ class alignas(quiet_distance) station {
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
   static constexpr std::size_t idle_engines = 16;  // more of them end
   static constexpr std::size_t slots_a_block = 64;
+  // Of a train, asked for before they are loaded or unloaded: they come from another core, which takes as long as so
+  // many messages.
+  static constexpr std::size_t lines_ahead = 8;
 
   station(hall& all, int index, int stations);
   ~station();
@@ -84,25 +90,64 @@ class alignas(quiet_distance) station {
   station& operator=(const station&) = delete;
 
   /// The calling thread's; nullptr for none.
-  [[nodiscard, gnu::always_inline]] static station* here() noexcept;
+  [[nodiscard]] static station* here() noexcept;
+  /// The same, but nullptr where a chooser decides: who sends there has to ask it first.
+  [[nodiscard, gnu::always_inline]] static station* quick() noexcept;
 
   // --- tell, this worker's fibers ---
 
-  /// Where to build a message for an actor of this station. nullptr: nobody is there, or there is no room.
-  [[nodiscard, gnu::always_inline]] slot* place(const address& a) {
-    const cell& c = *a.to;
-    if (c.life != a.life() || c.count >= c.capacity) [[unlikely]] return nullptr;
-    if (free_ == nullptr) [[unlikely]] buy_slots();
-    return std::exchange(free_, free_->next);
+  /// Where to build a message. nullptr: there is none left.
+  [[nodiscard, gnu::always_inline]] slot* spare() noexcept {
+    slot* s = spare_;
+    if (s != nullptr) {
+      spare_ = nullptr;
+    } else {
+      s = free_;
+      if (s != nullptr) [[likely]] free_ = s->next;
+    }
+    return s;
+  }
+  /// It has been built there, for an actor of this station. May wait. \throws as send()
+  [[gnu::always_inline]] void tell(cell& c, slot* s, const char* call) {
+    if (c.life == s->life()) [[likely]] {
+      if (c.is == state::idle) {
+        c.is = state::direct;
+        if (favoured_ != nullptr || !awake_) [[unlikely]] return favour(c, s);
+        favoured_ = &c;
+        favoured_first_ = s;
+        return;
+      }
+      if (c.is == state::queued && c.room > 0) [[likely]] return c.append(*s);
+    }
+    tell_slowly(c, s, call);
+  }
+  /// Where to build a message for another worker's actor. nullptr: send() it.
+  [[nodiscard]] slot* place_far(cell& c) {
+    if (c.home == this || &c.home->all_ != &all_) return nullptr;
+    lane& l = lane_to(*c.home);
+    if (l.admitted != &c && !admit(l, c)) return nullptr;
+    rail::train& t = *l.open;
+    std::byte* const at = t.goods() + t.head.bytes;
+    // The lines lie in the cache of who unloaded the train last.
+    if (t.head.bytes + lines_ahead * cache_line < t.capacity) {
+      prefetch_to_write(reinterpret_cast<std::uintptr_t>(at) + lines_ahead * cache_line);
+    }
+    return reinterpret_cast<slot*>(at);
   }
   /// It has been built there.
-  [[gnu::always_inline]] void list_new(cell& c, slot* s) noexcept {
-    count(sent_);
-    list(c, s);
+  void depart_far(cell& c, slot* s) noexcept {
+    s->to = &c;
+    lane& l = lane_to(*c.home);
+    rail::train& t = *l.open;
+    t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
+    // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
+    const bool first = t.head.bytes == sizeof(slot);
+    if (t.head.bytes == t.capacity || (first && c.home->armed_.load(std::memory_order_relaxed))) {
+      dispatch(l, *c.home);
+    } else if (!awake_) {
+      wake_engine();  // it sends what is open when there is nothing else to do
+    }
   }
-  /// The same of another worker's actor. nullptr: send() it.
-  [[nodiscard]] slot* place_far(cell& c);
-  void depart_far(cell& c, slot* s) noexcept;
 
   /// Any thread: the whole way of a message, wherever its actor is, and whether or not it has room. May wait.
   /// \param m  built, with `to`, life and offset; in the caller's frame. Empty afterwards, unless this throws.
@@ -112,16 +157,15 @@ class alignas(quiet_distance) station {
   // --- the actor's engine ---
 
   [[gnu::always_inline]] void give_back(slot& s) noexcept {
-    s.next = free_;
-    free_ = &s;
+    if (spare_ == nullptr) {
+      spare_ = &s;
+    } else {
+      s.next = free_;
+      free_ = &s;
+    }
   }
   /// The message goes into its actor's mailbox, full or not; or is dead. `m` is empty afterwards.
   void place_exempt(slot& m) noexcept;
-  /// The same for a message of the library's own.
-  void place_timed(slot& m) noexcept {
-    count(sent_);
-    place_exempt(m);
-  }
 
   // --- any thread ---
 
@@ -160,23 +204,20 @@ class alignas(quiet_distance) station {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_release);
   }
 
-  [[gnu::always_inline]] void list(cell& c, slot* s) noexcept {
-    s->next = nullptr;
-    ++c.count;
-    if (!c.queued) {  // then its mailbox is empty
-      c.first = s;
-      c.last = s;
-      c.queued = true;
-      // Who was just sent to goes next.
-      if (favoured_ != nullptr) [[unlikely]] enqueue(*favoured_);
-      favoured_ = &c;
-      favoured_first_ = s;
-      return wake_engine();
-    }
-    (c.first == nullptr ? c.first : c.last->next) = s;
-    c.last = s;
-  }
-  [[nodiscard]] cell* next_in_queue() noexcept;
+  [[gnu::noinline]] void tell_slowly(cell& c, slot* s, const char* call);
+  void list_any(cell& c, slot* s) noexcept;
+  void queue_direct(cell& c) noexcept;
+  void favour(cell& c, slot* s) noexcept;
+  void favour_nobody() noexcept;
+  void oblige(cell& c, duty d) noexcept;
+  void wake() noexcept;
+  void end_of_spell() noexcept;
+  /// What is handled next.
+  struct turn {
+    cell* whose = nullptr;  // null: nothing
+    slot* first = nullptr;  // its oldest message, taken out of its mailbox; null: it is queued for a wish only
+  };
+  [[nodiscard]] turn next_in_queue() noexcept;
   void mix() noexcept;
   void enqueue(cell& c) noexcept {
     c.next = nullptr;
@@ -190,11 +231,19 @@ class alignas(quiet_distance) station {
     const cell* admitted = nullptr;  // whom it may be filled for without another look at its `full`: who came last
   };
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
+  bool admit(lane& l, const cell& c);
   bool open_train(lane& l);
   void dispatch(lane& l, station& to) noexcept;
-  bool dispatch_all() noexcept;
+  void dispatch_opened() noexcept;
+  /// \return whether any train was being filled.
+  bool dispatch_all() noexcept {
+    if (opened_ == 0) return false;
+    dispatch_opened();
+    return true;
+  }
   [[gnu::noinline, gnu::cold]] void buy_slots();
   slot* take_slot() {
+    if (spare_ != nullptr) return std::exchange(spare_, nullptr);
     if (free_ == nullptr) buy_slots();
     return std::exchange(free_, free_->next);
   }
@@ -203,6 +252,7 @@ class alignas(quiet_distance) station {
   static bool must_wait(cell& c, const char* call);
   static bool wait_for_room(slot& m, const char* call);
   void wait_for_train();
+  void declare_full(cell& c) noexcept;
   void drop_oldest(cell& c) noexcept;
   void wake_engine() noexcept {
     if (engine_ == nullptr && standbys_ == 0) [[unlikely]] call_engine();
@@ -213,29 +263,44 @@ class alignas(quiet_distance) station {
   void new_engine();
   void run_engine();
   void run_porter();
+  void take_over(engine& me) noexcept;
   bool work(engine& me);
   bool look_around() noexcept;
-  [[gnu::always_inline]] void run(engine& me, cell& c, slot* s, int& left);
-  bool unload() noexcept;
+  [[nodiscard, gnu::always_inline]] int run(engine& me, cell& c, slot& first, int left);
+  [[nodiscard, gnu::noinline]] bool see_to(engine& me, cell& c, slot& s);
+  [[nodiscard, gnu::noinline]] int run_on(engine& me, cell& c, int left);
+  [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(engine& me, cell& c, int left);
+  [[nodiscard, gnu::noinline]] int end_turn(engine& me, cell& c, int left);
+  void unload_all() noexcept;
+  /// \return whether anything had come.
+  bool unload() noexcept {
+    if (unloading_ || !platform_.any()) return false;  // an argument's destructor may send
+    unload_all();
+    return true;
+  }
   void receive(slot& s) noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
   // \return whether the actor lives on.
   [[nodiscard, gnu::noinline, gnu::cold]] bool failed(cell& c, const std::exception_ptr& why);
   [[nodiscard, gnu::noinline, gnu::cold]] bool grant(cell& c);
   [[nodiscard]] bool make_anew(cell& c);
-  void wish_here(cell& c, duty w) noexcept;
   void end(cell& c, const std::string& why) noexcept;
   void bury(slot& m, std::string_view name, std::string_view why) noexcept;
   void fiber_left() noexcept;
 
-  // A message's way, in this order.
+  // A message's way, in this order. (Side by side the favoured ones would be stored as one, by way of another
+  // register.)
+  slot* spare_ = nullptr;
   slot* free_ = nullptr;
-  engine* engine_ = nullptr;
   cell* favoured_ = nullptr;
   cell* queue_ = nullptr;
-  slot* favoured_first_ = nullptr;  // S5; apart from favoured_, as cell::first is from `last`
+  slot* favoured_first_ = nullptr;  // S5
+  bool awake_ = false;              // S6
+  bool open_ = false;               // a spell's
   cell* queue_last_ = nullptr;
+  engine* engine_ = nullptr;
   int standbys_ = 0;  // engines that are ready, or will be
+  int batches_ = 0;   // that engines are in; one that has parted as well
   int favours_ = 0;
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> done_{0};
@@ -243,6 +308,9 @@ class alignas(quiet_distance) station {
   bool unloading_ = false;
   bool over_ = false;
   bool spins_ = false;
+  int looks_ = 0;  // before a rest
+  std::chrono::steady_clock::time_point rested_{};  // since when, at the last one
+  bool directed_ = false;  // a chooser decides
   int fibers_ = 0;
   engine* idle_ = nullptr;
   std::size_t idles_ = 0;
@@ -265,14 +333,14 @@ class alignas(quiet_distance) station {
   bool closed_ = false;
 };
 
-/// This thread's station. Read by instructions of ours: compilers keep a thread_local's address across a switch.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_station
+/// See station::quick(). Read by instructions of ours: compilers keep a thread_local's address across a switch.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_quick_station
     asm("shunt_actor_station_v1");
 #if !defined(__x86_64__) && !defined(__aarch64__)
-[[nodiscard, gnu::noinline]] station* station_by_call() noexcept;
+[[nodiscard, gnu::noinline]] station* quick_station_by_call() noexcept;
 #endif
 
-inline station* station::here() noexcept {
+inline station* station::quick() noexcept {
 #if defined(__x86_64__)
   station* found;
   asm volatile("movq shunt_actor_station_v1@gottpoff(%%rip), %0\n\t"
@@ -289,7 +357,7 @@ inline station* station::here() noexcept {
                : "=&r"(found), "=&r"(thread));
   return found;
 #else
-  return station_by_call();
+  return quick_station_by_call();
 #endif
 }
 

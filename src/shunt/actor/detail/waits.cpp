@@ -71,13 +71,17 @@ void waits_no_more() noexcept {
   me->edge = {};
 }
 
-void cell::wait_begins(const one_event& e, const char* call) {
-  if (cell_of_this_fiber() != nullptr) {
-    const std::scoped_lock held(wait_graph());
-    now_waits({this, &e, nullptr}, call);
+bool cell::wait_begins(const one_event& e, const char* call) {
+  // An engine that is ready on this worker answers in its turn: then nobody falls asleep and is woken, and no edge is
+  // needed.
+  if (home == station::here() && home->engine_is_ready()) {
+    sched::this_fiber::yield();
+    if (e.happened()) return false;
   }
-  // An engine that is ready on this worker answers in its turn: then nobody falls asleep and is woken.
-  if (home == station::here() && home->engine_is_ready()) sched::this_fiber::yield();
+  if (cell_of_this_fiber() == nullptr) return false;
+  const std::scoped_lock held(wait_graph());
+  now_waits({this, &e, nullptr}, call);
+  return true;
 }
 
 void cell::wait_ends() noexcept { waits_no_more(); }
