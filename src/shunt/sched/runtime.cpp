@@ -84,7 +84,7 @@ void runtime::unpark(int index) noexcept {
 fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   worker* here = worker::current();
-  if (here != nullptr && here->forbid != nullptr) [[unlikely]] here->forbid->on_spawn();
+  if (here != nullptr && here->waiting_forbidden()) [[unlikely]] here->forbid->on_spawn();
   if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));

@@ -39,9 +39,18 @@ void refusal::refuse(const char* call) const {
       ": called inside a transaction, which neither waits nor spawns: do it after, or in tx::on_commit()");
 }
 
+bool refusal::in_force() const noexcept { return stm_access::inside(); }
+
+bool course::not_as_before(tx& t) noexcept {
+  t.drop_class();
+  t.leave();
+  return false;
+}
+
 tx& course::begin() {
   const sched::this_fiber::stay here_now;  // what is found out below is about this thread
   tx& t = tx::here();
+  t.drop_class();
   t.counted_ = &t.counts_of(class_);  // may find no memory: so not after a commit
   if (t.own_number() >= t.look_at_) look(t);
   if (alone_) {
@@ -59,8 +68,9 @@ tx& course::begin() {
     }
     t.come_inside();
   }
-  const bool read_only = manner_ == manner::snapshot;
-  t.begin(read_only, read_only && lost_ < unlogged_attempts);
+  t.read_only_ = manner_ == manner::snapshot;
+  t.unlogged_ = t.read_only_ && lost_ < unlogged_attempts;
+  t.begin();
   return t;
 }
 
@@ -75,7 +85,8 @@ void course::look(tx& t) {
   } else if (since < look_apart_at_least) {
     t.look_every_ = std::min(tx::looks_apart_at_most, 2 * t.look_every_);
   }
-  t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
+  // Without a light fence each one begins here.
+  t.look_at_ = t.has_light_fence() ? t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_) : 0;
   class_.tick(now);
   if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
@@ -107,11 +118,13 @@ void course::end(tx& t) {
     counts::at_least(n.most_reads, reads);
     counts::at_least(n.most_writes, t.writes_.size());
   }
-  if (t.unusual_ != tx::nothing) {
+  if ((t.unusual_ & tx::extras) != 0) {
     calls_.swap(t.undone_);
     commits.swap(t.on_commit_);
     t.on_abort_.clear();
     t.settle_extras();
+  } else {
+    t.clear();
   }
   leave_lanes();
   call_quietly();
@@ -243,9 +256,11 @@ void course::call_quietly() noexcept {
 }
 
 bool course::go_on(tx& t, outcome ended_by) {
+  t.drop_class();
   try {
     switch (ended_by) {
       case outcome::committed:
+      case outcome::settles:
         end(t);
         return false;
       case outcome::lost:
@@ -261,7 +276,10 @@ bool course::go_on(tx& t, outcome ended_by) {
   }
 }
 
+void course::failed_at_once(tx& t, class_record& c, manner m) noexcept { course(c, m, nullptr).failed(t); }
+
 void course::failed(tx& t) noexcept {
+  t.drop_class();
   undone(t);
   clean_up();
 }

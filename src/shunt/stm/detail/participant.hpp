@@ -67,11 +67,21 @@ class participant {
     // acquire: edge `mode`. seq_cst: half of the fence where there is no light one; the same instruction on x86-64.
     const auto mode = the_mode.now.load(std::memory_order_seq_cst);
     solo_ = mode == solo_mode_;
-    if (mode == mode_open || solo_) [[likely]]
+    if (mode == mode_open || solo_) [[likely]] {
+      mode_ = mode;
       return true;
+    }
     leave();
     return false;
   }
+  /// The same where the mode is still what it was when this thread last went inside, and there is a light fence: as
+  /// soon as the number is odd. \return false: it may be otherwise; this thread is still counted as inside.
+  [[nodiscard, gnu::always_inline]] bool go_inside_as_before(std::uint64_t number) noexcept {
+    number_.store(number + 1, std::memory_order_relaxed);  // relaxed: the fence orders it
+    asymmetric_fence::light();
+    return the_mode.now.load(std::memory_order_acquire) == mode_;  // edge `mode`
+  }
+  [[nodiscard]] bool has_light_fence() const noexcept { return light_; }
   /// The same, until it is; lets other fibers run meanwhile, where that may be. \param patient  whether the mode is
   /// left alone for a while if another one is in solo mode.
   void come_inside();
@@ -105,6 +115,7 @@ class participant {
   const std::uint64_t bit_;
   bool solo_ = false;
   const bool light_ = asymmetric_fence::usable();
+  word mode_ = mode_changing;      // the one that it was in when last inside
   std::uint64_t others_seen_ = 0;  // the sum of the others' numbers at the last look
 };
 
