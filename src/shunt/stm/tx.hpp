@@ -397,9 +397,10 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   std::int64_t look_every_ = 1;  // transactions
   std::int64_t last_look_ = 0;   // ns
   std::int64_t turn_used_ = 0;   // ns, by the present fiber
-  void begin_turn(std::int64_t now_ns) noexcept {
+  /// \param used  of that turn, already.
+  void begin_turn(std::int64_t now_ns, std::int64_t used = 0) noexcept {
     last_look_ = now_ns;
-    turn_used_ = 0;
+    turn_used_ = used;
   }
   std::atomic<stm::detail::counts*> counts_[64]{};  // by a class's chunk
 

@@ -63,8 +63,11 @@ tx& course::begin() {
   } else {
     if (track* const on = class_.on.load(std::memory_order_relaxed);
         on != nullptr && !on->holds(t.bit()) && may_sleep()) {
+      // Of a turn that the slice's end has cut short the rest is still to come: with a new one it would always be the
+      // same fiber that gets one and a half, where all turns together are about as long as a slice.
+      const auto used = t.turn_used_;
       on->enter(t.bit(), class_);
-      t.begin_turn(ns_now());
+      t.begin_turn(ns_now(), used);
     }
     t.come_inside();
   }
@@ -87,12 +90,14 @@ void course::look(tx& t) {
   }
   // Without a light fence each one begins here.
   t.look_at_ = t.has_light_fence() ? t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_) : 0;
+  // What the thread spent without its CPU is not held against it, nor against the fiber that ran.
+  const auto used = std::min(since, look_apart_at_most);
   class_.tick(now);
-  if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
-  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
+  if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && on->holds(t.bit()))
+    on->look(t.bit(), now, std::chrono::nanoseconds(used));                    // relaxed: policy
+  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);  // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
-  // Fibers of one worker take turns. What the thread spent without its CPU is not held against the fiber that ran.
-  t.turn_used_ += std::min(since, look_apart_at_most);
+  t.turn_used_ += used;  // fibers of one worker take turns
   if (t.turn_used_ >= quantum / 1ns) {
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
     t.begin_turn(ns_now());
