@@ -62,7 +62,7 @@ tx& course::begin() {
     t.alone_ = true;
   } else {
     if (track* const on = class_.on.load(std::memory_order_relaxed);
-        on != nullptr && !on->holds(t.bit()) && may_sleep()) {
+        on != nullptr && !on->holds(t.bit()) && hot_ == nullptr && may_sleep()) {
       // Of a turn that the slice's end has cut short the rest is still to come: with a new one it would always be the
       // same fiber that gets one and a half, where all turns together are about as long as a slice.
       const auto used = t.turn_used_;
@@ -73,6 +73,7 @@ tx& course::begin() {
   }
   t.read_only_ = manner_ == manner::snapshot;
   t.unlogged_ = t.read_only_ && lost_ < unlogged_attempts;
+  if (lost_ != 0) began_ = sched::now();
   t.begin();
   return t;
 }
@@ -98,7 +99,7 @@ void course::look(tx& t) {
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);  // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
   t.turn_used_ += used;  // fibers of one worker take turns
-  if (t.turn_used_ >= quantum / 1ns) {
+  if (t.turn_used_ >= quantum / 1ns && hot_ == nullptr) {  // others wait for who has its turn in a lane
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
     t.begin_turn(ns_now());
   }
@@ -153,7 +154,12 @@ void course::undone(tx& t) noexcept {
 }
 
 void course::count_loss(tx& t) {
-  if (lost_++ == 0) first_loss_ = sched::now();
+  const auto now = sched::now();
+  if (lost_++ == 0) {
+    first_loss_ = now;
+  } else {
+    work_lost_ += now - began_;
+  }
   at_ = t.lost_at_;
   auto& n = *t.counted_;
   switch (t.lost_by_) {
@@ -182,8 +188,7 @@ void course::lost(tx& t) {
 void course::prepare_again() {
   call_quietly();
   if (alone_) return;
-  const bool too_often =
-      lost_ >= attempts_before_elder || sched::now() - first_loss_ >= loss_before_elder;
+  const bool too_often = lost_ >= attempts_before_elder || work_lost_ >= loss_before_elder;
   if (too_often && the_policies.elders.load(std::memory_order_relaxed)) {  // relaxed: policy
     alone_ = true;
     return;
@@ -226,6 +231,7 @@ bool course::wait() {
   leave_lanes();
   alone_ = manner_ == manner::alone;
   lost_ = 0;
+  work_lost_ = work_lost_.zero();
   if (!waiter_) return true;  // something has been committed to already
   if (!may_sleep()) {
     waiter_.reset();

@@ -120,6 +120,9 @@ class course {
   const variable* at_ = nullptr;  // where the last one was lost
   lane* hot_ = nullptr;           // has its turn there
   time_point first_loss_{};
+  // Of repeated attempts: when the present one began; and what all that were lost have taken, without waits between.
+  time_point began_{};
+  std::chrono::nanoseconds work_lost_{0};
   std::optional<reading_waiter> waiter_;
   std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's
 };
