@@ -1,6 +1,6 @@
 /// No body ever sees what did not stand together: accounts whose sum is constant and pairs that are equal, looked at
-/// inside of transactions that threads and fibers run, each attempt interrupted where chance says so: the engine's looks
-/// at what is shared give the CPU away, and bodies end by exceptions. Under each setting of the policies.
+/// inside of transactions that threads and fibers run, each attempt interrupted where chance says so: at the engine's
+/// looks at what is shared the CPU is given away, and bodies end by exceptions. Under each setting of the policies.
 ///
 ///   test_stm_opacity [transactions]     1,000,000, or as many as asked for; prints what it has seen
 ///

@@ -178,7 +178,7 @@ struct stm_access {
 /// commit to what it has read.
 /// \return what `body` returned, by value.
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
-/// Cost: 10 to 30 ns, and what the body reads and writes.
+/// Cost: 5 to 30 ns, and what the body reads and writes.
 template <stm::detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body,
                                               std::source_location where = std::source_location::current())

@@ -628,7 +628,7 @@ TEST_CASE("named: a wait that nothing will end is reported with its variables, a
   CHECK(some.of(&ours.orders) == "");
 }
 
-TEST_CASE("statistics: each class's commits, where classes take turns in one thread, while it runs and once it has ended") {
+TEST_CASE("statistics: of each class exactly what it has committed, where classes take turns in one thread") {
   const shunt::transaction_class even("even ones"), odd("odd ones"), seldom("seldom ones");
   const auto commits = [](const std::string& name) {
     const auto s = stm::collect_statistics();
