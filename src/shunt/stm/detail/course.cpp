@@ -89,8 +89,7 @@ void course::look(tx& t) {
   } else if (since < look_apart_at_least) {
     t.look_every_ = std::min(tx::looks_apart_at_most, 2 * t.look_every_);
   }
-  // Without a light fence each one begins here.
-  t.look_at_ = t.has_light_fence() ? t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_) : 0;
+  t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
   // What the thread spent without its CPU is not held against it, nor against the fiber that ran.
   const auto used = std::min(since, look_apart_at_most);
   class_.tick(now);
