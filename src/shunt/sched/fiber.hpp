@@ -20,7 +20,8 @@ namespace detail {
 extern constinit std::atomic<int> directed_runs;  // that go on now, in this process
 [[gnu::cold]] std::chrono::steady_clock::time_point now_directed() noexcept;
 [[gnu::cold]] void interleave_directed() noexcept;
-[[noreturn, gnu::cold]] void refuse_call(const char* call);  // outside a fiber, or by who forbids it
+[[noreturn, gnu::cold]] void throw_no_fiber(const char* call);
+[[gnu::cold]] void require_wait_slowly(const char* call);
 }  // namespace detail
 
 inline void waker::prefetch() const noexcept {
@@ -87,7 +88,7 @@ inline void sleep_for(std::chrono::nanoseconds time) {
 /// \throws shunt::error outside a fiber.
 [[nodiscard]] inline waker self() {
   detail::fiber* const me = detail::here().running;
-  if (me == nullptr) [[unlikely]] detail::refuse_call("self");
+  if (me == nullptr) [[unlikely]] detail::throw_no_fiber("self");
   return detail::fiber::waker_of(me);
 }
 
@@ -110,7 +111,7 @@ inline void sleep_for(std::chrono::nanoseconds time) {
 /// know it before they have done half their work. While the fiber runs on, the answer stays.
 inline void require_wait(const char* call) {
   const detail::desk& d = detail::here();
-  if (d.running == nullptr || d.forbid != nullptr) [[unlikely]] detail::refuse_call(call);
+  if (d.running == nullptr || d.forbid != nullptr) [[unlikely]] detail::require_wait_slowly(call);
 }
 
 /// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
@@ -121,7 +122,7 @@ inline void require_wait(const char* call) {
 }
 inline void set_scope(void* word) {
   detail::fiber* const me = detail::here().running;
-  if (me == nullptr) [[unlikely]] detail::refuse_call("set_scope");
+  if (me == nullptr) [[unlikely]] detail::throw_no_fiber("set_scope");
   me->scope = word;
 }
 

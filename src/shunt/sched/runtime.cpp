@@ -83,7 +83,7 @@ void runtime::unpark(int index) noexcept {
 fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   worker* here = worker::current();
-  if (here != nullptr && here->forbid != nullptr) [[unlikely]] here->forbid->on_spawn();
+  if (here != nullptr && here->waiting_forbidden()) [[unlikely]] here->forbid->on_spawn();
   if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));
@@ -203,11 +203,12 @@ worker& must_be_worker(const char* call) {
 
 }  // namespace
 
-void detail::refuse_call(const char* call) {
-  const worker& here = must_be_worker(call);
-  if (here.forbid != nullptr) here.forbid->refuse(call);
+void detail::throw_no_fiber(const char* call) {
+  must_be_worker(call);
   throw_outside(call, "a fiber");
 }
+
+void detail::require_wait_slowly(const char* call) { must_be_worker(call).require_wait(call); }
 
 namespace this_worker {
 

@@ -144,6 +144,9 @@ class no_wait {
   [[noreturn]] virtual void refuse(const char* call) const = 0;
   /// A fiber is about to be spawned here: throws where not even that may be done.
   virtual void on_spawn() const {}
+  /// Whether it still refuses. Asked on the worker's thread when something would wait there; false: it is cleared, as
+  /// by forbid_wait(nullptr). So what forbids often need not take that back each time.
+  [[nodiscard]] virtual bool in_force() const noexcept { return true; }
 };
 
 namespace this_worker {

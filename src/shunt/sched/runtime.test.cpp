@@ -268,6 +268,47 @@ TEST_CASE("no_wait: while set, park and yield throw what it throws; afterwards t
   });
 }
 
+TEST_CASE("no_wait: once it is not in force any more, waits, spawns and pushed jobs are as if it had been cleared") {
+  struct lapsing final : shunt::sched::no_wait {
+    [[noreturn]] void refuse(const char* call) const override { throw refused{call}; }
+    void on_spawn() const override { refuse("spawn"); }
+    [[nodiscard]] bool in_force() const noexcept override { return still; }
+    bool still = true;
+  };
+  using shunt::sched::job_deque;
+  const std::initializer_list<void (*)()> waits{
+      [] { this_fiber::yield(); },
+      [] { static_cast<void>(this_fiber::park_until(std::chrono::steady_clock::now())); },
+      [] { this_fiber::require_wait("a test"); },
+      [] { this_worker::current().spawn([] {}); },
+  };
+  shunt::sched::runtime rt(with(1));
+  rt.run([&] {
+    auto* const jobs = job_deque::here();
+    for (const auto wait : waits) {
+      lapsing who;
+      REQUIRE(shunt::sched::waits_forbidden::while_in_force(who));
+      REQUIRE(shunt::sched::waits_forbidden::while_in_force(who));
+      CHECK(job_deque::here() == nullptr);
+      CHECK(!this_fiber::may_wait());
+      CHECK_THROWS_AS(wait(), refused);
+      lapsing another;
+      CHECK(!shunt::sched::waits_forbidden::while_in_force(another));
+      who.still = false;
+      CHECK(this_fiber::may_wait());
+      wait();
+      CHECK(job_deque::here() == jobs);
+      this_fiber::yield();
+    }
+    lapsing first, second;
+    CHECK(shunt::sched::waits_forbidden::while_in_force(first));
+    first.still = false;
+    CHECK(shunt::sched::waits_forbidden::while_in_force(second));
+    CHECK_THROWS_AS(this_fiber::yield(), refused);
+    this_worker::forbid_wait(nullptr);
+  });
+}
+
 TEST_CASE("exceptions: each fiber rethrows its own, though both yielded inside their catch blocks") {
   sched::runtime rt(with(1));
   std::vector<std::string> seen;

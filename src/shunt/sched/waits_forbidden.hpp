@@ -14,7 +14,7 @@ namespace this_fiber {
 /// Whether the caller is a fiber that may park and yield now. Legal anywhere. Cost: about 1 ns.
 [[nodiscard]] inline bool may_wait() noexcept {
   const auto& d = detail::here();
-  return d.running != nullptr && d.forbid == nullptr;
+  return d.running != nullptr && (d.forbid == nullptr || !d.forbid->in_force());
 }
 
 }  // namespace this_fiber
@@ -30,6 +30,12 @@ class waits_forbidden {
     desk_.forbid = &who;
     job_deque::set_here(nullptr);
   }
+  /// From now on, for as long as who.in_force(): likewise, for scopes that are too short, and too many, to do even
+  /// that much for each. \return false: another one forbids here, and nothing has changed.
+  [[nodiscard, gnu::always_inline]] static bool while_in_force(const no_wait& who) noexcept {
+    auto& d = detail::here();
+    return d.forbid == &who || d.running == nullptr || newly(d, who);
+  }
   ~waits_forbidden() {
     if (desk_.running == nullptr) return;
     desk_.forbid = before_;
@@ -39,6 +45,13 @@ class waits_forbidden {
   waits_forbidden& operator=(const waits_forbidden&) = delete;
 
  private:
+  [[nodiscard, gnu::noinline, gnu::cold]] static bool newly(detail::desk& d, const no_wait& who) noexcept {
+    if (d.forbid != nullptr && d.forbid->in_force()) return false;
+    d.forbid = &who;
+    job_deque::set_here(nullptr);
+    return true;
+  }
+
   detail::desk& desk_;
   const no_wait* const before_;
   job_deque* const jobs_;

@@ -26,6 +26,7 @@
 #include <source_location>
 #include <stop_token>
 #include <type_traits>
+#include <utility>
 
 namespace shunt {
 inline namespace v1 {
@@ -47,67 +48,93 @@ inline constinit transaction_class class_of_loads{"tvar::load"};  // of boxes
 /// What the functions below are made of. Not for users.
 struct stm_access {
   using course = stm::detail::course;
+  using outcome = stm::detail::outcome;
   using manner = course::manner;
+  /// Of a body without a result: whether it was committed.
+  class done {
+   public:
+    done() noexcept = default;
+    explicit done(bool is) noexcept : is_(is) {}
+    [[nodiscard]] bool has_value() const noexcept { return is_; }
+
+   private:
+    bool is_ = false;
+  };
   template <typename R>
-  using kept = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
+  using kept = std::conditional_t<std::is_void_v<R>, done, std::optional<R>>;
+  /// What refuses waits in a first attempt does so until it is over: waits_forbidden::while_in_force().
+  struct refused_already {};
+  struct refused_here {
+    const sched::waits_forbidden scope{stm::detail::refuses_waits};
+  };
 
   /// \return the body's result; nothing if the time was over, or a stop was asked for.
   template <typename R, typename Body>
-  [[gnu::always_inline]] static std::optional<kept<R>> run(const transaction_class& c,
-                                                           const std::source_location& where, manner how,
-                                                           const Body& body,
-                                                           const stm::detail::patience* limits = nullptr) {
+  [[gnu::always_inline]] static kept<R> run(const transaction_class& c, const std::source_location& where, manner how,
+                                             const Body& body, const stm::detail::patience* limits = nullptr) {
     sched::this_fiber::interleave();
     tx& mine = tx::here();
-    const auto number = mine.own_number();
-    if ((number & 1) != 0) [[unlikely]] {
+    if (!course::begin_quickly(mine, c.known(), how)) [[unlikely]]
+      return run_slowly<R>(c, where, how, body, limits);
+    kept<R> result;
+    const auto ended_by =
+        attempt<R, refused_already>(result, mine, body, [&] { course::failed_at_once(mine, *c.known(), how); });
+    if (ended_by != outcome::committed) [[unlikely]] {
+      if (ended_by != outcome::settles || mine.has_calls())
+        return run_on<R>(std::move(result), *c.known(), how, limits, body, &mine, ended_by);
+      mine.leave();
+      mine.settle_extras();
+    } else {
+      course::end_quickly(mine);
+    }
+    return committed<R>(std::move(result));
+  }
+  /// What does not begin quickly.
+  template <typename R, typename Body>
+  [[gnu::noinline]] static kept<R> run_slowly(const transaction_class& c, const std::source_location& where,
+                                              manner how, const Body& body, const stm::detail::patience* limits) {
+    if (tx& mine = tx::here(); mine.inside()) {
       join(mine, how, limits);
       return call_once<R>(body, mine);
     }
-    auto& kind = c.record(where);
-    std::optional<kept<R>> result;
-    if (!course::begin_quickly(mine, number, kind, how)) [[unlikely]]
-      return run_on<R>(std::move(result), kind, how, limits, body, nullptr, course::outcome::lost);
-    const auto ended_by = attempt<R>(result, mine, body, [&] { course(kind, how, limits).failed(mine); });
-    if (ended_by != course::outcome::committed || mine.unusual_ != tx::nothing) [[unlikely]] {
-      if (ended_by != course::outcome::committed || mine.has_calls())
-        return run_on<R>(std::move(result), kind, how, limits, body, &mine, ended_by);
-      course::end_quickly(mine);
-      mine.settle_extras();
-      return result;
-    }
-    course::end_quickly(mine);
-    return result;
+    return run_on<R>({}, c.record(where), how, limits, body, nullptr, outcome::lost);
   }
   template <typename R, typename Body>
-  [[gnu::always_inline]] static std::optional<kept<R>> call_once(const Body& body, tx& t) {
+  [[gnu::always_inline]] static void keep_result(kept<R>& result, const Body& body, tx& t) {
     if constexpr (std::is_void_v<R>) {
-      body(t);
-      return std::optional<kept<R>>(std::in_place);
+      stm::detail::call(body, t);
     } else {
-      return std::optional<kept<R>>(body(t));
+      result.emplace(stm::detail::call(body, t));
     }
   }
+  template <typename R>
+  [[gnu::always_inline]] static kept<R> committed(kept<R>&& result) {
+    if constexpr (std::is_void_v<R>) {
+      return done(true);
+    } else {
+      return std::move(result);
+    }
+  }
+  template <typename R, typename Body>
+  static kept<R> call_once(const Body& body, tx& t) {
+    kept<R> result;
+    keep_result<R>(result, body, t);
+    return committed<R>(std::move(result));
+  }
   /// One attempt, inside, up to its commit. \throws what leaves the body, after `failed` was called
-  template <typename R, typename Body, typename Failed>
-  [[gnu::always_inline]] static course::outcome attempt(std::optional<kept<R>>& result, tx& t, const Body& body,
-                                                        const Failed& failed) {
+  template <typename R, typename Refused, typename Body, typename Failed>
+  [[gnu::always_inline]] static outcome attempt(kept<R>& result, tx& t, const Body& body, const Failed& failed) {
     try {
-      const sched::waits_forbidden in_here(stm::detail::refuses_waits);
-      if constexpr (std::is_void_v<R>) {
-        body(t);
-        result.emplace();
-      } else {
-        result.emplace(body(t));
-      }
-      return t.commit() ? course::outcome::committed : course::outcome::lost;
+      [[maybe_unused]] const Refused waits{};
+      keep_result<R>(result, body, t);
+      return t.commit();
     } catch (const stm::detail::conflict&) {
-      return course::outcome::lost;
+      return outcome::lost;
     } catch (const stm::detail::retry_wanted&) {
-      return (t.unusual_ & tx::doomed) != 0 ? course::outcome::lost : course::outcome::retry;
+      return (t.unusual_ & tx::doomed) != 0 ? outcome::lost : outcome::retry;
     } catch (...) {
       // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
-      if ((t.unusual_ & tx::doomed) != 0) return course::outcome::lost;
+      if ((t.unusual_ & tx::doomed) != 0) return outcome::lost;
       failed();
       throw;
     }
@@ -115,21 +142,20 @@ struct stm_access {
   /// All that does not end with the first attempt, or does not begin quickly.
   /// \param t, ended_by  an attempt, inside, and what it came to; null: none yet.
   template <typename R, typename Body>
-  [[gnu::noinline]] static std::optional<kept<R>> run_on(std::optional<kept<R>> result,
-                                                         stm::detail::class_record& kind, manner how,
-                                                         const stm::detail::patience* limits, const Body& body, tx* t,
-                                                         course::outcome ended_by) {
+  [[gnu::noinline]] static kept<R> run_on(kept<R> result, stm::detail::class_record& kind, manner how,
+                                          const stm::detail::patience* limits, const Body& body, tx* t,
+                                          outcome ended_by) {
     course way(kind, how, limits);
     for (;;) {
       if (t == nullptr) {
         t = &way.begin();
-        ended_by = attempt<R>(result, *t, body, [&] { way.failed(*t); });
+        ended_by = attempt<R, refused_here>(result, *t, body, [&] { way.failed(*t); });
       }
       if (!way.go_on(*t, ended_by)) break;
       t = nullptr;
     }
-    if (ended_by != course::outcome::committed) result.reset();
-    return result;
+    if (ended_by != outcome::committed && ended_by != outcome::settles) return kept<R>();
+    return committed<R>(std::move(result));
   }
   /// Whether the caller is in a transaction's body.
   [[nodiscard]] static bool inside() { return tx::here().inside(); }
@@ -152,14 +178,13 @@ struct stm_access {
 /// commit to what it has read.
 /// \return what `body` returned, by value.
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
-/// Cost: 10 to 30 ns, and what the body reads and writes.
+/// Cost: 5 to 30 ns, and what the body reads and writes.
 template <stm::detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body,
                                               std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   using R = stm::detail::result_of<F>;
-  auto result =
-      stm_access::run<R>(c, where, stm_access::manner::shared, [&](tx& t) -> R { return stm::detail::call(body, t); });
+  auto result = stm_access::run<R>(c, where, stm_access::manner::shared, body);
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 template <stm::detail::tx_body F>
@@ -176,8 +201,7 @@ template <stm::detail::tx_body F>
 auto atomically(irrevocable_t, const F& body, std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   using R = stm::detail::result_of<F>;
-  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::alone,
-                                   [&](tx& t) -> R { return stm::detail::call(body, t); });
+  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::alone, body);
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 
@@ -190,9 +214,7 @@ auto atomically_until(std::chrono::steady_clock::time_point deadline, const F& b
                       std::source_location where = std::source_location::current()) {
   using R = stm::detail::result_of<F>;
   const stm::detail::patience limits{deadline, stop};
-  auto result = stm_access::run<R>(
-      stm::detail::class_of_body<F>, where, stm_access::manner::shared,
-      [&](tx& t) -> R { return stm::detail::call(body, t); }, &limits);
+  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::shared, body, &limits);
   if constexpr (std::is_void_v<R>) {
     return result.has_value();
   } else {

@@ -19,7 +19,8 @@ struct policies {
   /// has committed.
   bool queue_losers = true;
 
-  /// Who has lost eight times, or half a millisecond, runs without others, in the order in which they came to that.
+  /// Who has lost eight times, or half a millisecond's work, runs without others, in the order in which they came to
+  /// that.
   /// Off: nothing bounds how often a transaction is run again.
   bool elders = true;
 };

@@ -50,7 +50,7 @@ stm::statistics stm::detail::registry::statistics() {
       const counts* const n = t.counts_seen(c);
       if (n == nullptr) return;
       const auto of = [](const counts::number& one) { return one.load(std::memory_order_relaxed); };  // relaxed: a look
-      s.commits += of(n->commits);
+      s.commits += n->committed([&] { return t.number(); });
       s.locked += of(n->locked);
       s.stale += of(n->stale);
       s.validation += of(n->validation);

@@ -29,9 +29,13 @@ class transaction_class {
 
  private:
   friend struct stm_access;
+  /// Null: nobody has asked for its record yet.
+  [[nodiscard]] stm::detail::class_record* known() const noexcept {
+    return record_.load(std::memory_order_acquire);  // acquire: pairs with the store in registered()
+  }
   [[nodiscard]] stm::detail::class_record& record(const std::source_location& where) const {
-    auto* const known = record_.load(std::memory_order_acquire);  // acquire: pairs with the store in registered()
-    return known != nullptr ? *known : registered(where);
+    auto* const before = known();
+    return before != nullptr ? *before : registered(where);
   }
   [[nodiscard, gnu::noinline]] stm::detail::class_record& registered(const std::source_location& where) const;
 

@@ -119,7 +119,7 @@ class tvar : private stm::detail::variable {
   [[nodiscard]] T load() const
     requires std::copy_constructible<T>;
 
-  /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: some 20 ns.
+  /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: 7 to 20 ns.
   /// \throws as tx::write().
   void store(const T& value)
     requires std::copy_constructible<T>;

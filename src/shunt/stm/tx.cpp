@@ -31,6 +31,7 @@ tx& tx::first_time_here() {
     ~until_thread_ends() {
       tx* const mine = std::exchange(of_this_thread, nullptr);
       if (mine == nullptr) return;
+      mine->drop_class();
       mine->reclaim(true);
       the_registry().give_back(mine);
     }
@@ -47,6 +48,19 @@ stm::detail::counts& tx::first_counts_of(const stm::detail::class_record& c) {
   auto* const made = new stm::detail::counts[stm::detail::counts::chunk];
   counts_[c.chunk].store(made, std::memory_order_release);  // pairs with counts_seen()
   return made[c.place];
+}
+
+bool tx::adopt(const stm::detail::class_record& c, bool read_only) {
+  drop_class();
+  const auto* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
+  if (on != nullptr && !on->holds(bit())) return false;
+  counted_ = &counts_of(c);
+  counted_->run_with(own_number());
+  read_only_ = read_only;
+  // Who may have to wait for what it has read keeps a log of it. relaxed: only this thread stores it.
+  unlogged_ = read_only || (without_others() && counted_->retries.load(std::memory_order_relaxed) == 0);
+  class_ = key(&c, read_only);
+  return true;
 }
 
 // --- reading ---
@@ -307,8 +321,8 @@ bool tx::validate() noexcept {
   return true;
 }
 
-/// No edge is needed but for those who read single values from outside, and the next mode's. \return true
-bool tx::store_alone(entry* first, const entry* end) noexcept {
+/// No edge is needed but for those who read single values from outside, and the next mode's.
+void tx::store_alone(entry* first, const entry* end) noexcept {
   word version = 0;  // of what this commit stores in several words
   for (entry* e = first; e != end; ++e) {
     const auto now = e->who->lock.load(std::memory_order_relaxed);  // relaxed: nobody else stores it
@@ -327,10 +341,14 @@ bool tx::store_alone(entry* first, const entry* end) noexcept {
     e->who->lock.store(unlocked, std::memory_order_release);     // edge `word`
     if ((now & waiters_bit) != 0) stm::detail::wake_readers_of(e->who);
   }
-  return true;
 }
 
-bool tx::commit_fully() {
+stm::detail::outcome tx::commit_fully() {
+  if (!commit_all()) return stm::detail::outcome::lost;
+  return (unusual_ & extras) != 0 ? stm::detail::outcome::settles : stm::detail::outcome::committed;
+}
+
+bool tx::commit_all() {
   if ((unusual_ & doomed) != 0) return false;
   const auto fresh_from = writes_.size();
   if (!commuting_.empty()) prepare_commuting();
@@ -394,6 +412,7 @@ void tx::settle_extras() noexcept {
     const form& how = *writes_[u.position].how;
     if (how.drop != nullptr) how.drop(u.value[0]);
   }
+  clear();
   undos_.clear();
   made_.clear();
   destroyed_.clear();
@@ -416,10 +435,10 @@ void tx::abort() noexcept {
   for (const entry& e : writes_) {
     if (e.how->drop != nullptr && e.value[0] != 0) e.how->drop(e.value[0]);
   }
+  clear();
   drop_all(displaced_);
   drop_all(made_);
   undos_.clear();
-  writes_.clear();
   destroyed_.clear();
   commuting_.clear();
   on_commit_.clear();

@@ -25,7 +25,6 @@
 #include <shunt/stm/tvar.hpp>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace shunt {
@@ -47,6 +46,9 @@ class registry;
 /// them.
 struct conflict {};
 struct retry_wanted {};
+
+/// What an attempt comes to: committed, with nothing more to do; committed, with extras; or not.
+enum class outcome : std::uint8_t { committed, settles, lost, retry };
 
 template <typename F>
 using result_of =
@@ -265,6 +267,7 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
         own = &add_boxed(&x, x.data_.data(), &holding<T>::how, value[0]);
       } else {
         own = &writes_.add(&x, x.data_.data(), &holding<T>::how);
+        if constexpr (holding<T>::count > 1) unusual_ |= wide;
       }
     }
     for (std::size_t i = 0; i < value.size(); ++i) own->value[i] = value[i];
@@ -276,45 +279,48 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
 
   // --- the course of an attempt; see course ---
   /// Inside.
-  [[gnu::always_inline]] void begin(bool read_only, bool unlogged) noexcept {
-    unusual_ = nothing;
-    unlogged_ = unlogged;
-    read_only_ = read_only;
+  [[gnu::always_inline]] void begin() noexcept {
     reads_end_ = reads_.get();
-    writes_.clear();
     limit_ = stm::detail::the_clock.now.load(std::memory_order_acquire) | stm::detail::waiters_bit;  // edge `time`
   }
-  /// \return whether it has committed. Of an attempt that has not, abort() undoes what it has made. \throws what
-  /// commuting functions throw
-  [[nodiscard, gnu::always_inline]] bool commit() {
+  /// \return what it came to. Of an attempt that was lost, abort() undoes what it has made. \throws what commuting
+  /// functions throw
+  [[nodiscard, gnu::always_inline]] stm::detail::outcome commit() {
+    using stm::detail::outcome;
     if (unusual_ != nothing) [[unlikely]]
       return commit_fully();
-    if (writes_.empty()) return true;
-    if (!without_others()) return commit_fully();
     entry* const end = writes_.end();
-    for (entry* e = writes_.begin(); e != end; ++e) {
+    entry* e = writes_.begin();
+    if (e == end) return outcome::committed;
+    if (!without_others()) return commit_fully();
+    do {
       // relaxed: nobody else stores it meanwhile, but for a lock's time
-      const auto now = e->who->lock.load(std::memory_order_relaxed);
-      if (e->how->words == 1 && (now & stm::detail::waiters_bit) == 0) [[likely]] {
-        // release: edge `data`. Its version stays, for nobody is inside who has read it.
-        e->data[0].store(e->value[0], std::memory_order_release);
-      } else {
-        return store_alone(e, end);
+      if ((e->who->lock.load(std::memory_order_relaxed) & stm::detail::waiters_bit) != 0) [[unlikely]] {
+        store_alone(e, end);
+        break;
       }
-    }
-    return true;
+      // release: edge `data`. Its version stays, for nobody is inside who has read it.
+      e->data[0].store(e->value[0], std::memory_order_release);
+    } while (++e != end);
+    return outcome::committed;
   }
-  [[gnu::noinline]] bool commit_fully();
+  [[gnu::noinline]] stm::detail::outcome commit_fully();
+  [[nodiscard]] bool commit_all();
   [[nodiscard]] bool lock_all() noexcept;
   [[nodiscard]] bool validate() noexcept;
   void unlock(std::size_t count) noexcept;
-  [[gnu::noinline]] static bool store_alone(entry* first, const entry* end) noexcept;
+  [[gnu::noinline]] static void store_alone(entry* first, const entry* end) noexcept;
   void prepare_commuting();
   void apply_commuting(std::size_t fresh_from);
   void settle_commuting(const variable* v);
   [[nodiscard]] words look_at_words(const commuting& c);
   /// Undoes all that is not in the variables.
   [[gnu::noinline]] void abort() noexcept;
+  /// Outside. No attempt's writes: as the next one finds it.
+  void clear() noexcept {
+    unusual_ = nothing;
+    writes_.clear();
+  }
   void end_inside() noexcept { alone_ ? (alone_ = false, leave_alone()) : leave(); }
   /// Whether on_commit() or on_abort() have been given anything.
   [[nodiscard]] bool has_calls() const noexcept {
@@ -349,10 +355,25 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   static constexpr std::uint8_t nothing = 0;
   static constexpr std::uint8_t extras = 1;  // anything in the lists below, or boxed
   static constexpr std::uint8_t doomed = 2;  // a conflict was thrown, and may have been caught by the body
+  static constexpr std::uint8_t wide = 4;    // writes a value of several words
   std::uint8_t unusual_ = nothing;
   bool unlogged_ = false;   // reads are: of snapshots, at first; and in solo mode, where nothing read can change
   bool read_only_ = false;  // snapshot
   bool alone_ = false;
+  // What the class of the thread's last transactions allows is found out when one of another class begins, and after
+  // each look at the clock; meanwhile they begin as the last one did.
+  static constexpr std::uintptr_t no_class = 2;
+  [[nodiscard]] static std::uintptr_t key(const stm::detail::class_record* c, bool read_only) noexcept {
+    return reinterpret_cast<std::uintptr_t>(c) | (read_only ? 1U : 0U);
+  }
+  /// Outside. From now on the thread's number counts that class's commits. \return false: it has to wait for its turn.
+  /// \throws std::bad_alloc
+  [[nodiscard, gnu::noinline]] bool adopt(const stm::detail::class_record& c, bool read_only);
+  /// Before the number changes for what is no commit.
+  void drop_class() noexcept {
+    if (std::exchange(class_, no_class) != no_class) counted_->stop_with(own_number());
+  }
+  std::uintptr_t class_ = no_class;
   std::uint64_t look_at_ = 0;               // when the thread's number has come to that, somebody looks at the clock
   stm::detail::counts* counted_ = nullptr;  // of the present class
   stm::detail::write_log writes_;
@@ -376,9 +397,10 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   std::int64_t look_every_ = 1;  // transactions
   std::int64_t last_look_ = 0;   // ns
   std::int64_t turn_used_ = 0;   // ns, by the present fiber
-  void begin_turn(std::int64_t now_ns) noexcept {
+  /// \param used  of that turn, already.
+  void begin_turn(std::int64_t now_ns, std::int64_t used = 0) noexcept {
     last_look_ = now_ns;
-    turn_used_ = 0;
+    turn_used_ = used;
   }
   std::atomic<stm::detail::counts*> counts_[64]{};  // by a class's chunk
 

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <numeric>
+#include <shunt/sched/jobs.hpp>
 #include <shunt/stm.hpp>
 #include <shunt/stm/detail/names.hpp>
+#include <shunt/stm/detail/registry.hpp>
 #include <stdexcept>
 #include <string>
 #include <support/runtimes.hpp>
@@ -623,4 +626,140 @@ TEST_CASE("named: a wait that nothing will end is reported with its variables, a
   CHECK(some.of(&other) == "");
   some.remove(&ours, sizeof ours);
   CHECK(some.of(&ours.orders) == "");
+}
+
+TEST_CASE("statistics: of each class exactly what it has committed, where classes take turns in one thread") {
+  const shunt::transaction_class even("even ones"), odd("odd ones"), seldom("seldom ones");
+  const auto commits = [](const std::string& name) {
+    const auto s = stm::collect_statistics();
+    const auto found = std::find_if(s.classes.begin(), s.classes.end(), [&](const auto& c) { return c.name == name; });
+    return found == s.classes.end() ? 0 : found->commits;
+  };
+  tvar<int> x{0};
+  const auto add = [&](tx& t) { t.modify(x, [](int v) { return v + 1; }); };
+  constexpr int rounds = 1001;
+  const auto work = [&] {
+    for (int i = 0; i < rounds; ++i) {
+      atomically(i % 2 == 0 ? even : odd, add);
+      if (i % 100 == 0) {
+        atomically(seldom, add);
+        CHECK_THROWS(atomically(seldom, [&](tx& t) {
+          add(t);
+          throw std::runtime_error("counts for nothing");
+        }));
+      }
+    }
+  };
+  work();
+  CHECK(commits("even ones") == 501);
+  CHECK(commits("odd ones") == 500);
+  CHECK(commits("seldom ones") == 11);
+  std::thread(work).join();
+  shunt::sched::runtime({.workers = 1}).run(work);
+  CHECK(commits("even ones") == 3 * 501);
+  CHECK(commits("odd ones") == 3 * 500);
+  CHECK(commits("seldom ones") == 3 * 11);
+  CHECK(x.load() == 3 * (rounds + 11));
+}
+
+TEST_CASE("participants: a thread that has ended is not counted, and the next one takes its place") {
+  auto& all = stm::detail::the_registry();
+  const auto ever = [&] {
+    int n = 0;
+    for (const auto* p = all.first(); p != nullptr; p = p->next) ++n;
+    return n;
+  };
+  tvar<int> x{0};
+  x.store(1);
+  const int before = all.alive();
+  int meanwhile = 0;
+  const auto visit = [&] {
+    x.store(2);
+    meanwhile = all.alive();
+  };
+  std::thread(visit).join();
+  CHECK(meanwhile == before + 1);
+  CHECK(all.alive() == before);
+  const int made = ever();
+  for (int i = 0; i < 3; ++i) {
+    std::thread(visit).join();
+    CHECK(meanwhile == before + 1);
+    CHECK(all.alive() == before);
+  }
+  CHECK(ever() == made);
+}
+
+TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again with a log, and then waits for them") {
+  tvar<int> x{0}, y{0};
+  int runs = 0;
+  bool without_log = false;
+  shunt::sched::runtime rt({.workers = 1});
+  rt.run([&] {
+    // Of a class that waits all are logged: so each time a new one; and now and then one is logged all the same.
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = "waits in solo mode " + std::to_string(i);
+      const shunt::transaction_class waits(name.c_str());
+      const auto wait_for_x = [&] {
+        return atomically(waits, [&](tx& t) {
+          ++runs;
+          t.check(t.read(x) != 0);
+          return t.read(x) + t.read(y);
+        });
+      };
+      x.store(1);
+      CHECK(wait_for_x() == 1);
+      // In solo mode a commit leaves the clock as it is.
+      for (auto before = ~stm::detail::word{0}; before != stm::detail::the_clock.now.load();) {
+        before = stm::detail::the_clock.now.load();
+        x.store(0);
+      }
+      rt.spawn([&] { x.store(1); });  // once the other one waits
+      runs = 0;
+      CHECK(wait_for_x() == 1);
+      CHECK(runs <= 3);  // without a log, with one, and when x has changed
+      without_log = without_log || runs == 3;
+    }
+  });
+  CHECK(without_log);
+}
+
+TEST_CASE("after a transaction its fiber may wait, spawn and push jobs again, and in the next one not") {
+  tvar<int> x{0};
+  shunt::sched::runtime rt({.workers = 1});
+  rt.run([&] {
+    for (int i = 0; i < 3; ++i) {
+      x.update([](int v) { return v + 1; });
+      CHECK(this_fiber::may_wait());
+      this_fiber::yield();
+      x.update([](int v) { return v + 1; });
+      static_cast<void>(this_fiber::park_until(shunt::sched::after(1us), "a test"));
+      x.update([](int v) { return v + 1; });
+      rt.spawn([] {});
+      x.update([](int v) { return v + 1; });
+      CHECK(shunt::sched::job_deque::runs_dry_elsewhere());  // false where nothing may be pushed
+      CHECK_THROWS_AS(atomically([&](tx& t) {
+                        t.write(x, 0);
+                        CHECK(!this_fiber::may_wait());
+                        this_fiber::yield();
+                      }),
+                      shunt::blocking_in_transaction);
+      CHECK_THROWS_AS(atomically([&] { rt.spawn([] {}); }), shunt::blocking_in_transaction);
+    }
+  });
+  CHECK(x.load() == 12);
+}
+
+TEST_CASE("where another one forbids waits already, it still does after a transaction") {
+  tvar<int> x{0};
+  shunt::sched::runtime({.workers = 1}).run([&] {
+    const shunt::testing::no_waiting guard;
+    x.store(1);
+    CHECK(shunt::sched::this_worker::forbid_wait(&guard) != &guard);
+    x.store(2);
+    CHECK_THROWS_AS(this_fiber::yield(), shunt::testing::refused);
+    CHECK_THROWS_AS(atomically([&] { this_fiber::yield(); }), shunt::blocking_in_transaction);
+    CHECK_THROWS_AS(this_fiber::yield(), shunt::testing::refused);
+    CHECK(shunt::sched::this_worker::forbid_wait(nullptr) == &guard);
+    this_fiber::yield();
+  });
 }

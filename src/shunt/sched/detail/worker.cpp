@@ -123,8 +123,10 @@ void throw_outside(const char* call, const char* what) {
 
 /// What yield_quickly() left over.
 void worker::yield_slowly() {
-  if (forbid != nullptr) [[unlikely]] forbid->refuse("yield");  // the loop's poller may forbid it too
+  const bool forbade = forbid != nullptr;
+  require_permission("yield");  // the loop's poller may forbid it too
   fiber* const me = must_be_fiber("yield");
+  if (forbade && yield_quickly(*this)) return;  // nothing but that stood in its way
   if (!has_runnable()) {
     credit -= lone_yield_cost;
     if (credit > 0) return;
@@ -144,7 +146,7 @@ void worker::yield_slowly() {
 
 /// While a chooser decides: as a yield, but first in line.
 void worker::interleave() noexcept {
-  if (directed_ == nullptr || running == nullptr || forbid != nullptr) return;
+  if (directed_ == nullptr || running == nullptr || waiting_forbidden()) return;
   fiber* const me = running;
   directed_->stopped = me;
   running = nullptr;
@@ -183,7 +185,7 @@ void yield_slowly() {
 }
 
 [[gnu::always_inline]] inline void worker::park(const char* what, bool rests) {
-  if (forbid != nullptr) [[unlikely]] forbid->refuse("park");
+  require_permission("park");
   fiber* const me = must_be_fiber("park");
   if (directed_ != nullptr) [[unlikely]] interleave();
   if (me->state.commit_park() == after_park::run_again) return;
@@ -191,7 +193,7 @@ void yield_slowly() {
 }
 
 bool worker::park_until(timers::time deadline, const char* what, bool rests) {
-  if (forbid != nullptr) [[unlikely]] forbid->refuse("park_until");
+  require_permission("park_until");
   fiber* const me = must_be_fiber("park_until");
   if (deadline == timers::time::max()) {
     park(what, rests);

@@ -59,9 +59,19 @@ class worker : public desk {
   void yield_slowly();
   void park(const char* what, bool rests = false);
   bool park_until(timers::time deadline, const char* what, bool rests = false);
+  void require_wait(const char* call) {
+    require_permission(call);
+    must_be_fiber(call);
+  }
   [[nodiscard]] bool has_runnable() const noexcept;
   const no_wait* forbid_wait(const no_wait* who) noexcept;
-  [[nodiscard]] bool waiting_forbidden() const noexcept { return forbid != nullptr; }
+  [[nodiscard]] bool waiting_forbidden() noexcept {
+    if (forbid != nullptr && !forbid->in_force()) forbid_wait(nullptr);
+    return forbid != nullptr;
+  }
+  void require_permission(const char* call) {
+    if (forbid != nullptr && waiting_forbidden()) [[unlikely]] forbid->refuse(call);
+  }
   [[nodiscard]] job_deque& jobs() noexcept { return jobs_; }
   void interleave() noexcept;
 

@@ -21,6 +21,8 @@ namespace stm::detail {
 /// One thread's counts of one class. Stored by that thread only; others look. All relaxed: nothing rests on them.
 struct alignas(2 * cache_line) counts {
   using number = std::atomic<std::uint64_t>;
+  /// With `running` set it is short of what has been committed by half the thread's number, which then grows with each
+  /// commit to this class, and with nothing else: so small transactions count themselves. See tx::adopt().
   number commits{0};
   number locked{0};      // aborts: a variable was locked for long
   number stale{0};       // aborts: a variable read is newer than the snapshot, which cannot be extended
@@ -36,6 +38,26 @@ struct alignas(2 * cache_line) counts {
   number most_writes{0};
 
   static constexpr std::uint32_t chunk = 64;  // so many classes' counts are made at once
+  static constexpr std::uint64_t running = std::uint64_t{1} << 63;
+
+  /// The thread itself, outside or inside. `whose` is its number.
+  void run_with(std::uint64_t whose) noexcept {
+    commits.store((commits.load(std::memory_order_relaxed) - whose / 2) | running, std::memory_order_relaxed);
+  }
+  void stop_with(std::uint64_t whose) noexcept {
+    commits.store((commits.load(std::memory_order_relaxed) + whose / 2) & ~running, std::memory_order_relaxed);
+  }
+  /// Any thread. `whose()` looks at its number, edge `left` in.
+  template <typename Number>
+  [[nodiscard]] std::uint64_t committed(const Number& whose) const noexcept {
+    for (;;) {
+      const auto seen = commits.load(std::memory_order_acquire);
+      if ((seen & running) == 0) return seen;
+      const std::uint64_t now = whose();
+      // The same before and after: so it was meanwhile.
+      if (commits.load(std::memory_order_relaxed) == seen) return (seen + now / 2) & ~running;
+    }
+  }
 
   static void add(number& n, std::uint64_t more) noexcept {
     n.store(n.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);

@@ -39,9 +39,18 @@ void refusal::refuse(const char* call) const {
       ": called inside a transaction, which neither waits nor spawns: do it after, or in tx::on_commit()");
 }
 
+bool refusal::in_force() const noexcept { return stm_access::inside(); }
+
+bool course::not_as_before(tx& t) noexcept {
+  t.drop_class();
+  t.leave();
+  return false;
+}
+
 tx& course::begin() {
   const sched::this_fiber::stay here_now;  // what is found out below is about this thread
   tx& t = tx::here();
+  t.drop_class();
   t.counted_ = &t.counts_of(class_);  // may find no memory: so not after a commit
   if (t.own_number() >= t.look_at_) look(t);
   if (alone_) {
@@ -53,14 +62,19 @@ tx& course::begin() {
     t.alone_ = true;
   } else {
     if (track* const on = class_.on.load(std::memory_order_relaxed);
-        on != nullptr && !on->holds(t.bit()) && may_sleep()) {
+        on != nullptr && !on->holds(t.bit()) && hot_ == nullptr && may_sleep()) {
+      // Of a turn that the slice's end has cut short the rest is still to come: with a new one it would always be the
+      // same fiber that gets one and a half, where all turns together are about as long as a slice.
+      const auto used = t.turn_used_;
       on->enter(t.bit(), class_);
-      t.begin_turn(ns_now());
+      t.begin_turn(ns_now(), used);
     }
     t.come_inside();
   }
-  const bool read_only = manner_ == manner::snapshot;
-  t.begin(read_only, read_only && lost_ < unlogged_attempts);
+  t.read_only_ = manner_ == manner::snapshot;
+  t.unlogged_ = t.read_only_ && lost_ < unlogged_attempts;
+  if (lost_ != 0) began_ = sched::now();
+  t.begin();
   return t;
 }
 
@@ -76,13 +90,15 @@ void course::look(tx& t) {
     t.look_every_ = std::min(tx::looks_apart_at_most, 2 * t.look_every_);
   }
   t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
+  // What the thread spent without its CPU is not held against it, nor against the fiber that ran.
+  const auto used = std::min(since, look_apart_at_most);
   class_.tick(now);
-  if (track* const on = class_.on.load(std::memory_order_relaxed)) on->look(t.bit(), now);  // relaxed: policy
-  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);               // relaxed: policy
+  if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && on->holds(t.bit()))
+    on->look(t.bit(), now, std::chrono::nanoseconds(used));                    // relaxed: policy
+  if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);  // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
-  // Fibers of one worker take turns. What the thread spent without its CPU is not held against the fiber that ran.
-  t.turn_used_ += std::min(since, look_apart_at_most);
-  if (t.turn_used_ >= quantum / 1ns) {
+  t.turn_used_ += used;  // fibers of one worker take turns
+  if (t.turn_used_ >= quantum / 1ns && hot_ == nullptr) {  // others wait for who has its turn in a lane
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
     t.begin_turn(ns_now());
   }
@@ -107,11 +123,13 @@ void course::end(tx& t) {
     counts::at_least(n.most_reads, reads);
     counts::at_least(n.most_writes, t.writes_.size());
   }
-  if (t.unusual_ != tx::nothing) {
+  if ((t.unusual_ & tx::extras) != 0) {
     calls_.swap(t.undone_);
     commits.swap(t.on_commit_);
     t.on_abort_.clear();
     t.settle_extras();
+  } else {
+    t.clear();
   }
   leave_lanes();
   call_quietly();
@@ -135,7 +153,12 @@ void course::undone(tx& t) noexcept {
 }
 
 void course::count_loss(tx& t) {
-  if (lost_++ == 0) first_loss_ = sched::now();
+  const auto now = sched::now();
+  if (lost_++ == 0) {
+    first_loss_ = now;
+  } else {
+    work_lost_ += now - began_;
+  }
   at_ = t.lost_at_;
   auto& n = *t.counted_;
   switch (t.lost_by_) {
@@ -164,8 +187,7 @@ void course::lost(tx& t) {
 void course::prepare_again() {
   call_quietly();
   if (alone_) return;
-  const bool too_often =
-      lost_ >= attempts_before_elder || sched::now() - first_loss_ >= loss_before_elder;
+  const bool too_often = lost_ >= attempts_before_elder || work_lost_ >= loss_before_elder;
   if (too_often && the_policies.elders.load(std::memory_order_relaxed)) {  // relaxed: policy
     alone_ = true;
     return;
@@ -208,6 +230,7 @@ bool course::wait() {
   leave_lanes();
   alone_ = manner_ == manner::alone;
   lost_ = 0;
+  work_lost_ = work_lost_.zero();
   if (!waiter_) return true;  // something has been committed to already
   if (!may_sleep()) {
     waiter_.reset();
@@ -243,9 +266,11 @@ void course::call_quietly() noexcept {
 }
 
 bool course::go_on(tx& t, outcome ended_by) {
+  t.drop_class();
   try {
     switch (ended_by) {
       case outcome::committed:
+      case outcome::settles:
         end(t);
         return false;
       case outcome::lost:
@@ -261,7 +286,10 @@ bool course::go_on(tx& t, outcome ended_by) {
   }
 }
 
+void course::failed_at_once(tx& t, class_record& c, manner m) noexcept { course(c, m, nullptr).failed(t); }
+
 void course::failed(tx& t) noexcept {
+  t.drop_class();
   undone(t);
   clean_up();
 }

@@ -33,6 +33,7 @@ struct patience {
 class refusal final : public sched::no_wait {
  public:
   [[noreturn]] void refuse(const char* call) const override;
+  [[nodiscard]] bool in_force() const noexcept override;
   void on_spawn() const override { refuse("spawn"); }
 };
 extern const refusal refuses_waits;
@@ -41,7 +42,6 @@ extern const refusal refuses_waits;
 /// somebody looks at the clock. Without it a transaction is begun by begin_quickly().
 class course {
  public:
-  enum class outcome : std::uint8_t { committed, lost, retry };
   enum class manner : std::uint8_t { shared, snapshot, alone };
 
   course(class_record& c, manner m, const patience* limits) noexcept
@@ -51,31 +51,31 @@ class course {
   course& operator=(const course&) = delete;
 
   /// The first attempt's beginning, nearly always. \return whether `t` is inside.
-  /// \param number  t's own.
-  [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, std::uint64_t number, const class_record& c,
-                                                              manner m) {
-    if (number >= t.look_at_ || m == manner::alone) [[unlikely]]
+  /// \param c  null: nothing is known of it yet.
+  [[nodiscard, gnu::always_inline]] static bool begin_quickly(tx& t, const class_record* c, manner m) {
+    const auto number = t.own_number();
+    if (m == manner::alone || (number & 1) != 0 || number >= t.look_at_) [[unlikely]]
       return false;
-    const track* const on = c.on.load(std::memory_order_relaxed);  // relaxed: policy
-    if (on != nullptr && !on->holds(t.bit())) [[unlikely]]
+    if (t.class_ != tx::key(c, m == manner::snapshot)) [[unlikely]] {
+      if (c == nullptr || !t.adopt(*c, m == manner::snapshot)) return false;
+    }
+    if (!sched::waits_forbidden::while_in_force(refuses_waits)) [[unlikely]]
       return false;
-    auto& counted = t.counts_of(c);  // may find no memory: so not after a commit
-    if (!t.go_inside(number)) [[unlikely]]
-      return false;
-    // Who may have to wait for what it has read keeps a log of it. relaxed: only this thread stores it.
-    const bool waits = counted.retries.load(std::memory_order_relaxed) != 0;
-    t.counted_ = &counted;
-    t.begin(m == manner::snapshot, m == manner::snapshot || (t.without_others() && !waits));
+    if (!t.go_inside_as_before(number)) [[unlikely]]
+      return not_as_before(t);
+    t.begin();
     return true;
   }
   /// Any attempt's. May let other fibers run, or wait. \throws what waiting throws
   [[nodiscard, gnu::noinline]] tx& begin();
 
   /// What the first attempt's end leaves to be done, nearly always.
-  [[gnu::always_inline]] static void end_quickly(tx& t) {
+  [[gnu::always_inline]] static void end_quickly(tx& t) noexcept {
     t.leave();
-    counts::add(t.counted_->commits, 1);
+    t.writes_.clear();
   }
+  /// What an exception leaves to be done that ends the first attempt, inside.
+  [[gnu::noinline]] static void failed_at_once(tx& t, class_record& c, manner m) noexcept;
   /// What comes after an attempt, inside. \return whether there will be another one.
   /// \throws what waiting throws; after a commit what calls that were left to be made throw
   [[nodiscard]] bool go_on(tx& t, outcome ended_by);
@@ -83,6 +83,8 @@ class course {
   [[gnu::noinline]] void failed(tx& t) noexcept;
 
  private:
+  /// \return false; `t` is outside.
+  [[nodiscard, gnu::noinline]] static bool not_as_before(tx& t) noexcept;
   /// After a commit, inside: ends it, and calls what it left to be called.
   void end(tx& t);
   /// After an attempt that has not committed, inside: undoes it.
@@ -118,6 +120,9 @@ class course {
   const variable* at_ = nullptr;  // where the last one was lost
   lane* hot_ = nullptr;           // has its turn there
   time_point first_loss_{};
+  // Of repeated attempts: when the present one began; and what all that were lost have taken, without waits between.
+  time_point began_{};
+  std::chrono::nanoseconds work_lost_{0};
   std::optional<reading_waiter> waiter_;
   std::vector<std::function<void()>> calls_;  // on_commit's, or on_abort's
 };

@@ -78,6 +78,7 @@ bool participant::change(word from, word to) noexcept {
   if (to != mode_open) {
     number_.store(own_number() + 1, std::memory_order_relaxed);  // inside; relaxed: the mode's store publishes it
     solo_ = true;
+    mode_ = to;
   }
   the_mode.now.store(to, std::memory_order_release);  // edge `mode`
   return true;

@@ -57,20 +57,19 @@ class participant {
 
   /// This thread, outside; `number` is its own. \return whether it is inside; false: the mode says no.
   [[nodiscard, gnu::always_inline]] bool go_inside(std::uint64_t number) noexcept {
-    const auto odd = number + 1;
-    if (light_) [[likely]] {
-      number_.store(odd, std::memory_order_relaxed);  // relaxed: the fence orders it
-      asymmetric_fence::light();
-    } else {
-      number_.exchange(odd, std::memory_order_seq_cst);
-    }
-    // acquire: edge `mode`. seq_cst: half of the fence where there is no light one; the same instruction on x86-64.
-    const auto mode = the_mode.now.load(std::memory_order_seq_cst);
+    const auto mode = announce(number);
     solo_ = mode == solo_mode_;
-    if (mode == mode_open || solo_) [[likely]]
+    if (mode == mode_open || solo_) [[likely]] {
+      mode_ = mode;
       return true;
+    }
     leave();
     return false;
+  }
+  /// The same where the mode is still what it was when this thread last went inside. \return false: it is another one;
+  /// this thread is still counted as inside, and has to leave.
+  [[nodiscard, gnu::always_inline]] bool go_inside_as_before(std::uint64_t number) noexcept {
+    return announce(number) == mode_;
   }
   /// The same, until it is; lets other fibers run meanwhile, where that may be. \param patient  whether the mode is
   /// left alone for a while if another one is in solo mode.
@@ -98,6 +97,17 @@ class participant {
   bool in_use = true;           // under its lock
 
  private:
+  /// The number odd, then the mode.
+  [[nodiscard, gnu::always_inline]] word announce(std::uint64_t number) noexcept {
+    if (light_) [[likely]] {
+      number_.store(number + 1, std::memory_order_relaxed);  // relaxed: the fence orders it
+      asymmetric_fence::light();
+    } else {
+      number_.exchange(number + 1, std::memory_order_seq_cst);
+    }
+    // acquire: edge `mode`. seq_cst: half of the fence where there is no light one; the same instruction on x86-64.
+    return the_mode.now.load(std::memory_order_seq_cst);
+  }
   [[nodiscard]] bool change(word from, word to) noexcept;
 
   std::atomic<std::uint64_t> number_{0};
@@ -105,6 +115,7 @@ class participant {
   const std::uint64_t bit_;
   bool solo_ = false;
   const bool light_ = asymmetric_fence::usable();
+  word mode_ = mode_changing;      // the one that it was in when last inside
   std::uint64_t others_seen_ = 0;  // the sum of the others' numbers at the last look
 };
 

@@ -37,7 +37,7 @@ void registry::give_back(tx* t) noexcept {
 std::uint64_t registry::commits_of(const class_record& c) const noexcept {
   std::uint64_t sum = 0;
   for_each([&](const tx& t) {
-    if (const counts* const n = t.counts_seen(c)) sum += n->commits.load(std::memory_order_relaxed);
+    if (const counts* const n = t.counts_seen(c)) sum += n->committed([&] { return t.number(); });
   });
   return sum;
 }

@@ -24,7 +24,7 @@ std::uint64_t track::place_for(std::uint64_t bit, time_point now) const noexcept
   if (std::popcount(holders) < places_) return bit;
   for (auto left = holders; left != 0; left &= left - 1) {
     const auto one = left & (~left + 1);
-    if (now >= over_[number(one)]) return one;
+    if (now >= slices_[number(one)].over) return one;
   }
   return 0;
 }
@@ -33,19 +33,28 @@ std::uint64_t track::place_for(std::uint64_t bit, time_point now) const noexcept
 time_point track::first_end() const noexcept {
   auto first = time_point::max() - patience_of_a_waiter;
   for (auto left = holders_.load(std::memory_order_relaxed); left != 0; left &= left - 1)
-    first = std::min(first, over_[number(left)]);
+    first = std::min(first, slices_[number(left)].over);
   return first;
 }
 
 /// Has a place now: its slice begins, and its mates in the queue go on.
 void track::settle(std::uint64_t bit, time_point now) noexcept {
   int mates = 1;
+  waiting* second = nullptr;  // woken last, for that one runs next: in the order in which they stand
   for (waiting* w = first_; w != nullptr; w = w->next) {
     if (w->bit != bit) continue;
     ++mates;
-    w->sleeps.wake();
+    if (second == nullptr) {
+      second = w;
+    } else {
+      w->sleeps.wake();
+    }
   }
-  over_[number(bit)] = now + std::max(least_slice, mates * quantum);
+  if (second != nullptr) second->sleeps.wake();
+  const std::chrono::nanoseconds fair = std::max(least_slice, mates * quantum);
+  auto& mine = slices_[number(bit)];
+  mine.left = fair + std::clamp(mine.left, fair.zero(), most_left * fair);  // what it could not use of the last one
+  mine.over = now + mine.left;
 }
 
 void track::enter(std::uint64_t bit, const class_record& whose) {
@@ -88,9 +97,13 @@ void track::enter(std::uint64_t bit, const class_record& whose) {
   }
 }
 
-void track::look(std::uint64_t bit, time_point now) noexcept {
-  if (waiting_.load(std::memory_order_relaxed) == 0 || now < over_[number(bit)]) return;
+void track::look(std::uint64_t bit, time_point now, std::chrono::nanoseconds used) noexcept {
+  if (waiting_.load(std::memory_order_relaxed) == 0) return;
   const std::scoped_lock held(lock_);
+  auto& mine = slices_[number(bit)];
+  mine.left -= used;
+  if (mine.left > used.zero()) return;
+  mine.over = std::min(mine.over, now);
   if (first_ != nullptr && !first_->sleeps.woken()) first_->sleeps.wake();
 }
 

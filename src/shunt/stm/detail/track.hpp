@@ -3,7 +3,8 @@
 /// A worker (or a plain thread) that holds a place runs its fibers' transactions. Fibers of the others stand in a
 /// queue, parked; when a holder's slice is over, the worker of whoever stands first takes its place, and all its fibers
 /// in the queue go on. The slice is as long as they are many, and 2 ms at least; so where they are many fibers have
-/// equal shares, however they lie on the workers.
+/// equal shares, however they lie on the workers. What a thread spends of it without its CPU is not held against it: it
+/// holds its place for somewhat longer, and has the rest in its next slice.
 ///
 /// This is policy: nothing breaks where two hold one place. A holder that runs no more transactions loses its place
 /// likewise: who waits looks at the time.
@@ -27,6 +28,8 @@ inline constexpr std::chrono::nanoseconds quantum{100'000};
 inline constexpr std::chrono::nanoseconds least_slice{2'000'000};
 /// A holder whose slice is over calls who waits within some 50 us, if it still runs transactions.
 inline constexpr std::chrono::nanoseconds patience_of_a_waiter{500'000};
+/// What a worker without its CPU can save up, in slices: so long do others wait for it later, at the longest.
+inline constexpr int most_left = 4;
 
 class track {
  public:
@@ -40,7 +43,8 @@ class track {
   void enter(std::uint64_t bit, const class_record& whose);
 
   /// A holder, now and then: if its slice is over, and somebody waits, that one is woken.
-  void look(std::uint64_t bit, time_point now) noexcept;
+  /// \param used  time since the last look that it had its CPU.
+  void look(std::uint64_t bit, time_point now, std::chrono::nanoseconds used) noexcept;
 
   /// So many places from now on; those who wait look again.
   void set_places(int places) noexcept;
@@ -64,7 +68,11 @@ class track {
   std::mutex lock_;
   int places_;
   waiting* first_ = nullptr;
-  time_point over_[64] = {};  // of each holder, its slice's end
+  struct slice {
+    time_point over{};  // as the clock goes, and at the latest
+    std::chrono::nanoseconds left{0};
+  };
+  slice slices_[64] = {};  // of each bit, its present or last one
 };
 
 /// All classes that are allowed on one worker share it: whatever they have in common, they do not meet, and that
