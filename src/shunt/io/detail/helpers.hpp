@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include <shunt/io/failure.hpp>
 #include <shunt/io/detail/outcome.hpp>
+#include <shunt/io/failure.hpp>
 #include <shunt/io/limit.hpp>
 #include <shunt/sched/fiber.hpp>
 

@@ -1,4 +1,4 @@
-/// One worker's epoll, and its io_uring if the reactor has them: that one's descriptor stands in the
+/// One worker's epoll, and its io_uring if there is to be one: that one's descriptor stands in the
 /// epoll, so a worker sleeps on one descriptor.
 ///
 /// A reactor makes one for each worker; a worker without makes its own when one of its fibers first waits.
@@ -40,7 +40,7 @@ class loop final : public sched::poller {
   /// A fiber's worker's, made now if it had none. \throws shunt::error outside a runtime, io::failure, std::bad_alloc.
   [[nodiscard]] static loop& current();
 
-  [[nodiscard]] std::uint32_t reactor_number() const noexcept { return shared_->number; }
+  [[nodiscard]] std::uint32_t number() const noexcept { return shared_->number; }
   [[nodiscard]] helpers& pool() const noexcept { return shared_->pool; }
   /// What makes calls on files; nullptr: helpers do.
   [[nodiscard]] ring* files() const noexcept { return files_.get(); }

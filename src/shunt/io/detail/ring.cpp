@@ -207,7 +207,7 @@ outcome ring::perform(const file_call& what, const limit& how_long) {
           bad != std::errc::interrupted) {
         return {0, bad};
       }
-      if (how_long.deadline() <= limit::clock::now()) return {0, errc::timed_out};
+      if (how_long.over()) return {0, errc::timed_out};
       reap();  // results that lie about may be what it has no memory for
       sched::this_fiber::yield();
       continue;

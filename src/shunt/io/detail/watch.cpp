@@ -139,9 +139,8 @@ void watch::tell(bool in, bool out, bool ends) noexcept {
 }
 
 /// Lets this worker's epoll know the descriptor, for this side; under the lock.
-trouble watch::know(side which) {
-  loop& here = loop::current();
-  const bool known = known_to_ == here.reactor_number();
+trouble watch::know(loop& here, side which) {
+  const bool known = known_to_ == here.number();
   const auto wanted = static_cast<std::uint8_t>(1U << index(which));
   if (known && (interest_ & wanted) != 0) return {};
   const auto interest = static_cast<std::uint8_t>(known ? interest_ | wanted : wanted);
@@ -155,7 +154,7 @@ trouble watch::know(side which) {
   // It was here before, and with another reactor meanwhile.
   if (done != 0 && errno == EEXIST) done = epoll_ctl(epoll, EPOLL_CTL_MOD, fd_, &asked);
   if (done != 0) return failed(errno);
-  known_to_ = here.reactor_number();
+  known_to_ = here.number();
   epoll_ = epoll;
   interest_ = interest;
   here.watches_something();
@@ -169,21 +168,21 @@ const char* what_for(side which) noexcept { return which == side::in ? "somethin
 trouble watch::would_wait(side which, std::uint32_t before, const limit& how_long, bool again) {
   if (again && how_long.over()) return errc::timed_out;
   auto& first = first_[index(which)];
-  waiter me{sched::this_fiber::self(), which, nullptr};
-  bool beside = false;
+  loop& here = loop::current();  // which may have to be made, and that takes long
+  waiter me{sched::this_fiber::self(), which};
   {
     const std::scoped_lock held(lock_);
     if (closed()) return errc::closed;
-    if (const auto bad = know(which)) return bad;
-    if (seen(which) != before) return {};                  // W3
+    if (const auto bad = know(here, which)) return bad;
+    if (seen(which) != before) return {};                     // W3
     if (!first.load(std::memory_order_relaxed)) [[likely]] {  // relaxed, both: under the lock
       first.store(me.who, std::memory_order_relaxed);
     } else {
-      beside = true;
+      me.beside = true;
       me.next = std::exchange(others_, &me);
     }
   }
-  if (beside || !how_long.none()) [[unlikely]] return wait_with(me, before, how_long);
+  if (me.beside || !how_long.none()) [[unlikely]] return wait_with(me, before, how_long);
   do {
     sched::this_fiber::park(what_for(which));  // perform() was allowed to wait, so this does not throw
   } while (seen(which) == before);
@@ -192,8 +191,10 @@ trouble watch::would_wait(side which, std::uint32_t before, const limit& how_lon
 
 /// Of who may leave before it is told, or stands in others_: then whoever tells it must be done with its place (W4).
 trouble watch::wait_with(waiter& me, std::uint32_t before, const limit& how_long) {
-  struct leaves {  // also when an exception passes
-    ~leaves() {
+  struct place {
+    [[nodiscard]] bool told() const noexcept { return self.seen(me.which) != before; }
+    ~place() {  // also when an exception passes
+      if (told() && !me.beside) [[likely]] return;
       const std::scoped_lock held(self.lock_);
       auto& first = self.first_[index(me.which)];
       // relaxed, both: under the lock
@@ -204,15 +205,17 @@ trouble watch::wait_with(waiter& me, std::uint32_t before, const limit& how_long
     }
     watch& self;
     waiter& me;
-  } const at_end{*this, me};
+    const std::uint32_t before;
+  } const mine{*this, me, before};
 
   const auto awaken = [who = me.who] { who.wake(); };
   std::optional<std::stop_callback<decltype(awaken)>> on_stop;
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
-  const auto told = [&] { return seen(me.which) != before; };
-  while (!told()) {
+  while (!mine.told()) {
     if (how_long.stop().stop_requested()) return errc::cancelled;
-    if (!sched::this_fiber::park_until(how_long.deadline(), what_for(me.which)) && !told()) return errc::timed_out;
+    if (!sched::this_fiber::park_until(how_long.deadline(), what_for(me.which)) && !mine.told()) {
+      return errc::timed_out;
+    }
   }
   return {};
 }

@@ -44,12 +44,14 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
+class loop;
+
 enum class side : std::uint8_t { in, out };
 
 class alignas(cache_line) watch {
  public:
-  /// A watch for an open descriptor, non-blocking. Closes `fd` if there is no memory.
-  /// \throws std::bad_alloc
+  /// A watch for an open descriptor, non-blocking. Closes `fd` if it cannot be made.
+  /// \throws std::bad_alloc; io::failure if the system has no descriptor left.
   [[nodiscard]] static watch* take(int fd);
 
   /// The owner's: closes, and gives the watch back. Nobody else may be inside a call (contract).
@@ -91,11 +93,12 @@ class alignas(cache_line) watch {
 
   /// An attempt, on side::in: read(2).
   [[nodiscard]] ssize_t read(void* into, std::size_t size) noexcept;
-  /// It would say EAGAIN (W5).
+  /// It would say EAGAIN (W5). Never where W5 does not hold: there counts come round again.
   [[nodiscard]] bool drained() const noexcept {
     // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
     // this reader's.
-    return empty_at_.load(std::memory_order_relaxed) == seen(side::in) && !ends_.load(std::memory_order_relaxed);
+    return short_is_empty_ && empty_at_.load(std::memory_order_relaxed) == seen(side::in) &&
+           !ends_.load(std::memory_order_relaxed);
   }
 
   /// The owner of a TCP socket that nobody else reads: W5 holds.
@@ -116,10 +119,11 @@ class alignas(cache_line) watch {
   void forget() noexcept;
 
  private:
-  struct waiter {  // a second one on its side
+  struct waiter {
     sched::waker who;
     side which;
-    waiter* next;
+    bool beside = false;  // stands in others_
+    waiter* next = nullptr;
   };
   struct store;
 
@@ -151,7 +155,7 @@ class alignas(cache_line) watch {
   trouble would_wait(side which, std::uint32_t before, const limit& how_long, bool again);
   trouble wait_with(waiter& me, std::uint32_t before, const limit& how_long);
   void tell(bool in, bool out, bool ends) noexcept;
-  trouble know(side which);  // under the lock
+  trouble know(loop& here, side which);  // under the lock
 
   std::atomic<bool> closed_{true};
   bool short_is_empty_ = false;           // W5
