@@ -210,6 +210,11 @@ void detail::throw_no_fiber(const char* call) {
 
 void detail::require_wait_slowly(const char* call) { must_be_worker(call).require_wait(call); }
 
+poller* detail::one_of(poller& several, const std::type_info& kind) noexcept {
+  const auto* const all = dynamic_cast<const pollers*>(&several);
+  return all == nullptr ? nullptr : all->find(kind);
+}
+
 namespace this_worker {
 
 int index() noexcept {
@@ -234,11 +239,6 @@ std::size_t choose(std::size_t ways) noexcept {
 runtime& current() { return must_be_worker("current").all().face; }
 
 void attach(std::unique_ptr<poller> source) { must_be_worker("attach").add(std::move(source)); }
-
-poller* detail::one_of(poller& several, const std::type_info& kind) noexcept {
-  const auto* const all = dynamic_cast<const sched::detail::pollers*>(&several);
-  return all == nullptr ? nullptr : all->find(kind);
-}
 
 const no_wait* forbid_wait(const no_wait* who) noexcept {
   worker* const here = worker::current();

@@ -149,6 +149,11 @@ class no_wait {
   [[nodiscard]] virtual bool in_force() const noexcept { return true; }
 };
 
+namespace detail {
+/// Of a worker's several.
+[[nodiscard]] poller* one_of(poller& several, const std::type_info& kind) noexcept;
+}  // namespace detail
+
 namespace this_worker {
 
 /// 0..workers()-1; -1 on a thread that is no worker.
@@ -172,15 +177,10 @@ namespace this_worker {
 /// runtime. Cost: an allocation or two.
 void attach(std::unique_ptr<poller> source);
 
-namespace detail {
-/// Of a worker's several.
-[[nodiscard]] poller* one_of(poller& several, const std::type_info& kind) noexcept;
-}  // namespace detail
-
 /// The one of this very class that is attached to this worker; nullptr for none, or on a thread that is no worker.
 template <typename Poller>
 [[nodiscard]] Poller* attached() noexcept {
-  poller* const outside = sched::detail::here().outside;
+  poller* const outside = detail::here().outside;
   if (outside == nullptr) return nullptr;
   if (typeid(*outside) == typeid(Poller)) [[likely]] return static_cast<Poller*>(outside);
   return static_cast<Poller*>(detail::one_of(*outside, typeid(Poller)));

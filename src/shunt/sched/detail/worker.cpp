@@ -71,14 +71,9 @@ void worker::add(poller& one) {
 }
 
 void worker::add(std::unique_ptr<poller> one) {
-  kept_.push_back(nullptr);
-  try {
-    add(*one);
-  } catch (...) {
-    kept_.pop_back();
-    throw;
-  }
-  kept_.back() = std::move(one);
+  kept_.reserve(kept_.size() + 1);
+  add(*one);
+  kept_.push_back(std::move(one));
 }
 
 void worker::drop_unstarted() noexcept {
