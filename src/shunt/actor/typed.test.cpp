@@ -86,17 +86,19 @@ void hold(ref<counter> who, const gate& g) {
   while (begun == 0) std::this_thread::yield();
 }
 
+/// Hears 0, 1, 2 and so on.
+struct listener {
+  void hear(int i) { good = good && i == next++; }
+  bool heard(int n) const { return good && next == n; }
+  bool good = true;
+  int next = 0;
+};
+
 }  // namespace
 
 // --- calls ---
 
 TEST_CASE("typed: messages of one sender are handled in order, on the same worker and across") {
-  struct listener {
-    void hear(int i) { good = good && i == next++; }
-    bool heard(int n) const { return good && next == n; }
-    bool good = true;
-    int next = 0;
-  };
   struct talker {
     void talk(ref<listener> to, int n) {
       for (int i = 0; i < n; ++i) to.tell<&listener::hear>(i);
@@ -441,12 +443,6 @@ TEST_CASE("typed: a message that goes straight to its handler takes no room, and
 }
 
 TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {
-  struct listener {
-    void hear(int i) { good = good && i == next++; }
-    bool heard(int n) const { return good && next == n; }
-    bool good = true;
-    int next = 0;
-  };
   struct talker {
     void talk(std::array<ref<listener>, 3> to, int from) {
       to[0].tell<&listener::hear>(from);      // straight

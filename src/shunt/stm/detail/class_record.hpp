@@ -18,7 +18,8 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 
-/// One thread's counts of one class. Stored by that thread only; others look. All relaxed: nothing rests on them.
+/// One thread's counts of one class. Stored by that thread only; others look. Relaxed, but for the order of three looks
+/// in committed(): nothing rests on them.
 struct alignas(2 * cache_line) counts {
   using number = std::atomic<std::uint64_t>;
   /// With `running` set it is short of what has been committed by half the thread's number, which then grows with each
@@ -51,10 +52,10 @@ struct alignas(2 * cache_line) counts {
   template <typename Number>
   [[nodiscard]] std::uint64_t committed(const Number& whose) const noexcept {
     for (;;) {
-      const auto seen = commits.load(std::memory_order_acquire);
+      const auto seen = commits.load(std::memory_order_acquire);  // acquire: the look at the number comes after it
       if ((seen & running) == 0) return seen;
       const std::uint64_t now = whose();
-      // The same before and after: so it was meanwhile.
+      // The same before and after: so it was meanwhile. relaxed: whose() acquires, so this look comes last.
       if (commits.load(std::memory_order_relaxed) == seen) return (seen + now / 2) & ~running;
     }
   }
