@@ -14,6 +14,7 @@ import tempfile
 
 GUARD = 240  # seconds: hung
 FIBERS = 1000
+SEATED = 8
 WHERE = ["parks_in_the_north", "parks_in_the_east", "parks_in_the_south", "parks_in_the_west"]
 
 failed = 0
@@ -67,9 +68,9 @@ def check_shown(listed, frames, some, none, own, threads):
             numbers[f"fiber_{i}"] = mine[0].split()[0]
     for name, state in (("root", "running, thread 1"), ("yields", "ready"), ("late", "not started")):
         check(any(f"  {state}" in row for row in rows.get(name, [])), f"{name}: {state}", "\n".join(rows.get(name, [])))
-    check(re.search(r"^1,00\d fibers: \d running, \d ready, 1,000 parked, 1 not started$", listed, re.MULTILINE),
+    check(re.search(r"^1,0\d\d fibers: \d running, \d ready, 1,000 parked, 1 not started$", listed, re.MULTILINE),
           "the sum", listed[-200:])
-    check(re.search(r"^1,00\d fibers", some, re.MULTILINE) and some.count("fiber_77") == 1, "a pattern chooses", some)
+    check(re.search(r"^1,0\d\d fibers", some, re.MULTILINE) and some.count("fiber_77") == 1, "a pattern chooses", some)
 
     blocks = {}
     for block in re.split(r"^(?=fiber \d+)", frames, flags=re.MULTILINE)[1:]:
@@ -86,6 +87,12 @@ def check_shown(listed, frames, some, none, own, threads):
         check("shunt_context_begin_v1" in body or "shunt_context_bottom_v1" in body or "shunt_context_main_v1" in body,
               f"fiber_{i}: the frames go down to its bottom", body)
         check("corrupt" not in body and "Backtrace stopped" not in body, f"fiber_{i}: the frames end well", body)
+    for name in (f"seated_{i}" for i in range(SEATED)):
+        check(any("  ready" in row for row in rows.get(name, [])), f"{name}: ready", "\n".join(rows.get(name, [])))
+        body = blocks.get(name, ("", ""))[1]
+        check("yields_in_the_ring" in body and re.search(r"shunt_context_(begin|bottom|main)_v1", body),
+              f"{name}: its frames, down to its bottom", body)
+        check("corrupt" not in body and "Backtrace stopped" not in body, f"{name}: the frames end well", body)
     check("all_are_parked" in blocks.get("root", ("", ""))[1], "root's frames are its thread's",
           blocks.get("root", ("", ""))[1])
     check("has not started" in blocks.get("late", ("", ""))[1], "late has no frames", blocks.get("late", ("", ""))[1])

@@ -1,7 +1,8 @@
 /// A process to look at with tools/gdb/shunt.py: 1,000 fibers on two workers have parked, each in
 /// one of four functions, when all_are_parked() is called.
 ///
-/// Beside them, by name: `root` runs; on its worker `yields` is ready, and `late` has not started.
+/// Beside them, by name: `root` runs; on its worker `yields`, and those whose names begin with `seated_`, are ready, and
+/// `late` has not started. The latter have done nothing but yield, together with root, for many rounds.
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -15,6 +16,7 @@ using namespace shunt::sched;
 
 constexpr int workers = 2;
 constexpr int fibers_a_worker = 500;
+constexpr int seated = 8;
 
 std::atomic<bool> open{false};
 std::atomic<int> workers_parked{0};
@@ -34,6 +36,11 @@ extern "C" {
 [[gnu::noinline]] void parks_in_the_east() { wait_until_open(); asm volatile(""); }
 [[gnu::noinline]] void parks_in_the_south() { wait_until_open(); asm volatile(""); }
 [[gnu::noinline]] void parks_in_the_west() { wait_until_open(); asm volatile(""); }
+
+[[gnu::noinline]] void yields_in_the_ring() {
+  while (!open.load(std::memory_order_relaxed)) this_fiber::yield();  // relaxed: root's thread
+  asm volatile("");
+}
 
 [[gnu::noinline]] void all_are_parked() { asm volatile(""); }
 
@@ -67,6 +74,10 @@ int main() {
       while (!open.load(std::memory_order_relaxed)) this_fiber::yield();  // relaxed: root's thread
     }, {.worker = 0, .name = "yields"});
     while (!yields_runs) this_fiber::yield();
+    for (int i = 0; i < seated; ++i) {
+      both.spawn([] { yields_in_the_ring(); }, {.worker = 0, .name = "seated_" + std::to_string(i)});
+    }
+    for (int i = 0; i < 100 * seated; ++i) this_fiber::yield();
     both.spawn([] {}, {.worker = 0, .name = "late"});
     all_are_parked();
     open.store(true, std::memory_order_release);  // pairs with the loads in wait_until_open

@@ -22,7 +22,7 @@ import gdb.unwinder
 
 LAYOUT = "shunt_debug_fibers_v1"  # src/shunt/sched/detail/debug_layout.hpp
 FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc started state stack_low stack_bytes home name body"
-          " waits_for since desk running worker").split()
+          " waits_for since desk running worker seats seat_count seat_bytes seat_who").split()
 PARKED = 2
 PAGE = 4096
 
@@ -117,13 +117,30 @@ class Thread:
         self.thread = thread
         self.sp = evaluate("$" + names[0])
         self.running = None
+        self.seated = {}  # block -> where it stopped, of those that are ready and have a seat
         try:
             if layout["desk"] == -1:
                 return
             desk, = struct.unpack("<Q", read(evaluate("$" + names[3]) + layout["desk"], 8))
             self.running, = struct.unpack("<Q", read(desk + layout["running"], 8))
+            if layout["seats"] != -1:
+                self.seated = self.places(desk, layout)
         except gdb.error:  # no such register, or a thread that has just begun
             pass
+
+    def places(self, desk, layout):
+        """Block -> sp, fp, pc."""
+        seats, = struct.unpack("<Q", read(desk + layout["seats"], 8))
+        count, = struct.unpack("<I", read(desk + layout["seat_count"], 4))
+        size, who_at = layout["seat_bytes"], layout["seat_who"]
+        memory = read(seats, count * size) if count else b""
+        found = {}
+        for at in range(0, len(memory), size):
+            place = struct.unpack_from("<QQQ", memory, at)
+            who, = struct.unpack_from("<Q", memory, at + who_at)
+            if place[0] and who != self.running:
+                found[who] = place
+        return found
 
 
 class Selection:
@@ -170,7 +187,9 @@ def fibers():
     with Selection():
         threads = [Thread(t, known) for t in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num)
                    if not t.is_running()]
+    seated = {block: place for t in threads for block, place in t.seated.items()}
     for one in found:
+        one.sp, one.fp, one.pc = seated.get(one.at, (one.sp, one.fp, one.pc))
         for t in threads:  # the stack pointer, too, tells: between two fibers, or where desks cannot be found
             if t.running == one.at or one.holds(t.sp):
                 one.thread = t.thread

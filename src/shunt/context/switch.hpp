@@ -34,13 +34,16 @@ namespace shunt {
 inline namespace v1 {
 namespace context {
 
-/// Owned by whoever schedules. Not moved while anything runs on it or is stopped in it. Its layout
-/// does not depend on sanitizers, so that mixed builds fail in none but the annotated parts.
-struct execution {
-  // Switches read these three at these offsets; Boost.Context's, the first alone.
-  void* sp = nullptr;  ///< where it stopped: stack pointer, frame pointer,
+/// Where an execution stopped. Switches read the three at these offsets; Boost.Context's, the first alone.
+struct place {
+  void* sp = nullptr;  ///< stack pointer, frame pointer,
   void* fp = nullptr;
   void* pc = nullptr;  ///< and where it goes on
+};
+
+/// Owned by whoever schedules. Not moved while anything runs on it or is stopped in it. Its layout
+/// does not depend on sanitizers, so that mixed builds fail in none but the annotated parts.
+struct execution : place {
   const void* bottom = nullptr;  ///< the stack's lowest byte; AddressSanitizer asks
   std::size_t bytes = 0;
   void* fake_stack = nullptr;  ///< AddressSanitizer's
@@ -69,7 +72,7 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 // A jump, not a return: the return-stack predictor holds the address of the execution that was
 // left, the indirect predictor learns the one that is entered. No push: in a function that calls
 // nothing else the compiler keeps variables below the stack pointer.
-[[gnu::always_inline]] inline void raw_switch(execution& from, execution& to) noexcept {
+[[gnu::always_inline]] inline void raw_switch(place& from, place& to) noexcept {
   void* left = &from;
   void* entered = &to;
   asm volatile(
@@ -99,7 +102,7 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 
 #elif !defined(SHUNT_CONTEXT_BOOST) && defined(__aarch64__)
 
-[[gnu::always_inline]] inline void raw_switch(execution& from, execution& to) noexcept {
+[[gnu::always_inline]] inline void raw_switch(place& from, place& to) noexcept {
   void* left = &from;
   void* entered = &to;
   asm volatile(
@@ -139,6 +142,14 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
   detail::raw_switch(from, to);
 #endif
 }
+
+#if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
+inline constexpr bool places_suffice = false;  ///< a switch needs nothing of an execution but its place
+#else
+inline constexpr bool places_suffice = true;  ///< a switch needs nothing of an execution but its place
+/// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped.
+[[gnu::always_inline]] inline void switch_places(place& from, place& to) noexcept { detail::raw_switch(from, to); }
+#endif
 
 /// As switch_to, for the last time: `from` is not switched to again, and its stack may be reused
 /// as soon as `to` runs.

@@ -7,7 +7,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
+#include <map>
 #include <memory>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -133,6 +136,156 @@ TEST_CASE("ready_ring: first in, first out, full and across growth") {
   }
   while (!ring.empty()) turn();
   CHECK(out == in);
+}
+
+namespace {
+
+/// A worker and its fibers, as far as the ring is concerned. A fiber stops each time at another place.
+struct ring_worker {
+  explicit ring_worker(std::size_t most) : fibers(std::make_unique<detail::fiber[]>(most)) { ring.reserve(most); }
+
+  /// As a switch would, when the running one leaves.
+  void stop_in(shunt::context::place& at) {
+    at.sp = reinterpret_cast<void*>(++places);
+    at.fp = reinterpret_cast<void*>(places + 1);
+    at.pc = reinterpret_cast<void*>(places + 2);
+    stopped[running] = places;
+  }
+  static bool is(const shunt::context::place& at, std::uintptr_t expected) {
+    return at.sp == reinterpret_cast<void*>(expected) && at.fp == reinterpret_cast<void*>(expected + 1) &&
+           at.pc == reinterpret_cast<void*>(expected + 2);
+  }
+  /// As a switch would: `f` goes on where it stopped last.
+  void go_on(detail::fiber* f, const shunt::context::place& at) {
+    CHECK(is(at, stopped[f]));
+    running = f;
+  }
+
+  void yield() {
+    if (detail::seat* const mine = ring.mine()) {
+      ++quick;
+      detail::seat* const next = ring.after(mine);
+      detail::fiber* const to = next->who;
+      ring.move_on_to(next);
+      const auto at = next->at.sp != nullptr ? next->at : to->run;
+      stop_in(mine->at);
+      model.push_back(running);
+      go_on(to, at);
+    } else {
+      ring.close();
+      ring.push(running);
+      detail::fiber* const next = ring.pop();
+      ring.take_seat(next);
+      stop_in(running->run);
+      model.push_back(running);
+      go_on(next, next->run);
+    }
+    CHECK(running == model.front());
+    model.pop_front();
+  }
+  /// The running one goes, and the first one, or `favoured` goes on.
+  void park(detail::fiber* favoured = nullptr) {
+    ring.leave_seat();
+    stop_in(running->run);
+    elsewhere.push_back(running);
+    detail::fiber* next = favoured;
+    if (next == nullptr) {
+      next = ring.pop_after_park();
+      CHECK(next == model.front());
+      model.pop_front();
+    }
+    ring.take_seat(next);
+    go_on(next, next->run);
+  }
+  void wake(detail::fiber* f) {
+    ring.push(f);
+    model.push_back(f);
+  }
+  detail::fiber* somebody_elsewhere(std::size_t which) {
+    const auto at = elsewhere.begin() + static_cast<std::ptrdiff_t>(which % elsewhere.size());
+    detail::fiber* const f = *at;
+    elsewhere.erase(at);
+    return f;
+  }
+  /// Who looks from outside finds everybody where it stopped.
+  void look() {
+    ring.show_places(running);
+    for (const auto* f : model) CHECK(is(f->run, stopped[f]));
+    for (const auto* f : elsewhere) CHECK(is(f->run, stopped[f]));
+    CHECK(ring.size() == model.size());
+  }
+
+  std::unique_ptr<detail::fiber[]> fibers;
+  detail::ready_ring ring;
+  detail::fiber* running = nullptr;
+  std::deque<detail::fiber*> model;  // the ready ones, in order
+  std::vector<detail::fiber*> elsewhere;
+  std::map<const detail::fiber*, std::uintptr_t> stopped;
+  std::uintptr_t places = 100;
+  long quick = 0;
+};
+
+}  // namespace
+
+TEST_CASE("ready_ring: whatever yields, parks and wakes come, turns and places are a queue's") {
+  std::mt19937 random(20);
+  long quick = 0;
+  for (int round = 0; round < 40; ++round) {
+    const std::size_t most = 2 + random() % (round % 2 == 0 ? 6 : 150);
+    ring_worker w(most);
+    for (std::size_t i = 0; i < most; ++i) {
+      w.running = &w.fibers[i];
+      w.stop_in(w.running->run);
+      if (i != 0) w.elsewhere.push_back(w.running);
+    }
+    w.running = &w.fibers[0];
+    // How seldom anything but a yield happens: closed regions must come and go, and last.
+    const unsigned seldom = 1U << (random() % 11);
+    for (int step = 0; step < 4000; ++step) {
+      if (random() % seldom != 0) {
+        if (!w.model.empty()) w.yield();
+        continue;
+      }
+      switch (random() % 5) {
+        case 0:
+          if (!w.model.empty()) w.park();
+          break;
+        case 1:
+          if (!w.elsewhere.empty()) w.park(w.somebody_elsewhere(random()));
+          break;
+        case 2:
+        case 3:
+          if (!w.elsewhere.empty()) w.wake(w.somebody_elsewhere(random()));
+          break;
+        default: w.look();
+      }
+    }
+    w.look();
+    quick += w.quick;
+  }
+  CHECK((quick > 1000) == shunt::context::places_suffice);
+}
+
+TEST_CASE("ready_ring: grows round those who sit") {
+  ring_worker w(64);
+  const auto more = std::make_unique<detail::fiber[]>(100);
+  for (std::size_t i = 0; i < 64; ++i) {
+    w.running = &w.fibers[i];
+    w.stop_in(w.running->run);
+    if (i != 63) w.wake(w.running);
+  }
+  for (int i = 0; i < 200; ++i) w.yield();
+  CHECK((w.ring.mine() != nullptr) == shunt::context::places_suffice);
+  w.ring.reserve(164);
+  for (std::size_t i = 0; i < 100; ++i) {
+    auto* const runs = w.running;
+    w.running = &more[i];
+    w.stop_in(more[i].run);
+    w.running = runs;
+    w.wake(&more[i]);
+    w.yield();
+  }
+  w.look();
 }
 
 namespace {

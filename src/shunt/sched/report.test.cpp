@@ -125,6 +125,30 @@ TEST_CASE("report_fibers: names every started fiber with its state, its reason, 
   }
 }
 
+namespace {
+[[gnu::noinline]] void yields_in_the_ring(const bool& open) {
+  while (!open) this_fiber::yield();
+  ++calls;
+}
+}  // namespace
+
+TEST_CASE("report_fibers: shows where fibers stand that have done nothing but yield for many rounds") {
+  sched::runtime rt(with(1));
+  std::string text;
+  bool open = false;
+  rt.run([&] {
+    constexpr int count = 20;
+    for (int i = 0; i < count; ++i) rt.spawn([&] { yields_in_the_ring(open); }, {.worker = 0});
+    for (int i = 0; i < 100 * count; ++i) this_fiber::yield();
+    text = sched::report_fibers();
+    for (int i = 0; i < 100; ++i) this_fiber::yield();  // they go on from where they were
+    open = true;
+  });
+  INFO(text);
+  CHECK(count_of(text, ", ready; stack ") == 20);
+  if (stacks_are_known) CHECK(count_of(text, "yields_in_the_ring") + count_of(text, ", as fiber ") >= 20);
+}
+
 TEST_CASE("report_fibers: also of a fiber that never lets its worker go, and of that worker's others") {
   sched::runtime rt(with(2));
   std::string text;

@@ -15,6 +15,7 @@
 #include <shunt/context/exceptions.hpp>
 #include <shunt/context/switch.hpp>
 #include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/ready_ring.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -25,67 +26,15 @@ class poller;
 
 namespace detail {
 
-/// Started fibers that are ready, first in first out: pointers in a ring, for what comes next must be
-/// known well before its turn. Its memory is reserved when a fiber starts, so that push() cannot fail.
-///
-///   | . | . | f0 | f1 | f2 | ... | f8 | ... | f16 | ...
-///             ^ head: next        ^ its stack  ^ its block are asked for now
-class ready_ring {
- public:
-  [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
-  [[nodiscard]] std::uint32_t size() const noexcept { return tail_ - head_; }
-
-  void push(fiber* f) noexcept {
-    SHUNT_ASSERT(size() < capacity());
-    slots_[tail_++ & mask_] = f;
-  }
-  /// Not of an empty one.
-  [[nodiscard]] fiber* pop() noexcept {
-    fiber* const f = slots_[head_++ & mask_];
-    if (size() > blocks_ahead) {
-      __builtin_prefetch(slots_[(head_ + blocks_ahead) & mask_]);
-      __builtin_prefetch(slots_[(head_ + stacks_ahead) & mask_]->run.sp);
-    }
-    return f;
-  }
-  /// The same for who parks: a round of such fibers is long, system calls in it, so what was asked for many places ahead
-  /// would be gone again, and a miss on the way to it would hold up the next call. Of the next one more is asked for: the
-  /// frames that it will return through.
-  [[nodiscard]] fiber* pop_after_park() noexcept {
-    fiber* const f = slots_[head_++ & mask_];
-    if (size() > 2) {
-      slots_[(head_ + 2) & mask_]->prefetch();
-      slots_[head_ & mask_]->prefetch_frames();
-    }
-    return f;
-  }
-  /// Room for so many. \throws std::bad_alloc
-  void reserve(std::size_t fibers) {
-    if (fibers > capacity()) grow(fibers);
-  }
-  [[nodiscard]] std::size_t capacity() const noexcept { return slots_ ? std::size_t{mask_} + 1 : 0; }
-
- private:
-  static constexpr std::uint32_t blocks_ahead = 16;
-  static constexpr std::uint32_t stacks_ahead = 8;
-
-  void grow(std::size_t fibers);
-
-  std::unique_ptr<fiber*[]> slots_;
-  std::uint32_t mask_ = 0;
-  std::uint32_t head_ = 0;  // they count on without end; the mask makes places of them
-  std::uint32_t tail_ = 0;
-};
-
 struct alignas(cache_line) desk {
   fiber* running = nullptr;  // null: the loop runs
   const no_wait* forbid = nullptr;
   fiber* favoured = nullptr;  // woken by the running fiber; runs next
   context::exception_state* exceptions = &no_exceptions;
-  ready_ring ready;
   int credit = 0;  // switches until the loop must run; 0 while it does
+  ready_ring ready;  // what a yield needs of it comes first
 
-  alignas(cache_line) poller* outside = nullptr;  // who is asked for what happens outside; null: nobody
+  poller* outside = nullptr;  // who is asked for what happens outside; null: nobody
 
   static inline constinit context::exception_state no_exceptions{};  // nobody's
 };
@@ -126,18 +75,25 @@ extern constinit desk nobodys_desk;
 #endif
 }
 
-/// Straight to the next ready fiber, if there is one and nothing else has to be looked at.
+/// Straight to the next ready fiber, if it has a seat (ready_ring.hpp, S3) and nothing else has to be looked at.
 /// \return false: nothing has happened.
 [[gnu::always_inline]] inline bool yield_quickly(desk& d) noexcept {
-  if (d.ready.empty() || d.favoured != nullptr || d.forbid != nullptr) [[unlikely]] return false;
+#if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
+  static_cast<void>(d);  // nobody ever has a seat
+  return false;
+#else
+  seat* const mine = d.ready.mine();
+  if (mine == nullptr || d.forbid != nullptr) [[unlikely]] return false;
   if (d.exceptions->any()) [[unlikely]] return false;
   if (--d.credit <= 0) [[unlikely]] return false;
-  fiber* const me = d.running;
-  fiber* const next = d.ready.pop();
-  d.ready.push(me);
-  d.running = next;
-  context::switch_to(me->run, next->run);
+  seat* const next = d.ready.after(mine);
+  d.running = next->who;
+  d.ready.move_on_to(next);
+  context::place* to = &next->at;
+  if (to->sp == nullptr) [[unlikely]] to = &next->who->run;  // S1
+  context::switch_places(mine->at, *to);
   return true;
+#endif
 }
 
 void yield_slowly();

@@ -471,7 +471,7 @@ void worker::answer_census(std::uintptr_t sp) noexcept {
   // Where the running fiber's own code was interrupted no switch is under way: all others' stacks
   // are complete.
   const auto low = running == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(running->stack.low);
-  const bool between = low == 0 || sp < low || sp - low >= running->stack.bytes;
+  const bool between = low == 0 || sp < low || sp - low >= running->stack.bytes || ready.moves();
   fill_census(!between);
   if (between) census_.leave_stacks_out();
   census_.finished();
@@ -479,6 +479,7 @@ void worker::answer_census(std::uintptr_t sp) noexcept {
 
 void worker::fill_census(bool stacks) noexcept {
   look_at_clock();
+  if (stacks) ready.show_places(running);
   for (const fiber_slab slab : census_.of()) {
     for (fiber& f : slab) {
       if (f.where() != post_ || !f.started) continue;  // F4

@@ -1,7 +1,6 @@
 #include <shunt/sched/detail/worker.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <exception>
 #include <string>
@@ -34,17 +33,6 @@ worker* worker::current() noexcept { return current_worker(); }
 #if !defined(__x86_64__) && !defined(__aarch64__)
 desk& here_by_call() noexcept { return *this_threads_desk; }
 #endif
-
-void ready_ring::grow(std::size_t fibers) {
-  const auto slots = std::bit_ceil(std::max<std::size_t>(64, fibers));
-  auto bigger = std::make_unique<fiber*[]>(slots);
-  const auto count = size();
-  for (std::uint32_t i = 0; i < count; ++i) bigger[i] = slots_[(head_ + i) & mask_];
-  slots_ = std::move(bigger);
-  mask_ = static_cast<std::uint32_t>(slots - 1);
-  head_ = 0;
-  tail_ = count;
-}
 
 worker::worker(crew& all, int index)
     : crew_(all),
@@ -116,12 +104,34 @@ void throw_outside(const char* call, const char* what) {
   *here().exceptions = kept;  // of the thread that it is on now
 }
 
+/// The loop should run. If it would find nothing to do but to send back, some more switches are granted; but it looks at
+/// the clock after so many. \return whether they are.
+[[gnu::always_inline]] inline bool worker::go_on_without_loop(const fiber& me) noexcept {
+  if (credit > 0 || outside != nullptr || !timers_.empty() || post_->mail.has_anything() || !tasks_.looks_empty() ||
+      !newcomers_.empty() || !roamers_.empty() || me.migrates || directed_ != nullptr || ready.empty() ||
+      !jobs_.ring_.looks_empty_here() || census_.wanted() || --until_loop_ <= 0) {
+    return false;
+  }
+  credit = switches_a_duty + 1;
+  beat_.store(own(beat_) + 2, std::memory_order_relaxed);  // relaxed: see run()
+  return true;
+}
+
 /// What yield_quickly() left over.
 void worker::yield_slowly() {
   const bool forbade = forbid != nullptr;
   require_permission("yield");  // the loop's poller may forbid it too
   fiber* const me = must_be_fiber("yield");
-  if (forbade && yield_quickly(*this)) return;  // nothing but that stood in its way
+  const bool on = go_on_without_loop(*me);
+  if ((forbade || on) && yield_quickly(*this)) return;  // nothing but that stood in its way
+  ready.close();
+  if (favoured == nullptr && !ready.empty() && --credit > 0) {
+    ready.push(me);
+    running = ready.pop();
+    ready.take_seat(running);
+    swap(me->run, running->run);
+    return;
+  }
   if (!has_runnable()) {
     credit -= lone_yield_cost;
     if (credit > 0) return;
@@ -130,6 +140,7 @@ void worker::yield_slowly() {
   if (favoured != nullptr && --credit > 0 && ++favours_ <= favours_in_a_row) {
     ready.push(me);
     running = std::exchange(favoured, nullptr);
+    ready.take_seat(running);
     swap(me->run, running->run);
     return;
   }
@@ -159,7 +170,8 @@ void yield_slowly() {
   rests_ = rests;
   me->waits_for = what;
   me->since = now_ms_;
-  if (--credit > 0) {
+  ready.leave_seat();
+  if (--credit > 0 || go_on_without_loop(*me)) {
     fiber* next = favoured;
     if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
       favoured = nullptr;
@@ -171,6 +183,7 @@ void yield_slowly() {
     }
     if (next != nullptr) {
       running = next;
+      if (favoured == nullptr) ready.take_seat(next);
       swap(me->run, next->run);
       return;
     }
@@ -250,6 +263,7 @@ void worker::ready_here(fiber* f) noexcept {
   if (f->migrates) {
     roamers_.push(f);
   } else if (running != nullptr) {
+    ready.leave_seat();  // a yield looks for who is favoured only where it has no seat
     if (favoured != nullptr) ready.push(favoured);
     favoured = f;
   } else {
@@ -305,6 +319,7 @@ void worker::loop() noexcept {
 
 void worker::duty() noexcept {
   until_duty_ = switches_a_duty;
+  until_loop_ = duties_a_loop;
   look_at_clock();
   if (census_.wanted()) [[unlikely]] answer_census();
   const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() + roamers_.size() <= 1;
@@ -374,11 +389,13 @@ void worker::run(fiber* f) noexcept {
   const int granted = nobody_asks ? until_duty_ + 1 : 1;
   credit = granted;
   running = f;
+  if (nobody_asks && favoured == nullptr) ready.take_seat(f);
   job_deque::set_here(asymmetric_ && !f->migrates ? &jobs_ : nullptr);
   const auto beat = own(beat_);
   beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
   context::switch_to(loop_, f->run);                 // the loop has no exception in flight
   beat_.store(beat + 2, std::memory_order_relaxed);  // relaxed: likewise
+  ready.leave_seat();
   job_deque::set_here(nullptr);
   until_duty_ -= granted - std::exchange(credit, 0);
   if (ended_here_) {
@@ -428,6 +445,7 @@ void worker::finish(fiber* f) noexcept {
 /// The inbox before the poller: drain() swallows an unpark(), which promises a poll after it.
 bool worker::look_around() noexcept {
   until_duty_ = switches_a_duty;
+  until_loop_ = duties_a_loop;
   look_at_clock();
   if (census_.wanted()) [[unlikely]] answer_census();
   bool moved = drain();

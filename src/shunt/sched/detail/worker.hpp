@@ -127,6 +127,7 @@ class worker : public desk {
 
  private:
   static constexpr int switches_a_duty = 64;
+  static constexpr int duties_a_loop = 8;    // while the loop would find nothing
   static constexpr int lone_yield_cost = 8;   // in switches: a lone yielder waits for something
   static constexpr int favours_in_a_row = 16;
   static constexpr int tasks_a_turn = 16;
@@ -170,6 +171,7 @@ class worker : public desk {
   [[nodiscard]] std::string why_stuck();
 
   void finish(fiber* f) noexcept;
+  bool go_on_without_loop(const fiber& me) noexcept;
   void leave(fiber* me, const char* what, bool rests) noexcept;
   void look_at_clock() noexcept;
   void fill_census(bool stacks) noexcept;
@@ -185,6 +187,7 @@ class worker : public desk {
   bool roamers_turn_ = false;
   int newcomers_first_ = newcomers_in_a_row;  // so many more go before the ready ones
   int until_duty_ = switches_a_duty;
+  int until_loop_ = duties_a_loop;
   int favours_ = 0;
   bool rests_ = false;           // who left last expects nothing soon: see this_fiber::rest_until()
   int tasks_first_ = 0;          // so many tasks go before the ready fibers
