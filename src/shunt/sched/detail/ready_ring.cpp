@@ -14,12 +14,13 @@ void ready_ring::grow(std::size_t fibers) {
   leave_seat();
   const auto seats = std::bit_ceil(std::max<std::size_t>(64, fibers));
   // Zeroed by the system where it is large: what nobody has sat on takes no memory.
-  std::unique_ptr<seat[], release> bigger(static_cast<seat*>(std::calloc(seats + stacks_ahead, sizeof(seat))));
+  auto* const bigger = static_cast<seat*>(std::calloc(seats + stacks_ahead, sizeof(seat)));
   if (bigger == nullptr) throw std::bad_alloc();
   for (std::uint32_t i = 0; i < count_; ++i) bigger[i] = ahead(i);
-  memory_ = std::move(bigger);
+  std::free(memory_);
+  memory_ = bigger;
   capacity_ = room_ = static_cast<std::uint32_t>(seats);
-  low_ = head_ = memory_.get();
+  low_ = head_ = memory_;
   high_ = low_ + seats;
   tail_ = low_ + count_;
   until_close_ = static_cast<std::int32_t>(count_) + 1;
@@ -34,7 +35,7 @@ void ready_ring::open() noexcept {
   moves_ = false;
   head_ = low_;
   tail_ = high_;
-  low_ = memory_.get();
+  low_ = memory_;
   high_ = low_ + capacity_;
   if (tail_ == high_) tail_ = low_;
   room_ = capacity_;

@@ -26,7 +26,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 
 #include <shunt/base/error.hpp>
 #include <shunt/context/switch.hpp>
@@ -44,6 +43,11 @@ struct seat {
 
 class ready_ring {
  public:
+  constexpr ready_ring() = default;
+  ~ready_ring() { std::free(memory_); }
+  ready_ring(const ready_ring&) = delete;
+  ready_ring& operator=(const ready_ring&) = delete;
+
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -133,9 +137,6 @@ class ready_ring {
  private:
   static constexpr std::uint32_t blocks_ahead = 16;
   static constexpr std::uint32_t stacks_ahead = 12;
-  struct release {
-    void operator()(seat* s) const noexcept { std::free(s); }
-  };
 
   fiber* take_first() noexcept {
     leave_seat();
@@ -169,14 +170,11 @@ class ready_ring {
   std::uint32_t capacity_ = 0;
   // So many yields more without a push that opens, and the region is closed: a round, so that opening costs a fraction of it.
   std::int32_t until_close_ = 1;
-  std::unique_ptr<seat[], release> memory_;
+  seat* memory_ = nullptr;
   bool moves_ = false;
 };
 
-constexpr std::size_t ready_ring::memory_at() noexcept {
-  static_assert(sizeof memory_ == sizeof(seat*));
-  return offsetof(ready_ring, memory_);
-}
+constexpr std::size_t ready_ring::memory_at() noexcept { return offsetof(ready_ring, memory_); }
 constexpr std::size_t ready_ring::capacity_at() noexcept { return offsetof(ready_ring, capacity_); }
 
 }  // namespace detail
