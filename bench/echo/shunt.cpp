@@ -1,6 +1,7 @@
 // echo with a fiber for each connection, on one worker.
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include <shunt/io.hpp>
 #include <shunt/sched.hpp>
@@ -9,12 +10,26 @@
 
 namespace {
 
+struct counts {
+  long left;  // bytes
+  long waiting = 0;
+  bench::server_use use{};
+};
+
+void serve(shunt::net::stream peer, counts& all) {
+  char buffer[512];
+  ++all.waiting;
+  while (const auto come = peer.read_some(buffer)) {
+    peer.write({buffer, come});
+    all.left -= static_cast<long>(come);
+    if (all.left == 0) all.use.ends();
+  }
+}
+
 bench::server_use sample(const char* program, long connections, long messages) {
-  bench::server_use use;
+  counts all{connections * messages * static_cast<long>(bench::message_bytes)};
   auto door = shunt::net::listen("127.0.0.1:0", 1024);
   bench::clients others(door.local().port(), connections, messages);
-  long left = connections * messages * static_cast<long>(bench::message_bytes);
-  long waiting = 0;
   shunt::sched::options one;
   one.workers = 1;
   one.pin = false;  // as the ceiling is not
@@ -25,22 +40,14 @@ bench::server_use sample(const char* program, long connections, long messages) {
   worker.run([&] {
     for (long i = 0; i < connections; ++i) {
       auto peer = std::make_shared<shunt::net::stream>(door.accept());
-      worker.spawn([&left, &use, &waiting, peer] {
-        char buffer[512];
-        ++waiting;
-        while (const auto come = peer->read_some(buffer)) {
-          peer->write({buffer, come});
-          left -= static_cast<long>(come);
-          if (left == 0) use.ends();
-        }
-      });
+      worker.spawn([peer, &all] { serve(std::move(*peer), all); });
     }
-    while (waiting < connections) shunt::sched::this_fiber::yield();
-    use.begins();
+    while (all.waiting < connections) shunt::sched::this_fiber::yield();
+    all.use.begins();
     others.go();
   });
   others.finish(program);
-  return use;
+  return all.use;
 }
 
 }  // namespace
