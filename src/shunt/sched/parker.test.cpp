@@ -107,6 +107,7 @@ class flag_poller final : public sched::poller {
   void disarm() override {}
   std::chrono::nanoseconds patience() override { return for_ever; }
   [[nodiscard]] int descriptor() const noexcept override { return work.fd; }
+  [[nodiscard]] std::uint32_t mark() const noexcept override { return 7; }
 
   flag work;
   int polled = 0;  // the worker's thread only
@@ -123,6 +124,7 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   flag_poller source;
   rt.attach(0, source);
   const sched::poller* seen = nullptr;
+  std::uint32_t mark = 0;
   std::atomic<int> got{0};
   constexpr int rounds = 500;
   std::atomic<bool> begun{false};
@@ -141,6 +143,7 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   });
   rt.run([&] {
     seen = sched::this_worker::attached<flag_poller>();
+    mark = sched::this_worker::mark();
     source.consumer = root = this_fiber::self();
     begun = true;
     int before = 0;
@@ -155,6 +158,8 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   });
   other.join();
   CHECK(seen == &source);
+  CHECK(mark == 7);
+  CHECK(sched::this_worker::mark() == 0);
   CHECK(source.polled == rounds / 2);
   CHECK(sched::this_worker::attached<flag_poller>() == nullptr);
 
@@ -164,8 +169,12 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   rt.run([&] { seen = sched::this_worker::attached<flag_poller>(); });
   CHECK(seen == &source);
   rt.detach(0, source);
-  rt.run([&] { seen = sched::this_worker::attached<flag_poller>(); });
+  rt.run([&] {
+    seen = sched::this_worker::attached<flag_poller>();
+    mark = sched::this_worker::mark();
+  });
   CHECK(seen == nullptr);
+  CHECK(mark == 0);
 }
 
 TEST_CASE("parker: a bell is kept, but not a parent's") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace shunt {
 inline namespace v1 {
@@ -40,6 +41,10 @@ class poller {
   /// whose poller has one sleeps on it as well, so what makes it readable need not call unpark().
   /// One poller of a worker may have one. Asked by attach(), and the same from then on.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+
+  /// What this_worker::mark() tells, at the cost of a load, to fibers that want to know whose worker they are on; 0:
+  /// nothing. One poller of a worker may have one. Asked by attach(), and the same from then on.
+  [[nodiscard]] virtual std::uint32_t mark() const noexcept { return 0; }
 };
 
 }  // namespace sched

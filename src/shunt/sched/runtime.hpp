@@ -186,6 +186,9 @@ template <typename Poller>
   return static_cast<Poller*>(detail::one_of(*outside, typeid(Poller)));
 }
 
+/// That of the poller attached to this worker that has one: poller::mark(). 0 for none, or on a thread that is no worker.
+[[nodiscard]] inline std::uint32_t mark() noexcept { return detail::here().mark; }
+
 /// Sets, or with nullptr clears, who refuses waits on this worker. The running fiber puts the
 /// previous one back before it ends. \return the previous one; nullptr for none, or no worker.
 const no_wait* forbid_wait(const no_wait* who) noexcept;

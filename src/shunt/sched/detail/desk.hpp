@@ -35,6 +35,7 @@ struct alignas(cache_line) desk {
   ready_ring ready;  // what a yield needs of it comes first
 
   poller* outside = nullptr;  // who is asked for what happens outside; null: nobody
+  std::uint32_t mark = 0;     // poller::mark()
 
   static inline constinit context::exception_state no_exceptions{};  // nobody's
 };

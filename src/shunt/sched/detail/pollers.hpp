@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <typeinfo>
 #include <vector>
 
@@ -57,6 +58,13 @@ class pollers final : public poller {
       if (one->descriptor() >= 0) return one->descriptor();
     }
     return -1;
+  }
+  /// Likewise.
+  [[nodiscard]] std::uint32_t mark() const noexcept override {
+    for (const poller* const one : all_) {
+      if (const auto its = one->mark()) return its;
+    }
+    return 0;
   }
 
  private:

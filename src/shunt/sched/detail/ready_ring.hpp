@@ -80,10 +80,8 @@ class ready_ring {
   /// frames that it will return through.
   [[nodiscard]] fiber* pop_after_park() noexcept {
     fiber* const f = take_first();
-    if (count_ > 2) {
-      ahead(2).who->prefetch();
-      ahead(0).who->prefetch_frames();
-    }
+    if (count_ > 2) ahead(2).who->prefetch();
+    if (count_ > 0) ahead(0).who->prefetch_frames();
     return f;
   }
 

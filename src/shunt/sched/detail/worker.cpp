@@ -55,7 +55,7 @@ void worker::add(poller& one) {
     post_->bed.need_bell();
   }
   pollers_.add(one);
-  outside = pollers_.together();
+  look_at_pollers();
 }
 
 void worker::add(std::unique_ptr<poller> one) {
@@ -218,6 +218,7 @@ bool worker::park_until(timers::time deadline, const char* what, bool rests) {
 }
 
 void worker::look_at_clock() noexcept {
+  until_clock_ = looks_a_clock;
   if (directed_ != nullptr) [[unlikely]] {
     now_ms_ = static_cast<std::uint32_t>(directed_->now.time_since_epoch() / std::chrono::milliseconds(1));
     return;
@@ -267,7 +268,8 @@ void worker::ready_here(fiber* f) noexcept {
     if (favoured != nullptr) ready.push(favoured);
     favoured = f;
   } else {
-    ready.push(f);  // woken by the poller: in the order of arrival
+    if (ready.size() < 2) f->prefetch_frames();  // pop_after_park() asks for those of the others
+    ready.push(f);                               // woken by the poller: in the order of arrival
   }
 }
 
@@ -446,7 +448,7 @@ void worker::finish(fiber* f) noexcept {
 bool worker::look_around() noexcept {
   until_duty_ = switches_a_duty;
   until_loop_ = duties_a_loop;
-  look_at_clock();
+  if (--until_clock_ <= 0) look_at_clock();
   if (census_.wanted()) [[unlikely]] answer_census();
   bool moved = drain();
   if (outside != nullptr) moved |= outside->poll();
@@ -560,6 +562,7 @@ void worker::sleep() noexcept {
       post_->bed.park_on(also, patience);
     }
     if (outside != nullptr) outside->disarm();
+    look_at_clock();
   }
   crew_.asleep.leave(index_);
   // Not asleep any more, if nobody has said so yet; what came is taken in the same exchange.

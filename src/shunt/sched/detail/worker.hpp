@@ -121,13 +121,14 @@ class worker : public desk {
   // While no run() runs.
   void remove(const poller& one) noexcept {
     pollers_.remove(one);
-    outside = pollers_.together();
+    look_at_pollers();
   }
   void drop_unstarted() noexcept;
 
  private:
   static constexpr int switches_a_duty = 64;
   static constexpr int duties_a_loop = 8;    // while the loop would find nothing
+  static constexpr int looks_a_clock = 16;   // each costs as much as some misses of the cache: the vdso is seldom near
   static constexpr int lone_yield_cost = 8;   // in switches: a lone yielder waits for something
   static constexpr int favours_in_a_row = 16;
   static constexpr int tasks_a_turn = 16;
@@ -153,6 +154,10 @@ class worker : public desk {
   bool expire() noexcept;
   bool steal_one() noexcept;
   void hand_over() noexcept;
+  void look_at_pollers() noexcept {
+    outside = pollers_.together();
+    mark = pollers_.mark();
+  }
   [[nodiscard]] fiber* pick() noexcept;
   void run(fiber* f) noexcept;
   bool start(fiber* f) noexcept;
@@ -187,6 +192,7 @@ class worker : public desk {
   bool roamers_turn_ = false;
   int newcomers_first_ = newcomers_in_a_row;  // so many more go before the ready ones
   int until_duty_ = switches_a_duty;
+  int until_clock_ = 0;  // so many looks around
   int until_loop_ = duties_a_loop;
   int favours_ = 0;
   bool rests_ = false;           // who left last expects nothing soon: see this_fiber::rest_until()
