@@ -144,12 +144,12 @@ std::string stream::text(const char* call) const {
 }
 
 std::size_t stream::read_some(room into, std::error_code& bad, const limit& how_long) {
-  const auto done = io::detail::read_some(base_.state(), rest_, into, how_long);
+  const auto done = io::detail::receive_some(base_.state(), rest_, into, how_long);
   bad = done.bad;
   return done.moved;
 }
 std::size_t stream::read_some(room into, const limit& how_long) {
-  const auto done = io::detail::read_some(base_.state(), rest_, into, how_long);
+  const auto done = io::detail::receive_some(base_.state(), rest_, into, how_long);
   if (done.bad) io::detail::raise(text("read_some from"), done);
   return done.moved;
 }
@@ -178,14 +178,12 @@ std::string stream::read_until(std::string_view delimiter, std::size_t most,
 }
 
 std::size_t stream::write(bytes what, std::error_code& bad, const limit& how_long) {
-  constexpr auto how = io::detail::sends_as::socket;
-  const auto done = io::detail::write_all(base_.state(), how, what, how_long);
+  const auto done = io::detail::send_all(base_.state(), what, how_long);
   bad = done.bad;
   return done.moved;
 }
 void stream::write(bytes what, const limit& how_long) {
-  constexpr auto how = io::detail::sends_as::socket;
-  const auto done = io::detail::write_all(base_.state(), how, what, how_long);
+  const auto done = io::detail::send_all(base_.state(), what, how_long);
   if (done.bad) io::detail::raise(text("write to"), done);
 }
 

@@ -53,13 +53,13 @@ class loop final : public sched::poller {
   void disarm() override {}
   std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
   [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
+  [[nodiscard]] std::uint32_t mark() const noexcept override { return number(); }
 
  private:
   [[gnu::cold, gnu::noinline]] static loop& made_here();
 
   // No more: what is touched for them should still be near when their fibers run.
   static constexpr int events_a_look = 32;
-  static constexpr int ahead = 4;  // events: so early is asked for who waits, and twice as early for the watch
 
   const std::shared_ptr<common> shared_;
   const std::unique_ptr<ring> files_;

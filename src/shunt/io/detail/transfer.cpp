@@ -8,7 +8,6 @@
 #include <ctime>
 #include <unistd.h>
 
-#include <shunt/io/detail/system_call.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -17,6 +16,10 @@ namespace detail {
 namespace {
 
 outcome read_system(watch* on, room into, const limit& how_long) {
+  if (on != nullptr && on->is_tcp()) {
+    sched::this_fiber::require_wait("read");
+    return on->receive(into.data(), into.size(), how_long);
+  }
   return perform("read", on, side::in, how_long,
                  [on, into](int) { return on->read(into.data(), into.size()); });
 }
@@ -107,12 +110,11 @@ outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_
 }
 
 outcome write_all(watch* on, sends_as how, bytes what, const limit& how_long) {
+  if (how == sends_as::socket) return send_all(on, what, how_long);
   std::size_t gone = 0;
   while (gone < what.size()) {
     const bytes left = what.from(gone);
-    const auto one = perform("write", on, side::out, how_long, [how, left](int fd) {
-      return how == sends_as::socket ? send_bytes(fd, left.data(), left.size()) : write_quietly(fd, left);
-    });
+    const auto one = perform("write", on, side::out, how_long, [left](int fd) { return write_quietly(fd, left); });
     if (one.bad) return {gone, one.bad};
     gone += one.moved;
   }

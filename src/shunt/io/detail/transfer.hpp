@@ -20,6 +20,7 @@ class rest {
   [[nodiscard]] std::string_view view() const noexcept {
     return std::string_view(kept_).substr(begin_);
   }
+  [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   /// Bytes that went to the caller.
   void taken(std::size_t count) noexcept {
     begin_ += count;
@@ -65,7 +66,27 @@ enum class sends_as : bool { file, socket };
                                  const limit& how_long);
 [[nodiscard]] outcome write_all(watch* on, sends_as how, bytes what, const limit& how_long);
 
-[[noreturn]] void raise(const std::string& what, const outcome& of);
+// A socket's, inlined: see watch::receive().
+[[nodiscard, gnu::always_inline]] inline outcome receive_some(watch* on, rest& kept, room into, const limit& how_long) {
+  if (!kept.empty() || into.size() == 0) [[unlikely]] return read_some(on, kept, into, how_long);
+  sched::this_fiber::require_wait("read");
+  if (on == nullptr) [[unlikely]] return {0, errc::closed};
+  return on->receive(into.data(), into.size(), how_long);
+}
+[[nodiscard, gnu::always_inline]] inline outcome send_all(watch* on, bytes what, const limit& how_long) {
+  std::size_t gone = 0;
+  if (what.size() == 0) [[unlikely]] return {};
+  sched::this_fiber::require_wait("write");
+  if (on == nullptr) [[unlikely]] return {0, errc::closed};
+  do {
+    const auto one = on->send(what.data() + gone, what.size() - gone, how_long);
+    if (one.bad) [[unlikely]] return {gone, one.bad};
+    gone += one.moved;
+  } while (gone < what.size());
+  return {gone, {}};
+}
+
+[[noreturn, gnu::cold]] void raise(const std::string& what, const outcome& of);
 
 }  // namespace detail
 }  // namespace io

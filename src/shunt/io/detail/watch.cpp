@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <shunt/io/detail/loop.hpp>
-#include <shunt/io/detail/system_call.hpp>
+
 
 namespace shunt {
 inline namespace v1 {
@@ -98,12 +98,33 @@ ssize_t watch::read(void* into, std::size_t size) noexcept {
   if (!short_is_empty_) return ::read(fd_, into, size);
   const auto before = seen(side::in);
   const auto count = receive_bytes(fd_, into, size);
-  const bool emptied = count >= 0 && static_cast<std::size_t>(count) < size;
-  empty_at_.store(emptied ? before : before - 1, std::memory_order_relaxed);  // W5
+  if (count < 0) {
+    errno = static_cast<int>(-count);
+    return -1;
+  }
+  has_read(static_cast<std::size_t>(count), size, before);
   return count;
 }
 
+/// The short way of tell(true, false, false). \return false: somebody stands beside the first, and nothing has happened.
+[[gnu::always_inline]] inline bool watch::came() noexcept {
+  sched::waker who;
+  {
+    const std::scoped_lock held(lock_);
+    if (others_ != nullptr) [[unlikely]] return false;
+    auto& changes = changes_[index(side::in)];
+    auto& first = first_[index(side::in)];
+    // As in tell().
+    changes.store(changes.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    who = first.load(std::memory_order_relaxed);
+    first.store({}, std::memory_order_relaxed);
+  }
+  who.wake();
+  return true;
+}
+
 void watch::happened(std::uint32_t events) noexcept {
+  if (events == EPOLLIN && came()) [[likely]] return;
   constexpr std::uint32_t both = EPOLLHUP | EPOLLERR;
   constexpr std::uint32_t ends = both | EPOLLRDHUP | EPOLLPRI;
   tell((events & (ends | EPOLLIN)) != 0, (events & (both | EPOLLOUT)) != 0, (events & ends) != 0);
@@ -161,11 +182,13 @@ trouble watch::know(loop& here, side which) {
   return {};
 }
 
+
 namespace {
-const char* what_for(side which) noexcept { return which == side::in ? "something to read" : "room to write"; }
+const char* what_for(side which, const char* reading) noexcept { return which == side::in ? reading : "room to write"; }
 }  // namespace
 
 trouble watch::would_wait(side which, std::uint32_t before, const limit& how_long, bool again) {
+  const sched::this_fiber::stay on_this_worker;  // errno, and what a stop_callback knows of its thread
   if (again && how_long.over()) return errc::timed_out;
   auto& first = first_[index(which)];
   loop& here = loop::current();  // which may have to be made, and that takes long
@@ -184,7 +207,7 @@ trouble watch::would_wait(side which, std::uint32_t before, const limit& how_lon
   }
   if (me.beside || !how_long.none()) [[unlikely]] return wait_with(me, before, how_long);
   do {
-    sched::this_fiber::park(what_for(which));  // perform() was allowed to wait, so this does not throw
+    sched::this_fiber::park(what_for(which, what_for_reading));  // perform() was allowed to wait, so this does not throw
   } while (seen(which) == before);
   return {};  // perhaps because it was closed: perform() looks
 }
@@ -213,7 +236,7 @@ trouble watch::wait_with(waiter& me, std::uint32_t before, const limit& how_long
   if (how_long.stop().stop_possible()) on_stop.emplace(how_long.stop(), awaken);
   while (!mine.told()) {
     if (how_long.stop().stop_requested()) return errc::cancelled;
-    if (!sched::this_fiber::park_until(how_long.deadline(), what_for(me.which)) && !mine.told()) {
+    if (!sched::this_fiber::park_until(how_long.deadline(), what_for(me.which, what_for_reading)) && !mine.told()) {
       return errc::timed_out;
     }
   }

@@ -30,14 +30,17 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <mutex>
 
 #include <sys/types.h>
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/io/detail/outcome.hpp>
+#include <shunt/io/detail/system_call.hpp>
 #include <shunt/io/limit.hpp>
 #include <shunt/sched/fiber.hpp>
+#include <shunt/sched/runtime.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -91,18 +94,19 @@ class alignas(cache_line) watch {
     }
   }
 
+  /// A socket's: the same as perform() with recv(2), and with send(2). Inlined into what the program calls, as returning is
+  /// what costs most after a system call (system_call.hpp); what is rare is elsewhere.
+  [[nodiscard, gnu::always_inline]] outcome receive(void* into, std::size_t size, const limit& how_long);
+  [[nodiscard, gnu::always_inline]] outcome send(const void* from, std::size_t size, const limit& how_long);
+
   /// An attempt, on side::in: read(2).
   [[nodiscard]] ssize_t read(void* into, std::size_t size) noexcept;
   /// It would say EAGAIN (W5). Never where W5 does not hold: there counts come round again.
-  [[nodiscard]] bool drained() const noexcept {
-    // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
-    // this reader's.
-    return short_is_empty_ && empty_at_.load(std::memory_order_relaxed) == seen(side::in) &&
-           !ends_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] bool drained() const noexcept { return drained(seen(side::in)); }
 
   /// The owner of a TCP socket that nobody else reads: W5 holds.
   void reads_empty_it() noexcept { short_is_empty_ = true; }
+  [[nodiscard]] bool is_tcp() const noexcept { return short_is_empty_; }
 
   [[nodiscard]] std::uint32_t seen(side which) const noexcept {
     return changes_[index(which)].load(std::memory_order_acquire);  // edge `changed` in
@@ -127,15 +131,27 @@ class alignas(cache_line) watch {
   };
   struct store;
 
+  static constexpr const char* what_for_reading = "something to read";
   static constexpr std::uint8_t calls_a_breath = 32;
   static std::size_t index(side which) noexcept { return static_cast<std::size_t>(which); }
 
   /// A fiber whose calls never wait lets others run now and then.
-  void breathe() {
+  [[gnu::always_inline]] void breathe() {
+    static_assert(256 % calls_a_breath == 0);
     // relaxed: a count that may lose some where several fibers use one descriptor
     const auto calls = static_cast<std::uint8_t>(calls_.load(std::memory_order_relaxed) + 1);
-    calls_.store(calls < calls_a_breath ? calls : 0, std::memory_order_relaxed);
-    if (calls >= calls_a_breath) [[unlikely]] sched::this_fiber::yield();
+    calls_.store(calls, std::memory_order_relaxed);
+    if (calls % calls_a_breath == 0) [[unlikely]] let_others_run();
+  }
+  [[gnu::noinline]] static void let_others_run() { sched::this_fiber::yield(); }
+  [[nodiscard]] bool drained(std::uint32_t seen_in) const noexcept {
+    // relaxed, both: ends_ was written before the count just seen (edge `changed`), and empty_at_ is
+    // this reader's.
+    return short_is_empty_ && empty_at_.load(std::memory_order_relaxed) == seen_in &&
+           !ends_.load(std::memory_order_relaxed);
+  }
+  void has_read(std::size_t count, std::size_t room, std::uint32_t before) noexcept {
+    empty_at_.store(count < room ? before : before - 1, std::memory_order_relaxed);  // W5
   }
   trouble refused(const limit& how_long) const noexcept {
     if (closed()) return errc::closed;
@@ -145,7 +161,7 @@ class alignas(cache_line) watch {
   /// After an attempt that failed with `code`: waits if that is what it asks for.
   /// \return why there is no sense in another.
   /// \param again  the call has waited before: events that bring nothing must not outwit its limit.
-  trouble failed_once(int code, side which, std::uint32_t before, const limit& how_long, bool again) {
+  [[gnu::cold]] trouble failed_once(int code, side which, std::uint32_t before, const limit& how_long, bool again) {
     if (code == EAGAIN || code == EWOULDBLOCK) [[likely]] return would_wait(which, before, how_long, again);
     if (code != EINTR) return failed(code);
     breathe();
@@ -153,8 +169,16 @@ class alignas(cache_line) watch {
   }
   /// Waits for an event on this side since `before` was seen.
   trouble would_wait(side which, std::uint32_t before, const limit& how_long, bool again);
+  /// The same, for something to read and without a limit.
+  [[gnu::always_inline]] trouble would_wait(std::uint32_t before);
+  [[gnu::always_inline]] bool stands_first(std::uint32_t before);
   trouble wait_with(waiter& me, std::uint32_t before, const limit& how_long);
   void tell(bool in, bool out, bool ends) noexcept;
+  bool came() noexcept;
+  /// Whether an epoll of the worker's runtime is asked for this side; under the lock.
+  [[nodiscard]] bool known_here(side which) const noexcept {
+    return (interest_ & (1U << index(which))) != 0 && known_to_ == sched::this_worker::mark();
+  }
   trouble know(loop& here, side which);  // under the lock
 
   std::atomic<bool> closed_{true};
@@ -174,6 +198,58 @@ class alignas(cache_line) watch {
   watch* next_free_ = nullptr;                        // the store's
 };
 static_assert(sizeof(void*) != 8 || sizeof(watch) == cache_line);
+
+inline outcome watch::receive(void* into, std::size_t size, const limit& how_long) {
+  for (bool again = false;; again = true) {
+    if (const auto bad = refused(how_long)) [[unlikely]] return {0, bad};
+    const auto before = seen(side::in);
+    trouble bad;
+    if (drained(before)) {
+      bad = how_long.none() ? would_wait(before) : would_wait(side::in, before, how_long, again);
+    } else {
+      const auto result = receive_bytes(fd_, into, size);
+      if (result >= 0) [[likely]] {
+        const auto count = static_cast<std::size_t>(result);
+        has_read(count, size, before);
+        breathe();
+        return {count, {}};
+      }
+      bad = failed_once(static_cast<int>(-result), side::in, before, how_long, again);
+    }
+    if (bad) [[unlikely]] return {0, bad};
+  }
+}
+
+inline outcome watch::send(const void* from, std::size_t size, const limit& how_long) {
+  for (bool again = false;; again = true) {
+    if (const auto bad = refused(how_long)) [[unlikely]] return {0, bad};
+    const auto before = seen(side::out);
+    const auto result = send_bytes(fd_, from, size);
+    if (result >= 0) [[likely]] {
+      breathe();
+      return {static_cast<std::size_t>(result), {}};
+    }
+    if (const auto bad = failed_once(static_cast<int>(-result), side::out, before, how_long, again)) return {0, bad};
+  }
+}
+
+inline bool watch::stands_first(std::uint32_t before) {
+  auto& first = first_[index(side::in)];
+  const std::scoped_lock held(lock_);
+  if (closed() || !known_here(side::in)) [[unlikely]] return false;
+  // relaxed, both: under the lock
+  if (seen(side::in) != before || first.load(std::memory_order_relaxed)) [[unlikely]] return false;
+  first.store(sched::this_fiber::self(), std::memory_order_relaxed);
+  return true;
+}
+
+inline trouble watch::would_wait(std::uint32_t before) {
+  if (!stands_first(before)) [[unlikely]] return would_wait(side::in, before, {}, false);
+  do {
+    sched::this_fiber::park(what_for_reading);  // receive()'s caller was allowed to wait, so this does not throw
+  } while (seen(side::in) == before);
+  return {};  // perhaps because it was closed: receive() looks
+}
 
 /// One call on one watch. \throws what this_fiber::park() would throw.
 template <typename Attempt>
