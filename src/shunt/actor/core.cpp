@@ -25,22 +25,40 @@ std::string named(const actor* a) {
 
 // --- a seat, and who runs there ---
 
+[[gnu::used]] constinit thread_local turn* this_threads_quick_turn = &nobodys_turn;
+#if !defined(__x86_64__) && !defined(__aarch64__)
+turn* quick_turn_by_call() noexcept { return this_threads_quick_turn; }
+#endif
+
 void seat::queue_outside(actor& a) noexcept { all_->queue_outside(a); }
 void seat::wake_one() noexcept { all_->wake_one(); }
 
 void runner::work() noexcept {
-  thread_.store(this_thread_mark(), std::memory_order_relaxed);  // relaxed: see seat
   fiber_ = sched::this_fiber::self();
-  if (sched::this_worker::directed()) until_duty_ = 1;
+  turns_a_duty_ = sched::this_worker::directed() ? 1 : turns_a_duty;
   if (!all_->come()) return;
-  while (actor* const a = find()) run(*a);
+  set_quick_turn();
+  bool due = sched::this_worker::directed();
+  while (actor* a = search(due)) {
+    int left = turns_a_duty_;
+    do {
+      run(*a);
+    } while (--left != 0 && ready_.pop(a));
+    due = left == 0;
+  }
+  if (this_threads_quick_turn == this) this_threads_quick_turn = &nobodys_turn;
+}
+
+/// Handlers' sends find this seat at once; but where a chooser decides, as who sends has to ask it first.
+void runner::set_quick_turn() noexcept {
+  if (!sched::this_worker::directed()) this_threads_quick_turn = this;
 }
 
 /// One turn: the messages that have arrived so far.
 inline void runner::run(actor& a) noexcept {
   ++done_.turns;
   message* m = a.inbox_.begin();
-  a.seat_.store(this, std::memory_order_relaxed);  // relaxed: see send()
+  whose = reinterpret_cast<std::uintptr_t>(&a);
   if (all_->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) [[unlikely]] {  // relaxed: sooner or later
     refuse(m, a);
   } else {
@@ -58,7 +76,6 @@ inline void runner::run(actor& a) noexcept {
     }
     done_.messages += calls;
   }
-  a.seat_.store(nullptr, std::memory_order_relaxed);  // relaxed: see send()
   if (a.inbox_.rest() == after_mail::queue_it) [[unlikely]] queue(a);
 }
 
@@ -83,28 +100,13 @@ void runner::drop(message* m, actor& a) noexcept {
   }
 }
 
-/// \return nullptr when the run is over.
-inline actor* runner::find() noexcept {
-  if (--until_duty_ > 0) [[likely]] {
-    if (actor* const a = ready_.pop()) return a;
-  }
-  return search();
-}
-
-/// What find() leaves over: duties, and others' queues.
-actor* runner::search() noexcept {
-  runs_ = false;
-  actor* const found = look_around();
-  runs_ = found != nullptr;
-  return found;
-}
-
-actor* runner::look_around() noexcept {
-  if (until_duty_ <= 0) {
-    const bool directed = sched::this_worker::directed();
-    until_duty_ = directed ? 1 : turns_a_duty;
+/// Duties, and others' queues.
+/// \param due  whether other fibers' turn has come. \return nullptr when the run is over.
+actor* runner::search(bool due) noexcept {
+  whose = no_actor;
+  if (due) {
     sched::this_fiber::yield();
-    if (directed) mix();
+    if (sched::this_worker::directed()) mix();
     if (actor* const a = all_->take_outside()) return a;
     if (actor* const a = ready_.pop()) return a;
   }
@@ -184,20 +186,21 @@ runner* stage::runner_here() const noexcept {
     return nullptr;
   }
   runner* const here = seats_[static_cast<std::size_t>(index)].get();
-  return here->is_here(this) && here->runs_a_handler() ? here : nullptr;
+  return here->runs_a_handler() ? here : nullptr;
 }
 
-/// What the inlined send() did not find right: a message that was nobody's, a caller that is no handler, or a mistake.
+/// What the inlined send() did not find right: a message that was nobody's, a seat that is not the thread's quick turn, a
+/// chooser, a caller that is no handler, or a mistake.
 void stage::send_slowly(message& m, actor& to) {
+  sched::this_fiber::interleave();
   auto where = m.where_.load(std::memory_order_relaxed);
   const auto next = reinterpret_cast<std::uintptr_t>(&to) | message::under_way;
   const bool running = running_.load(std::memory_order_acquire);  // acquire: pairs with set_up(), for seats_
-  runner* const here = running && where == message::nobodys ? runner_here() : nullptr;
+  runner* const here = running ? runner_here() : nullptr;
+  const bool may = running ? here != nullptr && (where == message::nobodys || where == here->whose) : !m.on_its_way();
   // relaxed: decides who of several sends it, and nothing else
-  if (m.on_its_way() || (running && here == nullptr) ||
-      !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) {
-    refuse_foreign("send", m, &to);
-  }
+  if (!may || !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) refuse_foreign("send", m, &to);
+  if (here != nullptr) here->set_quick_turn();
   if (to.inbox_.push(m) == after_mail::nothing) return;
   if (here != nullptr) {
     here->queue(to);
@@ -211,8 +214,8 @@ void stage::give(message& m, actor& a) {
   const actor* const holder = reinterpret_cast<const actor*>(where & ~message::under_way);
   bool may = !m.on_its_way();
   if (may && running_.load(std::memory_order_acquire)) {  // acquire: as in send()
-    const seat* const here = holder == nullptr ? runner_here() : holder->seat_.load(std::memory_order_relaxed);
-    may = here != nullptr && here->is_here(this);
+    const runner* const here = runner_here();
+    may = here != nullptr && (holder == nullptr || here->runs_handler_of(*holder));
   }
   const auto next = reinterpret_cast<std::uintptr_t>(&a);
   // relaxed: who may is one thread, or a program's setting, which hands nothing over by it

@@ -117,7 +117,6 @@ class alignas(cache_line) actor {
   friend void ended(actor& a) noexcept;
 
   detail::core_inbox<message> inbox_;
-  std::atomic<detail::seat*> seat_{nullptr};  // who runs it now. relaxed everywhere: see send()
   actor* next_ = nullptr;                     // in stage::outside_
   const char* awaits_ = nullptr;              // the holder's; see must_end()
   actor* next_awaiting_ = nullptr;
@@ -192,21 +191,16 @@ class engine {
   std::unique_ptr<detail::stage> stage_;
 };
 
-/// Who may: the handler of the actor that has the message. That is the caller if the actor runs (seat_) on this thread,
-/// for a seat runs one actor at a time. If it runs on another thread, or not at all, then seat_ is read while others
-/// write it, and says, whatever the moment, a seat of another thread, or none; hence relaxed. Seats live as long as
-/// the stage is theirs, and every actor has left its seat before they go.
+/// Who may: the handler of the actor that has the message. That is the caller if it is this actor's turn on this thread,
+/// for a seat runs one actor at a time. `where_` of a message that others have is read while they write it, and says,
+/// whatever the moment, that it is another actor's, or under way; hence relaxed.
 inline void send(engine& e, message& m, actor& to) {
-  sched::this_fiber::interleave();
   const auto where = m.where_.load(std::memory_order_relaxed);
-  if ((where & message::under_way) == 0) [[likely]] {
-    detail::seat* const here = reinterpret_cast<const actor*>(where)->seat_.load(std::memory_order_relaxed);
-    if (here != nullptr && here->is_here(e.stage_.get())) [[likely]] {
-      // relaxed: the inbox hands the message over
-      m.where_.store(reinterpret_cast<std::uintptr_t>(&to) | message::under_way, std::memory_order_relaxed);
-      if (to.inbox_.push(m) == detail::after_mail::queue_it) here->queue(to);
-      return;
-    }
+  if (detail::seat* const here = detail::seat::of_handler(e.stage_.get(), where)) [[likely]] {
+    // relaxed: the inbox hands the message over
+    m.where_.store(reinterpret_cast<std::uintptr_t>(&to) + message::under_way, std::memory_order_relaxed);
+    if (to.inbox_.push(m) == detail::after_mail::queue_it) here->queue(to);
+    return;
   }
   detail::send_slowly(*e.stage_, m, to);
 }

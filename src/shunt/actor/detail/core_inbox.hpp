@@ -23,8 +23,7 @@
 
 #include <atomic>
 #include <cstdint>
-
-#include <shunt/base/chain.hpp>
+#include <utility>
 
 namespace shunt {
 inline namespace v1 {
@@ -46,7 +45,7 @@ class core_inbox {
   after_mail push(Message& m) noexcept {
     auto seen = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
     do {
-      m.next_ = seen <= busy ? nullptr : reinterpret_cast<Message*>(seen);
+      m.next_ = reinterpret_cast<Message*>(seen);  // which may be `idle` or `busy`: the end of the chain
       // release: edge `sent` out. relaxed: who pushes reads nothing of the actor.
     } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&m), std::memory_order_release,
                                           std::memory_order_relaxed));
@@ -56,7 +55,14 @@ class core_inbox {
   /// Who took the actor out of a queue. \return its messages, oldest first, linked by `next_`: one at least.
   [[nodiscard]] Message* begin() noexcept {
     // acquire: edges `sent` and `left` in.
-    return turned_round<&Message::next_>(reinterpret_cast<Message*>(word_.exchange(busy, std::memory_order_acquire)));
+    auto* next = reinterpret_cast<Message*>(word_.exchange(busy, std::memory_order_acquire));
+    Message* first = nullptr;
+    do {
+      Message* const m = next;
+      next = std::exchange(m->next_, first);
+      first = m;
+    } while (reinterpret_cast<std::uintptr_t>(next) > busy);
+    return first;
   }
 
   /// The same runner, when the messages are dealt with.

@@ -38,8 +38,10 @@ class ready_queue {
   /// Owner only. \return false: it is full, nothing was pushed.
   [[nodiscard]] bool push(T* item) noexcept {
     const auto back = back_.load(std::memory_order_relaxed);  // relaxed: Q1
-    // acquire: who emptied the slot has read it (Q3)
-    if (back - front_.load(std::memory_order_acquire) == Slots) return false;
+    if (back >= limit_) [[unlikely]] {
+      limit_ = front_.load(std::memory_order_acquire) + Slots;  // acquire: who emptied the slots has read them (Q3)
+      if (back >= limit_) return false;
+    }
     slot(back).store(item, std::memory_order_relaxed);    // relaxed: edge `filled` follows
     back_.store(back + 1, std::memory_order_seq_cst);     // edge `filled` out; seq_cst: above
     return true;
@@ -47,16 +49,21 @@ class ready_queue {
 
   /// Owner only. \return the oldest item; nullptr if there is none.
   [[nodiscard]] T* pop() noexcept {
+    T* item = nullptr;
+    return pop(item) ? item : nullptr;
+  }
+  /// The same. \return whether there was one, and `item` is it.
+  [[nodiscard]] bool pop(T*& item) noexcept {
     auto front = front_.load(std::memory_order_relaxed);      // relaxed: the exchange decides
     const auto back = back_.load(std::memory_order_relaxed);  // relaxed: Q1
     while (front != back) {
-      T* const item = slot(front).load(std::memory_order_relaxed);  // relaxed: own store, or own copy
+      item = slot(front).load(std::memory_order_relaxed);  // relaxed: own store, or own copy
       // release: Q3. relaxed: what others took is none of ours.
       if (front_.compare_exchange_weak(front, front + 1, std::memory_order_release, std::memory_order_relaxed)) {
-        return item;
+        return true;
       }
     }
-    return nullptr;
+    return false;
   }
 
   /// The owner of `mine`, which is empty, and not this: moves half of the items, the oldest, the odd one too.
@@ -101,6 +108,7 @@ class ready_queue {
 
   alignas(quiet_distance) std::atomic<std::uint64_t> front_{0};
   alignas(quiet_distance) std::atomic<std::uint64_t> back_{0};
+  std::uint64_t limit_ = Slots;  // the owner's: back_ may get so far without a look at front_
   alignas(quiet_distance) std::atomic<T*> slots_[Slots] = {};
 };
 

@@ -1,4 +1,9 @@
 /// What a send touches of the worker that it is on: see stage.hpp for the rest.
+///
+/// Invariants
+///   S1  What a turn says is its thread's own: it alone writes it, and reads it.
+///   S2  A thread's quick turn is that of a seat whose runner's fiber is on this thread and has not ended, or `nobodys`.
+///       It need not be the one whose handler runs: then the slow way finds that.
 #pragma once
 
 #include <atomic>
@@ -17,30 +22,28 @@ namespace detail {
 
 class stage;
 
-/// Tells the calling thread from all others that live. Read anew each time: a fiber may have changed threads.
-[[nodiscard, gnu::always_inline]] inline std::uintptr_t this_thread_mark() noexcept {
-#if defined(__x86_64__)
-  std::uintptr_t mark;
-  asm volatile("movq %%fs:0, %0" : "=r"(mark));
-  return mark;
-#elif defined(__aarch64__)
-  std::uintptr_t mark;
-  asm volatile("mrs %0, tpidr_el0" : "=r"(mark));
-  return mark;
-#else
-  static thread_local char mine;
-  return reinterpret_cast<std::uintptr_t>(&mine);
-#endif
-}
+/// Whose handler runs in a seat.
+struct turn {
+  const stage* of = nullptr;
+  std::uintptr_t whose = no_actor;  // the actor's address
+
+  static constexpr std::uintptr_t no_actor = 0;  // which no message is in the hands of
+};
+inline constinit turn nobodys_turn;
+
+/// The calling thread's quick turn (S2).
+[[nodiscard, gnu::always_inline]] inline turn* quick_turn() noexcept;
 
 /// A worker's place in one run: one fiber of that worker runs actors here, one at a time.
-class seat {
+class seat : protected turn {
  public:
-  seat(stage& all, std::atomic<int>& sleepers) noexcept : all_(&all), sleepers_(sleepers) {}
+  seat(stage& all, std::atomic<int>& sleepers) noexcept : turn{&all}, all_(&all), sleepers_(sleepers) {}
 
-  /// Whether the caller is on the thread of this seat, and this is a seat of `of`.
-  [[nodiscard]] bool is_here(const stage* of) const noexcept { 
-    return all_ == of && thread_.load(std::memory_order_relaxed) == this_thread_mark();
+  /// The calling thread's seat if a handler of the actor whose address is `holder` runs there, in `on`. A null pointer:
+  /// that is so elsewhere, or not at all, or not known without a longer look.
+  [[nodiscard, gnu::always_inline]] static seat* of_handler(const stage* on, std::uintptr_t holder) noexcept {
+    turn* const here = quick_turn();
+    return here->whose == holder && here->of == on ? static_cast<seat*>(here) : nullptr;
   }
 
   /// The thread of this seat, who was told `queue_it`.
@@ -57,9 +60,35 @@ class seat {
 
   stage* const all_;
   std::atomic<int>& sleepers_;
-  std::atomic<std::uintptr_t> thread_{0};  // its own; relaxed: compared with the reader's, and no more
   ready_queue<actor, slots> ready_;
 };
+
+/// See quick_turn(). Read by instructions of ours: compilers keep a thread_local's address across a switch.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local turn* this_threads_quick_turn asm("shunt_actor_turn_v1");
+#if !defined(__x86_64__) && !defined(__aarch64__)
+[[nodiscard, gnu::noinline]] turn* quick_turn_by_call() noexcept;
+#endif
+
+inline turn* quick_turn() noexcept {
+#if defined(__x86_64__)
+  turn* found;
+  asm volatile("movq shunt_actor_turn_v1@gottpoff(%%rip), %0\n\t"
+               "movq %%fs:(%0), %0"
+               : "=r"(found));
+  return found;
+#elif defined(__aarch64__)
+  turn* found;
+  void* thread;
+  asm volatile("adrp %0, :gottprel:shunt_actor_turn_v1\n\t"
+               "ldr %0, [%0, #:gottprel_lo12:shunt_actor_turn_v1]\n\t"
+               "mrs %1, tpidr_el0\n\t"
+               "ldr %0, [%0, %1]"
+               : "=&r"(found), "=&r"(thread));
+  return found;
+#else
+  return quick_turn_by_call();
+#endif
+}
 
 }  // namespace detail
 }  // namespace actors

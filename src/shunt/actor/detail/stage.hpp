@@ -29,7 +29,8 @@ class runner final : public seat {
   /// Its fiber: runs actors until the run is over.
   void work() noexcept;
 
-  [[nodiscard]] bool runs_a_handler() const noexcept { return runs_; }
+  [[nodiscard]] bool runs_a_handler() const noexcept { return whose != no_actor; }
+  [[nodiscard]] bool runs_handler_of(const actor& a) const noexcept { return whose == reinterpret_cast<std::uintptr_t>(&a); }
   [[nodiscard]] const result& done() const noexcept { return done_; }
 
  private:
@@ -38,9 +39,8 @@ class runner final : public seat {
   [[gnu::cold]] void refuse(message* m, actor& a) noexcept;
   [[gnu::cold]] void fail(message* m, actor& a) noexcept;
   static void drop(message* m, actor& a) noexcept;
-  [[nodiscard]] actor* find() noexcept;
-  [[nodiscard, gnu::noinline]] actor* search() noexcept;
-  [[nodiscard]] actor* look_around() noexcept;
+  [[nodiscard, gnu::noinline]] actor* search(bool due) noexcept;
+  [[gnu::noinline]] void set_quick_turn() noexcept;
   void mix() noexcept;
   [[nodiscard]] actor* steal() noexcept;
   static void rest() noexcept;
@@ -56,8 +56,7 @@ class runner final : public seat {
     int looks = 0;
   };
 
-  bool runs_ = false;  // an actor, or is about to
-  int until_duty_ = turns_a_duty;
+  int turns_a_duty_ = turns_a_duty;  // 1 where a chooser decides
   result done_;
   const std::size_t index_;
   std::vector<single> sights_;
