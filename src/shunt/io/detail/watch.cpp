@@ -182,7 +182,6 @@ trouble watch::know(loop& here, side which) {
   return {};
 }
 
-
 namespace {
 const char* what_for(side which, const char* reading) noexcept { return which == side::in ? reading : "room to write"; }
 }  // namespace
