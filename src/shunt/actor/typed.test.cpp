@@ -571,6 +571,25 @@ TEST_CASE("typed: stop ends all, in handlers that wait too, and nothing is born 
   CHECK(all.actors() == 0);
 }
 
+TEST_CASE("typed: nothing is born after stop, even where a handler keeps its worker from hearing of it") {
+  struct keeper {
+    void keep(const std::atomic<bool>* open, std::atomic<bool>* begun) {
+      *begun = true;
+      while (!*open) std::this_thread::yield();
+    }
+  };
+  manager all(with(1));
+  std::atomic<bool> open{false};
+  std::atomic<bool> begun{false};
+  all.spawn<keeper>().tell<&keeper::keep>(&open, &begun);
+  while (!begun) std::this_thread::yield();
+  CHECK_FALSE(all.stop_for(0ms));
+  CHECK_THROWS_AS(all.spawn<counter>(), shunt::error);
+  open = true;
+  all.stop();
+  CHECK(all.actors() == 0);
+}
+
 TEST_CASE("typed: a destructor names the handlers that do not end") {
   journal said;
   gate g;

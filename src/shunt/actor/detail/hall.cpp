@@ -150,8 +150,9 @@ bool hall::drain(steady_clock::time_point deadline) {
 }
 
 bool hall::stop(steady_clock::time_point deadline) {
+  // Nothing is born any more from here on, however long a station keeps its worker from what follows.
+  for (const auto& s : stations_) s->close();
   for (const auto& s : stations_) s->at_home([at = s.get()] { at->end_all(); });
-  // Nothing is born any more once all stations have closed, which is when all this has been done.
   return wait_until([this] { return living.load(std::memory_order_acquire) == 0 && quiet(); }, deadline,
                     "actors to end");
 }

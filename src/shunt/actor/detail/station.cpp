@@ -673,9 +673,13 @@ void station::wish_for(cell& c, std::uint32_t life, duty w) noexcept {
   wake();
 }
 
-void station::end_all() noexcept {
+void station::close() noexcept {
   const std::scoped_lock held(gate_);
   closed_ = true;
+}
+
+void station::end_all() noexcept {
+  const std::scoped_lock held(gate_);
   for (const auto& c : cells_) wish_for(*c, c->life, wish_end);
 }
 
