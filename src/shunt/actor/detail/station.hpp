@@ -178,7 +178,7 @@ class alignas(quiet_distance) station {
   // --- controls ---
 
   void wish_for(cell& c, std::uint32_t life, duty w) noexcept;
-  void close() noexcept;    // any thread: nothing is born here from now on
+  void close() noexcept;  // any thread: nothing is born here from now on
   void end_all() noexcept;
   void begin();  // a fiber of this worker, first of all
   void leave() noexcept;
