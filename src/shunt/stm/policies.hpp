@@ -15,8 +15,8 @@ struct policies {
   /// Whoever is alone in running transactions does so without atomic read-modify-writes, until another one comes.
   bool solo = true;
 
-  /// Who has lost three times, and finds another one at it that has lost at the same variable, waits until that one has
-  /// committed, or for 0.2 ms.
+  /// Who has lost three times queues behind others that lost at the same variable, and goes on when the one before it
+  /// has committed.
   bool queue_losers = true;
 
   /// Who has lost eight times, or half a millisecond's work, runs without others, in the order in which they came to

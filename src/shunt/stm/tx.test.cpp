@@ -6,7 +6,6 @@
 #include <numeric>
 #include <shunt/sched/jobs.hpp>
 #include <shunt/stm.hpp>
-#include <shunt/stm/detail/lane.hpp>
 #include <shunt/stm/detail/names.hpp>
 #include <shunt/stm/detail/registry.hpp>
 #include <stdexcept>
@@ -55,66 +54,6 @@ struct counted {
 };
 
 }  // namespace
-
-namespace {
-
-int count_by_function(tx& t, tvar<int>& x) {
-  t.modify(x, [](int n) { return n + 1; });
-  return t.read(x);
-}
-tvar<int> for_a_function{0};
-void plain_function(tx& t) { count_by_function(t, for_a_function); }
-
-/// Trivially copyable, and not copied.
-struct body_of_one_place {
-  explicit body_of_one_place(tvar<int>& its) : x(&its) {}
-  body_of_one_place(const body_of_one_place&) = delete;
-  body_of_one_place(body_of_one_place&&) = default;
-  void operator()(tx& t) const { count_by_function(t, *x); }
-  tvar<int>* x;
-};
-
-}  // namespace
-
-TEST_CASE("bodies may be functions, and objects that cannot be copied") {
-  tvar<int> x{0};
-  atomically(plain_function);
-  atomically(body_of_one_place(x));
-  CHECK(for_a_function.load() == 1);
-  CHECK(x.load() == 1);
-}
-
-// allowed    goes first   it is free, or was left while the other one waited
-// allowed    goes without   it is taken for longer than anybody waits
-// forbidden  waits for ever
-TEST_CASE("loss_lane: one goes first; others wait until it has left, or not for long, and go on") {
-  stm::detail::loss_lane lane;
-  REQUIRE(lane.enter("a test"));
-  bool first = true;
-  std::thread([&] { first = lane.enter("a test"); }).join();  // it is not left meanwhile
-  CHECK_FALSE(first);
-  lane.leave();
-  CHECK(lane.enter("a test"));  // who went on without it has not taken it, and does not stand in it any more
-  lane.leave();
-
-  bool both_ways[2] = {};
-  for (int i = 0; i < 100'000 && !(both_ways[0] && both_ways[1]); ++i) {
-    REQUIRE(lane.enter("a test"));
-    std::atomic<bool> begun{false};
-    std::thread other([&] {
-      begun.store(true);
-      const bool mine = lane.enter("a test");
-      both_ways[mine ? 1 : 0] = true;
-      if (mine) lane.leave();
-    });
-    while (!begun.load()) std::this_thread::yield();
-    if (i % 2 == 1) std::this_thread::sleep_for(400us);
-    lane.leave();
-    other.join();
-  }
-  CHECK(both_ways[0]);
-  CHECK(both_ways[1]);
-}
 
 TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was written") {
   tvar<bool> flag{true};

@@ -16,8 +16,6 @@ constexpr double worth_it = 1.05;
 constexpr double left_alone = 20'000;  // commits a second: below it there is nothing to be gained
 constexpr int first_trial = 2;         // ticks
 constexpr int trials_apart = 32;
-constexpr int trials_apart_after_change = 8;
-constexpr double changed = 2.0 / 3;
 constexpr int trials_apart_at_most = 1000;
 
 constexpr std::int64_t ns_of(time_point t) noexcept { return t.time_since_epoch() / 1ns; }
@@ -65,11 +63,6 @@ void class_record::measured(double rate, int workers, std::int64_t now_ns) noexc
         ticks_ = first_trial;
         return;
       }
-      if (rate_ < changed * judged_by_) {
-        judged_by_ = rate_;
-        steady_ = 0;
-        ticks_ = std::min(ticks_, trials_apart_after_change);
-      }
       if (--ticks_ > 0) return;
       auto others = trial_until.load(std::memory_order_relaxed);
       if (now_ns < others) return;
@@ -95,7 +88,6 @@ void class_record::measured(double rate, int workers, std::int64_t now_ns) noexc
         allow(before_);
         steady_ = std::clamp(2 * steady_, trials_apart, trials_apart_at_most);
       }
-      judged_by_ = rate_;
       ticks_ = steady_;
       return;
   }
@@ -106,7 +98,6 @@ void class_record::allow(int workers) noexcept {
   allowed_.store(workers, std::memory_order_relaxed);
   track* const before = on.load(std::memory_order_relaxed);
   if (workers > 1) own_.set_places(workers);
-  if (workers == 1) participant::try_solo_soon();  // what such a trial is about
   on.store(workers == 0 ? nullptr : workers == 1 ? &narrow_track : &own_, std::memory_order_relaxed);
   if (before != nullptr) before->look_again();
 }
@@ -115,7 +106,6 @@ void class_record::reset(const policies& p) noexcept {
   while (busy_.exchange(true, std::memory_order_acquire)) relax();  // acquire: as in tick()
   phase_ = phase::steady;
   rate_ = 0;
-  judged_by_ = 0;
   steady_ = 0;
   ticks_ = first_trial;
   allow(p.adapt ? 0 : p.workers);

@@ -2,8 +2,7 @@
 ///
 /// The number is found by climbing: for two ticks of 1 ms now and then another number is tried; if more
 /// commits a second come of it, by 5 %, it stays, else the old one comes back and the next trial is twice as far off,
-/// up to 1 s; sooner, if a third of what the last trial was compared with is gone, for then that one tells nothing any
-/// more. One class at a time is on trial. Not the rate of aborts: where one variable is contended it is small and
+/// up to 1 s. One class at a time is on trial. Not the rate of aborts: where one variable is contended it is small and
 /// throughput is lost all the same, to lines that move between cores.
 #pragma once
 
@@ -105,8 +104,7 @@ struct class_record {
   phase phase_ = phase::steady;
   time_point last_{};
   std::uint64_t last_commits_ = 0;
-  double rate_ = 0;       // of the steady phase, commits a second, smoothed
-  double judged_by_ = 0;  // what it was when the number was last decided upon; or what it has come to since
+  double rate_ = 0;  // of the steady phase, commits a second, smoothed
   int before_ = 0;   // what was allowed before the trial
   int ticks_ = 0;    // of this phase are left
   int steady_ = 0;   // so many ticks between trials

@@ -21,9 +21,9 @@ constexpr std::int64_t look_apart_at_most = 50'000;
 
 lane elders;
 
-loss_lane& lane_of(const variable* v) noexcept {
+lane& lane_of(const variable* v) noexcept {
   constexpr std::size_t lanes = 64;
-  static loss_lane all[lanes];
+  static lane all[lanes];
   return all[(reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 58];
 }
 
@@ -194,8 +194,9 @@ void course::prepare_again() {
   }
   if (lost_ >= attempts_at_once && hot_ == nullptr && the_policies.queue_losers.load(std::memory_order_relaxed) &&
       may_sleep()) {
-    loss_lane& hot = lane_of(at_);
-    if (hot.enter("one that has lost at the same variable")) hot_ = &hot;
+    lane& hot = lane_of(at_);
+    hot.enter("others that lost at the same variable");
+    hot_ = &hot;
     return;
   }
   for (int i = 0; i < 1 << std::min(lost_, 10); ++i) relax();

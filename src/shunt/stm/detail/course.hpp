@@ -4,7 +4,7 @@
 ///   commit                     what on_commit() was given; done
 ///   the body's exception       what on_abort() was given; it goes on to the caller
 ///   conflict, 1st to 3rd       again, after a short pause
-///   conflict, 4th to 8th       again, when one that has lost at the same variable, and goes first, has committed
+///   conflict, 4th to 8th       again, in the queue of the variable that was lost at: one of them at a time
 ///   conflict, later            again, alone, in the queue of all such: nobody else runs a transaction meanwhile
 ///   retry                      parks until something it read has been committed to; again
 #pragma once
@@ -118,7 +118,7 @@ class course {
   bool elder_ = false;            // has its turn in the elders' lane
   int lost_ = 0;                  // attempts
   const variable* at_ = nullptr;  // where the last one was lost
-  loss_lane* hot_ = nullptr;      // goes first there
+  lane* hot_ = nullptr;           // has its turn there
   time_point first_loss_{};
   // Of repeated attempts: when the present one began; and what all that were lost have taken, without waits between.
   time_point began_{};

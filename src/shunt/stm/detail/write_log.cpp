@@ -21,11 +21,6 @@ void write_log::insert(const variable* v, std::uint32_t position) noexcept {
   index_[at] = position + 1;
 }
 
-entry& write_log::add_with_more_room(const variable* v, std::atomic<word>* data, const form* how) {
-  make_room_for(v);
-  return add_here(v, data, how);
-}
-
 void write_log::make_room_for(const variable* v) {
   const auto count = size();
   if (count == capacity_) {

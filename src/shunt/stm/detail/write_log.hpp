@@ -58,11 +58,16 @@ class write_log {
     return nullptr;
   }
   /// It is not there yet; its value is to be stored. \throws std::bad_alloc, then nothing has changed.
-  [[gnu::always_inline]] entry& add(const variable* v, std::atomic<word>* data, const form* how) {
-    // Not back to here from there: then nothing but the value has to outlive a call.
+  entry& add(const variable* v, std::atomic<word>* data, const form* how) {
     if (end_ >= room_) [[unlikely]]
-      return add_with_more_room(v, data, how);
-    return add_here(v, data, how);
+      make_room_for(v);
+    entry& e = *end_++;
+    // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
+    e.who = v;
+    e.data = data;
+    e.how = how;
+    filter_ |= bit(v);
+    return e;
   }
   void clear() noexcept {
     end_ = entries_.get();
@@ -88,17 +93,7 @@ class write_log {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 20);
   }
   [[nodiscard]] entry* find_by_index(const variable* v) noexcept;
-  [[gnu::always_inline]] entry& add_here(const variable* v, std::atomic<word>* data, const form* how) noexcept {
-    entry& e = *end_++;
-    // One by one: as a whole it would be built elsewhere and copied, and the copy wait for the stores.
-    e.who = v;
-    e.data = data;
-    e.how = how;
-    filter_ |= bit(v);
-    return e;
-  }
-  [[gnu::noinline]] entry& add_with_more_room(const variable* v, std::atomic<word>* data, const form* how);
-  void make_room_for(const variable* v);
+  [[gnu::noinline]] void make_room_for(const variable* v);
   void insert(const variable* v, std::uint32_t position) noexcept;
 
   entry* end_ = nullptr;
