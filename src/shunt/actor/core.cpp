@@ -26,21 +26,19 @@ std::string named(const actor* a) {
 // --- a seat, and who runs there ---
 
 [[gnu::used]] constinit thread_local turn* this_threads_quick_turn = &nobodys_turn;
-#if !defined(__x86_64__) && !defined(__aarch64__)
 turn* quick_turn_by_call() noexcept { return this_threads_quick_turn; }
-#endif
 
 void seat::queue_outside(actor& a) noexcept { all_->queue_outside(a); }
 void seat::wake_one() noexcept { all_->wake_one(); }
 
 void runner::work() noexcept {
   fiber_ = sched::this_fiber::self();
-  turns_a_duty_ = sched::this_worker::directed() ? 1 : turns_a_duty;
+  const int turns = sched::this_worker::directed() ? 1 : turns_a_duty;
   if (!all_->come()) return;
   set_quick_turn();
   bool due = sched::this_worker::directed();
   while (actor* a = search(due)) {
-    int left = turns_a_duty_;
+    int left = turns;
     do {
       run(*a);
     } while (--left != 0 && ready_.pop(a));

@@ -135,21 +135,18 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 
 /// Stops the running execution as `from`, goes on with `to`. Returns when something switches to
 /// `from` again. Same thread throughout. Cost: 1 to 3 ns, see above.
-[[gnu::always_inline]] inline void switch_to(execution& from, execution& to) noexcept {
-#if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
-  detail::switch_elsewhere(from, to);
-#else
-  detail::raw_switch(from, to);
-#endif
-}
+[[gnu::always_inline]] inline void switch_to(execution& from, execution& to) noexcept;
 
 #if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
-inline constexpr bool places_suffice = false;  ///< a switch needs nothing of an execution but its place
+#define SHUNT_PLACES_SUFFICE 0
+inline void switch_to(execution& from, execution& to) noexcept { detail::switch_elsewhere(from, to); }
 #else
-inline constexpr bool places_suffice = true;  ///< a switch needs nothing of an execution but its place
+#define SHUNT_PLACES_SUFFICE 1
+inline void switch_to(execution& from, execution& to) noexcept { detail::raw_switch(from, to); }
 /// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped.
 [[gnu::always_inline]] inline void switch_places(place& from, place& to) noexcept { detail::raw_switch(from, to); }
 #endif
+inline constexpr bool places_suffice = SHUNT_PLACES_SUFFICE != 0;  ///< a switch needs nothing of an execution but its place
 
 /// As switch_to, for the last time: `from` is not switched to again, and its stack may be reused
 /// as soon as `to` runs.

@@ -8,9 +8,7 @@ inline namespace v1 {
 namespace sched {
 
 [[gnu::used]] constinit thread_local job_deque* job_deque::of_this_fiber = nullptr;
-#if !defined(__x86_64__) && !defined(__aarch64__)
 job_deque* job_deque::here_by_call() noexcept { return of_this_fiber; }
-#endif
 #if !defined(__x86_64__)
 void job_deque::set_here_by_call(job_deque* d) noexcept { of_this_fiber = d; }
 #endif

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <shunt/base/error.hpp>
+#include <shunt/base/thread_pointer.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/job_ring.hpp>
 #include <shunt/sched/fiber.hpp>
@@ -81,25 +82,9 @@ class job_deque {
   /// elsewhere: push_elsewhere() says why. It stays the same while the fiber lives: nullptr for one that
   /// migrates, and the others stay.
   [[nodiscard, gnu::always_inline]] static job_deque* here() noexcept {
-#if defined(__x86_64__)
-    // As detail::here(): a compiler that needs the variable's address, for a sanitizer say, keeps it across a switch.
     job_deque* found;
-    asm volatile("movq shunt_sched_jobs_v1@gottpoff(%%rip), %0\n\t"
-                 "movq %%fs:(%0), %0"
-                 : "=r"(found));
+    SHUNT_READ_THREAD_POINTER(found, "shunt_sched_jobs_v1", here_by_call);
     return found;
-#elif defined(__aarch64__)
-    job_deque* found;
-    void* thread;
-    asm volatile("adrp %0, :gottprel:shunt_sched_jobs_v1\n\t"
-                 "ldr %0, [%0, #:gottprel_lo12:shunt_sched_jobs_v1]\n\t"
-                 "mrs %1, tpidr_el0\n\t"
-                 "ldr %0, [%0, %1]"
-                 : "=&r"(found), "=&r"(thread));
-    return found;
-#else
-    return here_by_call();
-#endif
   }
 
   /// The running fiber of this worker. Never waits; allocates nothing; wakes a sleeper if there is
@@ -156,11 +141,8 @@ class job_deque {
   [[gnu::noinline]] static void set_here_by_call(job_deque* d) noexcept;
 #endif
 
-  // initial-exec, constinit: one load, without a call, also in a shared library.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local job_deque* of_this_fiber asm("shunt_sched_jobs_v1");
-#if !defined(__x86_64__) && !defined(__aarch64__)
   [[nodiscard, gnu::noinline]] static job_deque* here_by_call() noexcept;
-#endif
 
   detail::job_ring<job, slots> ring_;
   detail::fiber* const& running_;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <shunt/base/error.hpp>
+#include <shunt/base/thread_pointer.hpp>
 #include <shunt/sched/waits_forbidden.hpp>
 #include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/participant.hpp>
@@ -206,15 +207,7 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   /// The calling thread's. \throws std::bad_alloc at a thread's first call.
   [[nodiscard, gnu::always_inline]] static tx& here() {
     tx* found;
-#if defined(__x86_64__)
-    // As sched::detail::here(): compilers keep a thread_local's address across a switch.
-    asm volatile(
-        "movq shunt_stm_tx_v1@gottpoff(%%rip), %0\n\t"
-        "movq %%fs:(%0), %0"
-        : "=r"(found));
-#else
-    found = here_by_call();
-#endif
+    SHUNT_READ_THREAD_POINTER(found, "shunt_stm_tx_v1", here_by_call);
     if (found == nullptr) [[unlikely]]
       return first_time_here();
     return *found;

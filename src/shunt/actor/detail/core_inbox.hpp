@@ -23,7 +23,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
+
+#include <shunt/base/chain.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -55,14 +56,8 @@ class core_inbox {
   /// Who took the actor out of a queue. \return its messages, oldest first, linked by `next_`: one at least.
   [[nodiscard]] Message* begin() noexcept {
     // acquire: edges `sent` and `left` in.
-    auto* next = reinterpret_cast<Message*>(word_.exchange(busy, std::memory_order_acquire));
-    Message* first = nullptr;
-    do {
-      Message* const m = next;
-      next = std::exchange(m->next_, first);
-      first = m;
-    } while (reinterpret_cast<std::uintptr_t>(next) > busy);
-    return first;
+    auto* const newest = reinterpret_cast<Message*>(word_.exchange(busy, std::memory_order_acquire));
+    return turned_round<&Message::next_>(newest, busy);
   }
 
   /// The same runner, when the messages are dealt with.

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include <shunt/actor/detail/ready_queue.hpp>
+#include <shunt/base/thread_pointer.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -63,31 +64,14 @@ class seat : protected turn {
   ready_queue<actor, slots> ready_;
 };
 
-/// See quick_turn(). Read by instructions of ours: compilers keep a thread_local's address across a switch.
+/// See quick_turn().
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local turn* this_threads_quick_turn asm("shunt_actor_turn_v1");
-#if !defined(__x86_64__) && !defined(__aarch64__)
 [[nodiscard, gnu::noinline]] turn* quick_turn_by_call() noexcept;
-#endif
 
 inline turn* quick_turn() noexcept {
-#if defined(__x86_64__)
   turn* found;
-  asm volatile("movq shunt_actor_turn_v1@gottpoff(%%rip), %0\n\t"
-               "movq %%fs:(%0), %0"
-               : "=r"(found));
+  SHUNT_READ_THREAD_POINTER(found, "shunt_actor_turn_v1", quick_turn_by_call);
   return found;
-#elif defined(__aarch64__)
-  turn* found;
-  void* thread;
-  asm volatile("adrp %0, :gottprel:shunt_actor_turn_v1\n\t"
-               "ldr %0, [%0, #:gottprel_lo12:shunt_actor_turn_v1]\n\t"
-               "mrs %1, tpidr_el0\n\t"
-               "ldr %0, [%0, %1]"
-               : "=&r"(found), "=&r"(thread));
-  return found;
-#else
-  return quick_turn_by_call();
-#endif
 }
 
 }  // namespace detail

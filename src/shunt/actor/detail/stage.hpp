@@ -56,7 +56,6 @@ class runner final : public seat {
     int looks = 0;
   };
 
-  int turns_a_duty_ = turns_a_duty;  // 1 where a chooser decides
   result done_;
   const std::size_t index_;
   std::vector<single> sights_;

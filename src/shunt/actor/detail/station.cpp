@@ -15,9 +15,7 @@ namespace detail::typed {
 using std::chrono::steady_clock;
 
 [[gnu::used]] constinit thread_local station* this_threads_quick_station = nullptr;
-#if !defined(__x86_64__) && !defined(__aarch64__)
 station* quick_station_by_call() noexcept { return this_threads_quick_station; }
-#endif
 
 namespace {
 

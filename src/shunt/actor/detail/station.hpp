@@ -42,6 +42,7 @@
 
 #include <shunt/actor/detail/cell.hpp>
 #include <shunt/actor/detail/slot.hpp>
+#include <shunt/base/thread_pointer.hpp>
 #include <shunt/rail.hpp>
 
 namespace shunt {
@@ -334,32 +335,15 @@ class alignas(quiet_distance) station {
   bool closed_ = false;
 };
 
-/// See station::quick(). Read by instructions of ours: compilers keep a thread_local's address across a switch.
+/// See station::quick().
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_quick_station
     asm("shunt_actor_station_v1");
-#if !defined(__x86_64__) && !defined(__aarch64__)
 [[nodiscard, gnu::noinline]] station* quick_station_by_call() noexcept;
-#endif
 
 inline station* station::quick() noexcept {
-#if defined(__x86_64__)
   station* found;
-  asm volatile("movq shunt_actor_station_v1@gottpoff(%%rip), %0\n\t"
-               "movq %%fs:(%0), %0"
-               : "=r"(found));
+  SHUNT_READ_THREAD_POINTER(found, "shunt_actor_station_v1", quick_station_by_call);
   return found;
-#elif defined(__aarch64__)
-  station* found;
-  void* thread;
-  asm volatile("adrp %0, :gottprel:shunt_actor_station_v1\n\t"
-               "ldr %0, [%0, #:gottprel_lo12:shunt_actor_station_v1]\n\t"
-               "mrs %1, tpidr_el0\n\t"
-               "ldr %0, [%0, %1]"
-               : "=&r"(found), "=&r"(thread));
-  return found;
-#else
-  return quick_station_by_call();
-#endif
 }
 
 // In waits.cpp.

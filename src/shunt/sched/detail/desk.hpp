@@ -12,6 +12,7 @@
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/thread_pointer.hpp>
 #include <shunt/context/exceptions.hpp>
 #include <shunt/context/switch.hpp>
 #include <shunt/sched/detail/fiber.hpp>
@@ -43,46 +44,20 @@ static_assert(sizeof(desk) == 2 * cache_line);  // a yield needs the first alone
 
 /// Of threads that are no workers: its ring is empty, so whoever sits there is sent to yield_slowly().
 extern constinit desk nobodys_desk;
-// initial-exec: one load more than a constant address, also in a shared library, where the default is
-// a call. The library then needs eight bytes of the static block that the loader keeps for such use.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local desk* this_threads_desk asm("shunt_sched_desk_v1");
-
-#if !defined(__x86_64__) && !defined(__aarch64__)
-[[nodiscard, gnu::noinline]] desk& here_by_call() noexcept;
-#endif
+[[nodiscard, gnu::noinline]] desk* here_by_call() noexcept;
 
 /// The calling thread's; nobody's for threads that are no workers.
 [[nodiscard, gnu::always_inline]] inline desk& here() noexcept {
-#if defined(__x86_64__)
-  // As compilers do it, but for one thing: they keep the variable's offset on the stack across a
-  // switch, and every switch then waits for one more load from the stack it has just come to (7.7
-  // against 3.5 ns).
-  desk* d;
-  asm volatile("movq shunt_sched_desk_v1@gottpoff(%%rip), %0\n\t"
-               "movq %%fs:(%0), %0"
-               : "=r"(d));
-  return *d;
-#elif defined(__aarch64__)
-  desk* d;
-  void* thread;
-  asm volatile("adrp %0, :gottprel:shunt_sched_desk_v1\n\t"
-               "ldr %0, [%0, #:gottprel_lo12:shunt_sched_desk_v1]\n\t"
-               "mrs %1, tpidr_el0\n\t"
-               "ldr %0, [%0, %1]"
-               : "=&r"(d), "=&r"(thread));
-  return *d;
-#else
-  return here_by_call();
-#endif
+  desk* found;
+  SHUNT_READ_THREAD_POINTER(found, "shunt_sched_desk_v1", here_by_call);
+  return *found;
 }
 
 /// Straight to the next ready fiber, if it has a seat (ready_ring.hpp, S3) and nothing else has to be looked at.
 /// \return false: nothing has happened.
 [[gnu::always_inline]] inline bool yield_quickly(desk& d) noexcept {
-#if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
-  static_cast<void>(d);  // nobody ever has a seat
-  return false;
-#else
+#if SHUNT_PLACES_SUFFICE
   seat* const mine = d.ready.mine();
   if (mine == nullptr || d.forbid != nullptr) [[unlikely]] return false;
   if (d.exceptions->any()) [[unlikely]] return false;
@@ -94,6 +69,9 @@ extern constinit desk nobodys_desk;
   if (to->sp == nullptr) [[unlikely]] to = &next->who->run;  // S1
   context::switch_places(mine->at, *to);
   return true;
+#else
+  static_cast<void>(d);  // nobody ever has a seat
+  return false;
 #endif
 }
 

@@ -30,9 +30,7 @@ constinit desk nobodys_desk;
 
 worker* worker::current() noexcept { return current_worker(); }
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
-desk& here_by_call() noexcept { return *this_threads_desk; }
-#endif
+desk* here_by_call() noexcept { return this_threads_desk; }
 
 worker::worker(crew& all, int index)
     : crew_(all),
