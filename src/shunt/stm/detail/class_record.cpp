@@ -2,6 +2,7 @@
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/stm/detail/class_record.hpp>
+#include <shunt/stm/detail/participant.hpp>
 #include <shunt/stm/detail/registry.hpp>
 
 namespace shunt {
@@ -12,18 +13,17 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds tick_time = 1ms;
-constexpr double worth_it = 1.05;
-constexpr double left_alone = 20'000;  // commits a second: below it there is nothing to be gained
-constexpr int first_trial = 2;         // ticks
-constexpr int trials_apart = 32;
-constexpr int trials_apart_at_most = 1000;
-
 constexpr std::int64_t ns_of(time_point t) noexcept { return t.time_since_epoch() / 1ns; }
 
 /// Of classes whose transactions take turns in the same fibers each one's trial changes the others' rates: so there is
 /// one at a time. Until when the present one may last; relaxed: policy.
 std::atomic<std::int64_t> trial_until{0};
 constexpr std::int64_t trial_time = ns_of(time_point(8 * tick_time));  // at most
+
+bool claim_trial(std::int64_t now) noexcept {
+  auto others = trial_until.load(std::memory_order_relaxed);
+  return now >= others && trial_until.compare_exchange_strong(others, now + trial_time, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -34,19 +34,19 @@ void class_record::tick(time_point now) noexcept {
   const auto commits = the_registry().commits_of(*this);
   const auto elapsed = now - last_;
   auto next = tick_time;
-  const bool disturbed = phase_ == phase::steady && ns_of(now) < trial_until.load(std::memory_order_relaxed);
-  if (disturbed) {
+  const bool disturbed = !climber_.on_trial() && ns_of(now) < trial_until.load(std::memory_order_relaxed);
+  if (disturbed || !the_policies.adapt.load(std::memory_order_relaxed)) {
     // another one's trial: what is measured now tells nothing
-  } else if (elapsed > 4 * tick_time || elapsed <= elapsed.zero()) {  // nothing ran: likewise
-    if (phase_ != phase::steady) allow(before_);
-    phase_ = phase::steady;
-    rate_ = 0;
-    ticks_ = std::max(ticks_, first_trial);
-  } else if (the_policies.adapt.load(std::memory_order_relaxed)) {
-    const double rate = static_cast<double>(commits - last_commits_) / std::chrono::duration<double>(elapsed).count();
-    const int workers = the_registry().alive();
-    measured(rate, workers, ns_of(now));
-    if (phase_ == phase::measures) next = 2 * tick_time;
+  } else if (elapsed > 4 * tick_time || elapsed <= elapsed.zero()) {
+    climber_.nothing_ran();
+    allow(climber_.allowed());
+  } else {
+    const bool was_on_trial = climber_.on_trial();
+    climber_.tick(static_cast<double>(commits - last_commits_) / std::chrono::duration<double>(elapsed).count(),
+                  the_registry().alive(), [now] { return claim_trial(ns_of(now)); });
+    if (was_on_trial && !climber_.on_trial()) trial_until.store(0, std::memory_order_relaxed);
+    allow(climber_.allowed());
+    if (climber_.measures()) next = 2 * tick_time;
   }
   last_ = now;
   last_commits_ = commits;
@@ -54,60 +54,19 @@ void class_record::tick(time_point now) noexcept {
   busy_.store(false, std::memory_order_release);  // pairs with the exchange
 }
 
-void class_record::measured(double rate, int workers, std::int64_t now_ns) noexcept {
-  switch (phase_) {
-    case phase::steady: {
-      rate_ = rate_ == 0 ? rate : 0.7 * rate_ + 0.3 * rate;
-      if (workers < 2 || rate_ < left_alone) {
-        allow(0);
-        ticks_ = first_trial;
-        return;
-      }
-      if (--ticks_ > 0) return;
-      auto others = trial_until.load(std::memory_order_relaxed);
-      if (now_ns < others) return;
-      if (!trial_until.compare_exchange_strong(others, now_ns + trial_time, std::memory_order_relaxed)) return;
-      before_ = allowed();
-      const int now = before_ == 0 ? workers : std::min(before_, workers);
-      upwards_ = now == 1 || (now < workers && !upwards_);
-      const int trial = upwards_ ? 2 * now : now / 2;
-      allow(trial >= workers ? 0 : trial);
-      phase_ = phase::settles;
-      return;
-    }
-    case phase::settles:
-      phase_ = phase::measures;
-      return;
-    case phase::measures:
-      phase_ = phase::steady;
-      trial_until.store(0, std::memory_order_relaxed);
-      if (rate > worth_it * rate_) {
-        rate_ = rate;
-        steady_ = workers == 2 ? trials_apart : first_trial;
-      } else {
-        allow(before_);
-        steady_ = std::clamp(2 * steady_, trials_apart, trials_apart_at_most);
-      }
-      ticks_ = steady_;
-      return;
-  }
-}
-
 void class_record::allow(int workers) noexcept {
   if (workers == allowed()) return;
   allowed_.store(workers, std::memory_order_relaxed);
   track* const before = on.load(std::memory_order_relaxed);
   if (workers > 1) own_.set_places(workers);
+  if (workers == 1) participant::try_solo_soon();  // a trial of one worker is a trial of solo mode
   on.store(workers == 0 ? nullptr : workers == 1 ? &narrow_track : &own_, std::memory_order_relaxed);
   if (before != nullptr) before->look_again();
 }
 
 void class_record::reset(const policies& p) noexcept {
   while (busy_.exchange(true, std::memory_order_acquire)) relax();  // acquire: as in tick()
-  phase_ = phase::steady;
-  rate_ = 0;
-  steady_ = 0;
-  ticks_ = first_trial;
+  climber_ = {};
   allow(p.adapt ? 0 : p.workers);
   busy_.store(false, std::memory_order_release);
 }

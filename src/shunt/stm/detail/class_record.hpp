@@ -1,15 +1,13 @@
 /// What is known of one class of transactions, and how many workers it is allowed on.
 ///
-/// The number is found by climbing: for two ticks of 1 ms now and then another number is tried; if more
-/// commits a second come of it, by 5 %, it stays, else the old one comes back and the next trial is twice as far off,
-/// up to 1 s. One class at a time is on trial. Not the rate of aborts: where one variable is contended it is small and
-/// throughput is lost all the same, to lines that move between cores.
+/// A tick is 1 ms. One class at a time is on trial (climber.hpp).
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <shunt/base/cache_line.hpp>
+#include <shunt/stm/detail/climber.hpp>
 #include <shunt/stm/detail/track.hpp>
 #include <shunt/stm/policies.hpp>
 #include <string>
@@ -93,22 +91,15 @@ struct class_record {
   std::atomic<track*> on{nullptr};
 
  private:
-  enum class phase : std::uint8_t { steady, settles, measures };
   void allow(int workers) noexcept;
-  void measured(double rate, int workers, std::int64_t now_ns) noexcept;
 
   track own_{1};
   std::atomic<std::int64_t> next_tick_{0};  // ns of the steady clock
   std::atomic<bool> busy_{false};           // guards what follows
   std::atomic<int> allowed_{0};
-  phase phase_ = phase::steady;
+  climber climber_;
   time_point last_{};
   std::uint64_t last_commits_ = 0;
-  double rate_ = 0;  // of the steady phase, commits a second, smoothed
-  int before_ = 0;   // what was allowed before the trial
-  int ticks_ = 0;    // of this phase are left
-  int steady_ = 0;   // so many ticks between trials
-  bool upwards_ = false;
 };
 
 /// The same for all threads; atomics, for anybody may change them at any time.

@@ -111,6 +111,11 @@ void participant::leave_alone() noexcept {
   the_mode.now.store(mode_open, std::memory_order_release);  // edge `mode`; nobody else stores it in alone()
 }
 
+void participant::try_solo_soon() noexcept {
+  solo_rest.store(rest_at_least, std::memory_order_relaxed);
+  solo_not_before.store(0, std::memory_order_relaxed);
+}
+
 void participant::look_for_solo(std::int64_t now) noexcept {
   std::uint64_t others = 0;
   bool inside = false;

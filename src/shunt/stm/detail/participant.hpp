@@ -86,6 +86,9 @@ class participant {
   /// This thread, outside, now and then: goes to solo mode, where nobody else seems to run transactions.
   void look_for_solo(std::int64_t now_ns) noexcept;
 
+  /// Any thread: somebody has reason to think that it will pay off now, whatever came of it before.
+  static void try_solo_soon() noexcept;
+
   [[nodiscard]] std::uint64_t bit() const noexcept { return bit_; }
   /// Any thread. Edge `left` in.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
