@@ -55,6 +55,34 @@ struct counted {
 
 }  // namespace
 
+namespace {
+
+int count_by_function(tx& t, tvar<int>& x) {
+  t.modify(x, [](int n) { return n + 1; });
+  return t.read(x);
+}
+tvar<int> for_a_function{0};
+void plain_function(tx& t) { count_by_function(t, for_a_function); }
+
+/// As small as what is handed on as a copy, and cannot be copied.
+struct body_of_one_place {
+  explicit body_of_one_place(tvar<int>& its) : x(&its) {}
+  body_of_one_place(const body_of_one_place&) = delete;
+  body_of_one_place(body_of_one_place&&) = default;
+  void operator()(tx& t) const { count_by_function(t, *x); }
+  tvar<int>* x;
+};
+
+}  // namespace
+
+TEST_CASE("bodies may be functions, and objects that cannot be copied") {
+  tvar<int> x{0};
+  atomically(plain_function);
+  atomically(body_of_one_place(x));
+  CHECK(for_a_function.load() == 1);
+  CHECK(x.load() == 1);
+}
+
 TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was written") {
   tvar<bool> flag{true};
   tvar<char> letter{'a'};
