@@ -21,13 +21,14 @@ namespace {
 
 struct source {
   std::string file;
-  std::string generator;
+  std::string generator = "kronecker";
   std::string order = "degree";
   std::uint64_t vertices = 10'000;
   double mean = 35;
   unsigned scale = 16;
   std::uint64_t edge_factor = 16;
 
+  [[nodiscard]] std::string name() const { return file.empty() ? "generated: " + generator : file; }
   [[nodiscard]] graph::graph load(std::uint64_t seed, bool speaks) const {
     graph::graph g;
     if (!file.empty()) {
@@ -55,7 +56,7 @@ int triangle_main(int argc, char** argv) {
   CLI::App options("Counts the triangles of a graph, one small message a wedge.", "shunt run triangle");
   apps::job job(options, "triangle");
   source from;
-  auto* file = options.add_option("--graph", from.file, "SNAP edge list or Matrix Market file, plain or gzip");
+  auto* file = options.add_option("--graph", from.file, "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
   options
       .add_option("--generate", from.generator,
                   "erdos_renyi, kronecker, or a product of stars such as 1:3x4x5 (loops at the centre)")
@@ -73,9 +74,6 @@ int triangle_main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::IsMember({"degree", "given"}));
   if (!apps::parse(options, argc, argv)) return 0;
-  if (from.file.empty() && from.generator.empty()) {
-    throw usage_error("triangle needs a graph: --graph FILE, or --generate (see --help)");
-  }
 
   // Read before the PEs start: what is wrong with the file is said once, and by nobody else.
   const auto wanted = job.wanted();
@@ -112,6 +110,7 @@ int triangle_main(int argc, char** argv) {
     std::vector<apps::fact> facts{
         {"application", "triangle", "triangle, " + job.form_name() + " form"},
         {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
+        {"graph", from.name(), from.name()},
         {"vertices", whole.vertices(), apps::with_commas(whole.vertices())},
         {"edges", whole.edges(), apps::with_commas(whole.edges())},
         {"self_loops", whole.cleaned().self_loops, apps::with_commas(whole.cleaned().self_loops) + " left out"},

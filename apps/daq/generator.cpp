@@ -273,7 +273,8 @@ class senders {
   [[nodiscard]] bool goes_on(std::uint32_t c, std::uint64_t n, const plan& fails) const {
     if (s_.frames != 0) return n < s_.frames;
     if (fails.what != fault::none && n <= fails.at) return true;  // what was asked for happens
-    return (s_.rate > 0 ? due(c, n) : clock::now()) - start_ < s_.duration;
+    if (s_.rate > 0) return due(c, n) - start_ < s_.duration;
+    return n == 0 || clock::now() - start_ < s_.duration;  // one at least, should the time be over before all have begun
   }
   /// Channels begin one after the other, not all in the same moment.
   [[nodiscard]] clock::time_point due(std::uint32_t c, std::uint64_t n) const {

@@ -83,6 +83,7 @@ good '--hung-up' env SHUNT_TRANSPORT=mpi "$shunt" run daq --help
 bad '--frames.*--seconds|--seconds.*--frames' "$shunt" run daq --frames 1 --seconds 1
 bad '--stalled 2, .* more than the 3 channels' "$shunt" run daq --channels 3 --stalled 2 --hung-up 2
 bad '1000000 channels need .* open files' prlimit --nofile=200:200 "$shunt" run daq --channels 1000000
+good '^graph +generated: kronecker' "$shunt" run triangle --pes 2 --scale 6
 bad 'no-such-graph' "$shunt" run triangle --pes 2 --graph no-such-graph.txt
 bad 'SHUNT_PESS.*SHUNT_PES' env SHUNT_PESS=3 "$shunt" run histogram
 

@@ -320,16 +320,23 @@ void a_blocked_channel_holds_up_no_other(carrier& job, receiver& in, std::size_t
 void short_trains_wait_at_their_sender(carrier& job, receiver& in, std::size_t receive_trains) {
   if (job.rank() == 0) {
     std::this_thread::sleep_for(50ms);
+    std::vector<train*> kept;  // until all have looked
+    int looked = 0;
     for (int all = 64 * (job.ranks() - 1); all > 0;) {
       if (!in.turn([&](train& t) {
+            if (t.head.channel == 0) return kept.push_back(&t);
+            ++looked;
             shunt::rail::send_home(t);
-            --all;
           })) {
         rest(job);
       }
+      if (looked != job.ranks() - 1) continue;
+      for (train* const t : kept) shunt::rail::send_home(*t);
+      all -= static_cast<int>(kept.size());
+      kept.clear();
     }
   } else {
-    yard mine(64, 64);
+    yard mine(64, 64), word(1, 64);
     for (int i = 0; i < 64; ++i) {
       train* const t = mine.take();
       if (t == nullptr) break;
@@ -341,7 +348,11 @@ void short_trains_wait_at_their_sender(carrier& job, receiver& in, std::size_t r
     const auto until = clock::now() + 20ms;
     while (clock::now() < until) static_cast<void>(in.turn(nothing));
     EXPECT(mine.at_home() <= receive_trains);
-    while (!mine.complete()) {
+    train* const looked = word.take();
+    looked->head.bytes = 8;
+    looked->head.channel = 1;
+    job.send(*looked, 0);
+    while (!mine.complete() || !word.complete()) {
       if (!in.turn(nothing)) rest(job);
     }
   }

@@ -285,7 +285,8 @@ TEST_CASE("child: begins with every signal let through, with SIGPIPE as it is by
 TEST_CASE("child: where SIGCHLD is ignored its end is known, but not how it ended") {
   const auto handler = std::signal(SIGCHLD, SIG_IGN);
   with_reactor(1, [](sched::runtime&) {
-    auto one = io::spawn("sleep", {"0.05"});
+    auto one = io::spawn("cat", {}, piped());  // ends when it is told
+    one.in().close();
     need_failure({ECHILD, std::system_category()}, [&] { one.wait(); });
   });
   std::signal(SIGCHLD, handler);

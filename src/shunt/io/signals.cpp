@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include <pthread.h>
 #include <sys/signalfd.h>
@@ -41,6 +42,22 @@ std::optional<thread_facts> facts_of(const std::filesystem::path& thread) {
   return {};
 }
 
+/// Whether a thread takes no signal any more. It may have been joined already: the kernel takes it off the list later.
+bool is_ending(const std::filesystem::path& thread) {
+  constexpr unsigned long pf_exiting = 4;  // linux/sched.h
+  std::ifstream stat(thread / "stat");
+  std::string line;
+  std::getline(stat, line);
+  const auto after_name = line.rfind(')');  // a name may hold anything
+  if (after_name == line.npos) return true;  // it is gone
+  std::istringstream rest(line.substr(after_name + 1));
+  std::string skipped;
+  for (int i = 0; i < 6; ++i) rest >> skipped;  // state, parent, group, session, terminal, its group
+  unsigned long flags = 0;
+  rest >> flags;
+  return (flags & pf_exiting) != 0;
+}
+
 /// Refuses if a thread of this process lets one of `wanted` through (S1).
 void check_threads(std::uint64_t wanted) {
   const std::filesystem::path threads = "/proc/self/task";
@@ -50,7 +67,7 @@ void check_threads(std::uint64_t wanted) {
   std::error_code bad;
   for (const auto& one : std::filesystem::directory_iterator(threads, bad)) {
     const auto facts = facts_of(one.path());
-    if (!facts || (facts->held_off & wanted) == wanted) continue;
+    if (!facts || (facts->held_off & wanted) == wanted || is_ending(one.path())) continue;
     int number = 1;
     while ((wanted & ~facts->held_off & bit(number)) == 0) ++number;
     throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name +

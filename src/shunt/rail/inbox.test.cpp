@@ -241,12 +241,16 @@ TEST_CASE("inbox: two that hand the same nodes to and fro order what each side w
     static_cast<void>(there.push(n));
   };
   for (auto& n : nodes) send(n, 0);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto patience = std::chrono::seconds(60);  // from one to the next
+  auto end = std::chrono::steady_clock::now() + patience;
   for (int left = rounds * 3; left > 0 && !hung;) {
     node* n = back.take_all();
+    const auto looked = std::chrono::steady_clock::now();
     if (n == nullptr) {
       std::this_thread::yield();
-      if (std::chrono::steady_clock::now() > end) hung = true;
+      if (looked > end) hung = true;
+    } else {
+      end = looked + patience;
     }
     while (n != nullptr) {
       node& now = *n;

@@ -234,7 +234,8 @@ TEST_CASE("migrate: parked fibers are woken by workers, by fibers that migrate, 
 TEST_CASE("migrate: thousands that end away from home, whose stacks are used again") {
   beside_a_busy_fiber([](sched::runtime& rt) {
     std::atomic<long> elsewhere{0};
-    for (int round = 0; round < 3; ++round) {
+    // Until the other worker has had a CPU to come for them.
+    for (int round = 0; round < 3 || elsewhere == 0; ++round) {
       std::atomic<int> open{many};
       for (int i = 0; i < many; ++i) {
         rt.spawn(
@@ -249,7 +250,6 @@ TEST_CASE("migrate: thousands that end away from home, whose stacks are used aga
       }
       until([&] { return open == 0; });
     }
-    CHECK(elsewhere > 0);
   });
 }
 

@@ -162,11 +162,9 @@ TEST_CASE("report_fibers: also of a fiber that never lets its worker go, and of 
       waits_below(open);
     }, {.worker = 1, .name = "beside it"});
     while (inside < 1) this_fiber::yield();
-    rt.spawn([&] {
-      ++inside;
-      keeps_its_worker(open);
-    }, {.worker = 1, .name = "hog"});
-    while (inside < 2) this_fiber::yield();
+    const int before = calls;
+    rt.spawn([&] { keeps_its_worker(open); }, {.worker = 1, .name = "hog"});
+    while (calls == before) this_fiber::yield();  // it is there
     text = sched::report_fibers();
     open = true;
     sleeper.wake();
@@ -215,6 +213,7 @@ TEST_CASE("SIGUSR1: a program's own action stays") {
 TEST_CASE("a runtime that can never go on says so, once, with the reasons") {
   for (const int workers : {1, 2}) {
     std::atomic<bool> open{false};
+    std::atomic<int> begun{0};
     std::vector<sched::waker> sleepers(3);
     reports seen;
     auto o = with(workers);
@@ -229,9 +228,12 @@ TEST_CASE("a runtime that can never go on says so, once, with the reasons") {
       for (int i = 0; i < 3; ++i) {
         rt.spawn([&, i] {
           sleepers[static_cast<std::size_t>(i)] = this_fiber::self();
+          ++begun;
           waits_below(open);
         }, {.worker = i % workers, .name = "stuck " + std::to_string(i)});
       }
+      // Nobody rests before all wait: a worker that was given a fiber may not have had a CPU yet.
+      while (begun < 3) this_fiber::yield();
     });
     REQUIRE(seen.all().size() == 1);
     const auto text = seen.all().front();
@@ -280,6 +282,7 @@ TEST_CASE("a fiber that keeps its worker too long is named with the place where 
   auto o = with(1);
   o.stall_after = 2ms;
   o.report = [&, keep = seen.sink()](std::string_view text) {
+    if (text.find("`hog`") == text.npos) return;  // whoever had no CPU for so long
     keep(text);
     open = true;
   };
@@ -310,13 +313,14 @@ TEST_CASE("request_stop: once for the present run, from any thread; the next run
         for (int i = 0; i < 4; ++i) {
           rt.spawn([&] {
             const auto me = this_fiber::self();
-            const auto stop = rt.stop_token();
-            const std::stop_callback wakes(stop, [&] {
+            std::atomic<bool> heard{false};  // later than stop_requested(): its callback may be one of the last
+            const std::stop_callback wakes(rt.stop_token(), [&] {
               ++told;
+              heard = true;
               me.wake();
             });
             ++inside;
-            while (!stop.stop_requested()) this_fiber::park("the end");
+            while (!heard) this_fiber::park("the end");
           });
         }
         while (inside < 4) this_fiber::yield();

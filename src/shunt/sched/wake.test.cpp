@@ -359,7 +359,7 @@ TEST_CASE("poller: is polled although fibers yield to each other for ever, or on
 
 namespace {
 
-/// Wakes its fiber when the worker falls asleep, or has looked around so often that it would go on for long.
+/// Wakes its fiber when the worker falls asleep, or has looked around more often than it does where it sleeps at once.
 class sleep_watch final : public sched::poller {
  public:
   /// This fiber waits by `wait`, again and again until it is woken. \return whether its worker fell asleep then.
@@ -384,7 +384,7 @@ class sleep_watch final : public sched::poller {
   std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
 
  private:
-  static constexpr int many_looks = 100;  // a hundred microseconds of its spin
+  static constexpr int many_looks = 2;  // whatever the clock says, it looks once more after the loop's look
   void say(bool slept) {
     slept_ = slept;
     std::exchange(who_, {}).wake();
@@ -399,7 +399,7 @@ class sleep_watch final : public sched::poller {
 
 TEST_CASE("rest_until: the worker sleeps at once if who left it last rests, and looks around before otherwise") {
   using std::chrono::steady_clock;
-  sched::runtime rt(with(1, 500ms));  // also how long its end is looked for
+  sched::runtime rt(with(1, 1us));
   sleep_watch source;
   rt.attach(0, source);
   rt.run([&] {
