@@ -83,6 +83,19 @@ TEST_CASE("bodies may be functions, and objects that cannot be copied") {
   CHECK(x.load() == 1);
 }
 
+TEST_CASE("participant: who has never been inside does not come inside as before, whatever the mode is") {
+  // Nobody else is inside, or comes inside, meanwhile. The last one is another participant's solo mode.
+  auto& mode = stm::detail::the_mode.now;
+  const auto before = mode.load();
+  for (const auto now : {stm::detail::mode_open, stm::detail::mode_changing, stm::detail::word{1} << 2 | 2}) {
+    stm::detail::participant fresh(7);
+    mode.store(now);
+    CHECK_FALSE(fresh.go_inside_as_before(fresh.own_number()));
+    fresh.leave();
+  }
+  mode.store(before);
+}
+
 TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was written") {
   tvar<bool> flag{true};
   tvar<char> letter{'a'};

@@ -33,6 +33,7 @@ namespace stm::detail {
 
 inline constexpr word mode_open = 0;
 inline constexpr word mode_changing = 1;
+inline constexpr word no_mode = ~word{0};  // the mode is never that
 
 struct alignas(quiet_distance) shared_mode {
   std::atomic<word> now{mode_open};
@@ -118,7 +119,7 @@ class participant {
   const std::uint64_t bit_;
   bool solo_ = false;
   const bool light_ = asymmetric_fence::usable();
-  word mode_ = mode_changing;      // the one that it was in when last inside
+  word mode_ = no_mode;            // the one that it was in when last inside
   std::uint64_t others_seen_ = 0;  // the sum of the others' numbers at the last look
 };
 
