@@ -56,7 +56,8 @@ int triangle_main(int argc, char** argv) {
   CLI::App options("Counts the triangles of a graph, one small message a wedge.", "shunt run triangle");
   apps::job job(options, "triangle");
   source from;
-  auto* file = options.add_option("--graph", from.file, "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
+  auto* file = options.add_option("--graph", from.file,
+                                  "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
   options
       .add_option("--generate", from.generator,
                   "erdos_renyi, kronecker, or a product of stars such as 1:3x4x5 (loops at the centre)")

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/stm/detail/class_record.hpp>
