@@ -96,6 +96,18 @@ TEST_CASE("participant: who has never been inside does not come inside as before
   mode.store(before);
 }
 
+TEST_CASE("class_record: a number of workers that the policies fix stays, whatever its ticks say") {
+  stm::set_policies({.adapt = false, .workers = 1});
+  stm::detail::class_record fixed(0, "a test");
+  fixed.reset(stm::current_policies());
+  REQUIRE(fixed.allowed() == 1);
+  for (int tick = 1; tick <= 20; ++tick) {
+    fixed.tick(stm::detail::time_point(tick * 2ms));
+    CHECK(fixed.allowed() == 1);
+  }
+  stm::set_policies({});
+}
+
 TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was written") {
   tvar<bool> flag{true};
   tvar<char> letter{'a'};
