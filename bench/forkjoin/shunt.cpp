@@ -13,7 +13,7 @@ struct shunt_jobs {
   }
   template <typename F, typename G>
   static std::pair<long, long> both(F&& f, G&& g) {
-    return shunt::fork_join(f, g);
+    return shunt::fork_join(std::forward<F>(f), std::forward<G>(g));
   }
   template <typename Body>
   static void loop(long count, Body&& body) {

@@ -52,6 +52,13 @@ branch_result<F> call_branch(F& f) {
   }
 }
 
+/// How a fork keeps its second call, which it was given as a G&&: a temporary that fits a register
+/// as a copy, so that its address is nobody's business; anything else by reference.
+template <typename G>
+using held = std::conditional_t<!std::is_lvalue_reference_v<G> && sizeof(G) <= sizeof(void*) &&
+                                    std::is_trivially_copyable_v<std::remove_reference_t<G>>,
+                                G, G&>;
+
 /// The second branch, on the forker's stack. Its outcome exists only where a thief ran it: the
 /// forker itself calls `call`, and takes the result as it comes.
 template <typename G>
@@ -74,7 +81,7 @@ class branch final : public sched::job {
   /// As collect(), for a forker that has an exception of its own.
   void drop() noexcept { std::destroy_at(&outcome_); }
 
-  G& call;
+  held<G> call;
 
  private:
   struct outcome {
@@ -119,7 +126,7 @@ template <typename G>
 
 /// Both, as a pair of values.
 template <typename F, typename G>
-std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G& g, const char* call) {
+std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char* call) {
   branch<G> right(g);
   auto* const jobs = sched::job_deque::here();
   const auto at =
@@ -135,10 +142,18 @@ std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G& g, const char* 
       throw;
     }
   };
+  // Not right.call where that is a reference: compilers would load it again.
+  auto& second = [&]() -> auto& {
+    if constexpr (std::is_reference_v<held<G>>) {
+      return g;
+    } else {
+      return right.call;
+    }
+  }();
   // In braces: evaluated from left to right.
   return std::pair<branch_result<F>, branch_result<G>>{first(), [&]() -> branch_result<G> {
                                                          if (take()) [[likely]]
-                                                           return call_branch(right.call);
+                                                           return call_branch(second);
                                                          return wait_and_collect(right);
                                                        }()};
 }
@@ -179,9 +194,10 @@ void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
     if (grain == 1 && jobs != nullptr) {  // apart: with bodies of some instructions the look is most of the cost
       const auto level = jobs->level();
       const auto before_last = advanced(last, static_cast<count_of<Index>>(-1));
-      for (;;) {
+#pragma GCC unroll 4  // two branches a body that fall through, instead of one that does not
+      while (first != before_last) {
         body(first);
-        if (++first == before_last) [[unlikely]] break;
+        ++first;
         if (jobs->runs_dry(level)) [[unlikely]] break;
       }
       continue;
@@ -226,9 +242,9 @@ template <typename F, typename G>
 auto fork_join(F&& f, G&& g) {
   if constexpr (std::is_void_v<std::invoke_result_t<F&>> &&
                 std::is_void_v<std::invoke_result_t<G&>>) {
-    static_cast<void>(detail::fork_both(f, g, "fork_join"));
+    static_cast<void>(detail::fork_both(f, std::forward<G>(g), "fork_join"));
   } else {
-    return detail::fork_both(f, g, "fork_join");
+    return detail::fork_both(f, std::forward<G>(g), "fork_join");
   }
 }
 

@@ -105,7 +105,8 @@ class job_ring {
   /// \return `thiefs`: it was stolen, and edge `pushed` went to the thief.
   template <fences How>
   whose take(position at) noexcept {
-    if (tail_.load(std::memory_order_relaxed) == at + 1) [[likely]] {  // relaxed: J1. On top
+    // relaxed: J1. On top? And not `== at + 1`, which compilers keep in a register since push().
+    if (tail_.load(std::memory_order_relaxed) - 1 == at) [[likely]] {
       if constexpr (How == fences::asymmetric) {
         tail_.store(at, std::memory_order_relaxed);  // relaxed: gives nothing; pair `last` below
         asymmetric_fence::light();                   // pair `last`
