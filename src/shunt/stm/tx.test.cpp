@@ -776,6 +776,69 @@ TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again 
   CHECK(without_log);
 }
 
+namespace {
+
+/// Where no other participant is: calls `body` until a transaction has found solo mode a hundred times.
+void in_solo_mode(const std::function<void()>& body) {
+  tvar<int> x{0};
+  shunt::sched::runtime rt({.workers = 1});
+  rt.run([&] {
+    for (int found = 0; found < 100;) {
+      body();
+      const bool solo = atomically([&](tx& t) {
+        t.modify(x, [](int n) { return n + 1; });
+        return stm::detail::the_mode.now.load() != stm::detail::mode_open;
+      });
+      found += solo ? 1 : 0;
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("in solo mode, where reads look at nothing else: who has caught a conflict reads no more") {
+  tvar<int> x{0};
+  int caught = 0;
+  in_solo_mode([&] {
+    atomically([&](tx& t) {
+      if (t.irrevocable()) return;
+      CHECK(t.read(x) == 0);
+      try {
+        t.become_irrevocable();
+      } catch (const stm::detail::conflict&) {
+        ++caught;
+        CHECK_THROWS_AS(static_cast<void>(t.read(x)), stm::detail::conflict);
+      }
+    });
+  });
+  CHECK(caught >= 100);
+}
+
+TEST_CASE("in solo mode: a transaction and a snapshot in it see what it has written, whichever variables") {
+  constexpr int count = 128;  // more than there are bits in the filter of what was written
+  std::vector<tvar<int>> all(count);
+  in_solo_mode([&] {
+    atomically([&](tx& t) {
+      shunt::snapshot([&](ro_tx& r) {
+        CHECK(r.read(all[0]) == 0);
+        t.write(all[0], 1);
+        CHECK(r.read(all[0]) == 1);
+      });
+      for (int i = 0; i < count; ++i) t.write(all[static_cast<std::size_t>(i)], i);
+      for (int i = 0; i < count; ++i) CHECK(t.read(all[static_cast<std::size_t>(i)]) == i);
+    });
+    for (int i = 0; i < count; ++i) {
+      auto& one = all[static_cast<std::size_t>(i)];
+      CHECK(atomically([&](tx& t) {
+              CHECK(t.read(one) == i);
+              t.write(one, 0);
+              const int seen = t.read(one);
+              return seen;
+            }) == 0);
+    }
+  });
+}
+
 TEST_CASE("after a transaction its fiber may wait, spawn and push jobs again, and in the next one not") {
   tvar<int> x{0};
   shunt::sched::runtime rt({.workers = 1});

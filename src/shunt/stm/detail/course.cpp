@@ -73,6 +73,7 @@ tx& course::begin() {
   }
   t.read_only_ = manner_ == manner::snapshot;
   t.unlogged_ = t.read_only_ && lost_ < unlogged_attempts;
+  t.writes_.let_reads_pass(t.unlogged_ && t.without_others());
   if (lost_ != 0) began_ = sched::now();
   t.begin();
   return t;

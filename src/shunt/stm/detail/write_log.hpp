@@ -42,9 +42,19 @@ class write_log {
   [[nodiscard]] entry* end() noexcept { return end_; }
   [[nodiscard]] entry& operator[](std::size_t i) noexcept { return entries_[i]; }
 
+  /// Nothing is written yet, and variables are read as they stand: what most reads of solo mode find, in one look.
+  [[nodiscard, gnu::always_inline]] bool reads_pass() const noexcept { return filter_ == 0; }
+  /// Outside. \param pass  what reads_pass() says until the first write.
+  void let_reads_pass(bool pass) noexcept {
+    none_ = pass ? 0 : stopped;
+    filter_ = none_;
+  }
+  /// reads_pass() is false until the attempt's end.
+  void stop_reads() noexcept { filter_ |= stopped; }
+
   /// False: it is certainly not there.
   [[nodiscard, gnu::always_inline]] bool may_hold(const variable* v) const noexcept {
-    return filter_ != 0 && (filter_ & bit(v)) != 0;  // most bodies read first
+    return filter_ > stopped && (filter_ & bit(v)) != 0;  // most bodies read first
   }
   /// find() may be asked about it from now on, and will say nullptr.
   void mark(const variable* v) noexcept { filter_ |= bit(v); }
@@ -71,7 +81,7 @@ class write_log {
   }
   void clear() noexcept {
     end_ = entries_.get();
-    filter_ = 0;
+    filter_ = none_;
   }
   /// The first so many stay.
   void truncate(std::size_t count) noexcept;
@@ -86,8 +96,11 @@ class write_log {
 
  private:
   static constexpr std::size_t few = 16;
+  static constexpr word stopped = 1;
+  /// Any but `stopped`.
   static word bit(const variable* v) noexcept {
-    return word{1} << ((reinterpret_cast<std::uintptr_t>(v) >> 4) & 63);
+    const auto one = word{1} << ((reinterpret_cast<std::uintptr_t>(v) >> 4) & 63);
+    return one + (one & stopped);
   }
   static std::size_t hash(const variable* v) noexcept {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 20);
@@ -98,7 +111,8 @@ class write_log {
 
   entry* end_ = nullptr;
   entry* room_ = nullptr;  // after the first few: further entries are indexed, and need room now and then
-  word filter_ = 0;        // superset of the variables written
+  word filter_ = stopped;  // superset of the variables written
+  word none_ = stopped;    // what it is where there are none
   std::unique_ptr<entry[]> entries_;
   std::size_t capacity_ = 0;
   std::vector<std::uint32_t> index_;  // open addressing, 1 + position, 0: free; current while more than `few` are there
