@@ -399,10 +399,12 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   static constexpr std::int64_t looks_apart_at_most = 512;
   std::int64_t look_every_ = 1;  // transactions
   std::int64_t last_look_ = 0;   // ns
+  std::uint64_t looked_at_ = 0;  // what the number was then
   std::int64_t turn_used_ = 0;   // ns, by the present fiber
   /// \param used  of that turn, already.
   void begin_turn(std::int64_t now_ns, std::int64_t used = 0) noexcept {
     last_look_ = now_ns;
+    looked_at_ = own_number();
     turn_used_ = used;
   }
   std::atomic<stm::detail::counts*> counts_[64]{};  // by a class's chunk

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <shunt/base/cache_line.hpp>
 #include <shunt/stm/detail/climber.hpp>
+#include <shunt/stm/detail/pace.hpp>
 #include <shunt/stm/detail/track.hpp>
 #include <shunt/stm/policies.hpp>
 #include <string>
@@ -87,6 +88,7 @@ struct class_record {
   const std::uint32_t place;  // there
   const std::string name;
   const std::string waits;  ///< what a fiber that retries waits for, for reports
+  stm::detail::pace pace;   ///< of the workers that run it
   /// Null: as many workers as there are.
   std::atomic<track*> on{nullptr};
 

@@ -85,6 +85,7 @@ void course::look(tx& t) {
   const std::int64_t ns = now.time_since_epoch() / 1ns;
   const auto since = ns - t.last_look_;
   t.last_look_ = ns;
+  const auto count = (t.own_number() - std::exchange(t.looked_at_, t.own_number())) / 2;  // transactions, nearly
   if (since > look_apart_at_most) {
     t.look_every_ = std::max(std::int64_t{1}, t.look_every_ * look_apart_at_most / since);
   } else if (since < look_apart_at_least) {
@@ -93,9 +94,12 @@ void course::look(tx& t) {
   t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
   // What the thread spent without its CPU is not held against it, nor against the fiber that ran.
   const auto used = std::min(since, look_apart_at_most);
+  // On a slow core a slice is longer: shares are what fibers get done.
+  const bool as_usual = since == used && since > 0 && count > 0;
+  const auto speed = as_usual ? class_.pace.compare(static_cast<double>(count), std::chrono::nanoseconds(since)) : 1.0;
   class_.tick(now);
   if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && on->holds(t.bit()))
-    on->look(t.bit(), now, std::chrono::nanoseconds(used));                    // relaxed: policy
+    on->look(t.bit(), now, std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(used) * speed)));
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);  // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
   t.turn_used_ += used;  // fibers of one worker take turns

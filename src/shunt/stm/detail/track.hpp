@@ -3,8 +3,8 @@
 /// A worker (or a plain thread) that holds a place runs its fibers' transactions. Fibers of the others stand in a
 /// queue, parked; when a holder's slice is over, the worker of whoever stands first takes its place, and all its fibers
 /// in the queue go on. The slice is as long as they are many, and 2 ms at least; so where they are many fibers have
-/// equal shares, however they lie on the workers. What a thread spends of it without its CPU is not held against it: it
-/// holds its place for somewhat longer, and has the rest in its next slice.
+/// equal shares, however they lie on the workers. What a thread spends of it without its CPU, or on a slow one
+/// (pace.hpp), is not held against it: it holds its place for somewhat longer, and has the rest in its next slice.
 ///
 /// This is policy: nothing breaks where two hold one place. A holder that runs no more transactions loses its place
 /// likewise: who waits looks at the time.
@@ -43,7 +43,7 @@ class track {
   void enter(std::uint64_t bit, const class_record& whose);
 
   /// A holder, now and then: if its slice is over, and somebody waits, that one is woken.
-  /// \param used  time since the last look that it had its CPU.
+  /// \param used  what it has used of its slice since the last look: time that it had its CPU, more of it on a fast core.
   void look(std::uint64_t bit, time_point now, std::chrono::nanoseconds used) noexcept;
 
   /// So many places from now on; those who wait look again.
