@@ -233,6 +233,8 @@ check stm 'mutant: the snapshot is extended without a look at what was read' end
 check stm 'mutant: commits without validation'                          ends  "$stuck" M_NO_VALIDATION
 check stm 'mutant: unlocks before it has written'                       ends  "$stuck" M_EARLY_UNLOCK
 check stm 'mutant: goes solo without waiting for others'                ends  '(solo_inside==0)' M_HASTY_SOLO
+check stm 'mutant: who was never inside takes a change of the mode for its own' ends '(solo_inside==0)' M_FRESH_AS_BEFORE
+check stm 'mutant: reads without a look, not in solo mode alone'         ends  "$torn" M_READS_PASS
 check stm 'mutant: parks without a look at what has changed'            ends  "$stuck" M_NO_CHECK
 check stm 'mutant: a commit wakes nobody'                               ends  "$stuck" M_NO_WAKE
 

@@ -25,6 +25,7 @@
 #define OPEN     0
 #define CHANGING 1
 #define SOLO(p)  (2 + (p))
+#define NO_MODE  250
 
 byte lock[2] = 2;              /* version 1 */
 byte value[2];
@@ -60,12 +61,20 @@ inline change(me, from, to) {
   fi
 }
 
+/* The mode that a participant was last in; at first none. While it is that one, nothing else is asked. */
+#ifndef M_FRESH_AS_BEFORE
+#define FIRST_BEFORE NO_MODE
+#else
+#define FIRST_BEFORE CHANGING
+#endif
+
 inline come_inside(me) {
   do
   :: inside[me] = true;
      seen_mode = mode;
      if
-     :: seen_mode == OPEN || seen_mode == SOLO(me) ->
+     :: seen_mode == before || seen_mode == OPEN || seen_mode == SOLO(me) ->
+        before = seen_mode;
         solo = (seen_mode == SOLO(me));
         d_step { all_inside++; if :: solo -> solo_inside++ :: else fi };
         assert(solo_inside == 0 || all_inside == 1);       /* S3 */
@@ -125,13 +134,22 @@ inline read(x) {
   w = 0; now = 0
 }
 
+/* In solo mode as it stands. */
 inline read_both() {
   limit = clock;
-  read(0);
+#ifndef M_READS_PASS
   if
-  :: !lost -> read(1)
-  :: else
+  :: solo -> r[0] = value[0]; r[1] = value[1]
+  :: else ->
+     read(0);
+     if
+     :: !lost -> read(1)
+     :: else
+     fi
   fi;
+#else
+  r[0] = value[0]; r[1] = value[1];
+#endif
   if
   :: !lost -> assert(r[0] == r[1])                          /* S1 */
   :: else
@@ -214,7 +232,7 @@ inline commit_alone() {
 }
 
 proctype Writer(byte me) {
-  byte w, limit, now, i, seen_mode, done;
+  byte w, limit, now, i, seen_mode, done, before = FIRST_BEFORE;
   byte r[2], old[2];
   bool lost, solo;
   do
@@ -276,7 +294,7 @@ inline stand_in(x) {
 }
 
 proctype Waiter(byte me) {
-  byte w, limit, now, i, seen_mode;
+  byte w, limit, now, i, seen_mode, before = FIRST_BEFORE;
   byte r[2];
   bool lost, solo;
   do
