@@ -211,7 +211,7 @@ def inputs(table, quick, pes):
     if table == "pingpong":
         article, strict, far = {"full": (20_000_000, 20_000_000, 300_000), "quick": (2_000_000, 2_000_000, 50_000)}[size]
         return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
-                for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far)]]
+                for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far), ("ask", far * 10 if n == 1 else far)]]
     if table == "savina":
         programs = ["pingpong", "counting", "forkjoin", "ring", "chameneos", "big", "concdict", "philosophers", "sieve", "bank"]
         return [({"workers": n, "program": p}, ["--what", p, "--scale", 1]) for n in pes for p in programs]
@@ -266,7 +266,8 @@ def make_rows(table, only, quick, pes):
                 for params, options in inputs(table, quick, pes or TEAMS[table])
                 for system in SYSTEMS[table] if not only or system in only
                 for variant in VARIANTS.get((table, system), [""])
-                if system != "openblas" or params["what"] == "tiles"]  # it has no plain loops
+                if (system != "openblas" or params["what"] == "tiles")  # it has no plain loops
+                and (system in ("shunt", "ceiling") or params.get("form") != "ask")]  # rivals' is `strict`
     for params, options in inputs(table, quick, pes or [2]):
         for system in SYSTEMS[table]:
             both = system == "shunt" and "pes" in params and table != "echo"

@@ -12,8 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- figures: bench/figures.py -->\n", "<!-- end of figures -->\n"
-TABLES = ["histogram", "index_gather", "triangle", "superstep"]
-RIVALS = {"openshmem": "OpenSHMEM", "mpi_rma": "MPI one-sided", "mpi": "MPI"}
+TABLES = ["histogram", "index_gather", "triangle", "superstep", "switch", "forkjoin", "stm-si", "stm-ll", "pingpong"]
+RIVALS = {"openshmem": "OpenSHMEM", "mpi_rma": "MPI one-sided", "mpi": "MPI", "go": "Go", "boost_fiber": "Boost.Fiber",
+          "tbb": "oneTBB", "openmp": "libgomp", "libomp": "libomp", "mutex": "std::mutex", "atomic": "std::atomic",
+          "libitm": "libitm", "ghc": "GHC", "caf": "CAF", "pekko": "Pekko"}
 
 # (what the reader sees, table, metric, parameters that select the rows)
 QUESTIONS = [
@@ -26,11 +28,31 @@ QUESTIONS = [
 ]
 
 
+# The same of what runs in one process: fibers, tasks, transactions, actors.
+INSIDE = [
+    *[(f"a switch, {n:,} fibers that yield in {words}, ns", "switch", "ns_per_switch", {"fibers": n, "order": order})
+      for n in (2, 1_000, 50_000) for order, words in [("fifo", "order"), ("random", "random order")]],
+    *[(f"fib(35), a fork a call, {words}, times serial", "forkjoin", "ratio_to_serial", {"what": "fib", "workers": n})
+      for n, words in [(1, "1 worker"), (2, "2 workers")]],
+    *[(f"n-queens(14), {words}, times serial", "forkjoin", "ratio_to_serial", {"what": "nqueens", "workers": n})
+      for n, words in [(1, "1 worker"), (2, "2 workers")]],
+    ("parallel_for of empty bodies, grain 1, 1 worker, ns a body", "forkjoin", "ns_per_body", {"workers": 1}),
+    *[(f"10 million increments of one integer by {n}, s", "stm-si", "seconds", {"threads": n}) for n in (1, 2, 32)],
+    *[(f"sorted list of 256 keys, half insertions, {n} at it, M/s", "stm-ll", "million_ops_per_s",
+       {"threads": n, "keys": 256, "lookups": 0}) for n in (1, 8)],
+    ("the same, 90 % lookups, 8 at it, M/s", "stm-ll", "million_ops_per_s", {"threads": 8, "keys": 256, "lookups": 90}),
+    ("a ball there and back between actors, 1 worker, M/s", "pingpong", "million_per_s", {"form": "strict", "workers": 1}),
+]
+MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
+
+
 def number(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def figure(row):
+    if len(row["samples"]) == 1:
+        return number(row["median"])
     return f'{number(row["median"])} ({number(row["min"])} to {number(row["max"])})'
 
 
@@ -83,6 +105,25 @@ def figures(results):
         rate = pes / results.one("histogram", "ns_per_update", **ask)["median"] * 1e3
         memory = results.one("histogram", "max_rss_bytes", **ask)["median"] / 1e6
         yield f"| {pes:,} | {updates:,} | {rate:.0f} | {memory:.0f} |\n"
+    yield from figures_inside(results)
+
+
+def figures_inside(results):
+    yield "\nFibers, tasks, transactions and actors, by default settings; rivals by their best variant:\n\n"
+    yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"
+    for title, table, metric, params in INSIDE:
+        variant = {"variant": "adaptive"} if table.startswith("stm") else {}
+        ours = results.one(table, metric, system="shunt", **variant, **params)
+        best = max if metric in MORE_IS_BETTER else min
+        of_rivals = {}
+        for row in results.find(table, metric, **params):
+            name = RIVALS.get(row["system"])
+            if name:
+                of_rivals[name] = best(of_rivals.get(name, row["median"]), row["median"])
+        rivals = sorted(of_rivals.items(), key=lambda one: one[1], reverse=metric in MORE_IS_BETTER)
+        ceiling = [figure(row) for row in results.find(table, metric, system="ceiling", **params)]
+        yield "| " + " | ".join([title, figure(ours), ", ".join(f"{name} {number(value)}" for name, value in rivals),
+                                 *(ceiling or ["-"])]) + " |\n"
 
 
 def main():

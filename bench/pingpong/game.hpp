@@ -2,6 +2,7 @@
 ///
 ///   --what strict    one ball at a time
 ///   --what article   so many at a time as fit into the window: the published loop sends many, and each is answered
+///   --what ask       as strict, but who sends is a program's own line of control, which asks and has the answer
 #pragma once
 
 #include <cstring>
@@ -15,11 +16,12 @@ namespace bench {
 class game {
  public:
   game(int argc, char** argv) : program_(argv[0]), options_(bench_parse(argc, argv)) {
-    const bool strict = std::strcmp(options_.what, "strict") == 0;
+    const bool strict = std::strcmp(options_.what, "strict") == 0 || asks();
     if (!strict && std::strcmp(options_.what, "article") != 0) bench_bad_option(program_, "--what", options_.what);
     if (options_.pes != 1 && options_.pes != 2) bench_bad_option(program_, "--pes", "(1 or 2)");
     window_ = strict ? 1 : 512;
   }
+  [[nodiscard]] bool asks() const noexcept { return std::strcmp(options_.what, "ask") == 0; }
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(options_.pes); }
   [[nodiscard]] long balls() const noexcept { return options_.rounds; }
   [[nodiscard]] long window() const noexcept { return window_ < balls() ? window_ : balls(); }

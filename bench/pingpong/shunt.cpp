@@ -1,4 +1,4 @@
-/// Question: what does a typed message cost, with its answer, on one worker and between two?
+/// Question: what does a typed message cost, with its answer, on one worker and between two; and a call that is waited for?
 #include <cstdio>
 #include <exception>
 #include <shunt/actor/typed.hpp>
@@ -28,6 +28,14 @@ struct player {
       from.tell<&player::ping>(me, ball + 1);
     }
   }
+  /// An ask is a ball there, and its answer the ball back.
+  long answer(long ball) {
+    ++got;
+    return ball + 1;
+  }
+  void ask_for_all(long balls) {
+    for (long ball = 0; ball < balls; ++ball) got += other.ask<&player::answer>(ball).get() == ball + 1 ? 1 : 0;
+  }
   long count() const { return got; }
 
   shunt::ref<player> me, other;
@@ -47,7 +55,7 @@ int main(int argc, char** argv) try {
     pong.tell<&player::meet>(pong, ping);
     all.drain();
     const double start = bench_now();
-    ping.tell<&player::serve>(game.window());
+    game.asks() ? ping.tell<&player::ask_for_all>(game.balls()) : ping.tell<&player::serve>(game.window());
     all.drain();
     const double seconds = bench_now() - start;
     game.report(round, seconds, all.await(ping.ask<&player::count>()), all.await(pong.ask<&player::count>()));
