@@ -14,12 +14,12 @@ namespace stm::detail {
 
 class pace {
  public:
-  /// Further apart workers are not taken for: what differs more is not the core, but what the transactions do.
+  // Where workers differ by more, it is not for their cores, but for what their transactions do.
   static constexpr double least = 2.0 / 3;
   static constexpr double most = 3.0 / 2;
 
-  /// Any worker, some 20 times a millisecond: it has run so many in that time, more than none each.
-  /// \return how fast that is: 1 is as fast as the others, least..most.
+  /// Any worker, some 20 times a millisecond: it has run so many in that time, both above 0.
+  /// \return how fast that is, least..most: 1 is as fast as all.
   double compare(double transactions, std::chrono::nanoseconds time) noexcept {
     const double mine = transactions / static_cast<double>(time.count());
     const double all = mean_.load(std::memory_order_relaxed);  // relaxed: policy
@@ -28,7 +28,7 @@ class pace {
   }
 
  private:
-  // Looks: longer than many slices, so that whose turn it is does not make it the measure.
+  // In looks. Longer than many slices, so that it is not the measure whose turn it is.
   static constexpr double horizon = 1024;
 
   std::atomic<double> mean_{0};  // transactions a ns; 0: nobody has told
