@@ -26,8 +26,6 @@ QUESTIONS = [
     ("a superstep, ns", "superstep", "ns", {"what": "superstep"}),
     ("a round trip, ns", "superstep", "ns", {"what": "round_trip"}),
 ]
-
-
 # The same of what runs in one process: fibers, tasks, transactions, actors.
 INSIDE = [
     *[(f"a switch, {n:,} fibers that yield in {words}, ns", "switch", "ns_per_switch", {"fibers": n, "order": order})
@@ -123,9 +121,9 @@ def figures_inside(results):
             if name:
                 of_rivals[name] = best(of_rivals.get(name, row["median"]), row["median"])
         rivals = sorted(of_rivals.items(), key=lambda one: one[1], reverse=metric in MORE_IS_BETTER)
-        ceiling = [figure(row) for row in results.find(table, metric, system="ceiling", **params)]
+        ceilings = results.find(table, metric, system="ceiling", **params)
         yield "| " + " | ".join([title, figure(ours), ", ".join(f"{name} {number(value)}" for name, value in rivals),
-                                 *(ceiling or ["-"])]) + " |\n"
+                                 figure(ceilings[0]) if ceilings else "-"]) + " |\n"
 
 
 def main():

@@ -16,10 +16,12 @@ namespace bench {
 class game {
  public:
   game(int argc, char** argv) : program_(argv[0]), options_(bench_parse(argc, argv)) {
-    const bool strict = std::strcmp(options_.what, "strict") == 0 || asks();
-    if (!strict && std::strcmp(options_.what, "article") != 0) bench_bad_option(program_, "--what", options_.what);
+    const bool one_at_a_time = std::strcmp(options_.what, "strict") == 0 || asks();
+    if (!one_at_a_time && std::strcmp(options_.what, "article") != 0) {
+      bench_bad_option(program_, "--what", options_.what);
+    }
     if (options_.pes != 1 && options_.pes != 2) bench_bad_option(program_, "--pes", "(1 or 2)");
-    window_ = strict ? 1 : 512;
+    window_ = one_at_a_time ? 1 : 512;
   }
   [[nodiscard]] bool asks() const noexcept { return std::strcmp(options_.what, "ask") == 0; }
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(options_.pes); }

@@ -58,8 +58,7 @@ bool tx::adopt(const stm::detail::class_record& c, bool read_only) {
   counted_->run_with(own_number());
   read_only_ = read_only;
   // Who may have to wait for what it has read keeps a log of it. relaxed: only this thread stores it.
-  unlogged_ = read_only || (without_others() && counted_->retries.load(std::memory_order_relaxed) == 0);
-  writes_.let_reads_pass(unlogged_ && without_others());
+  read_unlogged(read_only || (without_others() && counted_->retries.load(std::memory_order_relaxed) == 0));
   class_ = key(&c, read_only);
   return true;
 }
@@ -79,7 +78,7 @@ void tx::more_room_for_reads() {
 void tx::give_up(const variable* at, cause why) {
   unusual_ |= doomed;
   limit_ = 0;  // every further read comes to settle()
-  writes_.stop_reads();
+  writes_.stop_reads();  // also in solo mode
   lost_at_ = at;
   lost_by_ = why;
   throw stm::detail::conflict{};

@@ -281,6 +281,11 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   entry& add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box);
 
   // --- the course of an attempt; see course ---
+  /// Before a body: whether its reads keep no log; without others they then look at nothing else either.
+  void read_unlogged(bool yes) noexcept {
+    unlogged_ = yes;
+    writes_.let_reads_pass(yes && without_others());
+  }
   /// Inside.
   [[gnu::always_inline]] void begin() noexcept {
     reads_end_ = reads_.get();
@@ -497,9 +502,9 @@ class ro_tx {
   enum class reads : std::uint8_t { as_of_its_moment, as_it_stands, as_a_part };
   explicit ro_tx(tx& t) noexcept
       : t_(t),
-        reads_(!t.read_only_ || !t.unlogged_   ? reads::as_a_part
-               : t.writes_.reads_pass() ? reads::as_it_stands
-                                        : reads::as_of_its_moment) {}
+        reads_(!t.read_only_ || !t.unlogged_ ? reads::as_a_part
+               : t.writes_.reads_pass()      ? reads::as_it_stands
+                                             : reads::as_of_its_moment) {}
   tx& t_;
   const reads reads_;
 };

@@ -832,8 +832,7 @@ TEST_CASE("in solo mode: a transaction and a snapshot in it see what it has writ
       CHECK(atomically([&](tx& t) {
               CHECK(t.read(one) == i);
               t.write(one, 0);
-              const int seen = t.read(one);
-              return seen;
+              return t.read(one);
             }) == 0);
     }
   });

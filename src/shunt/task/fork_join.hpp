@@ -83,6 +83,15 @@ class branch final : public sched::job {
 
   held<G> call;
 
+  /// `call`, for a forker that still has what the branch was made of: a reference of ours would be loaded again.
+  [[nodiscard]] auto& call_made_of([[maybe_unused]] G& g) noexcept {
+    if constexpr (std::is_reference_v<held<G>>) {
+      return g;
+    } else {
+      return call;
+    }
+  }
+
  private:
   struct outcome {
     std::optional<branch_result<G>> value;
@@ -142,18 +151,10 @@ std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char*
       throw;
     }
   };
-  // Not right.call where that is a reference: compilers would load it again.
-  auto& second = [&]() -> auto& {
-    if constexpr (std::is_reference_v<held<G>>) {
-      return g;
-    } else {
-      return right.call;
-    }
-  }();
   // In braces: evaluated from left to right.
   return std::pair<branch_result<F>, branch_result<G>>{first(), [&]() -> branch_result<G> {
                                                          if (take()) [[likely]]
-                                                           return call_branch(second);
+                                                           return call_branch(right.call_made_of(g));
                                                          return wait_and_collect(right);
                                                        }()};
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <shunt/base/clock.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/stm/atomically.hpp>
@@ -7,6 +8,7 @@
 #include <shunt/stm/detail/names.hpp>
 #include <shunt/stm/detail/registry.hpp>
 #include <string>
+#include <utility>
 
 namespace shunt {
 inline namespace v1 {
@@ -72,8 +74,7 @@ tx& course::begin() {
     t.come_inside();
   }
   t.read_only_ = manner_ == manner::snapshot;
-  t.unlogged_ = t.read_only_ && lost_ < unlogged_attempts;
-  t.writes_.let_reads_pass(t.unlogged_ && t.without_others());
+  t.read_unlogged(t.read_only_ && lost_ < unlogged_attempts);
   if (lost_ != 0) began_ = sched::now();
   t.begin();
   return t;
@@ -94,12 +95,14 @@ void course::look(tx& t) {
   t.look_at_ = t.own_number() + 2 * static_cast<std::uint64_t>(t.look_every_);
   // What the thread spent without its CPU is not held against it, nor against the fiber that ran.
   const auto used = std::min(since, look_apart_at_most);
-  // On a slow core a slice is longer: shares are what fibers get done.
-  const bool as_usual = since == used && since > 0 && count > 0;
-  const auto speed = as_usual ? class_.pace.compare(static_cast<double>(count), std::chrono::nanoseconds(since)) : 1.0;
   class_.tick(now);
-  if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && on->holds(t.bit()))
-    on->look(t.bit(), now, std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(used) * speed)));
+  // relaxed: policy
+  if (track* const on = class_.on.load(std::memory_order_relaxed); on != nullptr && on->holds(t.bit())) {
+    // On a slow core a slice is longer: shares are what fibers get done.
+    const bool had_its_cpu = since == used && since > 0 && count > 0;
+    const double speed = had_its_cpu ? class_.pace.compare(static_cast<double>(count), used * 1ns) : 1;
+    on->look(t.bit(), now, std::chrono::nanoseconds(std::llround(static_cast<double>(used) * speed)));
+  }
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);  // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
   t.turn_used_ += used;  // fibers of one worker take turns

@@ -22,7 +22,7 @@ class pace {
   /// \return how fast that is, least..most: 1 is as fast as all.
   double compare(double transactions, std::chrono::nanoseconds time) noexcept {
     const double mine = transactions / static_cast<double>(time.count());
-    const double all = mean_.load(std::memory_order_relaxed);  // relaxed: policy
+    const double all = mean_.load(std::memory_order_relaxed);  // relaxed, both: policy
     mean_.store(all == 0 ? mine : all + (mine - all) / horizon, std::memory_order_relaxed);
     return all == 0 ? 1 : std::clamp(mine / all, least, most);
   }

@@ -44,7 +44,7 @@ class write_log {
 
   /// Nothing is written yet, and variables are read as they stand: what most reads of solo mode find, in one look.
   [[nodiscard, gnu::always_inline]] bool reads_pass() const noexcept { return filter_ == 0; }
-  /// Outside. \param pass  what reads_pass() says until the first write.
+  /// Before a body. \param pass  what reads_pass() says until the first write.
   void let_reads_pass(bool pass) noexcept {
     none_ = pass ? 0 : stopped;
     filter_ = none_;
