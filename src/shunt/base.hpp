@@ -12,4 +12,5 @@
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/base/symbols.hpp>
+#include <shunt/base/thread_cache.hpp>
 #include <shunt/base/topology.hpp>

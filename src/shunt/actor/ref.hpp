@@ -363,8 +363,8 @@ class ref {
   /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or
   /// its mailbox dropped the message. A handler that waits for it waits for that actor: sched::deadlock if that one,
   /// perhaps through others, waits for this one. A thread waits by manager::await().
-  /// Cost: about 35 ns on one worker, an allocation among it, where many answers are waited for together; 65 to 80 ns
-  /// where a fiber asks and waits one by one, and some more where a handler does.
+  /// Cost: on one worker about 20 ns where many answers are waited for together, 40 to 60 where a fiber or a handler
+  /// asks and waits one by one.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[nodiscard]] future<typename detail::typed::method_traits<decltype(M)>::result> ask(A&&... arguments) const {

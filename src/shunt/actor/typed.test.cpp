@@ -8,6 +8,7 @@
 #include <mutex>
 #include <shunt/base/random.hpp>
 #include <shunt/base/sanitizers.hpp>
+#include <shunt/task/fiber.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -296,6 +297,73 @@ TEST_CASE("typed: handlers ask each other, deeply, on one worker and on several"
   // chain[i] asks the one it is told, and tells it whom to ask: its own `after`.
   for (std::size_t i = 0; i + 2 < n; ++i) chain[i].tell<&link::join>(chain[i + 2]);
   CHECK(all.await(chain[0].ask<&link::deep>(chain[1], n - 2)) == n - 2);
+}
+
+namespace {
+/// Asked by `client`; cannot answer before its friend, on the same worker, has handled a message.
+struct clerk {
+  enum class way { parks, yields, asks };
+  void befriend(ref<clerk> f) { other = f; }
+  void open(gate* g) { g->opens.set_value(); }
+  void note(bool* done) { *done = true; }
+  int same(int i) const { return i; }
+  int answer(way by, int i) {
+    if (by == way::asks) return other.ask<&clerk::same>(i).get();
+    if (by == way::parks) {
+      gate g;
+      other.tell<&clerk::open>(&g);
+      g.is_open.get();
+    } else {
+      bool done = false;
+      other.tell<&clerk::note>(&done);
+      while (!done) shunt::sched::this_fiber::yield();
+    }
+    return i;
+  }
+  ref<clerk> other;
+};
+struct client {
+  int ask_all(ref<clerk> who, clerk::way by, int times) {
+    int right = 0;
+    for (int i = 0; i < times; ++i) right += who.ask<&clerk::answer>(by, i).get() == i;
+    return right;
+  }
+};
+}  // namespace
+
+TEST_CASE("typed: who is asked may wait for others on the asker's worker, in any way, time and again") {
+  const auto by = GENERATE(clerk::way::parks, clerk::way::yields, clerk::way::asks);
+  CAPTURE(static_cast<int>(by));
+  manager all(with(1));
+  auto asked = all.spawn<clerk>();
+  asked.tell<&clerk::befriend>(all.spawn<clerk>());
+  CHECK(all.await(all.spawn<client>().ask<&client::ask_all>(asked, by, 100)) == 100);
+  // Two that ask at the same time: each sees to the engines in its turn.
+  auto one = all.spawn<client>().ask<&client::ask_all>(asked, by, 100);
+  auto two = all.spawn<client>().ask<&client::ask_all>(asked, by, 100);
+  CHECK(all.await(one) + all.await(two) == 200);
+  all.drain();
+}
+
+TEST_CASE("typed: fibers that migrate ask, and are answered, wherever they go") {
+  shunt::sched::runtime rt({.workers = 2});
+  rt.run([&] {
+    manager all(rt, with(0));
+    std::array<ref<counter>, 2> there{all.spawn<counter>({.worker = 0}), all.spawn<counter>({.worker = 1})};
+    std::vector<shunt::fiber> asking;
+    for (int f = 0; f < 8; ++f) {
+      asking.emplace_back(
+          [&, f] {
+            for (int i = 0; i < 1000 / slowly; ++i) {
+              there[static_cast<std::size_t>(i + f) % 2].ask<&counter::add>(1).get();
+            }
+          },
+          shunt::sched::spawn_options{.worker = 0, .migrates = true});
+    }
+    for (auto& each : asking) each.join();
+    const int sum = there[0].ask<&counter::total>().get() + there[1].ask<&counter::total>().get();
+    if (sum != 8 * (1000 / slowly)) throw std::runtime_error("not every ask was handled once");
+  });
 }
 
 namespace {

@@ -2,17 +2,38 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <new>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <sched.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they have heaps of their own
+/// What the heap has given, in blocks.
+static std::atomic<long> live_blocks{0};
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const at = std::malloc(bytes);
+  if (at == nullptr) throw std::bad_alloc();
+  ++live_blocks;
+  return at;
+}
+[[gnu::noinline]] void operator delete(void* at) noexcept {
+  if (at != nullptr) --live_blocks;
+  std::free(at);
+}
+void operator delete(void* at, std::size_t) noexcept { operator delete(at); }
+#endif
 
 namespace {
 
@@ -220,6 +241,99 @@ TEST_CASE("clock: ticks advance, and relax returns") {
   const auto before = shunt::ticks();
   for (int i = 0; i < 1000; ++i) shunt::relax();
   CHECK(shunt::ticks() > before);
+}
+
+TEST_CASE("thread_cache: a block is kept for the next object of its size, and of no larger one") {
+  using shunt::thread_cache;
+  std::vector<std::size_t> sizes{1, 63, 64, 65, 128, 200, 256};
+#if defined(SHUNT_ASAN)
+  sizes.clear();  // nothing is kept
+#endif
+  for (const std::size_t bytes : sizes) {
+    CAPTURE(bytes);
+    void* const first = thread_cache::take(bytes);
+    std::memset(first, 0xff, bytes);
+    const auto kept = thread_cache::kept(bytes);
+    thread_cache::give(first, bytes);
+    CHECK(thread_cache::kept(bytes) == kept + 1);
+    void* const larger = thread_cache::take(bytes + 64);
+    CHECK(larger != first);
+    thread_cache::give(larger, bytes + 64);
+    CHECK(thread_cache::take(bytes) == first);
+    CHECK(thread_cache::kept(bytes) == kept);
+    thread_cache::give(first, bytes);
+  }
+}
+
+TEST_CASE("thread_cache: so many are kept and no more, the others' memory is the heap's again") {
+  using shunt::thread_cache;
+  std::vector<void*> all;
+  for (std::uint32_t i = 0; i < 3 * thread_cache::kept_of_a_size; ++i) {
+    all.push_back(thread_cache::take(100));
+    std::memset(all.back(), static_cast<int>(i), 100);
+  }
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    CHECK(static_cast<unsigned char*>(all[i])[99] == static_cast<unsigned char>(i));  // nobody else's
+    thread_cache::give(all[i], 100);
+  }
+#if !defined(SHUNT_ASAN)
+  CHECK(thread_cache::kept(100) == thread_cache::kept_of_a_size);
+#endif
+  CHECK(thread_cache::kept(thread_cache::largest + 1) == 0);
+  void* const large = thread_cache::take(thread_cache::largest + 1);
+  thread_cache::give(large, thread_cache::largest + 1);
+  CHECK(thread_cache::kept(thread_cache::largest + 1) == 0);
+}
+
+TEST_CASE("thread_cache: who frees keeps, and a thread that ends frees what it kept, then keeps nothing") {
+  using shunt::thread_cache;
+  struct later {
+    void* block = nullptr;
+    std::atomic<int>* over = nullptr;
+    ~later() {  // after the cache, which was opened later
+      thread_cache::give(block, 64);
+      *over = thread_cache::kept(64) == 0 ? 1 : 2;
+    }
+  };
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)
+  const long before = live_blocks;
+#endif
+  std::atomic<int> over{0};
+  [[maybe_unused]] const auto kept_at_first = thread_cache::kept(64);
+  void* const mine = thread_cache::take(64);
+  const auto kept_here = thread_cache::kept(64);
+  std::thread([&] {
+    static thread_local later last;
+    last.block = thread_cache::take(64);
+    last.over = &over;
+    thread_cache::give(mine, 64);
+#if !defined(SHUNT_ASAN)
+    CHECK(thread_cache::kept(64) == 1);
+#endif
+  }).join();
+  CHECK(over == 1);
+  CHECK(thread_cache::kept(64) == kept_here);
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)
+  CHECK(live_blocks == before - static_cast<long>(kept_at_first - kept_here));
+#endif
+}
+
+TEST_CASE("in_thread_cache: objects lie there, but those of a larger alignment on the heap") {
+  struct small : shunt::in_thread_cache {
+    long value = 7;
+  };
+  struct alignas(128) wide : shunt::in_thread_cache {
+    long value = 7;
+  };
+  delete new small;
+#if !defined(SHUNT_ASAN)
+  CHECK(shunt::thread_cache::kept(sizeof(small)) > 0);
+#endif
+  const auto kept = shunt::thread_cache::kept(sizeof(wide));
+  auto* const w = new wide;
+  CHECK(reinterpret_cast<std::uintptr_t>(w) % alignof(wide) == 0);
+  delete w;
+  CHECK(shunt::thread_cache::kept(sizeof(wide)) == kept);
 }
 
 TEST_CASE("latency_histogram: every time is told to within 1.6 %, from nothing to centuries") {

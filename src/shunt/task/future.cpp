@@ -101,9 +101,9 @@ void one_event::wait(const char* call) {
   sched::this_fiber::interleave();
   if (happened()) return;
   sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
-  const sched::waits_for_end on(maker_, call);
   const watched_wait watched(watcher_, *this, call);
   if (happened()) return;
+  const sched::waits_for_end on(maker_, call);
   waiter me;
   if (!attach(me)) return;
   while (!me.has_been_told()) sched::this_fiber::park("a future");

@@ -22,6 +22,7 @@
 #include <variant>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/thread_cache.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task/finish.hpp>
 
@@ -109,7 +110,7 @@ class one_event {
 ///
 /// Edge `left`, a holder's end -> the last one's: what the others did with the result is over.
 template <typename T>
-struct shared_result {
+struct shared_result : in_thread_cache {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
   /// The promise's. \return false if it was satisfied before.

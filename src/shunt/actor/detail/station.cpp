@@ -433,6 +433,21 @@ void station::run_engine() {
   fiber_left();
 }
 
+void station::let_engines_run() {
+  if (!open_) return;
+  if (standbys_ == 0) call_engine();
+  const sched::this_fiber::stay on_this_worker;
+  struct one_asker {
+    explicit one_asker(station& at) noexcept : at_(at) { ++at_.askers_; }
+    ~one_asker() {
+      --at_.askers_;
+      if (at_.engine_ != nullptr && at_.standbys_ == 0) at_.call_engine();  // it waits in a handler: S1
+    }
+    station& at_;
+  } const asker(*this);
+  sched::this_fiber::yield();
+}
+
 void station::run_porter() {
   porter_ = sched::this_fiber::self();
   call_engine();
@@ -595,7 +610,7 @@ bool station::work(engine& me) {
     end_of_spell();
     return dispatch_all() || moved;
   }
-  if (standbys_ == 0) call_engine();  // S1
+  if (standbys_ == 0 && askers_ == 0) call_engine();  // S1
   awake_ = true;
   if (directed_) mix();
   int left = directed_ ? 1 : messages_a_batch;

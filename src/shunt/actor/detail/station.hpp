@@ -6,7 +6,7 @@
 ///
 /// An engine is a fiber. It runs handlers in its own frames, one after the other; nothing is switched. If a handler
 /// waits, its engine's fiber parks with it, and another engine goes on: whenever one runs messages, another one
-/// stands among the worker's ready fibers (S1).
+/// stands among the worker's ready fibers, or somebody who calls one (S1).
 ///
 ///   engine      becomes
 ///   idle        ready, when there is work and none runs or is ready
@@ -15,7 +15,7 @@
 ///
 /// Invariants
 ///   S1  engine_ is the engine that ran last, unless it became idle. While it is not null, it runs, or another one is
-///       ready.
+///       ready, or who lets them run is (askers_): in its turn that one finds none ready, and calls one.
 ///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
@@ -192,8 +192,9 @@ class alignas(quiet_distance) station {
   /// relaxed: see hall::quiet()
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
 
-  /// This worker's fibers: whether messages are handled before the caller's next turn, if it yields.
-  [[nodiscard]] bool engine_is_ready() const noexcept { return standbys_ != 0; }
+  /// A fiber of this worker, which waits for an answer from here: a turn for the engines, if any has something to do.
+  /// \throws what yield() throws.
+  void let_engines_run();
 
   /// The running handler's actor is to be ended when it returns.
   static void end_running();
@@ -302,6 +303,7 @@ class alignas(quiet_distance) station {
   cell* queue_last_ = nullptr;
   engine* engine_ = nullptr;
   int standbys_ = 0;  // engines that are ready, or will be
+  int askers_ = 0;    // fibers in let_engines_run()
   int batches_ = 0;   // that engines are in; one that has parted as well
   int favours_ = 0;
   std::atomic<std::uint64_t> sent_{0};

@@ -72,10 +72,9 @@ void waits_no_more() noexcept {
 }
 
 bool cell::wait_begins(const one_event& e, const char* call) {
-  // An engine that is ready on this worker answers in its turn: then nobody falls asleep and is woken, and no edge is
-  // needed.
-  if (home == station::here() && home->engine_is_ready()) {
-    sched::this_fiber::yield();
+  // An engine of this worker answers in its turn: then nobody falls asleep and is woken, and no edge is needed.
+  if (home == station::here()) {
+    home->let_engines_run();
     if (e.happened()) return false;
   }
   if (cell_of_this_fiber() == nullptr) return false;

@@ -1,0 +1,109 @@
+/// Memory of small objects that come and go often: who frees one keeps it, for the thread's next one.
+///
+/// ```cpp
+/// struct node : shunt::in_thread_cache { long value; };
+/// delete new node;  // some ten instructions each; by the C library's heap a hundred and fifty together
+/// ```
+///
+/// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most 64 blocks of a size,
+/// and frees them when it ends.
+///
+/// Under AddressSanitizer nothing is kept, so that it sees each object's end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/base/sanitizers.hpp>
+#include <shunt/base/thread_pointer.hpp>
+
+namespace shunt {
+inline namespace v1 {
+
+class thread_cache {
+ public:
+  static constexpr std::size_t largest = 4 * cache_line;  // bytes; what is larger is the heap's at once
+  static constexpr std::uint32_t kept_of_a_size = 64;
+
+  /// Any thread, any fiber. \return room for `bytes`, aligned as operator new's. \throws std::bad_alloc
+  [[nodiscard, gnu::always_inline]] static void* take(std::size_t bytes) {
+    if (bytes > largest) return ::operator new(bytes);
+    if (thread_cache* const mine = of_this_thread()) [[likely]] {
+      auto& [first, room] = mine->shelves_[shelf_of(bytes)];
+      if (block* const b = first) [[likely]] {
+        first = b->next;
+        ++room;
+        return b;
+      }
+    }
+    return ::operator new(whole(bytes));
+  }
+
+  /// Any thread, any fiber. \param at  what take(bytes) returned.
+  [[gnu::always_inline]] static void give(void* at, std::size_t bytes) noexcept {
+    if (bytes > largest) return ::operator delete(at);
+    if (thread_cache* const mine = of_this_thread()) [[likely]] {
+      auto& [first, room] = mine->shelves_[shelf_of(bytes)];
+      if (room > 0) [[likely]] {
+        first = ::new (at) block{first};
+        --room;
+        return;
+      }
+    }
+    give_slowly(at, bytes);
+  }
+
+  /// How many blocks for `bytes` the calling thread keeps.
+  [[nodiscard]] static std::size_t kept(std::size_t bytes) noexcept {
+    const thread_cache* const mine = of_this_thread();
+    return mine == nullptr || bytes > largest ? 0 : kept_of_a_size - mine->shelves_[shelf_of(bytes)].room;
+  }
+
+ private:
+  struct block {
+    block* next;
+  };
+  struct shelf {
+    block* first = nullptr;
+    std::uint32_t room = kept_of_a_size;  // for so many more
+  };
+  struct owner;
+
+  static constexpr std::size_t shelf_of(std::size_t bytes) noexcept {
+    return bytes == 0 ? 0 : (bytes - 1) / cache_line;
+  }
+  static constexpr std::size_t whole(std::size_t bytes) noexcept { return (shelf_of(bytes) + 1) * cache_line; }
+
+  /// Null: the thread keeps nothing, yet or any more.
+  [[nodiscard, gnu::always_inline]] static thread_cache* of_this_thread() noexcept;
+  [[gnu::noinline]] static thread_cache* of_this_thread_by_call() noexcept;
+  [[gnu::noinline, gnu::cold]] static void give_slowly(void* at, std::size_t bytes) noexcept;
+
+  std::array<shelf, largest / cache_line> shelves_;
+};
+
+/// Of a class whose objects lie in such memory, where they need no larger alignment.
+struct in_thread_cache {
+  [[nodiscard]] static void* operator new(std::size_t bytes) { return thread_cache::take(bytes); }
+  static void operator delete(void* at, std::size_t bytes) noexcept { thread_cache::give(at, bytes); }
+  [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t aligned) {
+    return ::operator new(bytes, aligned);
+  }
+  static void operator delete(void* at, std::size_t, std::align_val_t aligned) noexcept { ::operator delete(at, aligned); }
+};
+
+namespace detail {
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_cache* this_threads_cache asm("shunt_thread_cache_v1");
+}  // namespace detail
+
+inline thread_cache* thread_cache::of_this_thread() noexcept {
+  thread_cache* found;
+  SHUNT_READ_THREAD_POINTER(found, "shunt_thread_cache_v1", of_this_thread_by_call);
+  return found;
+}
+
+}  // namespace v1
+}  // namespace shunt
