@@ -100,7 +100,7 @@ class progress {
 ///   sign   (position + 1) << 24 | goods       40 bits of the position, which no two trains of a track share
 ///
 /// Trains of a single small good may go without: they always carry it, and `progress` says what is here. The sign would
-/// double what moves between the cores.
+/// double what moves between the cores; but without it each good that comes alone takes two lines' ways instead of one.
 class track {
  public:
   static constexpr unsigned goods_bits = 24;
@@ -218,7 +218,7 @@ class source final : public station {
 
   /// The train at the platform leaves. \param goods  that it carries, at most track::most_goods.
   void depart(std::size_t goods) noexcept {
-    if (track_.signs_) {
+    if (signs_) {
       const auto sign = track::write_sign(next_, goods);
       if (asymmetric_) [[likely]] {
         track::sign_of(at_).store(sign, std::memory_order_release);  // edge `loaded`
@@ -227,7 +227,7 @@ class source final : public station {
       }
     }
     ++next_;
-    at_ += track_.stride();
+    at_ += stride_;
     if (at_ == track_.end()) at_ = track_.first();
     publish(track_.loaded_, next_);
   }
@@ -241,15 +241,20 @@ class source final : public station {
  private:
   friend class line;
   source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs)
-      : track_(trains, train_bytes, alignment, with_signs), at_(track_.first()), limit_(trains) {
+      : signs_(with_signs), limit_(trains), stride_(train_bytes), track_(trains, train_bytes, alignment, with_signs) {
+    at_ = track_.first();
     track_.owner_ = this;
   }
   bool refresh() noexcept;
 
-  track track_;
+  // With what a station has, one cache line: all that a train needs to leave. In a station that has rested each line
+  // comes from far away.
+  const bool signs_;
   std::byte* at_;             // train `next_`
   std::uint64_t next_ = 0;
   std::uint64_t limit_;       // the least progress of the sinks, as last seen, and all trains beyond it
+  const std::size_t stride_;
+  track track_;
 };
 
 /// What a stop has of one track.

@@ -82,7 +82,10 @@ sight stand::spin(moment deadline, const std::stop_token& stop) {
     if (profile_ != wait_profile::latency && now - began >= look_on_for) break;
     for (int i = 0; i != looks_a_round; ++i) {
       static_cast<void>(pass_the_time(fiber));
-      if (at_.glance()) break;
+      if (at_.glance()) {
+        in_vain_ = 0;
+        return sight::train;
+      }
     }
     if (fiber && rounds % 4 == 0) sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn
     seen = at_.look();
@@ -134,7 +137,7 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
   train_shape s{};
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
   s.capacity = wanted.capacity;
-  s.signs = s.capacity != 1 || good_bytes > sizeof(rail::track::sign) || stamp != 0;
+  s.signs = s.capacity != 1 || good_bytes > sizeof(rail::track::sign) || stamp != 0 || wanted.wait == wait_profile::latency;
   s.goods_offset = s.signs ? round_up(sizeof(rail::track::sign) + stamp, good_alignment) : 0;
   if (s.capacity == 0) {
     const auto wish = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_a_ns;

@@ -57,7 +57,8 @@ concept railway_good = std::default_initializable<T> && std::is_object_v<T> && s
 /// What a station does that finds no train. A fiber lets its worker's other fibers run in any case; a worker that a
 /// sleeping station leaves without any sleeps as well, at once.
 enum class wait_profile : std::uint8_t {
-  latency,   ///< looks on and on: a processor for each station that waits, the shortest way to the next train
+  latency,   ///< looks on and on: a processor for each station that waits, the shortest way to the next train (each says
+             ///< itself that it is there, which takes 8 bytes more where it carries one small good)
   balanced,  ///< looks for some 20 us, less where waits have been long, then sleeps
   battery,   ///< sleeps soon
 };
@@ -114,6 +115,8 @@ class stand : public rail::sleeper {
   }
   ~stand() = default;
 
+  rail::station& at_;
+
   /// Until a train stands here, or an end is seen, or the time is over or `stop` asked: then nothing.
   [[nodiscard, gnu::noinline]] rail::sight await(moment deadline, const std::stop_token& stop);
 
@@ -132,7 +135,6 @@ class stand : public rail::sleeper {
   rail::sight spin(moment deadline, const std::stop_token& stop);
   rail::sight sleep(moment deadline, const std::stop_token& stop);
 
-  rail::station& at_;
   const std::string name_;
   const wait_profile profile_;
   unsigned in_vain_ = 0;     // waits, the last ones in a row, in which looking on was not enough
@@ -194,16 +196,17 @@ class railway {
   class place : public detail::stand {
    protected:
     friend class railway;
-    place(railway& of, rail::station& at, std::string name) : stand(at, std::move(name), of.wanted_.wait), of_(of), at_(at) {}
+    place(railway& of, rail::station& at, std::string name)
+        : stand(at, std::move(name), of.wanted_.wait), of_(of), goods_offset_(of.shape_.goods_offset) {}
     ~place() = default;
     [[nodiscard]] T* goods_in(std::byte* at) const noexcept {
-      return std::launder(reinterpret_cast<T*>(at + of_.shape_.goods_offset));
+      return std::launder(reinterpret_cast<T*>(at + goods_offset_));
     }
 
     railway& of_;
 
    private:
-    rail::station& at_;
+    const std::size_t goods_offset_;
   };
 
   /// Loads trains.
@@ -214,12 +217,12 @@ class railway {
     ///         unload them. \throws what sched::this_fiber::park() throws.
     [[nodiscard]] std::span<T> board() {
       if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) return {};
-      return {room_ + loaded_, of().capacity() - loaded_};
+      return {room_ + loaded_, capacity_ - loaded_};
     }
     /// The same, until `deadline` or until `stop` is asked to, at the longest: then it is empty too.
     [[nodiscard]] std::span<T> board_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
       if (room_ == nullptr && !stand_at_platform(deadline, stop)) return {};
-      return {room_ + loaded_, of().capacity() - loaded_};
+      return {room_ + loaded_, capacity_ - loaded_};
     }
     [[nodiscard]] std::span<T> board_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
       return board_until(sched::after(time), stop);
@@ -228,13 +231,13 @@ class railway {
     /// The train at the platform leaves with what was put into it before and so many more, the first of board()'s room.
     /// Without any goods it stays. \param goods  at most as many as the room has (contract); 0 without a board().
     void depart(std::size_t goods = 0) noexcept {
-      SHUNT_ASSERT(goods == 0 || (room_ != nullptr && loaded_ + goods <= of().capacity()));
+      SHUNT_ASSERT(goods == 0 || (room_ != nullptr && loaded_ + goods <= capacity_));
       loaded_ += goods;
       if (loaded_ == 0) return;
       sched::this_fiber::interleave();
-      if (of().stamps()) stamp();
-      this->count(loaded_);
+      if (stamps_) stamp();
       end_.depart(loaded_);
+      this->count(loaded_);  // afterwards: stores leave a core in order, and this line may be far away
       room_ = nullptr;
       loaded_ = 0;
     }
@@ -243,7 +246,7 @@ class railway {
     bool put(T good) {
       if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) [[unlikely]] return false;
       room_[loaded_] = std::move(good);
-      if (++loaded_ == of().capacity()) depart();
+      if (++loaded_ == capacity_) depart();
       return true;
     }
 
@@ -260,7 +263,8 @@ class railway {
 
    private:
     friend class railway;
-    loader(railway& of, rail::source& end, std::string name) : place(of, end, std::move(name)), end_(end) {}
+    loader(railway& of, rail::source& end, std::string name)
+        : place(of, end, std::move(name)), end_(end), capacity_(of.capacity()), stamps_(of.stamps()) {}
     railway& of() const noexcept { return this->of_; }
     bool stand_at_platform(detail::stand::moment deadline, const std::stop_token& stop) {
       if (!end_.board() && this->await(deadline, stop) != rail::sight::train) return false;
@@ -276,6 +280,8 @@ class railway {
     }
 
     rail::source& end_;
+    const std::size_t capacity_;
+    const bool stamps_;
     T* room_ = nullptr;  // of the train at the platform, if it is known to stand there
     std::size_t loaded_ = 0;
     unsigned unstamped_ = 0;
@@ -310,8 +316,8 @@ class railway {
       if (!standing_) return;
       sched::this_fiber::interleave();
       standing_ = false;
-      this->count(goods_);
       end_.depart();
+      this->count(goods_);
     }
     /// The train that stands here will carry so many, the first ones of its room. For a station that no other one
     /// unloads beside. \param goods  at most capacity() (contract), also more than came.
