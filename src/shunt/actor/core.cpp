@@ -28,13 +28,13 @@ std::string named(const actor* a) {
 [[gnu::used]] constinit thread_local turn* this_threads_quick_turn = &nobodys_turn;
 turn* quick_turn_by_call() noexcept { return this_threads_quick_turn; }
 
-void seat::queue_outside(actor& a) noexcept { all_->queue_outside(a); }
-void seat::wake_one() noexcept { all_->wake_one(); }
+void seat::queue_outside(actor& a) noexcept { of->queue_outside(a); }
+void seat::wake_one() noexcept { of->wake_one(); }
 
 void runner::work() noexcept {
   fiber_ = sched::this_fiber::self();
   const int turns = sched::this_worker::directed() ? 1 : turns_a_duty;
-  if (!all_->come()) return;
+  if (!of->come()) return;
   set_quick_turn();
   bool due = sched::this_worker::directed();
   while (actor* a = search(due)) {
@@ -57,7 +57,7 @@ inline void runner::run(actor& a) noexcept {
   ++done_.turns;
   message* m = a.inbox_.begin();
   whose = reinterpret_cast<std::uintptr_t>(&a);
-  if (all_->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) [[unlikely]] {  // relaxed: sooner or later
+  if (of->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) [[unlikely]] {  // relaxed: sooner or later
     refuse(m, a);
   } else {
     std::uint64_t calls = 0;
@@ -80,14 +80,14 @@ inline void runner::run(actor& a) noexcept {
 /// `a` cannot handle anything, or is not to any more.
 void runner::refuse(message* m, actor& a) noexcept {
   if (a.recv == nullptr) {
-    all_->fail(std::make_exception_ptr(usage_error("run: " + named(&a) + " has got a message, and has no handler")));
+    of->fail(std::make_exception_ptr(usage_error("run: " + named(&a) + " has got a message, and has no handler")));
   }
   drop(m, a);
 }
 
 /// In the catch block: a handler of `a` threw.
 void runner::fail(message* m, actor& a) noexcept {
-  all_->fail(std::current_exception());
+  of->fail(std::current_exception());
   drop(m, a);
 }
 
@@ -105,7 +105,7 @@ actor* runner::search(bool due) noexcept {
   if (due) {
     sched::this_fiber::yield();
     if (sched::this_worker::directed()) mix();
-    if (actor* const a = all_->take_outside()) return a;
+    if (actor* const a = of->take_outside()) return a;
     if (actor* const a = ready_.pop()) return a;
   }
   do {
@@ -114,7 +114,7 @@ actor* runner::search(bool due) noexcept {
       if (sights_.size() == 1) break;
       rest();
     }
-  } while (all_->sleep(*this) == stage::after_sleep::look_again);
+  } while (of->sleep(*this) == stage::after_sleep::look_again);
   return nullptr;
 }
 
@@ -122,7 +122,7 @@ actor* runner::search(bool due) noexcept {
 void runner::mix() noexcept {
   constexpr int most = 64;
   for (int i = 0; i < most; ++i) {
-    if (actor* const a = all_->take_outside()) queue(*a);
+    if (actor* const a = of->take_outside()) queue(*a);
   }
   for (auto passed = sched::this_worker::choose(ready_.look().items); passed > 0; --passed) queue(*ready_.pop());
 }
@@ -135,11 +135,11 @@ void runner::rest() noexcept {
 
 /// Looks once at every other queue.
 actor* runner::steal() noexcept {
-  if (actor* const a = all_->take_outside()) return a;
+  if (actor* const a = of->take_outside()) return a;
   const auto seats = sights_.size();
   for (std::size_t i = 1; i < seats; ++i) {
     const auto which = (index_ + i) % seats;
-    runner& victim = *all_->seats_[which];
+    runner& victim = *of->seats_[which];
     const auto seen = victim.ready_.look();
     if (seen.items == 0) continue;
     if (seen.items == 1) {

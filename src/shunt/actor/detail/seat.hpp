@@ -25,7 +25,7 @@ class stage;
 
 /// Whose handler runs in a seat.
 struct turn {
-  const stage* of = nullptr;
+  stage* of = nullptr;
   std::uintptr_t whose = no_actor;  // the actor's address
 
   static constexpr std::uintptr_t no_actor = 0;  // which no message is in the hands of
@@ -38,7 +38,7 @@ inline constinit turn nobodys_turn;
 /// A worker's place in one run: one fiber of that worker runs actors here, one at a time.
 class seat : protected turn {
  public:
-  seat(stage& all, std::atomic<int>& sleepers) noexcept : turn{&all}, all_(&all), sleepers_(sleepers) {}
+  seat(stage& all, std::atomic<int>& sleepers) noexcept : turn{&all}, sleepers_(sleepers) {}
 
   /// The calling thread's seat if a handler of the actor whose address is `holder` runs there, in `on`. A null pointer:
   /// that is so elsewhere, or not at all, or not known without a longer look.
@@ -59,7 +59,6 @@ class seat : protected turn {
   [[gnu::cold]] void queue_outside(actor& a) noexcept;
   [[gnu::cold]] void wake_one() noexcept;
 
-  stage* const all_;
   std::atomic<int>& sleepers_;
   ready_queue<actor, slots> ready_;
 };
