@@ -31,12 +31,10 @@ thread_cache* thread_cache::of_this_thread_by_call() noexcept { return detail::t
 
 /// There is no room, or no cache yet.
 void thread_cache::give_slowly(void* at, std::size_t bytes) noexcept {
-#if !defined(SHUNT_ASAN)
-  if (of_this_thread_by_call() == nullptr && !owner::over) {
+  if (keeps && of_this_thread_by_call() == nullptr && !owner::over) {
     static thread_local owner opened;
     return give(at, bytes);
   }
-#endif
   ::operator delete(at);
 }
 
