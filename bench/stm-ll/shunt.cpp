@@ -5,7 +5,7 @@
 namespace {
 
 class list {
-  struct node {
+  struct node : shunt::in_thread_cache {
     node(long k, node* n) : key(k), next(n) {}
     const long key;
     shunt::tvar<node*> next;

@@ -5,8 +5,10 @@
 /// delete new node;  // some ten instructions each; by the C library's heap a hundred and fifty together
 /// ```
 ///
-/// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most 64 blocks of a size,
-/// and frees them when it ends.
+/// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most 32 blocks of a
+/// size. What is more, and what it has when it ends, is for all threads (detail/slabs.hpp): so objects of one size lie
+/// close together, whoever makes and deletes them. Memory goes back to the heap 16 KiB at a time, when nothing in it is
+/// in use.
 ///
 /// Under AddressSanitizer nothing is kept, so that it sees each object's end (thread_cache::keeps).
 #pragma once
@@ -16,7 +18,7 @@
 #include <cstdint>
 #include <new>
 
-#include <shunt/base/cache_line.hpp>
+#include <shunt/base/detail/slabs.hpp>
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/base/thread_pointer.hpp>
 
@@ -25,17 +27,18 @@ inline namespace v1 {
 
 class thread_cache {
  public:
-  static constexpr std::size_t largest = 4 * cache_line;  // bytes; what is larger is the heap's at once
-  static constexpr std::uint32_t kept_of_a_size = 64;
+  static constexpr std::size_t largest = detail::slabs::largest;  // bytes; what is larger is the heap's at once
+  static constexpr std::uint32_t kept_of_a_size = 32;             // sizes are multiples of 8
 #if defined(SHUNT_ASAN)
   static constexpr bool keeps = false;
 #else
   static constexpr bool keeps = true;
 #endif
 
-  /// Any thread, any fiber. \return room for `bytes`, aligned as operator new's. \throws std::bad_alloc
+  /// Any thread, any fiber. \return room for `bytes`, aligned as an object of that size may need: to 16 bytes if it is a
+  /// multiple of that, else to 8. \throws std::bad_alloc
   [[nodiscard, gnu::always_inline]] static void* take(std::size_t bytes) {
-    if (bytes > largest) return ::operator new(bytes);
+    if (bytes > largest || !keeps) return ::operator new(bytes);
     if (thread_cache* const mine = of_this_thread()) [[likely]] {
       auto& [first, room] = mine->shelves_[shelf_of(bytes)];
       if (block* const b = first) [[likely]] {
@@ -44,12 +47,12 @@ class thread_cache {
         return b;
       }
     }
-    return ::operator new(whole(bytes));
+    return take_slowly(bytes);
   }
 
   /// Any thread, any fiber. \param at  what take(bytes) returned.
   [[gnu::always_inline]] static void give(void* at, std::size_t bytes) noexcept {
-    if (bytes > largest) return ::operator delete(at);
+    if (bytes > largest || !keeps) return ::operator delete(at);
     if (thread_cache* const mine = of_this_thread()) [[likely]] {
       auto& [first, room] = mine->shelves_[shelf_of(bytes)];
       if (room > 0) [[likely]] {
@@ -68,9 +71,7 @@ class thread_cache {
   }
 
  private:
-  struct block {
-    block* next;
-  };
+  using block = detail::free_block;
   struct shelf {
     block* first = nullptr;
     std::uint32_t room = kept_of_a_size;  // for so many more
@@ -78,16 +79,17 @@ class thread_cache {
   struct owner;
 
   static constexpr std::size_t shelf_of(std::size_t bytes) noexcept {
-    return bytes == 0 ? 0 : (bytes - 1) / cache_line;
+    return bytes == 0 ? 0 : detail::slabs::size_of(bytes);
   }
-  static constexpr std::size_t whole(std::size_t bytes) noexcept { return (shelf_of(bytes) + 1) * cache_line; }
 
   /// Null: the thread keeps nothing, yet or any more.
   [[nodiscard, gnu::always_inline]] static thread_cache* of_this_thread() noexcept;
   [[gnu::noinline]] static thread_cache* of_this_thread_by_call() noexcept;
-  [[gnu::noinline, gnu::cold]] static void give_slowly(void* at, std::size_t bytes) noexcept;
+  [[nodiscard]] static thread_cache* open() noexcept;
+  [[nodiscard, gnu::noinline]] static void* take_slowly(std::size_t bytes);
+  [[gnu::noinline]] static void give_slowly(void* at, std::size_t bytes) noexcept;
 
-  std::array<shelf, largest / cache_line> shelves_;
+  std::array<shelf, detail::slabs::sizes> shelves_;
 };
 
 /// Of a class whose objects lie in such memory, where they need no larger alignment.

@@ -74,7 +74,7 @@ class tchan {
  private:
   static constexpr const auto& kind = stm::detail::class_of_tchans;
 
-  struct place {
+  struct place : in_thread_cache {
     tvar<std::optional<T>> value;
     tvar<std::size_t> left;
     tvar<place*> next;

@@ -108,7 +108,7 @@ class tqueue {
  private:
   static constexpr const auto& kind = stm::detail::class_of_tqueues;
 
-  struct item {
+  struct item : in_thread_cache {
     explicit item(T v) : value(std::move(v)) {}
     const T value;
     tvar<item*> next;

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
+#include <shunt/base/thread_cache.hpp>
 #include <shunt/stm/detail/word.hpp>
 #include <shunt/stm/detail/write_log.hpp>
 #include <source_location>
@@ -35,7 +36,14 @@ struct holding {
   /// What tx::read() gives: a box stays as long as the transaction.
   using read_type = std::conditional_t<is_inline<T>, T, const T&>;
 
-  static void drop(word box) noexcept { delete reinterpret_cast<T*>(static_cast<std::uintptr_t>(box)); }
+  struct box : in_thread_cache {
+    template <typename U>
+    explicit box(U&& v) : value(std::forward<U>(v)) {}
+    T value;
+  };
+  static box* box_in(word w) noexcept { return reinterpret_cast<box*>(static_cast<std::uintptr_t>(w)); }
+
+  static void drop(word w) noexcept { delete box_in(w); }
   static constexpr form how{count, is_inline<T> ? nullptr : &drop};
 
   using coded = std::array<word, count>;
@@ -58,7 +66,7 @@ struct holding {
       const T object(std::forward<U>(value));
       std::memcpy(w.data(), &object, sizeof(T));
     } else {
-      w[0] = static_cast<word>(reinterpret_cast<std::uintptr_t>(new T(std::forward<U>(value))));
+      w[0] = static_cast<word>(reinterpret_cast<std::uintptr_t>(new box(std::forward<U>(value))));
     }
     return w;
   }
@@ -71,7 +79,7 @@ struct holding {
       std::memcpy(bytes.data(), w, sizeof(T));
       return std::bit_cast<T>(bytes);
     } else {
-      return *reinterpret_cast<const T*>(static_cast<std::uintptr_t>(w[0]));
+      return box_in(w[0])->value;
     }
   }
 };
@@ -88,8 +96,8 @@ struct owner;
 /// });
 /// ```
 ///
-/// Trivially copyable values of up to 32 bytes are held inline, others in a box on the heap: each write makes a new
-/// one, and the old one is deleted once no transaction can see it any more. Size: a word more than the value; or two
+/// Trivially copyable values of up to 32 bytes are held inline, others in a box (base/thread_cache.hpp): each write makes a
+/// new one, and the old one is deleted once no transaction can see it any more. Size: a word more than the value; or two
 /// words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do it. Neither copies nor
 /// moves.
 template <tvar_value T>

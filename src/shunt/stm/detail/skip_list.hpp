@@ -66,7 +66,7 @@ class skip_list {
   };
 
  public:
-  struct node {
+  struct node : in_thread_cache {
     template <typename... Arguments>
     node(int height, node* next, Key k, Arguments&&... rest_from)
         : links(height, next), key(std::move(k)), rest(std::forward<Arguments>(rest_from)...) {}
