@@ -10,4 +10,5 @@
 #include <shunt/sched/poller.hpp>
 #include <shunt/sched/report.hpp>
 #include <shunt/sched/runtime.hpp>
+#include <shunt/sched/sleeper.hpp>
 #include <shunt/sched/waits_forbidden.hpp>

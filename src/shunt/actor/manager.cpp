@@ -74,10 +74,10 @@ detail::typed::address manager::settle(detail::typed::station& at,
 
 void manager::block(detail::one_event& e) {
   struct blocked : detail::one_event::listener {
-    blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).who.tell(); }) {}
-    detail::typed::waiter who;
+    blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).who.wake(); }) {}
+    sched::sleeper who;
   } me;
-  if (e.attach(me)) me.who.wait("a future");
+  if (e.attach(me)) me.who.sleep("a future");
 }
 
 void this_actor::stop() { detail::typed::station::end_running(); }

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 #include <support/process.hpp>
+#include <support/runtimes.hpp>
 
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
@@ -492,4 +493,86 @@ TEST_CASE("futex: returns when the word differs, when woken, and when the time i
   word = 1;
   sched::futex_wake(word, sched::futex_all);
   sleeper.join();
+}
+
+TEST_CASE("sleeper: a fiber and a thread are woken by either, and see what was written before") {
+  sched::runtime rt(with(2));
+  for (const bool fiber_sleeps : {true, false}) {
+    for (const bool fiber_wakes : {true, false}) {
+      for (const bool wake_first : {true, false}) {
+        CAPTURE(fiber_sleeps, fiber_wakes, wake_first);
+        std::atomic<sched::sleeper*> who{nullptr};
+        std::atomic<bool> done{false};
+        int written = 0;
+        int seen = -1;
+        const auto sleeps = [&] {
+          sched::sleeper me;
+          CHECK_FALSE(me.woken());
+          who = &me;
+          while (wake_first && !done) std::this_thread::yield();
+          me.sleep("a test");
+          CHECK(me.woken());
+          seen = written;
+        };
+        const auto wakes = [&] {
+          while (who == nullptr) std::this_thread::yield();
+          written = 7;
+          who.load()->wake();
+          done = true;
+        };
+        std::thread other;
+        rt.run([&] {
+          if (fiber_sleeps) rt.spawn(sleeps, {.worker = 0});
+          if (fiber_wakes) rt.spawn(wakes, {.worker = 1});
+          if (!fiber_sleeps && !fiber_wakes) {
+            other = std::thread([&] {
+              std::thread both(wakes);
+              sleeps();
+              both.join();
+            });
+          } else if (!fiber_sleeps) {
+            other = std::thread(sleeps);
+          } else if (!fiber_wakes) {
+            other = std::thread(wakes);
+          }
+        });
+        if (other.joinable()) other.join();
+        CHECK(seen == 7);
+      }
+    }
+  }
+}
+
+TEST_CASE("sleeper: a time that is over ends the sleep, and it may sleep again") {
+  const auto sleeps = [] {
+    sched::sleeper me;
+    const auto begin = sched::now();
+    CHECK_FALSE(me.sleep_until(begin + 3ms, "a test"));
+    CHECK(sched::now() >= begin + 3ms);
+    CHECK_FALSE(me.sleep_until(begin, "a test"));
+    me.wake();
+    CHECK(me.sleep_until(begin, "a test"));  // it was woken: the time does not matter
+    me.sleep("a test");
+    me.reset();
+    CHECK_FALSE(me.woken());
+    CHECK_FALSE(me.sleep_until(begin, "a test"));
+  };
+  sleeps();
+  sched::runtime rt(with(1));
+  rt.run(sleeps);
+}
+
+TEST_CASE("sleeper: a fiber that must not wait is refused, also when it would not have to") {
+  sched::runtime rt(with(1));
+  rt.run([] {
+    const shunt::testing::no_waiting guard;
+    sched::sleeper me;
+    CHECK(sched::this_worker::forbid_wait(&guard) == nullptr);
+    CHECK_THROWS_AS(me.sleep("a test"), shunt::testing::refused);
+    CHECK_THROWS_AS(me.sleep_until(sched::now() + 1h, "a test"), shunt::testing::refused);
+    me.wake();
+    CHECK_THROWS_AS(me.sleep("a test"), shunt::testing::refused);
+    CHECK(sched::this_worker::forbid_wait(nullptr) == &guard);
+    me.sleep("a test");
+  });
 }

@@ -97,7 +97,7 @@ void hall::station_left() noexcept {
 void hall::tell_all(waiter*& list) noexcept {
   for (waiter* w = std::exchange(list, nullptr); w != nullptr;) {
     waiter* const next = w->next;
-    w->tell();
+    w->wake();
     w = next;
   }
 }
@@ -115,7 +115,7 @@ bool hall::wait_until(const std::function<bool()>& so, steady_clock::time_point 
       if (is) break;
       w.next = std::exchange(watching_, &w);
     }
-    in_time = w.wait_until(deadline, what);
+    in_time = w.sleep_until(deadline, what);
     if (in_time) continue;
     const std::scoped_lock held(lock_);
     for (waiter** at = &watching_; *at != nullptr; at = &(*at)->next) {
@@ -223,7 +223,7 @@ void hall::send_outside(slot& m) {
       }
       w.next = std::exchange(outside_waiting_, &w);
     }
-    w.wait("a train to come home");
+    w.sleep("a train to come home");
   }
 }
 

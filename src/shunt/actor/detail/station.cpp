@@ -216,7 +216,7 @@ void station::wait_for_train() {
   waiter w;
   w.next = std::exchange(train_wanted_, &w);
   wake_engine();  // trains come home by its unloading
-  w.wait("a train to come home");
+  w.sleep("a train to come home");
 }
 
 /// The sender waits; the actor's station takes the message out of its frame. \return false: there is room, or nobody.
@@ -254,7 +254,7 @@ bool station::wait_for_room(slot& m, const char* call) {
       // It is being placed: no circle.
     }
   }
-  me.wait("room in a mailbox");
+  me.sleep("room in a mailbox");
   waits_no_more();
   m.what = nullptr;
   return true;
@@ -290,7 +290,7 @@ void station::unload_all() noexcept {
       count(done_);
     } else if (t->head.empty != 0) {
       pool_.put(*t);
-      if (train_wanted_ != nullptr) std::exchange(train_wanted_, train_wanted_->next)->tell();
+      if (train_wanted_ != nullptr) std::exchange(train_wanted_, train_wanted_->next)->wake();
     } else {
       auto* const slots = reinterpret_cast<slot*>(t->goods());
       const std::size_t loaded = t->head.bytes / sizeof(slot);
@@ -357,7 +357,7 @@ void station::make_room(cell& c) noexcept {
     slot* const s = take_slot();
     w.message->move_to(*s);
     list_any(c, s);
-    w.tell();
+    w.wake();
   }
 }
 
@@ -763,7 +763,7 @@ void station::end(cell& c, const std::string& why) noexcept {
   while (waiting != nullptr) {
     sender& w = *std::exchange(waiting, waiting->next_sender);
     bury(*w.message, about->name, has_ended);
-    w.tell();
+    w.wake();
   }
   while (c.first != nullptr) {
     slot& s = *c.take_first();

@@ -21,7 +21,7 @@ sched::fiber_local<engine*>& engine_of_this_fiber() {
 }
 
 bool holds(const wait_edge& e) noexcept {
-  return e.on != nullptr && (e.answer != nullptr ? !e.answer->happened() : !e.room->told());
+  return e.on != nullptr && (e.answer != nullptr ? !e.answer->happened() : !e.room->woken());
 }
 
 std::string called(const cell& c) {

@@ -9,22 +9,9 @@ namespace stm::detail {
 
 bool may_sleep() noexcept { return sched::this_fiber::may_wait() || sched::this_worker::index() < 0; }
 
-sleeper::sleeper() {
-  if (sched::this_fiber::inside()) fiber_ = sched::this_fiber::self();
-}
-
 bool sleeper::sleep_until(time_point deadline, const char* what) {
   while (!woken()) {
-    if (test_sleep(word_)) continue;
-    if (fiber_) {
-      if (!sched::this_fiber::park_until(deadline, what)) return woken();
-    } else if (deadline == time_point::max()) {
-      sched::futex_wait(word_, 0);
-    } else {
-      const auto left = deadline - sched::now();
-      if (left <= left.zero()) return woken();
-      sched::futex_wait(word_, 0, left);
-    }
+    if (!test_sleep(word())) return sched::sleeper::sleep_until(deadline, what);
   }
   return true;
 }
