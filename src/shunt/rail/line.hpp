@@ -254,6 +254,7 @@ class source final : public station {
   std::uint64_t next_ = 0;
   std::uint64_t limit_;       // the least progress of the sinks, as last seen, and all trains beyond it
   const std::size_t stride_;
+  static_assert(sizeof(station) + 5 * sizeof(std::uint64_t) <= cache_line);
   track track_;
 };
 
