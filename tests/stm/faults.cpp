@@ -29,6 +29,7 @@ struct counted {
   counted& operator=(const counted&) = default;
   ~counted() { --alive; }
   std::string text;
+  char wide[256] = {};  // so that its box is the heap's, each time
 };
 
 const char* const long_text = "longer than what a string holds without an allocation";

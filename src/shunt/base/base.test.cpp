@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <new>
 #include <set>
 #include <string>
 #include <thread>
@@ -230,16 +229,17 @@ TEST_CASE("clock: ticks advance, and relax returns") {
 TEST_CASE("thread_cache: a block is kept for the next object of its size, and of no larger one") {
   using shunt::thread_cache;
   if (!thread_cache::keeps) return;
-  for (const std::size_t bytes : {1, 63, 64, 65, 128, 200, 256}) {
+  for (const std::size_t bytes : {1, 8, 16, 24, 63, 64, 65, 128, 200, 248, 256}) {
     CAPTURE(bytes);
     void* const first = thread_cache::take(bytes);
     std::memset(first, 0xff, bytes);
     const auto kept = thread_cache::kept(bytes);
     thread_cache::give(first, bytes);
     CHECK(thread_cache::kept(bytes) == kept + 1);
-    void* const larger = thread_cache::take(bytes + 64);
+    const auto next_size = (bytes + 7) / 8 * 8 + 1;
+    void* const larger = thread_cache::take(next_size);
     CHECK(larger != first);
-    thread_cache::give(larger, bytes + 64);
+    thread_cache::give(larger, next_size);
     CHECK(thread_cache::take(bytes) == first);
     CHECK(thread_cache::kept(bytes) == kept);
     thread_cache::give(first, bytes);
@@ -253,15 +253,15 @@ TEST_CASE("thread_cache: so many are kept and no more, the others are there for 
     all.push_back(thread_cache::take(100));
     std::memset(all.back(), static_cast<int>(i), 100);
   }
-  std::size_t most = 0, least_after_that = 0;
+  std::size_t most = 0, after_that = 0;
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     CHECK(static_cast<unsigned char*>(all[i])[99] == static_cast<unsigned char>(i));  // nobody else's
     thread_cache::give(all[i], 100);
-    if (most == thread_cache::kept_of_a_size && least_after_that == 0) least_after_that = thread_cache::kept(100);
+    if (most == thread_cache::kept_of_a_size && after_that == 0) after_that = thread_cache::kept(100);
     most = std::max(most, thread_cache::kept(100));
   }
   CHECK(most == (thread_cache::keeps ? thread_cache::kept_of_a_size : 0));
-  CHECK(least_after_that < std::max<std::size_t>(most, 1));
+  CHECK(after_that < std::max<std::size_t>(most, 1));
   CHECK(thread_cache::kept(thread_cache::largest + 1) == 0);
   void* const large = thread_cache::take(thread_cache::largest + 1);
   thread_cache::give(large, thread_cache::largest + 1);

@@ -26,14 +26,14 @@ void give(slabs& to, const std::vector<void*>& blocks) {
   to.give(chain);
 }
 
-void* take_one(slabs& from, std::size_t size) { return from.take(size, 1).first; }
+void* take_one(slabs& from, std::size_t which) { return from.take(which, 1).first; }
 
 std::uintptr_t slab_of(const void* block) { return reinterpret_cast<std::uintptr_t>(block) / slabs::slab_bytes; }
 
-/// All that so many slabs hold; there were none of that size, and there is one more now, of which nothing is in use.
-std::vector<void*> take_slabs(slabs& from, std::size_t size, std::size_t how_many) {
+/// All that so many new slabs hold, and the spare if there was one; no other was in use. Now there is a spare.
+std::vector<void*> take_slabs(slabs& from, std::size_t which, std::size_t how_many) {
   std::vector<void*> blocks;
-  for (const auto before = from.count(); from.count() <= before + how_many;) blocks.push_back(take_one(from, size));
+  for (const auto before = from.count(); from.count() <= before + how_many;) blocks.push_back(take_one(from, which));
   give(from, {blocks.back()});
   blocks.pop_back();
   return blocks;
@@ -46,9 +46,9 @@ TEST_CASE("slabs: blocks of all sizes are aligned, apart from each other, and fi
     CAPTURE(bytes);
     static slabs all;
     const auto before = all.count();
-    const auto size = slabs::size_of(bytes);
-    CHECK(slabs::size_of(bytes - slabs::step + 1) == size);
-    auto blocks = take_slabs(all, size, 2);
+    const auto which = slabs::class_of(bytes);
+    CHECK(slabs::class_of(bytes - slabs::step + 1) == which);
+    auto blocks = take_slabs(all, which, 2);
     std::sort(blocks.begin(), blocks.end());
     CHECK(blocks.size() >= 2 * ((slabs::slab_bytes - 192) / bytes));
     for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -61,43 +61,50 @@ TEST_CASE("slabs: blocks of all sizes are aligned, apart from each other, and fi
     }
     give(all, blocks);
     CHECK(all.count() == before + 1);
-    const auto again = take_slabs(all, size, 1);
+    const auto again = take_slabs(all, which, 1);
     CHECK(again.size() == blocks.size());  // the spare's, and the new one's
     give(all, again);
   }
 }
 
-TEST_CASE("slabs: a chain is as long as asked for, and shorter where a slab ends") {
-  static slabs all;  // what is left in it can be reached
-  const auto size = slabs::size_of(256);
-  std::vector<void*> blocks;
-  std::set<std::uint32_t> counts;
-  while (all.count() < 3) {
-    const auto [first, count] = all.take(size, 16);
+TEST_CASE("slabs: a chain is as long as asked for, also where it needs several slabs; no slab is begun for its end") {
+  static slabs all;
+  const auto which = slabs::class_of(256);
+  const auto blocks = take_slabs(all, which, 3);
+  const auto count_of = [&](std::uint32_t at_most) {
+    const auto [first, count] = all.take(which, at_most);
     std::uint32_t found = 0;
-    for (auto* b = first; b != nullptr; b = b->next) {
-      blocks.push_back(b);
-      CHECK(slab_of(b) == slab_of(first));
-      ++found;
-    }
+    std::vector<void*> there;
+    for (auto* b = first; b != nullptr; b = b->next, ++found) there.push_back(b);
     CHECK(found == count);
-    counts.insert(count);
-  }
-  CHECK(counts.size() == 2);
-  CHECK(*counts.rbegin() == 16);
-  CHECK(*counts.begin() >= 1);
-  give(all, blocks);
+    for (void* const at : there) CHECK(slabs::class_of_block(at) == which);
+    give(all, there);
+    return count;
+  };
+  CHECK(count_of(16) == 16);  // the spare's
+  const auto a_slab = static_cast<std::uint32_t>(blocks.size() / 3);
+  CHECK(count_of(a_slab + 1) == a_slab);
+  CHECK(all.count() == 4);
+  // One of each slab is free, and the spare is not needed for three of them.
+  const std::vector<void*> free{blocks[0], blocks[a_slab], blocks[2 * a_slab]};
+  give(all, free);
+  CHECK(count_of(2) == 2);
+  CHECK(count_of(16) == 3);
+  give(all, {blocks.begin() + 1, blocks.begin() + a_slab});
+  give(all, {blocks.begin() + a_slab + 1, blocks.begin() + 2 * a_slab});
+  give(all, {blocks.begin() + 2 * a_slab + 1, blocks.end()});
+  CHECK(all.count() == 1);
 }
 
 TEST_CASE("slabs: what is in use stays close together: what others left comes before what is empty") {
   static slabs all;
-  const auto size = slabs::size_of(24);
-  auto blocks = take_slabs(all, size, 3);
+  const auto which = slabs::class_of(24);
+  auto blocks = take_slabs(all, which, 3);
   const auto in_first = [&](const void* at) { return slab_of(at) == slab_of(blocks.front()); };
   const auto whole_first = static_cast<std::size_t>(std::count_if(blocks.begin(), blocks.end(), in_first));
   give(all, {blocks[3], blocks[1]});  // the first slab: full -> some
   CHECK(all.count() == 4);            // and one spare
-  const std::set<void*> again{take_one(all, size), take_one(all, size)};
+  const std::set<void*> again{take_one(all, which), take_one(all, which)};
   CHECK(again == std::set<void*>{blocks[1], blocks[3]});  // some -> full
   // Its last block comes home: it is empty, and as there is a spare already, the heap's.
   std::vector<void*> firsts(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(whole_first));
@@ -106,7 +113,7 @@ TEST_CASE("slabs: what is in use stays close together: what others left comes be
   CHECK(all.count() == 4);
   give(all, {firsts.front()});
   CHECK(all.count() == 3);
-  const auto more = take_slabs(all, size, 1);  // the spare is used, then another one made
+  const auto more = take_slabs(all, which, 1);  // the spare is used, then another one made
   CHECK(more.size() == 2 * whole_first);
   blocks.erase(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(whole_first));
   give(all, blocks);
@@ -114,12 +121,12 @@ TEST_CASE("slabs: what is in use stays close together: what others left comes be
   CHECK(all.count() == 1);
 }
 
-TEST_CASE("slabs: of those with some at home any may be the next to be full or empty") {
+TEST_CASE("slabs: of those with some at home any may be the next to be empty") {
   static slabs all;
-  const auto size = slabs::size_of(64);
+  const auto which = slabs::class_of(64);
   std::array<std::size_t, 3> order{0, 1, 2};
   do {
-    const auto blocks = take_slabs(all, size, all.count() == 0 ? 3 : 2);  // three slabs, and a spare
+    const auto blocks = take_slabs(all, which, all.count() == 0 ? 3 : 2);  // three slabs, and a spare
     std::array<std::vector<void*>, 3> in;
     for (void* const at : blocks) {
       for (auto& one : in) {
@@ -141,7 +148,7 @@ TEST_CASE("slabs: of those with some at home any may be the next to be full or e
 TEST_CASE("slabs: sizes have nothing to do with each other") {
   static slabs all;
   void* const small = take_one(all, 0);
-  void* const large = take_one(all, slabs::sizes - 1);
+  void* const large = take_one(all, slabs::classes - 1);
   CHECK(slab_of(small) != slab_of(large));
   give(all, {small});
   give(all, {large});
@@ -150,26 +157,30 @@ TEST_CASE("slabs: sizes have nothing to do with each other") {
 
 TEST_CASE("slabs: threads that give what others took neither lose nor share a block") {
   static slabs all;
-  const auto size = slabs::size_of(40);
-  constexpr int threads = 4, rounds = 3000;
+  const auto which = slabs::class_of(40);
+  constexpr std::uintptr_t threads = 4, rounds = 3000;
+  struct marked : free_block {
+    std::uintptr_t by;
+  };
   std::array<std::atomic<free_block*>, threads> passed{};
   std::array<std::thread, threads> team;
   std::atomic<long> wrong{0};
-  for (std::size_t me = 0; me < threads; ++me) {
+  for (std::uintptr_t me = 0; me < threads; ++me) {
     team[me] = std::thread([&, me] {
-      for (int r = 0; r < rounds; ++r) {
-        const auto [first, count] = all.take(size, 8);
-        for (auto* b = first; b != nullptr; b = b->next) reinterpret_cast<std::uintptr_t*>(b)[4] = me;
-        for (auto* b = first; b != nullptr; b = b->next) wrong += reinterpret_cast<std::uintptr_t*>(b)[4] == me ? 0 : 1;
-        // acq_rel: the chain, both ways
-        if (auto* const got = passed[(me + 1) % threads].exchange(first, std::memory_order_acq_rel); got != nullptr)
-          all.give(got);
+      for (std::uintptr_t r = 0; r < rounds; ++r) {
+        const auto [first, count] = all.take(which, 8);
+        const auto mark = r * threads + me;
+        for (auto* b = first; b != nullptr; b = b->next) static_cast<marked*>(b)->by = mark;
+        // acq_rel: the chain, out and in
+        free_block* const got = passed[(me + r) % threads].exchange(first, std::memory_order_acq_rel);
+        for (auto* b = got; b != nullptr; b = b->next)
+          wrong += static_cast<marked*>(b)->by == static_cast<marked*>(got)->by ? 0 : 1;
+        all.give(got);
       }
     });
   }
   for (auto& t : team) t.join();
   CHECK(wrong == 0);
-  CHECK(all.count() > 0);
   for (auto& p : passed) all.give(p.load());
   CHECK(all.count() == 1);  // all are at home
 }
@@ -182,14 +193,16 @@ TEST_CASE("slabs: a child that is forked while a thread holds the lock can take 
   });
   for (int i = 0; i < 200; ++i) {
     const auto child = ::fork();
+    CHECK(child >= 0);
+    if (child < 0) break;
     if (child == 0) {
       ::alarm(20);
       shunt::detail::the_slabs.give(shunt::detail::the_slabs.take(3, 64).first);
       ::_exit(0);
     }
     int status = -1;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    if (status != 0) FAIL_CHECK("the child hung: status " << status);
+    CHECK(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);  // else it hung
     if (status != 0) break;
   }
   done = true;

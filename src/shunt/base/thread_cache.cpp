@@ -2,70 +2,68 @@
 
 #include <utility>
 
+#include <shunt/base/error.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace detail {
 [[gnu::used]] constinit thread_local thread_cache* this_threads_cache = nullptr;
 }
 
-namespace {
-constexpr std::uint32_t at_once = thread_cache::kept_of_a_size / 2;  // how many blocks come and go together
-}
-
 /// Opens the thread's cache, and closes it at the thread's end. Of what other thread_local objects free after that
-/// nothing is kept.
+/// nothing is kept. The cache lies on the heap: thread_local memory of a library that is loaded late is scarce.
 struct thread_cache::owner {
-  owner() noexcept { detail::this_threads_cache = &cache; }
+  owner() noexcept { detail::this_threads_cache = ::new (std::nothrow) thread_cache; }
   ~owner() {
-    detail::this_threads_cache = nullptr;
-    over = true;
-    for (const shelf& s : cache.shelves_) detail::the_slabs.give(s.first);
+    thread_cache* const mine = std::exchange(detail::this_threads_cache, nullptr);
+    if (mine == nullptr) return;
+    for (const shelf& s : mine->shelves_) {
+      if (s.first != nullptr) detail::the_slabs.give(s.first);
+    }
+    delete mine;
   }
   owner(const owner&) = delete;
   owner& operator=(const owner&) = delete;
-
-  thread_cache cache;
-  static constinit thread_local bool over;
 };
-constinit thread_local bool thread_cache::owner::over = false;
 
 thread_cache* thread_cache::of_this_thread_by_call() noexcept { return detail::this_threads_cache; }
 
-/// \return null: the thread is about to end.
-thread_cache* thread_cache::open() noexcept {
-  if (owner::over) return nullptr;
-  static thread_local owner opened;
-  return &opened.cache;
+/// \return null: the thread is about to end, or there was no memory.
+thread_cache* thread_cache::opened() noexcept {
+  static thread_local const owner here;
+  return of_this_thread_by_call();
 }
 
-/// There is none, or no cache yet.
+/// The shelf is empty; or there is no cache yet, or no more.
 void* thread_cache::take_slowly(std::size_t bytes) {
   const auto which = shelf_of(bytes);
-  thread_cache* const mine = open();
+  thread_cache* const mine = opened();
   if (mine == nullptr) return detail::the_slabs.take(which, 1).first;
-  const auto [first, count] = detail::the_slabs.take(which, at_once);
+  const auto [first, count] = detail::the_slabs.take(which, kept_of_a_size / 2);
   mine->shelves_[which] = {first->next, kept_of_a_size - (count - 1)};
   return first;
 }
 
-/// There is no room, or no cache yet.
+/// The shelf is full; or there is no cache yet, or no more.
 void thread_cache::give_slowly(void* at, std::size_t bytes) noexcept {
   const auto which = shelf_of(bytes);
-  auto* const last = ::new (at) block{nullptr};
-  thread_cache* const mine = open();
-  if (mine == nullptr) return detail::the_slabs.give(last);
+  SHUNT_ASSERT(detail::slabs::class_of_block(at) == which);
+  auto* const given = ::new (at) block{nullptr};
+  thread_cache* const mine = opened();
+  if (mine == nullptr) return detail::the_slabs.give(given);
   auto& [first, room] = mine->shelves_[which];
-  last->next = first;
-  first = last;
+  given->next = first;
+  first = given;
   if (room > 0) {
     --room;
     return;
   }
-  // The first stay: they are the warmest.
-  block* stays = first;
-  for (std::uint32_t i = 1; i < kept_of_a_size - at_once; ++i) stays = stays->next;
-  detail::the_slabs.give(std::exchange(stays->next, nullptr));
-  room = at_once;
+  // Half of them stay, the warmest.
+  constexpr auto stay = kept_of_a_size / 2;
+  block* last = first;
+  for (std::uint32_t i = 1; i < stay; ++i) last = last->next;
+  detail::the_slabs.give(std::exchange(last->next, nullptr));
+  room = kept_of_a_size - stay;
 }
 
 }  // namespace v1

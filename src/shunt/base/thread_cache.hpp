@@ -5,10 +5,13 @@
 /// delete new node;  // some ten instructions each; by the C library's heap a hundred and fifty together
 /// ```
 ///
-/// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most 32 blocks of a
-/// size. What is more, and what it has when it ends, is for all threads (detail/slabs.hpp): so objects of one size lie
-/// close together, whoever makes and deletes them. Memory goes back to the heap 16 KiB at a time, when nothing in it is
-/// in use.
+/// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most `kept_of_a_size`
+/// blocks of a size. What is more, and what it has when it ends, is for all threads (detail/slabs.hpp): so objects of one
+/// size lie close together, whoever makes and deletes them. Memory comes from the heap in slabs of 16 KiB, and goes back
+/// when all of a slab is free; the last one of each size stays.
+///
+/// A block is given back as of the size that it was taken for: who deletes an object through a pointer to its base needs a
+/// virtual destructor there, as everywhere, or memory is overwritten.
 ///
 /// Under AddressSanitizer nothing is kept, so that it sees each object's end (thread_cache::keeps).
 #pragma once
@@ -29,6 +32,7 @@ class thread_cache {
  public:
   static constexpr std::size_t largest = detail::slabs::largest;  // bytes; what is larger is the heap's at once
   static constexpr std::uint32_t kept_of_a_size = 32;             // sizes are multiples of 8
+  static_assert(detail::slabs::step == 8 && detail::slabs::slab_bytes == 16 * 1024);
 #if defined(SHUNT_ASAN)
   static constexpr bool keeps = false;
 #else
@@ -79,17 +83,17 @@ class thread_cache {
   struct owner;
 
   static constexpr std::size_t shelf_of(std::size_t bytes) noexcept {
-    return bytes == 0 ? 0 : detail::slabs::size_of(bytes);
+    return bytes == 0 ? 0 : detail::slabs::class_of(bytes);
   }
 
   /// Null: the thread keeps nothing, yet or any more.
   [[nodiscard, gnu::always_inline]] static thread_cache* of_this_thread() noexcept;
   [[gnu::noinline]] static thread_cache* of_this_thread_by_call() noexcept;
-  [[nodiscard]] static thread_cache* open() noexcept;
+  [[nodiscard]] static thread_cache* opened() noexcept;
   [[nodiscard, gnu::noinline]] static void* take_slowly(std::size_t bytes);
   [[gnu::noinline]] static void give_slowly(void* at, std::size_t bytes) noexcept;
 
-  std::array<shelf, detail::slabs::sizes> shelves_;
+  std::array<shelf, detail::slabs::classes> shelves_;
 };
 
 /// Of a class whose objects lie in such memory, where they need no larger alignment.

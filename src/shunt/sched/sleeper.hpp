@@ -1,4 +1,4 @@
-/// Somebody who waits to be woken once: a fiber, which parks, or a thread, which blocks. For code that both call.
+/// Somebody who waits to be woken: a fiber, which parks, or a thread, which blocks. For code that both call.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,16 @@ namespace sched {
 
 /// Lies on the stack of who sleeps; others know it by its address.
 ///
-///   word    wake()           sleep(), sleep_until()
-///   asleep  -> woken, wakes  wait
-///   woken   -> woken         return
+///   word    wake()            sleep(), sleep_until()   reset()
+///   asleep  -> woken, wakes   wait                     -> asleep
+///   woken   -> woken, wakes   return                   -> asleep
+///
+/// A second wake() before the reset may cut a later park short, as any stray wake.
 ///
 /// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible.
 class sleeper {
  public:
-  /// By the fiber or thread that will sleep.
+  /// By the fiber or thread that will sleep. Not on a worker outside of its fibers: it would block all of them.
   sleeper() : fiber_(this_fiber::inside() ? this_fiber::self() : waker{}) {}
   sleeper(const sleeper&) = delete;
   sleeper& operator=(const sleeper&) = delete;
@@ -46,7 +48,7 @@ class sleeper {
   }
   /// \param deadline  time_point::max(): none.
   /// \return false: the time was over first. It may be woken all the same: who sleeps must see to it that nobody does.
-  /// \throws as this_fiber::park_until(), before it waits.
+  /// \throws as this_fiber::park_until(); see to it then, too, that nobody wakes it.
   [[nodiscard]] bool sleep_until(std::chrono::steady_clock::time_point deadline, const char* what) {
     constexpr auto for_ever = std::chrono::steady_clock::time_point::max();
     while (!woken()) {

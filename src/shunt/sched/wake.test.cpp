@@ -3,9 +3,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <support/process.hpp>
@@ -495,48 +499,59 @@ TEST_CASE("futex: returns when the word differs, when woken, and when the time i
   sleeper.join();
 }
 
-TEST_CASE("sleeper: a fiber and a thread are woken by either, and see what was written before") {
+namespace {
+
+/// Whether the calling process's thread sleeps in the kernel.
+bool thread_sleeps(pid_t thread) {
+  std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const auto end = text.rfind(')');
+  return end != std::string::npos && text.substr(end, 3) == ") S";
+}
+
+}  // namespace
+
+TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before it, and see what was written") {
   sched::runtime rt(with(2));
   for (const bool fiber_sleeps : {true, false}) {
     for (const bool fiber_wakes : {true, false}) {
-      for (const bool wake_first : {true, false}) {
-        CAPTURE(fiber_sleeps, fiber_wakes, wake_first);
+      for (const bool asleep : {true, false}) {
+        CAPTURE(fiber_sleeps, fiber_wakes, asleep);
         std::atomic<sched::sleeper*> who{nullptr};
+        std::atomic<pid_t> thread{0};
         std::atomic<bool> done{false};
         int written = 0;
         int seen = -1;
         const auto sleeps = [&] {
           sched::sleeper me;
           CHECK_FALSE(me.woken());
+          thread = gettid();
           who = &me;
-          while (wake_first && !done) std::this_thread::yield();
-          me.sleep("a test");
+          // relaxed: what was written comes by edge `woken`, and by nothing else
+          while (!asleep && !done.load(std::memory_order_relaxed)) std::this_thread::yield();
+          me.sleep("a test's end");
           CHECK(me.woken());
           seen = written;
         };
+        const auto is_asleep = [&] {
+          return fiber_sleeps ? sched::report_fibers().find("a test's end") != std::string::npos : thread_sleeps(thread);
+        };
         const auto wakes = [&] {
           while (who == nullptr) std::this_thread::yield();
+          while (asleep && !is_asleep()) std::this_thread::yield();
           written = 7;
           who.load()->wake();
-          done = true;
+          done.store(true, std::memory_order_relaxed);  // relaxed: as above
         };
-        std::thread other;
+        std::vector<std::thread> threads;
         rt.run([&] {
+          if (!fiber_sleeps) threads.emplace_back(sleeps);
+          if (!fiber_wakes) threads.emplace_back(wakes);
           if (fiber_sleeps) rt.spawn(sleeps, {.worker = 0});
           if (fiber_wakes) rt.spawn(wakes, {.worker = 1});
-          if (!fiber_sleeps && !fiber_wakes) {
-            other = std::thread([&] {
-              std::thread both(wakes);
-              sleeps();
-              both.join();
-            });
-          } else if (!fiber_sleeps) {
-            other = std::thread(sleeps);
-          } else if (!fiber_wakes) {
-            other = std::thread(wakes);
-          }
         });
-        if (other.joinable()) other.join();
+        for (auto& t : threads) t.join();
         CHECK(seen == 7);
       }
     }

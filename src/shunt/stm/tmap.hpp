@@ -22,7 +22,7 @@ inline constinit transaction_class class_of_tmaps{"tmap"};
 /// `Less` compares two keys, in any thread, and always with the same answer. Operations are O(log n), expected, unless
 /// they say otherwise.
 ///
-/// Memory: an object on the heap for each key, and for every fourth one a second.
+/// Memory: an object (base/thread_cache.hpp) for each key, and for every fourth one a second.
 template <tx_item K, tx_item V, typename Less = std::less<K>>
 class tmap {
  public:

@@ -40,7 +40,7 @@ namespace detail::typed {
 struct supervisor_state;
 
 /// A sender that waits for room; its message lies in its frame, and is taken from there.
-struct sender : waiter {
+struct sender : sched::sleeper {
   explicit sender(slot& m) noexcept : message(&m) {}
   slot* message;
   sender* next_sender = nullptr;
@@ -50,7 +50,7 @@ struct sender : waiter {
 struct wait_edge {
   cell* on = nullptr;                  // null: it does not wait for an actor
   const one_event* answer = nullptr;   // either its answer,
-  const waiter* room = nullptr;        // or room in its mailbox
+  const sched::sleeper* room = nullptr;        // or room in its mailbox
 };
 
 /// What has to be seen to between two messages of an actor; bits.

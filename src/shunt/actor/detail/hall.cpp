@@ -83,18 +83,18 @@ hall::~hall() {
 void hall::station_begun() noexcept {
   const std::scoped_lock held(lock_);
   open_stations_.fetch_add(1, std::memory_order_acq_rel);  // pairs with the constructor's load
-  tell_all(watching_);
+  wake_all(watching_);
 }
 
 void hall::station_left() noexcept {
   const std::scoped_lock held(lock_);
   open_stations_.fetch_sub(1, std::memory_order_acq_rel);  // pairs with the destructor's load
-  tell_all(watching_);
+  wake_all(watching_);
 }
 
 // --- who waits for a change ---
 
-void hall::tell_all(waiter*& list) noexcept {
+void hall::wake_all(waiter*& list) noexcept {
   for (waiter* w = std::exchange(list, nullptr); w != nullptr;) {
     waiter* const next = w->next;
     w->wake();
@@ -103,6 +103,7 @@ void hall::tell_all(waiter*& list) noexcept {
 }
 
 bool hall::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what) {
+  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(what);
   // acq_rel, as in idle(): one of the two sees the other.
   watchers_.fetch_add(1, std::memory_order_acq_rel);
   bool in_time = true;
@@ -115,15 +116,23 @@ bool hall::wait_until(const std::function<bool()>& so, steady_clock::time_point 
       if (is) break;
       w.next = std::exchange(watching_, &w);
     }
-    in_time = w.sleep_until(deadline, what);
-    if (in_time) continue;
-    const std::scoped_lock held(lock_);
-    for (waiter** at = &watching_; *at != nullptr; at = &(*at)->next) {
-      if (*at != &w) continue;
-      *at = w.next;
-      break;
+    const auto listed_no_more = [&] {
+      const std::scoped_lock held(lock_);
+      for (waiter** at = &watching_; *at != nullptr; at = &(*at)->next) {
+        if (*at != &w) continue;
+        *at = w.next;
+        break;
+      }
+      is = so();
+    };
+    try {
+      in_time = w.sleep_until(deadline, what);
+    } catch (...) {  // no memory for the deadline
+      listed_no_more();
+      watchers_.fetch_sub(1, std::memory_order_acq_rel);
+      throw;
     }
-    is = so();
+    if (!in_time) listed_no_more();
   }
   watchers_.fetch_sub(1, std::memory_order_acq_rel);
   return is;
@@ -134,7 +143,7 @@ void hall::idle() noexcept {
   // whoever waits sees them, if its own exchange came later, or is seen here.
   if (watchers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   const std::scoped_lock held(lock_);
-  tell_all(watching_);
+  wake_all(watching_);
 }
 
 bool hall::quiet() const noexcept {
@@ -158,7 +167,7 @@ bool hall::stop(steady_clock::time_point deadline) {
 }
 
 void hall::actor_ended() noexcept {
-  living.fetch_sub(1, std::memory_order_acq_rel);  // pairs with stop()'s load; who waits is told when this engine idles
+  living.fetch_sub(1, std::memory_order_acq_rel);  // pairs with stop()'s load; who waits is woken when this engine idles
 }
 
 // --- names ---
@@ -199,6 +208,7 @@ void hall::forget(const std::string& name, const cell& who) noexcept {
 // --- senders that are none of our fibers ---
 
 void hall::send_outside(slot& m) {
+  if (sched::this_fiber::inside()) sched::this_fiber::require_wait("tell");  // before it is listed among who waits
   cell& c = *m.to;
   for (;;) {
     waiter w;
@@ -232,7 +242,7 @@ void hall::trains_came_home(void* self) noexcept {
   const std::scoped_lock held(me.outside_lock_);
   me.outside_.disarm();
   me.outside_armed_ = false;
-  me.tell_all(me.outside_waiting_);
+  me.wake_all(me.outside_waiting_);
 }
 
 // --- what is told to people ---

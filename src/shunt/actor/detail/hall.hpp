@@ -116,7 +116,7 @@ class hall {
   static void trains_came_home(void* self) noexcept;
   void start();
   void keep_time();
-  void tell_all(waiter*& list) noexcept;
+  void wake_all(waiter*& list) noexcept;
   [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline,
                                 const char* what);
 

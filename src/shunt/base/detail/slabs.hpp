@@ -1,16 +1,15 @@
 /// Where threads get memory of small objects from, many at a time, and leave what they do not need: slabs, of blocks of
-/// one size each. What is in use lies close together, whoever took it: a list whose nodes all threads make and delete
-/// stays in a few cache lines more than it has to.
+/// one size each. What is in use lies close together, whoever took it.
 ///
 ///   slab   | header | block | block | ...          aligned to its size: a block's address tells its slab
 ///
-///   state   blocks at home   where it stands     take()                    give()
-///   full    none             nowhere             not found                 -> some
-///   some    some             in its size's list  -> full by the last one   -> empty by the last one
-///   empty   all              its size's spare    -> some, full             breach of contract
+///   state   blocks at home   where it stands      take()                    give()
+///   full    none             nowhere              not found                 -> some
+///   some    some             in its class's list  -> full by the last one   -> empty by the last one
+///   empty   all              its class's spare    -> some, full             breach of contract
 ///
-/// A size has one spare at most: a second slab that gets empty goes back to the heap. The spare is taken from when the
-/// list is empty, so that what is in use comes closer together again.
+/// A class of sizes has one spare at most: a second slab that gets empty goes back to the heap. The spare is taken from
+/// when the list is empty, so that what is in use comes closer together again.
 ///
 /// Source: Bonwick: The slab allocator: an object-caching kernel memory allocator, USENIX Summer 1994; for the threads'
 /// caches before it Bonwick, Adams: Magazines and vmem, USENIX 2001.
@@ -37,9 +36,13 @@ class slabs {
   static constexpr std::size_t largest = 256;  // bytes
   static constexpr std::size_t slab_bytes = 16384;
 
-  /// \param bytes  1..largest. \return which size that is.
-  static constexpr std::size_t size_of(std::size_t bytes) noexcept { return (bytes - 1) / step; }
-  static constexpr std::size_t sizes = largest / step;
+  static constexpr std::size_t classes = largest / step;
+  /// \param bytes  1..largest. \return 0..classes - 1.
+  static constexpr std::size_t class_of(std::size_t bytes) noexcept { return (bytes - 1) / step; }
+  /// Of each block.
+  static constexpr std::size_t bytes_of(std::size_t size_class) noexcept { return (size_class + 1) * step; }
+  /// For checks. \param at  a block in use.
+  static std::size_t class_of_block(const void* at) noexcept;
 
   constexpr slabs() noexcept = default;
   slabs(const slabs&) = delete;
@@ -49,24 +52,25 @@ class slabs {
     free_block* first;
     std::uint32_t count;
   };
-  /// \return a chain of blocks of that size, 1..at_most; each aligned to 16 bytes if its size is a multiple of that,
-  /// else to 8. \throws std::bad_alloc
-  [[nodiscard]] taken take(std::size_t size, std::uint32_t at_most);
-  /// \param first  a chain of blocks of one size.
+  /// \param at_most  1 and more.
+  /// \return a chain of 1..at_most blocks: fewer only if the next one would begin another slab. Each is aligned to 16
+  /// bytes if the class's size is a multiple of that, else to 8. \throws std::bad_alloc
+  [[nodiscard]] taken take(std::size_t size_class, std::uint32_t at_most);
+  /// \param first  a chain of blocks of one class; null: none.
   void give(free_block* first) noexcept;
 
   /// How many slabs the heap has given and not got back.
   [[nodiscard]] std::size_t count() noexcept;
 
  private:
+  friend struct around_fork;
   struct slab;
-  [[nodiscard]] slab* open(std::size_t size);
   void put_in_list(slab& s) noexcept;
   void take_out_of_list(slab& s) noexcept;
 
   std::mutex lock_;  // guards all below, and all slabs' headers and free blocks
-  std::array<slab*, sizes> lists_{};
-  std::array<slab*, sizes> spares_{};
+  std::array<slab*, classes> lists_{};
+  std::array<slab*, classes> spares_{};
   std::size_t count_ = 0;
 };
 

@@ -13,10 +13,15 @@ using time_point = std::chrono::steady_clock::time_point;
 /// Whether the caller may sleep: a fiber that may park, or a thread that is no worker.
 [[nodiscard]] bool may_sleep() noexcept;
 
-/// Whoever makes it may sleep (contract); under tests' own scheduler, by that.
-class sleeper : public sched::sleeper {
+/// Of who may sleep (contract). Tests that run the engine under a scheduler of theirs sleep there (test_sleep()).
+class sleeper : private sched::sleeper {
  public:
-  /// \return false if the time was over first. \throws std::bad_alloc, for a deadline.
+  using sched::sleeper::reset;
+  using sched::sleeper::wake;
+  using sched::sleeper::woken;
+
+  /// \return false if the time was over first. Without a deadline it need not be looked at. \throws std::bad_alloc, for a
+  /// deadline.
   bool sleep_until(time_point deadline, const char* what);
 };
 
