@@ -10,6 +10,7 @@
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/task/fiber.hpp>
 #include <string>
+#include <support/runtimes.hpp>
 #include <thread>
 #include <vector>
 
@@ -263,6 +264,31 @@ TEST_CASE("typed: a worker is not quiet while one of its handlers waits, though 
   all.drain();
   CHECK(all.drain_for(0ns));
   CHECK(all.await(waits.ask<&counter::total>()) == 1);
+}
+
+TEST_CASE("typed: a fiber of another runtime that must not wait sends and looks, and is refused where it would wait") {
+  manager all(with(1));
+  auto to = all.spawn<counter>();
+  gate g;
+  shunt::sched::runtime rt({.workers = 1});
+  rt.run([&] {
+    const shunt::testing::no_waiting guard;
+    CHECK(shunt::sched::this_worker::forbid_wait(&guard) == nullptr);
+    to.tell<&counter::add>(1);
+    CHECK(shunt::sched::this_worker::forbid_wait(nullptr) == &guard);
+    all.drain();
+    CHECK(shunt::sched::this_worker::forbid_wait(&guard) == nullptr);
+    CHECK(all.drain_for(1h));  // there is nothing to wait for
+    CHECK(shunt::sched::this_worker::forbid_wait(nullptr) == &guard);
+    hold(to, g);
+    CHECK(shunt::sched::this_worker::forbid_wait(&guard) == nullptr);
+    CHECK_THROWS_AS(all.drain_for(1h), shunt::testing::refused);
+    CHECK_THROWS_AS(all.drain(), shunt::testing::refused);
+    CHECK(shunt::sched::this_worker::forbid_wait(nullptr) == &guard);
+  });
+  g.opens.set_value();
+  all.drain();  // those who were refused are not woken: they are gone
+  CHECK(all.await(to.ask<&counter::total>()) == 1);
 }
 
 TEST_CASE("typed: what a fiber has sent is waited for at once, on its own worker and on others") {

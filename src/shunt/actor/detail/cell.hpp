@@ -48,9 +48,9 @@ struct sender : sched::sleeper {
 
 /// What an actor that waits amid a handler waits for; others read it under the lock of waits.cpp.
 struct wait_edge {
-  cell* on = nullptr;                  // null: it does not wait for an actor
-  const one_event* answer = nullptr;   // either its answer,
-  const sched::sleeper* room = nullptr;        // or room in its mailbox
+  cell* on = nullptr;                    // null: it does not wait for an actor
+  const one_event* answer = nullptr;     // either its answer,
+  const sched::sleeper* room = nullptr;  // or room in its mailbox
 };
 
 /// What has to be seen to between two messages of an actor; bits.

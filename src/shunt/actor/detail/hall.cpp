@@ -102,40 +102,35 @@ void hall::wake_all(waiter*& list) noexcept {
   }
 }
 
+/// Counted among who waits for a change, from its first look to its last.
+struct hall::watcher : waiter {
+  explicit watcher(hall& in) : of(in) {
+    of.watchers_.fetch_add(1, std::memory_order_acq_rel);  // as in idle(): one of the two sees the other
+  }
+  ~watcher() {
+    of.watchers_.fetch_sub(1, std::memory_order_acq_rel);
+    if (woken()) return;  // and so not listed any more
+    const std::scoped_lock held(of.lock_);
+    for (waiter** at = &of.watching_; *at != nullptr; at = &(*at)->next) {
+      if (*at != this) continue;
+      *at = next;
+      return;
+    }
+  }
+  hall& of;
+};
+
 bool hall::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what) {
-  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(what);
-  // acq_rel, as in idle(): one of the two sees the other.
-  watchers_.fetch_add(1, std::memory_order_acq_rel);
-  bool in_time = true;
-  bool is = false;
-  while (in_time) {
-    waiter w;
+  for (bool in_time = true;;) {
+    watcher me(*this);
     {
       const std::scoped_lock held(lock_);
-      is = so();
-      if (is) break;
-      w.next = std::exchange(watching_, &w);
+      if (so()) return true;
+      if (!in_time) return false;
+      me.next = std::exchange(watching_, &me);
     }
-    const auto listed_no_more = [&] {
-      const std::scoped_lock held(lock_);
-      for (waiter** at = &watching_; *at != nullptr; at = &(*at)->next) {
-        if (*at != &w) continue;
-        *at = w.next;
-        break;
-      }
-      is = so();
-    };
-    try {
-      in_time = w.sleep_until(deadline, what);
-    } catch (...) {  // no memory for the deadline
-      listed_no_more();
-      watchers_.fetch_sub(1, std::memory_order_acq_rel);
-      throw;
-    }
-    if (!in_time) listed_no_more();
+    in_time = me.sleep_until(deadline, what);
   }
-  watchers_.fetch_sub(1, std::memory_order_acq_rel);
-  return is;
 }
 
 void hall::idle() noexcept {
@@ -208,7 +203,6 @@ void hall::forget(const std::string& name, const cell& who) noexcept {
 // --- senders that are none of our fibers ---
 
 void hall::send_outside(slot& m) {
-  if (sched::this_fiber::inside()) sched::this_fiber::require_wait("tell");  // before it is listed among who waits
   cell& c = *m.to;
   for (;;) {
     waiter w;
@@ -231,6 +225,7 @@ void hall::send_outside(slot& m) {
         if (!outside_.arm()) continue;
         outside_armed_ = true;
       }
+      if (sched::this_fiber::inside()) sched::this_fiber::require_wait("tell");  // sleep() below does not throw, then
       w.next = std::exchange(outside_waiting_, &w);
     }
     w.sleep("a train to come home");

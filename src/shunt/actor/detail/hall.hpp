@@ -113,6 +113,7 @@ class hall {
   std::atomic<std::uint64_t> living{0};
 
  private:
+  struct watcher;
   static void trains_came_home(void* self) noexcept;
   void start();
   void keep_time();
