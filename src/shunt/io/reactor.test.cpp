@@ -209,9 +209,9 @@ TEST_CASE("reactor: a sleeping worker is woken by fibers and threads too, and lo
     players[static_cast<std::size_t>(me)] = this_fiber::self();
     ++ready;
     while (ready != 2) this_fiber::yield();
-    while (ball < rounds) {
-      if (ball % 2 == me) {
-        ++ball;
+    for (int now; (now = ball) < rounds;) {  // looked at once: the other may play between two looks
+      if (now % 2 == me) {
+        ball = now + 1;
         players[static_cast<std::size_t>(1 - me)].wake();
       } else {
         this_fiber::park();
