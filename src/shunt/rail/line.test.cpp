@@ -47,6 +47,24 @@ std::uint64_t unload(rail::stop& s) {
   return good;
 }
 
+/// One stop after the other.
+struct pipeline {
+  explicit pipeline(std::size_t trains, bool with_signs = true) : from(source_of(l, trains, with_signs)) {}
+  rail::line l;
+  rail::source& from;
+  rail::stop& middle = l.add_stop({&from});
+  rail::stop& to = l.add_stop({&middle});
+};
+
+/// Two stops side by side, and nobody after them.
+struct branches {
+  explicit branches(std::size_t trains) : from(source_of(l, trains)) {}
+  rail::line l;
+  rail::source& from;
+  rail::stop& one = l.add_stop({&from});
+  rail::stop& other = l.add_stop({&from});
+};
+
 struct woken final : rail::sleeper {
   void wake() noexcept override { ++times; }
   std::atomic<int> times{0};
@@ -177,10 +195,8 @@ TEST_CASE("line: of several tracks up to eight trains of one are taken in a row 
 
 TEST_CASE("line: trains that left before an end are found, then the end, and it stays") {
   for (const bool fails : {false, true}) {
-    rail::line l;
-    auto& from = source_of(l, 4);
-    auto& middle = l.add_stop({&from});
-    auto& to = l.add_stop({&middle});
+    pipeline line(4);
+    auto& [l, from, middle, to] = line;
     load(from, 1);
     load(from, 2);
     from.end(fails);
@@ -217,10 +233,8 @@ TEST_CASE("line: a stop that fails: those behind it get what it had left, then t
 }
 
 TEST_CASE("line: a last stop that leaves lets others go on, and the last of them tells the source") {
-  rail::line l;
-  auto& from = source_of(l, 2);
-  auto& one = l.add_stop({&from});
-  auto& other = l.add_stop({&from});
+  branches line(2);
+  auto& [l, from, one, other] = line;
   load(from, 1);
   load(from, 2);
   CHECK_FALSE(from.board());
@@ -235,10 +249,8 @@ TEST_CASE("line: a last stop that leaves lets others go on, and the last of them
 }
 
 TEST_CASE("line: a last stop that fails tells its sources, whoever else is there") {
-  rail::line l;
-  auto& from = source_of(l, 2);
-  auto& one = l.add_stop({&from});
-  auto& other = l.add_stop({&from});
+  branches line(2);
+  auto& [l, from, one, other] = line;
   load(from, 1);
   one.end(true);
   CHECK(from.look() == sight::ended);
@@ -286,10 +298,8 @@ TEST_CASE("line: a stop that has seen the end tells no source that it leaves") {
 }
 
 TEST_CASE("line: a stop amid the line that leaves ends it for those behind") {
-  rail::line l;
-  auto& from = source_of(l, 4);
-  auto& middle = l.add_stop({&from});
-  auto& to = l.add_stop({&middle});
+  pipeline line(4);
+  auto& [l, from, middle, to] = line;
   load(from, 1);
   load(from, 2);
   CHECK(unload(middle) == 1);
@@ -323,10 +333,8 @@ TEST_CASE("line: the first failure stays") {
 }
 
 TEST_CASE("line: who sleeps is woken once by the next departure, end or stop that it waits for, and by no other") {
-  rail::line l;
-  auto& from = source_of(l, 1);
-  auto& middle = l.add_stop({&from});
-  auto& to = l.add_stop({&middle});
+  pipeline line(1);
+  auto& [l, from, middle, to] = line;
   woken at_from, at_middle, at_to;
   from.wakes(at_from);
   middle.wakes(at_middle);
@@ -386,45 +394,36 @@ TEST_CASE("line: of those who sleep at one progress all are woken") {
 }
 
 TEST_CASE("line: between threads every train arrives once, in order, with what was written") {
+  /// Until the line's end.
+  const auto each_train = [](rail::stop& at, const auto& visit) {
+    for (auto seen = at.look(); seen != sight::ended; seen = at.look()) {
+      if (seen == sight::nothing) {
+        std::this_thread::yield();
+        continue;
+      }
+      visit(at.train());
+      at.depart();
+    }
+  };
   for (const std::size_t trains : {1UL, 2UL, 8UL}) {
     for (const bool with_signs : {true, false}) {
       CAPTURE(trains, with_signs);
       constexpr std::uint64_t count = 20'000;
-      rail::line l;
-      auto& from = source_of(l, trains, with_signs);
-      auto& middle = l.add_stop({&from});
-      auto& to = l.add_stop({&middle});
-      const auto pause = [] { std::this_thread::yield(); };
+      pipeline line(trains, with_signs);
       std::thread first([&] {
         for (std::uint64_t i = 0; i < count; ++i) {
-          while (!from.board()) pause();
-          write(from.train(), with_signs, i);
-          from.depart(1);
+          while (!line.from.board()) std::this_thread::yield();
+          write(line.from.train(), with_signs, i);
+          line.from.depart(1);
         }
-        from.end();
+        line.from.end();
       });
       std::thread second([&] {
-        for (;;) {
-          const auto seen = middle.look();
-          if (seen == sight::ended) break;
-          if (seen == sight::nothing) {
-            pause();
-            continue;
-          }
-          write(middle.train(), with_signs, 2 * read(middle.train(), with_signs));
-          middle.depart();
-        }
-        middle.end();
+        each_train(line.middle, [&](std::byte* train) { write(train, with_signs, 2 * read(train, with_signs)); });
+        line.middle.end();
       });
       std::uint64_t arrived = 0, wrong = 0;
-      for (auto seen = to.look(); seen != sight::ended; seen = to.look()) {
-        if (seen == sight::nothing) {
-          pause();
-          continue;
-        }
-        wrong += read(to.train(), with_signs) == 2 * arrived++ ? 0 : 1;
-        to.depart();
-      }
+      each_train(line.to, [&](const std::byte* train) { wrong += read(train, with_signs) == 2 * arrived++ ? 0 : 1; });
       first.join();
       second.join();
       CHECK(wrong == 0);
