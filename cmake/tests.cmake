@@ -23,8 +23,9 @@ function(shunt_add_test name)
   target_link_libraries(test_${name} PRIVATE
     shunt::shunt ${arg_LIBRARIES} shunt_test_main shunt_warnings Catch2::Catch2)
   add_test(NAME ${name} COMMAND test_${name})
-  # COST: the longest before the small ones, so that none runs alone in the end.
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 COST 10)
+  # COST: the longest before the small ones, so that none runs alone in the end. TIMEOUT: ends what hangs; a slow machine's
+  # ThreadSanitizer takes minutes.
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1200 COST 10)
 endfunction()
 
 file(GLOB rooms RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
@@ -49,7 +50,9 @@ if(NOT SHUNT_CONTEXT_BOOST)
     target_link_libraries(test_context_boost PRIVATE
       Boost::context Threads::Threads shunt_test_main shunt_warnings Catch2::Catch2)
     add_test(NAME context_boost COMMAND test_context_boost)
-    set_tests_properties(context_boost PROPERTIES TIMEOUT 300)
+    set_tests_properties(context_boost PROPERTIES TIMEOUT 1200)
+    # Each of the two holds 200,000 stacks at a time: 800 MB.
+    set_tests_properties(context context_boost PROPERTIES RESOURCE_LOCK many_stacks)
   else()
     message(STATUS "Boost.Context not found: the switch over it is not tested")
   endif()
