@@ -39,7 +39,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto until_signal = 100ms;  // for a worker's loop to answer
-constexpr auto until_given_up = 500ms;
+constexpr auto until_given_up = 2s;   // long after the signal: a busy machine may leave a thread without a CPU for a while
 constexpr auto between_looks = 50us;
 constexpr std::size_t slabs_at_once = 64;
 // What the bell's sum of rings tells: how often there was a signal, whether there are news, or the end.
@@ -201,7 +201,8 @@ class table {
 void look(std::span<worker* const> whom, std::span<const fiber_slab> all, sheet::wish what, table& into) {
   const interrupter by_signal;
   worker* const here = worker::current();
-  std::vector<bool> silent(whom.size(), false);  // the loop did not answer the last time
+  std::vector<bool> silent(whom.size(), false);    // the loop did not answer the last time
+  std::vector<bool> given_up(whom.size(), false);  // it was waited for at length, which is not done for each part
   const auto give_back = [&] {
     for (worker* w : whom) w->census().release();
   };
@@ -227,10 +228,11 @@ void look(std::span<worker* const> whom, std::span<const fiber_slab> all, sheet:
             by_signal.interrupt(w);
             interrupted_it = silent[i] = true;
           }
-          if (waited > until_given_up) break;
+          if (waited > (given_up[i] ? until_signal : until_given_up)) break;
           std::this_thread::sleep_for(between_looks);
         }
         if (!w.census().withdraw()) {
+          given_up[i] = true;
           if (first == 0) into.say("worker " + std::to_string(w.index()) + " does not answer: its thread does not run, or holds signals off");
           continue;
         }
