@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <support/runtimes.hpp>
 
 using namespace shunt;
 using pgas::detail::event;
@@ -18,6 +19,7 @@ TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all"
   one_worker.run([&] {
     for (int i = 0; i < 4; ++i) {
       one_worker.spawn([&, i] {
+        testing::forget_wakes();
         e.wait("a test");
         order.push_back(i);
       }, {.worker = 0});
@@ -44,11 +46,13 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
   one_worker.run([&] {
     sched::waker impatient;
     one_worker.spawn([&] {
+      testing::forget_wakes();
       impatient = sched::this_fiber::self();
       e.wait("a test");
       gone_on = true;  // and never waits again
     }, {.worker = 0});
     one_worker.spawn([&] {
+      testing::forget_wakes();
       e.wait("a test");
       ++woken;
     }, {.worker = 0});

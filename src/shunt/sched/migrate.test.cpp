@@ -7,6 +7,7 @@
 #include <shunt/sched.hpp>
 #include <string>
 #include <support/migrants.hpp>
+#include <support/runtimes.hpp>
 #include <thread>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace this_fiber = shunt::sched::this_fiber;
 namespace this_worker = shunt::sched::this_worker;
 using namespace std::chrono_literals;
 using shunt::testing::beside_a_busy_fiber;
+using shunt::testing::forget_wakes;
 using shunt::testing::migrant;
 using shunt::testing::spawned;
 using shunt::testing::until;
@@ -147,6 +149,7 @@ TEST_CASE("migrate: a deadline that passes is told of wherever it waits") {
   beside_a_busy_fiber([](sched::runtime& rt) {
     verdicts all;
     spawned sleeper(rt, migrant, [&] {
+      forget_wakes();
       for (int i = 0; i < 20 || this_worker::index() == 0; ++i) {
         all.must(!this_fiber::park_for(100us));
         this_fiber::yield();

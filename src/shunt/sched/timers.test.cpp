@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <support/runtimes.hpp>
 
 using namespace shunt;
 using namespace std::chrono_literals;
@@ -102,6 +103,7 @@ TEST_CASE("park_until: without a deadline it is park, and what came of the one b
   sched::runtime one({.workers = 1});
   one.run([&] {
     const auto me = this_fiber::self();
+    testing::forget_wakes();
     CHECK_FALSE(this_fiber::park_until(clock_type::now()));
     bool woken = false;
     one.spawn([&] {

@@ -457,6 +457,7 @@ TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not"
    public:
     bool poll() override {
       if (!flag.exchange(false)) return false;
+      ++told;
       who.wake();
       return true;
     }
@@ -464,6 +465,7 @@ TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not"
     void disarm() override {}
     std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
     std::atomic<bool> flag{false};
+    int told = 0;
     sched::waker who;
   } source;
   rt.attach(0, source);
@@ -480,7 +482,7 @@ TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not"
     source.who = this_fiber::self();
     for (int i = 0; i < calls; ++i) {
       seen = i;
-      this_fiber::park();
+      while (source.told == i) this_fiber::park();
     }
   });
   caller.join();
