@@ -187,10 +187,16 @@ TEST_CASE("slabs: threads that give what others took neither lose nor share a bl
 
 #if !defined(SHUNT_TSAN)  // which ends a child of a process of several threads
 TEST_CASE("slabs: a child that is forked while a thread holds the lock can take and give") {
+  std::atomic<bool> begun{false};
   std::atomic<bool> done{false};
   std::thread other([&] {
-    while (!done) shunt::detail::the_slabs.give(shunt::detail::the_slabs.take(3, 64).first);
+    while (!done) {
+      shunt::detail::the_slabs.give(shunt::detail::the_slabs.take(3, 64).first);
+      begun = true;
+    }
   });
+  // Before, it may be in its first operator new: what a heap does for a new thread need not survive a fork.
+  while (!begun) std::this_thread::yield();
   for (int i = 0; i < 200; ++i) {
     const auto child = ::fork();
     CHECK(child >= 0);
