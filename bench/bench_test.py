@@ -5,6 +5,7 @@ import io
 import contextlib
 import json
 import pathlib
+import signal
 import tempfile
 import unittest
 
@@ -248,6 +249,8 @@ class Driver(unittest.TestCase):
         self.assertEqual(self.run_bench("superstep")[0], 1)
 
     def test_who_is_stopped_shows_what_there_is(self):
+        # A shell that started this in the background has it ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         seen = self.build / "seen"
         self.put("histogram_ceiling", f"if [ -e {seen} ]; then kill -INT $PPID; sleep 9; fi; touch {seen}; {RIGHT}")
         record = self.build / "record"
