@@ -18,7 +18,7 @@ class start_line {
   void wait() {
     // relaxed: the promise carries what the starter sees; this only counts
     if (missing_.fetch_sub(1, std::memory_order_relaxed) == 1) all_here_.set_value();
-    const auto gone = go_.get_future();
+    const auto gone = gone_;
     gone.get();
   }
 
@@ -26,7 +26,7 @@ class start_line {
   /// \throws what `f` throws, and so does each runner's wait().
   template <typename F>
   void start(const F& f) {
-    all_here_.get_future().wait();
+    here_.wait();
     try {
       f();
     } catch (...) {
@@ -40,6 +40,9 @@ class start_line {
   std::atomic<std::size_t> missing_;
   promise<void> all_here_;
   promise<void> go_;
+  // Taken before anybody runs: a promise is one thread's at a time.
+  const future<void> here_ = all_here_.get_future();
+  const future<void> gone_ = go_.get_future();
 };
 
 }  // namespace shunt::daq

@@ -366,7 +366,8 @@ TEST_CASE("actors: in a fiber, run uses its runtime's workers and lets other fib
     message m;
     shunt::promise<int> gate;
     int got = 0;
-    caller waits([&](message&) { got = gate.get_future().get(); });
+    const auto opened = gate.get_future();
+    caller waits([&](message&) { got = opened.get(); });
     send(e, m, waits);
     shunt::finish([&] {
       shunt::async([&] { gate.set_value(7); });

@@ -127,6 +127,7 @@ TEST_CASE("fork_join: waiting for a stolen branch parks the fiber, not the worke
     for (int round = 0; round < 200; ++round) {
       std::atomic<bool> begun{false};
       shunt::promise<int> given;
+      const auto value = given.get_future();
       const int home = this_worker::index();
       const auto both = fork_join(
           [&] {
@@ -137,7 +138,7 @@ TEST_CASE("fork_join: waiting for a stolen branch parks the fiber, not the worke
           },
           [&] {
             begun = true;
-            return given.get_future().get();
+            return value.get();
           });
       REQUIRE(both.second == round);
     }
@@ -147,7 +148,8 @@ TEST_CASE("fork_join: waiting for a stolen branch parks the fiber, not the worke
 TEST_CASE("fork_join: a branch may wait for the other one, whichever way it waits") {
   on_workers([] {
     shunt::promise<int> given;
-    const auto both = fork_join([&] { return given.get_future().get(); },
+    const auto value = given.get_future();
+    const auto both = fork_join([&] { return value.get(); },
                                 [&] {
                                   given.set_value(3);
                                   return 4;

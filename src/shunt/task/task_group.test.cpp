@@ -41,8 +41,8 @@ TEST_CASE("task_group: does not gather what the fiber spawns beside it") {
     bool beside = false;
     shunt::finish([&] {
       task_group group;
-      shunt::async([&] {
-        gate.get_future().get();
+      shunt::async([&, opened = gate.get_future()] {
+        opened.get();
         beside = true;
       });
       group.spawn([] {});
