@@ -39,9 +39,9 @@ int ask(const shunt::net::address& where, int number) {
 
 int main() try {
   std::atomic<int> right{0}, left{clients};
+  auto door = shunt::net::listen("127.0.0.1:0");  // a port that the system chooses; outlives all fibers, which use it
   shunt::sched::runtime workers;
   workers.run([&] {
-    auto door = shunt::net::listen("127.0.0.1:0");  // a port that the system chooses
     for (int c = 0; c < clients; ++c) {
       workers.spawn([&, c] {
         right += ask(door.local(), c);

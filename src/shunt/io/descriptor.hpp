@@ -39,7 +39,8 @@ class descriptor {
 
   /// Any thread, any number of times. Ends the connection (or what else it is) at once; whoever waits on it is
   /// woken, and fails with errc::closed. Its number stays taken until this object is destroyed or given another
-  /// descriptor, so no call ever meets somebody else's.
+  /// descriptor, so no call ever meets somebody else's. Whoever has learned of the close may do that, if nobody else
+  /// uses this object, though close() may not have returned. All close() of this room keep to that.
   void close() noexcept;
 
   /// A fiber: returns when a read (a write) would not wait, be it for an error or the end.

@@ -103,7 +103,8 @@ std::error_code ask_again(const char* call, const io::descriptor& on, const limi
 }
 
 /// A Unix socket leaves its file behind: whoever bound it removes it, once.
-void close_and_remove(const io::descriptor& bound, const address& local) noexcept {
+/// \param local  a copy: whoever is told of the close may destroy the socket.
+void close_and_remove(const io::descriptor& bound, const address local) noexcept {
   if (bound.state() == nullptr || !bound.state()->close() || local.family() != AF_UNIX) return;
   const auto* const path = reinterpret_cast<const char*>(local.native()) + sizeof(sa_family_t);
   if (local.native_length() > sizeof(sa_family_t) && *path != '\0') ::unlink(path);

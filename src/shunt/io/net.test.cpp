@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -769,6 +770,32 @@ TEST_CASE("stream: closing races with reading, writing and events on other worke
       all.wait();
     }
     need(ended == 4 * rounds);
+  });
+}
+
+TEST_CASE("close: who is told of it may destroy at once what is being closed, and use its number again") {
+  const int rounds = 300;
+  with_reactor(2, [&](sched::runtime& rt) {
+    for (int i = 0; i < rounds; ++i) {
+      std::optional<net::listener> door(net::listen(fresh_path()));
+      group all;
+      all.spawn(rt, [&] {
+        std::error_code bad;
+        need(!door->accept(bad).base().is_open() && bad == io::errc::closed);
+        door.reset();
+        auto [one, other] = net::connected_pair();
+        std::array<char, 1> into{};
+        for (int n = 0; n < 10; ++n) {
+          one.write("x", 20s);
+          need(other.read_some(into, 20s) == 1);
+        }
+      }, 0);
+      all.spawn(rt, [&, closes = &*door, k = i % 7] {
+        for (int n = 0; n < k; ++n) this_fiber::yield();
+        closes->close();
+      }, 1);
+      all.wait();
+    }
   });
 }
 #endif

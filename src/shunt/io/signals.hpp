@@ -5,8 +5,8 @@
 ///   shunt::io::signals ends({SIGINT, SIGTERM});  // first of all: before run(), before other threads
 ///   shunt::sched::runtime workers;
 ///   shunt::io::reactor io(workers);
+///   auto door = shunt::net::listen("127.0.0.1:0");  // outlives all fibers
 ///   workers.run([&] {
-///     auto door = shunt::net::listen("127.0.0.1:0");
 ///     workers.spawn([&] { serve(door); });
 ///     ends.wait();
 ///     door.close();

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -68,13 +69,14 @@ watch* watch::take(int fd) {
     const auto changes = made->changes_[index(side::in)].load(std::memory_order_relaxed);
     made->empty_at_.store(changes - 1, std::memory_order_relaxed);
     made->ends_.store(false, std::memory_order_relaxed);
-    made->closed_.store(false, std::memory_order_relaxed);
+    made->state_.store(state::open, std::memory_order_relaxed);
   }
   return made;
 }
 
 void watch::drop() noexcept {
-  closed_.store(true, std::memory_order_relaxed);  // relaxed: nobody else is here
+  while (state_.load(std::memory_order_acquire) == state::closing) std::this_thread::yield();  // edge `released` in
+  state_.store(state::closed, std::memory_order_relaxed);  // relaxed: nobody else is here
   ::close(fd_);
   auto& to = store::the();
   const std::scoped_lock held(to.lock);
@@ -83,10 +85,12 @@ void watch::drop() noexcept {
 }
 
 bool watch::close() noexcept {
-  if (closed_.exchange(true, std::memory_order_acq_rel)) return false;  // edge `closed` out
+  auto seen = state::open;
+  if (!state_.compare_exchange_strong(seen, state::closing, std::memory_order_acq_rel)) return false;  // edge `closed` out
   // W2. Cannot fail, unless the process may have fewer descriptors by now than this one's number: then drop() closes it.
   ::dup3(store::the().dead, fd_, O_CLOEXEC);
-  tell(true, true, false);
+  state_.store(state::closed, std::memory_order_release);  // edge `released` out
+  tell(true, true, false);                                 // W6
   return true;
 }
 

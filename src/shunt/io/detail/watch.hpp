@@ -14,16 +14,19 @@
 ///   W5  A short read from TCP emptied the socket (epoll(7)): until changes_[in] grows, a read would say
 ///       EAGAIN, and is not made. Not so once the end, an error or urgent data was reported: then
 ///       there may be something to read that no further event tells of.
+///   W6  Whoever finds it closed may drop it while close() is still under way. So close() uses the number in `closing`
+///       only; later it meets the watch alone, perhaps as another descriptor's, whose waiters it wakes for no reason (W1).
 ///
 ///   state    close()                                  a call                       drop()
-///   open     -> closed, the file is closed, waiters   the system's answer          the file is closed
-///            are told
-///   closed   nothing                                  errc::closed; one that was   the number is given back
-///                                                     under way may still succeed
+///   open     -> closing, the file is closed           the system's answer          the file is closed
+///   closing  nothing; who made it so: -> closed,      errc::closed; one that was   waits for `closed`
+///            then waiters are told (W6)               under way may still succeed
+///   closed   nothing                                  as above                     the number is given back
 ///
 /// Edges
 ///   changed   happened -> seen        the event came before the system call that follows
 ///   closed    close -> a failed call  whoever meets the file in its place finds it closed
+///   released  close -> drop           the number is not used any more (W6)
 #pragma once
 
 #include <array>
@@ -57,13 +60,14 @@ class alignas(cache_line) watch {
   /// \throws std::bad_alloc; io::failure if the system has no descriptor left.
   [[nodiscard]] static watch* take(int fd);
 
-  /// The owner's: closes, and gives the watch back. Nobody else may be inside a call (contract).
+  /// The owner's: closes, and gives the watch back. Nobody else may be inside a call (contract), but for a
+  /// close() that the owner has learned of (W6).
   void drop() noexcept;
 
   /// Any thread. \return false if it was closed before.
   bool close() noexcept;
   [[nodiscard]] bool closed() const noexcept {
-    return closed_.load(std::memory_order_acquire);  // edge `closed` in, after a call that failed; elsewhere a look
+    return state_.load(std::memory_order_acquire) != state::open;  // edge `closed` in, after a call that failed; elsewhere a look
   }
   /// -1 once closed. A look: it may be closed at once.
   [[nodiscard]] int fd() const noexcept { return closed() ? -1 : fd_; }
@@ -130,6 +134,7 @@ class alignas(cache_line) watch {
     waiter* next = nullptr;
   };
   struct store;
+  enum class state : std::uint8_t { open, closing, closed };
 
   static constexpr const char* what_for_reading = "something to read";
   static constexpr std::uint8_t calls_a_breath = 32;
@@ -181,7 +186,7 @@ class alignas(cache_line) watch {
   }
   trouble know(loop& here, side which);  // under the lock
 
-  std::atomic<bool> closed_{true};
+  std::atomic<state> state_{state::closed};
   bool short_is_empty_ = false;           // W5
   std::atomic<bool> ends_{false};         // the end, an error or urgent data was reported
   std::atomic<std::uint8_t> calls_{0};
