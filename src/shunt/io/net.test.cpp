@@ -320,7 +320,7 @@ TEST_CASE("listen: an address in use is an error; a Unix socket's file goes with
 }
 
 TEST_CASE("listener: every connection goes to one of the fibers that accept") {
-  with_reactor(2, [](sched::runtime& rt) {
+  with_reactor(closing_workers, [](sched::runtime& rt) {
     constexpr int accepters = 8;
     constexpr int each = 10;
     auto door = net::listen("127.0.0.1:0");
@@ -616,8 +616,9 @@ TEST_CASE("connect: a full queue is waited for, until the limit") {
     for (const auto& where : {net::address("127.0.0.1:0"), net::address(fresh_path())}) {
       auto door = net::listen(where, 0);
       std::vector<net::stream> guests;
+      guests.push_back(net::connect(door.local()));  // for it there is room, however long it takes
       std::error_code bad;
-      for (int i = 0; i < 16 && !bad; ++i) {
+      for (int i = 1; i < 16 && !bad; ++i) {
         guests.push_back(net::connect(door.local(), bad, 5ms));
       }
       need(bad == io::errc::timed_out);
@@ -736,7 +737,7 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
   });
 }
 
-#if !defined(__SANITIZE_THREAD__)  // gcc 12's run-time library uses a descriptor's clock that close() on another thread has freed
+#if !defined(__SANITIZE_THREAD__)  // see closing_workers: with one there would be no race
 TEST_CASE("stream: closing races with reading, writing and events on other workers") {
   const int rounds = 300;
   with_reactor(4, [&](sched::runtime& rt) {

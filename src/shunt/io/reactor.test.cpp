@@ -285,7 +285,7 @@ TEST_CASE("fairness: a stream that is never empty does not keep the worker for i
 }
 
 TEST_CASE("pipe: carries bytes and its ends; a write without a reader is an error, no signal") {
-  with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
+  with_reactor(GENERATE(1, closing_workers), [](sched::runtime& rt) {
     auto ends = io::pipe();
     const std::string sent(1 << 20, 'p');
     group both;
