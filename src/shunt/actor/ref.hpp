@@ -51,6 +51,10 @@ struct method_traits<R (C::*)(P...)> {
   /// Arguments are passed as values that registers hold.
   static constexpr bool in_registers =
       fits<stored> && (... && (!std::is_reference_v<P> && std::is_trivially_copyable_v<P> && sizeof(P) <= 16));
+  /// Nobody's code runs while they are copied or converted.
+  template <typename... A>
+  static constexpr bool plainly_from =
+      std::is_trivially_copyable_v<stored> && (... && std::is_trivially_constructible_v<std::remove_cvref_t<P>, A&&>);
   /// A message's arguments are nobody else's: a handler cannot hand anything back through them.
   static constexpr bool by_value =
       (... && (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>));
@@ -105,22 +109,18 @@ concept also_a = std::derived_from<D, T> && requires(T* t) { static_cast<D*>(t);
 
 namespace detail::typed {
 
-/// What a message carries, while its handler runs; then it ends, and its slot goes back.
+/// What a message carries, while its handler runs; then it ends.
 template <typename Content>
 class taken {
  public:
-  taken(slot& s, station& at) noexcept : slot_(s), at_(at) {}
-  ~taken() {
-    kept_in<Content>(slot_).~kept<Content>();
-    at_.give_back(slot_);
-  }
+  explicit taken(slot& s) noexcept : slot_(s) {}
+  ~taken() { kept_in<Content>(slot_).~kept<Content>(); }
   taken(const taken&) = delete;
   taken& operator=(const taken&) = delete;
   [[nodiscard]] Content& content() const noexcept { return typed::content<Content>(kept_in<Content>(slot_)); }
 
  private:
   slot& slot_;
-  station& at_;
 };
 
 template <typename T, auto M>
@@ -128,14 +128,13 @@ struct tell_letter {
   using traits = method_traits<decltype(M)>;
   using content = typename traits::stored;
 
-  static void run(slot& s, void* object, station& at) {
+  static void run(slot& s, void* object) {
     T& self = s.part_of<T>(object);
-    if constexpr (traits::in_registers) {  // then the slot is free before the handler sends, and nothing is left to do
+    if constexpr (traits::in_registers) {  // then nothing is left to do when the handler has returned
       content arguments = kept_in<content>(s);
-      at.give_back(s);
       static_cast<void>(traits::template call<M>(self, arguments));
     } else {
-      const taken<content> here(s, at);
+      const taken<content> here(s);
       static_cast<void>(traits::template call<M>(self, here.content()));
     }
   }
@@ -156,8 +155,8 @@ struct ask_letter {
     typename traits::stored arguments;
   };
 
-  static void run(slot& s, void* object, station& at) {
-    const taken<content> here(s, at);
+  static void run(slot& s, void* object) {
+    const taken<content> here(s);
     T& self = s.part_of<T>(object);
     auto& [answer, arguments] = here.content();
     try {
@@ -206,16 +205,14 @@ struct timed_letter final : timed {
       to.to->home->place_exempt(s);
     });
   }
-  static void run(slot& s, void* object, station& at) {
+  static void run(slot& s, void* object) {
     const content mine = std::move(kept_in<content>(s));
     kept_in<content>(s).~content();
-    T& self = s.part_of<T>(object);
-    at.give_back(s);
     auto& me = static_cast<timed_letter&>(*mine);
     auto copy = me.arguments;
     me.under_way.store(false, std::memory_order_release);  // pairs with fire()
     if (me.cancelled.load(std::memory_order_relaxed)) return;  // relaxed: a cancel that races is late
-    static_cast<void>(traits::template call<M>(self, copy));
+    static_cast<void>(traits::template call<M>(s.part_of<T>(object), copy));
   }
   static void drop(slot& s, const dead_letter&) noexcept {
     auto& mine = kept_in<content>(s);
@@ -266,7 +263,17 @@ A&& passed_as();
 template <typename A>
 using passed = decltype(passed_as<A>());
 
-/// The longer way: another worker, another thread, no room, nobody there, or a chooser decides.
+/// Whether the message can be built in its mailbox: nobody can look there meanwhile.
+template <typename Letter, typename... A>
+inline constexpr bool plain = false;
+template <typename T, auto M, typename In, typename... A>
+inline constexpr bool plain<tell_letter<T, M>, In, A...> =
+    fits<typename tell_letter<T, M>::content> && method_traits<decltype(M)>::template plainly_from<A...>;
+template <typename T, auto M, typename... A>
+inline constexpr bool plain<ask_letter<T, M>, promise<typename ask_letter<T, M>::result>, A...> =
+    fits<typename ask_letter<T, M>::content> && method_traits<decltype(M)>::template plainly_from<A...>;
+
+/// The longer way: a mailbox without vacant slots, another worker, another thread, nobody there, or a chooser decides.
 template <typename Letter, typename... A>
 [[gnu::noinline]] void post_slowly(address to, const char* call, A... a) {
   sched::this_fiber::interleave();
@@ -275,6 +282,10 @@ template <typename Letter, typename... A>
   if (slot* const s = at == nullptr ? nullptr : at->place_far(*to.to)) {
     build<Letter>(*s, to, std::forward<A>(a)...);
     return at->depart_far(*to.to, s);
+  }
+  if constexpr (plain<Letter, A...>) {
+    slot* const s = at == to.to->home ? at->place_slowly(*to.to, to.life()) : nullptr;
+    if (s != nullptr) return build<Letter>(*s, to, std::forward<A>(a)...);
   }
   slot s;
   build<Letter>(s, to, std::forward<A>(a)...);
@@ -288,7 +299,17 @@ template <typename Letter, typename... A>
   if (to.to != nullptr) [[likely]] {
     station* const at = station::quick();
     if (at == to.to->home) [[likely]] {
-      if (slot* const s = at->spare()) [[likely]] {
+      if constexpr (plain<Letter, A...>) {
+        if (to.to->life == to.life()) [[likely]] {
+          if (slot* const s = to.to->place()) return build<Letter>(*s, to, std::forward<A>(a)...);
+          if (to.to->is == state::idle) {
+            if (slot* const s = at->spare()) [[likely]] {
+              build<Letter>(*s, to, std::forward<A>(a)...);
+              return at->tell_idle(*to.to, s);
+            }
+          }
+        }
+      } else if (slot* const s = at->spare()) {
         build<Letter>(*s, to, std::forward<A>(a)...);
         return at->tell(*to.to, s, call);
       }

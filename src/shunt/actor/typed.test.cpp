@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <shunt/base/random.hpp>
@@ -549,6 +550,75 @@ TEST_CASE("typed: a message that goes straight to its handler takes no room, and
   t.tell<&talker::talk>(t, capacity + 3);
   all.drain();
   CHECK(all.await(t.ask<&talker::counts>()) == std::array<int, 2>{capacity, 3});
+}
+
+/// Sends to itself, at random, and knows what its mailbox must hold.
+struct talks_to_itself {
+  talks_to_itself(std::size_t most, overflow when_full) : capacity(most), policy(when_full) {}
+
+  void begin(ref<talks_to_itself> myself, std::uint64_t seed, int messages) {
+    self = myself;
+    random = shunt::counter_random(seed);
+    left = messages;
+    while (waiting.empty()) talk();
+  }
+  void number(long n) { hear(n); }
+  void text(const std::string& digits) { hear(std::stol(digits)); }
+  std::array<long, 3> result() const { return {heard, wrong, static_cast<long>(waiting.size())}; }
+
+  void hear(long n) {
+    if (waiting.empty() || waiting.front() != n) {
+      ++wrong;
+    } else {
+      waiting.pop_front();
+    }
+    ++heard;
+    talk();
+  }
+  void talk() {
+    const auto most = random.below(draws++, 50) == 0 ? capacity + 2 : 3;
+    for (auto n = random.below(draws++, most + 1); n > 0 && left > 0; --n, --left) {
+      const bool full = waiting.size() == capacity;
+      bool refused = false;
+      try {
+        if (left % 3 == 0) {
+          self.tell<&talks_to_itself::text>(std::to_string(left));
+        } else {
+          self.tell<&talks_to_itself::number>(left);
+        }
+      } catch (const shunt::mailbox_full&) {
+        refused = true;
+      }
+      if (refused != (full && policy == overflow::fail)) ++wrong;
+      if (full && policy != overflow::drop_oldest) continue;
+      if (full) waiting.pop_front();
+      waiting.push_back(left);
+    }
+  }
+
+  std::size_t capacity;
+  overflow policy;
+  ref<talks_to_itself> self;
+  shunt::counter_random random{0};
+  std::uint64_t draws = 0;
+  std::deque<long> waiting;
+  long left = 0, heard = 0, wrong = 0;
+};
+
+TEST_CASE("typed: amid a turn, too, a mailbox holds its capacity and no more, and what it holds comes in order") {
+  const auto policy = GENERATE(overflow::drop_newest, overflow::drop_oldest, overflow::fail);
+  const std::uint32_t capacity = GENERATE(1, 2, 3, 64, 65, 200);
+  manager all(with(1));
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    auto a = all.spawn<talks_to_itself>({.capacity = capacity, .when_full = policy}, capacity, policy);
+    a.tell<&talks_to_itself::begin>(a, seed, 2'000);
+    all.drain();
+    const auto [heard, wrong, waiting] = all.await(a.ask<&talks_to_itself::result>());
+    CHECK(heard > 0);
+    CHECK(wrong == 0);
+    CHECK(waiting == 0);
+    all.stop(a);
+  }
 }
 
 TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {

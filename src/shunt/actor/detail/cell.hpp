@@ -19,6 +19,15 @@
 ///       the station's gate, where there is room and nobody waits: so who sees it, under the gate, waits safely. Both
 ///       by the home station, whose own note of it is duty_room.
 ///   C4  `life` changes when the actor ends, under the gate. A message for an earlier life is a dead letter.
+///   C5  A mailbox is one list of slots, from `front` to `end`:
+///
+///         front -> handled in this turn -> `at`, being handled -> messages, oldest first -> `vacant` -> more of them
+///
+///       Vacant slots are where the next messages are built: a sender takes one by a step of `vacant`, the engine a
+///       message by a step of `at`, and neither writes anything else. What `room` counts is the slots that may still
+///       be added: so a mailbox without vacant slots and without room is full. Only who is queued has vacant slots.
+///   C6  Slots of messages that have been handled leave the list when the turn ends. Their room counts then, or at once
+///       if somebody needs it: `counted` says for how many of the turn it does. Outside of a turn `at` is `front`.
 #pragma once
 
 #include <atomic>
@@ -78,51 +87,69 @@ struct biography {
 };
 
 struct alignas(cache_line) cell final : one_event::watcher {
-  cell(station& at) noexcept : home(&at) {}
+  explicit cell(station& here) noexcept : home(&here) {}
 
   // Every message's.
-  slot* first = nullptr;  // the mailbox, oldest first
-  std::int64_t room = 0;  // in it, for so many more; less than 0 by those that are exempt
-  slot** end = &first;    // where the next one is linked
-  cell* next = nullptr;   // in the station's queue
+  link* at = &front;       // C5
+  slot* vacant = nullptr;  // null: none
+  link front{};
   void* object = nullptr;
   std::uint32_t life = 0;
-  std::uint32_t capacity = 0;
   state is = state::idle;
   std::uint8_t duties = no_duty;
+  std::uint8_t counted = 0;  // C6
+  std::uint8_t step = 1;     // so many slots are added the next time
+  link* end = &front;
+  cell* next = nullptr;  // in the station's queue
 
   // What senders on other workers read, apart from what each message writes.
   alignas(cache_line) station* const home;
   std::atomic<bool> full{false};                       // C3
   std::atomic<overflow> when_full{overflow::suspend};  // constant while the actor lives
+  std::uint32_t capacity = 0;                          // the same
 
   // What follows is home's only.
 
-  void append(slot& s) noexcept {
-    --room;
-    s.next = nullptr;
-    *end = &s;
-    end = &s.next;
+  std::int64_t room = 0;  // C5, where it is queued; less than 0 by those that are exempt
+
+  [[nodiscard]] bool empty() const noexcept { return at->next == vacant; }
+  /// Where the next message is built. nullptr: it is not queued, or has no vacant slot. What is built must not wait.
+  [[nodiscard, gnu::always_inline]] slot* place() noexcept {
+    slot* const s = vacant;
+    if (s != nullptr) vacant = s->next;
+    return s;
   }
-  /// The oldest message, out of the mailbox, which is not empty.
-  slot* take_first() noexcept {
-    slot* const s = first;
-    first = s->next;
-    if (first == nullptr) end = &first;
+  /// These are its last from now on.
+  void add(slot* first, slot* last) noexcept {
+    last->next = nullptr;
+    end->next = first;
+    end = last;
+  }
+  /// The oldest message, out of the mailbox, which is not empty. Not to be handled in this turn.
+  [[nodiscard]] slot* take_first() noexcept {
+    slot* const s = at->next;
+    at->next = s->next;
+    if (s == end) end = at;
     ++room;
     return s;
   }
-  /// It is the oldest again.
-  void put_back(slot& s) noexcept {
-    s.next = first;
-    if (first == nullptr) end = &s.next;
-    first = &s;
-    --room;
+  /// It is idle, or has one message, which is not in its mailbox.
+  void queue() noexcept {
+    is = state::queued;
+    room = capacity;
   }
-  /// Whether a duty calls. Who waits for room is let in when half of the mailbox is empty: who is let in sends more
-  /// than one message, and one at a time would be a park for each.
-  [[nodiscard]] bool must_be_seen_to() const noexcept {
-    return duties != no_duty && (duties != duty_room || room >= (std::int64_t{capacity} + 1) / 2);
+  /// Before a message, after so many in this turn: whether a duty calls. Who waits for room is let in when half of the
+  /// mailbox is empty: who is let in sends more than one message, and one at a time would be a park for each.
+  [[nodiscard]] bool must_be_seen_to(int handled) const noexcept {
+    return duties != no_duty && (duties != duty_room || half_empty(handled + 1));
+  }
+  /// \param begun  so many messages, in this turn
+  [[nodiscard]] bool half_empty(int begun) const noexcept {
+    return room + begun - counted >= (std::int64_t{capacity} + 1) / 2;
+  }
+  void count(int begun) noexcept {
+    room += begun - counted;
+    counted = static_cast<std::uint8_t>(begun);
   }
   void set_duty(duty d) noexcept { duties = static_cast<std::uint8_t>(duties | d); }
   void clear_duties(unsigned d) noexcept { duties = static_cast<std::uint8_t>(duties & ~d); }
@@ -140,7 +167,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
   bool wait_begins(const one_event& e, const char* call) override;
   void wait_ends() noexcept override;
 };
-static_assert(sizeof(void*) != 8 || sizeof(cell) == 2 * cache_line);
+static_assert(sizeof(void*) != 8 || sizeof(cell) == 3 * cache_line);
 
 /// Who a message is for. Two whole words: a copy of parts that were just written waits for the store buffer.
 struct address {

@@ -5,8 +5,8 @@
 /// Invariants
 ///   L1  A slot that holds a message is in one place: a mailbox, a train, or the frame of a sender that waits. It
 ///       goes from one to the next by kind::move, which leaves the old one empty.
-///   L2  A message ends in one of two ways, once: kind::run calls, with the arguments where they are, ends them, and
-///       gives the slot back; or kind::drop ends them. Whoever asked is told in both.
+///   L2  A message ends in one of two ways, once: kind::run calls, with the arguments where they are, and ends them;
+///       or kind::drop ends them. Whoever asked is told in both.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class station;
 /// What can be done with a message whose class is known no more.
 struct kind {
   /// The actor's engine. \throws what the handler throws.
-  void (*run)(slot& s, void* object, station& at);
+  void (*run)(slot& s, void* object);
   /// Null: the arguments are bytes.
   void (*move)(slot& from, slot& to) noexcept;
   /// The arguments end. An asker gets an `unanswered` that says so.
@@ -40,14 +40,18 @@ struct kind {
   std::string_view method;
 };
 
-struct alignas(cache_line) slot {
-  static constexpr std::size_t room = 40;
-  static constexpr std::size_t alignment = 8;
-
+/// What slots are linked by.
+struct link {
   union {
     slot* next;  // in a mailbox, or free
     cell* to;    // in a train, or with a sender
   };
+};
+
+struct alignas(cache_line) slot : link {
+  static constexpr std::size_t room = 40;
+  static constexpr std::size_t alignment = 8;
+
   const kind* what;
   std::uint64_t which;  // actor of those that lived there, and class of its object: see address
   alignas(alignment) std::byte room_[room];

@@ -87,11 +87,52 @@ void station::buy_slots() {
   for (std::size_t i = slots_a_block; i > 0; --i) give_back(blocks_.back()[i - 1]);
 }
 
-/// A second message, no room, nobody there.
+/// More in the list of free slots, which has none.
+void station::loosen_string() {
+  if (strings_ == nullptr) return buy_slots();
+  slot* const first = strings_;
+  const string whole = string::of(*first);
+  strings_ = whole.next_string;
+  take_back(first, whole.last);
+}
+
+/// It has no vacant slot.
+inline void station::list_exempt(cell& c, slot& m) noexcept {
+  slot* const s = take_slot();
+  m.move_to(*s);
+  c.add(s, s);
+  --c.room;
+}
+
+/// Whether there is room for one that is not exempt; if the actor is queued there is a vacant slot then.
+inline bool station::has_room(cell& c) {
+  if (c.is != state::queued || c.vacant != nullptr) return true;
+  if (c.room <= 0) {
+    if (c.at == &c.front) return false;
+    settle(c);
+    if (c.room <= 0) return false;
+  }
+  extend(c);
+  return true;
+}
+
+slot* station::place_slowly(cell& c, std::uint32_t life) {
+  if (c.life != life || c.is == state::idle) return nullptr;
+  if (c.is == state::direct) queue_direct(c);
+  return has_room(c) ? c.place() : nullptr;
+}
+
+/// It is not idle, or has ended.
 void station::tell_slowly(cell& c, slot* s, const char* call) {
-  if (c.life == s->life() && c.is == state::direct) {
-    queue_direct(c);
-    if (c.room > 0) return c.append(*s);
+  try {
+    if (slot* const to = place_slowly(c, s->life())) {
+      s->move_to(*to);
+      return give_back(*s);
+    }
+  } catch (...) {  // no memory for its place
+    lose(*s);
+    give_back(*s);
+    throw;
   }
   slot m;  // who waits may be another thread's afterwards
   s->move_to(m);
@@ -134,6 +175,9 @@ void station::dispatch_opened() noexcept {
   }
 }
 
+/// Who sends it is told by an exception.
+void station::lose(slot& m) noexcept { m.what->drop(m, {{}, m.what->method, "it could not be sent"}); }
+
 void station::send(slot& m, const char* call) {
   cell& c = *m.to;
   try {
@@ -149,7 +193,7 @@ void station::send(slot& m, const char* call) {
       if (at == c.home ? at->send_here(m, call) : at->send_far(m, call)) return;
     }
   } catch (...) {
-    if (m.what != nullptr) m.what->drop(m, {{}, m.what->method, "it could not be sent"});
+    if (m.what != nullptr) lose(m);
     throw;
   }
 }
@@ -171,7 +215,7 @@ bool station::send_here(slot& m, const char* call) {
     return true;
   }
   if (c.is == state::direct) queue_direct(c);
-  if (c.room <= 0) {
+  if (!has_room(c)) {
     switch (c.when_full.load(std::memory_order_relaxed)) {  // relaxed: this thread's
       case overflow::drop_newest:
         bury(m, name_of(c), is_full);
@@ -187,9 +231,7 @@ bool station::send_here(slot& m, const char* call) {
         return wait_for_room(m, call);
     }
   }
-  slot* const s = take_slot();
-  m.move_to(*s);
-  list_any(c, s);
+  list_any(c, m);
   return true;
 }
 
@@ -298,10 +340,8 @@ void station::unload_all() noexcept {
       for (std::size_t i = 0; i < loaded; ++i) {
         __builtin_prefetch(&slots[std::min(i + lines_ahead, loaded - 1)]);
         slot& s = slots[i];
-        if (cell& c = *s.to; c.life == s.life() && c.is == state::queued && c.room > 0) [[likely]] {
-          slot* const to = take_slot();
-          s.move_to(*to);
-          c.append(*to);
+        if (cell& c = *s.to; c.life == s.life() && c.vacant != nullptr) [[likely]] {
+          s.move_to(*c.place());
         } else {
           receive(s);
         }
@@ -316,14 +356,15 @@ void station::unload_all() noexcept {
 
 void station::receive(slot& s) noexcept {
   cell& c = *s.to;
-  if (c.life == s.life() && c.is == state::direct) queue_direct(c);
-  if (c.life == s.life() && c.room <= 0) [[unlikely]] {
-    declare_full(c);
-    const auto policy = c.when_full.load(std::memory_order_relaxed);
-    if (policy == overflow::drop_newest) {
-      return bury(s, name_of(c), is_full);
+  if (c.life == s.life()) {
+    if (c.is == state::direct) queue_direct(c);
+    if (!has_room(c)) {
+      if ((c.duties & duty_room) == 0) declare_full(c);
+      const auto policy = c.when_full.load(std::memory_order_relaxed);
+      if (policy == overflow::drop_newest) return bury(s, name_of(c), is_full);
+      if (policy == overflow::drop_oldest) drop_oldest(c);
+      return list_exempt(c, s);
     }
-    if (policy == overflow::drop_oldest) drop_oldest(c);
   }
   place_exempt(s);
 }
@@ -331,9 +372,7 @@ void station::receive(slot& s) noexcept {
 void station::place_exempt(slot& m) noexcept {
   cell& c = *m.to;
   if (c.life != m.life()) [[unlikely]] return bury(m, {}, has_ended);
-  slot* const s = take_slot();
-  m.move_to(*s);
-  list_any(c, s);
+  list_any(c, m);
 }
 
 /// A message has been taken out, and senders wait, or have been told that there is no room.
@@ -354,9 +393,7 @@ void station::make_room(cell& c) noexcept {
   unload();  // what they had sent before comes first
   while (first != nullptr) {
     sender& w = *std::exchange(first, first->next_sender);
-    slot* const s = take_slot();
-    w.message->move_to(*s);
-    list_any(c, s);
+    list_any(c, *w.message);
     w.wake();
   }
 }
@@ -466,18 +503,50 @@ void station::fiber_left() noexcept {
   all_.station_left();  // and with it, perhaps, the station
 }
 
-/// A message for an actor of this station, whatever it is doing, and whether or not there is room.
-void station::list_any(cell& c, slot* s) noexcept {
+/// A message for an actor of this station, whatever it is doing, and whether or not there is room. `m` is empty then.
+void station::list_any(cell& c, slot& m) noexcept {
   if (c.is == state::direct) queue_direct(c);
-  if (c.is == state::queued) return c.append(*s);
-  c.is = state::direct;
-  favour(c, s);
+  if (c.is == state::idle) {
+    slot* const s = take_slot();
+    m.move_to(*s);
+    c.is = state::direct;
+    return favour(c, s);
+  }
+  has_room(c) ? m.move_to(*c.place()) : list_exempt(c, m);
 }
 
 /// More than one message: they go through its mailbox.
 void station::queue_direct(cell& c) noexcept {
-  c.is = state::queued;
-  if (favoured_ == &c) c.put_back(*std::exchange(favoured_first_, nullptr));
+  c.queue();
+  if (favoured_ != &c) return;
+  slot* const s = std::exchange(favoured_first_, nullptr);
+  c.add(s, s);
+  --c.room;
+}
+
+/// Adds vacant slots to a mailbox that has none, and has room: as many as its last turn took, and twice that the next
+/// time.
+void station::extend(cell& c) {
+  // One at a time where somebody waits for room, who is let in by what counts as such.
+  const auto most = (c.duties & duty_room) != 0 ? 1 : std::clamp<std::int64_t>(c.room, 1, c.step);
+  c.step = static_cast<std::uint8_t>(std::min(2 * c.step, messages_a_turn));
+  slot* first = strings_;
+  slot* last = nullptr;
+  std::int64_t count = 1;
+  if (first != nullptr && string::of(*first).length <= std::min(2 * most, c.room)) {
+    const auto& whole = string::of(*first);
+    strings_ = whole.next_string;
+    last = whole.last;
+    count = whole.length;
+  } else {
+    if (free_ == nullptr) loosen_string();
+    first = last = free_;
+    for (; count < most && last->next != nullptr; ++count) last = last->next;
+    free_ = last->next;
+  }
+  c.add(first, last);
+  c.vacant = first;
+  c.room -= count;
 }
 
 /// Who was just sent to goes next; and somebody sees to it.
@@ -516,34 +585,76 @@ void station::end_of_spell() noexcept {
   count(done_);
 }
 
-/// A turn of one actor: its oldest message, which has been taken out of its mailbox, and what follows there, up to
-/// messages_a_turn. \param left  messages of the batch \return how many are left then; none if another engine goes on.
-inline int station::run(engine& me, cell& c, slot& first, int left) {
+/// A turn of one actor: the message that is not in its mailbox, and what has come there meanwhile.
+/// \param left  messages of the batch \return how many are left then; none if another engine goes on.
+inline int station::run(engine& me, cell& c, slot& direct, int left) {
   me.busy = &c;
   --left;
   try {
-    first.what->run(first, c.object, *this);
+    direct.what->run(direct, c.object);
   } catch (...) {
+    give_back(direct);
     return run_failed(me, c, left);
   }
-  if (c.first != nullptr || c.duties != no_duty) return run_on(me, c, left);
+  give_back(direct);
+  if (c.front.next != nullptr || c.duties != no_duty) return run_on(me, c, left);
   c.is = state::idle;
   return left;
 }
 
+/// A turn of one actor: what is in its mailbox, up to messages_a_turn. \return as run()
 int station::run_on(engine& me, cell& c, int left) {
-  const int until = left - (messages_a_turn - 1);
+  me.busy = &c;
+  void* const object = c.object;
+  int handled = 0;
   try {
-    while (c.first != nullptr && left != until) {
-      slot& s = *c.take_first();
-      if (c.must_be_seen_to() && !see_to(me, c, s)) break;
-      --left;
-      s.what->run(s, c.object, *this);
+    for (link* before = &c.front; before->next != c.vacant && handled != messages_a_turn; ++handled) {
+      slot& s = *before->next;
+      c.at = &s;
+      if (c.must_be_seen_to(handled) && !see_to(me, c, handled)) [[unlikely]] {
+        c.at = before;  // not in this turn
+        break;
+      }
+      before = &s;
+      s.what->run(s, object);
     }
   } catch (...) {
-    return run_failed(me, c, left);
+    leave_handled(c, handled + 1);
+    return run_failed(me, c, left - handled - 1);
   }
-  return end_turn(me, c, left);
+  leave_handled(c, handled);
+  return end_turn(me, c, left - handled);
+}
+
+/// Amid a turn: the room of what has been handled, and of what is being, counts. C6
+void station::settle(cell& c) noexcept {
+  int begun = 0;
+  for (const link* s = &c.front; s != c.at; s = s->next) ++begun;
+  c.count(begun);
+}
+
+/// At the end of a turn of so many messages: their slots leave the mailbox. C6
+void station::leave_handled(cell& c, int handled) noexcept {
+  if (handled == 0) return;
+  c.count(handled);
+  c.counted = 0;
+  c.step = static_cast<std::uint8_t>(handled);
+  auto* const last = static_cast<slot*>(c.at);
+  slot* const first = std::exchange(c.front.next, last->next);
+  if (c.end == last) c.end = &c.front;
+  c.at = &c.front;
+  if (handled < string::shortest) return take_back(first, last);
+  ::new (static_cast<void*>(first->room_)) string{last, strings_, handled};
+  strings_ = first;
+}
+
+/// It has no messages, and becomes idle.
+void station::rest(cell& c) noexcept {
+  c.is = state::idle;
+  if (c.vacant == nullptr) return;
+  take_back(c.vacant, static_cast<slot*>(c.end));
+  c.vacant = c.front.next = nullptr;
+  c.end = &c.front;
 }
 
 int station::run_failed(engine& me, cell& c, int left) {
@@ -551,14 +662,14 @@ int station::run_failed(engine& me, cell& c, int left) {
   return engine_ == &me ? left : 0;
 }
 
-/// Before a message that has been taken out. \return whether it is to be handled now; else it is back.
-bool station::see_to(engine& me, cell& c, slot& s) {
-  if (engine_ != &me || (c.duties & wishes) != 0) {
-    c.put_back(s);
-    return false;
-  }
+/// Before a message, after so many in this turn. \return whether the turn goes on.
+bool station::see_to(const engine& me, cell& c, int handled) noexcept {
+  if (engine_ != &me || (c.duties & wishes) != 0) return false;
   c.clear_duties(duty_parted);
-  if ((c.duties & duty_room) != 0) make_room(c);
+  if ((c.duties & duty_room) != 0 && c.half_empty(handled + 1)) {
+    c.count(handled + 1);
+    make_room(c);
+  }
   return true;
 }
 
@@ -570,8 +681,8 @@ int station::end_turn(engine& me, cell& c, int left) {
     me.busy = nullptr;
     if (!grant(c)) return left;
   }
-  if (c.first == nullptr) {
-    c.is = state::idle;
+  if (c.empty()) {
+    rest(c);
   } else {
     enqueue(c);
   }
@@ -582,15 +693,13 @@ int station::end_turn(engine& me, cell& c, int left) {
 station::turn station::next_in_queue() noexcept {
   if (favoured_ != nullptr) {
     if (++favours_ <= favours_in_a_row) {
-      cell* const c = std::exchange(favoured_, nullptr);
-      return {c, c->is == state::direct ? std::exchange(favoured_first_, nullptr) : c->take_first()};
+      return {std::exchange(favoured_, nullptr), std::exchange(favoured_first_, nullptr)};  // S5
     }
     favour_nobody();
   }
   favours_ = 0;
   if (queue_ == nullptr) return {};
-  cell& c = *std::exchange(queue_, queue_->next);
-  return {&c, c.first == nullptr ? nullptr : c.take_first()};
+  return {std::exchange(queue_, queue_->next), nullptr};
 }
 
 /// Where a chooser decides, any of the actors that are queued comes next.
@@ -617,7 +726,7 @@ bool station::work(engine& me) {
   ++batches_;
   do {
     turn next{favoured_, favoured_first_};
-    if (next.first != nullptr && queue_ == nullptr) [[likely]] {
+    if (next.direct != nullptr && queue_ == nullptr) [[likely]] {
       favoured_ = nullptr;
       favoured_first_ = nullptr;
     } else {
@@ -626,13 +735,8 @@ bool station::work(engine& me) {
         if (!unload()) break;
         continue;
       }
-      cell& c = *next.whose;
-      if (c.must_be_seen_to() && (next.first == nullptr || !see_to(me, c, *next.first))) [[unlikely]] {
-        left = end_turn(me, c, left);
-        continue;
-      }
     }
-    left = run(me, *next.whose, *next.first, left);
+    left = next.direct != nullptr ? run(me, *next.whose, *next.direct, left) : run_on(me, *next.whose, left);
   } while (left > 0);
   --batches_;
   me.busy = nullptr;
@@ -671,7 +775,6 @@ address station::take_cell(std::unique_ptr<biography>& about, void* object, std:
   c.about = std::move(about);
   c.object = object;
   c.capacity = capacity;
-  c.room = capacity;
   c.when_full.store(when_full, std::memory_order_relaxed);  // relaxed: the ref's way publishes it
   all_.living.fetch_add(1, std::memory_order_relaxed);      // relaxed: a count, see hall::stop()
   return {&c, c.life};
@@ -681,7 +784,7 @@ void station::wish_for(cell& c, std::uint32_t life, duty w) noexcept {
   if (c.life != life || c.about == nullptr) return;
   oblige(c, w);
   if (c.is != state::idle) return;
-  c.is = state::queued;
+  c.queue();
   enqueue(c);
   wake();
 }
@@ -765,12 +868,12 @@ void station::end(cell& c, const std::string& why) noexcept {
     bury(*w.message, about->name, has_ended);
     w.wake();
   }
-  while (c.first != nullptr) {
+  while (!c.empty()) {
     slot& s = *c.take_first();
     bury(s, about->name, has_ended);
     give_back(s);
   }
-  c.is = state::idle;
+  rest(c);
   c.duties = no_duty;
   if (about->whole) about->finish(c.object);
   about->free(c.object);

@@ -97,7 +97,10 @@ class alignas(quiet_distance) station {
 
   // --- tell, this worker's fibers ---
 
-  /// Where to build a message. nullptr: there is none left.
+  /// cell::place(), for an actor of this station, where that finds no vacant slot. nullptr: the actor is idle, or has
+  /// ended, or its mailbox is full. \throws std::bad_alloc
+  [[nodiscard]] slot* place_slowly(cell& c, std::uint32_t life);
+  /// Where to build a message for an idle actor. nullptr: there is none left.
   [[nodiscard, gnu::always_inline]] slot* spare() noexcept {
     slot* s = spare_;
     if (s != nullptr) {
@@ -110,17 +113,14 @@ class alignas(quiet_distance) station {
   }
   /// It has been built there, for an actor of this station. May wait. \throws as send()
   [[gnu::always_inline]] void tell(cell& c, slot* s, const char* call) {
-    if (c.life == s->life()) [[likely]] {
-      if (c.is == state::idle) {
-        c.is = state::direct;
-        if (favoured_ != nullptr || !awake_) [[unlikely]] return favour(c, s);
-        favoured_ = &c;
-        favoured_first_ = s;
-        return;
-      }
-      if (c.is == state::queued && c.room > 0) [[likely]] return c.append(*s);
-    }
+    if (c.life == s->life() && c.is == state::idle) [[likely]] return tell_idle(c, s);
     tell_slowly(c, s, call);
+  }
+  [[gnu::always_inline]] void tell_idle(cell& c, slot* s) noexcept {
+    c.is = state::direct;
+    if (favoured_ != nullptr || !awake_) [[unlikely]] return favour(c, s);
+    favoured_ = &c;
+    favoured_first_ = s;
   }
   /// Where to build a message for another worker's actor. nullptr: send() it.
   [[nodiscard]] slot* place_far(cell& c) {
@@ -158,11 +158,10 @@ class alignas(quiet_distance) station {
   // --- the actor's engine ---
 
   [[gnu::always_inline]] void give_back(slot& s) noexcept {
-    if (spare_ == nullptr) {
+    if (spare_ == nullptr) [[likely]] {
       spare_ = &s;
     } else {
-      s.next = free_;
-      free_ = &s;
+      take_back(&s, &s);
     }
   }
   /// The message goes into its actor's mailbox, full or not; or is dead. `m` is empty afterwards.
@@ -208,7 +207,10 @@ class alignas(quiet_distance) station {
   }
 
   [[gnu::noinline]] void tell_slowly(cell& c, slot* s, const char* call);
-  void list_any(cell& c, slot* s) noexcept;
+  void list_any(cell& c, slot& m) noexcept;
+  void list_exempt(cell& c, slot& m) noexcept;
+  [[gnu::noinline]] void extend(cell& c);
+  [[nodiscard]] bool has_room(cell& c);
   void queue_direct(cell& c) noexcept;
   void favour(cell& c, slot* s) noexcept;
   void favour_nobody() noexcept;
@@ -217,8 +219,8 @@ class alignas(quiet_distance) station {
   void end_of_spell() noexcept;
   /// What is handled next.
   struct turn {
-    cell* whose = nullptr;  // null: nothing
-    slot* first = nullptr;  // its oldest message, taken out of its mailbox; null: it is queued for a wish only
+    cell* whose = nullptr;   // null: nothing
+    slot* direct = nullptr;  // its message, if that is not in its mailbox
   };
   [[nodiscard]] turn next_in_queue() noexcept;
   void mix() noexcept;
@@ -227,6 +229,18 @@ class alignas(quiet_distance) station {
     (queue_ == nullptr ? queue_ : queue_last_->next) = &c;
     queue_last_ = &c;
   }
+
+  /// Of free slots that are linked to each other, as a turn has left them, for a mailbox that needs so many: the end of
+  /// a list is far to find. Lies in the first of them.
+  struct string {
+    static constexpr int shortest = 8;
+    slot* last;
+    slot* next_string;
+    std::int64_t length;
+
+    [[nodiscard]] static string& of(slot& first) noexcept { return *std::launder(reinterpret_cast<string*>(first.room_)); }
+  };
+  static_assert(sizeof(string) <= slot::room && alignof(string) <= slot::alignment);
 
   /// The way to another station.
   struct lane {
@@ -245,11 +259,13 @@ class alignas(quiet_distance) station {
     return true;
   }
   [[gnu::noinline, gnu::cold]] void buy_slots();
+  [[gnu::noinline]] void loosen_string();
   slot* take_slot() {
     if (spare_ != nullptr) return std::exchange(spare_, nullptr);
-    if (free_ == nullptr) buy_slots();
+    if (free_ == nullptr) loosen_string();
     return std::exchange(free_, free_->next);
   }
+  static void lose(slot& m) noexcept;
   bool send_here(slot& m, const char* call);
   bool send_far(slot& m, const char* call);
   static bool must_wait(cell& c, const char* call);
@@ -269,8 +285,8 @@ class alignas(quiet_distance) station {
   void take_over(engine& me) noexcept;
   bool work(engine& me);
   bool look_around() noexcept;
-  [[nodiscard, gnu::always_inline]] int run(engine& me, cell& c, slot& first, int left);
-  [[nodiscard, gnu::noinline]] bool see_to(engine& me, cell& c, slot& s);
+  [[nodiscard, gnu::always_inline]] int run(engine& me, cell& c, slot& direct, int left);
+  [[nodiscard, gnu::noinline]] bool see_to(const engine& me, cell& c, int handled) noexcept;
   [[nodiscard, gnu::noinline]] int run_on(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline]] int end_turn(engine& me, cell& c, int left);
@@ -283,6 +299,13 @@ class alignas(quiet_distance) station {
   }
   void receive(slot& s) noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
+  [[gnu::noinline, gnu::cold]] void settle(cell& c) noexcept;
+  void take_back(slot* first, slot* last) noexcept {
+    last->next = free_;
+    free_ = first;
+  }
+  void leave_handled(cell& c, int handled) noexcept;
+  void rest(cell& c) noexcept;
   // \return whether the actor lives on.
   [[nodiscard, gnu::noinline, gnu::cold]] bool failed(cell& c, const std::exception_ptr& why);
   [[nodiscard, gnu::noinline, gnu::cold]] bool grant(cell& c);
@@ -306,6 +329,7 @@ class alignas(quiet_distance) station {
   int askers_ = 0;    // fibers in let_engines_run()
   int batches_ = 0;   // that engines are in; one that has parted as well
   int favours_ = 0;
+  slot* strings_ = nullptr;  // more free slots
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> done_{0};
 
