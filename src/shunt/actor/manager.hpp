@@ -10,11 +10,11 @@
 ///
 /// An actor is an object of any class. Its methods are called one at a time, on fibers of the worker where it was
 /// spawned: so they may wait, for whatever a fiber may wait for; messages wait in its mailbox meanwhile, and the
-/// worker's other actors go on. An actor without messages costs its object, and some 300 bytes: no fiber and no
+/// worker's other actors go on. An actor without messages costs its object, and some 350 bytes: no fiber and no
 /// mailbox.
 ///
-/// Memory: slots of 64 bytes for what waits in mailboxes, at most a mailbox's capacity each, and what was on its way
-/// when it became full: 4,096 messages a worker, 1,024 of threads. What was needed at most is kept until the manager
+/// Memory: slots of 64 bytes for what waits in mailboxes, at most a mailbox's capacity and 64 each, and what was on its
+/// way when it became full: 4,096 messages a worker, 1,024 of threads. What was needed at most is kept until the manager
 /// ends.
 #pragma once
 

@@ -68,8 +68,9 @@ struct method_traits<R (C::*)(P...)> {
   }
   template <auto M, typename T, typename Stored>
   [[gnu::always_inline]] static decltype(auto) call(T& self, Stored& arguments) {
+    C& of = self;  // apart: gcc warns of (self.*M)() where C is a base class of T
     return arguments.template give_to<P...>(
-        [&](P&&... p) -> decltype(auto) { return (self.*M)(static_cast<P&&>(p)...); });
+        [&](P&&... p) -> decltype(auto) { return (of.*M)(static_cast<P&&>(p)...); });
   }
 };
 template <typename R, typename C, typename... P>
@@ -243,7 +244,7 @@ template <typename Content, typename... A>
   }
 }
 
-/// In a slot that is the caller's until it is sent.
+/// In a slot that is the caller's until it is sent, or in its mailbox: see plain.
 template <typename Letter, typename... A>
 [[gnu::always_inline]] inline void build(slot& s, const address& to, A&&... a) {
   using content = typename Letter::content;
@@ -263,14 +264,14 @@ A&& passed_as();
 template <typename A>
 using passed = decltype(passed_as<A>());
 
-/// Whether the message can be built in its mailbox: nobody can look there meanwhile.
-template <typename Letter, typename... A>
+/// Whether the message can be built in its mailbox: nobody's code runs meanwhile, so nobody looks there.
+template <typename Letter, typename In, typename... A>
 inline constexpr bool plain = false;
 template <typename T, auto M, typename In, typename... A>
 inline constexpr bool plain<tell_letter<T, M>, In, A...> =
     fits<typename tell_letter<T, M>::content> && method_traits<decltype(M)>::template plainly_from<A...>;
-template <typename T, auto M, typename... A>
-inline constexpr bool plain<ask_letter<T, M>, promise<typename ask_letter<T, M>::result>, A...> =
+template <typename T, auto M, typename In, typename... A>
+inline constexpr bool plain<ask_letter<T, M>, In, A...> =
     fits<typename ask_letter<T, M>::content> && method_traits<decltype(M)>::template plainly_from<A...>;
 
 /// The longer way: a mailbox without vacant slots, another worker, another thread, nobody there, or a chooser decides.
@@ -373,7 +374,7 @@ class ref {
   ///         copying the arguments throws; what park() throws where waiting is impossible; usage_error for nobody;
   ///         std::bad_alloc.
   /// Cost: about 5 ns to an actor of the same worker, its handling included. Arguments of more than 40 bytes, aligned
-  /// to more than 8, or that may throw when moved, are allocated.
+  /// to more than 8, or that may throw when moved, are allocated. Moving an argument must neither wait nor send.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {

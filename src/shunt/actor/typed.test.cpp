@@ -552,6 +552,39 @@ TEST_CASE("typed: a message that goes straight to its handler takes no room, and
   CHECK(all.await(t.ask<&talker::counts>()) == std::array<int, 2>{capacity, 3});
 }
 
+TEST_CASE("typed: a message that drops another one finds its actor, though that goes on while the dropped one ends") {
+  struct last_words {  // told when it ends, which waits
+    last_words(ref<counter> whom, std::atomic<bool>* at) noexcept : to(whom), begun(at) {}
+    last_words(last_words&& other) noexcept : to(other.to), begun(std::exchange(other.begun, nullptr)) {}
+    ~last_words() {
+      if (begun == nullptr) return;
+      *begun = true;
+      to.tell<&counter::add>(1);
+    }
+    ref<counter> to;
+    std::atomic<bool>* begun;
+  };
+  struct listener : counter {
+    void listen(last_words&&) {}
+  };
+  manager all(with(1));
+  auto full = all.spawn<counter>({.capacity = 1});
+  auto newest = all.spawn<listener>({.capacity = 1, .when_full = overflow::drop_oldest});
+  gate of_full, of_newest;
+  hold(full, of_full);
+  hold(ref<counter>(newest), of_newest);
+  std::atomic<bool> ends{false};
+  full.tell<&counter::add>(10);
+  newest.tell<&listener::listen>(last_words(full, &ends));
+  newest.tell<&counter::add>(5);
+  while (!ends) std::this_thread::yield();
+  of_newest.opens.set_value();
+  of_full.opens.set_value();
+  all.drain();
+  CHECK(all.await(newest.ask<&counter::total>()) == 5);
+  CHECK(all.await(full.ask<&counter::total>()) == 11);
+}
+
 /// Sends to itself, at random, and knows what its mailbox must hold.
 struct talks_to_itself {
   talks_to_itself(std::size_t most, overflow when_full) : capacity(most), policy(when_full) {}

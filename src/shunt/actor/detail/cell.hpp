@@ -46,6 +46,7 @@ namespace shunt {
 inline namespace v1 {
 namespace detail::typed {
 
+class station;
 struct supervisor_state;
 
 /// A sender that waits for room; its message lies in its frame, and is taken from there.
@@ -110,8 +111,6 @@ struct alignas(cache_line) cell final : one_event::watcher {
 
   // What follows is home's only.
 
-  std::int64_t room = 0;  // C5, where it is queued; less than 0 by those that are exempt
-
   [[nodiscard]] bool empty() const noexcept { return at->next == vacant; }
   /// Where the next message is built. nullptr: it is not queued, or has no vacant slot. What is built must not wait.
   [[nodiscard, gnu::always_inline]] slot* place() noexcept {
@@ -163,6 +162,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
   sender* waiting = nullptr;         // for room, first come first; under the station's gate
   sender* waiting_last = nullptr;
   wait_edge edge;
+  std::int64_t room = 0;  // C5, where it is queued; less than 0 by those that are exempt
 
   bool wait_begins(const one_event& e, const char* call) override;
   void wait_ends() noexcept override;

@@ -27,7 +27,6 @@ namespace detail::typed {
 
 struct cell;
 struct slot;
-class station;
 
 /// What can be done with a message whose class is known no more.
 struct kind {

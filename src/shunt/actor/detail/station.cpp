@@ -104,8 +104,9 @@ inline void station::list_exempt(cell& c, slot& m) noexcept {
   --c.room;
 }
 
-/// Whether there is room for one that is not exempt; if the actor is queued there is a vacant slot then.
-inline bool station::has_room(cell& c) {
+/// Whether there is room for a message that is not exempt. If so, and if the actor is queued, there is a vacant slot
+/// then: it is added. \throws std::bad_alloc
+inline bool station::make_vacant(cell& c) {
   if (c.is != state::queued || c.vacant != nullptr) return true;
   if (c.room <= 0) {
     if (c.at == &c.front) return false;
@@ -119,7 +120,7 @@ inline bool station::has_room(cell& c) {
 slot* station::place_slowly(cell& c, std::uint32_t life) {
   if (c.life != life || c.is == state::idle) return nullptr;
   if (c.is == state::direct) queue_direct(c);
-  return has_room(c) ? c.place() : nullptr;
+  return make_vacant(c) ? c.place() : nullptr;
 }
 
 /// It is not idle, or has ended.
@@ -215,7 +216,7 @@ bool station::send_here(slot& m, const char* call) {
     return true;
   }
   if (c.is == state::direct) queue_direct(c);
-  if (!has_room(c)) {
+  if (!make_vacant(c)) {
     switch (c.when_full.load(std::memory_order_relaxed)) {  // relaxed: this thread's
       case overflow::drop_newest:
         bury(m, name_of(c), is_full);
@@ -231,7 +232,13 @@ bool station::send_here(slot& m, const char* call) {
         return wait_for_room(m, call);
     }
   }
-  list_any(c, m);
+  if (c.is == state::idle) {
+    slot* const s = take_slot();  // may throw
+    m.move_to(*s);
+    tell_idle(c, s);
+  } else {
+    list_any(c, m);
+  }
   return true;
 }
 
@@ -358,12 +365,11 @@ void station::receive(slot& s) noexcept {
   cell& c = *s.to;
   if (c.life == s.life()) {
     if (c.is == state::direct) queue_direct(c);
-    if (!has_room(c)) {
+    if (!make_vacant(c)) {
       if ((c.duties & duty_room) == 0) declare_full(c);
       const auto policy = c.when_full.load(std::memory_order_relaxed);
       if (policy == overflow::drop_newest) return bury(s, name_of(c), is_full);
-      if (policy == overflow::drop_oldest) drop_oldest(c);
-      return list_exempt(c, s);
+      if (policy == overflow::drop_oldest) drop_oldest(c);  // an argument's destructor may wait: look again
     }
   }
   place_exempt(s);
@@ -375,7 +381,7 @@ void station::place_exempt(slot& m) noexcept {
   list_any(c, m);
 }
 
-/// A message has been taken out, and senders wait, or have been told that there is no room.
+/// A message is about to be handled, and senders wait, or have been told that there is no room.
 void station::make_room(cell& c) noexcept {
   sender* first = nullptr;
   {
@@ -512,7 +518,7 @@ void station::list_any(cell& c, slot& m) noexcept {
     c.is = state::direct;
     return favour(c, s);
   }
-  has_room(c) ? m.move_to(*c.place()) : list_exempt(c, m);
+  make_vacant(c) ? m.move_to(*c.place()) : list_exempt(c, m);
 }
 
 /// More than one message: they go through its mailbox.
@@ -524,8 +530,8 @@ void station::queue_direct(cell& c) noexcept {
   --c.room;
 }
 
-/// Adds vacant slots to a mailbox that has none, and has room: as many as its last turn took, and twice that the next
-/// time.
+/// Adds vacant slots to a mailbox that has none, and has room: about as many as its last turn took, and twice that the
+/// next time.
 void station::extend(cell& c) {
   // One at a time where somebody waits for room, who is let in by what counts as such.
   const auto most = (c.duties & duty_room) != 0 ? 1 : std::clamp<std::int64_t>(c.room, 1, c.step);

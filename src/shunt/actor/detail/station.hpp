@@ -77,7 +77,7 @@ class alignas(quiet_distance) station {
  public:
   static constexpr std::size_t slots_a_train = 64;
   static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
-  static constexpr int messages_a_turn = 64;       // of one actor, while others wait
+  static constexpr int messages_a_turn = 64;       // of one actor's mailbox, while others wait
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
   static constexpr std::size_t idle_engines = 16;  // more of them end
   static constexpr std::size_t slots_a_block = 64;
@@ -100,7 +100,7 @@ class alignas(quiet_distance) station {
   /// cell::place(), for an actor of this station, where that finds no vacant slot. nullptr: the actor is idle, or has
   /// ended, or its mailbox is full. \throws std::bad_alloc
   [[nodiscard]] slot* place_slowly(cell& c, std::uint32_t life);
-  /// Where to build a message for an idle actor. nullptr: there is none left.
+  /// Where to build a message that is in no mailbox. nullptr: none is at hand.
   [[nodiscard, gnu::always_inline]] slot* spare() noexcept {
     slot* s = spare_;
     if (s != nullptr) {
@@ -210,7 +210,7 @@ class alignas(quiet_distance) station {
   void list_any(cell& c, slot& m) noexcept;
   void list_exempt(cell& c, slot& m) noexcept;
   [[gnu::noinline]] void extend(cell& c);
-  [[nodiscard]] bool has_room(cell& c);
+  [[nodiscard]] bool make_vacant(cell& c);
   void queue_direct(cell& c) noexcept;
   void favour(cell& c, slot* s) noexcept;
   void favour_nobody() noexcept;
@@ -230,15 +230,17 @@ class alignas(quiet_distance) station {
     queue_last_ = &c;
   }
 
-  /// Of free slots that are linked to each other, as a turn has left them, for a mailbox that needs so many: the end of
-  /// a list is far to find. Lies in the first of them.
+  /// Free slots that are linked to each other as a turn has left them, for a mailbox that needs so many: the end of a
+  /// list is far to find. Lies in the first of them.
   struct string {
     static constexpr int shortest = 8;
     slot* last;
     slot* next_string;
     std::int64_t length;
 
-    [[nodiscard]] static string& of(slot& first) noexcept { return *std::launder(reinterpret_cast<string*>(first.room_)); }
+    [[nodiscard]] static string& of(slot& first) noexcept {
+      return *std::launder(reinterpret_cast<string*>(first.room_));
+    }
   };
   static_assert(sizeof(string) <= slot::room && alignof(string) <= slot::alignment);
 
