@@ -96,10 +96,16 @@ void station::loosen_string() {
   take_back(first, whole.last);
 }
 
-/// It has no vacant slot.
-inline void station::list_exempt(cell& c, slot& m) noexcept {
+/// The message in a slot of this station. `m` is empty then. \throws std::bad_alloc, before
+slot* station::slot_of(slot& m) {
   slot* const s = take_slot();
   m.move_to(*s);
+  return s;
+}
+
+/// It has no vacant slot.
+inline void station::list_exempt(cell& c, slot& m) noexcept {
+  slot* const s = slot_of(m);
   c.add(s, s);
   --c.room;
 }
@@ -107,6 +113,7 @@ inline void station::list_exempt(cell& c, slot& m) noexcept {
 /// Whether there is room for a message that is not exempt. If so, and if the actor is queued, there is a vacant slot
 /// then: it is added. \throws std::bad_alloc
 inline bool station::make_vacant(cell& c) {
+  if (c.is == state::direct) queue_direct(c);
   if (c.is != state::queued || c.vacant != nullptr) return true;
   if (c.room <= 0) {
     if (c.at == &c.front) return false;
@@ -119,7 +126,6 @@ inline bool station::make_vacant(cell& c) {
 
 slot* station::place_slowly(cell& c, std::uint32_t life) {
   if (c.life != life || c.is == state::idle) return nullptr;
-  if (c.is == state::direct) queue_direct(c);
   return make_vacant(c) ? c.place() : nullptr;
 }
 
@@ -215,7 +221,6 @@ bool station::send_here(slot& m, const char* call) {
     bury(m, {}, has_ended);
     return true;
   }
-  if (c.is == state::direct) queue_direct(c);
   if (!make_vacant(c)) {
     switch (c.when_full.load(std::memory_order_relaxed)) {  // relaxed: this thread's
       case overflow::drop_newest:
@@ -233,9 +238,7 @@ bool station::send_here(slot& m, const char* call) {
     }
   }
   if (c.is == state::idle) {
-    slot* const s = take_slot();  // may throw
-    m.move_to(*s);
-    tell_idle(c, s);
+    tell_idle(c, slot_of(m));  // may throw
   } else {
     list_any(c, m);
   }
@@ -363,14 +366,11 @@ void station::unload_all() noexcept {
 
 void station::receive(slot& s) noexcept {
   cell& c = *s.to;
-  if (c.life == s.life()) {
-    if (c.is == state::direct) queue_direct(c);
-    if (!make_vacant(c)) {
-      if ((c.duties & duty_room) == 0) declare_full(c);
-      const auto policy = c.when_full.load(std::memory_order_relaxed);
-      if (policy == overflow::drop_newest) return bury(s, name_of(c), is_full);
-      if (policy == overflow::drop_oldest) drop_oldest(c);  // an argument's destructor may wait: look again
-    }
+  if (c.life == s.life() && !make_vacant(c)) {
+    if ((c.duties & duty_room) == 0) declare_full(c);
+    const auto policy = c.when_full.load(std::memory_order_relaxed);
+    if (policy == overflow::drop_newest) return bury(s, name_of(c), is_full);
+    if (policy == overflow::drop_oldest) drop_oldest(c);  // an argument's destructor may wait: look again
   }
   place_exempt(s);
 }
@@ -511,13 +511,7 @@ void station::fiber_left() noexcept {
 
 /// A message for an actor of this station, whatever it is doing, and whether or not there is room. `m` is empty then.
 void station::list_any(cell& c, slot& m) noexcept {
-  if (c.is == state::direct) queue_direct(c);
-  if (c.is == state::idle) {
-    slot* const s = take_slot();
-    m.move_to(*s);
-    c.is = state::direct;
-    return favour(c, s);
-  }
+  if (c.is == state::idle) return tell_idle(c, slot_of(m));
   make_vacant(c) ? m.move_to(*c.place()) : list_exempt(c, m);
 }
 

@@ -267,6 +267,7 @@ class alignas(quiet_distance) station {
     if (free_ == nullptr) loosen_string();
     return std::exchange(free_, free_->next);
   }
+  [[nodiscard]] slot* slot_of(slot& m);
   static void lose(slot& m) noexcept;
   bool send_here(slot& m, const char* call);
   bool send_far(slot& m, const char* call);

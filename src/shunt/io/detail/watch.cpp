@@ -86,7 +86,8 @@ void watch::drop() noexcept {
 
 bool watch::close() noexcept {
   auto seen = state::open;
-  if (!state_.compare_exchange_strong(seen, state::closing, std::memory_order_acq_rel)) return false;  // edge `closed` out
+  // edge `closed` out
+  if (!state_.compare_exchange_strong(seen, state::closing, std::memory_order_acq_rel)) return false;
   // W2. Cannot fail, unless the process may have fewer descriptors by now than this one's number: then drop() closes it.
   ::dup3(store::the().dead, fd_, O_CLOEXEC);
   state_.store(state::closed, std::memory_order_release);  // edge `released` out

@@ -67,7 +67,8 @@ class alignas(cache_line) watch {
   /// Any thread. \return false if it was closed before.
   bool close() noexcept;
   [[nodiscard]] bool closed() const noexcept {
-    return state_.load(std::memory_order_acquire) != state::open;  // edge `closed` in, after a call that failed; elsewhere a look
+    // edge `closed` in, after a call that failed; elsewhere a look
+    return state_.load(std::memory_order_acquire) != state::open;
   }
   /// -1 once closed. A look: it may be closed at once.
   [[nodiscard]] int fd() const noexcept { return closed() ? -1 : fd_; }
