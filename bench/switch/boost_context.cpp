@@ -20,7 +20,7 @@ using boost::context::detail::transfer_t;
 struct member {
   fcontext_t context;  // while it does not run
   member* next;
-  std::uint64_t turn;
+  bench::turn turn;
 };
 
 bench::ring* ring = nullptr;
@@ -35,7 +35,7 @@ void body(transfer_t came) {
   auto& before = *static_cast<member*>(came.data);
   before.context = came.fctx;
   member& me = *before.next;  // its first turn was handed over by its predecessor
-  auto turn = me.turn;
+  const auto turn = me.turn;
   while (ring->take(turn)) jump(me, *me.next);
   jump(me, ring->all_left() ? outside : *me.next);
 }
@@ -50,7 +50,7 @@ int main(int argc, char** argv) try {
   std::vector<member> all(order.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i] = {make_fcontext(stacks.top(i), bench::stacks::usable, &body), &all[order.next(i)],
-              order.first_turn(i)};
+              order.turn_of(i)};
   }
   outside.next = &all[order.first()];
   jump(outside, *outside.next);

@@ -23,8 +23,9 @@ struct yielding {
     contexts[me] = context::active();
     ++started;
     contexts[me]->suspend();
-    auto turn = ring.first_turn(me);
-    while (ring.take(turn)) boost::this_fiber::yield();
+    const auto turn = ring.turn_of(me);
+    auto& all = ring;
+    while (all.take(turn)) boost::this_fiber::yield();
   }
   void begin() const {
     while (started < contexts.size()) boost::this_fiber::yield();
@@ -40,7 +41,7 @@ struct waking {
   explicit waking(bench::ring& r) : ring(r), contexts(r.size()) {}
 
   void operator()(std::size_t number) {
-    auto turn = ring.first_turn(number);
+    const auto turn = ring.turn_of(number);
     context* const me = contexts[number] = context::active();
     context* const first = contexts[ring.first()];
     const bool last = ++started == contexts.size();

@@ -34,7 +34,7 @@ struct hand_over {
   void await_resume() noexcept {}
 };
 
-coroutine member(bench::ring& ring, std::uint64_t turn) {
+coroutine member(bench::ring& ring, bench::turn turn) {
   while (ring.take(turn)) co_await hand_over{};
 }
 
@@ -44,7 +44,7 @@ int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   bench::ring ring(argv[0], options);
   std::vector<coroutine> all;
-  for (std::size_t i = 0; i < ring.size(); ++i) all.push_back(member(ring, ring.first_turn(i)));
+  for (std::size_t i = 0; i < ring.size(); ++i) all.push_back(member(ring, ring.turn_of(i)));
   for (std::size_t i = 0; i < ring.size(); ++i) {
     all[i].handle.promise().next = all[ring.next(i)].handle;
   }

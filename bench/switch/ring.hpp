@@ -7,16 +7,17 @@
 ///   --order chain    in that order, but each wakes the next and parks: one is ready at a time
 ///
 ///        start      sizes              warm-up    samples            closing
-///   turn 0 ....... n ... 2n ... 4n ... ......... | ......... | .... | ....... n turns more
-///        all begin  laps double until a phase     laps so that a     each learns that it is the
-///        to exist   lasts long enough to time     phase takes        end, and leaves
-///                                                 --milliseconds
+///   lap 1 ..... | 1 | 2 | 4 ... ............... | ......... | .... | ....... one lap more
+///   all begin     laps double until a phase     laps so that a     each learns that it is the
+///   to exist      lasts long enough to time     phase takes        end, and leaves
+///                                               --milliseconds
 ///
 /// Invariants
-///   R1  turn_ counts the turns taken. The fiber at position p of the order takes the turns p,
-///       p + n, p + 2n, ...: who is run out of order, twice or too seldom finds another number than
-///       its own, which is a wrong answer.
-///   R2  Phases end at multiples of n: it is the fiber at position 0 that reads the clock.
+///   R1  now_ is whose turn it is: a position of the order. Who takes a turn finds its own there, and leaves its
+///       successor's: who is run out of order, twice or too seldom finds another, which is a wrong answer. So laps
+///       of n turns are whole, and it is the fiber at position 0 that counts them, and reads the clock.
+///   R2  A turn waits for no other's arithmetic: what it stores it had before, and what it loads is only compared. (Turns that
+///       were counted in one word took as long as that word's way through the processor, whatever was switched.)
 ///
 /// One thread at a time; who hands over a turn to another thread makes what it wrote visible.
 #pragma once
@@ -35,6 +36,12 @@
 
 namespace bench {
 
+/// Whose turn it is, and whose after that: positions.
+struct turn {
+  std::uint32_t mine;
+  std::uint32_t next;
+};
+
 class ring {
  public:
   ring(const char* program, const bench_options& options)
@@ -44,7 +51,6 @@ class ring {
         chain_(std::strcmp(options.order, "chain") == 0),
         phases_left_(options.warmup + options.samples),
         samples_(options.samples),
-        end_(n_),
         order_(n_),
         position_(n_) {
     const bool in_order = std::strcmp(options.order, "fifo") == 0;
@@ -76,21 +82,21 @@ class ring {
     return order_[p == n_ ? 0 : p];
   }
 
-  /// The first turn of `fiber`, which it keeps, for the functions below.
-  [[nodiscard]] std::uint64_t first_turn(std::size_t fiber) const noexcept {
-    return position_[fiber];
+  /// The turns of `fiber`, which it keeps, for the functions below.
+  [[nodiscard]] turn turn_of(std::size_t fiber) const noexcept {
+    const std::uint32_t p = position_[fiber];
+    return {p, p + 1 == n_ ? 0 : p + 1};
   }
 
-  [[nodiscard]] bool has_come(std::uint64_t turn) const noexcept { return turn_ == turn; }
+  [[nodiscard]] bool has_come(turn t) const noexcept { return (now_ & ~leaving) == t.mine; }
 
-  /// Takes the fiber's turn, and makes `turn` its next one. \return false: the end; leave.
-  [[gnu::always_inline]] bool take(std::uint64_t& turn) {
-    if (turn_ != turn) bench_wrong(program_, "a turn", turn_, turn);
-    if (turn_ == end_) [[unlikely]] {
-      if (!go_on()) return false;
+  /// Takes the fiber's turn. \return false: the end; leave.
+  [[gnu::always_inline]] bool take(turn t) {
+    if (now_ != t.mine) [[unlikely]] return leave(t);
+    if (t.mine == 0 && --laps_left_ == 0) [[unlikely]] {
+      if (!go_on()) return leave(t);
     }
-    ++turn_;
-    turn += n_;
+    now_ = t.next;
     return true;
   }
 
@@ -108,16 +114,24 @@ class ring {
 
   enum class stage { start, sizes, phases, closing };
 
+  static constexpr std::uint32_t leaving = std::uint32_t{1} << 31;
+
   [[gnu::noinline, gnu::cold]] bool go_on() {
-    if (stage_ != stage::closing) after_phase(bench_processor_now() - start_);
+    after_phase(bench_processor_now() - start_);
     if (stage_ == stage::closing) {
-      ++left_;
-      end_ = ++turn_;
+      now_ |= leaving;
       return false;
     }
-    end_ = turn_ + laps_ * n_;
+    laps_left_ = laps_;
     start_ = bench_processor_now();
     return true;
+  }
+
+  [[gnu::noinline, gnu::cold]] bool leave(turn t) {
+    if (now_ != (t.mine | leaving)) bench_wrong(program_, "a turn", now_ & ~leaving, t.mine);
+    ++left_;
+    now_ = t.next | leaving;
+    return false;
   }
 
   void after_phase(double took) {
@@ -138,14 +152,14 @@ class ring {
   }
 
   // Every turn's, in one line.
-  std::uint64_t turn_ = 0;
+  std::uint32_t now_ = 0;
+  std::uint64_t laps_left_ = 2;
   const char* const program_;
   const std::uint64_t n_;
   const double seconds_;
   const bool chain_;
   long phases_left_;
   const long samples_;
-  std::uint64_t end_;  // of the phase
 
   stage stage_ = stage::start;
   std::uint64_t laps_ = 1;  // in the phase

@@ -19,8 +19,9 @@ struct yielding {
     wakers[me] = this_fiber::self();
     ++started;
     while (!begun) this_fiber::park();
-    auto turn = ring.first_turn(me);
-    while (ring.take(turn)) this_fiber::yield();
+    const auto turn = ring.turn_of(me);
+    auto& all = ring;
+    while (all.take(turn)) this_fiber::yield();
   }
   /// The last one woken would run first: that is somebody who has no turn.
   void begin() {
@@ -46,7 +47,7 @@ struct waking {
   explicit waking(bench::ring& r) : ring(r), wakers(r.size()) {}
 
   void operator()(std::size_t me) {
-    auto turn = ring.first_turn(me);
+    const auto turn = ring.turn_of(me);
     wakers[me] = this_fiber::self();
     if (++started == wakers.size()) wakers[ring.first()].wake();
     while (started < wakers.size()) this_fiber::park();
@@ -59,7 +60,7 @@ struct waking {
     next.wake();
   }
 
-  void await(std::uint64_t turn) const {
+  void await(bench::turn turn) const {
     while (!ring.has_come(turn)) this_fiber::park();
   }
 

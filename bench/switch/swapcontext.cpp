@@ -15,7 +15,7 @@ namespace {
 struct member {
   ucontext_t context;
   member* next;
-  std::uint64_t turn;
+  bench::turn turn;
 };
 
 bench::ring* ring = nullptr;
@@ -24,7 +24,7 @@ ucontext_t outside;          // main()'s
 
 void body() {
   member& me = *starting;
-  auto turn = me.turn;
+  const auto turn = me.turn;
   while (ring->take(turn)) {
     starting = me.next;  // read in the first lap only
     swapcontext(&me.context, &me.next->context);
@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
   std::vector<member> all(order.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].next = &all[order.next(i)];
-    all[i].turn = order.first_turn(i);
+    all[i].turn = order.turn_of(i);
     bench::prepare(all[i].context, stacks.low(i), stacks.top(i), &body);
   }
   starting = &all[order.first()];

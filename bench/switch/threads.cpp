@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
   bench::ring ring(argv[0], options);
   std::vector<bench::futex> tokens(ring.size());
   auto body = [&](std::size_t me) {
-    auto turn = ring.first_turn(me);
+    const auto turn = ring.turn_of(me);
     auto& mine = tokens[me];
     auto& next = tokens[ring.next(me)];
     for (;;) {
