@@ -36,10 +36,16 @@
 
 namespace bench {
 
-/// Whose turn it is, and whose after that: positions.
-struct turn {
-  std::uint32_t mine;
-  std::uint32_t next;
+/// Whose turn it is, and whose after that: positions. One word, as one is what a fiber has to keep.
+class turn {
+ public:
+  turn() = default;
+  turn(std::uint32_t mine, std::uint32_t next) : both_(mine | std::uint64_t{next} << 32) {}
+  [[nodiscard]] std::uint32_t mine() const noexcept { return static_cast<std::uint32_t>(both_); }
+  [[nodiscard]] std::uint32_t next() const noexcept { return static_cast<std::uint32_t>(both_ >> 32); }
+
+ private:
+  std::uint64_t both_ = 0;
 };
 
 class ring {
@@ -88,15 +94,15 @@ class ring {
     return {p, p + 1 == n_ ? 0 : p + 1};
   }
 
-  [[nodiscard]] bool has_come(turn t) const noexcept { return (now_ & ~leaving) == t.mine; }
+  [[nodiscard]] bool has_come(turn t) const noexcept { return (now_ & ~leaving) == t.mine(); }
 
   /// Takes the fiber's turn. \return false: the end; leave.
   [[gnu::always_inline]] bool take(turn t) {
-    if (now_ != t.mine) [[unlikely]] return leave(t);
-    if (t.mine == 0 && --laps_left_ == 0) [[unlikely]] {
+    if (now_ != t.mine()) [[unlikely]] return leave(t);
+    if (t.mine() == 0 && --laps_left_ == 0) [[unlikely]] {
       if (!go_on()) return leave(t);
     }
-    now_ = t.next;
+    now_ = t.next();
     return true;
   }
 
@@ -128,9 +134,9 @@ class ring {
   }
 
   [[gnu::noinline, gnu::cold]] bool leave(turn t) {
-    if (now_ != (t.mine | leaving)) bench_wrong(program_, "a turn", now_ & ~leaving, t.mine);
+    if (now_ != (t.mine() | leaving)) bench_wrong(program_, "a turn", now_ & ~leaving, t.mine());
     ++left_;
-    now_ = t.next | leaving;
+    now_ = t.next() | leaving;
     return false;
   }
 

@@ -20,14 +20,16 @@ import time
 import gdb
 import gdb.unwinder
 
-LAYOUT = "shunt_debug_fibers_v1"  # src/shunt/sched/detail/debug_layout.hpp
-FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc started state stack_low stack_bytes home name body"
-          " waits_for since desk running worker seats seat_count seat_bytes seat_who").split()
+LAYOUT = "shunt_debug_fibers_v2"  # src/shunt/sched/detail/debug_layout.hpp
+FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc kept started state stack_low stack_bytes home"
+          " name body waits_for since desk mine running worker seats seat_count seat_bytes seat_who").split()
+PLACE = "sp fp pc kept".split()  # where a fiber stopped
 PARKED = 2
 PAGE = 4096
 
-# What gdb calls stack pointer, frame pointer, where it goes on, and the thread pointer.
-REGISTERS = {"x86-64": ("rsp", "rbp", "rip", "fs_base"), "aarch64": ("sp", "x29", "pc", "tpidr")}
+# What gdb calls stack pointer, frame pointer, where it goes on, the register that a switch keeps beside them, and the thread pointer.
+REGISTERS = {"x86-64": ("rsp", "rbp", "rip", "rbx", "fs_base"),
+             "aarch64": ("sp", "x29", "pc", "x19", "tpidr")}
 
 
 def registers():
@@ -66,7 +68,7 @@ class Fiber:
         self.number = number
         self.at = at
         self.started = block[layout["started"]] != 0
-        self.sp, self.fp, self.pc = (word(layout[r]) for r in ("sp", "fp", "pc"))
+        self.place = tuple(word(layout[name]) for name in PLACE)
         self.low, self.bytes = word(layout["stack_low"]), word(layout["stack_bytes"])
         self.home = word(layout["home"])
         self.parked = struct.unpack_from("<I", block, layout["state"])[0] == PARKED
@@ -86,6 +88,14 @@ class Fiber:
         self.worker = None
         if self.home and layout["worker"] >= 0:
             self.worker, = struct.unpack("<i", read(self.home + layout["worker"], 4))
+
+    @property
+    def sp(self):
+        return self.place[0]
+
+    @property
+    def pc(self):
+        return self.place[2]
 
     @property
     def state(self):
@@ -121,22 +131,27 @@ class Thread:
         try:
             if layout["desk"] == -1:
                 return
-            desk, = struct.unpack("<Q", read(evaluate("$" + names[3]) + layout["desk"], 8))
-            self.running, = struct.unpack("<Q", read(desk + layout["running"], 8))
+            desk = self.word(evaluate("$" + names[-1]) + layout["desk"])
+            mine = self.word(desk + layout["mine"])
+            self.running = self.word(mine + layout["seat_who"] if mine else desk + layout["running"])
             if layout["seats"] != -1:
                 self.seated = self.places(desk, layout)
         except gdb.error:  # no such register, or a thread that has just begun
             pass
 
+    @staticmethod
+    def word(at):
+        return struct.unpack("<Q", read(at, 8))[0]
+
     def places(self, desk, layout):
-        """Block -> sp, fp, pc."""
-        seats, = struct.unpack("<Q", read(desk + layout["seats"], 8))
+        """Block -> where it stopped."""
+        seats = self.word(desk + layout["seats"])
         count, = struct.unpack("<I", read(desk + layout["seat_count"], 4))
         size, who_at = layout["seat_bytes"], layout["seat_who"]
         memory = read(seats, count * size) if count else b""
         found = {}
         for at in range(0, len(memory), size):
-            place = struct.unpack_from("<QQQ", memory, at)
+            place = struct.unpack_from(f"<{len(PLACE)}Q", memory, at)
             who, = struct.unpack_from("<Q", memory, at + who_at)
             if place[0] and who != self.running:
                 found[who] = place
@@ -189,12 +204,12 @@ def fibers():
                    if not t.is_running()]
     seated = {block: place for t in threads for block, place in t.seated.items()}
     for one in found:
-        one.sp, one.fp, one.pc = seated.get(one.at, (one.sp, one.fp, one.pc))
+        one.place = seated.get(one.at, one.place)
         for t in threads:  # the stack pointer, too, tells: between two fibers, or where desks cannot be found
             if t.running == one.at or one.holds(t.sp):
                 one.thread = t.thread
                 if one.holds(t.sp):
-                    one.sp = t.sp
+                    one.place = (t.sp, *one.place[1:])
     return found
 
 
@@ -213,13 +228,14 @@ class Carrier(gdb.unwinder.Unwinder):
     def __call__(self, frame):
         if self.fiber is None:
             return None
-        sp, fp, pc, _ = registers()
-        here = {name: frame.read_register(name) for name in (sp, fp, pc)}
+        names = registers()[:-1]
+        sp, pc = names[0], names[2]
+        here = {name: frame.read_register(name) for name in names}
         if (int(here[sp]), int(here[pc])) != self.place:
             return None
         # gdb goes outwards only: this frame must seem to lie beneath the fiber's.
         info = frame.create_unwind_info(self.Id(gdb.Value(self.fiber.sp).cast(here[sp].type), here[pc]))
-        for name, value in ((sp, self.fiber.sp), (fp, self.fiber.fp), (pc, self.fiber.pc)):
+        for name, value in zip(names, self.fiber.place):
             info.add_saved_register(name, gdb.Value(value).cast(here[name].type))
         return info
 

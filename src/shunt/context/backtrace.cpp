@@ -4,7 +4,7 @@
 
 // Calls function(argument) as if `e` had: to an unwinder, whoever is called here returns to where `e`
 // goes on. Register rbx (x19) leads to `e`, and the rules say of the caller's frame: its stack pointer
-// is e->sp, its frame pointer lies in e->fp, its address in e->pc. No other register is anything
+// is e->sp, its frame pointer lies in e->fp, its address in e->pc, rbx (x19) in e->kept. No other register is anything
 // there, for a switch changes them all.
 //
 //   .cfi_escape 0x0f, length, expression            DW_CFA_def_cfa_expression
@@ -30,7 +30,7 @@ shunt_context_call_as_v1:
   .cfi_escape 0x0f, 3, 0x73, 0, 0x06
   .cfi_escape 0x10, 16, 2, 0x73, 16
   .cfi_escape 0x10, 6, 2, 0x73, 8
-  .cfi_undefined %rbx
+  .cfi_escape 0x10, 3, 2, 0x73, 24
   call *%rsi
   .cfi_restore_state
   popq %rbx
@@ -61,7 +61,7 @@ shunt_context_call_as_v1:
   .cfi_escape 0x0f, 3, 0x83, 0, 0x06
   .cfi_escape 0x10, 30, 2, 0x83, 16
   .cfi_escape 0x10, 29, 2, 0x83, 8
-  .cfi_undefined x19
+  .cfi_escape 0x10, 19, 2, 0x83, 24
   blr x1
   .cfi_restore_state
   ldp x19, x30, [sp], #16

@@ -115,12 +115,12 @@ void begin_boost(boost_context::transfer_t t) {
   begin(*opening_of(me.bottom, me.bytes));
 }
 
-void raw_switch(execution& from, execution& to) noexcept {
+[[gnu::always_inline]] inline void change(execution& from, execution& to) noexcept {
   starting(&to);
   left(boost_context::jump_fcontext(to.sp, &from));
 }
 #else
-using detail::raw_switch;
+[[gnu::always_inline]] inline void change(execution& from, execution& to) noexcept { detail::raw_switch(from, to, to.sp); }
 extern "C" void shunt_context_begin_v1() noexcept;
 #endif
 
@@ -131,9 +131,9 @@ void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*),
   SHUNT_ASSERT(bytes >= 1024);
   e.bottom = low;
   e.bytes = bytes;
-  e.fake_stack = nullptr;
+  e.sanitizers = nullptr;
 #if defined(SHUNT_TSAN)
-  e.tsan_fiber = __tsan_create_fiber(0);
+  e.sanitizers = __tsan_create_fiber(0);
 #endif
   opening* const first = ::new (opening_of(low, bytes)) opening{entry, argument, {}};
 #if defined(SHUNT_CONTEXT_BOOST)
@@ -160,13 +160,13 @@ void adopt_thread(execution& e) noexcept {
   }
 #endif
 #if defined(SHUNT_TSAN)
-  e.tsan_fiber = __tsan_get_current_fiber();
+  e.sanitizers = __tsan_get_current_fiber();
 #endif
 }
 
 void retire([[maybe_unused]] execution& e) noexcept {
 #if defined(SHUNT_TSAN)
-  __tsan_destroy_fiber(e.tsan_fiber);
+  __tsan_destroy_fiber(e.sanitizers);
 #endif
 }
 
@@ -175,14 +175,14 @@ namespace detail {
 // Not instrumented: between the annotation and the switch the thread is on neither stack.
 SHUNT_NO_TSAN void switch_elsewhere(execution& from, execution& to) noexcept {
 #if defined(SHUNT_ASAN)
-  __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.bytes);
+  __sanitizer_start_switch_fiber(&from.sanitizers, to.bottom, to.bytes);
 #endif
 #if defined(SHUNT_TSAN)
-  __tsan_switch_to_fiber(to.tsan_fiber, 0);
+  __tsan_switch_to_fiber(to.sanitizers, 0);
 #endif
-  raw_switch(from, to);
+  change(from, to);
 #if defined(SHUNT_ASAN)
-  __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(from.sanitizers, nullptr, nullptr);
 #endif
 }
 
@@ -193,9 +193,9 @@ SHUNT_NO_TSAN void finish_to(execution& from, execution& to) noexcept {
   __sanitizer_start_switch_fiber(nullptr, to.bottom, to.bytes);  // null: frees the fake stack
 #endif
 #if defined(SHUNT_TSAN)
-  __tsan_switch_to_fiber(to.tsan_fiber, 0);
+  __tsan_switch_to_fiber(to.sanitizers, 0);
 #endif
-  raw_switch(from, to);
+  change(from, to);
   std::abort();
 }
 

@@ -1,12 +1,13 @@
 /// An execution: one stack, and the place where the code on it stopped.
 ///
 /// switch_to(from, to) stops the running execution as `from` and goes on where `to` stopped. It
-/// keeps three words in `from`: stack pointer, frame pointer, and where to go on; whatever else
-/// the calling function still needs, its compiler has put on the stack, for the switch says that
-/// it changes every register. So a switch costs what is live at that place: in a loop nothing but
-/// the three words, in a function of its own the six registers of every prologue. And a parked
-/// execution's first frame is found by unwinders like any other: pc and sp are in the block, every
-/// register is where the unwind tables of pc say.
+/// keeps four words in `from`: stack pointer, frame pointer, where to go on, and one register more;
+/// whatever else the calling function still needs, its compiler has put on the stack, for the
+/// switch says that it changes every other register. So a switch costs what is live at that place:
+/// in a loop of two variables nothing but the four words, and the stack is not touched; in a
+/// function of its own the six registers of every prologue. And a parked execution's first frame is
+/// found by unwinders like any other: the four are in the block, every other register is where the
+/// unwind tables of pc say.
 ///
 /// Not switched: the SSE control and status word and the x87 control word. The System V ABI makes
 /// their control bits the callee's too, but the pair costs about as much as the whole switch, and
@@ -34,11 +35,12 @@ namespace shunt {
 inline namespace v1 {
 namespace context {
 
-/// Where an execution stopped. Switches read the three at these offsets; Boost.Context's, the first alone.
+/// Where an execution stopped. Switches read the words at these offsets; Boost.Context's, the first alone.
 struct place {
-  void* sp = nullptr;  ///< stack pointer, frame pointer,
+  void* sp = nullptr;    ///< stack pointer, frame pointer,
   void* fp = nullptr;
-  void* pc = nullptr;  ///< and where it goes on
+  void* pc = nullptr;    ///< where it goes on,
+  void* kept = nullptr;  ///< and rbx, or x19
 };
 
 /// Owned by whoever schedules. Not moved while anything runs on it or is stopped in it. Its layout
@@ -46,8 +48,7 @@ struct place {
 struct execution : place {
   const void* bottom = nullptr;  ///< the stack's lowest byte; AddressSanitizer asks
   std::size_t bytes = 0;
-  void* fake_stack = nullptr;  ///< AddressSanitizer's
-  void* tsan_fiber = nullptr;  ///< ThreadSanitizer's
+  void* sanitizers = nullptr;  ///< AddressSanitizer's fake stack, or ThreadSanitizer's fiber
 };
 
 /// Makes `e` an execution that, when first switched to, calls `entry(argument)` on the given stack.
@@ -71,8 +72,8 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 
 // A jump, not a return: the return-stack predictor holds the address of the execution that was
 // left, the indirect predictor learns the one that is entered. No push: in a function that calls
-// nothing else the compiler keeps variables below the stack pointer.
-[[gnu::always_inline]] inline void raw_switch(place& from, place& to) noexcept {
+// nothing else the compiler keeps variables below the stack pointer. `sp` is to.sp.
+[[gnu::always_inline]] inline void raw_switch(place& from, place& to, void* sp) noexcept {
   void* left = &from;
   void* entered = &to;
   asm volatile(
@@ -80,18 +81,20 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
       "movq %%rsp, (%%rdi)\n\t"
       "movq %%rbp, 8(%%rdi)\n\t"
       "movq %%rax, 16(%%rdi)\n\t"
-      "movq (%%rsi), %%rsp\n\t"
+      "movq %%rbx, 24(%%rdi)\n\t"
       "movq 8(%%rsi), %%rbp\n\t"
+      "movq 24(%%rsi), %%rbx\n\t"
+      "movq %%rdx, %%rsp\n\t"
       "jmpq *16(%%rsi)\n"
       "1:\n\t"
 #if defined(__CET__) && (__CET__ & 1)
       "endbr64\n\t"
 #endif
-      : "+D"(left), "+S"(entered)
+      : "+D"(left), "+S"(entered), "+d"(sp)
       :
-      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
-        "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-        "xmm12", "xmm13", "xmm14", "xmm15",
+      : "rax", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2",
+        "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+        "xmm14", "xmm15",
 #if defined(__AVX512F__)
         "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
         "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
@@ -102,24 +105,26 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 
 #elif !defined(SHUNT_CONTEXT_BOOST) && defined(__aarch64__)
 
-[[gnu::always_inline]] inline void raw_switch(place& from, place& to) noexcept {
-  void* left = &from;
-  void* entered = &to;
+[[gnu::always_inline]] inline void raw_switch(place& from, place& to, void* sp) noexcept {
+  // Named, for what is kept is free for operands otherwise.
+  register void* left asm("x0") = &from;
+  register void* entered asm("x1") = &to;
+  register void* top asm("x2") = sp;
   asm volatile(
       "adr x9, 1f\n\t"
       "mov x10, sp\n\t"
       "stp x10, x29, [%0]\n\t"
-      "str x9, [%0, #16]\n\t"
-      "ldp x10, x29, [%1]\n\t"
-      "ldr x9, [%1, #16]\n\t"
-      "mov sp, x10\n\t"
+      "stp x9, x19, [%0, #16]\n\t"
+      "ldr x29, [%1, #8]\n\t"
+      "ldp x9, x19, [%1, #16]\n\t"
+      "mov sp, %2\n\t"
       "br x9\n"
       "1:\n\t"
       "hint #36\n\t"  // bti j
-      : "+r"(left), "+r"(entered)
+      : "+r"(left), "+r"(entered), "+r"(top)
       :
-      : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-        "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
+      : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+        "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
         "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
         "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
         "v26", "v27", "v28", "v29", "v30", "v31",
@@ -133,7 +138,7 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 #endif
 }  // namespace detail
 
-/// Stops the running execution as `from`, goes on with `to`. Returns when something switches to
+/// Stops the running execution as `from`, goes on with `to`, another one. Returns when something switches to
 /// `from` again. Same thread throughout. Cost: 1 to 3 ns, see above.
 [[gnu::always_inline]] inline void switch_to(execution& from, execution& to) noexcept;
 
@@ -142,9 +147,10 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 inline void switch_to(execution& from, execution& to) noexcept { detail::switch_elsewhere(from, to); }
 #else
 #define SHUNT_PLACES_SUFFICE 1
-inline void switch_to(execution& from, execution& to) noexcept { detail::raw_switch(from, to); }
-/// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped.
-[[gnu::always_inline]] inline void switch_places(place& from, place& to) noexcept { detail::raw_switch(from, to); }
+inline void switch_to(execution& from, execution& to) noexcept { detail::raw_switch(from, to, to.sp); }
+/// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped. `sp` is to.sp: who
+/// has looked at it need not load it again.
+[[gnu::always_inline]] inline void switch_places(place& from, place& to, void* sp) noexcept { detail::raw_switch(from, to, sp); }
 #endif
 inline constexpr bool places_suffice = SHUNT_PLACES_SUFFICE != 0;  ///< a switch needs nothing of an execution but its place
 

@@ -68,7 +68,7 @@ waits_for_end::waits_for_end(fiber_id whom, const char* call) {
   fiber* const other = fiber::behind(whom);
   if (other == nullptr) return;
   const auto* const here = detail::worker::current();
-  fiber* const me = here == nullptr ? nullptr : here->running;
+  fiber* const me = here == nullptr ? nullptr : here->running();
   if (me == nullptr) throw error(std::string(call) + ": called outside a fiber");
   me->on_life.store(fiber::life_of(whom), std::memory_order_release);  // pairs with edge_of()'s
   me->waits_on.store(other, std::memory_order_seq_cst);                // see the header

@@ -12,7 +12,7 @@
 namespace sched = shunt::sched;
 using sched::detail::debug_layout;
 
-extern "C" debug_layout shunt_debug_fibers_v1;
+extern "C" debug_layout shunt_debug_fibers_v2;
 
 namespace {
 
@@ -25,7 +25,7 @@ Word word_at(const char* base, debug_layout::word offset) {
 
 /// Blocks in use that have a name.
 std::map<std::string, const char*> named_blocks() {
-  const debug_layout& all = shunt_debug_fibers_v1;
+  const debug_layout& all = shunt_debug_fibers_v2;
   std::map<std::string, const char*> found;
   for (debug_layout::word i = 0; i < all.slab_count; ++i) {
     const auto* const slab = static_cast<const char* const*>(all.slabs)[i];
@@ -43,7 +43,7 @@ std::map<std::string, const char*> named_blocks() {
 }  // namespace
 
 TEST_CASE("debug_layout: the table leads to every fiber, and says what it does") {
-  const debug_layout& all = shunt_debug_fibers_v1;
+  const debug_layout& all = shunt_debug_fibers_v2;
   CHECK(all.words == static_cast<debug_layout::word>(sizeof all / sizeof(debug_layout::word)));
   if (all.name == debug_layout::none) return;  // another C++ library
   sched::runtime one({.workers = 1});
@@ -85,7 +85,8 @@ TEST_CASE("debug_layout: the table leads to every fiber, and says what it does")
     if (all.desk != debug_layout::none) {
       const auto* const thread = static_cast<const char*>(__builtin_thread_pointer());
       const auto* const desk = word_at<const char*>(thread, all.desk);
-      CHECK(word_at<const char*>(desk, all.running) == seen["root"]);
+      const auto* const seat = word_at<const char*>(desk, all.mine);
+      CHECK((seat != nullptr ? word_at<const char*>(seat, all.seat_who) : word_at<const char*>(desk, all.running)) == seen["root"]);
     }
     open = true;
     for (const auto& [name, waker] : wakers) waker.wake();

@@ -3,6 +3,7 @@
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/fiber_state.hpp>
 #include <shunt/sched/detail/inbox.hpp>
+#include <shunt/sched/detail/look_ahead.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 
 #include <atomic>
@@ -149,16 +150,18 @@ struct ring_worker {
     at.sp = reinterpret_cast<void*>(++places);
     at.fp = reinterpret_cast<void*>(places + 1);
     at.pc = reinterpret_cast<void*>(places + 2);
+    at.kept = reinterpret_cast<void*>(places + 3);
     stopped[running] = places;
   }
   static bool is(const shunt::context::place& at, std::uintptr_t expected) {
     return at.sp == reinterpret_cast<void*>(expected) && at.fp == reinterpret_cast<void*>(expected + 1) &&
-           at.pc == reinterpret_cast<void*>(expected + 2);
+           at.pc == reinterpret_cast<void*>(expected + 2) && at.kept == reinterpret_cast<void*>(expected + 3);
   }
   /// As a switch would: `f` goes on where it stopped last.
   void go_on(detail::fiber* f, const shunt::context::place& at) {
     CHECK(is(at, stopped[f]));
     running = f;
+    CHECK(ring.running() == f);
   }
 
   void yield() {
@@ -175,7 +178,8 @@ struct ring_worker {
       ring.close();
       ring.push(running);
       detail::fiber* const next = ring.pop();
-      ring.take_seat(next);
+      ring.set_running(next);
+      ring.take_seat();
       stop_in(running->run);
       model.push_back(running);
       go_on(next, next->run);
@@ -194,7 +198,8 @@ struct ring_worker {
       CHECK(next == model.front());
       model.pop_front();
     }
-    ring.take_seat(next);
+    ring.set_running(next);
+    ring.take_seat();
     go_on(next, next->run);
   }
   void wake(detail::fiber* f) {
@@ -209,7 +214,9 @@ struct ring_worker {
   }
   /// Who looks from outside finds everybody where it stopped.
   void look() {
-    ring.show_places(running);
+    ring.show_places();
+    CHECK(ring.running() == running);
+    CHECK(ring.anybody_runs());
     for (const auto* f : model) CHECK(is(f->run, stopped[f]));
     for (const auto* f : elsewhere) CHECK(is(f->run, stopped[f]));
     CHECK(ring.size() == model.size());
@@ -239,6 +246,7 @@ TEST_CASE("ready_ring: whatever yields, parks and wakes come, turns and places a
       if (i != 0) w.elsewhere.push_back(w.running);
     }
     w.running = &w.fibers[0];
+    w.ring.set_running(w.running);
     // How seldom anything but a yield happens: closed regions must come and go, and last.
     const unsigned seldom = 1U << (random() % 11);
     for (int step = 0; step < 4000; ++step) {
@@ -274,6 +282,7 @@ TEST_CASE("ready_ring: grows round those who sit") {
     w.stop_in(w.running->run);
     if (i != 63) w.wake(w.running);
   }
+  w.ring.set_running(w.running);
   for (int i = 0; i < 200; ++i) w.yield();
   CHECK((w.ring.mine() != nullptr) == shunt::context::places_suffice);
   w.ring.reserve(164);
@@ -286,6 +295,36 @@ TEST_CASE("ready_ring: grows round those who sit") {
     w.yield();
   }
   w.look();
+}
+
+TEST_CASE("look_ahead: settles on what is faster, and notices when that changes") {
+  using namespace std::chrono_literals;
+  detail::look_ahead ahead;
+  detail::look_ahead::time now{1s};
+  bool asks = ahead.after(512, now);
+  // Runs stretches of so many nanoseconds a switch; \return how many of them asked.
+  const auto run = [&](int stretches, std::chrono::nanoseconds without, std::chrono::nanoseconds with) {
+    int asked = 0;
+    for (int i = 0; i < stretches; ++i) {
+      asked += asks ? 1 : 0;
+      now += 512 * (asks ? with : without);
+      asks = ahead.after(512, now);
+    }
+    return asked;
+  };
+  constexpr int trial = detail::look_ahead::stretches_a_trial;
+  CHECK(run(10 * trial, 30ns, 10ns) >= 10 * trial - 11);  // all but the first and the trials
+  CHECK(run(10 * trial, 5ns, 15ns) < 10 * trial);
+  CHECK(run(10 * trial, 5ns, 15ns) <= 10);
+  // One stretch that took a thousand times as long, as where the CPU was taken away, decides nothing.
+  now += 512 * 5us;
+  asks = ahead.after(512, now);
+  CHECK(run(trial, 5ns, 15ns) <= 1);
+  // Nor does what was no stretch.
+  ahead.forget_begin();
+  now += 1h;
+  asks = ahead.after(512, now);
+  CHECK(run(trial, 5ns, 15ns) <= 2);
 }
 
 namespace {

@@ -87,41 +87,41 @@ inline void sleep_for(std::chrono::nanoseconds time) {
 
 /// \throws shunt::error outside a fiber.
 [[nodiscard]] inline waker self() {
-  detail::fiber* const me = detail::here().running;
+  detail::fiber* const me = detail::here().running();
   if (me == nullptr) [[unlikely]] detail::throw_no_fiber("self");
   return detail::fiber::waker_of(me);
 }
 
 /// Nobody's outside of fibers. Legal anywhere.
 [[nodiscard]] inline fiber_id id() noexcept {
-  detail::fiber* const me = detail::here().running;
+  detail::fiber* const me = detail::here().running();
   return me == nullptr ? fiber_id{} : detail::fiber::id_of(me);
 }
 
 /// The name given to spawn(); empty if none, or outside a fiber. Valid while the fiber runs.
 [[nodiscard]] inline std::string_view name() noexcept {
-  const detail::fiber* const me = detail::here().running;
+  const detail::fiber* const me = detail::here().running();
   return me == nullptr ? std::string_view{} : me->called();
 }
 
 /// Whether the caller is a fiber. Legal anywhere.
-[[nodiscard]] inline bool inside() noexcept { return detail::here().running != nullptr; }
+[[nodiscard]] inline bool inside() noexcept { return detail::here().in_fiber(); }
 
 /// Throws what park() would throw here and now, under the name of `call`; for functions that must
 /// know it before they have done half their work. While the fiber runs on, the answer stays.
 inline void require_wait(const char* call) {
   const detail::desk& d = detail::here();
-  if (d.running == nullptr || d.forbid != nullptr) [[unlikely]] detail::require_wait_slowly(call);
+  if (!d.in_fiber() || d.forbid != nullptr) [[unlikely]] detail::require_wait_slowly(call);
 }
 
 /// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
 /// a new fiber, and outside of fibers.
 [[nodiscard]] inline void* scope() noexcept {
-  const detail::fiber* const me = detail::here().running;
+  const detail::fiber* const me = detail::here().running();
   return me == nullptr ? nullptr : me->scope;
 }
 inline void set_scope(void* word) {
-  detail::fiber* const me = detail::here().running;
+  detail::fiber* const me = detail::here().running();
   if (me == nullptr) [[unlikely]] detail::throw_no_fiber("set_scope");
   me->scope = word;
 }
@@ -131,7 +131,7 @@ inline void set_scope(void* word) {
 /// Destroyed by the fiber that made it. They nest.
 class stay {
  public:
-  stay() noexcept : who_(detail::here().running) {
+  stay() noexcept : who_(detail::here().running()) {
     if (who_ != nullptr) ++who_->pins;
   }
   ~stay() {

@@ -25,8 +25,8 @@ namespace {
 
 fiber& running_fiber() {
   const worker* const here = worker::current();
-  if (here == nullptr || here->running == nullptr) throw error("fiber_local: used outside a fiber");
-  return *here->running;
+  if (here == nullptr || !here->in_fiber()) throw error("fiber_local: used outside a fiber");
+  return *here->running();
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ void job::run_stolen() noexcept {
   who.wake();
 }
 
-job_deque::job_deque(detail::worker& owner, detail::fiber* const& running) noexcept
-    : running_(running), owner_(owner) {}
+job_deque::job_deque(detail::worker& owner, const detail::ready_ring& ready) noexcept
+    : ready_(ready), owner_(owner) {}
 
 /// What a push owes that found somebody waiting for it, or no room.
 job_deque::position job_deque::tell(position at) noexcept {
@@ -57,16 +57,16 @@ job_deque::position job_deque::tell(position at) noexcept {
 
 job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   detail::worker* const here = detail::worker::current();
-  if (here == nullptr || here->running == nullptr) {
+  if (here == nullptr || !here->in_fiber()) {
     throw usage_error(std::string(call) + ": called outside a fiber");
   }
   if (here->waiting_forbidden()) return nowhere;
   job_deque& jobs = here->jobs();
   const auto at = jobs.ring_.next();
-  j.scope_ = here->running->scope;
-  ++here->running->pins;
+  j.scope_ = here->running()->scope;
+  ++here->running()->pins;
   if (jobs.ring_.push<detail::fences::symmetric>(&j, at) == detail::after_push_job::tell && jobs.tell(at) == nowhere) {
-    --here->running->pins;
+    --here->running()->pins;
     return nowhere;
   }
   this_fiber::interleave();
@@ -76,7 +76,7 @@ job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
 bool job_deque::take_elsewhere(position at) noexcept {
   if (at == nowhere) return true;
   detail::worker* const here = detail::worker::current();
-  --here->running->pins;
+  --here->running()->pins;
   return here->jobs().ring_.take<detail::fences::symmetric>(at) ==
          detail::whose::mine;
 }

@@ -22,6 +22,7 @@
 #include <shunt/base/thread_pointer.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/job_ring.hpp>
+#include <shunt/sched/detail/ready_ring.hpp>
 #include <shunt/sched/fiber.hpp>
 
 namespace shunt {
@@ -75,8 +76,8 @@ class job_deque {
   static constexpr position nowhere =
       detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
 
-  /// \param running  where the worker keeps its running fiber.
-  job_deque(detail::worker& owner, detail::fiber* const& running) noexcept;
+  /// \param ready  says who runs.
+  job_deque(detail::worker& owner, const detail::ready_ring& ready) noexcept;
 
   /// The running fiber's worker's, where jobs are pushed and taken in the usual way; nullptr
   /// elsewhere: push_elsewhere() says why. It stays the same while the fiber lives: nullptr for one that
@@ -91,7 +92,7 @@ class job_deque {
   /// one. \return where it is; nowhere if there was no room.
   [[nodiscard]] position push(job& j) noexcept {
     const auto at = ring_.next();
-    j.scope_ = running_->scope;
+    j.scope_ = ready_.running()->scope;
     if (ring_.push<detail::fences::asymmetric>(&j, at) == detail::after_push_job::tell)
         [[unlikely]] {
       return tell(at);
@@ -145,7 +146,7 @@ class job_deque {
   [[nodiscard, gnu::noinline]] static job_deque* here_by_call() noexcept;
 
   detail::job_ring<job, slots> ring_;
-  detail::fiber* const& running_;
+  const detail::ready_ring& ready_;
   detail::worker& owner_;
 };
 

@@ -14,7 +14,7 @@ namespace this_fiber {
 /// Whether the caller is a fiber that may park and yield now. Legal anywhere. Cost: about 1 ns.
 [[nodiscard]] inline bool may_wait() noexcept {
   const auto& d = detail::here();
-  return d.running != nullptr && (d.forbid == nullptr || !d.forbid->in_force());
+  return d.in_fiber() && (d.forbid == nullptr || !d.forbid->in_force());
 }
 
 }  // namespace this_fiber
@@ -26,19 +26,19 @@ class waits_forbidden {
  public:
   explicit waits_forbidden(const no_wait& who) noexcept
       : desk_(detail::here()), before_(desk_.forbid), jobs_(job_deque::here()) {
-    if (desk_.running == nullptr) return;
-    desk_.forbid = &who;
+    if (!desk_.in_fiber()) return;
+    desk_.set_forbid(&who);
     job_deque::set_here(nullptr);
   }
   /// From now on, for as long as who.in_force(): likewise, for scopes that are too short, and too many, to do even
   /// that much for each. \return false: another one forbids here, and nothing has changed.
   [[nodiscard, gnu::always_inline]] static bool while_in_force(const no_wait& who) noexcept {
     auto& d = detail::here();
-    return d.forbid == &who || d.running == nullptr || newly(d, who);
+    return d.forbid == &who || !d.in_fiber() || newly(d, who);
   }
   ~waits_forbidden() {
-    if (desk_.running == nullptr) return;
-    desk_.forbid = before_;
+    if (!desk_.in_fiber()) return;
+    desk_.set_forbid(before_);
     job_deque::set_here(jobs_);
   }
   waits_forbidden(const waits_forbidden&) = delete;
@@ -47,7 +47,7 @@ class waits_forbidden {
  private:
   [[nodiscard, gnu::noinline, gnu::cold]] static bool newly(detail::desk& d, const no_wait& who) noexcept {
     if (d.forbid != nullptr && d.forbid->in_force()) return false;
-    d.forbid = &who;
+    d.set_forbid(&who);
     job_deque::set_here(nullptr);
     return true;
   }

@@ -20,6 +20,7 @@ constexpr debug_layout layout_of() {
   all.sp = offsetof(Fiber, run) + offsetof(context::execution, sp);
   all.fp = offsetof(Fiber, run) + offsetof(context::execution, fp);
   all.pc = offsetof(Fiber, run) + offsetof(context::execution, pc);
+  all.kept = offsetof(Fiber, run) + offsetof(context::execution, kept);
 #endif
   all.started = offsetof(Fiber, started);
   static_assert(sizeof(fiber_state) == 4);
@@ -36,11 +37,12 @@ constexpr debug_layout layout_of() {
   all.waits_for = offsetof(Fiber, waits_for);
   static_assert(sizeof(Fiber::since) == 4);
   all.since = offsetof(Fiber, since);
-  all.running = offsetof(Desk, running);
+  all.mine = offsetof(Desk, ready) + ready_ring::mine_at();
+  all.running = offsetof(Desk, ready) + ready_ring::running_at();
   static_assert(sizeof(Post::worker) == 4);
   all.worker = offsetof(Post, worker);
   static_assert(offsetof(seat, at) == 0 && offsetof(context::place, sp) == 0 && offsetof(context::place, fp) == sizeof(void*) &&
-                offsetof(context::place, pc) == 2 * sizeof(void*));
+                offsetof(context::place, pc) == 2 * sizeof(void*) && offsetof(context::place, kept) == 3 * sizeof(void*));
   all.seats = offsetof(Desk, ready) + ready_ring::memory_at();
   all.seat_count = offsetof(Desk, ready) + ready_ring::capacity_at();
   all.seat_bytes = sizeof(seat);
@@ -52,11 +54,11 @@ constexpr debug_layout layout_of() {
 
 extern "C" {
 // Exported whatever a build's flags, and in no debugger's way to be found once stripped.
-[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v1 = layout_of<fiber, desk, post>();
+[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v2 = layout_of<fiber, desk, post>();
 }
 
 void show_slabs(const void* slabs, std::size_t count, std::size_t blocks_a_slab) noexcept {
-  auto& all = shunt_debug_fibers_v1;
+  auto& all = shunt_debug_fibers_v2;
   all.slabs = slabs;
   all.slab_count = static_cast<debug_layout::word>(count);
   all.blocks_a_slab = static_cast<debug_layout::word>(blocks_a_slab);

@@ -1,7 +1,7 @@
 /// What a debugger needs to find every fiber of the process: live or in a core file, in any build,
 /// without debug information. tools/gdb/shunt.py reads it.
 ///
-/// One symbol, `shunt_debug_fibers_v1`, a table of words. Words are only ever added, at the end;
+/// One symbol, `shunt_debug_fibers_v2`, a table of words. Words are only ever added, at the end;
 /// another meaning is another symbol.
 #pragma once
 
@@ -25,11 +25,12 @@ struct debug_layout {
   word blocks_a_slab = 0;
   word block_bytes = none;
 
-  // Offsets in a block. The first three are words that hold where a fiber stopped, if it does not
+  // Offsets in a block. The first four are words that hold where a fiber stopped, if it does not
   // run; every other register is where the unwind tables of pc say (context/switch.hpp).
   word sp = none;
   word fp = none;
   word pc = none;
+  word kept = none;         // rbx, or x19
   word started = none;      // a byte; 0: no stack, and nothing stopped
   word state = none;        // four bytes; 2: parked (detail/fiber_state.hpp)
   word stack_low = none;    // an address
@@ -41,15 +42,17 @@ struct debug_layout {
   word since = none;        // four bytes: milliseconds of the steady clock, modulo 2^32
 
   // A thread that works for a runtime: at its thread pointer plus `desk` lies the address of its
-  // desk, and `running` bytes into that the address of the block of the fiber that runs.
+  // desk, and `mine` bytes into that the address of the seat (below) of the fiber that runs; if that is 0,
+  // `running` bytes into it the address of that fiber's block.
   word desk = none;
+  word mine = none;
   word running = none;
 
   word worker = none;  // in what `home` leads to: four bytes, the worker's number in its runtime
 
   // Of fibers that are ready and have yielded, where they stopped may be in a seat of their worker's instead. In the desk, at `seats`, the
   // address of all of its seats, at `seat_count`, in four bytes, their number. A seat whose first word is not 0 holds
-  // sp, fp, pc, in this order, and at `seat_who` the address of the block; of the running fiber it is an old one.
+  // what those words of a block do, in this order, and at `seat_who` the address of the block; of the running fiber it is an old one.
   word seats = none;
   word seat_count = none;
   word seat_bytes = none;

@@ -28,19 +28,36 @@ class poller;
 namespace detail {
 
 struct alignas(cache_line) desk {
-  fiber* running = nullptr;  // null: the loop runs
-  const no_wait* forbid = nullptr;
-  fiber* favoured = nullptr;  // woken by the running fiber; runs next
-  context::exception_state* exceptions = &no_exceptions;
-  int credit = 0;  // switches until the loop must run; 0 while it does
-  ready_ring ready;  // what a yield needs of it comes first
+  // What a yield needs.
+  const context::exception_state* in_the_way = &no_exceptions;  // any(): a yield has more to do
+  int credit = 0;                                               // switches until the loop must run; 0 while it does
+  bool asks_ahead = false;                                      // look_ahead.hpp
+  fiber* favoured = nullptr;                                    // woken by the running fiber; runs next
+  const no_wait* forbid = nullptr;                              // see set_forbid()
+  ready_ring ready;                                             // what a yield needs of it comes first; and who runs
 
+  context::exception_state* exceptions = &no_exceptions;
   poller* outside = nullptr;  // who is asked for what happens outside; null: nobody
   std::uint32_t mark = 0;     // poller::mark()
 
+  [[nodiscard]] fiber* running() const noexcept { return ready.running(); }  ///< null: the loop runs
+  [[nodiscard]] bool in_fiber() const noexcept { return ready.anybody_runs(); }
+
+  /// A yield looks for one thing alone that may stand in its way, and finds either in the same place.
+  void set_forbid(const no_wait* who) noexcept {
+    forbid = who;
+    in_the_way = who == nullptr ? exceptions : &forbidden;
+  }
+  void set_exceptions(context::exception_state* of_thread) noexcept {
+    exceptions = of_thread;
+    set_forbid(forbid);
+  }
+
   static inline constinit context::exception_state no_exceptions{};  // nobody's
+  static inline constinit const context::exception_state forbidden{nullptr, 1};
 };
-static_assert(sizeof(desk) == 2 * cache_line);  // a yield needs the first alone
+static_assert(sizeof(void*) != 8 || sizeof(desk) == 2 * cache_line);
+static_assert(sizeof(void*) != 8 || offsetof(desk, ready) + ready_ring::running_at() < cache_line);  // all that a yield needs
 
 /// Of threads that are no workers: its ring is empty, so whoever sits there is sent to yield_slowly().
 extern constinit desk nobodys_desk;
@@ -59,15 +76,18 @@ extern constinit desk nobodys_desk;
 [[gnu::always_inline]] inline bool yield_quickly(desk& d) noexcept {
 #if SHUNT_PLACES_SUFFICE
   seat* const mine = d.ready.mine();
-  if (mine == nullptr || d.forbid != nullptr) [[unlikely]] return false;
-  if (d.exceptions->any()) [[unlikely]] return false;
+  if (mine == nullptr || d.in_the_way->any()) [[unlikely]] return false;
   if (--d.credit <= 0) [[unlikely]] return false;
   seat* const next = d.ready.after(mine);
-  d.running = next->who;
-  d.ready.move_on_to(next);
   context::place* to = &next->at;
-  if (to->sp == nullptr) [[unlikely]] to = &next->who->run;  // S1
-  context::switch_places(mine->at, *to);
+  void* sp = to->sp;
+  if (sp == nullptr) [[unlikely]] {  // S1
+    to = &next->who->run;
+    sp = to->sp;
+  }
+  d.ready.move_on_to(next);
+  if (d.asks_ahead) [[unlikely]] d.ready.ask_ahead(next);
+  context::switch_places(mine->at, *to, sp);
   return true;
 #else
   static_cast<void>(d);  // nobody ever has a seat

@@ -47,7 +47,7 @@ class line {
 };
 
 void on_fault(int, siginfo_t* about, void*) {
-  if (const fiber* const f = here().running; f != nullptr) {
+  if (const fiber* const f = here().running(); f != nullptr) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto at = reinterpret_cast<std::uintptr_t>(about->si_addr);
     const auto low = reinterpret_cast<std::uintptr_t>(f->stack.low);

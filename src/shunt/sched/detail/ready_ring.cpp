@@ -28,17 +28,16 @@ void ready_ring::grow(std::size_t fibers) {
 
 /// The region is full, and another one comes.
 void ready_ring::open() noexcept {
-  moves_ = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // show_places() sees that before anything moves
+  room_ = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // moves() says so before anything moves
   std::rotate(low_, head_, high_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  moves_ = false;
+  room_ = capacity_;
   head_ = low_;
   tail_ = high_;
   low_ = memory_;
   high_ = low_ + capacity_;
   if (tail_ == high_) tail_ = low_;
-  room_ = capacity_;
   until_close_ = static_cast<std::int32_t>(count_) + 1;
 }
 

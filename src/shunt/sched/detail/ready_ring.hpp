@@ -1,4 +1,4 @@
-/// Started fibers that are ready, first in first out, and where those among them stopped that have yielded.
+/// Who runs, and started fibers that are ready, first in first out, and where those among them stopped that have yielded.
 ///
 ///   wide:    | . | . | f0 | f1 | f2 | ... | . | . |       region: the whole memory
 ///                      ^ head: next         ^ tail: who is pushed
@@ -8,8 +8,8 @@
 /// Fibers that do nothing but yield take their turns in one order. Once nobody has come for a whole round, the region is
 /// closed round them: then a yield stores where it stopped in its own seat, and goes on at the next one. It touches
 /// neither block, its own or the next; seats lie side by side, so the processor fetches them ahead, and the one word that
-/// each yield reads from the last one is `mine`. Whoever parks leaves a gap, which the next one to come fills; one
-/// more than there are seats opens the region, which moves its seats once.
+/// each yield reads from the last one is `mine`, which says who runs, too. Whoever parks leaves a gap, which the next one to
+/// come fills; one more than there are seats opens the region, which moves its seats once.
 ///
 /// Invariants
 ///   S1  A ready fiber's place is in its seat if `at.sp` is not null, else in its block.
@@ -17,12 +17,14 @@
 ///       stopped. So who looks from outside needs to know neither region nor head.
 ///   S3  `mine` is not null while a fiber runs that may yield straight to the next seat, and only then: all seats of the
 ///       region but that one are taken. leave_seat() comes before anything else is done with the ring.
+///   S4  While it is not, `running` is who had such a seat first, hence not null.
 ///
 /// Memory is reserved when a fiber starts, so that push() cannot fail.
 ///
 /// One thread's. Cost: push and pop constant, but for one push a round at most, which opens: about a nanosecond a seat.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -47,6 +49,15 @@ class ready_ring {
   ~ready_ring() { std::free(memory_); }
   ready_ring(const ready_ring&) = delete;
   ready_ring& operator=(const ready_ring&) = delete;
+
+  /// Null: none.
+  [[nodiscard]] fiber* running() const noexcept { return mine_ != nullptr ? mine_->who : running_; }
+  /// Whether somebody does: one load.
+  [[nodiscard]] bool anybody_runs() const noexcept { return running_ != nullptr; }  // S4
+  void set_running(fiber* f) noexcept {
+    leave_seat();
+    running_ = f;
+  }
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
@@ -95,14 +106,17 @@ class ready_ring {
     high_ = tail_ + 1;
     room_ = count_ + 1;
   }
-  /// `running` goes on now, and may yield straight to the next one, if there is a seat for it (S3).
-  void take_seat(fiber* running) noexcept {
+  /// The running one may yield straight to the next one, if there is a seat for it (S3).
+  void take_seat() noexcept {
     if (!context::places_suffice || count_ == 0 || count_ + 1 != room_) return;
+    tail_->who = running_;
+    std::atomic_signal_fence(std::memory_order_release);  // who interrupts this thread finds no seat, or one that says whose
     mine_ = tail_;
-    mine_->who = running;
   }
   void leave_seat() noexcept {
     if (mine_ == nullptr) return;
+    running_ = mine_->who;
+    std::atomic_signal_fence(std::memory_order_release);  // who interrupts this thread finds him here or there
     tail_ = mine_;
     head_ = after(mine_);
     mine_->at.sp = nullptr;
@@ -112,25 +126,27 @@ class ready_ring {
   // A yield's, which goes from `mine` to the one after it.
   [[nodiscard]] seat* mine() const noexcept { return mine_; }
   [[nodiscard]] seat* after(seat* s) const noexcept { return s + 1 == high_ ? low_ : s + 1; }
-  void move_on_to(seat* s) noexcept {
-    mine_ = s;
+  void move_on_to(seat* s) noexcept { mine_ = s; }
+  [[gnu::always_inline]] static void ask_ahead(const seat* s) noexcept {
     __builtin_prefetch(s[stacks_ahead].at.sp);  // there are so many behind the last one; what they hold may be old
   }
 
   /// Writes down in the blocks where fibers stopped, but for the running one's. Amid anything but open(), even in a signal handler.
-  void show_places(const fiber* running) const noexcept {
+  void show_places() const noexcept {
+    const fiber* const runs = running();
     for (std::size_t i = 0; i < capacity_; ++i) {
       const seat& s = memory_[i];
-      if (s.at.sp != nullptr && s.who != running) static_cast<context::place&>(s.who->run) = s.at;  // S2
+      if (s.at.sp != nullptr && s.who != runs) static_cast<context::place&>(s.who->run) = s.at;  // S2
     }
   }
   /// Amid open(): for who has interrupted this thread.
-  [[nodiscard]] bool moves() const noexcept { return moves_; }
+  [[nodiscard]] bool moves() const noexcept { return room_ == 0 && capacity_ != 0; }
 
-  // Offsets for debuggers: of the memory's address, and of the number of its seats, four bytes.
+  // Offsets for debuggers: of the memory's address, of the number of its seats, four bytes, of `mine` and of `running`.
   [[nodiscard]] static constexpr std::size_t memory_at() noexcept;
   [[nodiscard]] static constexpr std::size_t capacity_at() noexcept;
-
+  [[nodiscard]] static constexpr std::size_t mine_at() noexcept;
+  [[nodiscard]] static constexpr std::size_t running_at() noexcept;
 
  private:
   static constexpr std::uint32_t blocks_ahead = 16;
@@ -161,19 +177,22 @@ class ready_ring {
   seat* low_ = nullptr;   // the region
   seat* high_ = nullptr;
 
+  fiber* running_ = nullptr;  // S4
+
   seat* head_ = nullptr;
   seat* tail_ = nullptr;
   std::uint32_t count_ = 0;
-  std::uint32_t room_ = 0;  // seats in the region
+  std::uint32_t room_ = 0;  // seats in the region; 0: they move
   std::uint32_t capacity_ = 0;
   // So many yields more without a push that opens, and the region is closed: a round, so that opening costs a fraction of it.
   std::int32_t until_close_ = 1;
   seat* memory_ = nullptr;
-  bool moves_ = false;
 };
 
 constexpr std::size_t ready_ring::memory_at() noexcept { return offsetof(ready_ring, memory_); }
 constexpr std::size_t ready_ring::capacity_at() noexcept { return offsetof(ready_ring, capacity_); }
+constexpr std::size_t ready_ring::mine_at() noexcept { return offsetof(ready_ring, mine_); }
+constexpr std::size_t ready_ring::running_at() noexcept { return offsetof(ready_ring, running_); }
 
 }  // namespace detail
 }  // namespace sched

@@ -472,8 +472,9 @@ void worker::answer_census(std::uintptr_t sp) noexcept {
   if (!census_.take()) return;
   // Where the running fiber's own code was interrupted no switch is under way: all others' stacks
   // are complete.
-  const auto low = running == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(running->stack.low);
-  const bool between = low == 0 || sp < low || sp - low >= running->stack.bytes || ready.moves();
+  const fiber* const runs = running();
+  const auto low = runs == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(runs->stack.low);
+  const bool between = low == 0 || sp < low || sp - low >= runs->stack.bytes || ready.moves();
   fill_census(!between);
   if (between) census_.leave_stacks_out();
   census_.finished();
@@ -481,11 +482,12 @@ void worker::answer_census(std::uintptr_t sp) noexcept {
 
 void worker::fill_census(bool stacks) noexcept {
   look_at_clock();
-  if (stacks) ready.show_places(running);
+  if (stacks) ready.show_places();
+  const fiber* const runs = running();
   for (const fiber_slab slab : census_.of()) {
     for (fiber& f : slab) {
       if (f.where() != post_ || !f.started) continue;  // F4
-      const bool is_running = &f == running;
+      const bool is_running = &f == runs;
       if (census_.what() == sheet::wish::running_only && !is_running) continue;
       fiber_record* const r = census_.next();
       if (r == nullptr) return;

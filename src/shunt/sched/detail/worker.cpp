@@ -38,7 +38,7 @@ worker::worker(crew& all, int index)
       post_(take_post()),
       directed_(all.settings.decides == nullptr ? nullptr : std::make_unique<director>(*all.settings.decides)),
       victim_(static_cast<std::uint64_t>(index)),
-      jobs_(*this, running) {
+      jobs_(*this, ready) {
   post_->worker = index;
 }
 
@@ -115,6 +115,13 @@ void throw_outside(const char* call, const char* what) {
   return true;
 }
 
+/// Straight from one to the other.
+[[gnu::always_inline]] inline void worker::go_on_with(fiber& me, fiber& next) noexcept {
+  ready.set_running(&next);
+  if (favoured == nullptr) ready.take_seat();
+  swap(me.run, next.run);
+}
+
 /// What yield_quickly() left over.
 void worker::yield_slowly() {
   const bool forbade = forbid != nullptr;
@@ -125,9 +132,7 @@ void worker::yield_slowly() {
   ready.close();
   if (favoured == nullptr && !ready.empty() && --credit > 0) {
     ready.push(me);
-    running = ready.pop();
-    ready.take_seat(running);
-    swap(me->run, running->run);
+    go_on_with(*me, *ready.pop());
     return;
   }
   if (!has_runnable()) {
@@ -137,23 +142,21 @@ void worker::yield_slowly() {
   // Straight to the one that was woken, as leave() does.
   if (favoured != nullptr && --credit > 0 && ++favours_ <= favours_in_a_row) {
     ready.push(me);
-    running = std::exchange(favoured, nullptr);
-    ready.take_seat(running);
-    swap(me->run, running->run);
+    go_on_with(*me, *std::exchange(favoured, nullptr));
     return;
   }
   if (favoured == nullptr && ready.empty() && newcomers_.empty() && roamers_.empty()) tasks_first_ = tasks_a_turn;
   ready_soon(me);
-  running = nullptr;
+  ready.set_running(nullptr);
   swap(me->run, loop_);
 }
 
 /// While a chooser decides: as a yield, but first in line.
 void worker::interleave() noexcept {
-  if (directed_ == nullptr || running == nullptr || waiting_forbidden()) return;
-  fiber* const me = running;
+  if (directed_ == nullptr || !in_fiber() || waiting_forbidden()) return;
+  fiber* const me = running();
   directed_->stopped = me;
-  running = nullptr;
+  ready.set_running(nullptr);
   swap(me->run, loop_);
 }
 
@@ -180,13 +183,11 @@ void yield_slowly() {
       next = nullptr;
     }
     if (next != nullptr) {
-      running = next;
-      if (favoured == nullptr) ready.take_seat(next);
-      swap(me->run, next->run);
+      go_on_with(*me, *next);
       return;
     }
   }
-  running = nullptr;
+  ready.set_running(nullptr);
   swap(me->run, loop_);
 }
 
@@ -241,7 +242,7 @@ void worker::fiber_main(void* self) noexcept {
   }
   if (me->locals != nullptr) end_locals(*me);
   worker* const w = current();
-  w->forbid = nullptr;
+  w->set_forbid(nullptr);
   w->ended_here_ = true;
   context::finish_to(me->run, w->loop_);
 }
@@ -261,7 +262,7 @@ long number_of_this_thread() noexcept {
 void worker::ready_here(fiber* f) noexcept {
   if (f->migrates) {
     roamers_.push(f);
-  } else if (running != nullptr) {
+  } else if (in_fiber()) {
     ready.leave_seat();  // a yield looks for who is favoured only where it has no seat
     if (favoured != nullptr) ready.push(favoured);
     favoured = f;
@@ -281,13 +282,13 @@ void worker::work() noexcept {
   look_at_clock();
   thread_.store(number_of_this_thread(), std::memory_order_relaxed);  // relaxed: a number
   this_threads_desk = this;
-  exceptions = &context::exceptions_of_this_thread();
+  set_exceptions(&context::exceptions_of_this_thread());
   const auto of_caller = std::exchange(*exceptions, context::exception_state{});
   context::adopt_thread(loop_);
   directed_ == nullptr ? loop() : loop_directed();
   thread_.store(0, std::memory_order_relaxed);  // relaxed: as above
   *exceptions = of_caller;
-  exceptions = &no_exceptions;
+  set_exceptions(&no_exceptions);
   this_threads_desk = &nobodys_desk;
 }
 
@@ -317,7 +318,19 @@ void worker::loop() noexcept {
   }
 }
 
+/// After a stretch of switches that the loop had no part in.
+void worker::look_whether_asking_pays() noexcept {
+  if (!context::places_suffice || ready.size() < look_ahead::few) {
+    asks_ahead = false;
+    ahead_.forget_begin();
+  } else {
+    const int duties = 1 + duties_a_loop - std::max(until_loop_, 1);
+    asks_ahead = ahead_.after(duties * switches_a_duty, std::chrono::steady_clock::now());
+  }
+}
+
 void worker::duty() noexcept {
+  look_whether_asking_pays();
   until_duty_ = switches_a_duty;
   until_loop_ = duties_a_loop;
   look_at_clock();
@@ -388,8 +401,8 @@ void worker::run(fiber* f) noexcept {
   const bool nobody_asks = newcomers_.empty() && roamers_.empty() && !f->migrates && directed_ == nullptr;
   const int granted = nobody_asks ? until_duty_ + 1 : 1;
   credit = granted;
-  running = f;
-  if (nobody_asks && favoured == nullptr) ready.take_seat(f);
+  ready.set_running(f);
+  if (nobody_asks && favoured == nullptr) ready.take_seat();
   job_deque::set_here(asymmetric_ && !f->migrates ? &jobs_ : nullptr);
   const auto beat = own(beat_);
   beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
@@ -400,7 +413,9 @@ void worker::run(fiber* f) noexcept {
   until_duty_ -= granted - std::exchange(credit, 0);
   if (ended_here_) {
     ended_here_ = false;
-    finish(std::exchange(running, nullptr));
+    fiber* const over = running();
+    ready.set_running(nullptr);
+    finish(over);
   }
 }
 
@@ -444,6 +459,7 @@ void worker::finish(fiber* f) noexcept {
 /// Everything that may make something runnable, once. \return whether something moved.
 /// The inbox before the poller: drain() swallows an unpark(), which promises a poll after it.
 bool worker::look_around() noexcept {
+  ahead_.forget_begin();
   until_duty_ = switches_a_duty;
   until_loop_ = duties_a_loop;
   if (--until_clock_ <= 0) look_at_clock();

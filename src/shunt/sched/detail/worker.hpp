@@ -28,6 +28,7 @@
 #include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/director.hpp>
 #include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/look_ahead.hpp>
 #include <shunt/sched/detail/pollers.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/detail/timers.hpp>
@@ -147,6 +148,7 @@ class worker : public desk {
 
   void loop() noexcept;
   void duty() noexcept;
+  void look_whether_asking_pays() noexcept;
   bool look_around() noexcept;
   bool spin() noexcept;
   void sleep() noexcept;
@@ -182,9 +184,11 @@ class worker : public desk {
   void fill_census(bool stacks) noexcept;
   [[nodiscard]] bool rests_for_ever() const noexcept { return outside == nullptr && timers_.empty(); }
   void swap(context::execution& from, context::execution& to) noexcept;
+  void go_on_with(fiber& me, fiber& next) noexcept;
   fiber* must_be_fiber(const char* call) const {
-    if (running == nullptr) [[unlikely]] throw_outside(call, "a fiber");
-    return running;
+    fiber* const me = running();
+    if (me == nullptr) [[unlikely]] throw_outside(call, "a fiber");
+    return me;
   }
 
   fiber_list newcomers_;         // unstarted, to run here
@@ -194,6 +198,7 @@ class worker : public desk {
   int until_duty_ = switches_a_duty;
   int until_clock_ = 0;  // so many looks around
   int until_loop_ = duties_a_loop;
+  look_ahead ahead_;
   int favours_ = 0;
   bool rests_ = false;           // who left last expects nothing soon: see this_fiber::rest_until()
   int tasks_first_ = 0;          // so many tasks go before the ready fibers

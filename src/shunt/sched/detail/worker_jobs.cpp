@@ -12,11 +12,13 @@ namespace sched {
 namespace detail {
 
 const no_wait* worker::forbid_wait(const no_wait* who) noexcept {
-  if (running != nullptr) {
+  if (const fiber* const me = running()) {
     // Where waiting is forbidden no job is pushed: a stolen one would have to be waited for.
-    job_deque::set_here(who == nullptr && asymmetric_ && !running->migrates ? &jobs_ : nullptr);
+    job_deque::set_here(who == nullptr && asymmetric_ && !me->migrates ? &jobs_ : nullptr);
   }
-  return std::exchange(forbid, who);
+  const no_wait* const before = forbid;
+  set_forbid(who);
+  return before;
 }
 
 /// The loop, without anything else to do. \return whether there was a job.
