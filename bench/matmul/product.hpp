@@ -122,35 +122,50 @@ class product {
 struct product_in_parts : product {
   product_in_parts(const bench_options& o, bool tiles)
       : product(o.rows, o.columns),
-        tiles_(tiles),
-        side_(o.buffer != 0 ? o.buffer : best_side(o.rows, std::max(1L, o.pes))) {}
+        tiles_(tiles ? cut(o.rows, std::max(1L, o.pes), o.buffer) : std::vector<tile>()) {}
 
   void run(const loop& each) {
-    if (!tiles_) {
+    if (tiles_.empty()) {
       constexpr long height = 4;  // rows of C that a row of B is used for
       each((rows() + height - 1) / height,
            [&](long i) { band(i * height, std::min(height, rows() - i * height)); });
       return;
     }
 #ifdef BENCH_OPENBLAS
-    const long across = (rows() + side_ - 1) / side_;
-    each(across * across, [&](long tile) {
-      const long i = tile / across * side_;
-      const long j = tile % across * side_;
-      part(i, j, std::min(side_, rows() - i), std::min(side_, rows() - j));
+    each(static_cast<long>(tiles_.size()), [&](long index) {
+      const tile& t = tiles_[static_cast<std::size_t>(index)];
+      part(t.i, t.j, t.m, t.n);
     });
 #endif
   }
 
  private:
-  /// Eight tiles a worker, or a few more: the larger they are, the less often the BLAS copies the
-  /// same parts of A and B; but there should be enough of them to come out even.
-  static long best_side(long rows, long workers) {
-    const auto across = static_cast<long>(std::ceil(std::sqrt(8.0 * static_cast<double>(workers))));
-    return std::max(1L, (rows + across - 1) / across);
+  struct tile {
+    long i, j, m, n;  // rows [i, i + m), columns [j, j + n)
+  };
+
+  /// The larger tiles are, the less often the BLAS copies the same parts of A and B; but the last
+  /// ones should be small, to come out even. So half of the columns are a tile for each worker, half
+  /// of what is left again, and so on (factoring: Hummel, Schonberg and Flynn, 1992); and the rest is
+  /// squares, as many as there are eight a worker of, or a few more, in the whole.
+  /// \param side  if not 0: squares of so many rows, all of them.
+  static std::vector<tile> cut(long rows, long workers, long side) {
+    std::vector<tile> all;
+    long from = 0;  // columns before it are in tiles
+    const auto add = [&](long height, long width) {
+      for (long i = 0; i < rows; i += height) all.push_back({i, from, std::min(height, rows - i), width});
+      from += width;
+    };
+    if (side == 0) {
+      const auto across = static_cast<long>(std::ceil(std::sqrt(8.0 * static_cast<double>(workers))));
+      side = (rows + across - 1) / across;
+      const long height = (rows + workers - 1) / workers;
+      for (long width = rows / 2; height * width > side * side; width = (rows - from) / 2) add(height, width);
+    }
+    while (from < rows) add(side, std::min(side, rows - from));
+    return all;
   }
-  const bool tiles_;
-  const long side_;
+  const std::vector<tile> tiles_;
 };
 
 /// A program of a system that has loops.

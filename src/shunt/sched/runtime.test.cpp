@@ -360,6 +360,50 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
   CHECK(during[1] == 0);
 }
 
+TEST_CASE("yield: what stands in its way is seen also between fibers that do nothing but yield") {
+  constexpr int rounds = 300;
+  const auto now_and_then = [](int i, int period, int me) { return i % period == me; };
+  sched::runtime rt(with(1));
+  int refusals = 0;
+  int rethrown = 0;
+  int due[2] = {0, 0};
+  rt.run([&] {
+    for (int me = 0; me < 3; ++me) {
+      rt.spawn([&, me] {
+        const no_waiting guard;
+        for (int i = 0; i < rounds; ++i) {
+          this_fiber::yield();
+          if (now_and_then(i, 17, me)) {
+            ++due[0];
+            const sched::waits_forbidden scope(guard);
+            try {
+              this_fiber::yield();
+            } catch (const refused& r) {
+              refusals += r.call == "yield" ? 1 : 0;
+            }
+          }
+          if (now_and_then(i, 19, me)) {
+            ++due[1];
+            try {
+              throw me;
+            } catch (int) {
+              for (int j = 0; j < 3; ++j) this_fiber::yield();
+              try {
+                throw;
+              } catch (int mine) {
+                rethrown += mine == me ? 1 : 0;
+              }
+            }
+          }
+        }
+      }, {0, "", 0});
+    }
+  });
+  CHECK(refusals == due[0]);
+  CHECK(rethrown == due[1]);
+  CHECK(due[1] > 40);
+}
+
 #if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
 TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, and the signal ends the process") {
   int ends[2];
