@@ -5,6 +5,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -31,18 +32,18 @@ struct watch::store {
   void grow();
 
   std::mutex lock;
-  watch* free = nullptr;
+  std::vector<watch*> free;  // with room for every watch there is, so that giving one back cannot fail
+  std::size_t watches = 0;
   int dead = -1;  // a file on which every call fails (W2): O_PATH gives no access
 };
 
 void watch::store::grow() {
   if (dead < 0) dead = ::open("/", O_PATH | O_CLOEXEC);
   if (dead < 0) throw failure("descriptor: open", {errno, std::system_category()});
+  if (free.capacity() < watches + slab) free.reserve(2 * watches + slab);
   auto* const fresh = new watch[slab];
-  for (std::size_t i = 0; i < slab; ++i) {
-    fresh[i].next_free_ = free;
-    free = &fresh[i];
-  }
+  watches += slab;
+  for (std::size_t i = 0; i < slab; ++i) free.push_back(&fresh[i]);
 }
 
 watch* watch::take(int fd) {
@@ -51,13 +52,13 @@ watch* watch::take(int fd) {
   {
     const std::scoped_lock held(from.lock);
     try {
-      if (from.free == nullptr) from.grow();
+      if (from.free.empty()) from.grow();
     } catch (...) {
       ::close(fd);
       throw;
     }
-    made = from.free;
-    from.free = made->next_free_;
+    made = from.free.back();
+    from.free.pop_back();
   }
   {
     const std::scoped_lock held(made->lock_);  // against an event that comes late (W1)
@@ -69,6 +70,7 @@ watch* watch::take(int fd) {
     const auto changes = made->changes_[index(side::in)].load(std::memory_order_relaxed);
     made->empty_at_.store(changes - 1, std::memory_order_relaxed);
     made->ends_.store(false, std::memory_order_relaxed);
+    made->frames_.store(nullptr, std::memory_order_relaxed);
     made->state_.store(state::open, std::memory_order_relaxed);
   }
   return made;
@@ -80,8 +82,7 @@ void watch::drop() noexcept {
   ::close(fd_);
   auto& to = store::the();
   const std::scoped_lock held(to.lock);
-  next_free_ = to.free;
-  to.free = this;
+  to.free.push_back(this);
 }
 
 bool watch::close() noexcept {
@@ -204,6 +205,7 @@ trouble watch::would_wait(side which, std::uint32_t before, const limit& how_lon
     if (seen(which) != before) return {};                     // W3
     if (!first.load(std::memory_order_relaxed)) [[likely]] {  // relaxed, both: under the lock
       first.store(me.who, std::memory_order_relaxed);
+      waits_here(which);
     } else {
       me.beside = true;
       me.next = std::exchange(others_, &me);

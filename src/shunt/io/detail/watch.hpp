@@ -121,7 +121,9 @@ class alignas(cache_line) watch {
   void happened(std::uint32_t events) noexcept;
   /// A loop that will call it soon, for something to read.
   void prefetch_reader() const noexcept {
-    first_[index(side::in)].load(std::memory_order_relaxed).prefetch();  // relaxed: a guess
+    // relaxed, both: guesses
+    first_[index(side::in)].load(std::memory_order_relaxed).prefetch();
+    __builtin_prefetch(frames_.load(std::memory_order_relaxed));
   }
 
   /// The owner of a descriptor that is not to be closed when this is dropped, before drop().
@@ -186,6 +188,9 @@ class alignas(cache_line) watch {
     return (interest_ & (1U << index(which))) != 0 && known_to_ == sched::this_worker::mark();
   }
   trouble know(loop& here, side which);  // under the lock
+  [[gnu::always_inline]] void waits_here(side which) noexcept {
+    if (which == side::in) frames_.store(__builtin_frame_address(0), std::memory_order_relaxed);  // relaxed: a guess's
+  }
 
   std::atomic<state> state_{state::closed};
   bool short_is_empty_ = false;           // W5
@@ -201,7 +206,7 @@ class alignas(cache_line) watch {
   waiter* others_ = nullptr;                          // who waits beside them
   std::uint32_t known_to_ = 0;                        // the loops (their number) one of whose epolls has it
   int epoll_ = -1;                                    // that epoll
-  watch* next_free_ = nullptr;                        // the store's
+  std::atomic<const void*> frames_{nullptr};          // where the last reader waited, for who asks for its stack early
 };
 static_assert(sizeof(void*) != 8 || sizeof(watch) == cache_line);
 
@@ -246,6 +251,7 @@ inline bool watch::stands_first(std::uint32_t before) {
   // relaxed, both: under the lock
   if (seen(side::in) != before || first.load(std::memory_order_relaxed)) [[unlikely]] return false;
   first.store(sched::this_fiber::self(), std::memory_order_relaxed);
+  waits_here(side::in);
   return true;
 }
 
