@@ -25,7 +25,7 @@ constexpr std::string_view has_ended = "the actor has ended";
 constexpr std::string_view is_full = "its mailbox is full";
 
 // Trains of a station: enough that the next one to be filled has rested in the shared cache (rail/train.hpp).
-constexpr std::size_t trains = 64;
+constexpr std::size_t trains = 32;
 
 // Turns in a row without work after which an engine rests: who has been answered often asks again in between, and the
 // engine need not be woken then, which costs several times what such a turn does.
@@ -150,7 +150,8 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
 
 /// \return whether a train is open there for it: there is one, and room.
 bool station::admit(lane& l, const cell& c) {
-  if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
+  // relaxed: a hint; who waits asks again under the gate
+  if (l.let_in != &c && c.full.load(std::memory_order_relaxed)) return false;
   if (l.open == nullptr && !open_train(l)) return false;
   l.admitted = &c;
   return true;
@@ -172,7 +173,7 @@ bool station::open_train(lane& l) {
 
 void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
-  l.admitted = nullptr;
+  l.admitted = l.let_in = nullptr;
   to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 
@@ -247,11 +248,13 @@ bool station::send_here(slot& m, const char* call) {
 
 bool station::send_far(slot& m, const char* call) {
   cell& c = *m.to;
-  if (must_wait(c, call)) {
-    dispatch_all();  // what was sent before goes first
-    return wait_for_room(m, call);
-  }
   auto& l = lane_to(*c.home);
+  if (l.let_in != &c && must_wait(c, call)) {
+    dispatch_all();  // what was sent before goes first
+    if (!wait_for_room(m, call)) return false;
+    let_in(c);
+    return true;
+  }
   if (l.open == nullptr && !open_train(l)) {
     wait_for_train();
     return false;
@@ -260,6 +263,13 @@ bool station::send_far(slot& m, const char* call) {
   m.move_to(*s);
   depart_far(c, s);
   return true;
+}
+
+/// The calling fiber has waited for room there: it may send a train before it looks again. Else the senders on that
+/// actor's own worker, who are back at once, would take all the room each time, and those of others one message's.
+void station::let_in(const cell& c) noexcept {
+  station* const at = here();  // of a fiber that migrates perhaps another one now
+  if (at != nullptr && &at->all_ == &c.home->all_ && at != c.home) at->lane_to(*c.home).let_in = &c;
 }
 
 void station::wait_for_train() {
