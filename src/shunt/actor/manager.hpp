@@ -14,8 +14,8 @@
 /// mailbox.
 ///
 /// Memory: slots of 64 bytes for what waits in mailboxes, at most a mailbox's capacity and 64 each, and what was on its
-/// way when it became full: 8,192 messages a worker, 1,024 of threads. What was needed at most is kept until the manager
-/// ends.
+/// way when it became full: 8,192 messages a worker (512 for each worker, if those are more than 16), 1,024 of threads. What
+/// was needed at most is kept until the manager ends.
 #pragma once
 
 #include <chrono>

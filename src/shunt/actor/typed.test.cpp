@@ -715,69 +715,6 @@ TEST_CASE("typed: a full mailbox lets stop, timers and monitors pass") {
   CHECK(all.await(w.ask<&watcher::all_names>()) == "full");
 }
 
-TEST_CASE("typed: who has waited for room on another worker sends a train, though that worker's own senders fill it up again") {
-  struct near_sender {
-    void send(ref<counter> to, shunt::future<void> until, std::atomic<int>* begun, std::atomic<int>* sends) {
-      for (int i = 0; i < 20; ++i) add(to, sends);
-      to.tell<&counter::wait>(until, begun);
-      for (int i = 0; i < 20; ++i) add(to, sends);
-    }
-    static void add(ref<counter> to, std::atomic<int>* sends) {
-      ++*sends;
-      to.tell<&counter::add>(1);
-    }
-  };
-  struct far_sender {
-    int send(ref<counter> to, shunt::future<void> until, std::atomic<int>* sends) {
-      near_sender::add(to, sends);
-      until.get();
-      for (int i = 1; i < 100; ++i) near_sender::add(to, sends);
-      return 100;
-    }
-  };
-  /// Keeps its worker awake: to one that sleeps a train leaves with its first message.
-  struct busy {
-    void run(ref<busy> me, std::atomic<bool>* on, std::atomic<int>* runs) {
-      ++*runs;
-      if (*on) me.tell<&busy::run>(me, on, runs);
-    }
-  };
-  manager all(with(2));
-  auto full = all.spawn<counter>({.worker = 0, .capacity = 2});
-  auto near = all.spawn<near_sender>({.worker = 0});
-  auto far = all.spawn<far_sender>({.worker = 1});
-  auto b = all.spawn<busy>({.worker = 0});
-  /// Of its worker something else runs when it has told and now waits.
-  const auto waits_after = [&](int worker, const std::atomic<int>& count, int least) {
-    while (count < least) std::this_thread::yield();
-    all.await(all.spawn<counter>({.worker = worker}).ask<&counter::total>());
-  };
-  gate first;
-  gate second;
-  gate third;
-  std::atomic<int> begun{0};
-  std::atomic<int> near_sends{0};
-  std::atomic<int> far_sends{0};
-  std::atomic<int> runs{0};
-  std::atomic<bool> on{true};
-  hold(full, first);
-  near.tell<&near_sender::send>(full, second.is_open, &begun, &near_sends);
-  waits_after(0, near_sends, 3);  // the mailbox holds two
-  const auto sent = far.ask<&far_sender::send>(full, third.is_open, &far_sends);
-  waits_after(1, far_sends, 1);
-  first.opens.set_value();
-  while (begun == 0) std::this_thread::yield();  // so the far one's first is in the mailbox, or was
-  waits_after(0, near_sends, 23);
-  b.tell<&busy::run>(b, &on, &runs);
-  while (runs == 0) std::this_thread::yield();
-  third.opens.set_value();
-  CHECK(all.await(sent) == 100);  // while the second gate is closed
-  on = false;
-  second.opens.set_value();
-  all.drain();
-  CHECK(all.await(full.ask<&counter::total>()) == 140);
-}
-
 TEST_CASE("typed: senders that wait for an actor that ends go on, and their messages are dead") {
   manager all(with(2));
   gate g;

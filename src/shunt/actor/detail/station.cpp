@@ -59,8 +59,8 @@ station::station(hall& all, int index, int stations)
       all_(all),
       index_(index),
       platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
-      pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 4 * lanes_.size()),
-            2 * std::max<std::size_t>(trains, 4 * lanes_.size()), trains) {
+      pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 2 * lanes_.size()),
+            2 * std::max<std::size_t>(trains, 2 * lanes_.size()), trains) {
   looks_ = looks_before_rest;
   spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
 }
@@ -150,8 +150,7 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
 
 /// \return whether a train is open there for it: there is one, and room.
 bool station::admit(lane& l, const cell& c) {
-  // relaxed: a hint; who waits asks again under the gate
-  if (l.let_in != &c && c.full.load(std::memory_order_relaxed)) return false;
+  if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
   if (l.open == nullptr && !open_train(l)) return false;
   l.admitted = &c;
   return true;
@@ -173,7 +172,7 @@ bool station::open_train(lane& l) {
 
 void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
-  l.admitted = l.let_in = nullptr;
+  l.admitted = nullptr;
   to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 
@@ -248,13 +247,11 @@ bool station::send_here(slot& m, const char* call) {
 
 bool station::send_far(slot& m, const char* call) {
   cell& c = *m.to;
-  auto& l = lane_to(*c.home);
-  if (l.let_in != &c && must_wait(c, call)) {
+  if (must_wait(c, call)) {
     dispatch_all();  // what was sent before goes first
-    if (!wait_for_room(m, call)) return false;
-    let_in(c);
-    return true;
+    return wait_for_room(m, call);
   }
+  auto& l = lane_to(*c.home);
   if (l.open == nullptr && !open_train(l)) {
     wait_for_train();
     return false;
@@ -263,13 +260,6 @@ bool station::send_far(slot& m, const char* call) {
   m.move_to(*s);
   depart_far(c, s);
   return true;
-}
-
-/// The calling fiber has waited for room there: it may send a train before it looks again. Else the senders on that
-/// actor's own worker, who are back at once, would take all the room each time, and those of others one message's.
-void station::let_in(const cell& c) noexcept {
-  station* const at = here();  // of a fiber that migrates perhaps another one now
-  if (at != nullptr && &at->all_ == &c.home->all_ && at != c.home) at->lane_to(*c.home).let_in = &c;
 }
 
 void station::wait_for_train() {

@@ -75,7 +75,7 @@ struct control final : rail::train {
 
 class alignas(quiet_distance) station {
  public:
-  static constexpr std::size_t slots_a_train = 256;  // what a train costs beside them is that of fifty: TYPED.md
+  static constexpr std::size_t slots_a_train = 256;  // a train costs as much as some fifty of them: TYPED.md
   static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
   static constexpr int messages_a_turn = 64;       // of one actor's mailbox, while others wait
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
@@ -248,7 +248,6 @@ class alignas(quiet_distance) station {
   struct lane {
     rail::train* open = nullptr;     // being filled
     const cell* admitted = nullptr;  // whom it may be filled for without another look at its `full`: who came last
-    const cell* let_in = nullptr;    // who is admitted whatever its `full` says: a sender here has waited for its room
   };
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
   bool admit(lane& l, const cell& c);
@@ -274,7 +273,6 @@ class alignas(quiet_distance) station {
   bool send_far(slot& m, const char* call);
   static bool must_wait(cell& c, const char* call);
   static bool wait_for_room(slot& m, const char* call);
-  static void let_in(const cell& c) noexcept;
   void wait_for_train();
   void declare_full(cell& c) noexcept;
   void drop_oldest(cell& c) noexcept;
