@@ -13,9 +13,9 @@
 /// worker's other actors go on. An actor without messages costs its object, and some 350 bytes: no fiber and no
 /// mailbox.
 ///
-/// Memory: slots of 64 bytes for what waits in mailboxes, at most a mailbox's capacity and 64 each, and what was on its
-/// way when it became full: 8,192 messages a worker (512 for each worker, if those are more than 16), 1,024 of threads. What
-/// was needed at most is kept until the manager ends.
+/// Memory: slots of 64 bytes for what waits in mailboxes, in each at most its capacity and 64, and what was on its way
+/// when it became full: from each other worker 8,192 messages (512 for each worker, if those are more than 16), from
+/// threads 1,024. What was needed at most is kept until the manager ends.
 #pragma once
 
 #include <chrono>

@@ -368,9 +368,9 @@ class ref {
   friend bool operator==(const ref& a, const ref& b) noexcept { return a.who_ == b.who_; }
 
   /// Any thread, any fiber. Calls M on the actor, later, with copies of the arguments, or what was moved in. What M
-  /// returns is dropped. Waits only where the mailbox is full and its policy is to suspend, or 8,192 messages to
-  /// other workers (with more than 16 workers 512 for each) are on their way: a fiber parks then, a thread blocks.
-  /// To an actor that has ended: a dead letter.
+  /// returns is dropped. Waits only where the mailbox is full and its policy is to suspend, or 32 trains to other
+  /// workers (with more than 16 workers two for each) are on their way, of up to 256 messages, with fewer where those
+  /// are few: a fiber parks then, a thread blocks. To an actor that has ended: a dead letter.
   /// \throws mailbox_full; sched::deadlock if a handler would wait for room for ever, in a circle of actors; what
   ///         copying the arguments throws; what park() throws where waiting is impossible; usage_error for nobody;
   ///         std::bad_alloc.

@@ -715,6 +715,42 @@ TEST_CASE("typed: a full mailbox lets stop, timers and monitors pass") {
   CHECK(all.await(w.ask<&watcher::all_names>()) == "full");
 }
 
+TEST_CASE("typed: who has waited for a train to come home goes on, also where others need none of those that came") {
+  struct spinner {
+    void spin(const std::atomic<bool>* until, std::atomic<bool>* begun) {
+      *begun = true;
+      while (!*until) std::this_thread::yield();
+    }
+  };
+  struct teller {
+    void send(ref<counter> to, int n, std::atomic<int>* begun) {
+      ++*begun;
+      for (int i = 0; i < n; ++i) to.tell<&counter::add>(1);
+    }
+  };
+  constexpr int more_than_trains = 32 * 256 + 1;
+  constexpr int tellers = 80;
+  manager all(with(2));
+  auto full = all.spawn<counter>({.worker = 0, .capacity = 2});
+  gate g;
+  hold(full, g);
+  // Its worker unloads nothing: all trains are on their way, and the mailbox does not look full.
+  std::atomic<bool> go_on{false};
+  std::atomic<bool> spins{false};
+  all.spawn<spinner>({.worker = 0}).tell<&spinner::spin>(&go_on, &spins);
+  while (!spins) std::this_thread::yield();
+  std::atomic<int> begun{0};
+  all.spawn<teller>({.worker = 1}).tell<&teller::send>(full, more_than_trains, &begun);
+  while (begun != 1) std::this_thread::yield();
+  for (int i = 0; i < tellers; ++i) all.spawn<teller>({.worker = 1}).tell<&teller::send>(full, 1, &begun);
+  while (begun != 1 + tellers) std::this_thread::yield();
+  all.await(all.spawn<counter>({.worker = 1}).ask<&counter::total>());  // the last one waits, too
+  go_on = true;
+  g.opens.set_value();
+  all.drain();
+  CHECK(all.await(full.ask<&counter::total>()) == more_than_trains + tellers);
+}
+
 TEST_CASE("typed: senders that wait for an actor that ends go on, and their messages are dead") {
   manager all(with(2));
   gate g;

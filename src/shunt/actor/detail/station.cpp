@@ -334,6 +334,7 @@ void station::drop_oldest(cell& c) noexcept {
 /// What has come.
 void station::unload_all() noexcept {
   unloading_ = true;
+  bool some_home = false;
   for (rail::train* t = platform_.arrivals(); t != nullptr;) {
     rail::train* const next = t->next;
     if (t->head.channel == control::channel) {
@@ -342,7 +343,7 @@ void station::unload_all() noexcept {
       count(done_);
     } else if (t->head.empty != 0) {
       pool_.put(*t);
-      if (train_wanted_ != nullptr) std::exchange(train_wanted_, train_wanted_->next)->wake();
+      some_home = true;
     } else {
       auto* const slots = reinterpret_cast<slot*>(t->goods());
       const std::size_t loaded = t->head.bytes / sizeof(slot);
@@ -362,6 +363,9 @@ void station::unload_all() noexcept {
     t = next;
   }
   unloading_ = false;
+  // All of them, for who is woken may find no use for a train: the mailbox has become full.
+  waiter* w = some_home ? std::exchange(train_wanted_, nullptr) : nullptr;
+  while (w != nullptr) std::exchange(w, w->next)->wake();
 }
 
 void station::receive(slot& s) noexcept {
@@ -402,6 +406,7 @@ void station::make_room(cell& c) noexcept {
     list_any(c, *w.message);
     w.wake();
   }
+  if (c.room <= 0) declare_full(c);  // what was unloaded meanwhile, and those who were let in, took all of it
 }
 
 // --- engines ---
