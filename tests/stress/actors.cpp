@@ -113,7 +113,7 @@ void failures(std::size_t messages) {
   must(all.restarts() > 0, "actors are made anew");
   must(all.actors() - 8 < 1'000, "supervisors give up");
   // 1,000 mailboxes of 1,024 slots of 64 bytes, and what is on its way; sanitizers keep a multiple of it.
-  must(grown < 4 * (1'000 * 1'024 * 64 + 4 * 8'192 * 64) / 1e6, "memory is bounded by the mailboxes");
+  must(grown < 4 * (1'000 * 1'024 * 64 + 2 * 8'192 * 64) / 1e6, "memory is bounded by the mailboxes");
 }
 
 struct slow {
