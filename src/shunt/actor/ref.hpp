@@ -140,7 +140,7 @@ struct tell_letter {
     }
   }
   static void drop(slot& s, const dead_letter&) noexcept { kept_in<content>(s).~kept<content>(); }
-  static constexpr kind what{&run, mover<content>, &drop, method_name<M>()};
+  static constexpr kind what{&run, mover<content>, &drop, method_name<M>(), bytes_of<content>};
 };
 
 template <typename T, auto M>
@@ -183,7 +183,7 @@ struct ask_letter {
         std::make_exception_ptr(unanswered(text + ": " + std::string(as.why))));
     there.~kept<content>();
   }
-  static constexpr kind what{&run, mover<content>, &drop, method_name<M>()};
+  static constexpr kind what{&run, mover<content>, &drop, method_name<M>(), bytes_of<content>};
 };
 
 /// A message of a timer: its arguments are copied each time.
@@ -220,7 +220,7 @@ struct timed_letter final : timed {
     mine->cancelled.store(true, std::memory_order_relaxed);  // nobody is there any more
     mine.~content();
   }
-  static constexpr kind what{&run, mover<content>, &drop, method_name<M>()};
+  static constexpr kind what{&run, mover<content>, &drop, method_name<M>(), bytes_of<content>};
 
   address whom;
   typename traits::stored arguments;
@@ -244,13 +244,18 @@ template <typename Content, typename... A>
   }
 }
 
+template <typename Letter, typename... A>
+[[gnu::always_inline]] inline void build_arguments(std::byte* place, A&&... a) {
+  using content = typename Letter::content;
+  ::new (static_cast<void*>(place)) kept<content>(make_kept<content>(std::forward<A>(a)...));
+}
+
 /// In a slot that is the caller's until it is sent, or in its mailbox: see plain.
 template <typename Letter, typename... A>
 [[gnu::always_inline]] inline void build(slot& s, const address& to, A&&... a) {
-  using content = typename Letter::content;
   s.what = &Letter::what;
   s.which = to.which;
-  ::new (static_cast<void*>(s.room_)) kept<content>(make_kept<content>(std::forward<A>(a)...));
+  build_arguments<Letter>(s.room_, std::forward<A>(a)...);
 }
 
 /// What registers hold is passed by value: what is passed by reference lies in memory, wherever the call stands.
@@ -264,7 +269,7 @@ A&& passed_as();
 template <typename A>
 using passed = decltype(passed_as<A>());
 
-/// Whether the message can be built in its mailbox: nobody's code runs meanwhile, so nobody looks there.
+/// Whether the message can be built in its mailbox, or carriage: nobody's code runs meanwhile, so nobody looks there.
 template <typename Letter, typename In, typename... A>
 inline constexpr bool plain = false;
 template <typename T, auto M, typename In, typename... A>
@@ -279,14 +284,15 @@ template <typename Letter, typename... A>
 [[gnu::noinline]] void post_slowly(address to, const char* call, A... a) {
   sched::this_fiber::interleave();
   if (to.to == nullptr) throw_nobody(call);
-  station* const at = station::quick();
-  if (slot* const s = at == nullptr ? nullptr : at->place_far(*to.to)) {
-    build<Letter>(*s, to, std::forward<A>(a)...);
-    return at->depart_far(*to.to, s);
-  }
   if constexpr (plain<Letter, A...>) {
-    slot* const s = at == to.to->home ? at->place_slowly(*to.to, to.life()) : nullptr;
-    if (s != nullptr) return build<Letter>(*s, to, std::forward<A>(a)...);
+    if (station* const at = station::quick(); at == to.to->home) {
+      if (slot* const s = at->place_slowly(*to.to, to.life())) return build<Letter>(*s, to, std::forward<A>(a)...);
+    } else if (at != nullptr) {
+      if (std::byte* const place = at->place_far(*to.to, to.which, Letter::what)) {
+        build_arguments<Letter>(place, std::forward<A>(a)...);
+        return at->depart_far(*to.to, Letter::what.bytes);
+      }
+    }
   }
   slot s;
   build<Letter>(s, to, std::forward<A>(a)...);

@@ -89,6 +89,14 @@ void hold(ref<counter> who, const gate& g) {
   while (begun == 0) std::this_thread::yield();
 }
 
+/// Keeps its worker, and all that stands there, from going on.
+struct spinner {
+  void spin(const std::atomic<bool>* until, std::atomic<bool>* begun) {
+    *begun = true;
+    while (!*until) std::this_thread::yield();
+  }
+};
+
 /// Hears 0, 1, 2 and so on.
 struct listener {
   void hear(int i) { good = good && i == next++; }
@@ -654,6 +662,110 @@ TEST_CASE("typed: amid a turn, too, a mailbox holds its capacity and no more, an
   }
 }
 
+TEST_CASE("typed: what travels together to another worker arrives in order, whoever it is for and whatever it carries") {
+  struct listener_of_all {
+    void none() { ++heard; }
+    void one(int i) { good = good && i == heard++; }
+    void five(long a, long b, long c, long d, int i) { good = good && a + b + c + d == 4 * i && i == heard++; }
+    void text(const std::string& s) { good = good && s == std::string(40, 'x') + std::to_string(heard++); }
+    void owner(std::unique_ptr<int> p) { good = good && *p == heard++; }
+    void big(std::array<int, 20> a) { good = good && a[19] == heard++; }
+    int ask(int i) {
+      good = good && i == heard++;
+      return heard;
+    }
+    bool well(int n) const { return good && heard == n; }
+    bool good = true;
+    int heard = 0;
+  };
+  struct talker {
+    /// \param alike  so many of a kind in a row.
+    bool talk(std::vector<ref<listener_of_all>> to, int n, int alike) {
+      std::vector<int> said(to.size());
+      std::vector<shunt::future<int>> answers;
+      bool good = true;
+      for (int k = 0; k < n; ++k) {
+        const std::size_t whom = static_cast<std::size_t>(k / (7 * alike)) % to.size();
+        const auto& who = to[whom];
+        const int i = said[whom]++;
+        switch (k / alike % 7) {
+          case 0: who.tell<&listener_of_all::none>(); break;
+          case 1: who.tell<&listener_of_all::one>(i); break;
+          case 2: who.tell<&listener_of_all::five>(i, i, i, i, i); break;
+          case 3: who.tell<&listener_of_all::text>(std::string(40, 'x') + std::to_string(i)); break;
+          case 4: who.tell<&listener_of_all::owner>(std::make_unique<int>(i)); break;
+          case 5: {
+            std::array<int, 20> a{};
+            a[19] = i;
+            who.tell<&listener_of_all::big>(a);
+            break;
+          }
+          default: answers.push_back(who.ask<&listener_of_all::ask>(i));
+        }
+        if (k % 5000 == 4999) {  // else all of them wait for their answers
+          for (const auto& a : answers) good = good && a.get() > 0;
+          answers.clear();
+        }
+      }
+      for (std::size_t w = 0; w < to.size(); ++w) {
+        good = good && to[w].ask<&listener_of_all::well>(said[w]).get();
+      }
+      return good;
+    }
+  };
+  const int alike = GENERATE(1, 9, 300);  // 300: more than a train takes
+  const auto capacity = GENERATE(std::uint32_t{5}, shunt::default_capacity);
+  manager all(with(2));
+  std::vector<ref<listener_of_all>> to;
+  for (int i = 0; i < 3; ++i) to.push_back(all.spawn<listener_of_all>({.worker = 0, .capacity = capacity}));
+  auto from = all.spawn<talker>({.worker = 1});
+  CHECK(all.await(from.ask<&talker::talk>(to, 30'000 / slowly, alike)));
+}
+
+TEST_CASE("typed: what arrives in a train may be more than the mailbox holds; that is nobody else's room") {
+  struct sender {
+    int send(ref<listener> to, int n, int from, ref<counter> then) {
+      for (int i = 0; i < n; ++i) {
+        try {
+          to.tell<&listener::hear>(from + i);
+        } catch (const shunt::mailbox_full&) {
+          return i;
+        }
+      }
+      then.tell<&counter::add>(1);
+      return n;
+    }
+  };
+  struct waiting_listener : listener {
+    void wait(shunt::future<void> until, std::atomic<bool>* begun) {
+      *begun = true;
+      until.get();
+    }
+  };
+  constexpr int a_train = 100;
+  const auto capacity = GENERATE(1, 8, 64, 150);
+  manager all(with(2));
+  auto full = all.spawn<waiting_listener>(
+      {.worker = 0, .capacity = static_cast<std::uint32_t>(capacity), .when_full = overflow::fail});
+  gate g;
+  std::atomic<bool> begun{false};
+  full.tell<&waiting_listener::wait>(g.is_open, &begun);
+  while (!begun) std::this_thread::yield();
+  // Its worker unloads nothing until all have left: else the others would see that it is full.
+  std::atomic<bool> spins{false}, go_on{false};
+  all.spawn<spinner>({.worker = 0}).tell<&spinner::spin>(&go_on, &spins);
+  while (!spins) std::this_thread::yield();
+  auto mark = all.spawn<counter>({.worker = 0});  // told last, on the same way
+  CHECK(all.await(all.spawn<sender>({.worker = 1}).ask<&sender::send>(full, a_train, 0, mark)) == a_train);
+  go_on = true;
+  while (all.await(mark.ask<&counter::total>()) == 0) std::this_thread::yield();
+  const int more = all.await(all.spawn<sender>({.worker = 0}).ask<&sender::send>(full, 200, a_train, mark));
+  CHECK(more == std::max(0, capacity - a_train));
+  g.opens.set_value();
+  all.drain();
+  CHECK(all.await(full.ask<&waiting_listener::heard>(a_train + more)));
+}
+
 TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {
   struct talker {
     void talk(std::array<ref<listener>, 3> to, int from) {
@@ -716,12 +828,6 @@ TEST_CASE("typed: a full mailbox lets stop, timers and monitors pass") {
 }
 
 TEST_CASE("typed: who has waited for a train to come home goes on, also where others need none of those that came") {
-  struct spinner {
-    void spin(const std::atomic<bool>* until, std::atomic<bool>* begun) {
-      *begun = true;
-      while (!*until) std::this_thread::yield();
-    }
-  };
   struct teller {
     void send(ref<counter> to, int n, std::atomic<int>* begun) {
       ++*begun;

@@ -51,8 +51,9 @@ struct supervisor_state;
 
 /// A sender that waits for room; its message lies in its frame, and is taken from there.
 struct sender : sched::sleeper {
-  explicit sender(slot& m) noexcept : message(&m) {}
+  sender(slot& m, const station* s) noexcept : message(&m), from(s) {}
   slot* message;
+  const station* from;  // null: of none
   sender* next_sender = nullptr;
 };
 

@@ -16,7 +16,7 @@ hall::hall(settings wanted, sched::runtime* on)
       own_(on == nullptr ? std::make_unique<sched::runtime>(wanted_.runtime) : nullptr),
       runtime_(on == nullptr ? own_.get() : on),
       outside_(&trains_came_home, this),
-      outside_pool_(outside_, sizeof(slot), 1024, 2048, 1024) {
+      outside_pool_(outside_, longest_message, 1024, 2048, 1024) {
   const int workers = runtime_->workers();
   for (int i = 0; i < workers; ++i) stations_.push_back(std::make_unique<station>(*this, i, workers));
   if (own_ == nullptr) {
@@ -214,10 +214,12 @@ void hall::send_outside(slot& m) {
         t = next;
       }
       if (rail::train* const t = outside_pool_.take(0)) {
-        auto* const s = reinterpret_cast<slot*>(t->goods());
-        m.move_to(*s);
-        s->to = &c;
-        t->head.bytes = sizeof(slot);
+        loader load;
+        load.begin(*t, 1);
+        static_cast<void>(load.couple(c, m.which, *m.what));  // has room
+        m.move_arguments_to(load.place());
+        static_cast<void>(load.step(m.what->bytes));
+        load.end(*t);
         count_sent();
         return c.home->platform_.deliver(*t);
       }

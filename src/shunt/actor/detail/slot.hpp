@@ -1,10 +1,10 @@
-/// A message on its way: a call that will be made, in one cache line.
+/// A message: a call that will be made, in one cache line. (On its way to another worker it has no slot: carriage.hpp.)
 ///
 ///   | next or to | kind | which |      arguments, 40 bytes      |
 ///
 /// Invariants
-///   L1  A slot that holds a message is in one place: a mailbox, a train, or the frame of a sender that waits. It
-///       goes from one to the next by kind::move, which leaves the old one empty.
+///   L1  A message is in one place: a slot of a mailbox, a carriage, or a slot in the frame of a sender that waits. Its
+///       arguments go from one to the next by kind::move, which leaves the old place empty.
 ///   L2  A message ends in one of two ways, once: kind::run calls, with the arguments where they are, and ends them;
 ///       or kind::drop ends them. Whoever asked is told in both.
 #pragma once
@@ -32,18 +32,19 @@ struct slot;
 struct kind {
   /// The actor's engine. \throws what the handler throws.
   void (*run)(slot& s, void* object);
-  /// Null: the arguments are bytes.
-  void (*move)(slot& from, slot& to) noexcept;
+  /// Arguments. Null: they are bytes.
+  void (*move)(std::byte* from, std::byte* to) noexcept;
   /// The arguments end. An asker gets an `unanswered` that says so.
   void (*drop)(slot& s, const dead_letter& as) noexcept;
   std::string_view method;
+  std::size_t bytes;  // of arguments; a multiple of their alignment
 };
 
 /// What slots are linked by.
 struct link {
   union {
     slot* next;  // in a mailbox, or free
-    cell* to;    // in a train, or with a sender
+    cell* to;    // with a sender
   };
 };
 
@@ -68,7 +69,14 @@ struct alignas(cache_line) slot : link {
     if (what->move == nullptr) {
       std::memcpy(other.room_, room_, room);
     } else {
-      what->move(*this, other);
+      what->move(room_, other.room_);
+    }
+  }
+  void move_arguments_to(std::byte* place) noexcept {
+    if (what->move == nullptr) {
+      std::memcpy(place, room_, what->bytes);
+    } else {
+      what->move(room_, place);
     }
   }
 };
@@ -108,9 +116,16 @@ template <typename T>
 using kept = std::conditional_t<fits<T>, T, std::unique_ptr<T>>;
 
 template <typename T>
-[[nodiscard]] kept<T>& kept_in(slot& s) noexcept {
-  return *std::launder(reinterpret_cast<kept<T>*>(s.room_));
+[[nodiscard]] kept<T>& kept_at(std::byte* place) noexcept {
+  return *std::launder(reinterpret_cast<kept<T>*>(place));
 }
+template <typename T>
+[[nodiscard]] kept<T>& kept_in(slot& s) noexcept {
+  return kept_at<T>(s.room_);
+}
+/// kind::bytes of a message that carries a T.
+template <typename T>
+inline constexpr std::size_t bytes_of = (sizeof(kept<T>) + slot::alignment - 1) / slot::alignment * slot::alignment;
 template <typename T>
 [[nodiscard]] T& content(kept<T>& k) noexcept {
   if constexpr (fits<T>) {
@@ -122,9 +137,9 @@ template <typename T>
 
 /// What kind::move is for a message that carries a T.
 template <typename T>
-void move_kept(slot& from, slot& to) noexcept {
-  ::new (static_cast<void*>(to.room_)) kept<T>(std::move(kept_in<T>(from)));
-  kept_in<T>(from).~kept<T>();
+void move_kept(std::byte* from, std::byte* to) noexcept {
+  ::new (static_cast<void*>(to)) kept<T>(std::move(kept_at<T>(from)));
+  kept_at<T>(from).~kept<T>();
 }
 template <typename T>
 inline constexpr auto mover = std::is_trivially_copyable_v<kept<T>> ? nullptr : &move_kept<T>;

@@ -38,6 +38,11 @@ constexpr int looks_before_rest = 64;
 constexpr int looks_after_short_rest = 640;
 constexpr auto short_rest = std::chrono::microseconds(20);
 
+// Of the trains that have come as many are unloaded as a batch handles: so their messages are still in cache then. But
+// all of them where some have stood for so long: among them are messages for actors that have nothing else to do.
+constexpr std::size_t trains_a_batch = station::messages_a_batch / station::messages_a_train;
+constexpr auto longest_stand = std::chrono::microseconds(200);
+
 std::string_view name_of(const cell& c) noexcept { return c.about == nullptr ? std::string_view() : c.about->name; }
 
 }  // namespace
@@ -59,7 +64,7 @@ station::station(hall& all, int index, int stations)
       all_(all),
       index_(index),
       platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
-      pool_(platform_, slots_a_train * sizeof(slot), std::max<std::size_t>(trains, 2 * lanes_.size()),
+      pool_(platform_, bytes_a_train, std::max<std::size_t>(trains, 2 * lanes_.size()),
             2 * std::max<std::size_t>(trains, 2 * lanes_.size()), trains) {
   looks_ = looks_before_rest;
   spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
@@ -67,10 +72,10 @@ station::station(hall& all, int index, int stations)
 
 station::~station() {
   // All actors have ended; what is left are empty trains, and controls that came too late.
-  for (rail::train* t = platform_.arrivals(); t != nullptr;) {
-    rail::train* const next = t->next;
-    if (t->head.channel == control::channel) delete static_cast<control*>(t);
-    t = next;
+  sort_arrivals();
+  while (!in_line_.empty()) {
+    rail::train& t = in_line_.pop_front();
+    if (t.head.channel == control::channel) delete static_cast<control*>(&t);
   }
 }
 
@@ -120,7 +125,9 @@ inline bool station::make_vacant(cell& c) {
     settle(c);
     if (c.room <= 0) return false;
   }
-  extend(c);
+  // One at a time where somebody waits for room, who is let in by what counts as such.
+  const auto some = (c.duties & duty_room) != 0 ? 1 : std::clamp<std::int64_t>(c.room, 1, c.step);
+  extend(c, some, std::min(2 * some, c.room));
   return true;
 }
 
@@ -148,31 +155,38 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
   send(m, call);
 }
 
-/// \return whether a train is open there for it: there is one, and room.
-bool station::admit(lane& l, const cell& c) {
+/// couple(), if the mailbox has room as far as is known here.
+bool station::admit(cell& c, std::uint64_t which, const kind& what) {
   if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
-  if (l.open == nullptr && !open_train(l)) return false;
-  l.admitted = &c;
-  return true;
+  return couple(lane_to(*c.home), c, which, what);
+}
+
+/// Such messages are loaded next. \return false: there is no train.
+bool station::couple(lane& l, cell& c, std::uint64_t which, const kind& what) {
+  if (l.open != nullptr) {
+    if (l.load.couple(c, which, what)) return true;
+    dispatch(l, *c.home);
+  }
+  return open_train(l, *c.home) && l.load.couple(c, which, what);
 }
 
 /// \return false: there is none.
-bool station::open_train(lane& l) {
-  if (!pool_.has(0)) unload();  // some may have come home
+bool station::open_train(lane& l, station& to) {
+  if (!pool_.has(0)) sort_arrivals();  // some may have come home
   l.open = pool_.take(0);
   if (l.open == nullptr) return false;
   count(sent_);
-  l.open->head.bytes = 0;
-  for (std::size_t i = 0; i < lines_ahead; ++i) {
-    prefetch_to_write(reinterpret_cast<std::uintptr_t>(l.open->goods()) + i * cache_line);
-  }
   ++opened_;
+  // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
+  const bool at_once = to.armed_.load(std::memory_order_relaxed);
+  l.load.begin(*l.open, at_once ? 1 : messages_a_train);
+  if (!at_once && !awake_) wake_engine();  // it sends what is open when there is nothing else to do
   return true;
 }
 
 void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
-  l.admitted = nullptr;
+  l.load.end(*l.open);
   to.platform_.deliver(*std::exchange(l.open, nullptr));
 }
 
@@ -251,14 +265,13 @@ bool station::send_far(slot& m, const char* call) {
     dispatch_all();  // what was sent before goes first
     return wait_for_room(m, call);
   }
-  auto& l = lane_to(*c.home);
-  if (l.open == nullptr && !open_train(l)) {
+  lane& l = lane_to(*c.home);
+  if (!l.load.takes(c, m.which, *m.what) && !couple(l, c, m.which, *m.what)) {
     wait_for_train();
     return false;
   }
-  slot* const s = reinterpret_cast<slot*>(l.open->goods() + l.open->head.bytes);
-  m.move_to(*s);
-  depart_far(c, s);
+  m.move_arguments_to(l.load.place());
+  depart_far(c, m.what->bytes);
   return true;
 }
 
@@ -275,7 +288,7 @@ void station::wait_for_train() {
 bool station::wait_for_room(slot& m, const char* call) {
   cell& c = *m.to;
   if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);
-  sender me(m);
+  sender me(m, here());
   auto& gate = c.home->gate_;
   {
     const std::scoped_lock graph(wait_graph());
@@ -331,41 +344,92 @@ void station::drop_oldest(cell& c) noexcept {
   give_back(*oldest);
 }
 
-/// What has come.
-void station::unload_all() noexcept {
-  unloading_ = true;
+/// What has come: trains that have come home are at home then, and who waits for one is told. The others stand in line.
+void station::sort_arrivals() noexcept {
   bool some_home = false;
   for (rail::train* t = platform_.arrivals(); t != nullptr;) {
     rail::train* const next = t->next;
-    if (t->head.channel == control::channel) {
-      const std::unique_ptr<control> c(static_cast<control*>(t));
-      c->what();
-      count(done_);
-    } else if (t->head.empty != 0) {
+    if (t->head.empty != 0) {
       pool_.put(*t);
       some_home = true;
     } else {
-      auto* const slots = reinterpret_cast<slot*>(t->goods());
-      const std::size_t loaded = t->head.bytes / sizeof(slot);
-      for (std::size_t i = 0; i < std::min(lines_ahead, loaded); ++i) __builtin_prefetch(&slots[i]);
-      for (std::size_t i = 0; i < loaded; ++i) {
-        __builtin_prefetch(&slots[std::min(i + lines_ahead, loaded - 1)]);
-        slot& s = slots[i];
-        if (cell& c = *s.to; c.life == s.life() && c.vacant != nullptr) [[likely]] {
-          s.move_to(*c.place());
-        } else {
-          receive(s);
-        }
-      }
-      rail::send_home(*t);
-      count(done_);
+      in_line_.push_back(*t);
+      if (t->head.channel == control::channel) ++controls_in_line_;
     }
     t = next;
   }
-  unloading_ = false;
   // All of them, for who is woken may find no use for a train: the mailbox has become full.
   waiter* w = some_home ? std::exchange(train_wanted_, nullptr) : nullptr;
   while (w != nullptr) std::exchange(w, w->next)->wake();
+}
+
+/// The trains that stand first in line, and others for as long as a control stands there; or all.
+void station::unload_line(bool all) noexcept {
+  unloading_ = true;
+  sort_arrivals();
+  std::size_t left = trains_a_batch;
+  while (!in_line_.empty()) {
+    rail::train& t = in_line_.pop_front();
+    if (t.head.channel == control::channel) {
+      --controls_in_line_;
+      const std::unique_ptr<control> c(static_cast<control*>(&t));
+      c->what();
+      count(done_);
+      continue;
+    }
+    unload_goods(t);
+    rail::send_home(t);
+    count(done_);
+    if (left != 0) --left;
+    if (!all && left == 0 && controls_in_line_ == 0 && !in_line_.empty() && may_stand()) break;
+  }
+  stands_ &= !in_line_.empty();
+  unloading_ = false;
+}
+
+/// Whether those in line may wait for another batch.
+bool station::may_stand() noexcept {
+  if (directed_) return false;
+  const auto time = steady_clock::now();
+  if (!std::exchange(stands_, true)) stands_since_ = time;
+  return time - stands_since_ < longest_stand;
+}
+
+void station::unload_goods(rail::train& t) noexcept {
+  for (unloader from(t); from.next_carriage();) {
+    cell& c = *from.of().to;
+    while (from.more()) {
+      const bool lives = c.life == from.of().life();
+      if (lives && c.is == state::idle) {
+        slot* const s = take_slot();
+        from.move_to(*s);
+        tell_idle(c, s);
+      } else if (lives && (c.vacant != nullptr || make_vacant_for(c, from.left()))) [[likely]] {
+        from.move_to(*c.place());
+      } else {
+        slot s;
+        from.move_to(s);
+        s.to = &c;
+        receive(s);
+      }
+    }
+  }
+}
+
+/// For so many messages that have come, and are accepted, of an actor that is not idle. \return whether there is a vacant
+/// slot, for as many at most; if not, receive() knows what to do.
+bool station::make_vacant_for(cell& c, std::int64_t messages) {
+  if (c.is == state::direct) queue_direct(c);
+  if (c.room <= 0 && c.at != &c.front) settle(c);
+  if (c.room <= 0) {
+    const auto policy = c.when_full.load(std::memory_order_relaxed);  // relaxed: this thread's
+    if (policy == overflow::drop_newest || policy == overflow::drop_oldest) return false;
+    if ((c.duties & duty_room) == 0) declare_full(c);
+  } else {
+    messages = std::min(messages, c.room);
+  }
+  extend(c, messages, messages);
+  return true;
 }
 
 void station::receive(slot& s) noexcept {
@@ -400,7 +464,9 @@ void station::make_room(cell& c) noexcept {
     if (c.waiting == nullptr && c.room > 0) c.set_full(false);
   }
   if (first == nullptr) return;
-  unload();  // what they had sent before comes first
+  bool some_from_afar = false;
+  for (const sender* w = first; w != nullptr; w = w->next_sender) some_from_afar |= w->from != this;
+  if (some_from_afar && !unloading_) unload_line(true);  // what they had sent before comes first
   while (first != nullptr) {
     sender& w = *std::exchange(first, first->next_sender);
     list_any(c, *w.message);
@@ -529,16 +595,13 @@ void station::queue_direct(cell& c) noexcept {
   --c.room;
 }
 
-/// Adds vacant slots to a mailbox that has none, and has room: about as many as its last turn took, and twice that the
-/// next time.
-void station::extend(cell& c) {
-  // One at a time where somebody waits for room, who is let in by what counts as such.
-  const auto most = (c.duties & duty_room) != 0 ? 1 : std::clamp<std::int64_t>(c.room, 1, c.step);
+/// Adds vacant slots to a mailbox that has none: `some` at most, or if a string of them is at hand not more than `most`.
+void station::extend(cell& c, std::int64_t some, std::int64_t most) {
   c.step = static_cast<std::uint8_t>(std::min(2 * c.step, messages_a_turn));
   slot* first = strings_;
   slot* last = nullptr;
   std::int64_t count = 1;
-  if (first != nullptr && string::of(*first).length <= std::min(2 * most, c.room)) {
+  if (first != nullptr && string::of(*first).length <= most) {
     const auto& whole = string::of(*first);
     strings_ = whole.next_string;
     last = whole.last;
@@ -546,7 +609,7 @@ void station::extend(cell& c) {
   } else {
     if (free_ == nullptr) loosen_string();
     first = last = free_;
-    for (; count < most && last->next != nullptr; ++count) last = last->next;
+    for (; count < some && last->next != nullptr; ++count) last = last->next;
     free_ = last->next;
   }
   c.add(first, last);

@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include <shunt/actor/detail/carriage.hpp>
 #include <shunt/actor/detail/cell.hpp>
 #include <shunt/actor/detail/slot.hpp>
 #include <shunt/base/thread_pointer.hpp>
@@ -75,15 +76,13 @@ struct control final : rail::train {
 
 class alignas(quiet_distance) station {
  public:
-  static constexpr std::size_t slots_a_train = 256;  // a train costs as much as some fifty of them: TYPED.md
+  static constexpr std::size_t messages_a_train = 256;  // a train costs as much as some hundred of them: TYPED.md
+  static constexpr std::size_t bytes_a_train = 16384;   // so many of the longest, nearly, if they are alike
   static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
   static constexpr int messages_a_turn = 64;       // of one actor's mailbox, while others wait
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
   static constexpr std::size_t idle_engines = 16;  // more of them end
   static constexpr std::size_t slots_a_block = 64;
-  // Of a train, asked for before they are loaded or unloaded: they come from another core, which takes as long as so
-  // many messages.
-  static constexpr std::size_t lines_ahead = 8;
 
   station(hall& all, int index, int stations);
   ~station();
@@ -122,32 +121,18 @@ class alignas(quiet_distance) station {
     favoured_ = &c;
     favoured_first_ = s;
   }
-  /// Where to build a message for another worker's actor. nullptr: send() it.
-  [[nodiscard]] slot* place_far(cell& c) {
-    if (c.home == this || &c.home->all_ != &all_) return nullptr;
-    lane& l = lane_to(*c.home);
-    if (l.admitted != &c && !admit(l, c)) return nullptr;
-    rail::train& t = *l.open;
-    std::byte* const at = t.goods() + t.head.bytes;
-    // The lines lie in the cache of who unloaded the train last.
-    if (t.head.bytes + lines_ahead * cache_line < t.capacity) {
-      prefetch_to_write(reinterpret_cast<std::uintptr_t>(at) + lines_ahead * cache_line);
-    }
-    return reinterpret_cast<slot*>(at);
+  /// Where to build the arguments of a message for another worker's actor, as which() says. nullptr: send() it.
+  /// What is built must not wait, nor send.
+  [[nodiscard]] std::byte* place_far(cell& c, std::uint64_t which, const kind& what) {
+    if (&c.home->all_ != &all_) return nullptr;
+    loader& l = lane_to(*c.home).load;
+    if (!l.takes(c, which, what) && !admit(c, which, what)) return nullptr;
+    return l.place();
   }
-  /// It has been built there.
-  void depart_far(cell& c, slot* s) noexcept {
-    s->to = &c;
+  /// They have been built there, so many bytes.
+  void depart_far(cell& c, std::size_t bytes) noexcept {
     lane& l = lane_to(*c.home);
-    rail::train& t = *l.open;
-    t.head.bytes += static_cast<std::uint32_t>(sizeof(slot));
-    // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
-    const bool first = t.head.bytes == sizeof(slot);
-    if (t.head.bytes == t.capacity || (first && c.home->armed_.load(std::memory_order_relaxed))) {
-      dispatch(l, *c.home);
-    } else if (!awake_) {
-      wake_engine();  // it sends what is open when there is nothing else to do
-    }
+    if (l.load.step(bytes)) dispatch(l, *c.home);
   }
 
   /// Any thread: the whole way of a message, wherever its actor is, and whether or not it has room. May wait.
@@ -209,8 +194,9 @@ class alignas(quiet_distance) station {
   [[gnu::noinline]] void tell_slowly(cell& c, slot* s, const char* call);
   void list_any(cell& c, slot& m) noexcept;
   void list_exempt(cell& c, slot& m) noexcept;
-  [[gnu::noinline]] void extend(cell& c);
+  [[gnu::noinline]] void extend(cell& c, std::int64_t some, std::int64_t most);
   [[nodiscard]] bool make_vacant(cell& c);
+  [[nodiscard, gnu::noinline]] bool make_vacant_for(cell& c, std::int64_t messages);
   void queue_direct(cell& c) noexcept;
   void favour(cell& c, slot* s) noexcept;
   void favour_nobody() noexcept;
@@ -246,12 +232,13 @@ class alignas(quiet_distance) station {
 
   /// The way to another station.
   struct lane {
-    rail::train* open = nullptr;     // being filled
-    const cell* admitted = nullptr;  // whom it may be filled for without another look at its `full`: who came last
+    rail::train* open = nullptr;  // being filled
+    loader load;                  // by it; a carriage is begun with a look at its actor's `full`
   };
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
-  bool admit(lane& l, const cell& c);
-  bool open_train(lane& l);
+  [[gnu::noinline]] bool admit(cell& c, std::uint64_t which, const kind& what);
+  bool couple(lane& l, cell& c, std::uint64_t which, const kind& what);
+  bool open_train(lane& l, station& to);
   void dispatch(lane& l, station& to) noexcept;
   void dispatch_opened() noexcept;
   /// \return whether any train was being filled.
@@ -293,13 +280,17 @@ class alignas(quiet_distance) station {
   [[nodiscard, gnu::noinline]] int run_on(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline]] int end_turn(engine& me, cell& c, int left);
-  void unload_all() noexcept;
+  void sort_arrivals() noexcept;
+  void unload_line(bool all) noexcept;
+  [[nodiscard]] bool may_stand() noexcept;
+  /// The next train, and all controls. One at a time: what has been unloaded is handled while it is in cache.
   /// \return whether anything had come.
   bool unload() noexcept {
-    if (unloading_ || !platform_.any()) return false;  // an argument's destructor may send
-    unload_all();
+    if (unloading_ || (in_line_.empty() && !platform_.any())) return false;  // an argument's destructor may wait
+    unload_line(false);
     return true;
   }
+  void unload_goods(rail::train& t) noexcept;
   void receive(slot& s) noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
   [[gnu::noinline, gnu::cold]] void settle(cell& c) noexcept;
@@ -336,6 +327,10 @@ class alignas(quiet_distance) station {
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> done_{0};
 
+  rail::train_list in_line_;  // trains and controls that have come, to be unloaded
+  int controls_in_line_ = 0;
+  bool stands_ = false;  // some of it has been left standing,
+  std::chrono::steady_clock::time_point stands_since_{};
   bool unloading_ = false;
   bool over_ = false;
   bool spins_ = false;
