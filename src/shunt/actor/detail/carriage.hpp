@@ -150,7 +150,10 @@ class unloader {
   }
   /// Of this carriage.
   [[nodiscard]] bool more() const noexcept { return place_ != behind_; }
-  [[nodiscard]] std::int64_t left() const noexcept { return (behind_ - place_) / static_cast<std::ptrdiff_t>(size_); }
+  [[nodiscard]] std::int64_t left() const noexcept {
+    const auto bytes = static_cast<std::size_t>(behind_ - place_);
+    return bytes == size_ ? 1 : static_cast<std::int64_t>(bytes / size_);
+  }
   [[nodiscard]] const carriage& of() const noexcept { return *now_; }
   /// The next one's arguments are moved there, and what else it is.
   void move_to(slot& s) noexcept {

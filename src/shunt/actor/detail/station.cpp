@@ -38,9 +38,8 @@ constexpr int looks_before_rest = 64;
 constexpr int looks_after_short_rest = 640;
 constexpr auto short_rest = std::chrono::microseconds(20);
 
-// Of the trains that have come as many are unloaded as a batch handles: so their messages are still in cache then. But
-// all of them where some have stood for so long: among them are messages for actors that have nothing else to do.
-constexpr std::size_t trains_a_batch = station::messages_a_batch / station::messages_a_train;
+// Of what has come about as much is unloaded as a batch handles: so it is still in cache then. But all of it where some
+// has stood for so long: in it are messages for actors that have nothing else to do.
 constexpr auto longest_stand = std::chrono::microseconds(200);
 
 std::string_view name_of(const cell& c) noexcept { return c.about == nullptr ? std::string_view() : c.about->name; }
@@ -155,19 +154,22 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
   send(m, call);
 }
 
-/// couple(), if the mailbox has room as far as is known here.
+/// Such messages are loaded next, if the mailbox has room as far as is known here. \return false: it has not, or there is
+/// no train.
 bool station::admit(cell& c, std::uint64_t which, const kind& what) {
   if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
-  return couple(lane_to(*c.home), c, which, what);
+  lane& l = lane_to(*c.home);
+  if (couple(l, c, which, what)) return true;
+  // relaxed: what was set before a train was sent home is seen here, as it has come home
+  return open_train(l, *c.home) && !c.full.load(std::memory_order_relaxed) && couple(l, c, which, what);
 }
 
-/// Such messages are loaded next. \return false: there is no train.
+/// Such messages are loaded next. \return false: no train is open.
 bool station::couple(lane& l, cell& c, std::uint64_t which, const kind& what) {
-  if (l.open != nullptr) {
-    if (l.load.couple(c, which, what)) return true;
-    dispatch(l, *c.home);
-  }
-  return open_train(l, *c.home) && l.load.couple(c, which, what);
+  if (l.open == nullptr) return false;
+  if (l.load.couple(c, which, what)) return true;
+  dispatch(l, *c.home);
+  return false;
 }
 
 /// \return false: there is none.
@@ -267,7 +269,7 @@ bool station::send_far(slot& m, const char* call) {
   }
   lane& l = lane_to(*c.home);
   if (!l.load.takes(c, m.which, *m.what) && !couple(l, c, m.which, *m.what)) {
-    wait_for_train();
+    if (!open_train(l, *c.home)) wait_for_train();
     return false;
   }
   m.move_arguments_to(l.load.place());
@@ -363,28 +365,27 @@ void station::sort_arrivals() noexcept {
   while (w != nullptr) std::exchange(w, w->next)->wake();
 }
 
-/// The trains that stand first in line, and others for as long as a control stands there; or all.
+/// Those that stand first in line: trains with about as many messages as a batch handles, and all as far as the last
+/// control; or all there are.
 void station::unload_line(bool all) noexcept {
-  unloading_ = true;
   sort_arrivals();
-  std::size_t left = trains_a_batch;
-  while (!in_line_.empty()) {
+  for (std::int64_t left = messages_a_batch; !in_line_.empty();) {
     rail::train& t = in_line_.pop_front();
     if (t.head.channel == control::channel) {
       --controls_in_line_;
+      stand_by();  // what ends with it may wait
       const std::unique_ptr<control> c(static_cast<control*>(&t));
       c->what();
       count(done_);
       continue;
     }
-    unload_goods(t);
+    const auto dead = dead_.size();
+    left -= unload_goods(t);
     rail::send_home(t);
-    count(done_);
-    if (left != 0) --left;
-    if (!all && left == 0 && controls_in_line_ == 0 && !in_line_.empty() && may_stand()) break;
+    dead_.size() == dead ? count(done_) : void(++trains_of_dead_);
+    if (!all && left <= 0 && controls_in_line_ == 0 && !in_line_.empty() && may_stand()) break;
   }
   stands_ &= !in_line_.empty();
-  unloading_ = false;
 }
 
 /// Whether those in line may wait for another batch.
@@ -395,8 +396,11 @@ bool station::may_stand() noexcept {
   return time - stands_since_ < longest_stand;
 }
 
-void station::unload_goods(rail::train& t) noexcept {
+/// Calls nobody's code, as what else has come must not overtake what is amid this. \return how many messages.
+std::int64_t station::unload_goods(rail::train& t) noexcept {
+  std::int64_t messages = 0;
   for (unloader from(t); from.next_carriage();) {
+    messages += from.left();
     cell& c = *from.of().to;
     while (from.more()) {
       const bool lives = c.life == from.of().life();
@@ -406,25 +410,27 @@ void station::unload_goods(rail::train& t) noexcept {
         tell_idle(c, s);
       } else if (lives && (c.vacant != nullptr || make_vacant_for(c, from.left()))) [[likely]] {
         from.move_to(*c.place());
+      } else if (lives && c.when_full.load(std::memory_order_relaxed) == overflow::drop_oldest) {  // relaxed: ours
+        dead_.push_back({c.take_first(), &c, c.life, is_full});
       } else {
-        slot s;
-        from.move_to(s);
-        s.to = &c;
-        receive(s);
+        slot* const s = take_slot();
+        from.move_to(*s);
+        dead_.push_back({s, &c, c.life, lives ? is_full : has_ended});
       }
     }
   }
+  return messages;
 }
 
-/// For so many messages that have come, and are accepted, of an actor that is not idle. \return whether there is a vacant
-/// slot, for as many at most; if not, receive() knows what to do.
+/// For so many messages that have come, and are accepted unless the policy is to drop some, of an actor that is not
+/// idle. \return whether there is a vacant slot, for as many at most.
 bool station::make_vacant_for(cell& c, std::int64_t messages) {
   if (c.is == state::direct) queue_direct(c);
   if (c.room <= 0 && c.at != &c.front) settle(c);
   if (c.room <= 0) {
+    if ((c.duties & duty_room) == 0) declare_full(c);
     const auto policy = c.when_full.load(std::memory_order_relaxed);  // relaxed: this thread's
     if (policy == overflow::drop_newest || policy == overflow::drop_oldest) return false;
-    if ((c.duties & duty_room) == 0) declare_full(c);
   } else {
     messages = std::min(messages, c.room);
   }
@@ -432,15 +438,17 @@ bool station::make_vacant_for(cell& c, std::int64_t messages) {
   return true;
 }
 
-void station::receive(slot& s) noexcept {
-  cell& c = *s.to;
-  if (c.life == s.life() && !make_vacant(c)) {
-    if ((c.duties & duty_room) == 0) declare_full(c);
-    const auto policy = c.when_full.load(std::memory_order_relaxed);
-    if (policy == overflow::drop_newest) return bury(s, name_of(c), is_full);
-    if (policy == overflow::drop_oldest) drop_oldest(c);  // an argument's destructor may wait: look again
+/// What was found dead when it was unloaded.
+void station::bury_dead() noexcept {
+  stand_by();  // what ends with it may wait
+  const auto dead = std::exchange(dead_, {});
+  const auto trains = std::exchange(trains_of_dead_, 0);
+  for (const auto& d : dead) {
+    const bool lives = d.whose->life == d.life && d.why != has_ended;
+    bury(*d.message, lives ? name_of(*d.whose) : std::string_view(), d.why);
+    give_back(*d.message);
   }
-  place_exempt(s);
+  count(done_, trains);
 }
 
 void station::place_exempt(slot& m) noexcept {
@@ -466,7 +474,7 @@ void station::make_room(cell& c) noexcept {
   if (first == nullptr) return;
   bool some_from_afar = false;
   for (const sender* w = first; w != nullptr; w = w->next_sender) some_from_afar |= w->from != this;
-  if (some_from_afar && !unloading_) unload_line(true);  // what they had sent before comes first
+  if (some_from_afar) unload_line(true);  // what they had sent before comes first
   while (first != nullptr) {
     sender& w = *std::exchange(first, first->next_sender);
     list_any(c, *w.message);
@@ -787,7 +795,7 @@ bool station::work(engine& me) {
     end_of_spell();
     return dispatch_all() || moved;
   }
-  if (standbys_ == 0 && askers_ == 0) call_engine();  // S1
+  stand_by();
   awake_ = true;
   if (directed_) mix();
   int left = directed_ ? 1 : messages_a_batch;

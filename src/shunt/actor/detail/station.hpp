@@ -77,7 +77,7 @@ struct control final : rail::train {
 class alignas(quiet_distance) station {
  public:
   static constexpr std::size_t messages_a_train = 256;  // a train costs as much as some hundred of them: TYPED.md
-  static constexpr std::size_t bytes_a_train = 16384;   // so many of the longest, nearly, if they are alike
+  static constexpr std::size_t bytes_a_train = 16384;      // so many of the longest, if only a few begin a carriage
   static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
   static constexpr int messages_a_turn = 64;       // of one actor's mailbox, while others wait
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
@@ -266,6 +266,10 @@ class alignas(quiet_distance) station {
   void wake_engine() noexcept {
     if (engine_ == nullptr && standbys_ == 0) [[unlikely]] call_engine();
   }
+  /// An engine is about to call code that may wait. S1
+  void stand_by() noexcept {
+    if (standbys_ == 0 && askers_ == 0) call_engine();
+  }
 
   // Engines.
   void call_engine() noexcept;
@@ -283,15 +287,15 @@ class alignas(quiet_distance) station {
   void sort_arrivals() noexcept;
   void unload_line(bool all) noexcept;
   [[nodiscard]] bool may_stand() noexcept;
-  /// The next train, and all controls. One at a time: what has been unloaded is handled while it is in cache.
-  /// \return whether anything had come.
+  /// Of what has come, as much as a batch handles. \return whether there was anything.
   bool unload() noexcept {
-    if (unloading_ || (in_line_.empty() && !platform_.any())) return false;  // an argument's destructor may wait
+    if (in_line_.empty() && !platform_.any() && dead_.empty()) return false;
     unload_line(false);
+    if (!dead_.empty()) bury_dead();
     return true;
   }
-  void unload_goods(rail::train& t) noexcept;
-  void receive(slot& s) noexcept;
+  [[nodiscard]] std::int64_t unload_goods(rail::train& t) noexcept;
+  [[gnu::noinline, gnu::cold]] void bury_dead() noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
   [[gnu::noinline, gnu::cold]] void settle(cell& c) noexcept;
   void take_back(slot* first, slot* last) noexcept {
@@ -327,11 +331,19 @@ class alignas(quiet_distance) station {
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> done_{0};
 
-  rail::train_list in_line_;  // trains and controls that have come, to be unloaded
+  /// A message that was found dead when it was unloaded: what ends with it is somebody's code, which may send and wait.
+  struct dead_message {
+    slot* message;
+    cell* whose;
+    std::uint32_t life;
+    std::string_view why;
+  };
+  std::vector<dead_message> dead_;
+  std::uint64_t trains_of_dead_ = 0;  // that brought them, and are not counted done yet
+  rail::train_list in_line_;          // trains and controls that have come, to be unloaded
   int controls_in_line_ = 0;
   bool stands_ = false;  // some of it has been left standing,
   std::chrono::steady_clock::time_point stands_since_{};
-  bool unloading_ = false;
   bool over_ = false;
   bool spins_ = false;
   int looks_ = 0;  // before a rest
