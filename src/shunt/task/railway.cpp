@@ -43,8 +43,7 @@ bool pass_the_time(bool fiber) {
 }  // namespace
 
 sight stand::await(moment deadline, const std::stop_token& stop) {
-  // relaxed: one writer each.
-  waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  count_wait();
   sight seen = at_.look();
   if (seen != sight::nothing) return seen;
   seen = spin(deadline, stop);
@@ -93,6 +92,19 @@ sight stand::spin(moment deadline, const std::stop_token& stop) {
   }
   in_vain_ = seen == sight::nothing ? in_vain_ + 1 : 0;
   return seen;
+}
+
+bool stand::goes_on(int round, moment deadline, const std::stop_token& stop) {
+  const bool fiber = sched::this_fiber::inside();
+  if (fiber && round % 4 == 3) {
+    sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn
+  } else {
+    static_cast<void>(pass_the_time(fiber));
+  }
+  if (round == 0) return true;
+  const auto seen = at_.look();
+  if (seen != sight::nothing) return seen == sight::train;
+  return !stop.stop_requested() && (deadline == moment::max() || clock::now() < deadline);
 }
 
 sight stand::sleep(moment deadline, const std::stop_token& stop) {

@@ -41,6 +41,7 @@
 #include <utility>
 #include <vector>
 
+#include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/latency_histogram.hpp>
 #include <shunt/rail/line.hpp>
@@ -119,6 +120,13 @@ class stand : public rail::sleeper {
 
   /// Until a train stands here, or an end is seen, or the time is over or `stop` asked: then nothing.
   [[nodiscard, gnu::noinline]] rail::sight await(moment deadline, const std::stop_token& stop);
+
+  /// For who looks on and on by itself, before each of its rounds: others have their turn, and ends, the time and `stop`
+  /// are looked at. \param round  the round's number, from 0. \return false: await() knows more.
+  [[nodiscard, gnu::noinline]] bool goes_on(int round, moment deadline, const std::stop_token& stop);
+  void count_wait() noexcept {
+    waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
+  }
 
   void count(std::uint64_t goods) noexcept {
     goods_.store(goods_.load(std::memory_order_relaxed) + goods, std::memory_order_relaxed);  // relaxed: one writer
@@ -297,14 +305,17 @@ class railway {
     [[nodiscard]] train arrive() {
       depart();
       std::uint64_t goods;
-      if (!end_.arrive(goods)) [[unlikely]] return arrive_later(detail::stand::moment::max(), {});
+      if (!end_.arrive(goods)) [[unlikely]] {
+        constexpr auto for_ever = detail::stand::moment::max();
+        if (!looks_on_ || !look_on(goods, for_ever, {})) return arrive_later(for_ever, {});
+      }
       return take(goods);
     }
     /// The same, until `deadline` or until `stop` is asked to, at the longest: then it is false, and ended() is.
     [[nodiscard]] train arrive_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
       depart();
       std::uint64_t goods;
-      if (!end_.arrive(goods)) return arrive_later(deadline, stop);
+      if (!end_.arrive(goods) && (!looks_on_ || !look_on(goods, deadline, stop))) return arrive_later(deadline, stop);
       return take(goods);
     }
     [[nodiscard]] train arrive_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
@@ -348,7 +359,8 @@ class railway {
 
    private:
     friend class railway;
-    station(railway& of, rail::stop& end, std::string name) : place(of, end, std::move(name)), end_(end) {
+    station(railway& of, rail::stop& end, std::string name)
+        : place(of, end, std::move(name)), end_(end), looks_on_(of.wanted_.wait == wait_profile::latency) {
       if (of.stamps()) age_ = std::make_unique<latency_histogram>();
     }
     train take(std::uint64_t goods) noexcept {
@@ -361,6 +373,23 @@ class railway {
         }
       }
       return train({this->goods_in(end_.train()), goods_});
+    }
+    /// wait_profile::latency. In the frame of who will use the train: so little runs between the look that finds it and its
+    /// use, and nothing that has not run for as long as the wait took.
+    /// \return whether a train stands here.
+    [[nodiscard, gnu::always_inline]] bool look_on(std::uint64_t& goods, detail::stand::moment deadline,
+                                                   const std::stop_token& stop) {
+      constexpr int looks_a_round = 16;
+      for (int round = 0; this->goes_on(round, deadline, stop); ++round) {
+        for (int i = 0; i != looks_a_round; ++i) {
+          relax();
+          if (end_.arrive(goods)) {
+            this->count_wait();
+            return true;
+          }
+        }
+      }
+      return false;
     }
     [[gnu::noinline]] train arrive_later(detail::stand::moment deadline, const std::stop_token& stop) {
       switch (this->await(deadline, stop)) {
@@ -375,6 +404,7 @@ class railway {
     }
 
     rail::stop& end_;
+    const bool looks_on_;
     bool standing_ = false;
     bool ended_ = false;
     std::size_t goods_ = 0;
