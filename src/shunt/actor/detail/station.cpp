@@ -682,32 +682,35 @@ inline int station::run(engine& me, cell& c, slot& direct, int left) {
 int station::run_on(engine& me, cell& c, int left) {
   me.busy = &c;
   void* const object = c.object;
-  int handled = 0;
+  int more = messages_a_turn;
   try {
-    for (link* before = &c.front; before->next != c.vacant && handled != messages_a_turn; ++handled) {
-      slot& s = *before->next;
-      c.at = &s;
-      if (c.must_be_seen_to(handled) && !see_to(me, c, handled)) [[unlikely]] {
-        c.at = before;  // not in this turn
+    for (slot* s = c.front.next; s != c.vacant && more != 0; s = s->next, --more) {
+      if (!c.must_be_seen_to(messages_a_turn - more)) [[likely]] {
+        c.at = s;
+      } else if (!may_handle(me, c, *s, messages_a_turn - more)) {
         break;
       }
-      before = &s;
-      s.what->run(s, object);
+      s->what->run(*s, object);
     }
   } catch (...) {
-    leave_handled(c, handled + 1);
-    return run_failed(me, c, left - handled - 1);
+    const int handled = begun(c);  // counted anew: a variable that is needed here is a load and a store each time
+    leave_handled(c, handled);
+    return run_failed(me, c, left - handled);
   }
+  const int handled = messages_a_turn - more;
   leave_handled(c, handled);
   return end_turn(me, c, left - handled);
 }
 
-/// Amid a turn: the room of what has been handled, and of what is being, counts. C6
-void station::settle(cell& c) noexcept {
-  int begun = 0;
-  for (const link* s = &c.front; s != c.at; s = s->next) ++begun;
-  c.count(begun);
+/// Of this turn, how many have been handled, and the one that is being.
+int station::begun(const cell& c) noexcept {
+  int count = 0;
+  for (const link* s = &c.front; s != c.at; s = s->next) ++count;
+  return count;
 }
+
+/// Amid a turn: the room of what has been handled, and of what is being, counts. C6
+void station::settle(cell& c) noexcept { c.count(begun(c)); }
 
 /// At the end of a turn of so many messages: their slots leave the mailbox. C6
 void station::leave_handled(cell& c, int handled) noexcept {
@@ -736,6 +739,14 @@ void station::rest(cell& c) noexcept {
 int station::run_failed(engine& me, cell& c, int left) {
   if (failed(c, std::current_exception())) return end_turn(me, c, left);
   return engine_ == &me ? left : 0;
+}
+
+/// Before message `s`, after so many in this turn: a duty calls. \return whether it is handled in this turn.
+bool station::may_handle(const engine& me, cell& c, slot& s, int handled) noexcept {
+  link* const before = std::exchange(c.at, &s);
+  if (see_to(me, c, handled)) return true;
+  c.at = before;
+  return false;
 }
 
 /// Before a message, after so many in this turn. \return whether the turn goes on.

@@ -280,7 +280,8 @@ class alignas(quiet_distance) station {
   bool work(engine& me);
   bool look_around() noexcept;
   [[nodiscard, gnu::always_inline]] int run(engine& me, cell& c, slot& direct, int left);
-  [[nodiscard, gnu::noinline]] bool see_to(const engine& me, cell& c, int handled) noexcept;
+  [[nodiscard, gnu::noinline]] bool may_handle(const engine& me, cell& c, slot& s, int handled) noexcept;
+  [[nodiscard]] bool see_to(const engine& me, cell& c, int handled) noexcept;
   [[nodiscard, gnu::noinline]] int run_on(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline]] int end_turn(engine& me, cell& c, int left);
@@ -297,6 +298,7 @@ class alignas(quiet_distance) station {
   [[nodiscard]] std::int64_t unload_goods(rail::train& t) noexcept;
   [[gnu::noinline, gnu::cold]] void bury_dead() noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
+  [[nodiscard]] static int begun(const cell& c) noexcept;
   [[gnu::noinline, gnu::cold]] void settle(cell& c) noexcept;
   void take_back(slot* first, slot* last) noexcept {
     last->next = free_;
