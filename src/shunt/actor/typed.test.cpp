@@ -828,9 +828,13 @@ TEST_CASE("typed: nothing overtakes what came with a message that was dropped, t
   const auto all_before_have_run = [&](int worker) {
     all.await(all.spawn<counter>({.worker = worker}).ask<&counter::total>());
   };
-  std::atomic<bool> waits{false};
+  std::atomic<bool> waits{false}, go_on{false}, spins{false};
   auto far = all.spawn<sender>({.worker = 1});
+  all.spawn<spinner>({.worker = 0}).tell<&spinner::spin>(&go_on, &spins);  // awake: both messages share a train
+  while (!spins) std::this_thread::yield();
   far.tell<&sender::both>(drops, to, &deed_ends, &waits);
+  all_before_have_run(1);
+  go_on = true;
   while (!waits) std::this_thread::yield();
   all.spawn<sender>({.worker = 0}).tell<&sender::one>(to, 6, 0);  // waits for room
   all_before_have_run(0);
@@ -853,6 +857,32 @@ TEST_CASE("typed: nothing overtakes what came with a message that was dropped, t
     if (i != 0) from_afar.push_back(i);
   }
   CHECK(from_afar == std::vector<int>{1, 2});
+}
+
+TEST_CASE("typed: what ends with a dead message waits as nobody's handler, whoever was handled before") {
+  struct asker {
+    int answer() { return 2; }
+    void go(ref<listener_with_deeds> dead, ref<counter> other, ref<asker> self, std::atomic<int>* answered) {
+      dead.tell<&listener_with_deeds::take>(last_deed([=] { *answered = self.ask<&asker::answer>().get(); }));
+      static_cast<void>(other.ask<&counter::total>().get());
+    }
+  };
+  struct busy : counter, spinner {};
+  manager all(with(2));
+  auto other = all.spawn<busy>({.worker = 0});
+  auto dead = all.spawn<listener_with_deeds>({.worker = 0});
+  auto who = all.spawn<asker>({.worker = 1});
+  all.stop(dead);
+  all.drain();
+  std::atomic<bool> go_on{false}, spins{false};
+  ref<spinner>(other).tell<&spinner::spin>(&go_on, &spins);
+  while (!spins) std::this_thread::yield();
+  std::atomic<int> answered{0};
+  who.tell<&asker::go>(dead, ref<counter>(other), who, &answered);
+  for (int i = 0; i < 3; ++i) all.await(all.spawn<counter>({.worker = 1}).ask<&counter::total>());  // its train has left
+  go_on = true;
+  all.drain();
+  CHECK(answered == 2);
 }
 
 TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {

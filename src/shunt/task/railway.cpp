@@ -77,7 +77,7 @@ sight stand::spin(moment deadline, const std::stop_token& stop) {
   const auto began = clock::now();
   auto now = began;
   sight seen = at_.look();
-  for (int rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
+  for (unsigned rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
     if (profile_ != wait_profile::latency && now - began >= look_on_for) break;
     for (int i = 0; i != looks_a_round; ++i) {
       static_cast<void>(pass_the_time(fiber));
@@ -94,7 +94,7 @@ sight stand::spin(moment deadline, const std::stop_token& stop) {
   return seen;
 }
 
-bool stand::goes_on(int round, moment deadline, const std::stop_token& stop) {
+bool stand::goes_on(unsigned round, moment deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
   if (fiber && round % 4 == 3) {
     sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn

@@ -123,7 +123,7 @@ class stand : public rail::sleeper {
 
   /// For who looks on and on by itself, before each of its rounds: others have their turn, and ends, the time and `stop`
   /// are looked at. \param round  the round's number, from 0. \return false: await() knows more.
-  [[nodiscard, gnu::noinline]] bool goes_on(int round, moment deadline, const std::stop_token& stop);
+  [[nodiscard, gnu::noinline]] bool goes_on(unsigned round, moment deadline, const std::stop_token& stop);
   void count_wait() noexcept {
     waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }
@@ -380,7 +380,7 @@ class railway {
     [[nodiscard, gnu::always_inline]] bool look_on(std::uint64_t& goods, detail::stand::moment deadline,
                                                    const std::stop_token& stop) {
       constexpr int looks_a_round = 16;
-      for (int round = 0; this->goes_on(round, deadline, stop); ++round) {
+      for (unsigned round = 0; this->goes_on(round, deadline, stop); ++round) {
         for (int i = 0; i != looks_a_round; ++i) {
           relax();
           if (end_.arrive(goods)) {

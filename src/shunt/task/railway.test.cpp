@@ -43,6 +43,10 @@ std::vector<long> up_to(long count) {
   return all;
 }
 
+shunt::wait_profile any_that_looks_on() {
+  return GENERATE(values({shunt::wait_profile::latency, shunt::wait_profile::balanced}));
+}
+
 void inside(int workers, const std::function<void()>& body) {
   shunt::sched::runtime r({.workers = workers});
   r.run(body);
@@ -207,7 +211,7 @@ TEST_CASE("railway: where tracks meet, one that is always full keeps none waitin
 }
 
 TEST_CASE("railway: what departed before a failure is unloaded, then stations behind it get the exception; others end") {
-  numbers line({.capacity = 1, .trains = 4});
+  numbers line({.capacity = 1, .trains = 4, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& bad = line.after({&in}, "bad");
   auto& behind = line.after({&bad}, "behind");
@@ -244,7 +248,7 @@ TEST_CASE("railway: what departed before a failure is unloaded, then stations be
 }
 
 TEST_CASE("railway: a source that fails: its goods arrive, its open train does not") {
-  numbers line({.capacity = 2, .trains = 4});
+  numbers line({.capacity = 2, .trains = 4, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
   std::vector<long> seen;
@@ -278,7 +282,7 @@ TEST_CASE("railway: a last station that leaves lets the others go on; when all h
 }
 
 TEST_CASE("railway: a station amid the line that leaves ends it for those behind, and tells the source") {
-  numbers line({.capacity = 1, .trains = 2});
+  numbers line({.capacity = 1, .trains = 2, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& amid = line.after({&in}, "amid");
   auto& out = line.after({&amid}, "out");
@@ -295,7 +299,7 @@ TEST_CASE("railway: a station amid the line that leaves ends it for those behind
 }
 
 TEST_CASE("railway: a stop request ends the sources; nothing that departed is lost") {
-  numbers line({.capacity = 4, .trains = 4});
+  numbers line({.capacity = 4, .trains = 4, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
   std::stop_source stop;
@@ -313,7 +317,7 @@ TEST_CASE("railway: a stop request ends the sources; nothing that departed is lo
 }
 
 TEST_CASE("railway: waits end by deadline, by a stop request, and go on afterwards") {
-  numbers line({.capacity = 1, .trains = 2});
+  numbers line({.capacity = 1, .trains = 2, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
   const auto body = [&] {

@@ -160,8 +160,14 @@ bool station::admit(cell& c, std::uint64_t which, const kind& what) {
   if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
   lane& l = lane_to(*c.home);
   if (couple(l, c, which, what)) return true;
-  // relaxed: what was set before a train was sent home is seen here, as it has come home
-  return open_train(l, *c.home) && !c.full.load(std::memory_order_relaxed) && couple(l, c, which, what);
+  return open_train(l, *c.home) && !has_become_full(c) && couple(l, c, which, what);
+}
+
+/// Since the train that has been opened came home. If so, it departs without anything when nothing else is left to do.
+bool station::has_become_full(const cell& c) noexcept {
+  if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: set before the train was sent home
+  if (!awake_) wake_engine();
+  return true;
 }
 
 /// Such messages are loaded next. \return false: no train is open.
@@ -269,8 +275,11 @@ bool station::send_far(slot& m, const char* call) {
   }
   lane& l = lane_to(*c.home);
   if (!l.load.takes(c, m.which, *m.what) && !couple(l, c, m.which, *m.what)) {
-    if (!open_train(l, *c.home)) wait_for_train();
-    return false;
+    if (!open_train(l, *c.home)) {
+      wait_for_train();
+      return false;
+    }
+    if (has_become_full(c) || !couple(l, c, m.which, *m.what)) return false;
   }
   m.move_arguments_to(l.load.place());
   depart_far(c, m.what->bytes);
@@ -292,22 +301,20 @@ bool station::wait_for_room(slot& m, const char* call) {
   if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);
   sender me(m, here());
   auto& gate = c.home->gate_;
+  bool lives = true;
   {
     const std::scoped_lock graph(wait_graph());
     {
       const std::scoped_lock held(gate);
-      if (c.life != m.life()) {
-        c.home->all_.dead({{}, m.what->method, has_ended});
-        m.what->drop(m, {{}, m.what->method, has_ended});
-        m.what = nullptr;
-        return true;
+      lives = c.life == m.life();
+      if (lives) {
+        if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: C3, under the gate
+        (c.waiting == nullptr ? c.waiting : c.waiting_last->next_sender) = &me;
+        c.waiting_last = &me;
       }
-      if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: C3, under the gate
-      (c.waiting == nullptr ? c.waiting : c.waiting_last->next_sender) = &me;
-      c.waiting_last = &me;
     }
     try {
-      now_waits({&c, nullptr, &me}, call);
+      if (lives) now_waits({&c, nullptr, &me}, call);
     } catch (...) {
       const std::scoped_lock held(gate);
       sender* before = nullptr;
@@ -320,6 +327,10 @@ bool station::wait_for_room(slot& m, const char* call) {
       }
       // It is being placed: no circle.
     }
+  }
+  if (!lives) {
+    c.home->bury(m, {}, has_ended);  // here, as what ends with it may wait
+    return true;
   }
   me.sleep("room in a mailbox");
   waits_no_more();
@@ -366,26 +377,53 @@ void station::sort_arrivals() noexcept {
 }
 
 /// Those that stand first in line: trains with about as many messages as a batch handles, and all as far as the last
-/// control; or all there are.
-void station::unload_line(bool all) noexcept {
+/// control.
+void station::unload_line() noexcept {
   sort_arrivals();
   for (std::int64_t left = messages_a_batch; !in_line_.empty();) {
     rail::train& t = in_line_.pop_front();
     if (t.head.channel == control::channel) {
       --controls_in_line_;
-      stand_by();  // what ends with it may wait
-      const std::unique_ptr<control> c(static_cast<control*>(&t));
-      c->what();
-      count(done_);
+      obey(static_cast<control&>(t));
       continue;
     }
-    const auto dead = dead_.size();
-    left -= unload_goods(t);
-    rail::send_home(t);
-    dead_.size() == dead ? count(done_) : void(++trains_of_dead_);
-    if (!all && left <= 0 && controls_in_line_ == 0 && !in_line_.empty() && may_stand()) break;
+    left -= unload_train(t);
+    if (left <= 0 && controls_in_line_ == 0 && !in_line_.empty() && may_stand()) break;
   }
   stands_ &= !in_line_.empty();
+}
+
+/// All trains in line. Controls stay: what ends with one is somebody's code.
+void station::unload_trains() noexcept {
+  sort_arrivals();
+  rail::train_list controls;
+  while (!in_line_.empty()) {
+    rail::train& t = in_line_.pop_front();
+    if (t.head.channel == control::channel) {
+      controls.push_back(t);
+    } else {
+      unload_train(t);
+    }
+  }
+  in_line_ = controls;
+  stands_ = false;
+}
+
+/// May wait.
+void station::obey(control& c) noexcept {
+  stand_by();
+  c.what();
+  delete &c;
+  count(done_);  // with all that ended with it
+}
+
+/// \return how many messages it had.
+std::int64_t station::unload_train(rail::train& t) noexcept {
+  const auto dead = dead_.size();
+  const auto messages = unload_goods(t);
+  rail::send_home(t);
+  dead_.size() == dead ? count(done_) : void(++trains_of_dead_);
+  return messages;
 }
 
 /// Whether those in line may wait for another batch.
@@ -474,7 +512,7 @@ void station::make_room(cell& c) noexcept {
   if (first == nullptr) return;
   bool some_from_afar = false;
   for (const sender* w = first; w != nullptr; w = w->next_sender) some_from_afar |= w->from != this;
-  if (some_from_afar) unload_line(true);  // what they had sent before comes first
+  if (some_from_afar) unload_trains();  // what they had sent before comes first
   while (first != nullptr) {
     sender& w = *std::exchange(first, first->next_sender);
     list_any(c, *w.message);
@@ -819,6 +857,7 @@ bool station::work(engine& me) {
     } else {
       next = next_in_queue();
       if (next.whose == nullptr) {
+        me.busy = nullptr;  // what ends with a dead message is nobody's handler
         if (!unload()) break;
         continue;
       }

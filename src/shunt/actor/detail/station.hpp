@@ -19,8 +19,8 @@
 ///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
-///   S4  sent_ counts three things when they begin, done_ when they end: trains, from their first message until they
-///       are unloaded; controls, until they are done; and spells, in which an actor of the station is queued or busy.
+///   S4  sent_ counts three things when they begin, done_ when they end: trains, from when they are opened until they
+///       are unloaded, and the dead among their messages buried; controls, until they are done; and spells, in which an actor of the station is queued or busy.
 ///       What begins amid another one is counted before that ends. See hall::quiet().
 ///   S5  favoured_first_ is favoured_'s message while that is direct, else null; nobody else's. Who is favoured has no
 ///       duties.
@@ -238,6 +238,7 @@ class alignas(quiet_distance) station {
   [[nodiscard]] lane& lane_to(const station& to) noexcept { return lanes_[static_cast<std::size_t>(to.index_)]; }
   [[gnu::noinline]] bool admit(cell& c, std::uint64_t which, const kind& what);
   bool couple(lane& l, cell& c, std::uint64_t which, const kind& what);
+  [[nodiscard]] bool has_become_full(const cell& c) noexcept;
   bool open_train(lane& l, station& to);
   void dispatch(lane& l, station& to) noexcept;
   void dispatch_opened() noexcept;
@@ -266,7 +267,7 @@ class alignas(quiet_distance) station {
   void wake_engine() noexcept {
     if (engine_ == nullptr && standbys_ == 0) [[unlikely]] call_engine();
   }
-  /// An engine is about to call code that may wait. S1
+  /// Code that may wait is about to be called. S1
   void stand_by() noexcept {
     if (standbys_ == 0 && askers_ == 0) call_engine();
   }
@@ -286,12 +287,15 @@ class alignas(quiet_distance) station {
   [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(engine& me, cell& c, int left);
   [[nodiscard, gnu::noinline]] int end_turn(engine& me, cell& c, int left);
   void sort_arrivals() noexcept;
-  void unload_line(bool all) noexcept;
+  void unload_line() noexcept;
+  void unload_trains() noexcept;
+  std::int64_t unload_train(rail::train& t) noexcept;
+  void obey(control& c) noexcept;
   [[nodiscard]] bool may_stand() noexcept;
   /// Of what has come, as much as a batch handles. \return whether there was anything.
   bool unload() noexcept {
     if (in_line_.empty() && !platform_.any() && dead_.empty()) return false;
-    unload_line(false);
+    unload_line();
     if (!dead_.empty()) bury_dead();
     return true;
   }
