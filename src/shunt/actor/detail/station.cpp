@@ -480,13 +480,13 @@ bool station::make_vacant_for(cell& c, std::int64_t messages) {
 void station::bury_dead() noexcept {
   stand_by();  // what ends with it may wait
   const auto dead = std::exchange(dead_, {});
-  const auto trains = std::exchange(trains_of_dead_, 0);
+  const auto brought_by = std::exchange(trains_of_dead_, 0);
   for (const auto& d : dead) {
     const bool lives = d.whose->life == d.life && d.why != has_ended;
     bury(*d.message, lives ? name_of(*d.whose) : std::string_view(), d.why);
     give_back(*d.message);
   }
-  count(done_, trains);
+  count(done_, brought_by);
 }
 
 void station::place_exempt(slot& m) noexcept {
