@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <memory>
 #include <shunt/actor/detail/cell.hpp>
 #include <shunt/base/random.hpp>
 #include <vector>

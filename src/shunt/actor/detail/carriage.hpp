@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 
 #include <shunt/actor/detail/slot.hpp>
@@ -38,21 +37,13 @@ struct carriage {
   void move_to(slot& s, std::byte* arguments) const noexcept {
     s.what = what;
     s.which = which;
-    if (what->move != nullptr) return what->move(arguments, s.room_);
-    const auto word = [&](std::size_t i) { std::memcpy(s.room_ + 8 * i, arguments + 8 * i, 8); };
-    switch (what->bytes / 8) {  // alike for a carriage, so the processor knows where it leads
-      case 5: word(4); [[fallthrough]];
-      case 4: word(3); [[fallthrough]];
-      case 3: word(2); [[fallthrough]];
-      case 2: word(1); [[fallthrough]];
-      default: word(0);
-    }
+    what->move_arguments(arguments, s.room_);
   }
 };
+static_assert(alignof(carriage) <= rail::good_alignment);
 /// Bytes of a train that has room for any one message; whole lines.
 inline constexpr std::size_t longest_message =
     (sizeof(carriage) + slot::room + cache_line - 1) / cache_line * cache_line;
-static_assert(slot::alignment == 8 && slot::room == 40 && alignof(carriage) <= rail::good_alignment);
 
 // Of a train, asked for before they are loaded or unloaded: they come from another core.
 inline constexpr std::size_t bytes_ahead = 8 * cache_line;

@@ -217,7 +217,7 @@ void hall::send_outside(slot& m) {
         loader load;
         load.begin(*t, 1);
         static_cast<void>(load.couple(c, m.which, *m.what));  // has room
-        m.move_arguments_to(load.place());
+        m.what->move_arguments(m.room_, load.place());
         static_cast<void>(load.step(m.what->bytes));
         load.end(*t);
         count_sent();

@@ -37,7 +37,21 @@ struct kind {
   /// The arguments end. An asker gets an `unanswered` that says so.
   void (*drop)(slot& s, const dead_letter& as) noexcept;
   std::string_view method;
-  std::size_t bytes;  // of arguments; a multiple of their alignment
+  std::size_t bytes;  // of arguments; a multiple of 8, from 8 to slot::room
+
+  /// L1. Word by word, as they were written: what is read in larger pieces than it was written in waits for the store
+  /// buffer.
+  void move_arguments(std::byte* from, std::byte* to) const noexcept {
+    if (move != nullptr) return move(from, to);
+    const auto word = [&](std::size_t i) { std::memcpy(to + 8 * i, from + 8 * i, 8); };
+    switch (bytes / 8) {
+      case 5: word(4); [[fallthrough]];
+      case 4: word(3); [[fallthrough]];
+      case 3: word(2); [[fallthrough]];
+      case 2: word(1); [[fallthrough]];
+      default: word(0);
+    }
+  }
 };
 
 /// What slots are linked by.
@@ -66,21 +80,10 @@ struct alignas(cache_line) slot : link {
   void move_to(slot& other) noexcept {
     other.what = what;
     other.which = which;
-    if (what->move == nullptr) {
-      std::memcpy(other.room_, room_, room);
-    } else {
-      what->move(room_, other.room_);
-    }
-  }
-  void move_arguments_to(std::byte* place) noexcept {
-    if (what->move == nullptr) {
-      std::memcpy(place, room_, what->bytes);
-    } else {
-      what->move(room_, place);
-    }
+    what->move_arguments(room_, other.room_);
   }
 };
-static_assert(sizeof(slot) == cache_line);
+static_assert(sizeof(slot) == cache_line && slot::alignment == 8 && slot::room == 40);
 
 /// The arguments of a message, copied or moved from the caller's. Unlike std::tuple it is bytes where they are.
 template <std::size_t I, typename T>

@@ -114,17 +114,20 @@ inline void station::list_exempt(cell& c, slot& m) noexcept {
   --c.room;
 }
 
+/// Of an actor that is queued. The room of what has been handled in this turn counts if nothing else is left. C6
+inline bool station::has_room(cell& c) noexcept {
+  if (c.room <= 0 && c.at != &c.front) settle(c);
+  return c.room > 0;
+}
+
 /// Whether there is room for a message that is not exempt. If so, and if the actor is queued, there is a vacant slot
 /// then: it is added. \throws std::bad_alloc
 inline bool station::make_vacant(cell& c) {
   if (c.is == state::direct) queue_direct(c);
   if (c.is != state::queued || c.vacant != nullptr) return true;
-  if (c.room <= 0) {
-    if (c.at == &c.front) return false;
-    settle(c);
-    if (c.room <= 0) return false;
-  }
-  // One at a time where somebody waits for room, who is let in by what counts as such.
+  if (!has_room(c)) return false;
+  // About as many as its last turn took, and twice that the next time; but one at a time where somebody waits for room,
+  // who is let in by what counts as such.
   const auto some = (c.duties & duty_room) != 0 ? 1 : std::clamp<std::int64_t>(c.room, 1, c.step);
   extend(c, some, std::min(2 * some, c.room));
   return true;
@@ -166,7 +169,7 @@ bool station::admit(cell& c, std::uint64_t which, const kind& what) {
 /// Since the train that has been opened came home. If so, it departs without anything when nothing else is left to do.
 bool station::has_become_full(const cell& c) noexcept {
   if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: set before the train was sent home
-  if (!awake_) wake_engine();
+  wake_engine();
   return true;
 }
 
@@ -188,7 +191,7 @@ bool station::open_train(lane& l, station& to) {
   // relaxed: a hint. Who sleeps there gets the first message at once, the others together.
   const bool at_once = to.armed_.load(std::memory_order_relaxed);
   l.load.begin(*l.open, at_once ? 1 : messages_a_train);
-  if (!at_once && !awake_) wake_engine();  // it sends what is open when there is nothing else to do
+  if (!at_once) wake_engine();  // it sends what is open when there is nothing else to do
   return true;
 }
 
@@ -281,7 +284,7 @@ bool station::send_far(slot& m, const char* call) {
     }
     if (has_become_full(c) || !couple(l, c, m.which, *m.what)) return false;
   }
-  m.move_arguments_to(l.load.place());
+  m.what->move_arguments(m.room_, l.load.place());
   depart_far(c, m.what->bytes);
   return true;
 }
@@ -453,7 +456,7 @@ std::int64_t station::unload_goods(rail::train& t) noexcept {
       } else {
         slot* const s = take_slot();
         from.move_to(*s);
-        dead_.push_back({s, &c, c.life, lives ? is_full : has_ended});
+        dead_.push_back({s, lives ? &c : nullptr, c.life, lives ? is_full : has_ended});
       }
     }
   }
@@ -464,13 +467,12 @@ std::int64_t station::unload_goods(rail::train& t) noexcept {
 /// idle. \return whether there is a vacant slot, for as many at most.
 bool station::make_vacant_for(cell& c, std::int64_t messages) {
   if (c.is == state::direct) queue_direct(c);
-  if (c.room <= 0 && c.at != &c.front) settle(c);
-  if (c.room <= 0) {
+  if (has_room(c)) {
+    messages = std::min(messages, c.room);
+  } else {
     if ((c.duties & duty_room) == 0) declare_full(c);
     const auto policy = c.when_full.load(std::memory_order_relaxed);  // relaxed: this thread's
     if (policy == overflow::drop_newest || policy == overflow::drop_oldest) return false;
-  } else {
-    messages = std::min(messages, c.room);
   }
   extend(c, messages, messages);
   return true;
@@ -482,7 +484,7 @@ void station::bury_dead() noexcept {
   const auto dead = std::exchange(dead_, {});
   const auto brought_by = std::exchange(trains_of_dead_, 0);
   for (const auto& d : dead) {
-    const bool lives = d.whose->life == d.life && d.why != has_ended;
+    const bool lives = d.whose != nullptr && d.whose->life == d.life;
     bury(*d.message, lives ? name_of(*d.whose) : std::string_view(), d.why);
     give_back(*d.message);
   }

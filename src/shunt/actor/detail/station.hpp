@@ -20,8 +20,9 @@
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
 ///   S4  sent_ counts three things when they begin, done_ when they end: trains, from when they are opened until they
-///       are unloaded, and the dead among their messages buried; controls, until they are done; and spells, in which an actor of the station is queued or busy.
-///       What begins amid another one is counted before that ends. See hall::quiet().
+///       are unloaded, and the dead among their messages buried; controls, until they are done; and spells, in which an
+///       actor of the station is queued or busy. What begins amid another one is counted before that ends. See
+///       hall::quiet().
 ///   S5  favoured_first_ is favoured_'s message while that is direct, else null; nobody else's. Who is favoured has no
 ///       duties.
 ///   S6  awake_ is true only in a spell (open_) in which an engine runs, or is ready.
@@ -77,7 +78,7 @@ struct control final : rail::train {
 class alignas(quiet_distance) station {
  public:
   static constexpr std::size_t messages_a_train = 256;  // a train costs as much as some hundred of them: TYPED.md
-  static constexpr std::size_t bytes_a_train = 16384;      // so many of the longest, if only a few begin a carriage
+  static constexpr std::size_t bytes_a_train = 16384;   // so many of the longest, if only a few begin a carriage
   static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
   static constexpr int messages_a_turn = 64;       // of one actor's mailbox, while others wait
   static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
@@ -121,8 +122,8 @@ class alignas(quiet_distance) station {
     favoured_ = &c;
     favoured_first_ = s;
   }
-  /// Where to build the arguments of a message for another worker's actor, as which() says. nullptr: send() it.
-  /// What is built must not wait, nor send.
+  /// Where to build the arguments of a message for another worker's actor; `which` and `what` as in a slot. What is
+  /// built must not wait, nor send. nullptr: send() it.
   [[nodiscard]] std::byte* place_far(cell& c, std::uint64_t which, const kind& what) {
     if (&c.home->all_ != &all_) return nullptr;
     loader& l = lane_to(*c.home).load;
@@ -195,6 +196,7 @@ class alignas(quiet_distance) station {
   void list_any(cell& c, slot& m) noexcept;
   void list_exempt(cell& c, slot& m) noexcept;
   [[gnu::noinline]] void extend(cell& c, std::int64_t some, std::int64_t most);
+  [[nodiscard]] bool has_room(cell& c) noexcept;
   [[nodiscard]] bool make_vacant(cell& c);
   [[nodiscard, gnu::noinline]] bool make_vacant_for(cell& c, std::int64_t messages);
   void queue_direct(cell& c) noexcept;
@@ -340,7 +342,7 @@ class alignas(quiet_distance) station {
   /// A message that was found dead when it was unloaded: what ends with it is somebody's code, which may send and wait.
   struct dead_message {
     slot* message;
-    cell* whose;
+    cell* whose;  // null: of one that had ended
     std::uint32_t life;
     std::string_view why;
   };
