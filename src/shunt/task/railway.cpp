@@ -19,7 +19,6 @@ using rail::sight;
 
 constexpr std::chrono::nanoseconds look_on_for{20'000};  // about what a sleep and a wake cost
 constexpr int quick_looks = 64;                          // without a look at the clock
-constexpr int looks_a_round = 16;
 constexpr unsigned tries = 4;                            // in a row in vain: then it is only tried
 constexpr unsigned tries_again = 16;                     // every so many waits
 constexpr std::uint64_t few_trains = 16;                 // between two waits
@@ -46,7 +45,7 @@ sight stand::await(moment deadline, const std::stop_token& stop) {
   count_wait();
   sight seen = at_.look();
   if (seen != sight::nothing) return seen;
-  seen = spin(deadline, stop);
+  if (profile_ != wait_profile::latency) seen = spin(deadline, stop);  // it has looked on already
   return seen == sight::nothing ? sleep(deadline, stop) : seen;
 }
 
@@ -64,13 +63,13 @@ void stand::keep_distance(bool fiber) {
 
 sight stand::spin(moment deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
-  if (profile_ != wait_profile::latency) keep_distance(fiber);
+  keep_distance(fiber);
   for (int i = 0; i != quick_looks; ++i) {
     static_cast<void>(pass_the_time(fiber));
     if (at_.glance()) return sight::train;
   }
   if (profile_ == wait_profile::battery) return at_.look();
-  if (profile_ != wait_profile::latency && in_vain_ >= tries && in_vain_ % tries_again != 0) {
+  if (in_vain_ >= tries && in_vain_ % tries_again != 0) {
     ++in_vain_;
     return at_.look();
   }
@@ -78,7 +77,7 @@ sight stand::spin(moment deadline, const std::stop_token& stop) {
   auto now = began;
   sight seen = at_.look();
   for (unsigned rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
-    if (profile_ != wait_profile::latency && now - began >= look_on_for) break;
+    if (now - began >= look_on_for) break;
     for (int i = 0; i != looks_a_round; ++i) {
       static_cast<void>(pass_the_time(fiber));
       if (at_.glance()) {

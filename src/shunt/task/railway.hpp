@@ -121,11 +121,21 @@ class stand : public rail::sleeper {
   /// Until a train stands here, or an end is seen, or the time is over or `stop` asked: then nothing.
   [[nodiscard, gnu::noinline]] rail::sight await(moment deadline, const std::stop_token& stop);
 
-  /// For who looks on and on by itself, before each of its rounds: others have their turn, and ends, the time and `stop`
-  /// are looked at. \param round  the round's number, from 0. \return false: await() knows more.
-  [[nodiscard, gnu::noinline]] bool goes_on(unsigned round, moment deadline, const std::stop_token& stop);
-  void count_wait() noexcept {
-    waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
+  /// wait_profile::latency, before await(): looks on and on, in the frame of who will use the train. So little runs
+  /// between the look that finds it and its use, and nothing that has not run for as long as the wait took.
+  /// \param here  whether a train stands here; cheap. \return the same, at last; false: await() knows more.
+  template <typename Here>
+  [[nodiscard, gnu::always_inline]] bool look_on(Here&& here, moment deadline, const std::stop_token& stop) {
+    if (profile_ != wait_profile::latency) return false;
+    for (unsigned round = 0; goes_on(round, deadline, stop); ++round) {
+      for (int i = 0; i != looks_a_round; ++i) {
+        relax();
+        if (!here()) continue;
+        count_wait();
+        return true;
+      }
+    }
+    return false;
   }
 
   void count(std::uint64_t goods) noexcept {
@@ -139,6 +149,14 @@ class stand : public rail::sleeper {
   }
 
  private:
+  static constexpr int looks_a_round = 16;
+
+  /// Before each round of looking on: others have their turn, and ends, the time and `stop` are looked at.
+  /// \param round  the round's number, from 0. \return false: await() knows more.
+  [[nodiscard, gnu::noinline]] bool goes_on(unsigned round, moment deadline, const std::stop_token& stop);
+  void count_wait() noexcept {
+    waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
+  }
   void keep_distance(bool fiber);
   rail::sight spin(moment deadline, const std::stop_token& stop);
   rail::sight sleep(moment deadline, const std::stop_token& stop);
@@ -275,7 +293,10 @@ class railway {
         : place(of, end, std::move(name)), end_(end), capacity_(of.capacity()), stamps_(of.stamps()) {}
     railway& of() const noexcept { return this->of_; }
     bool stand_at_platform(detail::stand::moment deadline, const std::stop_token& stop) {
-      if (!end_.board() && this->await(deadline, stop) != rail::sight::train) return false;
+      if (!end_.board() && !this->look_on([&] { return end_.board(); }, deadline, stop) &&
+          this->await(deadline, stop) != rail::sight::train) {
+        return false;
+      }
       room_ = this->goods_in(end_.train());
       return true;
     }
@@ -307,7 +328,7 @@ class railway {
       std::uint64_t goods;
       if (!end_.arrive(goods)) [[unlikely]] {
         constexpr auto for_ever = detail::stand::moment::max();
-        if (!looks_on_ || !look_on(goods, for_ever, {})) return arrive_later(for_ever, {});
+        if (!this->look_on([&] { return end_.arrive(goods); }, for_ever, {})) return arrive_later(for_ever, {});
       }
       return take(goods);
     }
@@ -315,7 +336,9 @@ class railway {
     [[nodiscard]] train arrive_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
       depart();
       std::uint64_t goods;
-      if (!end_.arrive(goods) && (!looks_on_ || !look_on(goods, deadline, stop))) return arrive_later(deadline, stop);
+      if (!end_.arrive(goods) && !this->look_on([&] { return end_.arrive(goods); }, deadline, stop)) {
+        return arrive_later(deadline, stop);
+      }
       return take(goods);
     }
     [[nodiscard]] train arrive_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
@@ -359,8 +382,7 @@ class railway {
 
    private:
     friend class railway;
-    station(railway& of, rail::stop& end, std::string name)
-        : place(of, end, std::move(name)), end_(end), looks_on_(of.wanted_.wait == wait_profile::latency) {
+    station(railway& of, rail::stop& end, std::string name) : place(of, end, std::move(name)), end_(end) {
       if (of.stamps()) age_ = std::make_unique<latency_histogram>();
     }
     train take(std::uint64_t goods) noexcept {
@@ -373,23 +395,6 @@ class railway {
         }
       }
       return train({this->goods_in(end_.train()), goods_});
-    }
-    /// wait_profile::latency. In the frame of who will use the train: so little runs between the look that finds it and its
-    /// use, and nothing that has not run for as long as the wait took.
-    /// \return whether a train stands here.
-    [[nodiscard, gnu::always_inline]] bool look_on(std::uint64_t& goods, detail::stand::moment deadline,
-                                                   const std::stop_token& stop) {
-      constexpr int looks_a_round = 16;
-      for (unsigned round = 0; this->goes_on(round, deadline, stop); ++round) {
-        for (int i = 0; i != looks_a_round; ++i) {
-          relax();
-          if (end_.arrive(goods)) {
-            this->count_wait();
-            return true;
-          }
-        }
-      }
-      return false;
     }
     [[gnu::noinline]] train arrive_later(detail::stand::moment deadline, const std::stop_token& stop) {
       switch (this->await(deadline, stop)) {
@@ -404,7 +409,6 @@ class railway {
     }
 
     rail::stop& end_;
-    const bool looks_on_;
     bool standing_ = false;
     bool ended_ = false;
     std::size_t goods_ = 0;
