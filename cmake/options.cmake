@@ -13,6 +13,7 @@ else()
   set(shunt_own_switch OFF)
 endif()
 cmake_dependent_option(SHUNT_CONTEXT_BOOST "Switch stacks with Boost.Context" OFF shunt_own_switch ON)
+option(SHUNT_FUZZ "Build the fuzzers: needs Clang with libFuzzer (preset clang-fuzz)" OFF)
 set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefined' or 'thread'")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
@@ -33,4 +34,17 @@ if(SHUNT_SANITIZE)
   add_compile_options(-fsanitize=${SHUNT_SANITIZE} -fno-omit-frame-pointer -g1
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SHUNT_SANITIZE})
+endif()
+
+if(SHUNT_FUZZ)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
+  check_cxx_source_compiles("extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }"
+    SHUNT_HAS_LIBFUZZER)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(NOT SHUNT_HAS_LIBFUZZER)
+    message(FATAL_ERROR "SHUNT_FUZZ needs libFuzzer, which ${CMAKE_CXX_COMPILER} does not have "
+      "(Debian: clang-19 and libclang-rt-19-dev; -DCMAKE_CXX_COMPILER=clang++-19)")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -41,6 +41,10 @@ step "find_package: an unknown component is refused" must_fail consumer none -DC
 
 if command -v pkg-config >/dev/null; then
   pc() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name shunt.pc)") pkg-config "$@"; }
+  if grep -q '^SHUNT_STACK_CLASH_PROTECTION:INTERNAL=1' "$build/CMakeCache.txt"; then
+    probed() { pc --cflags shunt | grep -e -fstack-clash-protection && grep -r -e -fstack-clash-protection "$prefix" --include=shuntTargets.cmake; }
+    step "programs' large frames are probed" probed
+  fi
   # shellcheck disable=SC2046  # flags are words
   step "pkg-config: build" "$compiler" "$here/consumer/main.cpp" $(pc --static --cflags --libs shunt) -o "$folder/with_pc"
   LD_LIBRARY_PATH=$(pc --variable=libdir shunt) step "pkg-config: run" says_right "$folder/with_pc" --pes 3

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/memory_limit.hpp>
 #include <shunt/base/sanitizers.hpp>
 
 #if defined(SHUNT_ASAN)
@@ -33,19 +36,29 @@ constexpr std::size_t warm_bytes = 4 * 1024 * 1024;
 constexpr std::size_t warm_at_most = 64;
 constexpr int trims_until_idle = 64;
 constexpr std::size_t advised_at_once = 64;
+// Below a stack, never accessed: so far may a frame that is not written in order reach beyond its stack before it finds a
+// neighbour. DESIGN.md, "Stacks", for what a larger one costs. An odd number of pages: neighbours' entries in the page
+// tables then lie in different sets of the caches.
+constexpr std::size_t wide_gap = 17;  // pages
 
 std::size_t page() noexcept {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 
-[[noreturn]] void fail(const char* what, int code) {
-  std::string text = std::string("stack pool: ") + what + ": " + std::strerror(code);
-  if (code == ENOMEM) {
-    text += "; the number of mappings may have reached the limit (sysctl vm.max_map_count), "
-            "or memory be short";
-  }
+/// \param call   what failed, which asked for so many bytes of address space.
+/// \param stack  the size of the stack that cannot be had.
+[[noreturn]] void fail(const char* call, int code, std::size_t stack, std::size_t bytes) {
+  std::string text = "stack pool: no stack of " + std::to_string(stack / 1024) + " KiB: " + call + ": " + std::strerror(code);
+  if (code == ENOMEM) text += "; " + memory_limit_in_force(bytes);
   throw error(text, error::facts{-1, -1, code});
+}
+
+std::atomic<bool (*)() noexcept> refuses{nullptr};  // a test's
+
+bool address_space_is_limited() noexcept {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 /// Whether an access to `at` faults: the system says so when it is asked to read there. True where
@@ -62,7 +75,8 @@ bool faults(const void* at) noexcept {
 /// What lies there until it is next used. Guards stay, between the stacks too: neighbours take one
 /// system call together.
 /// \param count  at most advised_at_once.
-void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes) noexcept {
+/// \param gap    the smallest below any stack: so what lies between two stacks that are so far apart is a gap.
+void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes, std::size_t gap) noexcept {
   std::array<char*, advised_at_once> lows;
   const auto last = std::transform(stacks, stacks + count, lows.begin(),
                                    [](void* low) { return static_cast<char*>(low); });
@@ -70,7 +84,7 @@ void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes)
   for (auto first = lows.begin(), next = first; first != last; first = next) {
     do {
       ++next;
-    } while (next != last && *next == *(next - 1) + bytes + page());
+    } while (next != last && *next == *(next - 1) + bytes + gap);
     // Not MADV_FREE: the memory would count as ours until the system is short of some. Refused only
     // for what the program has locked, and so wants to keep.
     madvise(*first, static_cast<std::size_t>(*(next - 1) - *first) + bytes, MADV_DONTNEED);
@@ -107,6 +121,12 @@ stack_pool::~stack_pool() {
   for (const auto& s : slabs_) munmap(s.start, s.bytes);
 }
 
+std::size_t stack_pool::widest_gap() noexcept { return wide_gap * page(); }
+
+std::string stack_pool::bounds() {
+  return "a stack has at most " + std::to_string(largest >> 30) + " GiB";
+}
+
 stack_pool::size_class& stack_pool::class_of(std::size_t bytes) {
   const auto found = std::find_if(classes_.begin(), classes_.end(),
                                   [bytes](const size_class& c) { return c.bytes == bytes; });
@@ -115,8 +135,16 @@ stack_pool::size_class& stack_pool::class_of(std::size_t bytes) {
   return classes_.back();
 }
 
+void stack_pool::refuse_for_tests(bool (*when)() noexcept) noexcept {
+  refuses.store(when, std::memory_order_release);  // pairs with take()'s load
+}
+
 stack_pool::stack stack_pool::take(std::size_t bytes) {
+  if (bytes > largest) throw usage_error("stack pool: a stack of " + std::to_string(bytes) + " bytes: " + bounds());
   bytes = (std::max(bytes, smallest) + page() - 1) / page() * page();
+  if (auto* const now = refuses.load(std::memory_order_acquire); now != nullptr && now()) [[unlikely]] {
+    fail("refused by a test", ENOMEM, bytes, bytes);
+  }
   auto& c = class_of(bytes);
   void* low = nullptr;
   if (!c.free.empty()) {
@@ -155,7 +183,7 @@ bool stack_pool::trim(std::size_t most) noexcept {
     const auto end = std::min(c.idle, c.free.size() - warm);
     while (c.cold < end && most > 0) {
       const auto count = std::min({end - c.cold, most, advised_at_once});
-      give_memory_back(&c.free[c.cold], count, c.bytes);
+      give_memory_back(&c.free[c.cold], count, c.bytes, gap_);
       c.cold += count;
       most -= count;
     }
@@ -164,48 +192,62 @@ bool stack_pool::trim(std::size_t most) noexcept {
   return more;
 }
 
-void* stack_pool::carve(size_class& c) {
-  const auto stride = c.bytes + page();
-  if (c.free.capacity() <= c.carved) c.free.reserve(std::max<std::size_t>(64, 2 * c.carved));
-  if (c.fresh_left == 0) {
-    const auto stacks =
-        std::clamp<std::size_t>(slab_target / stride, 1, stacks_a_slab_at_most);
-    if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 8);
-    void* const start = mmap(nullptr, stacks * stride, PROT_READ | PROT_WRITE,
+/// A slab with so many stacks as there is address space for, and with wide gaps if there is enough for those.
+void stack_pool::new_slab(size_class& c) {
+  if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 8);
+  if (gap_ == 0) gap_ = address_space_is_limited() ? page() : widest_gap();
+  auto stacks = std::clamp<std::size_t>(slab_target / (c.bytes + gap_), 1, stacks_a_slab_at_most);
+  for (;;) {
+    const auto bytes = stacks * (c.bytes + gap_);
+    void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (start == MAP_FAILED) fail("mmap", errno);
-    // Huge pages would make the first byte of one stack cost the memory of eight. A kernel
-    // without them refuses the advice, which is as good.
-    madvise(start, stacks * stride, MADV_NOHUGEPAGE);
-    slabs_.push_back({start, stacks * stride});
-    c.fresh = static_cast<char*>(start);
-    c.fresh_left = stacks;
+    if (start != MAP_FAILED) {
+      // Huge pages would make the first byte of one stack cost the memory of eight. A kernel
+      // without them refuses the advice, which is as good.
+      madvise(start, bytes, MADV_NOHUGEPAGE);
+      slabs_.push_back({start, bytes});
+      c.fresh = static_cast<char*>(start);
+      c.fresh_left = stacks;
+      c.fresh_gap = gap_;
+      return;
+    }
+    if (errno != ENOMEM || (gap_ == page() && stacks == 1)) fail("mmap", errno, c.bytes, bytes);
+    if (gap_ > page()) {
+      gap_ = page();
+    } else {
+      stacks /= 2;
+    }
   }
+}
+
+void* stack_pool::carve(size_class& c) {
+  if (c.free.capacity() <= c.carved) c.free.reserve(std::max<std::size_t>(64, 2 * c.carved));
+  if (c.fresh_left == 0) new_slab(c);
   // These throw before anything is counted: the stack stays in the slab.
-  install_guard(c.fresh);
-  char* const low = c.fresh + page();
+  install_guard(c.fresh, c.fresh_gap, c.bytes);
+  char* const low = c.fresh + c.fresh_gap;
   watch(watched_, low, c.bytes);
-  c.fresh += stride;
+  c.fresh = low + c.bytes;
   --c.fresh_left;
   ++c.carved;
   return low;
 }
 
-void stack_pool::install_guard(void* at) {
+void stack_pool::install_guard(char* at, std::size_t gap, std::size_t of_stack) {
   if (how_ == guards::best && guards_by_madvise_) {
-    if (madvise(at, page(), guard_install) == 0) {
-      if (guards_proven_ || faults(at)) {
+    if (madvise(at, gap, guard_install) == 0) {
+      if (guards_proven_ || (faults(at) && faults(at + gap - 1))) {
         guards_proven_ = true;
         return;
       }
     } else if (errno == ENOMEM) {
-      fail("guard page by madvise", errno);
+      fail("guard by madvise", errno, of_stack, gap);
     }
     // An older kernel, a sandbox that refuses what it does not know, or an emulator that takes any
     // advice and follows none.
     guards_by_madvise_ = false;
   }
-  if (mprotect(at, page(), PROT_NONE) != 0) fail("guard page by mprotect", errno);
+  if (mprotect(at, gap, PROT_NONE) != 0) fail("guard by mprotect", errno, of_stack, gap);
 }
 
 }  // namespace context

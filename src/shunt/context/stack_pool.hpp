@@ -1,23 +1,25 @@
 /// Stacks with guard pages, from slabs, reused last in first out.
 ///
-///   slab   | guard | stack 0 ......... | guard | stack 1 ......... | guard | ...
-///                  ^ low               ^ low + bytes: where the stack begins to grow down
+///   slab   | gap | stack 0 ......... | gap | stack 1 ......... | gap | ...
+///                ^ low               ^ low + bytes: where the stack begins to grow down
 ///
 /// Invariants
-///   P1  Below every stack that was handed out lies a page that faults on any access.
+///   P1  Below every stack that was handed out lies a gap that faults on any access: of 17 pages, or of one where the
+///       process's address space is limited (RLIMIT_AS) or used up.
 ///   P2  A slab is unmapped only by the destructor; a stack given back keeps its pages, so that
 ///       the next user finds them in cache. Memory held: the peak number of stacks in use, less
 ///       what trim() gave back to the system.
 ///   P3  Of the stacks given back, those that were so longest lie at the bottom: reuse takes them
 ///       last, trim() first.
 ///
-/// A guard page by mprotect splits a mapping in two; the kernel allows 65,530 mappings
+/// A guard by mprotect splits a mapping in two; the kernel allows 65,530 mappings
 /// (vm.max_map_count), which ends at some 32,000 stacks. Linux 6.13 and later install guards
 /// inside a mapping (MADV_GUARD_INSTALL): tried first, at run time. An emulator may take the advice
 /// and not follow it, so a pool's first such guard is proven: the system is asked to read there.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace shunt {
@@ -39,10 +41,17 @@ class stack_pool {
   stack_pool(const stack_pool&) = delete;
   stack_pool& operator=(const stack_pool&) = delete;
 
-  /// \param bytes  usable size; rounded up to whole pages, at least 16 KiB.
+  /// The largest stack that can be asked for: more than any system has address space for.
+  static constexpr std::size_t largest = std::size_t{1} << (sizeof(std::size_t) > 4 ? 48 : 31);
+  /// Bytes of the gap below a stack, where there is address space for it; legal in a signal handler.
+  [[nodiscard]] static std::size_t widest_gap() noexcept;
+  /// What `largest` means: the end of an error message.
+  [[nodiscard]] static std::string bounds();
+
+  /// \param bytes  usable size; rounded up to whole pages, at least 16 KiB, at most `largest`.
   /// Cost: O(1) when a stack of that size was given back; else a share of one mmap, one madvise.
-  /// \throws shunt::error with errno if the system gives no memory or no guard; the message names
-  ///         vm.max_map_count where that is the limit.
+  /// \throws shunt::error with errno if the system gives no memory or no guard; the message names the limit that is
+  ///         at its bound, and what raises it. usage_error for a stack that is too large.
   [[nodiscard]] stack take(std::size_t bytes);
 
   /// \param s  taken from this pool; nothing runs on it any more.
@@ -56,6 +65,9 @@ class stack_pool {
   /// Cost: some 10 ns if there is nothing to do; else a system call for each run of neighbours,
   /// 1 us a stack in long runs, 4 us alone. Who uses such a stack next pays for fresh pages.
   bool trim(std::size_t most = 64) noexcept;
+
+  /// For tests, of all pools: while it is not null, take() fails as if there were no memory whenever `when` says so.
+  static void refuse_for_tests(bool (*when)() noexcept) noexcept;
 
   /// Stacks in use.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
@@ -71,6 +83,7 @@ class stack_pool {
     std::size_t carved = 0;      // stacks of this class that exist
     char* fresh = nullptr;       // rest of the newest slab
     std::size_t fresh_left = 0;  // stacks in it
+    std::size_t fresh_gap = 0;   // below each of them
   };
   struct slab {
     void* start;
@@ -79,12 +92,14 @@ class stack_pool {
 
   size_class& class_of(std::size_t bytes);
   void* carve(size_class& c);
-  void install_guard(void* page);
+  void new_slab(size_class& c);
+  void install_guard(char* at, std::size_t gap, std::size_t of_stack);
 
   guards how_;
   bool guards_by_madvise_ = true;  // until the kernel says that it cannot
   bool guards_proven_ = false;     // one was asked for, and is there
   std::vector<unsigned> watched_;  // by Valgrind: its numbers for the stacks; empty without it
+  std::size_t gap_ = 0;  // in the next slab; never grows, so no slab has a smaller one. 0: not known yet
   std::size_t taken_ = 0;
   int trims_ = 0;  // since untouched stacks were last called idle
   std::vector<size_class> classes_;  // few: one a size in use

@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -190,6 +191,28 @@ TEST_CASE("stack_pool: trim() has nothing to do for few stacks, and for none") {
   CHECK(resident(stacks) == kept_warm);
 }
 
+TEST_CASE("stack_pool: sizes that no address space has are refused, and the largest that it has not says why") {
+  stack_pool pool;
+  for (const auto bytes : {~std::size_t{0}, ~std::size_t{0} - 4095, std::size_t{1} << 63, stack_pool::largest + 1}) {
+    CHECK_THROWS_AS(pool.take(bytes), shunt::usage_error);
+  }
+  CHECK_THROWS_WITH(pool.take(stack_pool::largest), Catch::Contains("stack pool: no stack of "));
+  CHECK(pool.taken() == 0);
+  CHECK(guarded(pool.take(1)));
+}
+
+TEST_CASE("stack_pool: below each stack lies a gap that faults, of 17 pages where there is address space") {
+  stack_pool pool(GENERATE(guards::best, guards::by_mprotect));
+  const auto gap = stack_pool::widest_gap();
+  CHECK(gap == 17 * page());
+  const auto stacks = take(pool, 70, 256 * 1024);  // more than a slab
+  for (const auto& s : stacks) {
+    for (std::size_t down = 1; down <= gap; down += page()) CHECK(faults(static_cast<char*>(s.low) - down));
+    CHECK(faults(static_cast<char*>(s.low) - gap));
+    CHECK_FALSE(faults(s.low));
+  }
+}
+
 namespace {
 
 constexpr int guard_install = 102;  // MADV_GUARD_INSTALL
@@ -273,6 +296,57 @@ TEST_CASE("stack_pool: 200,000 guarded stacks at the kernel's usual settings") {
   CHECK(mappings() - before < 1'000);
   for (std::size_t i = 0; i < stacks.size(); i += 997) CHECK(guarded(stacks[i]));
 }
+
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // their shadow is more address space than the limit
+namespace {
+
+/// How a pool ends whose process has address space for `more` bytes. \param late  it has a slab with wide gaps already
+/// when it comes to be limited. \return 0: as it should.
+int end_of_space(std::size_t more, bool late) {
+  constexpr std::size_t bytes = 64 * 1024;
+  stack_pool pool;
+  std::vector<stack_pool::stack> stacks;
+  stacks.reserve(2 * more / bytes);
+  if (late) stacks.push_back(pool.take(bytes));
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto limit = static_cast<rlim_t>(pages * page() + more);
+  const rlimit space{limit, limit};
+  if (setrlimit(RLIMIT_AS, &space) != 0) return 1;
+  try {
+    for (;;) stacks.push_back(pool.take(bytes));
+  } catch (const shunt::error& e) {
+    const std::string what = e.what();
+    if (what.find("stack pool: no stack of 64 KiB: mmap: ") == std::string::npos) return 2;
+    if (what.find("raise RLIMIT_AS (ulimit -v)") == std::string::npos) return 3;
+  }
+  // Nearly all of the space is stacks, or with wide gaps half of it.
+  if (stacks.size() * (bytes + page()) < (late ? more / 3 : more - more / 10)) return 4;
+  for (const auto& s : stacks) {
+    if (!guarded(s)) return 5;
+    touch(s);
+  }
+  for (const auto& s : stacks) pool.give(s);
+  for (int i = 0; i < 3 * calls_until_idle; ++i) static_cast<void>(pool.trim());
+  for (const auto& s : stacks) {
+    if (!guarded(s)) return 6;
+  }
+  return resident(stacks) == kept_warm ? 0 : 7;
+}
+
+}  // namespace
+
+TEST_CASE("stack_pool: where address space ends, gaps become pages, slabs small, and then the error names the limit") {
+  const bool late = GENERATE(false, true);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(end_of_space(100 << 20, late));
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+#endif
 
 TEST_CASE("stack_pool: where guards take mappings, and there are no more, the error names the limit to raise") {
   // By what a kernel before 6.13 says, and sandboxes; 0: the pool is told.
