@@ -10,12 +10,14 @@
 ///
 /// The C++ memory model does not know such fences (a proposal: P1202), nor does ThreadSanitizer:
 /// there, and where the kernel refuses, asymmetric_fence::usable() is false, and both sides use
-/// sequentially consistent operations instead.
+/// sequentially consistent operations, or fences, instead.
 ///
 /// Source: Dice, Huang, Yang: Asymmetric Dekker synchronization. 2001; membarrier(2).
 #pragma once
 
 #include <atomic>
+
+#include <shunt/base/sanitizers.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -28,6 +30,15 @@ struct asymmetric_fence {
 
   /// If usable(). Cost: a system call and an interrupt for each CPU concerned: 1 to 10 us.
   static void heavy() noexcept;
+
+  /// If not usable(), for both sides, between the store and the read, where not all of what it orders is sequentially
+  /// consistent. Nothing under ThreadSanitizer, which knows no fences: the caller's store is a read-modify-write there,
+  /// which is a fence on the machines that ThreadSanitizer runs on.
+  static void symmetric() noexcept {
+#if !defined(SHUNT_TSAN)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  }
 };
 
 }  // namespace v1

@@ -24,10 +24,12 @@ constexpr variable table[] = {
     {"SHUNT_TRAIN", "bytes that a train carries; suffixes k, M, G", "from the budget"},
     {"SHUNT_HOPS", "1: trains go straight, 2: over an intermediate worker", "0: as needed"},
     {"SHUNT_DEADLINE", "seconds of silence after which a peer is lost", "5"},
+    {"SHUNT_START_DEADLINE", "seconds in which all ranks must have started, and parted at the end", "six deadlines"},
     {"SHUNT_SPIN", "microseconds that a worker spins before it sleeps", "50"},
     {"SHUNT_PIN", "0: leave the placement of workers to the kernel", "1"},
+    {"SHUNT_END_IF_STUCK", "0: a program whose fibers can never run again waits, and does not end with status 70", "1"},
     {"SHUNT_SCHEDULE", "the one schedule by which explored programs run: as a failed run printed it", "none"},
-    {"SHUNT_PLUGINS", "directories with transports, separated by colons", "beside the library"},
+    {"SHUNT_PLUGINS", "absolute directories with transports, separated by colons", "beside the library", true},
 };
 
 constexpr bool all_prefixed() {
@@ -63,7 +65,16 @@ std::span<const variable> known() noexcept { return table; }
 
 std::optional<std::string> read(std::string_view name) {
   SHUNT_ASSERT(registered(name));
-  const char* const value = std::getenv(std::string(name).c_str());
+  const auto* const entry = std::find_if(std::begin(table), std::end(table), [name](const variable& v) { return v.name == name; });
+  const auto text = std::string(name);
+  // Of a program that runs with more rights than its caller (set-user-ID, file capabilities) the caller chooses no code.
+#if defined(__GLIBC__)
+  const char* const value = entry->names_code ? secure_getenv(text.c_str()) : std::getenv(text.c_str());
+#else
+  const char* const value = entry->names_code && (getuid() != geteuid() || getgid() != getegid())
+                                ? nullptr
+                                : std::getenv(text.c_str());
+#endif
   if (value == nullptr || *value == '\0') return std::nullopt;
   return std::string(value);
 }

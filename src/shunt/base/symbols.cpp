@@ -139,9 +139,11 @@ std::string symbols::name(const void* return_address) {
   if (dladdr1(reinterpret_cast<const void*>(address), &about, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0 &&
       map != nullptr) {
     const std::string path = map->l_name != nullptr && *map->l_name != '\0' ? map->l_name : "/proc/self/exe";
-    const auto known = parts_->files.try_emplace(path, path.c_str()).first;
     const auto inside = address - map->l_addr;
-    if (const auto* const f = known->second.at(inside)) return readable(f->symbol.c_str());
+    if (path.front() == '/') {  // else the vDSO, or a file of what was the current folder: not what lies there now
+      const auto known = parts_->files.try_emplace(path, path.c_str()).first;
+      if (const auto* const f = known->second.at(inside)) return readable(f->symbol.c_str());
+    }
     const std::string_view whole = about.dli_fname == nullptr ? std::string_view{} : about.dli_fname;
     return std::string(whole.substr(whole.rfind('/') + 1)) + "+" + hexadecimal(inside);
   }

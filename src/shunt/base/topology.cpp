@@ -4,13 +4,16 @@
 #include <cerrno>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace shunt {
@@ -132,11 +135,150 @@ std::optional<double> quota_at(const std::string& directory, bool version2) {
   return quota / period;
 }
 
-int workers_for(std::size_t cpus, std::optional<double> quota) {
-  auto workers = static_cast<long>(cpus);
-  if (quota) workers = std::min(workers, std::lround(*quota));
-  return static_cast<int>(std::max(1L, workers));
+/// A group's folder has the group's number as its inode's, in every mount and every namespace of a kernel; paths differ
+/// there, and so does the device.
+std::string group_number(const std::string& folder, bool version2) {
+  struct stat about {};
+  const std::string number = stat(folder.c_str(), &about) == 0 ? std::to_string(about.st_ino) : folder;
+  return (version2 ? "2:" : "1:") + number;
 }
+
+/// Workers that a quota carries. One more than the quota would be throttled; half a CPU too few costs less than that.
+int whole_cpus(double quota) { return static_cast<int>(std::max(1L, std::lround(quota))); }
+
+int workers_for(std::size_t cpus, std::optional<double> quota) {
+  auto workers = static_cast<int>(std::max<std::size_t>(1, cpus));
+  if (quota) workers = std::min(workers, whole_cpus(*quota));
+  return workers;
+}
+
+/// share_cpus() at work: which process has which CPU.
+class division {
+ public:
+  explicit division(std::span<const cpu_claim> claims)
+      : claims_(claims), count_(claims.size(), 0), together_(claims.size()), alone_(claims.size(), true) {
+    for (std::size_t p = 0; p < claims.size(); ++p) {
+      together_[p] = p;
+      for (const int cpu : claims[p].usable) {
+        const auto spot = static_cast<std::size_t>(cpu);
+        if (spot >= owner_.size()) {
+          owner_.resize(spot + 1, none);
+          first_user_.resize(spot + 1, none);
+        }
+        if (first_user_[spot] == none) {
+          first_user_[spot] = p;
+        } else {
+          alone_[p] = alone_[first_user_[spot]] = false;
+          join(p, first_user_[spot]);
+        }
+      }
+      for (const auto& l : claims[p].limits) {
+        auto& g = groups_[l.group];
+        if (g.members++ == 0) {
+          g.cpus = whole_cpus(l.cpus);
+          g.first = p;
+        }
+        join(p, g.first);
+      }
+    }
+    // In turn, each one more: so those that have fewest are asked first. One that can have no more now never can.
+    std::vector<std::size_t> asking(claims.size());
+    for (std::size_t p = 0; p < claims.size(); ++p) asking[p] = p;
+    while (!asking.empty()) std::erase_if(asking, [this](std::size_t p) { return !one_more(p); });
+  }
+
+  std::vector<cpu_share> shares() {
+    std::vector<cpu_share> all(claims_.size());
+    std::vector<bool> crowded(claims_.size(), false);
+    std::map<std::pair<std::vector<int>, std::string>, int> least;  // of those with the same mask and groups
+    const auto kind = [this](std::size_t p) {
+      std::pair<std::vector<int>, std::string> same{claims_[p].usable, {}};
+      for (const auto& l : claims_[p].limits) same.second += l.group + ' ';
+      return same;
+    };
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      if (claims_[p].wanted != 0) continue;
+      const auto known = least.try_emplace(kind(p), count_[p]).first;
+      known->second = std::min(known->second, count_[p]);
+    }
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      const int wanted = claims_[p].wanted;
+      all[p].workers = wanted != 0 ? wanted : std::max(1, least.at(kind(p)));
+      all[p].alone = alone_[p];
+      if (count_[p] < all[p].workers) crowded[top(p)] = true;
+    }
+    for (std::size_t p = 0; p < all.size(); ++p) all[p].room = !crowded[top(p)];
+    return all;
+  }
+
+ private:
+  static constexpr auto none = static_cast<std::size_t>(-1);
+  struct group {
+    int cpus = 0;
+    int used = 0;
+    int members = 0;
+    std::size_t first = 0;
+  };
+
+  /// Those that compete, directly or through others, have the same top.
+  std::size_t top(std::size_t p) {
+    while (together_[p] != p) p = together_[p] = together_[together_[p]];
+    return p;
+  }
+  void join(std::size_t a, std::size_t b) { together_[top(a)] = top(b); }
+
+  bool one_more(std::size_t p) {
+    const auto& claim = claims_[p];
+    if (claim.wanted != 0 && count_[p] >= claim.wanted) return false;
+    for (const auto& l : claim.limits) {
+      if (const auto& g = groups_[l.group]; g.used >= g.cpus) return false;
+    }
+    seen_.assign(owner_.size(), false);
+    if (!take(p)) return false;
+    ++count_[p];
+    for (const auto& l : claim.limits) ++groups_[l.group].used;
+    return true;
+  }
+
+  /// A CPU for `p`: a free one, or one whose owner finds another (an augmenting path, breadth first).
+  bool take(std::size_t p) {
+    std::vector<std::size_t> from(claims_.size(), none);  // the CPU that a process would give up to go on
+    std::vector<std::size_t> giver(owner_.size(), none);  // the process that wants the CPU
+    std::vector<std::size_t> queue{p};
+    for (std::size_t at = 0; at < queue.size(); ++at) {
+      const auto now = queue[at];
+      for (const int cpu : claims_[now].usable) {
+        const auto spot = static_cast<std::size_t>(cpu);
+        if (seen_[spot]) continue;
+        seen_[spot] = true;
+        giver[spot] = now;
+        const auto owner = owner_[spot];
+        if (owner != none) {
+          if (owner == p || from[owner] != none) continue;
+          from[owner] = spot;
+          queue.push_back(owner);
+          continue;
+        }
+        for (auto free = spot; free != none;) {  // back along the path: each takes what was found for it
+          const auto taker = giver[free];
+          owner_[free] = taker;
+          free = taker == p ? none : from[taker];
+        }
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::span<const cpu_claim> claims_;
+  std::vector<int> count_;
+  std::vector<std::size_t> together_;
+  std::vector<bool> alone_;
+  std::vector<std::size_t> owner_;       // by CPU
+  std::vector<std::size_t> first_user_;  // by CPU
+  std::vector<bool> seen_;               // by CPU
+  std::map<std::string, group> groups_;
+};
 
 }  // namespace
 
@@ -157,20 +299,32 @@ std::vector<int> usable_cpus() {
   return cpus;
 }
 
-std::optional<double> cpu_quota(const std::string& root) {
-  std::optional<double> least;
+std::vector<cpu_limit> cpu_limits(const std::string& root) {
+  std::vector<cpu_limit> found;
   for (const auto& h : cpu_hierarchies(root)) {
     auto below = below_mount(h, group_of_self(root, h.version2));
     for (;;) {
-      const auto quota = quota_at(root + h.mount_point + below, h.version2);
-      if (quota && (!least || *quota < *least)) least = quota;
+      const auto folder = root + h.mount_point + below;
+      if (const auto quota = quota_at(folder, h.version2)) {
+        found.push_back({group_number(folder, h.version2), *quota});
+      }
       const auto slash = below.rfind('/');
       if (slash == std::string::npos) break;
       below.erase(slash);
     }
   }
+  return found;
+}
+
+std::optional<double> cpu_quota(const std::string& root) {
+  std::optional<double> least;
+  for (const auto& l : cpu_limits(root)) {
+    if (!least || l.cpus < *least) least = l.cpus;
+  }
   return least;
 }
+
+std::vector<cpu_share> share_cpus(std::span<const cpu_claim> claims) { return division(claims).shares(); }
 
 int default_workers() { return workers_for(usable_cpus().size(), cpu_quota()); }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ inline namespace v1 {
 /// The CPUs of the calling thread's affinity mask, ascending; never empty. Any number of CPUs.
 [[nodiscard]] std::vector<int> usable_cpus();
 
+/// What one control group grants all its processes together.
+struct cpu_limit {
+  std::string group;  ///< the kernel's number of it: the same text in every process of one kernel
+  double cpus = 0;    ///< CPU time, in CPUs (0.5: half of one)
+};
+
+/// The limits of this process's control group and of every ancestor that is visible, version 1 and version 2 alike.
+/// \param root  where /proc and /sys hang; tests pass a fake tree.
+[[nodiscard]] std::vector<cpu_limit> cpu_limits(const std::string& root = "/");
+
 /// The CPU time that control groups grant, in CPUs (0.5: half of one); the least of this process's
 /// group and of every ancestor that is visible, version 1 and version 2 alike.
 /// \param root  where /proc and /sys hang; tests pass a fake tree.
@@ -22,6 +33,37 @@ inline namespace v1 {
 
 /// max(1, min(usable CPUs, quota rounded to the nearest whole number)).
 [[nodiscard]] int default_workers();
+
+/// What one of several processes that work together may use on a kernel, and wants.
+struct cpu_claim {
+  std::vector<int> usable;        ///< see usable_cpus()
+  std::vector<cpu_limit> limits;  ///< see cpu_limits()
+  int wanted = 0;                 ///< workers; 0: its share
+};
+
+/// What such a process gets.
+struct cpu_share {
+  int workers = 1;    ///< what it wanted, or its share: at least 1
+  bool room = true;   ///< each worker of it, and of those that compete with it, can have a CPU of its own
+  bool alone = true;  ///< no other process here may use its CPUs
+  friend bool operator==(const cpu_share&, const cpu_share&) = default;
+};
+
+/// Divides the CPUs of one kernel between the processes of a job.
+///
+/// The rule: CPUs are given out one at a time, each to one process, always to one of those that have fewest, as long as
+/// its mask, its control groups and what it wants allow; CPUs that were given change hands where that lets one more
+/// process have one. So
+///
+///   masks of a launcher that bound its ranks (disjoint)   each process has its whole mask
+///   the same mask everywhere (not bound)                  equal shares; what does not divide is left
+///   masks that overlap in part                            the fairest of all divisions: the least share is as large
+///                                                         as can be, then the second least, and so on
+///   a quota of a group that holds several of them         once for all of them, rounded to whole CPUs, at least 1
+///
+/// Those that have the same mask and groups, and want their share, get equally many. A process that gets none has one worker all the same, and no room.
+/// \return in the order of `claims`. Cost: some microseconds a CPU.
+[[nodiscard]] std::vector<cpu_share> share_cpus(std::span<const cpu_claim> claims);
 
 /// What the above found, for a `doctor` command.
 struct machine {
