@@ -13,6 +13,7 @@ namespace {
 using detail::fiber;
 
 constexpr std::size_t longest_circle = 1000;
+constexpr std::size_t most_names = 19;  // of a circle, beside the one that closes it
 
 struct link {
   fiber* to;
@@ -83,10 +84,14 @@ waits_for_end::waits_for_end(fiber_id whom, const char* call) {
     if (once != circle_of(*me) || once.back().to != me) return;
     std::string text = std::string(call) + (me->called().empty() ? ": deadlock: " : ": deadlock: fiber ");
     append_name(text, *me);
-    for (const auto& each : once) {
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      if (i == most_names && once.size() > most_names + 1) {
+        text += " waits for the first of " + std::to_string(once.size() - 1 - i) + " more, the last of which";
+        i = once.size() - 1;
+      }
       text += " waits for ";
-      append_name(text, *each.to);
-      if (each.to != me) text += ", which";
+      append_name(text, *once[i].to);
+      if (once[i].to != me) text += ", which";
     }
     throw deadlock(text);
   } catch (...) {

@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace sched {
 
 /// Thrown by a wait that could never end: its fiber would wait for one that waits, perhaps through
-/// others, for this one. The text names them all, in the order of their waits.
+/// others, for this one. The text names them in the order of their waits: all, or of more than 21 the first 20.
 class deadlock : public error {
  public:
   using error::error;

@@ -114,6 +114,10 @@ inline void require_wait(const char* call) {
   if (!d.in_fiber() || d.forbid != nullptr) [[unlikely]] detail::require_wait_slowly(call);
 }
 
+/// Throws why the running fiber has no stack of its own, if it has none: see spawn_options::even_without_stack. Else, and
+/// outside of fibers, nothing. Cost: about 2 ns.
+void require_stack();
+
 /// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
 /// a new fiber, and outside of fibers.
 [[nodiscard]] inline void* scope() noexcept {

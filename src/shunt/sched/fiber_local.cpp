@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <shunt/base/error.hpp>
+#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/detail/worker.hpp>
 
 namespace shunt {
@@ -19,6 +20,7 @@ struct fiber_locals {
     void (*destroy)(void*) noexcept;
   };
   std::vector<local> all;
+  const work_note* work = nullptr;
 };
 
 namespace {
@@ -50,6 +52,14 @@ void add_local(std::uint64_t key, void* value, void (*destroy)(void*) noexcept) 
   if (me.locals == nullptr) me.locals = new fiber_locals;
   me.locals->all.push_back({key, value, destroy});
 }
+
+void set_work_of_this_fiber(const work_note* note) {
+  fiber& me = running_fiber();
+  if (me.locals == nullptr) me.locals = new fiber_locals;
+  me.locals->work = note;
+}
+
+const work_note* work_of(const fiber& f) noexcept { return f.locals == nullptr ? nullptr : f.locals->work; }
 
 void end_locals(fiber& me) noexcept {
   const std::unique_ptr<fiber_locals> locals(me.locals);

@@ -14,7 +14,14 @@
 #include <csignal>
 #include <unistd.h>
 
+#include <semaphore>
+
 #include <catch2/catch.hpp>
+
+#include <shunt/base/environment.hpp>
+#include <shunt/base/sanitizers.hpp>
+#include <shunt/sched/report_notes.hpp>
+#include <support/process.hpp>
 
 using namespace shunt;
 using namespace std::chrono_literals;
@@ -178,7 +185,7 @@ TEST_CASE("report_fibers: also of a fiber that never lets its worker go, and of 
 
 TEST_CASE("report_fibers: without a runtime that runs") { CHECK(sched::report_fibers() == "no runtime runs\n"); }
 
-TEST_CASE("SIGUSR1 reports every fiber while a runtime runs, and has its old action afterwards") {
+TEST_CASE("SIGUSR1 reports every fiber while a runtime runs") {
   reports seen;
   auto o = with(1);
   o.report = seen.sink();
@@ -197,7 +204,283 @@ TEST_CASE("SIGUSR1 reports every fiber while a runtime runs, and has its old act
   CHECK(says(seen.all().front(), "`root`, worker 0"));
   struct sigaction now {};
   REQUIRE(sigaction(SIGUSR1, &before, &now) == 0);
-  CHECK(now.sa_handler == SIG_DFL);
+  CHECK(now.sa_handler != SIG_DFL);  // it would end the process that does something else now
+}
+
+// --- programs of their own: this_program_runs() ---
+
+TEST_CASE("program: gets SIGUSR1 in and outside of runs", "[.child]") {
+  raise(SIGUSR1);  // nothing of the library has been called yet
+  {
+    std::atomic<int> told{0};
+    auto o = with(2);
+    o.report = [&](std::string_view) { ++told; };
+    sched::runtime rt(o);
+    raise(SIGUSR1);
+    for (int run = 1; run <= 3; ++run) {
+      rt.run([&] {
+        raise(SIGUSR1);
+        while (told < run) this_fiber::yield();
+      });
+      raise(SIGUSR1);
+    }
+    CHECK(told == 3);
+  }
+  raise(SIGUSR1);
+  struct first final : sched::chooser {
+    std::size_t choose(const moment&) noexcept override { return 0; }
+    std::size_t choose_among(std::size_t) noexcept override { return 0; }
+    void stuck(std::string_view) noexcept override {}
+  } decides;
+  sched::options o;
+  o.decides = &decides;
+  sched::runtime(o).run([] { raise(SIGUSR1); });
+  const pid_t child = fork();
+  if (child == 0) {
+    raise(SIGUSR1);
+    _exit(5);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 5);
+}
+
+TEST_CASE("SIGUSR1 never ends a program that has the library: where nothing runs it is told so") {
+  const auto child = shunt::testing::this_program_runs("program: gets SIGUSR1 in and outside of runs");
+  INFO(child.said);
+  CHECK(child.ended_with(0));
+  CHECK(count_of(child.said, "got SIGUSR1; no runtime runs in it now, so there are no fibers to report\n") == 7);
+  CHECK(count_of(child.said, "got SIGUSR1; a chooser decides what runs in it") == 1);
+}
+
+TEST_CASE("program: ignores SIGUSR1", "[.child]") {
+  sched::runtime(with(1)).run([] { raise(SIGUSR1); });
+  struct sigaction now {};
+  REQUIRE(sigaction(SIGUSR1, nullptr, &now) == 0);
+  CHECK(now.sa_handler == SIG_IGN);
+}
+
+TEST_CASE("SIGUSR1: stays ignored in a program that was started so") {
+  struct sigaction ignored {};
+  struct sigaction before {};
+  ignored.sa_handler = SIG_IGN;
+  REQUIRE(sigaction(SIGUSR1, &ignored, &before) == 0);
+  const auto child = shunt::testing::this_program_runs("program: ignores SIGUSR1");
+  REQUIRE(sigaction(SIGUSR1, &before, nullptr) == 0);
+  INFO(child.said);
+  CHECK(child.ended_with(0));
+  CHECK_FALSE(child.says("SIGUSR1;"));
+}
+
+TEST_CASE("program: keeps a std::mutex over a wait", "[.child]") {
+  static std::mutex held;
+  sched::runtime rt(with(1));
+  rt.run([&] {
+    rt.spawn([] {
+      const std::scoped_lock mine(held);
+      this_fiber::sleep_for(1ms);
+    }, {.worker = 0, .name = "keeps it"});
+    rt.spawn([] { const std::scoped_lock mine(held); }, {.worker = 0, .name = "wants it"});
+  });
+}
+
+TEST_CASE("a std::mutex that a fiber keeps over a wait is told by default: which fiber keeps the worker, and where") {
+  const auto child = shunt::testing::this_program_runs("program: keeps a std::mutex over a wait", "`keeps it`, worker 0, parked");
+  INFO(child.said);
+  CHECK(child.says("shunt: a fiber has kept worker 0 for more than 5 s"));
+#if !defined(SHUNT_TSAN)  // which may hold signals off where a mutex is waited for
+  CHECK(child.says("`wants it`, worker 0, running"));
+#endif
+#if defined(__GLIBC__)
+  CHECK(child.says("for a mutex that the same thread holds already"));
+#endif
+  CHECK(count_of(child.said, "has kept worker") == 1);
+}
+
+TEST_CASE("a fiber whose thread sleeps in the kernel is told with its stack and the fibers that it keeps, once") {
+  std::binary_semaphore comes{0};
+  reports seen;
+  auto o = with(2);
+  o.blocked_after = 10ms;
+  o.report = [&, keep = seen.sink()](std::string_view text) {
+    keep(text);
+    comes.release();
+  };
+  sched::runtime rt(o);
+  for (int run = 1; run <= 3; ++run) {
+    std::atomic<bool> open{false};
+    sched::waker sleeper;
+    rt.run([&] {
+      std::atomic<bool> inside{false};
+      rt.spawn([&] {
+        sleeper = this_fiber::self();
+        inside = true;
+        waits_below(open);
+      }, {.worker = 1, .name = "kept"});
+      while (!inside) this_fiber::yield();
+      this_fiber::sleep_for(30ms);  // all workers sleep; then nothing looks at them until one wakes up
+      rt.spawn([&] {
+        comes.acquire();
+        open = true;
+        sleeper.wake();
+      }, {.worker = 1, .name = "keeps"});
+    });
+    REQUIRE(seen.all().size() == static_cast<std::size_t>(run));
+  }
+  const auto text = seen.all().back();
+  INFO(text);
+  CHECK(says(text, "has kept worker 1 for more than 0.01 s"));
+#if !defined(SHUNT_TSAN)
+  CHECK(says(text, "`keeps`, worker 1, running"));
+  CHECK(text.find("`keeps`") < text.find("`kept`, worker 1, parked"));
+#endif
+  CHECK_FALSE(says(text, "`root`"));
+}
+
+namespace {
+
+/// A program that can never go on, but for what `beside` brings.
+template <typename F>
+void waits_for_ever(int workers, F&& beside) {
+  shunt::testing::forget_the_frameworks_signals();
+  std::printf("flushed, as it ends");
+  auto o = with(workers);
+  o.stuck_after = 50ms;
+  const std::atomic<bool> never{false};
+  sched::runtime rt(o);
+  rt.run([&] {
+    rt.spawn([&] { waits_below(never); }, {.worker = workers - 1, .name = "waits"});
+    beside();
+    waits_below(never);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("program: waits for ever on 1 worker", "[.child]") {
+  waits_for_ever(1, [] {});
+}
+TEST_CASE("program: waits for ever on 3 workers", "[.child]") {
+  waits_for_ever(3, [] {});
+}
+TEST_CASE("program: waits for ever after another thread has woken fibers and ended", "[.child]") {
+  waits_for_ever(2, [] {
+    std::atomic<bool> came{false};
+    std::thread other([&, me = this_fiber::self()] {
+      came = true;
+      me.wake();
+    });
+    while (!came) this_fiber::park("a thread");
+    other.join();
+  });
+}
+
+#if !defined(SHUNT_TSAN)  // it has a thread of its own, and what that does cannot be known
+TEST_CASE("a program in which nothing can wake a fiber any more ends with a status, after the table of fibers") {
+  for (const char* const which : {"on 1 worker", "on 3 workers", "after another thread has woken fibers and ended"}) {
+    const auto child = shunt::testing::this_program_runs(std::string("program: waits for ever ") + which);
+    INFO(child.said);
+    CHECK(child.ended_with(70));
+    CHECK(count_of(child.said, "no fiber can run, and nothing in this process can wake one") == 1);
+    CHECK(child.says("`waits`"));
+    CHECK(child.says("the process ends, with status 70"));
+    CHECK(child.says("flushed, as it ends"));
+  }
+}
+#endif
+
+TEST_CASE("program: waits for another thread", "[.child]") {
+  // It goes on only after the table has been told, and then some looks more were taken.
+  std::binary_semaphore told{0};
+  shunt::testing::forget_the_frameworks_signals();
+  auto o = with(2);
+  o.stuck_after = 1ms;
+  o.report = [&](std::string_view) { told.release(); };
+  sched::runtime(o).run([&] {
+    std::atomic<bool> came{false};
+    std::thread other([&, me = this_fiber::self()] {
+      told.acquire();
+      std::this_thread::sleep_for(20ms);  // many times stuck_after: in vain
+      came = true;
+      me.wake();
+    });
+    while (!came) this_fiber::park("a thread");
+    other.join();
+  });
+}
+TEST_CASE("program: waits for a signal", "[.child]") {
+  shunt::testing::forget_the_frameworks_signals();
+  std::signal(SIGALRM, [](int) { _exit(0); });  // as a service ends that is asked to
+  auto o = with(1);
+  o.stuck_after = 1ms;
+  sched::runtime(o).run([&] {
+    ualarm(50'000, 0);  // many times stuck_after
+    for (;;) this_fiber::park("a signal");
+  });
+}
+TEST_CASE("program: waits for a fiber that its report wakes", "[.child]") {
+  shunt::testing::forget_the_frameworks_signals();
+  for (const int workers : {1, 3}) {
+    std::atomic<bool> open{false};
+    sched::waker who;
+    auto o = with(workers);
+    o.stuck_after = 1ms;
+    o.report = [&](std::string_view) {
+      open = true;
+      who.wake();
+    };
+    sched::runtime rt(o);
+    rt.run([&] {
+      rt.spawn([&] {
+        who = this_fiber::self();
+        waits_below(open);
+      }, {.worker = workers - 1});
+    });
+  }
+}
+TEST_CASE("program: would wait for ever and is told not to end", "[.child]") {
+  shunt::testing::forget_the_frameworks_signals();
+  std::atomic<bool> open{false};
+  sched::waker who;
+  auto o = with(1);
+  o.stuck_after = 1ms;
+  if (!environment::read("SHUNT_END_IF_STUCK")) o.end_if_stuck = false;
+  std::thread waker_to_come;
+  o.report = [&](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    waker_to_come = std::thread([&] {
+      open = true;
+      who.wake();
+    });
+  };
+  sched::runtime(o).run([&] {
+    who = this_fiber::self();
+    waits_below(open);
+  });
+  waker_to_come.join();
+}
+
+TEST_CASE("a program that another thread, a signal or its own report can wake does not end when it is stuck") {
+  using shunt::testing::this_program_runs;
+  for (const char* const which : {"another thread", "a signal", "a fiber that its report wakes"}) {
+    const auto child = this_program_runs(std::string("program: waits for ") + which);
+    INFO(child.said);
+    CHECK(child.ended_with(0));
+    CHECK_FALSE(child.says("status 70"));
+  }
+  constexpr const char* variable = "SHUNT_END_IF_STUCK";
+  for (const bool by_variable : {false, true}) {
+    if (by_variable) setenv(variable, "0", 1);
+    const auto child = this_program_runs("program: would wait for ever and is told not to end");
+    INFO(child.said);
+    CHECK(child.ended_with(0));
+    CHECK(child.says("no fiber can run"));
+    unsetenv(variable);
+  }
+  setenv(variable, "2", 1);
+  CHECK_THROWS_WITH(sched::runtime(with(1)), Catch::Contains(variable));
+  unsetenv(variable);
 }
 
 TEST_CASE("SIGUSR1: a program's own action stays") {
@@ -384,4 +667,46 @@ TEST_CASE("request_stop: who does not listen is named, once") {
   REQUIRE(seen.all().size() == 1);
   CHECK(says(seen.all().front(), "asked to stop, and not ended. runtime of 2 workers"));
   CHECK(says(seen.all().front(), "`deaf`"));
+}
+
+TEST_CASE("report_fibers: tells what a fiber's module says that the fiber works on, and cuts off what is too long") {
+  struct job : sched::detail::work_note {
+    std::string text;
+  };
+  const auto write = [](const sched::detail::work_note& self, std::uint32_t, sched::detail::note_text& to) noexcept {
+    to << static_cast<const job&>(self).text << ", ";
+    to.seconds(61'250) << "; " << std::int64_t{-7};
+  };
+  job waits;
+  job runs;
+  job is_long;
+  waits.write = runs.write = is_long.write = write;
+  waits.text = "waits here";
+  runs.text = "runs here";
+  is_long.text = std::string(1000, 'x');
+  std::string text;
+  std::atomic<bool> open{false};  // these outlive the root, which ends before the fibers that it wakes
+  std::vector<sched::waker> all;
+  sched::runtime rt(with(1));
+  rt.run([&] {
+    for (const job* each : {&waits, &is_long}) {
+      rt.spawn([&open, &all, each] {
+        sched::detail::set_work_of_this_fiber(each);
+        all.push_back(this_fiber::self());
+        while (!open) this_fiber::park("the gate");
+        sched::detail::set_work_of_this_fiber(nullptr);
+      });
+    }
+    while (all.size() < 2) this_fiber::yield();
+    sched::detail::set_work_of_this_fiber(&runs);
+    text = sched::report_fibers();
+    sched::detail::set_work_of_this_fiber(nullptr);
+    open = true;
+    for (const auto& w : all) w.wake();
+  });
+  INFO(text);
+  CHECK(says(text, "waits for the gate; waits here, 61.2 s; -7; stack "));
+  CHECK(says(text, "running; runs here, 61.2 s; -7; stack "));
+  CHECK(count_of(text, "x") >= 255);
+  CHECK(count_of(text, "x") < 300);
 }

@@ -1,18 +1,23 @@
 #include <shunt/sched/runtime.hpp>
 
 #include <atomic>
+#include <cstdlib>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include <shunt/base/error.hpp>
+#include <shunt/base/memory_limit.hpp>
 #include <shunt/base/topology.hpp>
 #include <shunt/sched/detail/crew.hpp>
 #include <shunt/sched/detail/director.hpp>
 #include <shunt/sched/detail/overflow.hpp>
 #include <shunt/sched/detail/watchman.hpp>
 #include <shunt/sched/detail/worker.hpp>
+#include <shunt/sched/detail/write_all.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -53,7 +58,19 @@ struct runtime::parts {
 
 runtime::runtime(options wanted) : parts_(std::make_unique<parts>(*this, wanted)) {}
 
-runtime::~runtime() = default;
+runtime::~runtime() {
+  // relaxed: for a caller that breaks the contract; no edge is promised
+  if (!parts_->crew.in_run.load(std::memory_order_relaxed)) return;
+  const std::string_view fiber = this_fiber::name();
+  std::string text = "shunt: ~runtime: called while run() runs";
+  if (worker::current() != nullptr && &worker::current()->all() == &parts_->crew) {
+    text += this_fiber::inside() ? ", by a fiber of it" : ", by a worker of it";
+    if (!fiber.empty()) text += ", `" + std::string(fiber) + '`';
+  }
+  text += ": a runtime is destroyed after run() has returned\n";
+  detail::write_all(STDERR_FILENO, text);
+  std::abort();
+}
 
 int runtime::workers() const noexcept { return parts_->crew.settings.workers; }
 
@@ -82,6 +99,7 @@ void runtime::unpark(int index) noexcept {
 
 fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
+  detail::check_stack("spawn", where.stack_bytes);
   worker* here = worker::current();
   if (here != nullptr && here->waiting_forbidden()) [[unlikely]] here->forbid->on_spawn();
   if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
@@ -92,6 +110,7 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   f->name = std::move(name);
   f->stack.bytes = where.stack_bytes;
   f->migrates = where.migrates;
+  f->even_without_stack = where.even_without_stack;
   f->belongs_to(where.worker < 0 ? nullptr : &parts_->post_of(where.worker));
   const auto id = detail::fiber::id_of(f);
 
@@ -116,6 +135,17 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   this_fiber::interleave();
   return id;
 }
+
+namespace {
+/// thread_limit_in_force(), or as much as there is memory for.
+std::string thread_limit_now() noexcept {
+  try {
+    return thread_limit_in_force();
+  } catch (...) {
+    return {};
+  }
+}
+}  // namespace
 
 void runtime::run(std::function<void()> root) {
   if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
@@ -167,13 +197,14 @@ void runtime::run(std::function<void()> root) {
       }
       parts_->enqueue_outside(f, 0);
     } catch (...) {
+      const std::string limit = thread_limit_now();  // while the threads that were started take memory
       finish(cancelled);
       for (auto& t : threads) t.join();
       try {
         throw;
       } catch (const std::system_error& refused) {
         throw error("run: cannot start thread " + std::to_string(threads.size() + 1) + " of " +
-                        std::to_string(crew.settings.workers) + ": " + refused.what(),
+                        std::to_string(crew.settings.workers) + ": " + refused.what() + "; " + limit,
                     error::facts{-1, -1, refused.code().value()});
       }
     }
@@ -213,6 +244,10 @@ void detail::require_wait_slowly(const char* call) { must_be_worker(call).requir
 poller* detail::one_of(poller& several, const std::type_info& kind) noexcept {
   const auto* const all = dynamic_cast<const pollers*>(&several);
   return all == nullptr ? nullptr : all->find(kind);
+}
+
+void this_fiber::require_stack() {
+  if (const worker* const here = worker::current(); here != nullptr) here->require_stack();
 }
 
 namespace this_worker {

@@ -35,7 +35,8 @@ struct options {
   /// it, the two would bind to the same CPUs.
   bool pin = true;
 
-  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; a guard page below.
+  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; below it a gap of 68 KiB that faults on any
+  /// access (a page where RLIMIT_AS is set). See context/DESIGN.md, "Stacks".
   std::size_t stack_bytes = 256 * 1024;
 
   /// The stack of run()'s root: often a program's main part, written with 8 MiB in mind. Address
@@ -47,14 +48,29 @@ struct options {
   /// times.
   std::chrono::nanoseconds spin{50'000};
 
-  /// If every worker has slept for so long, none with a poller or a deadline, and no other thread
-  /// has woken a fiber of this run yet, then very likely nobody ever will: `report` is told, once a
-  /// run, with the table of all fibers. 0: it is not.
+  /// If every worker has slept for so long, none with a poller or a deadline, and no other thread has woken a fiber of
+  /// this run yet (or none can any more, see end_if_stuck), then very likely none will: `report` is told, once a run,
+  /// with the table of all fibers. 0: it is not.
   std::chrono::nanoseconds stuck_after{1'000'000'000};
+
+  /// If nothing in this process can ever wake a fiber of this run, the process then ends with status 70 and a line that
+  /// says so: run() could not return, and the fibers' frames cannot be left. stdout is flushed; no destructor runs and no
+  /// atexit function. Nothing can where all of this holds: every worker sleeps, without a poller or a deadline; the
+  /// process has no threads but this runtime's; and no signal but SIGUSR1 (ours) and those of faults has a handler, which
+  /// might end the process in another way. What
+  /// cannot be found out, without /proc say, counts as something that can. Also SHUNT_END_IF_STUCK=0: it waits.
+  bool end_if_stuck = true;
 
   /// A fiber that keeps its worker for so long without a yield or park is reported, with its stack,
   /// once each time. It is looked at twice in that time. 0: it is not.
   std::chrono::nanoseconds stall_after{0};
+
+  /// A fiber that keeps its worker for so long while the worker's thread sleeps in the kernel is reported, with its stack
+  /// and up to 20 other fibers of that worker, once each time: it waits for a std::mutex that another fiber of the worker
+  /// keeps over a wait, or makes a blocking call. Looked at each half of that time while any worker is awake, so it is
+  /// told after one and a half times of it at the latest. Not told of a fiber whose worker has no other started one,
+  /// unless it waits for a mutex that is held. 0: it is not.
+  std::chrono::nanoseconds blocked_after{5'000'000'000};
 
   /// If a run has not ended so long after it was asked to (runtime::request_stop()), `report` is told once who is still
   /// alive: those do not listen. 0: it is not.
@@ -79,14 +95,23 @@ struct spawn_options {
   /// one's after any yield, park or wait, and compilers know nothing of that: see this_fiber::stay. A switch takes
   /// some 10 ns more, a fork of fork_join some 10 ns.
   bool migrates = false;
+
+  /// If the system gives no memory for a stack when the fiber is to start. False: the body is dropped, and run() throws
+  /// why. True: the body is called all the same, on the worker's own stack, as a fiber that cannot wait: park(), yield()
+  /// and all that waits throw why. For a body whose end others wait for: it calls this_fiber::require_stack() first,
+  /// and hands them what that throws.
+  bool even_without_stack = false;
 };
 
 class runtime {
  public:
-  /// Starts nothing yet. \throws usage_error for a negative number of workers, std::bad_alloc.
+  /// Starts nothing yet. \throws usage_error for a negative number of workers, or for stacks of more than
+  /// context::stack_pool::largest; std::bad_alloc.
   explicit runtime(options wanted = {});
 
-  /// Not inside run(). Fibers spawned and never run are dropped.
+  /// Not while run() runs: neither in one of its fibers nor on another thread. A destructor cannot throw, so this breach
+  /// of contract is written to stderr, and ends the process (std::abort), in every build.
+  /// Fibers spawned and never run are dropped.
   ~runtime();
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
@@ -105,17 +130,19 @@ class runtime {
   /// returns when root and every spawned fiber have ended. May be called again. The calling
   /// thread's affinity is the same afterwards.
   /// \throws what root threw. Likewise if another fiber's body threw, or could not be given a
-  ///         stack: request_stop(), everything else runs to its end, then the first such exception in
-  ///         time is thrown here, and later ones are dropped.
-  /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts
-  ///         no more threads (nothing has run then, and what was spawned still waits for a run).
+  ///         stack (then a shunt::error that names the limit to raise): request_stop(), everything else runs to its end,
+  ///         then the first such exception in time is thrown here, and later ones are dropped.
+  /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts no more threads: the
+  ///         message names the limits, nothing has run, and what was spawned still waits for a run.
   void run(std::function<void()> root);
 
   /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread,
   /// or a poller, while it knows that run() cannot return (a fiber waits for it, say).
   /// On one worker, fibers spawned for it start in order; others newest first, or stolen.
   /// \return the new fiber's, which may have ended by then.
-  /// \throws usage_error for a worker out of range, std::bad_alloc. Cost: about 100 ns.
+  /// \throws usage_error for a worker out of range or a stack of more than context::stack_pool::largest;
+  ///         std::bad_alloc. Cost: about 100 ns. The stack is taken when the fiber starts: see run() and
+  ///         spawn_options::even_without_stack for what happens if there is none.
   fiber_id spawn(std::function<void()> body, spawn_options where = {});
 
   /// Any thread. Asks everything in the present run to end, once: stop_token() and with it every
@@ -150,6 +177,8 @@ class no_wait {
 };
 
 namespace detail {
+/// \throws usage_error "what: a stack of ..." for one of more than context::stack_pool::largest.
+void check_stack(const char* what, std::size_t bytes);
 /// Of a worker's several.
 [[nodiscard]] poller* one_of(poller& several, const std::type_info& kind) noexcept;
 }  // namespace detail

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -159,7 +160,7 @@ TEST_CASE("runtime: a fiber's stack that cannot be had is an error of run, and t
   sched::runtime rt(with(1));
   bool other = false;
   const auto body = [&] {
-    rt.spawn([] {}, {-1, "too large", std::size_t{1} << 60});
+    rt.spawn([] {}, {-1, "too large", std::size_t{1} << 48});
     rt.spawn([&] { other = true; });
   };
   CHECK_THROWS_AS(rt.run(body), shunt::error);
@@ -404,31 +405,114 @@ TEST_CASE("yield: what stands in its way is seen also between fibers that do not
   CHECK(due[1] > 40);
 }
 
-#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
-TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, and the signal ends the process") {
+namespace {
+
+/// How a child of this process ended, and what it wrote to stderr.
+struct end_of_child {
+  int status = 0;
+  std::string said;
+  [[nodiscard]] bool by(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }
+};
+/// `body` in a child that has the default actions; it ends with status 3 if that returns.
+end_of_child in_child(const std::function<void()>& body) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    std::signal(SIGSEGV, SIG_DFL);  // the test framework has its own
+    for (const int each : {SIGSEGV, SIGABRT}) std::signal(each, SIG_DFL);  // the test framework has its own
     const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
     sigaltstack(&none, nullptr);
     dup2(ends[1], STDERR_FILENO);
-    sched::runtime two({.workers = 2});
-    two.run([&] { two.spawn([] { _exit(shunt::testing::dig() == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536}); });
+    body();
     _exit(3);
   }
   close(ends[1]);
-  std::string said;
+  end_of_child how;
   char some[256];
-  for (ssize_t n = 0; (n = read(ends[0], some, sizeof some)) > 0;) said.append(some, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; (n = read(ends[0], some, sizeof some)) > 0;) how.said.append(some, static_cast<std::size_t>(n));
   close(ends[0]);
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFSIGNALED(status));
-  CHECK(WTERMSIG(status) == SIGSEGV);
-  CHECK(said.find("fiber `digger` ran off its stack of 64 KiB") != std::string::npos);
+  REQUIRE(waitpid(child, &how.status, 0) == child);
+  return how;
+}
+
+}  // namespace
+
+TEST_CASE("runtime: stacks larger than any address space are refused where they are asked for") {
+  const auto huge = GENERATE(~std::size_t{0}, ~std::size_t{0} - 4095, ~std::size_t{0} - (256 << 10), std::size_t{1} << 63,
+                             (std::size_t{1} << 48) + 1);
+  CHECK_THROWS_AS(sched::runtime({.workers = 1, .stack_bytes = huge}), shunt::usage_error);
+  CHECK_THROWS_AS(sched::runtime({.workers = 1, .root_stack_bytes = huge}), shunt::usage_error);
+  sched::runtime one({.workers = 1});
+  CHECK_THROWS_WITH(one.spawn([] {}, {.stack_bytes = huge}), "spawn: a stack of " + std::to_string(huge) +
+                                                                 " bytes: a stack has at most 262144 GiB");
+  bool ran = false;
+  one.run([&] {
+    ran = true;
+    CHECK_THROWS_AS(one.spawn([] {}, {.stack_bytes = huge}), shunt::usage_error);
+  });
+  CHECK(ran);
+}
+
+TEST_CASE("runtime: a stack that the system has no address space for ends the run, and the error says why") {
+  const auto huge = std::size_t{1} << 48;  // may be asked for, and is not to be had
+  sched::runtime one({.workers = 1});
+  CHECK_THROWS_WITH(one.run([&] { one.spawn([] {}, {.stack_bytes = huge}); }),
+                    Catch::Contains("stack pool: no stack of 274877906944 KiB: mmap: "));
+  bool ran = false;
+  one.run([&] { ran = true; });
+  CHECK(ran);
+}
+
+TEST_CASE("runtime: destroyed inside its own run it says so, names the fiber, and aborts") {
+  const auto by_fiber = in_child([] {
+    auto* const one = new sched::runtime({.workers = 1});
+    one->run([&] { one->spawn([&] { delete one; }, {.name = "careless"}); });
+  });
+  CHECK(by_fiber.by(SIGABRT));
+  CHECK(by_fiber.said.find("~runtime: called while run() runs, by a fiber of it, `careless`") != std::string::npos);
+  const auto by_thread = in_child([] {
+    auto* const one = new sched::runtime({.workers = 1});
+    one->run([&] { std::thread([&] { delete one; }).join(); });
+  });
+  CHECK(by_thread.by(SIGABRT));
+  CHECK(by_thread.said.find("~runtime: called while run() runs: ") != std::string::npos);
+}
+
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // they report the fault in their own way
+namespace {
+
+/// One frame of 1 MiB, of which the last byte is written first: the whole of it must be probed before.
+[[gnu::noinline]] int one_large_frame() {
+  char room[1 << 20];
+  char* volatile at = room;
+  at[0] = 1;
+  return at[0] + 1;
+}
+[[gnu::noinline]] int one_alloca(std::size_t bytes) {
+  char* volatile at = static_cast<char*>(__builtin_alloca(bytes));
+  at[0] = 1;
+  return at[0] + 1;
+}
+
+}  // namespace
+
+TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, and the signal ends the process") {
+  const std::function<int()> digs[] = {[] { return shunt::testing::dig(); }, [] { return one_large_frame(); },
+                                       [] { return one_alloca(300 << 10); }, [] { return one_alloca(100 << 20); }};
+  for (const auto& dig : digs) {
+    const auto how = in_child([&] {
+      sched::runtime two({.workers = 2});
+      two.run([&] {
+        // Others' stacks lie below, in use: a frame that leaps over the gap would find them.
+        for (int i = 0; i < 50; ++i) two.spawn([] { this_fiber::park(); }, {.worker = 1, .stack_bytes = 65536});
+        two.spawn([&] { _exit(dig() == 12345 ? 1 : 2); }, {.worker = 1, .name = "digger", .stack_bytes = 65536});
+      });
+    });
+    CAPTURE(&dig - digs, how.said);
+    CHECK(how.by(SIGSEGV));
+    CHECK(how.said.find("fiber `digger` ran off its stack of 64 KiB") != std::string::npos);
+  }
 }
 
 TEST_CASE("overflow: a program's own handler stays, and the default action is there again after run()") {

@@ -20,7 +20,8 @@ namespace sched {
 ///
 /// A second wake() before the reset may cut a later park short, as any stray wake.
 ///
-/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible.
+/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and what
+/// those wrote that woke it before: an exchange continues their release sequences, a store would not.
 class sleeper {
  public:
   /// By the fiber or thread that will sleep. Not on a worker outside of its fibers: it would block all of them.
@@ -30,8 +31,8 @@ class sleeper {
 
   /// Any thread, while the sleeper is sure to exist; it may be gone when this returns.
   void wake() noexcept {
-    const auto whom = fiber_;                   // once the word says so, this object may go
-    word_.store(1, std::memory_order_release);  // edge `woken` out
+    const auto whom = fiber_;                      // once the word says so, this object may go
+    word_.exchange(1, std::memory_order_release);  // edge `woken` out
     if (whom) {
       whom.wake();
     } else {

@@ -13,6 +13,7 @@
 /// Edge `filled`, finished() -> withdraw(): the records.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -38,6 +40,7 @@ struct fiber_record {
   std::array<char, 48> name{};      // cut off if it is longer
   std::array<char, 120> waits_for{};  // of one that is parked; cut off likewise
   const fiber* waits_on = nullptr;
+  const note_text* work = nullptr;  // what the fiber works on; of the same sheet
   std::uint32_t parked_ms = 0;      // for so long; about
   std::size_t stack_bytes = 0;
   std::size_t stack_used = 0;       // of the deepest frame; 0: not known
@@ -50,12 +53,19 @@ class sheet {
   enum class wish : std::uint8_t { all, running_only };
 
   /// The asker's. \throws std::bad_alloc
-  void reserve(std::size_t records) { records_.resize(records); }
-  void release() noexcept { records_ = {}; }
+  void reserve(std::size_t records) {
+    records_.resize(records);
+    notes_.resize(std::min(records, most_notes));
+  }
+  void release() noexcept {
+    records_ = {};
+    notes_ = {};
+  }
   void give(std::span<const fiber_slab> of, wish what) noexcept {
     of_ = of;
     what_ = what;
     used_ = 0;
+    notes_used_ = 0;
     stacks_left_out_ = false;
     word_.store(given, std::memory_order_release);  // pairs with take(): the fields above
   }
@@ -83,12 +93,19 @@ class sheet {
   [[nodiscard]] std::span<const fiber_slab> of() const noexcept { return of_; }
   [[nodiscard]] wish what() const noexcept { return what_; }
   [[nodiscard]] fiber_record* next() noexcept { return used_ < records_.size() ? &records_[used_++] : nullptr; }
+  [[nodiscard]] note_text* next_note() noexcept {
+    if (notes_used_ == notes_.size()) return nullptr;
+    note_text& fresh = notes_[notes_used_++];
+    fresh = {};
+    return &fresh;
+  }
   void leave_stacks_out() noexcept { stacks_left_out_ = true; }
 
   [[nodiscard]] std::span<const fiber_record> records() const noexcept { return {records_.data(), used_}; }
   [[nodiscard]] bool stacks_left_out() const noexcept { return stacks_left_out_; }
 
  private:
+  static constexpr std::size_t most_notes = 4096;  // fibers beyond that are told of without
   static constexpr std::uint32_t blank = 0;
   static constexpr std::uint32_t given = 1;
   static constexpr std::uint32_t taken = 2;
@@ -100,6 +117,8 @@ class sheet {
   bool stacks_left_out_ = false;
   std::size_t used_ = 0;
   std::vector<fiber_record> records_;
+  std::size_t notes_used_ = 0;
+  std::vector<note_text> notes_;
 };
 
 }  // namespace detail

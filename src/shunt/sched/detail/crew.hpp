@@ -8,10 +8,12 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/error.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/runtime.hpp>
 
@@ -91,7 +93,8 @@ class crew {
   void told_late() noexcept;
 
   /// A worker that has nothing to do, nor anything that will bring it something to do at a known
-  /// time, in its last step before sleep: sleeps, at most so long, and sees whether all do.
+  /// time, in its last step before sleep: sleeps, at most so long, and sees whether all do. If they do for ever, it may
+  /// end the process (options::end_if_stuck).
   void rest(worker& who, std::chrono::nanoseconds at_most) noexcept;
 
   /// Gives `text` to options::report, or writes it to stderr.
@@ -99,6 +102,11 @@ class crew {
 
   /// Keeps the first exception, and asks the others to stop.
   void fail(std::exception_ptr what) noexcept;
+
+  /// A fiber could not be started for that reason; counts, for a report that nothing goes on.
+  void refused(const std::exception_ptr& why) noexcept;
+  /// What to say of them in a report; empty for none in this run.
+  [[nodiscard]] std::string refusals();
 
   runtime& face;
   options settings;           // workers resolved
@@ -112,17 +120,28 @@ class crew {
   alignas(quiet_distance) std::atomic<std::uint64_t> spawned_outside{0};
   std::atomic<bool> in_run{false};
 
-  std::mutex failure_lock;
+  std::mutex failure_lock;    // guards the three
   std::exception_ptr failure;
+  std::exception_ptr refusal;  // the first in this run
+  std::size_t refused_fibers = 0;
+
+  /// What a fiber is told that cannot be started for lack of memory for something small.
+  [[nodiscard]] std::exception_ptr out_of_memory() const noexcept;
 
   std::mutex stop_lock;       // guards the two
   std::stop_source asked_to_stop{std::nostopstate};  // none outside of a run
   std::chrono::steady_clock::time_point late = std::chrono::steady_clock::time_point::max();
 
  private:
+  const std::exception_ptr no_memory_ = std::make_exception_ptr(error("fiber: no memory to start it"));
   alignas(quiet_distance) std::atomic<std::uint64_t> tallies_{0};
   std::atomic<bool> stopping_{false};
+  [[nodiscard]] bool all_rest(std::uint64_t turn) const noexcept;
+  void tell_stuck(const worker& who, std::uint64_t turn) noexcept;
+
   std::atomic<int> resting_{0};
+  std::atomic<std::uint64_t> rests_{0};  // that have begun
+  std::atomic<bool> telling_{false};
   std::atomic<bool> told_stuck_{false};  // in this run
 };
 

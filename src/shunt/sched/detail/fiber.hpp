@@ -64,7 +64,8 @@ struct alignas(cache_line) fiber {
   bool started = false;   // has a stack; F3 holds from here on
   bool timed_out = false; // its last park ended because its time was over
   bool migrates = false;  // spawn_options::migrates
-  bool over = false;      // it migrated, and has ended: goes to its birthplace
+  bool over : 1 = false;  // it migrated, and has ended: goes to its birthplace
+  bool even_without_stack : 1 = false;  // spawn_options::even_without_stack
 
   // What a wait touches, in the next line.
   fiber* link = nullptr;  // F2

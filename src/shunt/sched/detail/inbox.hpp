@@ -94,6 +94,9 @@ class inbox {
     return is_list(word_.load(std::memory_order_relaxed));  // relaxed: drain() takes the edge
   }
 
+  /// Any thread: whether its owner has armed it, and nothing has come since. seq_cst: see crew::all_rest().
+  [[nodiscard]] bool is_armed() const noexcept { return word_.load(std::memory_order_seq_cst) == asleep; }
+
   /// Owner only: whether anything came at all, a node or an unpark().
   [[nodiscard]] bool has_anything() const noexcept {
     return word_.load(std::memory_order_relaxed) != empty;  // relaxed: drain() takes the edge

@@ -20,8 +20,11 @@
 ///   J5  limit_ is 0 while somebody wants to hear of the next push, and in the beginning.
 ///
 /// Edges
-///   pushed   push -> steal    the job's contents (store and load of tail_)
-///   wanted   want -> push     a sleeper's announcement (RMWs of limit_)
+///   pushed   push -> steal    the jobs' contents. Every store of tail_ that leaves a job below it releases, a take's
+///                             too: a thief may find an older job by that one, which continues no release sequence
+///                             of the pushes before it. Since C++20 only read-modify-writes do.
+///   wanted   want -> push     a sleeper's announcement (seq_cst RMWs of limit_: by their order, for the owner's own
+///                             zeros may come between)
 ///
 /// The two pairs that must not miss each other, each a store and then a load on either side:
 ///   last     take: tail_ = at, reads head_     steal: head_ + 1, reads tail_
@@ -108,13 +111,13 @@ class job_ring {
     // relaxed: J1. On top? And not `== at + 1`, which compilers keep in a register since push().
     if (tail_.load(std::memory_order_relaxed) - 1 == at) [[likely]] {
       if constexpr (How == fences::asymmetric) {
-        tail_.store(at, std::memory_order_relaxed);  // relaxed: gives nothing; pair `last` below
+        tail_.store(at, std::memory_order_release);  // edge `pushed` out, of the jobs below
         asymmetric_fence::light();                   // pair `last`
         // relaxed: the fence's; and who finds its job unstolen needs nothing from a thief
         if (head_.load(std::memory_order_relaxed) <= at) [[likely]]
           return whose::mine;
       } else {
-        tail_.exchange(at, std::memory_order_seq_cst);  // pair `last`
+        tail_.exchange(at, std::memory_order_seq_cst);  // edge `pushed` out, of the jobs below; pair `last`
         if (head_.load(std::memory_order_seq_cst) <= at) return whose::mine;
       }
     }
@@ -179,7 +182,8 @@ class job_ring {
     auto tail = tail_.load(std::memory_order_relaxed);        // relaxed: J1
     if (at < head) {
       // Stolen. If it was on top, take() has moved tail_ below head_.
-      if (tail < head) tail_.store(head, std::memory_order_relaxed);  // relaxed: gives nothing
+      // relaxed: no job lies below it. A thief that reads it holds the lock later, so its head is no less.
+      if (tail < head) tail_.store(head, std::memory_order_relaxed);
       return whose::thiefs;
     }
     // relaxed: J1, and thieves are locked out. Not if take() has moved tail_: no slot of ours then.

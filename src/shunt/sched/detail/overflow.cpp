@@ -7,6 +7,7 @@
 #include <new>
 #include <string_view>
 
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <shunt/sched/detail/desk.hpp>
@@ -46,12 +47,31 @@ class line {
   std::size_t length_ = 0;
 };
 
-void on_fault(int, siginfo_t* about, void*) {
+/// Where the interrupted code's stack pointer stood; 0 where we do not know how to ask.
+std::uintptr_t stack_pointer(const void* context) noexcept {
+#if defined(__linux__) && defined(__x86_64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__linux__) && defined(__aarch64__)
+  return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.sp);
+#else
+  static_cast<void>(context);
+  return 0;
+#endif
+}
+
+/// Whether an access to `at` is of a stack that ended at `low`: it lies in the gap below, or further down in a frame that
+/// reaches beyond the gap.
+bool ran_off(std::uintptr_t at, std::uintptr_t low, std::uintptr_t sp) noexcept {
+  constexpr std::uintptr_t below_sp = 4096;               // a red zone; a page that is probed before it is taken
+  constexpr std::uintptr_t most = std::uintptr_t{1} << 30;  // further down sp is of another stack, for signals perhaps
+  if (at >= low) return false;
+  return low - at <= context::stack_pool::widest_gap() || (sp < low && low - sp <= most && at >= sp - below_sp);
+}
+
+void on_fault(int, siginfo_t* about, void* context) {
   if (const fiber* const f = here().running(); f != nullptr) {
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto at = reinterpret_cast<std::uintptr_t>(about->si_addr);
-    const auto low = reinterpret_cast<std::uintptr_t>(f->stack.low);
-    if (at < low && at >= low - page) {
+    if (ran_off(at, reinterpret_cast<std::uintptr_t>(f->stack.low), stack_pointer(context))) {
       line text;
       text << "shunt: ";
       if (f->called().empty()) {

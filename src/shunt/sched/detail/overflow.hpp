@@ -1,9 +1,9 @@
 /// Names the fiber that ran off its stack, before the process dies of it.
 ///
-/// The access to the guard page raises SIGSEGV, for which the fiber's own stack has no room: so each
+/// The access to the gap below raises SIGSEGV, for which the fiber's own stack has no room: so each
 /// worker's thread has a stack for signals. The handler writes one line on stderr if the address lies
-/// in the running fiber's guard page, and in any case puts the former action back and returns: the
-/// access is repeated, and ends as it would have without us (a core shows the fiber's frames).
+/// in the gap below the running fiber's stack, or further down in a frame of it, and in any case puts the former action
+/// back and returns: the access is repeated, and ends as it would have without us (a core shows the fiber's frames).
 ///
 /// Installed while a runtime runs, and only where SIGSEGV has the default action: programs with a
 /// handler of their own, sanitizers among them, keep it.

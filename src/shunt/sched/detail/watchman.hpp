@@ -2,6 +2,7 @@
 /// the census that all reports are made of.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 namespace shunt {
@@ -25,6 +26,17 @@ class watched {
 
 /// Any thread. What the watch looks at has changed.
 void news_for_the_watch() noexcept;
+
+/// The watch's thread looks at no worker while all of them sleep: the first one that wakes up rings for it.
+extern constinit std::atomic<bool> dozes;
+void wake_the_watch() noexcept;
+/// A worker, after it has said that it is awake (worker::sleeps()). seq_cst: edge `up`, see doze_if_all_sleep().
+inline void tell_the_watch() noexcept {
+  if (dozes.load(std::memory_order_seq_cst)) [[unlikely]] wake_the_watch();
+}
+
+/// Whether no code can run in this process but that of these workers: see options::end_if_stuck.
+[[nodiscard]] bool none_can_wake(crew& of) noexcept;
 
 /// Any thread; `of` is watched. \throws std::bad_alloc
 [[nodiscard]] std::string fibers_of(crew& of);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <string>
 
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sched/detail/overflow.hpp>
+#include <shunt/sched/detail/watchman.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -81,6 +83,7 @@ void worker::drop_fiber(fiber* f) noexcept {
   f->scope = nullptr;
   f->migrates = false;
   f->over = false;
+  f->even_without_stack = false;
   blocks_.give(f);
 }
 
@@ -285,7 +288,9 @@ void worker::work() noexcept {
   set_exceptions(&context::exceptions_of_this_thread());
   const auto of_caller = std::exchange(*exceptions, context::exception_state{});
   context::adopt_thread(loop_);
+  wakes_up();
   directed_ == nullptr ? loop() : loop_directed();
+  sleeps_.store(true, std::memory_order_relaxed);  // relaxed: the watch then looks at a worker that has nothing to show
   thread_.store(0, std::memory_order_relaxed);  // relaxed: as above
   *exceptions = of_caller;
   set_exceptions(&no_exceptions);
@@ -421,16 +426,19 @@ void worker::run(fiber* f) noexcept {
 
 bool worker::start(fiber* f) noexcept {
   f->belongs_to(post_);
+  std::exception_ptr why_not;
   try {
     const auto bytes = f->stack.bytes != 0 ? f->stack.bytes : crew_.settings.stack_bytes;
     ready.reserve(started_here_ + 1);
     f->stack = stacks_.take(bytes);
     f->birthplace = index_;
+  } catch (const std::bad_alloc&) {
+    why_not = crew_.out_of_memory();
   } catch (...) {
-    crew_.fail(std::current_exception());
-    drop_fiber(f);
-    // release: edge `tally`
-    ended_.store(own(ended_) + 1, std::memory_order_release);
+    why_not = std::current_exception();
+  }
+  if (why_not) [[unlikely]] {
+    run_without_stack(f, why_not);
     return false;
   }
   colour_ = (colour_ + 1) % colours;
@@ -438,6 +446,46 @@ bool worker::start(fiber* f) noexcept {
   f->started = true;
   ++started_here_;
   return true;
+}
+
+namespace {
+
+/// Of a fiber that runs on its worker's loop's stack: from there nothing can switch.
+class no_stack final : public no_wait {
+ public:
+  explicit no_stack(const std::exception_ptr& why) noexcept : why_(why) {}
+  [[noreturn]] void refuse(const char*) const override { std::rethrow_exception(why_); }
+
+ private:
+  const std::exception_ptr& why_;
+};
+
+}  // namespace
+
+/// For a fiber that gets no stack: its life from beginning to end. Its body, if it asked for that, runs here, on the
+/// loop's stack, and all that waits throws `why`: so it can tell those that wait for it. Else it is dropped.
+void worker::run_without_stack(fiber* f, const std::exception_ptr& why) noexcept {
+  ++refusals_here_;
+  crew_.refused(why);
+  if (!f->even_without_stack) crew_.fail(why);
+  const no_stack refusal(why);
+  const no_wait* const before = forbid;  // a poller's
+  without_stack_ = &refusal;
+  ready.set_running(f);
+  set_forbid(&refusal);
+  f->stack = {};
+  try {
+    if (f->even_without_stack) f->body();
+    f->body = nullptr;  // here, where what the captures' destructors do is still a fiber's doing
+  } catch (...) {
+    crew_.fail(std::current_exception());
+  }
+  if (f->locals != nullptr) end_locals(*f);
+  set_forbid(before);
+  ready.set_running(nullptr);
+  without_stack_ = nullptr;
+  drop_fiber(f);
+  ended_.store(own(ended_) + 1, std::memory_order_release);  // edge `tally`
 }
 
 void worker::finish(fiber* f) noexcept {
@@ -552,6 +600,11 @@ bool worker::spin() noexcept {
   return false;
 }
 
+void worker::wakes_up() noexcept {
+  sleeps_.store(false, std::memory_order_seq_cst);
+  tell_the_watch();
+}
+
 /// See DESIGN.md, "Nobody sleeps on work", for the order of these steps.
 void worker::sleep() noexcept {
   const bool stacks_to_give = stacks_.trim();
@@ -568,6 +621,7 @@ void worker::sleep() noexcept {
     }
     const int also = outside == nullptr ? -1 : outside->descriptor();
     if (stacks_to_give) patience = std::min(patience, between_trims);
+    sleeps_.store(true, std::memory_order_relaxed);  // relaxed: likewise, see work()
     if (rests_for_ever()) {
       crew_.rest(*this, patience);
     } else if (also < 0) {
@@ -575,6 +629,7 @@ void worker::sleep() noexcept {
     } else {
       post_->bed.park_on(also, patience);
     }
+    wakes_up();
     if (outside != nullptr) outside->disarm();
     look_at_clock();
   }

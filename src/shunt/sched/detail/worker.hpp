@@ -70,6 +70,10 @@ class worker : public desk {
     if (forbid != nullptr && !forbid->in_force()) forbid_wait(nullptr);
     return forbid != nullptr;
   }
+  /// \throws why the running fiber has no stack of its own, if it has none.
+  void require_stack() const {
+    if (without_stack_ != nullptr) [[unlikely]] without_stack_->refuse("require_stack");
+  }
   void require_permission(const char* call) {
     if (forbid != nullptr && waiting_forbidden()) [[unlikely]] forbid->refuse(call);
   }
@@ -105,6 +109,8 @@ class worker : public desk {
   [[nodiscard]] long thread() const noexcept { return thread_.load(std::memory_order_relaxed); }  // relaxed: a number
   /// Odd while a fiber runs; another number each time that the loop goes to one or comes back.
   [[nodiscard]] std::uint64_t beat() const noexcept { return beat_.load(std::memory_order_relaxed); }  // relaxed: a look
+  /// It sleeps, or works for no run: there is no fiber that could keep it. Edge `up`, see doze_if_all_sleep().
+  [[nodiscard]] bool sleeps() const noexcept { return sleeps_.load(std::memory_order_seq_cst); }
   /// This worker's thread. Fills in the sheet if somebody waits for it.
   void answer_census() noexcept;
   /// In a signal handler on it, which has interrupted what ran at that stack pointer.
@@ -163,6 +169,7 @@ class worker : public desk {
   [[nodiscard]] fiber* pick() noexcept;
   void run(fiber* f) noexcept;
   bool start(fiber* f) noexcept;
+  void run_without_stack(fiber* f, const std::exception_ptr& why) noexcept;
 
   // Jobs; in worker_jobs.cpp.
   bool help() noexcept;
@@ -177,6 +184,8 @@ class worker : public desk {
   [[nodiscard]] fiber* choose() noexcept;
   [[nodiscard]] std::string why_stuck();
 
+  /// Edge `up`.
+  void wakes_up() noexcept;
   void finish(fiber* f) noexcept;
   bool go_on_without_loop(const fiber& me) noexcept;
   void leave(fiber* me, const char* what, bool rests) noexcept;
@@ -203,6 +212,8 @@ class worker : public desk {
   bool rests_ = false;           // who left last expects nothing soon: see this_fiber::rest_until()
   int tasks_first_ = 0;          // so many tasks go before the ready fibers
   bool ended_here_ = false;      // the running fiber has just ended
+  const no_wait* without_stack_ = nullptr;  // forbids waits while a fiber runs on the loop's stack: run_without_stack()
+  std::uint64_t refusals_here_ = 0;  // fibers that got no stack
   std::size_t started_here_ = 0;
   unsigned colour_ = 0;          // of the last stack
 
@@ -228,6 +239,7 @@ class worker : public desk {
   std::atomic<std::uint64_t> ended_{0};                            // on this thread
   std::atomic<std::uint64_t> beat_{0};                             // see beat()
   std::atomic<long> thread_{0};                                    // the system's number of it; 0: it does not work
+  std::atomic<bool> sleeps_{true};                                 // see sleeps()
   sheet census_;
 };
 

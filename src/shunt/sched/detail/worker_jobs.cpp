@@ -12,6 +12,7 @@ namespace sched {
 namespace detail {
 
 const no_wait* worker::forbid_wait(const no_wait* who) noexcept {
+  if (who == nullptr) who = without_stack_;  // which stands as long as its fiber runs
   if (const fiber* const me = running()) {
     // Where waiting is forbidden no job is pushed: a stolen one would have to be waited for.
     job_deque::set_here(who == nullptr && asymmetric_ && !me->migrates ? &jobs_ : nullptr);
@@ -28,8 +29,10 @@ bool worker::help() noexcept {
   if (!any) return false;
   fiber* const helper = new_helper();
   if (helper == nullptr) return false;  // no memory: the forkers run their jobs themselves
+  const bool own = !jobs_.ring_.looks_empty_here();
+  const auto before = refusals_here_;
   run(helper);
-  return true;
+  return own || refusals_here_ == before;
 }
 
 /// The loop, from time to time: a fiber may yield in a loop until its own job has run.
@@ -46,6 +49,7 @@ fiber* worker::new_helper() noexcept {
     fiber* const f = blocks_.take();
     f->body = [this] { run_jobs(); };  // one pointer: needs no memory
     f->stack.bytes = crew_.settings.root_stack_bytes;
+    f->even_without_stack = true;
     f->belongs_to(post_);
     count_spawn();
     return f;
@@ -54,10 +58,11 @@ fiber* worker::new_helper() noexcept {
   }
 }
 
-/// A helper's body.
+/// A helper's body. A helper without a stack leaves others' jobs to their forkers, which have stacks. This worker's own it
+/// runs: their forkers may be parked, and wait for what the jobs do. Such a job gets the reason where it would wait.
 void worker::run_jobs() noexcept {
   if (directed_ != nullptr) directed_->helper_waits = false;
-  while (job* const j = steal_job()) {
+  while (job* const j = without_stack_ == nullptr ? steal_job() : jobs_.ring_.steal<fences::symmetric>()) {
     j->run_stolen();
     if (has_runnable()) return;
   }
