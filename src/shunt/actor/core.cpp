@@ -379,10 +379,11 @@ void stage::run_in_fiber(sched::runtime& on, int workers) {
         ++seats;
         others.fetch_add(1, std::memory_order_relaxed);  // relaxed: the spawn hands it over
         on.spawn([this, i, &others, me] {
-          seats_[static_cast<std::size_t>(i)]->work();
+          // Without a stack this seat stays empty: the others run its actors.
+          if (sched::this_fiber::may_wait()) seats_[static_cast<std::size_t>(i)]->work();
           const auto who = me;  // this closure, and the caller's frame, may be gone after the subtraction
           if (others.fetch_sub(1, std::memory_order_acq_rel) == 1) who.wake();  // acq_rel: what handlers wrote
-        }, {.worker = i, .name = "actors"});
+        }, {.worker = i, .name = "actors", .even_without_stack = true});
       }
     } catch (...) {
       others.fetch_sub(1, std::memory_order_relaxed);  // relaxed: the one that was not made

@@ -21,6 +21,7 @@ using shunt::manager;
 using shunt::manager_options;
 using shunt::overflow;
 using shunt::ref;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -95,7 +96,20 @@ struct spinner {
     *begun = true;
     while (!*until) std::this_thread::yield();
   }
+  void send_and_spin(ref<spinner> self, int messages, const std::atomic<bool>* until, std::atomic<bool>* begun,
+                     std::atomic<bool>* next_begun) {
+    for (int i = 0; i < messages; ++i) self.tell<&spinner::spin>(until, next_begun);
+    spin(until, begun);
+  }
 };
+
+/// The line of a report that has that text; without it none.
+std::string line_of(const std::string& report, const std::string& text) {
+  const auto at = report.find(text);
+  if (at == report.npos) return {};
+  const auto begin = report.rfind('\n', at) + 1;
+  return report.substr(begin, report.find('\n', at) - begin);
+}
 
 /// Hears 0, 1, 2 and so on.
 struct listener {
@@ -433,6 +447,102 @@ TEST_CASE("typed: a circle of asks that can never end is told to one of them, wi
   auto me = all.spawn<asker>({.name = "me"});
   me.tell<&asker::meet>(me);
   CHECK_THROWS_AS(all.await(me.ask<&asker::ask_on>(1)), shunt::sched::deadlock);
+}
+
+TEST_CASE("report_fibers: names the actor whose handler waits, and the one that it waits for") {
+  manager all(with(GENERATE(1, 2)));
+  std::vector<ref<asker>> line;
+  for (const auto* name : {"a", "b", "c"}) line.push_back(all.spawn<asker>({.name = name}));
+  for (std::size_t i = 0; i + 1 < 3; ++i) line[i].tell<&asker::meet>(line[i + 1]);
+  gate g;
+  std::atomic<int> begun{0};
+  line[2].tell<&asker::flood>(0, g.is_open, &begun);
+  const auto answer = line[0].ask<&asker::ask_on>(2);
+  std::string text;
+  // The last link of the chain may not wait yet.
+  while (text.find(", for an answer of `b`") == text.npos) {
+    text = shunt::sched::report_fibers();
+  }
+  g.opens.set_value();
+  CHECK(all.await(answer) == 0);
+  INFO(text);
+  CHECK_THAT(line_of(text, "actor `a`"), Contains(", for an answer of `b`; actor `a`, in ") && Contains("asker::ask_on, none waits"));
+  CHECK_THAT(line_of(text, "actor `b`"), Contains(", for an answer of an actor that does not wait; actor `b`, in "));
+}
+
+TEST_CASE("report_fibers: of a handler that waits for a future, names the actor, the method, and what waits in the mailbox") {
+  manager all(with(1));
+  const auto who = all.spawn<counter>({.name = "stock"});
+  const auto other = all.spawn<counter>();
+  std::vector<gate> gates(2);
+  hold(who, gates[0]);
+  CHECK_THAT(line_of(shunt::sched::report_fibers(), "actor `stock`"), Contains("counter::wait, none waits in its mailbox"));
+  const auto before = std::chrono::steady_clock::now();
+  std::atomic<int> begun{0};
+  who.tell<&counter::wait>(gates[1].is_open, &begun);
+  for (int i = 0; i < 3; ++i) who.tell<&counter::add>(1);
+  static_cast<void>(all.await(other.ask<&counter::total>()));  // what was sent before has come
+  // Until a tenth of a second has gone by.
+  std::string line;
+  for (line = "at least 0.0 s"; line.find("at least 0.0 s") != line.npos;) {
+    line = line_of(shunt::sched::report_fibers(), "actor `stock`");
+  }
+  INFO(line);
+  CHECK_THAT(line, Contains("waits for a future") && Contains("counter::wait, 4 wait in its mailbox, the oldest for at least "));
+  const auto at = line.find("at least ");
+  REQUIRE(at != line.npos);
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - before;
+  CHECK(std::stod(line.substr(at + 9)) <= since.count() + 0.05);  // what the coarse clock may lag behind
+  // From the mailbox comes the one that waits now.
+  gates[0].opens.set_value();
+  while (begun == 0) std::this_thread::yield();
+  line = line_of(shunt::sched::report_fibers(), "actor `stock`");
+  CHECK_THAT(line, Contains("counter::wait, 3 wait in its mailbox, the oldest for at least "));
+  gates[1].opens.set_value();
+  CHECK(all.await(who.ask<&counter::total>()) == 3);
+  CHECK(line_of(shunt::sched::report_fibers(), "actor `stock`").empty());  // between handlers there is none
+}
+
+TEST_CASE("report_fibers: of a handler that keeps its worker, names the actor, the method, and what waits in the mailbox") {
+  manager all(with(1));
+  const auto who = all.spawn<spinner>({.name = "keeps"});
+  const auto helper = all.spawn<counter>();
+  gate g;
+  std::atomic<bool> over{false};
+  std::atomic<bool> spins{false};
+  std::atomic<bool> second{false};
+  hold(helper, g);
+  who.tell<&spinner::send_and_spin>(who, 3, &over, &spins, &second);
+  while (!spins) std::this_thread::yield();
+  // The first report marks the mailbox, from the next on the age is known (C7).
+  CHECK_THAT(line_of(shunt::sched::report_fibers(), "actor `keeps`"), Contains("3 wait in its mailbox; stack "));
+  const auto line = line_of(shunt::sched::report_fibers(), "actor `keeps`");
+  over = true;
+  g.opens.set_value();
+  INFO(line);
+  CHECK_THAT(line, Contains("running; actor `keeps`, in ") && Contains("spinner::send_and_spin, 3 wait in its mailbox, the oldest for at least "));
+}
+
+TEST_CASE("typed: a deadlock of many actors is one circle, told once, with some twenty names") {
+  constexpr std::size_t many = 200;
+  journal said;
+  std::string text;
+  {
+    manager all(with(GENERATE(1, 2), &said));
+    std::vector<ref<asker>> ring;
+    for (std::size_t i = 0; i < many; ++i) ring.push_back(all.spawn<asker>({.name = "actor " + std::to_string(i)}));
+    for (std::size_t i = 0; i < many; ++i) ring[i].tell<&asker::meet>(ring[(i + 1) % many]);
+    text = failure_of(ring[0].ask<&asker::ask_on>(static_cast<int>(many)));
+    all.drain();
+  }
+  INFO(text);
+  CHECK_THAT(text, Catch::Matchers::Contains("deadlock: actor `") && Catch::Matchers::Contains(" more, the last of which waits for"));
+  std::size_t names = 0;
+  for (auto at = text.find("`actor "); at != text.npos; at = text.find("`actor ", at + 1)) ++names;
+  CHECK(names <= 22);
+  std::size_t told = 0;
+  for (auto from = said.text.find(" has ended: "); from != text.npos; from = said.text.find(" has ended: ", from + 1)) ++told;
+  CHECK(told == 1);
 }
 
 TEST_CASE("typed: two actors that fill each other's mailboxes are told, with names; others wait") {

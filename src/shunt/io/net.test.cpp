@@ -825,3 +825,56 @@ TEST_CASE("stream: outlives its reactor, and serves under the next") {
   with_reactor(1, talk);
   rt.run([&] { talk(rt); });  // back to an epoll that still knows it
 }
+
+TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers that wait for io") {
+  sched::runtime rt({.workers = 1});
+  std::string text;
+  std::string at;
+  std::string local;
+  rt.run([&] {
+    auto door = net::listen("127.0.0.1:0");
+    auto guest = net::connect(door.local());
+    auto host = door.accept();
+    at = door.local().text();
+    local = guest.local().text();
+    std::stop_source over;
+    int ended = 0;
+    rt.spawn([&] {
+      try {
+        static_cast<void>(door.accept({over.get_token()}));
+      } catch (const io::failure&) {  // it was cancelled
+      }
+      ++ended;
+    }, {.worker = 0, .name = "accepts"});
+    rt.spawn([&] {
+      std::array<char, 10> some{};
+      try {
+        static_cast<void>(host.read_some(some));
+      } catch (const io::failure&) {  // its peer has gone
+      }
+      ++ended;
+    }, {.worker = 0, .name = "reads"});
+    rt.spawn([&] {
+      const std::string much(64 << 20, 'x');  // beyond every buffer
+      try {
+        host.write(much);
+      } catch (const io::failure&) {  // its peer has gone
+      }
+      ++ended;
+    }, {.worker = 0, .name = "writes"});
+    for (int i = 0; i < 100; ++i) this_fiber::yield();
+    text = sched::report_fibers();
+    over.request_stop();
+    guest.close();
+    while (ended < 3) this_fiber::sleep_for(1ms);
+  });
+  INFO(text);
+  const auto line_of = [&](const std::string& name) {
+    const auto begin = text.find('`' + name + '`');
+    return begin == text.npos ? std::string() : text.substr(begin, text.find('\n', begin) - begin);
+  };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(line_of("accepts"), Contains("to accept from descriptor ") && Contains(" at " + at));
+  CHECK_THAT(line_of("reads"), Contains("to read from descriptor ") && Contains(", peer " + local));
+  CHECK_THAT(line_of("writes"), Contains("to write to descriptor ") && Contains(", peer " + local));
+}

@@ -28,7 +28,8 @@ class fiber {
   fiber() noexcept = default;  ///< of no fiber; may be assigned to
 
   /// A fiber only. Makes one that calls body(token) or body(). What it spawns by async() is waited
-  /// for at its end. \throws what sched::runtime::spawn() throws, then nothing was spawned.
+  /// for at its end. If it gets no stack when it is to start, join() throws why.
+  /// \throws what sched::runtime::spawn() throws, then nothing was spawned.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
   explicit fiber(F&& body, sched::spawn_options where = {}) {
@@ -37,6 +38,7 @@ class fiber {
     begin(detail::as_function([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body)),
                                source = stop_]() mutable {
             try {
+              sched::this_fiber::require_stack();
               auto stop = source.get_token();
               const std::stop_callback with_all(sched::this_worker::current().stop_token(),
                                                 [&source] { source.request_stop(); });

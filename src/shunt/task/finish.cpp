@@ -69,19 +69,23 @@ void finish_scope::rethrow() {
 
 sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body) {
   auto& rt = sched::this_worker::current();
-  if (scope == nullptr) return rt.spawn(std::move(body));
+  if (scope == nullptr) return rt.spawn(std::move(body), {.even_without_stack = true});
   scope->enter();
   try {
     return rt.spawn([scope, work = std::move(body)]() mutable {
       sched::this_fiber::set_scope(scope);
       try {
         work();
+      } catch (...) {
+        scope->fail(std::current_exception());
+      }
+      try {
         work = nullptr;  // the captures end before the finish does
       } catch (...) {
         scope->fail(std::current_exception());
       }
       scope->leave();
-    });
+    }, {.even_without_stack = true});
   } catch (...) {
     scope->leave();
     throw;

@@ -79,9 +79,12 @@ class entered_scope {
   void* const outer_;
 };
 
+/// Makes a task of `scope`; of run() if that is null. What leaves `body` is the scope's failure.
+/// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack() first,
+///              where what that throws can be told to those that wait for it.
 sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body);
 
-/// std::function copies what it holds; what cannot be copied is held by pointer.
+/// For spawn_into(). std::function copies what it holds; what cannot be copied is held by pointer.
 template <typename F>
 [[nodiscard]] std::function<void()> as_function(F&& f) {
   using held = std::decay_t<F>;
@@ -92,7 +95,7 @@ template <typename F>
   }
 }
 
-/// As async().
+/// As async(), for a body that says itself what becomes of it if its fiber gets no stack: see spawn_into().
 template <typename F>
 sched::fiber_id spawn_here(F&& body) {
   return spawn_into(finish_scope::innermost(), as_function(std::forward<F>(body)));
@@ -122,11 +125,16 @@ void finish(F&& body) {
 /// A fiber only. Makes a task that calls `body` later, on this or another worker. It belongs to the
 /// innermost finish of the caller; outside of any, to sched::runtime::run(), which then waits for
 /// it and throws what it throws. `body` may wait, spawn and open a finish of its own.
+/// If the system has no memory for the task's stack when it is to start, the task has failed: the finish, or run(), throws
+/// a shunt::error that names the limit to raise.
 /// \param body  called once; copied or moved, its result is dropped.
 /// \throws std::bad_alloc, then nothing was spawned. Cost: about 100 ns.
 template <typename F>
 void async(F&& body) {
-  detail::spawn_here(std::forward<F>(body));
+  detail::spawn_here([f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+    sched::this_fiber::require_stack();
+    static_cast<void>(f());
+  });
 }
 
 }  // namespace v1

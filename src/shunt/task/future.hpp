@@ -314,7 +314,7 @@ class promise {
 };
 
 /// As async(), for a `body` with a result: the future delivers it, or the exception that left
-/// `body`, which the finish then does not see. The finish waits for the task all the same.
+/// `body`, or why its fiber got no stack, which the finish then does not see. The finish waits for the task all the same.
 template <typename F>
 [[nodiscard]] auto async_value(F&& body)
     -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
@@ -324,6 +324,7 @@ template <typename F>
   const auto task = detail::spawn_here([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
     std::exception_ptr failure;
     try {
+      sched::this_fiber::require_stack();
       if constexpr (std::is_void_v<result>) {
         f();
         p.set_value();

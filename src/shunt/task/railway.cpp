@@ -108,12 +108,14 @@ bool stand::goes_on(unsigned round, moment deadline, const std::stop_token& stop
 
 sight stand::sleep(moment deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
+  // Before all that may wake this station: watch() publishes it to stations that depart, and registering the callback
+  // to the thread that requests the stop. Stored after that, it would race with the request: this fiber might miss the
+  // request, and the request this fiber. release: edge `sleeper` out.
+  fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_release);
   const std::stop_callback on_stop(stop, [this] { wake(); });
   bool slept = false;
   sight seen;
   for (;;) {
-    // relaxed: watch() publishes it to who will wake this station.
-    fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_relaxed);
     const auto token = token_.load(std::memory_order_acquire);  // edge `token` in
     at_.watch();
     seen = at_.look();
@@ -135,7 +137,7 @@ sight stand::sleep(moment deadline, const std::stop_token& stop) {
 }
 
 void stand::wake() noexcept {
-  // acquire: the fiber is the one that watch() announced.
+  // acquire: edge `sleeper` in, for a wake that comes late, and meets another fiber than it was meant for.
   if (const auto who = fiber_.load(std::memory_order_acquire)) {
     who.wake();
   } else {
@@ -177,13 +179,32 @@ void run_stations(const std::vector<std::function<void()>>& bodies, const std::v
   }
   auto& here = sched::this_worker::current();
   const auto use = static_cast<std::size_t>(workers > 0 ? std::min(workers, here.workers()) : here.workers());
-  std::vector<fiber> all;
-  all.reserve(bodies.size());
+  finish_scope all("railway::run");
   for (std::size_t i = 0; i != bodies.size(); ++i) {
     const auto worker = static_cast<int>(i * use / bodies.size());
-    all.emplace_back([&body = bodies[i]] { body(); }, sched::spawn_options{.worker = worker, .name = std::string(names[i])});
+    const auto work = [&all, &body = bodies[i]] {
+      try {
+        if (sched::this_fiber::may_wait()) {
+          finish([&body] { body(); });
+        } else {
+          body();  // no stack: serve() makes that the station's failure, so that none waits for it
+        }
+      } catch (...) {
+        all.fail(std::current_exception());
+      }
+      all.leave();
+    };
+    all.enter();
+    try {
+      here.spawn(work, {.worker = worker, .name = std::string(names[i]), .even_without_stack = true});
+    } catch (...) {
+      all.fail(std::current_exception());
+      all.leave();
+      break;
+    }
   }
-  for (auto& f : all) f.join();
+  all.wait();
+  all.rethrow();
 }
 
 void throw_not_of_this_line(std::string_view call) {

@@ -171,7 +171,8 @@ class stand : public rail::sleeper {
   std::atomic<std::uint64_t> waits_{0};
   std::atomic<std::uint64_t> sleeps_{0};
 
-  alignas(quiet_distance) std::atomic<sched::waker> fiber_{};  // who sleeps here; nobody: a thread, on token_
+  // The fiber that sleeps here; none: a thread does, on token_. Edge `sleeper`, sleep() -> wake(): that fiber was made.
+  alignas(quiet_distance) std::atomic<sched::waker> fiber_{};
   std::atomic<std::uint32_t> token_{0};
 };
 
@@ -495,6 +496,7 @@ class railway {
     requires std::same_as<At, loader> || std::same_as<At, station>
   void serve(At& at, Body&& body) {
     try {
+      sched::this_fiber::require_stack();
       body(at);
     } catch (...) {
       at.fail(std::current_exception());

@@ -37,7 +37,8 @@ class task_group {
 
   /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls
   /// body(token) or body(). It is dropped if the group was told to stop before it began. What it
-  /// spawns by async() belongs to the group as well. An exception that leaves it stops the group.
+  /// spawns by async() belongs to the group as well. An exception that leaves it stops the group; so does a task whose
+  /// fiber gets no stack, as async() says.
   /// \throws std::bad_alloc, then nothing was spawned.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
@@ -45,6 +46,7 @@ class task_group {
     auto work = [this, f = std::decay_t<F>(std::forward<F>(body))]() mutable {
       if (stop_.stop_requested()) return;
       try {
+        sched::this_fiber::require_stack();
         if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
           static_cast<void>(f(stop_.get_token()));
         } else {

@@ -28,6 +28,10 @@
 ///       be added: so a mailbox without vacant slots and without room is full. Only who is queued has vacant slots.
 ///   C6  Slots of messages that have been handled leave the list when the turn ends. Their room counts then, or at once
 ///       if somebody needs it: `counted` says for how many of the turn it does. Outside of a turn `at` is `front`.
+///   C7  `marked` of the list's messages, counted from `front` with those that this turn has handled, have been here since
+///       `marked_at`, or longer; less than 1: none is known. So a report can tell for how long the oldest has waited at
+///       least, and no message costs a look at a clock: a mark stands until all of them have gone. It is made where a
+///       handler begins to wait, where slots are added while one waits (extend()), and by a report that finds none.
 #pragma once
 
 #include <atomic>
@@ -36,6 +40,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <shunt/actor/detail/slot.hpp>
@@ -62,6 +67,9 @@ struct wait_edge {
   cell* on = nullptr;                    // null: it does not wait for an actor
   const one_event* answer = nullptr;     // either its answer,
   const sched::sleeper* room = nullptr;  // or room in its mailbox
+  sched::waker who{};                    // the handler's fiber
+  cell* next = nullptr;                  // of those that wait; for reports
+  cell* before = nullptr;
 };
 
 /// What has to be seen to between two messages of an actor; bits.
@@ -131,6 +139,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
     at->next = s->next;
     if (s == end) end = at;
     ++room;
+    --marked;
     return s;
   }
   /// It is idle, or has one message, which is not in its mailbox.
@@ -143,6 +152,20 @@ struct alignas(cache_line) cell final : one_event::watcher {
   [[nodiscard]] bool must_be_seen_to(int handled) const noexcept {
     return duties != no_duty && (duties != duty_room || half_empty(handled + 1));
   }
+  /// Slots between `front` and `end`.
+  [[nodiscard]] std::int64_t length() const noexcept { return std::int64_t{capacity} - room + counted; }
+  /// Of this turn's messages, how many have been handled, and the one that is being.
+  [[nodiscard]] int begun() const noexcept {
+    int count = 0;
+    for (const link* s = &front; s != at; s = s->next) ++count;
+    return count;
+  }
+  /// Whether the mark tells of a message that still waits.
+  [[nodiscard]] bool is_marked() const noexcept { return marked > 0 && marked > begun(); }
+  /// As of now there are so many messages. C7
+  void mark(std::int64_t messages) noexcept;
+  [[nodiscard]] std::string_view called() const noexcept { return about == nullptr ? std::string_view() : about->name; }
+
   /// \param begun  so many messages, in this turn
   [[nodiscard]] bool half_empty(int begun) const noexcept {
     return room + begun - counted >= (std::int64_t{capacity} + 1) / 2;
@@ -164,6 +187,8 @@ struct alignas(cache_line) cell final : one_event::watcher {
   sender* waiting_last = nullptr;
   wait_edge edge;
   std::int64_t room = 0;  // C5, where it is queued; less than 0 by those that are exempt
+  std::int64_t marked = 0;      // C7
+  std::uint32_t marked_at = 0;  // CLOCK_MONOTONIC_COARSE, ms
 
   bool wait_begins(const one_event& e, const char* call) override;
   void wait_ends() noexcept override;

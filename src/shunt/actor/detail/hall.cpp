@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <system_error>
+
+#include <shunt/base/memory_limit.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -17,42 +20,72 @@ hall::hall(settings wanted, sched::runtime* on)
       runtime_(on == nullptr ? own_.get() : on),
       outside_(&trains_came_home, this),
       outside_pool_(outside_, longest_message, 1024, 2048, 1024) {
+  sched::detail::check_stack("actors: stack_bytes", wanted_.stack_bytes);
   const int workers = runtime_->workers();
   for (int i = 0; i < workers; ++i) stations_.push_back(std::make_unique<station>(*this, i, workers));
   if (own_ == nullptr) {
     start();
   } else {
-    thread_ = std::thread([this] {
+    const auto work = [this] {
       try {
         runtime_->run([this] { start(); });
       } catch (...) {
         const std::scoped_lock held(lock_);
-        failure_ = std::current_exception();
+        if (failure_ == nullptr) failure_ = std::current_exception();
       }
-      idle();
-    });
+      const std::scoped_lock held(lock_);
+      run_over_ = true;
+      wake_all(watching_);
+    };
+    try {
+      thread_ = std::thread(work);
+    } catch (const std::system_error& refused) {
+      throw error(std::string("manager: cannot start its first thread: ") + refused.what() + "; " + thread_limit_in_force(),
+                  error::facts{-1, -1, refused.code().value()});
+    }
   }
-  const auto begun = [&] { return open_stations_.load(std::memory_order_acquire) == workers || failure_ != nullptr; };
+  const auto begun = [&] { return begun_ == workers + 1 || run_over_; };
   static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers"));
-  if (failure_ != nullptr) {
-    thread_.join();
-    std::rethrow_exception(failure_);
+  std::exception_ptr failure;
+  {
+    const std::scoped_lock held(lock_);
+    failure = failure_;
+  }
+  if (failure != nullptr) {
+    end_stations();
+    std::rethrow_exception(failure);
   }
 }
 
-/// A fiber of the runtime.
+/// A fiber of the runtime. All that is made here reports that it has begun, or why it could not: the constructor waits
+/// for that.
 void hall::start() {
   for (const auto& s : stations_) {
-    runtime_->spawn(
-        [this, at = s.get()] {
-          at->begin();
-          if (at->index() == 0) {
-            ++at->fibers_;
-            runtime_->spawn([this] { keep_time(); }, {.worker = 0, .name = "actors' clock"});
-          }
-        },
-        {.worker = s->index()});
+    try {
+      // Without a stack as well: it waits for nothing.
+      runtime_->spawn([at = s.get()] { at->begin(); }, {.worker = s->index(), .even_without_stack = true});
+    } catch (...) {
+      report_begun(std::current_exception());
+    }
   }
+  station& first = *stations_[0];
+  try {
+    runtime_->spawn(
+        [this, &first] {
+          ++first.fibers_;
+          keep_time();
+        },
+        {.worker = 0, .name = "actors' clock", .even_without_stack = true});
+  } catch (...) {
+    report_begun(std::current_exception());
+  }
+}
+
+void hall::report_begun(const std::exception_ptr& failure) noexcept {
+  const std::scoped_lock held(lock_);
+  ++begun_;
+  if (failure != nullptr && failure_ == nullptr) failure_ = failure;
+  wake_all(watching_);
 }
 
 hall::~hall() {
@@ -63,6 +96,11 @@ hall::~hall() {
   }
   static_cast<void>(stop(steady_clock::time_point::max()));
   static_cast<void>(drain(steady_clock::time_point::max()));
+  end_stations();
+}
+
+/// Those that have begun.
+void hall::end_stations() {
   sched::waker clock;
   {
     const std::scoped_lock held(lock_);
@@ -71,24 +109,27 @@ hall::~hall() {
     timers_.clear();
   }
   clock.wake();
-  for (const auto& s : stations_) s->at_home([at = s.get()] { at->leave(); });
+  for (const auto& s : stations_) {
+    if (s->has_begun()) s->at_home([at = s.get()] { at->leave(); });
+  }
   if (own_ != nullptr) {
     thread_.join();
   } else {
-    const auto left = [this] { return open_stations_.load(std::memory_order_acquire) == 0; };
+    const auto left = [this] { return open_stations_.load(std::memory_order_acquire) == 0 && !clock_runs_; };
     static_cast<void>(wait_until(left, steady_clock::time_point::max(), "its workers"));
   }
 }
 
 void hall::station_begun() noexcept {
   const std::scoped_lock held(lock_);
-  open_stations_.fetch_add(1, std::memory_order_acq_rel);  // pairs with the constructor's load
+  open_stations_.fetch_add(1, std::memory_order_acq_rel);  // pairs with end_stations()'s load
+  ++begun_;
   wake_all(watching_);
 }
 
 void hall::station_left() noexcept {
   const std::scoped_lock held(lock_);
-  open_stations_.fetch_sub(1, std::memory_order_acq_rel);  // pairs with the destructor's load
+  open_stations_.fetch_sub(1, std::memory_order_acq_rel);  // pairs with end_stations()'s load
   wake_all(watching_);
 }
 
@@ -249,6 +290,14 @@ void hall::dead(const dead_letter& what) noexcept {
   if (wanted_.on_dead_letter) wanted_.on_dead_letter(what);
 }
 
+bool hall::is_news(const std::string& text) {
+  if (text.find(": deadlock: actor ") == text.npos) return true;
+  const std::scoped_lock held(lock_);
+  if (told_deadlock_ == text) return false;
+  told_deadlock_ = text;
+  return true;
+}
+
 void hall::say(const std::string& line) const noexcept {
   if (wanted_.report) {
     wanted_.report(line + '\n');
@@ -277,10 +326,18 @@ void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point
 
 /// The clock's fiber.
 void hall::keep_time() {
+  try {
+    sched::this_fiber::require_stack();
+  } catch (...) {
+    report_begun(std::current_exception());
+    return stations_[0]->fiber_left();
+  }
   {
     const std::scoped_lock held(lock_);
     clock_ = sched::this_fiber::self();
+    clock_runs_ = true;
   }
+  report_begun(nullptr);
   for (;;) {
     auto next = steady_clock::time_point::max();
     std::vector<std::shared_ptr<timed>> due;
@@ -302,6 +359,9 @@ void hall::keep_time() {
     if (due.empty()) static_cast<void>(sched::this_fiber::park_until(next, "the next timer"));
   }
   stations_[0]->fiber_left();
+  const std::scoped_lock held(lock_);
+  clock_runs_ = false;
+  wake_all(watching_);
 }
 
 // --- supervisors ---

@@ -95,6 +95,8 @@ class hall {
   void forget(const std::string& name, const cell& who) noexcept;
   void actor_ended() noexcept;
   void station_begun() noexcept;
+  /// A station, or the clock, has begun; or could not, for that reason.
+  void report_begun(const std::exception_ptr& failure) noexcept;
   void station_left() noexcept;
 
   void send_outside(slot& m);
@@ -102,6 +104,9 @@ class hall {
   void count_sent() noexcept { sent_outside_.fetch_add(1, std::memory_order_relaxed); }
   void dead(const dead_letter& what) noexcept;
   void say(const std::string& line) const noexcept;
+  /// Whether an actor that ends with this text is told of. A deadlock fails all actors of its circle, one after the other
+  /// and with the same text: it is told once in a row. Takes the lock.
+  [[nodiscard]] bool is_news(const std::string& text);
   void schedule(const std::shared_ptr<timed>& what, std::chrono::steady_clock::time_point when);
 
   [[nodiscard]] const settings& wanted() const noexcept { return wanted_; }
@@ -116,6 +121,7 @@ class hall {
   struct watcher;
   static void trains_came_home(void* self) noexcept;
   void start();
+  void end_stations();
   void keep_time();
   void wake_all(waiter*& list) noexcept;
   [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline,
@@ -134,6 +140,9 @@ class hall {
 
   mutable std::mutex lock_;  // what follows
   waiter* watching_ = nullptr;
+  int begun_ = 0;          // stations that have begun, or could not; and the clock
+  bool run_over_ = false;  // of a runtime of its own
+  bool clock_runs_ = false;
   struct named {
     address who;
     std::type_index is;
@@ -142,6 +151,7 @@ class hall {
   std::multimap<std::chrono::steady_clock::time_point, std::shared_ptr<timed>> timers_;
   sched::waker clock_;
   bool clock_over_ = false;
+  std::string told_deadlock_;  // the last one
 
   // Senders that are none of our fibers: trains of one message.
   std::mutex outside_lock_;

@@ -46,6 +46,7 @@
 #include <shunt/actor/detail/slot.hpp>
 #include <shunt/base/thread_pointer.hpp>
 #include <shunt/rail.hpp>
+#include <shunt/sched/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -61,11 +62,14 @@ struct answered_failure {
 [[nodiscard]] std::string text_of(const std::exception_ptr& failure);
 
 /// In the frame of its fiber.
-struct engine {
+struct engine : sched::detail::work_note {
   sched::waker who;
   cell* busy = nullptr;  // whose handler runs on it
   bool called = false;   // to go on, if idle
   engine* next_idle = nullptr;
+  // For reports: the message, if the mailbox never had it; stale between handlers. Apart from `busy`: side by side they
+  // would be stored as one, by way of another register.
+  const slot* direct = nullptr;
 };
 
 /// Something to do at home; exempt from all bounds, as only the library sends it. Deletes itself.
@@ -166,11 +170,14 @@ class alignas(quiet_distance) station {
   void wish_for(cell& c, std::uint32_t life, duty w) noexcept;
   void close() noexcept;  // any thread: nothing is born here from now on
   void end_all() noexcept;
-  void begin();  // a fiber of this worker, first of all
+  void begin() noexcept;  // a fiber of this worker, first of all
+  /// After hall's constructor was told: by station_begun(), not merely report_begun().
+  [[nodiscard]] bool has_begun() const noexcept { return bool(porter_); }
   void leave() noexcept;
   void append_busy(std::string& names) const;
 
   [[nodiscard]] int index() const noexcept { return index_; }
+  [[nodiscard]] bool directed() const noexcept { return directed_; }  // a chooser decides
   [[nodiscard]] hall& all() const noexcept { return all_; }
   /// Edge `counted` in: what was sent before that is seen by sent().
   [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
@@ -195,7 +202,7 @@ class alignas(quiet_distance) station {
   [[gnu::noinline]] void tell_slowly(cell& c, slot* s, const char* call);
   void list_any(cell& c, slot& m) noexcept;
   void list_exempt(cell& c, slot& m) noexcept;
-  [[gnu::noinline]] void extend(cell& c, std::int64_t some, std::int64_t most);
+  [[gnu::noinline]] void extend(cell& c, std::int64_t some, std::int64_t most, std::int64_t come = 1);
   [[nodiscard]] bool has_room(cell& c) noexcept;
   [[nodiscard]] bool make_vacant(cell& c);
   [[nodiscard, gnu::noinline]] bool make_vacant_for(cell& c, std::int64_t messages);
@@ -278,8 +285,13 @@ class alignas(quiet_distance) station {
   void call_engine() noexcept;
   void new_engine();
   void run_engine();
+  void run_engine_without_stack(engine& me);
+  [[nodiscard]] bool rest_engine() noexcept;
+  void begin_turn(engine& me) noexcept;
   void run_porter();
+  void could_not_begin(const std::exception_ptr& why) noexcept;
   void take_over(engine& me) noexcept;
+  [[gnu::noinline]] static void handler_waits(cell& c) noexcept;
   bool work(engine& me);
   bool look_around() noexcept;
   [[nodiscard, gnu::always_inline]] int run(engine& me, cell& c, slot& direct, int left);
@@ -304,7 +316,6 @@ class alignas(quiet_distance) station {
   [[nodiscard]] std::int64_t unload_goods(rail::train& t) noexcept;
   [[gnu::noinline, gnu::cold]] void bury_dead() noexcept;
   [[gnu::noinline, gnu::cold]] void make_room(cell& c) noexcept;
-  [[nodiscard]] static int begun(const cell& c) noexcept;
   [[gnu::noinline, gnu::cold]] void settle(cell& c) noexcept;
   void take_back(slot* first, slot* last) noexcept {
     last->next = free_;
@@ -391,7 +402,16 @@ inline station* station::quick() noexcept {
 }
 
 // In waits.cpp.
-void set_engine_of_this_fiber(engine& e);
+/// `e` is the engine whose fiber this is, until it ends; reports tell what it does.
+class engine_of_this_fiber_is {
+ public:
+  explicit engine_of_this_fiber_is(engine& e);
+  ~engine_of_this_fiber_is();
+  engine_of_this_fiber_is(const engine_of_this_fiber_is&) = delete;
+  engine_of_this_fiber_is& operator=(const engine_of_this_fiber_is&) = delete;
+};
+/// The actor has ended: if this fiber is in its handler, it is so no more.
+void no_handler_of(const cell& c) noexcept;
 /// The actor whose handler runs on this fiber; nullptr for none.
 [[nodiscard]] cell* cell_of_this_fiber();
 

@@ -1,14 +1,21 @@
 #include <shunt/io/detail/watch.hpp>
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <shunt/io/detail/loop.hpp>
@@ -33,6 +40,7 @@ struct watch::store {
 
   std::mutex lock;
   std::vector<watch*> free;  // with room for every watch there is, so that giving one back cannot fail
+  std::vector<watch*> slabs;  // the first of each
   std::size_t watches = 0;
   int dead = -1;  // a file on which every call fails (W2): O_PATH gives no access
 };
@@ -41,9 +49,89 @@ void watch::store::grow() {
   if (dead < 0) dead = ::open("/", O_PATH | O_CLOEXEC);
   if (dead < 0) throw failure("descriptor: open", {errno, std::system_category()});
   if (free.capacity() < watches + slab) free.reserve(2 * watches + slab);
+  slabs.reserve(slabs.size() + 1);
+  if (slabs.empty()) sched::detail::add_note_source(note_waits);
   auto* const fresh = new watch[slab];
   watches += slab;
+  slabs.push_back(fresh);
   for (std::size_t i = 0; i < slab; ++i) free.push_back(&fresh[i]);
+}
+
+namespace {
+
+std::string text_of(const sockaddr_storage& where, socklen_t length) {
+  char text[INET6_ADDRSTRLEN + 8] = "";
+  if (where.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(where);
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    return std::string(text) + ':' + std::to_string(ntohs(v4.sin_port));
+  }
+  if (where.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(where);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+    return '[' + std::string(text) + "]:" + std::to_string(ntohs(v6.sin6_port));
+  }
+  if (where.ss_family == AF_UNIX) {
+    const auto& local = reinterpret_cast<const sockaddr_un&>(where);
+    const auto at = offsetof(sockaddr_un, sun_path);
+    if (length > at && local.sun_path[0] != '\0') return std::string(local.sun_path, strnlen(local.sun_path, length - at));
+    return "a local socket";
+  }
+  return "a socket";
+}
+
+/// What a wait on that descriptor is for, and with whom: all of it asked of the system now.
+std::string note_of(int fd, side which) {
+  const std::string number = " descriptor " + std::to_string(fd);
+  sockaddr_storage where{};
+  socklen_t length = sizeof where;
+  const auto its = [&](auto asked) {
+    length = sizeof where;
+    return asked(fd, reinterpret_cast<sockaddr*>(&where), &length) == 0;
+  };
+  int accepts = 0;
+  socklen_t room = sizeof accepts;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &room) == 0) {
+    if (accepts != 0) return ", to accept from" + number + (its(::getsockname) ? " at " + text_of(where, length) : "");
+    if (its(::getpeername)) return (which == side::in ? ", to read from" : ", to write to") + number + ", peer " + text_of(where, length);
+    return (which == side::in ? ", to read from" : ", to connect")  + number;
+  }
+  char target[64];
+  const auto count = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target, sizeof target);
+  return (which == side::in ? ", to read from" : ", to write to") + number +
+         (count > 0 ? ", " + std::string(target, static_cast<std::size_t>(count)) : "");
+}
+
+}  // namespace
+
+/// For a report: of each fiber that waits for a descriptor. The locks are held for some ns by fibers, never over a wait.
+void watch::note_waits(sched::detail::wait_notes& to) {
+  using sched::detail::fiber;
+  std::vector<watch*> slabs;
+  {
+    auto& all = store::the();
+    const std::scoped_lock held(all.lock);
+    slabs = all.slabs;
+  }
+  struct one_wait {
+    const fiber* who;
+    int fd;
+    side which;
+  };
+  std::vector<one_wait> waits;
+  for (watch* const first : slabs) {
+    for (std::size_t i = 0; i < store::slab; ++i) {
+      watch& w = first[i];
+      if (w.closed()) continue;
+      waits.reserve(waits.size() + 2);  // nothing may throw under the spin lock, nor take long
+      const std::scoped_lock held(w.lock_);
+      for (const auto which : {side::in, side::out}) {
+        const auto who = w.first_[index(which)].load(std::memory_order_relaxed);  // relaxed: under the lock
+        if (who) waits.push_back({fiber::behind(who), w.fd_, which});
+      }
+    }
+  }
+  for (const auto& each : waits) to[each.who] = note_of(each.fd, each.which);
 }
 
 watch* watch::take(int fd) {

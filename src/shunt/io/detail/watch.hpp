@@ -42,6 +42,7 @@
 #include <shunt/io/detail/outcome.hpp>
 #include <shunt/io/detail/system_call.hpp>
 #include <shunt/io/limit.hpp>
+#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/runtime.hpp>
 
@@ -137,6 +138,7 @@ class alignas(cache_line) watch {
     waiter* next = nullptr;
   };
   struct store;
+  static void note_waits(sched::detail::wait_notes& to);
   enum class state : std::uint8_t { open, closing, closed };
 
   static constexpr const char* what_for_reading = "something to read";
