@@ -7,9 +7,11 @@ inline namespace v1 {
 namespace rail {
 
 void station::wake_all(progress& p) noexcept {
-  // acq_rel: what each sleeper wrote before it watched. Cleared before they are woken: who falls asleep later sets it anew,
-  // and either this thread sees it asleep below, or it sees what was published when it looks once more.
-  p.watched_.exchange(0, std::memory_order_acq_rel);
+  // Cleared before they are woken: a station that falls asleep later sets it anew, and either this thread sees it
+  // asleep below, or it sees what was published when it looks once more.
+  // seq_cst: pair `slept`. Several stations store this flag. The exchange reads the last store, and synchronizes with
+  // that station alone; the one whose store was overwritten is found asleep because of the order of all four.
+  p.watched_.exchange(0, std::memory_order_seq_cst);
   for (station* const s : p.sleepers_) s->wake();
 }
 

@@ -29,6 +29,10 @@
 ///   asleep = 1; watched = 1                       progress = p
 ///   heavy fence; looks once more; sleeps          light fence; reads watched: wakes all sleepers of the progress
 ///
+/// Pair `slept`, with either kind of fence: the sleeper stores asleep, then watched; wake_all() clears watched, then
+/// asleep. All four are sequentially consistent. So a sleeper whose `watched` was cleared is found asleep, whichever
+/// station's store of `watched` the departing station has read.
+///
 /// Source: Thompson et al., Disruptor, LMAX 2011 (stations that wait for the least of those before them); Papou,
 /// Railway, 2014 (trains); Lamport, doi:10.1145/69624.357207 (a buffer of one writer and one reader without locks).
 #pragma once
@@ -166,7 +170,7 @@ class station {
 
   /// Any thread: whoever stands here looks again.
   void wake() noexcept {
-    // The sleeper's own words, set before it fell asleep. seq_cst: line::tell()'s half of its Dekker pair.
+    // acquire: the sleeper's own words, set before it fell asleep. seq_cst: pair `slept`; half of line::tell()'s pair.
     if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) who_->wake();
   }
 
@@ -187,9 +191,12 @@ class station {
     }
   }
   void begin_watch() noexcept {
-    asleep_.store(1, std::memory_order_seq_cst);  // what wake() will need was written before; half of line::tell()'s pair
+    // What wake() will need was written before. seq_cst: pair `slept`; half of line::tell()'s pair.
+    asleep_.store(1, std::memory_order_seq_cst);
   }
-  static void watch(progress& p) noexcept { p.watched_.store(1); }
+  static void watch(progress& p) noexcept {
+    p.watched_.store(1, std::memory_order_seq_cst);  // pair `slept`; the Dekker pair
+  }
   void end_watch() noexcept {
     if (asymmetric_) asymmetric_fence::heavy();
   }

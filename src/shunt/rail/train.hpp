@@ -38,7 +38,8 @@ struct train_head {
   std::uint16_t to = 0;       ///< dock that unloads it
   std::uint8_t channel = 0;   ///< 0: loaded by programs, 1: by handlers, 2: by the docks themselves
   std::uint8_t empty = 0;     ///< 1: on its way home
-  std::uint16_t spare[3] = {};
+  std::uint16_t rank = 0;     ///< of another process: the rank that it leaves for, then the rank that sent it
+  std::uint16_t spare[2] = {};
 };
 static_assert(sizeof(train_head) == 16);
 
@@ -131,10 +132,9 @@ class train_pool {
     return t;
   }
 
-  /// Whether take() would give one.
-  [[nodiscard]] bool has(std::uint8_t channel) const noexcept {
-    return (channel != 0 || out_[0] < regular_) &&
-           (!free_.empty() || !stayed_.empty() || bought_ < limit_);
+  /// Whether take() would give so many, one after another.
+  [[nodiscard]] bool has(std::uint8_t channel, std::size_t count = 1) const noexcept {
+    return (channel != 0 || out_[0] + count <= regular_) && out_[0] + out_[1] + out_[2] + count <= limit_;
   }
 
   /// A train of this pool that is empty again.

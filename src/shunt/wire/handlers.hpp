@@ -9,11 +9,35 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeinfo>
+
+#include <shunt/wire/run.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace wire {
+
+/// How the goods of a handler lie in a run: what a run that comes from another process is compared with.
+struct good_layout {
+  std::uint32_t plain = 0;   ///< bytes of a good; 0: they vary
+  std::uint32_t tagged = 0;  ///< bytes of a good with its stop; 0: they vary
+  std::uint32_t least = 0;   ///< where they vary, bytes that every good has: its captures
+
+  template <class Good>
+  [[nodiscard]] static constexpr good_layout of() noexcept {
+    return {sizeof(Good), sizeof(tagged_good<Good>), 0};
+  }
+  /// Goods that never say their stops.
+  template <class Good>
+  [[nodiscard]] static constexpr good_layout untagged() noexcept {
+    return {sizeof(Good), sizeof(Good), 0};
+  }
+  template <class Captures>
+  [[nodiscard]] static constexpr good_layout varying_after() noexcept {
+    return {0, 0, std::is_empty_v<Captures> ? 0 : sizeof(Captures)};
+  }
+};
 
 /// One handler type. Static storage only: entries are never removed.
 class handler {
@@ -24,9 +48,11 @@ class handler {
   /// \param name     as a person would write it
   /// \param mailbox  that its messages go through
   /// \param flags    run_flag bits of its runs
+  /// \param lie      how its goods lie in a run
   /// \param owner    the type of object that it handles messages for, as its objects give it; empty: anything
+  /// \param replies  of requests whose replies come back without their continuations: the handler of these replies
   handler(const std::type_info& type, std::string_view name, unload_function unload, std::uint8_t mailbox,
-          std::uint8_t flags, std::string_view owner = {}) noexcept;
+          std::uint8_t flags, good_layout lie, std::string_view owner = {}, const handler* replies = nullptr) noexcept;
   handler(const handler&) = delete;
   handler& operator=(const handler&) = delete;
 
@@ -38,6 +64,8 @@ class handler {
   [[nodiscard]] std::string_view owner() const noexcept { return owner_; }
   [[nodiscard]] std::uint8_t mailbox() const noexcept { return mailbox_; }
   [[nodiscard]] std::uint8_t flags() const noexcept { return flags_; }
+  [[nodiscard]] const good_layout& lie() const noexcept { return lie_; }
+  [[nodiscard]] const handler* replies() const noexcept { return replies_; }
   void unload(void* arrival) const { unload_(arrival); }
 
  private:
@@ -49,6 +77,8 @@ class handler {
   std::uint64_t key_bits_ = std::uint64_t{1} << 63;
   std::uint8_t mailbox_;
   std::uint8_t flags_;
+  good_layout lie_;
+  const handler* replies_;
   handler* next_ = nullptr;
 };
 

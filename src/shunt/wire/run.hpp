@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace shunt {
 inline namespace v1 {
@@ -46,13 +47,37 @@ struct run_head {
   std::uint32_t first = 0;    ///< of replies: the request that the first good answers, counted from 0
   std::uint16_t to = 0;       ///< the PE that all goods are for, where they do not say their stops
   std::uint16_t from = 0;     ///< and the PE that sent them
-  std::uint32_t spare = 0;
+  std::uint32_t check = 0;    ///< between processes: head_check()
 
   [[nodiscard]] std::byte* goods() noexcept {
     return reinterpret_cast<std::byte*>(this) + sizeof(run_head);
   }
 };
 static_assert(sizeof(run_head) == 32 && alignof(run_head) <= run_alignment);
+
+/// Mixes words of a head that crosses between processes into a number that a changed bit changes. A receiver can see
+/// that a handler does not exist; it cannot see that a count is wrong, and would wait for ever for messages that were
+/// never sent. No protection against intent: for that the job's network must be trusted.
+template <std::size_t Words>
+[[nodiscard]] inline std::uint32_t check_of(const std::uint64_t (&words)[Words]) noexcept {
+  std::uint64_t h = 0x9e3779b97f4a7c15u;  // the golden ratio; the multiplier is MurmurHash3's finaliser (Appleby, 2011)
+  for (const auto w : words) {
+    h = (h ^ w) * 0xff51afd7ed558ccdu;
+    h ^= h >> 32;
+  }
+  return static_cast<std::uint32_t>(h);
+}
+
+/// What run_head::check must be in a train from worker `from` to worker `to` of the job.
+/// Cost: some 5 ns.
+[[nodiscard]] inline std::uint32_t head_check(const run_head& head, std::uint16_t from, std::uint16_t to) noexcept {
+  std::uint64_t words[4];
+  std::memcpy(words, &head, sizeof words);
+  static_assert(offsetof(run_head, check) == 28);
+  const std::uint64_t ends = std::uint64_t{from} << 16 | to;
+  words[3] = (words[3] & 0xffff'ffffu) | ends << 32;  // in the place of the check itself
+  return check_of(words);
+}
 
 /// From which PE to which; PEs of a job are numbered 0..count-1.
 struct stop {

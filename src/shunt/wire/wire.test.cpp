@@ -24,13 +24,13 @@ int unloaded = 0;
 void count_up(void* by) { unloaded += *static_cast<int*>(by); }
 
 // Entered in the opposite order of their types' names.
-const handler first_entered(typeid(zebra), "zebra", count_up, 0, 0);
-const handler second_entered(typeid(melon), "melon", count_up, 3, wire::varying);
-const handler last_entered(typeid(apple), "apple", count_up, 1, wire::asks);
+const handler first_entered(typeid(zebra), "zebra", count_up, 0, 0, {});
+const handler second_entered(typeid(melon), "melon", count_up, 3, wire::varying, {});
+const handler last_entered(typeid(apple), "apple", count_up, 1, wire::asks, {});
 
 template <int N>
 const handler& entry_of() {
-  static const handler h(typeid(numbered<N>), wire::type_name<numbered<N>>(), count_up, 0, 0);
+  static const handler h(typeid(numbered<N>), wire::type_name<numbered<N>>(), count_up, 0, 0, {});
   return h;
 }
 
