@@ -95,12 +95,13 @@ void tx::settle(const variable& v) {
   if (unlogged_ || !extend()) give_up(&v, cause::stale);
 }
 
-/// The snapshot is as of now, if nothing that was read has changed.
+/// The snapshot is as of now, if nothing that was read has changed. relaxed: the clock's edge `time` brings the locks of
+/// all commits up to `now`; of what came later nothing needs to be seen. See DESIGN.md, "Opaque".
 bool tx::extend() noexcept {
   const auto now = the_clock.now.load(std::memory_order_acquire) | waiters_bit;  // edge `time`
   stm::detail::test_point();
   for (auto r = reads_.get(); r != reads_end_ && !has(flaw::extension); ++r) {
-    if ((*r)->lock.load(std::memory_order_acquire) > limit_) return false;  // locked, or newer
+    if ((*r)->lock.load(std::memory_order_relaxed) > limit_) return false;  // locked, or newer
     stm::detail::test_point();
   }
   limit_ = now;
@@ -305,10 +306,11 @@ void tx::unlock(std::size_t count) noexcept {
     writes_[i].who->lock.store(writes_[i].before, std::memory_order_release);  // edge `word`
 }
 
+/// After the version was taken. relaxed: its exchange brings the locks of all commits before it (edge `time`).
 bool tx::validate() noexcept {
   for (auto r = reads_.get(); r != reads_end_; ++r) {
     stm::detail::test_point();
-    const auto seen = (*r)->lock.load(std::memory_order_acquire);
+    const auto seen = (*r)->lock.load(std::memory_order_relaxed);
     if (seen <= limit_) continue;
     if (is_locked(seen)) {
       const entry* const mine = writes_.owner_of(seen);

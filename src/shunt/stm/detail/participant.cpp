@@ -61,7 +61,8 @@ void participant::look_at_all() noexcept {
     asymmetric_fence::heavy();
   } else {
     static std::atomic<int> all{0};
-    all.fetch_add(0, std::memory_order_seq_cst);  // the other half is go_inside()'s exchange
+    all.fetch_add(0, std::memory_order_seq_cst);  // for ThreadSanitizer's trees, which leave the fence out
+    asymmetric_fence::symmetric();                // the other half is in announce()
   }
 }
 
@@ -76,7 +77,7 @@ bool participant::change(word from, word to) noexcept {
     for (int i = 0; p != this && (seen & 1) != 0 && p->number() == seen; ++i) pause(i);
   }
   if (to != mode_open) {
-    number_.store(own_number() + 1, std::memory_order_relaxed);  // inside; relaxed: the mode's store publishes it
+    number_.store(own_number() + 1, std::memory_order_release);  // inside; release: edge `left`, as in announce()
     solo_ = true;
     mode_ = to;
   }

@@ -12,12 +12,16 @@
 ///
 /// Going inside: number odd; light fence; look at the mode; outside again if it says no. Changing: mode; heavy fence;
 /// look at all numbers. So at least one of the two sees the other (base/asymmetric_fence.hpp), and whoever goes inside
-/// is in the mode it has seen until it leaves.
+/// is in the mode it has seen until it leaves. Freeing memory is the same pair, with the replaced pointer for the mode.
+/// Where fences are not asymmetric both sides have a sequentially consistent one: the looks at the numbers and at the
+/// registry, and what a body reads, are no sequentially consistent operations themselves.
 ///
 /// Who changes the mode waits without giving its thread to another fiber, which could be one that waits for the mode.
 /// That takes as long as the longest body that runs; no body waits for anything.
 ///
-/// Edge `left`: a participant that leaves (release) -> who changes the mode, or frees memory (acquire).
+/// Edge `left`: a participant that leaves (release) -> who changes the mode, or frees memory (acquire). That one waits
+/// until the number has changed, and may read the next odd one. So going inside is a release store as well: it continues
+/// no release sequence of the store before it.
 /// Edge `mode`: who changed it (release) -> who goes inside (acquire).
 #pragma once
 
@@ -104,13 +108,14 @@ class participant {
   /// The number odd, then the mode.
   [[nodiscard, gnu::always_inline]] word announce(std::uint64_t number) noexcept {
     if (light_) [[likely]] {
-      number_.store(number + 1, std::memory_order_relaxed);  // relaxed: the fence orders it
+      number_.store(number + 1, std::memory_order_release);  // edge `left` once more
       asymmetric_fence::light();
     } else {
+      // release: edge `left` once more. An exchange: ThreadSanitizer's trees leave the fence out.
       number_.exchange(number + 1, std::memory_order_seq_cst);
+      asymmetric_fence::symmetric();
     }
-    // acquire: edge `mode`. seq_cst: half of the fence where there is no light one; the same instruction on x86-64.
-    return the_mode.now.load(std::memory_order_seq_cst);
+    return the_mode.now.load(std::memory_order_seq_cst);  // edge `mode` in; seq_cst: the same instruction on x86-64
   }
   [[nodiscard]] bool change(word from, word to) noexcept;
 
