@@ -82,7 +82,9 @@ function(shunt_add_mpi mpi wrapper)
   # Self-contained, so that it serves programs with the library linked either way.
   add_library(shunt_mpi_${mpi} MODULE
     ${PROJECT_SOURCE_DIR}/src/shunt/transport/mpi.plugin.cpp
-    ${PROJECT_SOURCE_DIR}/src/shunt/base/error.cpp)
+    ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/siblings.cpp
+    ${PROJECT_SOURCE_DIR}/src/shunt/base/error.cpp
+    ${PROJECT_SOURCE_DIR}/src/shunt/base/machine.cpp)
   target_compile_features(shunt_mpi_${mpi} PRIVATE cxx_std_20)
   target_include_directories(shunt_mpi_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(shunt_mpi_${mpi} SYSTEM PRIVATE ${includes})

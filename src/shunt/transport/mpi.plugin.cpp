@@ -18,9 +18,13 @@
 ///   M3  A channel with no free train has no receive posted. Its trains wait at their senders, whose
 ///       synchronous sends do not complete; the other channel has its own tag, trains and receives.
 ///   M4  Nothing here waits for another rank but the constructor, exchange(), start(), stop() and the
-///       destructor, and those sleep between tests.
+///       destructor. Those sleep between tests, but for MPI_Init, MPI_Comm_dup and MPI_Finalize.
+///   M5  From before MPI_Init to after MPI_Finalize something looks after ranks that do not answer: the program,
+///       by beat(), while a service runs; else the keeper, a thread of this file. Where signs of life can be sent
+///       it sends and awaits them; in MPI_Init and what MPI does at the end it measures time.
 ///
-/// Edges: beside those of gate_ and of rail::inbox there is none; last_moved_, next_beat_, ending_ and urgent_ carry no data.
+/// Edges: beside those of gate_ and of rail::inbox there is one; last_moved_, next_beat_, ending_ and urgent_ carry no data.
+///   known  start_pulses() -> behind_the_gate(): processes_, through gate_limit_, which is 0 until they are complete
 #include <shunt/transport/detail/plugin.hpp>
 
 #include <fcntl.h>
@@ -28,6 +32,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,11 +40,14 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -47,7 +55,9 @@
 #include <utility>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/machine.hpp>
 #include <shunt/rail/inbox.hpp>
+#include <shunt/transport/detail/siblings.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -70,6 +80,18 @@ constexpr nanoseconds shortest_beat = milliseconds(10);
 /// How long abort() waits for the gate, and then for MPI_Abort to end the process.
 constexpr milliseconds abort_gate_limit{200};
 constexpr milliseconds abort_limit{800};
+/// How often the keeper looks, which is also how often it says that this rank lives.
+constexpr milliseconds keeper_interval{200};
+/// How much later than the rank before it a rank says what all see at once; the first one to say it ends the job.
+constexpr milliseconds keeper_turn{1'500};
+/// MPICH's launcher drops what it has not read when a rank ends.
+constexpr milliseconds drain{100};
+/// Silence, and a wait, take at least so many beats.
+constexpr int beats_a_deadline = 5;
+/// How long one beat waits for the gate.
+constexpr milliseconds gate_turn{100};
+/// How long a rank that an exception ends waits for the others to end as it does.
+constexpr milliseconds unwinding_limit{2'000};
 
 /// \throws shunt::error naming the call, the rank it concerned, and MPI's own text.
 void check(int code, const char* call, int peer = -1) {
@@ -99,18 +121,6 @@ class pause {
  private:
   int turns_ = 0;
 };
-
-/// What tells one machine from another: ranks with the same text share its cores.
-std::string machine_identity() {
-  std::string text;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-  if (text.empty()) {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    text = name;
-  }
-  return text;
-}
 
 /// Process numbers mean the same to two processes only within one of these; 0: unknown.
 unsigned long long process_namespace() noexcept {
@@ -145,9 +155,139 @@ owned_train make_train(rail::platform& home, std::size_t capacity) {
   return t;
 }
 
+/// Takes away the files of shared memory that this process has mapped: amid MPI_Init an MPI has made them, and not yet
+/// taken their names away itself, as it does once all ranks have them.
+void remove_shared_files() noexcept try {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const auto name = line.find("/dev/shm/");
+    if (name == std::string::npos || line.ends_with(" (deleted)")) continue;
+    for (const char* const own : {"mpich_shar_tmp", "ucx_shm_posix_", "vader_segment."}) {
+      if (std::string_view(line).substr(name + 9).starts_with(own)) unlink(line.c_str() + name);
+    }
+  }
+} catch (const std::exception&) {  // no memory for a line: the file stays
+}
+
+/// What a process says before it ends for want of other ranks; then it ends.
+[[noreturn]] void leave(const std::string& name, int rank, const std::string& why) noexcept {
+  std::this_thread::sleep_for(keeper_turn * std::clamp(rank, 0, 2));
+  // Not by way of stdio: another thread may hold a stream's lock, and wait for ever with it.
+  const std::string line = (name.empty() ? "" : name + ": ") + why + "; the job ends\n";
+  static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+  remove_shared_files();
+  try {
+    std::thread([] {
+      std::this_thread::sleep_for(abort_limit);
+      std::_Exit(EXIT_FAILURE);
+    }).detach();
+    std::fflush(nullptr);
+  } catch (const std::exception&) {  // no thread to be had: what is not written out stays so
+  }
+  std::this_thread::sleep_for(drain);
+  // Not MPI_Abort: this process may be amid MPI_Init or MPI_Finalize. An end without MPI_Finalize, and with a status
+  // that is not 0, is what every launcher takes as the end of the job.
+  std::_Exit(EXIT_FAILURE);
+}
+
+std::string seconds(nanoseconds time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
+  return text;
+}
+
+/// The thread that looks after this rank's waits where the program does not (M5).
+///
+/// A wait inside MPI that sends no sign of life has a limit; time counts as in mpi::watch(), so that a process that was
+/// itself stopped does not take that for silence of others.
+class keeper {
+ public:
+  /// \param beat  called when no limited wait is under way
+  keeper(const limits& waiting, std::function<void()> beat)
+      : limits_(waiting), me_(detail::self_by_launcher()), beat_(std::move(beat)), thread_([this] { run(); }) {}
+  ~keeper() {
+    {
+      const std::lock_guard held(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  keeper(const keeper&) = delete;
+  keeper& operator=(const keeper&) = delete;
+
+  /// The calling thread enters `call`, and leaves it before the limit `gather`, or this process ends.
+  /// \param others  what it means for another rank that it has no keeper
+  void enter(const char* call, const char* others) {
+    const std::lock_guard held(mutex_);
+    call_ = call;
+    others_ = others;
+    waited_ = nanoseconds(0);
+    last_ = clock::now();
+  }
+  void left() {
+    const std::lock_guard held(mutex_);
+    call_ = nullptr;
+  }
+  [[nodiscard]] const std::string& name() const noexcept { return limits_.name; }
+  /// This process's rank; from its launcher's variables before MPI says it. -1: unknown.
+  [[nodiscard]] int rank() const noexcept { return me_.rank; }
+
+ private:
+  void run() noexcept {
+    pthread_setname_np(pthread_self(), detail::keeper_name);
+    std::unique_lock held(mutex_);
+    while (!changed_.wait_for(held, keeper_interval, [this] { return over_; })) {
+      if (call_ == nullptr) {
+        held.unlock();
+        beat_();
+        held.lock();
+        continue;
+      }
+      if (limits_.gather.count() <= 0) continue;
+      const auto now = clock::now();
+      waited_ += std::min<nanoseconds>(now - last_, limits_.gather / beats_a_deadline);
+      last_ = now;
+      if (waited_ >= limits_.gather) expire();
+    }
+  }
+  /// With the mutex: what the call waits for does not come while this is said.
+  [[noreturn]] void expire() noexcept {
+    const std::string who = me_.rank < 0 ? "this process" : "rank " + std::to_string(me_.rank);
+    const auto why = detail::explain(me_, detail::siblings("/proc", static_cast<int>(getpid())), others_);
+    leave(limits_.name, me_.rank,
+          why + "; " + who + " has waited in " + call_ + " for " + seconds(waited_) +
+              " (--start-deadline, SHUNT_START_DEADLINE)");
+  }
+
+  const limits limits_;
+  const detail::self me_;
+  const std::function<void()> beat_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  const char* call_ = nullptr;
+  const char* others_ = "";
+  nanoseconds waited_{0};
+  clock::time_point last_{};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+/// A wait of a scope that has a limit.
+class limited {
+ public:
+  limited(keeper& by, const char* call, const char* others) : by_(by) { by_.enter(call, others); }
+  ~limited() { by_.left(); }
+  limited(const limited&) = delete;
+  limited& operator=(const limited&) = delete;
+
+ private:
+  keeper& by_;
+};
+
 class mpi final : public carrier {
  public:
-  mpi();
+  explicit mpi(const limits& waiting);
   ~mpi() override;
 
   std::string_view name() const noexcept override { return "mpi"; }
@@ -168,6 +308,7 @@ class mpi final : public carrier {
   struct slot {
     rail::train* train = nullptr;
     int bytes = -1;
+    int source = -1;
   };
   /// The receive side of a channel. Unloaded trains come home to it: the channel is told by the platform,
   /// since a train's head is overwritten by every freight.
@@ -206,26 +347,35 @@ class mpi final : public carrier {
   void listen();
   void speak(char word);
   std::optional<loss> watch();
+  template <class What>
+  std::optional<loss> look(What what);                      // without it
+  std::optional<loss> behind_the_gate(nanoseconds waited);  // without it
   [[nodiscard]] bool stopped(int rank) const;
   bool said_goodbye();
   void stop_receiving();
+  void beat_as_keeper() noexcept;
+  void start_pulses(const std::vector<std::string>& them);
+  bool part(bool unwinding);
 
   /// Takes gate_ for each test. \param meanwhile  called between tests, without it.
   template <class Meanwhile>
   void finish(MPI_Request& request, const char* call, Meanwhile meanwhile);
-  void barrier(const char* call, bool watched);
+  void barrier(const char* call, MPI_Comm among, bool watched);
   void watch_while_stopping();
 
   int rank_ = 0;
   int ranks_ = 1;
   int ranks_here_ = 1;
   bool initialised_here_ = false;
-  std::vector<std::string> machines_;  // of every rank
+  const int exceptions_ = std::uncaught_exceptions();
+  const milliseconds deadline_;  // where no service runs
 
-  rail::inbox<rail::train> out_;  // head.spare[2] says to which rank
+  rail::inbox<rail::train> out_;  // head.rank says to which rank
   std::atomic<clock::rep> last_moved_{0};
   std::atomic<bool> ending_{false};
   std::atomic<clock::rep> next_beat_{0};
+  std::atomic<nanoseconds::rep> gate_closed_{0};  // for how long beat() has not had the gate
+  std::atomic<nanoseconds::rep> gate_limit_{0};   // how long that may be: the service's deadline
   std::atomic<int> urgent_{0};  // threads that must have the gate: busy pollers, who retake it at once, make way
 
   alignas(quiet_distance) std::mutex gate_;
@@ -243,13 +393,17 @@ class mpi final : public carrier {
   std::vector<MPI_Status> statuses_;
   std::vector<neighbour> neighbours_;   // not resized once its requests exist: they point into it
   std::vector<MPI_Request> pulses_;     // persistent; 2i hears neighbours_[i], 2i + 1 speaks to it
-  std::vector<process> processes_;      // processes_[i] is watched by ends_[i]
+  std::vector<process> processes_;      // processes_[i] is watched by ends_[i]; not changed after the constructor
   std::vector<pollfd> ends_;
   std::optional<loss> ended_early_;
   clock::time_point last_beat_;
+
+  keeper keeper_;  // last: its thread uses all of the above
 };
 
-mpi::mpi() {
+mpi::mpi(const limits& waiting) : deadline_(waiting.deadline), keeper_(waiting, [this] { beat_as_keeper(); }) {
+  constexpr const char* late = "has not called shunt::pgas::run() yet, or not come as far";
+  const limited wait(keeper_, "MPI_Init", late);
   int already = 0;
   check(MPI_Initialized(&already), "MPI_Initialized");
   int level = MPI_THREAD_SINGLE;
@@ -264,35 +418,132 @@ mpi::mpi() {
     throw error("this MPI was initialised for a single thread: initialise it with MPI_Init_thread and "
                 "MPI_THREAD_SERIALIZED or more, or leave that to Shunt");
   }
+  keeper_.enter("MPI_Comm_dup", late);
   for (MPI_Comm* own : {&freight_, &pulse_}) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, own), "MPI_Comm_dup");
     check(MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
   check(MPI_Comm_rank(freight_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(freight_, &ranks_), "MPI_Comm_size");
-  machines_ = exchange(machine_identity());
-  ranks_here_ = static_cast<int>(
-      std::count(machines_.begin(), machines_.end(), machines_[static_cast<std::size_t>(rank_)]));
+  keeper_.enter("the first exchange over MPI", late);
+  const auto them = exchange(std::to_string(getpid()) + ' ' + machine_identity());
+  if (ranks_ > 1) start_pulses(them);
+}
+
+/// From here on every rank says that it lives, and the keeper, or the program, listens.
+/// \param them  of every rank, its process and its machine
+void mpi::start_pulses(const std::vector<std::string>& them) {
+  const guard held(gate_);
+  const auto machine_of = [&](int r) -> std::string_view {
+    const auto& text = them[static_cast<std::size_t>(r)];
+    return std::string_view(text).substr(text.find(' '));
+  };
+  std::vector<int> near;
+  if (ranks_ <= most_ranks_in_full_watch) {
+    for (int r = 0; r < ranks_; ++r) {
+      if (r != rank_) near.push_back(r);
+    }
+  } else {
+    near = {(rank_ + 1) % ranks_, (rank_ + ranks_ - 1) % ranks_};
+  }
+  neighbours_.assign(near.size(), {});
+  pulses_.assign(2 * near.size(), MPI_REQUEST_NULL);
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    auto& n = neighbours_[i];
+    n.rank = near[i];
+    // Synchronous, so that at most one sign of life is under way to a rank that does not listen.
+    check(MPI_Recv_init(&n.in_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i]), "MPI_Recv_init",
+          n.rank);
+    check(MPI_Ssend_init(&n.out_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i + 1]),
+          "MPI_Ssend_init", n.rank);
+    check(MPI_Start(&pulses_[2 * i]), "MPI_Start", n.rank);
+  }
+  ranks_here_ = 0;
+  for (int r = 0; r < ranks_; ++r) {
+    if (machine_of(r) != machine_of(rank_)) continue;
+    ++ranks_here_;
+    if (r == rank_ || process_namespace() == 0) continue;
+    const int pid = std::atoi(them[static_cast<std::size_t>(r)].c_str());
+    const int fd = open_process(pid);
+    if (fd >= 0) {
+      processes_.push_back({r, pid});
+      ends_.push_back({fd, POLLIN, 0});
+    } else if (errno == ESRCH) {
+      ended_early_ = loss{r, "ended (process " + std::to_string(pid) + ")"};
+    }  // else: silence must do
+  }
+  wanted_.deadline = deadline_;
+  last_beat_ = clock::now();
+  watching_ = deadline_.count() > 0;
+  gate_limit_.store(nanoseconds(deadline_).count(), std::memory_order_release);  // edge `known`: processes_ is complete
 }
 
 mpi::~mpi() {
-  for (const auto& e : ends_) close(e.fd);
   int over = 0;
   MPI_Finalized(&over);
-  if (over != 0) return;
-  if (started_) {
+  const bool unwinding = std::uncaught_exceptions() > exceptions_;
+  if (over == 0 && (started_ || !part(unwinding))) {
     // The job was left in the middle, by an exception: other ranks are not in MPI_Finalize, which would wait
     // for them, and MPI may still write into the trains. The launcher sees a process that ended without it.
+    const guard held(gate_);
+    watching_ = false;
     for (auto& t : trains_) static_cast<void>(t.release());
-    return;
+  }
+  for (const auto& e : ends_) close(e.fd);
+}
+
+//   phase      a rank leaves it when              looked after by
+//   gathering  all ranks are in the destructor    signs of life
+//   goodbye    no sign of life is under way       time: others may be ahead
+//   leaving    all ranks have said goodbye        time; from here on a process may end
+//   finalize   MPI is done                        time
+//
+/// \return false: an exception is under way, and the other ranks do not come.
+bool mpi::part(bool unwinding) try {
+  if (ranks_ > 1) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    {
+      const guard held(gate_);
+      // Of its own communicator: a rank that an exception brought here must not meet another's exchange().
+      check(MPI_Ibarrier(pulse_, &request), "MPI_Ibarrier, gathering to part");
+    }
+    const auto start = clock::now();
+    for (pause wait;; wait()) {
+      {
+        const guard held(gate_);
+        int done = 0;
+        check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Ibarrier, gathering to part");
+        if (done != 0) break;
+      }
+      // The message of the exception comes from the caller; the others hear of it by this process's end.
+      if (unwinding && clock::now() - start > unwinding_limit) return false;
+    }
+  }
+  const limited wait(keeper_, "the end of the job, after the last message", "has left MPI");
+  if (ranks_ > 1) {
+    {
+      const guard held(gate_);
+      watching_ = false;
+    }
+    for (pause again;; again()) {
+      const guard held(gate_);
+      if (said_goodbye()) break;
+    }
+    barrier("MPI_Ibarrier, leaving", pulse_, false);
+    for (auto& request : pulses_) check(MPI_Request_free(&request), "MPI_Request_free");
   }
   MPI_Comm_free(&pulse_);
   MPI_Comm_free(&freight_);
-  if (!initialised_here_) return;
+  if (!initialised_here_) return true;
+  keeper_.enter("MPI_Finalize, with every message processed,", "has left MPI");
   // Ranks should enter MPI_Finalize together: over UCX's TCP, MPICH before 4.2 waits in it for ranks that no
   // longer move the network (DESIGN.md, known compromises).
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
+  return true;
+} catch (const std::exception& thrown) {
+  std::fprintf(stderr, "%s%s\n", keeper_.name().empty() ? "" : (keeper_.name() + ": ").c_str(), thrown.what());
+  return false;
 }
 
 template <class Meanwhile>
@@ -360,9 +611,7 @@ void mpi::start(const service& wanted) {
   const std::string terms = std::to_string(wanted.capacity) + " bytes, " +
                             std::to_string(wanted.receive_trains) + " trains, " +
                             std::to_string(wanted.deadline.count()) + " ms";
-  const std::string me = std::to_string(process_namespace()) + ' ' + std::to_string(getpid());
   const auto theirs = exchange(terms);
-  const auto them = exchange(me);
   for (int r = 0; r < ranks_; ++r) {
     if (const auto& t = theirs[static_cast<std::size_t>(r)]; t != theirs[0]) {
       throw error("rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " +
@@ -373,7 +622,6 @@ void mpi::start(const service& wanted) {
 
   const guard held(gate_);
   wanted_ = wanted;
-  ended_early_.reset();
   trains_.clear();
   receives_ = static_cast<std::size_t>(channels) * wanted_.receive_trains;
   requests_.assign(receives_, MPI_REQUEST_NULL);
@@ -390,55 +638,17 @@ void mpi::start(const service& wanted) {
     }
   }
 
-  std::vector<int> near;
-  if (ranks_ <= most_ranks_in_full_watch) {
-    for (int r = 0; r < ranks_; ++r) {
-      if (r != rank_) near.push_back(r);
-    }
-  } else {
-    near = {(rank_ + 1) % ranks_, (rank_ + ranks_ - 1) % ranks_};
-  }
-  neighbours_.assign(near.size(), {});
-  pulses_.assign(2 * near.size(), MPI_REQUEST_NULL);
-  for (std::size_t i = 0; i < near.size(); ++i) {
-    auto& n = neighbours_[i];
-    n.rank = near[i];
-    // Synchronous, so that at most one sign of life is under way to a rank that does not listen.
-    check(MPI_Recv_init(&n.in_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i]), "MPI_Recv_init",
-          n.rank);
-    check(MPI_Ssend_init(&n.out_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i + 1]),
-          "MPI_Ssend_init", n.rank);
-    check(MPI_Start(&pulses_[2 * i]), "MPI_Start", n.rank);
-  }
-
-  for (int r = 0; r < ranks_; ++r) {
-    const auto i = static_cast<std::size_t>(r);
-    unsigned long long place = 0;
-    int pid = 0;
-    std::sscanf(them[i].c_str(), "%llu %d", &place, &pid);
-    if (r == rank_ || machines_[i] != machines_[static_cast<std::size_t>(rank_)] || place == 0 ||
-        place != process_namespace()) {
-      continue;
-    }
-    const int fd = open_process(pid);
-    if (fd >= 0) {
-      processes_.push_back({r, pid});
-      ends_.push_back({fd, POLLIN, 0});
-    } else if (errno == ESRCH) {
-      ended_early_ = loss{r, "ended (process " + std::to_string(pid) + ")"};
-    }  // else: silence must do
-  }
-  last_beat_ = clock::now();
   // relaxed: a hint of how long ago, read by patience().
-  last_moved_.store(last_beat_.time_since_epoch().count(), std::memory_order_relaxed);
+  last_moved_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   watching_ = wanted_.deadline.count() > 0;
+  gate_limit_.store(nanoseconds(wanted_.deadline).count(), std::memory_order_release);  // edge `known`
   started_ = true;
 }
 
 void mpi::post(int channel, rail::train& t) {
   auto& l = lanes_[channel];
   const auto spot = (l.first + l.posted) % l.ring.size();
-  l.ring[spot] = {&t, -1};
+  l.ring[spot] = {&t, -1, -1};
   check(MPI_Irecv(t.freight(), static_cast<int>(sizeof(rail::train_head) + wanted_.capacity), MPI_BYTE,
                   MPI_ANY_SOURCE, channel, freight_,
                   &requests_[static_cast<std::size_t>(channel) * wanted_.receive_trains + spot]),
@@ -450,7 +660,7 @@ void mpi::send(rail::train& loaded, int rank) {
   SHUNT_ASSERT(rank >= 0 && rank < ranks_ && rank != rank_);
   SHUNT_ASSERT(loaded.head.channel < channels);
   SHUNT_ASSERT(loaded.head.bytes <= wanted_.capacity);
-  loaded.head.spare[2] = static_cast<std::uint16_t>(rank);
+  loaded.head.rank = static_cast<std::uint16_t>(rank);
   loaded.head.empty = 0;
   static_cast<void>(out_.push(loaded));  // never armed: nobody sleeps on it
   // Whoever holds the gate instead may have looked already; then the next poll() takes the train.
@@ -463,7 +673,7 @@ bool mpi::load_off() {
   if (t == nullptr) return false;
   while (t != nullptr) {
     rail::train* const following = t->next;
-    const int to = t->head.spare[2];
+    const int to = t->head.rank;
     leaving_.push_back(t);
     requests_.push_back(MPI_REQUEST_NULL);
     // Synchronous: it completes once the receiver has a train for it. A standard send of a short train would
@@ -494,7 +704,7 @@ bool mpi::test() {
         const auto& s = statuses_[static_cast<std::size_t>(i)];
         if (s.MPI_ERROR == MPI_SUCCESS || s.MPI_ERROR == MPI_ERR_PENDING) continue;
         if (spot < receives_) check(s.MPI_ERROR, "MPI_Irecv", s.MPI_SOURCE);
-        check(s.MPI_ERROR, "MPI_Issend", leaving_[spot - receives_]->head.spare[2]);
+        check(s.MPI_ERROR, "MPI_Issend", leaving_[spot - receives_]->head.rank);
       }
       check(code, "MPI_Testsome");
     }
@@ -508,7 +718,9 @@ bool mpi::test() {
       continue;
     }
     auto& s = lanes_[spot / wanted_.receive_trains].ring[spot % wanted_.receive_trains];
-    check(MPI_Get_count(&statuses_[static_cast<std::size_t>(i)], MPI_BYTE, &s.bytes), "MPI_Get_count");
+    const auto& status = statuses_[static_cast<std::size_t>(i)];
+    check(MPI_Get_count(&status, MPI_BYTE, &s.bytes), "MPI_Get_count");
+    s.source = status.MPI_SOURCE;
   }
   for (auto i = leaving_.size(); left && i-- > 0;) {
     if (requests_[receives_ + i] != MPI_REQUEST_NULL) continue;
@@ -527,13 +739,14 @@ void mpi::hand_over(lane& from, int channel, rail::train_list& arrived) {
     const auto& s = from.ring[from.first];
     if (s.bytes < static_cast<int>(sizeof(rail::train_head)) ||
         s.train->freight_bytes() != static_cast<std::size_t>(s.bytes) || s.train->head.channel != channel) {
-      throw error("a train of " + std::to_string(s.bytes) + " bytes arrived on channel " +
-                      std::to_string(channel) + " whose head says " +
+      throw error("rank " + std::to_string(s.source) + " sent a damaged train: " + std::to_string(s.bytes) +
+                      " bytes arrived on channel " + std::to_string(channel) + ", and the head says " +
                       std::to_string(s.train->freight_bytes()) + " bytes and channel " +
                       std::to_string(s.train->head.channel) +
                       ": the ranks do not run the same program, or the network changes data",
-                  {.rank = rank_});
+                  {.rank = s.source});
     }
+    s.train->head.rank = static_cast<std::uint16_t>(s.source);
     arrived.push_back(*s.train);
     from.first = (from.first + 1) % from.ring.size();
     --from.posted;
@@ -619,7 +832,7 @@ std::optional<loss> mpi::watch() {
   const auto now = clock::now();
   // What counts is time during which this rank was awake and listening. When it was itself stopped, or its
   // watch thread starved, one long gap counts as one beat: so silence takes both time and five beats.
-  const auto gap = std::min<nanoseconds>(now - last_beat_, wanted_.deadline / 5);
+  const auto gap = std::min<nanoseconds>(now - last_beat_, wanted_.deadline / beats_a_deadline);
   last_beat_ = now;
   for (auto& n : neighbours_) n.silent += gap;
   listen();
@@ -647,9 +860,7 @@ std::optional<loss> mpi::watch() {
       worst_stopped = is_stopped;
     }
   }
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f", std::chrono::duration<double>(worst->silent).count());
-  return loss{worst->rank, std::string("silent for ") + seconds + " s: stopped or unreachable"};
+  return loss{worst->rank, "silent for " + seconds(worst->silent) + ": stopped or unreachable"};
 }
 
 /// Whether a rank is known to be stopped: one of this machine, by job control or a debugger.
@@ -662,17 +873,62 @@ bool mpi::stopped(int rank) const {
   return name_ends != std::string::npos && name_ends + 2 < text.size() && (text[name_ends + 2] == 'T' || text[name_ends + 2] == 't');
 }
 
+/// What the keeper does where no service runs.
+void mpi::beat_as_keeper() noexcept try {
+  const auto lost = look([this]() -> std::optional<loss> {
+    if (!watching_ || started_) return std::nullopt;
+    int over = 0;  // by the program that has initialised MPI itself
+    if (MPI_Finalized(&over) != MPI_SUCCESS || over != 0) return std::nullopt;
+    return watch();
+  });
+  if (lost) {
+    leave(keeper_.name(), rank_,
+          "rank " + std::to_string(lost->rank) + " " + lost->why + " while the job began or ended");
+  }
+} catch (const std::exception& thrown) {
+  leave(keeper_.name(), rank_, std::string("transport: ") + thrown.what());
+}
+
 std::optional<loss> mpi::beat() {
   // Who asks all the time is answered now and then, or nobody else would get the gate.
   // relaxed, both: only this word matters; several may pass it, and the gate orders them.
-  const auto now = clock::now().time_since_epoch().count();
-  if (now < next_beat_.load(std::memory_order_relaxed)) return std::nullopt;
-  next_beat_.store(now + clock::duration(shortest_beat).count(), std::memory_order_relaxed);
+  const auto ticks = clock::now().time_since_epoch().count();
+  if (ticks < next_beat_.load(std::memory_order_relaxed)) return std::nullopt;
+  next_beat_.store(ticks + clock::duration(shortest_beat).count(), std::memory_order_relaxed);
+  return look([this] { return watching_ ? watch() : std::nullopt; });
+}
+
+/// Has `what` done with the gate, if that opens: a thread that is stuck inside MPI must not hold up the one that looks
+/// after such things.
+template <class What>
+std::optional<loss> mpi::look(What what) {
+  const auto now = clock::now();
   // relaxed, both: a hint to pollers; the gate orders what they do.
   urgent_.fetch_add(1, std::memory_order_relaxed);
-  const guard held(gate_);
+  guard held(gate_, std::try_to_lock);
+  const auto limit = now + gate_turn;
+  while (!held && clock::now() < limit) {
+    std::this_thread::sleep_for(shortest_patience);
+    static_cast<void>(held.try_lock());
+  }
   urgent_.fetch_sub(1, std::memory_order_relaxed);
-  return watching_ ? watch() : std::nullopt;
+  if (!held) return behind_the_gate(clock::now() - now);
+  // relaxed, here and in behind_the_gate(): a sum that several threads may spoil by one beat.
+  gate_closed_.store(0, std::memory_order_relaxed);
+  return what();
+}
+
+/// A thread of this process has not come back from MPI: a rank that is stopped may hold what MPI wants there.
+std::optional<loss> mpi::behind_the_gate(nanoseconds waited) {
+  const auto sum = gate_closed_.load(std::memory_order_relaxed) + std::min<nanoseconds>(waited, 2 * gate_turn).count();
+  gate_closed_.store(sum, std::memory_order_relaxed);
+  const nanoseconds limit(gate_limit_.load(std::memory_order_acquire));  // edge `known`
+  if (limit.count() <= 0 || nanoseconds(sum) < limit) return std::nullopt;
+  for (const auto& p : processes_) {
+    if (stopped(p.rank)) return loss{p.rank, "stopped (process " + std::to_string(p.pid) + ")"};
+  }
+  return loss{rank_, "has not come back from a call of MPI for " + seconds(nanoseconds(sum)) +
+                         ": a rank that it waits for is stopped or unreachable"};
 }
 
 void mpi::watch_while_stopping() {
@@ -687,11 +943,11 @@ void mpi::watch_while_stopping() {
   }
 }
 
-void mpi::barrier(const char* call, bool watched) {
+void mpi::barrier(const char* call, MPI_Comm among, bool watched) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const guard held(gate_);
-    check(MPI_Ibarrier(freight_, &request), call);
+    check(MPI_Ibarrier(among, &request), call);
   }
   finish(request, call, [&] {
     if (watched) watch_while_stopping();
@@ -730,14 +986,9 @@ void mpi::stop_receiving() {
                   {.rank = status.MPI_SOURCE});
     }
   }
-  for (auto& request : pulses_) check(MPI_Request_free(&request), "MPI_Request_free");
 }
 
-//   phase      a rank leaves it when              watched
-//   draining   its own sends are complete         yes
-//   gathering  all ranks are in stop()            yes: nobody can have left it, so who is silent is lost
-//   goodbye    no sign of life is under way       no: others may be ahead
-//   leaving    all ranks have said goodbye        no; from here on a process may end
+/// The service ends once every rank's sends are complete and all ranks are here. Signs of life go on.
 void mpi::stop() {
   SHUNT_ASSERT(started_);
   if (ranks_ > 1) {
@@ -753,25 +1004,15 @@ void mpi::stop() {
       }
       watch_while_stopping();
     }
-    barrier("MPI_Ibarrier, gathering to stop", true);
-    {
-      const guard held(gate_);
-      watching_ = false;
-    }
-    for (pause wait;; wait()) {
-      const guard held(gate_);
-      if (said_goodbye()) break;
-    }
-    barrier("MPI_Ibarrier, leaving", false);
+    // A synchronous send is complete when it has met its receive: behind this no train is under way.
+    barrier("MPI_Ibarrier, gathering to stop", freight_, true);
   }
   const guard held(gate_);
   stop_receiving();
-  for (const auto& e : ends_) close(e.fd);
-  ends_.clear();
-  processes_.clear();
-  pulses_.clear();
-  neighbours_.clear();
   trains_.clear();
+  wanted_.deadline = deadline_;
+  watching_ = ranks_ > 1 && deadline_.count() > 0;
+  gate_limit_.store(nanoseconds(deadline_).count(), std::memory_order_release);  // edge `known`
   started_ = false;
 }
 
@@ -823,6 +1064,6 @@ extern "C" __attribute__((visibility("default"))) const shunt::transport::detail
 shunt_transport_plugin() noexcept {
   using namespace shunt::transport;
   static const std::string version = detail::plugin_version();
-  static const detail::plugin offer{version.c_str(), library_name(), []() -> carrier* { return new mpi; }};
+  static const detail::plugin offer{version.c_str(), library_name(), [](const limits& waiting) -> carrier* { return new mpi(waiting); }};
   return &offer;
 }

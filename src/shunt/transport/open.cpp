@@ -1,7 +1,9 @@
 #include <shunt/transport/detail/plugin.hpp>
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -46,6 +48,26 @@ std::string list(std::span<const fs::path> folders) {
   return text;
 }
 
+/// The file of the shared object that holds this function; nothing where it is the program itself.
+///
+/// dladdr's own answer (dli_fname) is no path for a program: it is what the program was called with, and one that was
+/// found in PATH would be taken for a file of the current folder. The linker's list has the program under "".
+fs::path library_file() {
+  Dl_info self{};
+  link_map* map = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&library_file), &self, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) ==
+          0 ||
+      map == nullptr || map->l_name == nullptr) {
+    return {};
+  }
+  const fs::path file = map->l_name;
+  // Relative: found through LD_LIBRARY_PATH or dlopen() from a folder that is perhaps no longer the current one.
+  if (!file.is_absolute()) return {};
+  std::error_code failed;
+  const auto real = fs::canonical(file, failed);
+  return failed ? fs::path() : real;
+}
+
 }  // namespace
 
 std::span<const flavour> flavours() noexcept { return known; }
@@ -67,13 +89,25 @@ launcher find_launcher() {
 std::vector<fs::path> plugin_folders(const std::string& first) {
   std::vector<fs::path> folders;
   const auto add = [&folders](const fs::path& folder) {
+    if (!folder.is_absolute()) return;
     const auto plain = folder.lexically_normal();
     for (const auto& f : folders) {
       if (f == plain) return;
     }
     folders.push_back(plain);
   };
-  if (!first.empty()) add(first);
+  for (std::size_t at = 0; at <= first.size();) {
+    const auto end = std::min(first.find(':', at), first.size());
+    const fs::path folder = first.substr(at, end - at);
+    at = end + 1;
+    if (folder.empty()) continue;
+    if (!folder.is_absolute()) {
+      throw usage_error("SHUNT_PLUGINS: `" + folder.string() +
+                        "` is relative, so that code of whatever folder a program is started in would be loaded; "
+                        "write the whole path, from `/` on");
+    }
+    add(folder);
+  }
   std::error_code failed;  // no /proc: the other folders remain
   const auto program = fs::read_symlink("/proc/self/exe", failed);
   if (!failed) {
@@ -84,13 +118,8 @@ std::vector<fs::path> plugin_folders(const std::string& first) {
     add(folder / SHUNT_PLUGIN_FOLDER_FROM_PROGRAM);
   }
   // Where the library is a shared object: beside it, for a tree that was moved.
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&plugin_folders), &self) != 0 &&
-      self.dli_fname != nullptr) {
-    const auto library = fs::weakly_canonical(self.dli_fname, failed);
-    if (!failed && library != program) add(library.parent_path() / "shunt");
-  }
-  if (*SHUNT_PLUGIN_FOLDER != '\0') add(SHUNT_PLUGIN_FOLDER);
+  if (const auto library = library_file(); !library.empty()) add(library.parent_path() / "shunt");
+  add(SHUNT_PLUGIN_FOLDER);
   return folders;
 }
 
@@ -128,9 +157,10 @@ std::vector<candidate> choose(std::span<const candidate> found, const launcher& 
                     " to one of " + list(folders));
 }
 
-std::unique_ptr<carrier> load(std::span<const candidate> from) {
+std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& waiting) {
   std::string failures;
   for (const auto& c : from) {
+    SHUNT_ASSERT(c.file.is_absolute());  // dlopen() would look for a bare name in the folders of LD_LIBRARY_PATH
     const std::string who =
         "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
     void* const handle = dlopen(
@@ -149,14 +179,14 @@ std::unique_ptr<carrier> load(std::span<const candidate> from) {
                         (offer == nullptr ? "unknown" : offer->version) +
                         "`, this program needs `" + plugin_version() + "`");
     }
-    return std::unique_ptr<carrier>(offer->open());
+    return std::unique_ptr<carrier>(offer->open(waiting));
   }
   throw usage_error(failures);
 }
 
 }  // namespace detail
 
-std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins) {
+std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins, const limits& waiting) {
   using namespace detail;
   const auto by = find_launcher();
   // A job of unknown size counts as large: ranks that do not know of each other would all print.
@@ -170,14 +200,20 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins)
     throw usage_error("there is no transport `" + std::string(name) +
                       "`; this installation has: auto, " + there);
   }
-  return load(choose(found, by, folders));
+  return load(choose(found, by, folders), waiting);
+}
+
+std::vector<offer> offers(const std::string& plugins) {
+  std::vector<offer> all{{"threads", ""}};
+  for (const auto& c : detail::find_plugins(detail::plugin_folders(plugins))) {
+    all.push_back({"mpi (" + std::string(c.mpi->name) + ")", c.file.string()});
+  }
+  return all;
 }
 
 std::vector<std::string> available(const std::string& plugins) {
-  std::vector<std::string> names{"threads"};
-  for (const auto& c : detail::find_plugins(detail::plugin_folders(plugins))) {
-    names.push_back("mpi (" + std::string(c.mpi->name) + ")");
-  }
+  std::vector<std::string> names;
+  for (const auto& o : offers(plugins)) names.push_back(o.name);
   return names;
 }
 

@@ -125,6 +125,48 @@ TEST_CASE("plugin_folders: the caller's comes first, then the program's own and 
                   (program / ".." / "lib" / "shunt").lexically_normal()) != folders.end());
 }
 
+TEST_CASE("plugin_folders: several folders, by colon, in their order; empty ones are no folder") {
+  const auto folders = detail::plugin_folders(":/one::/two/../three:/one:");
+  REQUIRE(folders.size() >= 3);
+  CHECK(folders[0] == "/one");
+  CHECK(folders[1] == "/three");
+  CHECK(folders[2] == fs::read_symlink("/proc/self/exe").parent_path());
+}
+
+TEST_CASE("plugin_folders: a relative folder is refused, so that no code of the current folder is loaded") {
+  for (const char* const relative : {"lib", ".", "./lib", "../lib", "/one:lib:/two"}) {
+    CHECK_THAT(message_of([&] { static_cast<void>(detail::plugin_folders(relative)); }),
+               Catch::Contains("SHUNT_PLUGINS") && Catch::Contains("is relative"));
+    CHECK_THAT(message_of([&] { static_cast<void>(transport::available(relative)); }), Catch::Contains("is relative"));
+  }
+}
+
+TEST_CASE("plugin_folders: wherever the program is started, no folder is that one") {
+  const folder elsewhere;
+  const auto before = fs::current_path();
+  const auto usual = detail::plugin_folders("");
+  fs::current_path(elsewhere.path());
+  const auto there = detail::plugin_folders("");
+  fs::current_path(before);
+  CHECK(there == usual);
+  for (const auto& f : there) {
+    CHECK(f.is_absolute());
+    CHECK(f.string().find(elsewhere.path().string()) == std::string::npos);
+  }
+}
+
+TEST_CASE("offers: every transport with its file") {
+  const folder one;
+  one.put("libshunt_mpi_mpich.so");
+  const auto all = transport::offers(one.path().string());
+  REQUIRE(all.size() >= 2);
+  CHECK(all.front().name == "threads");
+  CHECK(all.front().file.empty());
+  CHECK(std::any_of(all.begin(), all.end(), [&](const transport::offer& o) {
+    return o.name == "mpi (MPICH)" && o.file == (one.path() / "libshunt_mpi_mpich.so").string();
+  }));
+}
+
 TEST_CASE("choose: without any plugin it says what there is and where it looked") {
   const environment_of nobody;
   const folder empty;

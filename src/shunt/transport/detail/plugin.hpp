@@ -28,7 +28,8 @@ namespace detail {
 struct plugin {
   const char* version;  ///< plugin_version() as the plugin was compiled
   const char* library;  ///< "Open MPI 4.1.4"
-  carrier* (*open)();   ///< collective over the job; the caller owns the result; throws shunt::error
+  /// Collective over the job; the caller owns the result; throws shunt::error.
+  carrier* (*open)(const limits& waiting);
 };
 
 using plugin_function = const plugin* (*)() noexcept;
@@ -37,8 +38,9 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
 /// What program and plugin must agree on: the interface's number, raised with every change of `carrier`, and
 /// the layouts that cross the border.
 [[nodiscard]] inline std::string plugin_version() {
-  return "shunt transport 2 (train " + std::to_string(sizeof(rail::train)) + ", service " +
-         std::to_string(sizeof(service)) + ", loss " + std::to_string(sizeof(loss)) + ", string " +
+  return "shunt transport 3 (train " + std::to_string(sizeof(rail::train)) + ", service " +
+         std::to_string(sizeof(service)) + ", limits " + std::to_string(sizeof(limits)) + ", loss " +
+         std::to_string(sizeof(loss)) + ", string " +
          std::to_string(sizeof(std::string)) + ")";
 }
 
@@ -60,8 +62,11 @@ struct launcher {
 };
 [[nodiscard]] launcher find_launcher();
 
-/// Folders to search, in order: `first`, the program's own, ../lib/shunt beside it, the library's, the
-/// installed one. May name folders that do not exist.
+/// Folders to search, in order: those in `first`, the program's own, ../lib/shunt beside it, the library's, the
+/// installed one. All are absolute, so that no code is loaded from the folder in which the program happens to be
+/// started. May name folders that do not exist.
+/// \param first  separated by colons, as SHUNT_PLUGINS has them; empty ones are left out
+/// \throws usage_error for one that is not absolute.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_folders(const std::string& first);
 
 /// A plugin's file.
@@ -82,7 +87,7 @@ struct candidate {
 /// there is another), and asks it for its transport.
 /// \param from  not empty
 /// \throws usage_error if none can be loaded or one is of another version; shunt::error if MPI fails.
-[[nodiscard]] std::unique_ptr<carrier> load(std::span<const candidate> from);
+[[nodiscard]] std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& waiting = {});
 
 }  // namespace detail
 }  // namespace transport
