@@ -45,6 +45,29 @@ concept payload_item = std::is_trivially_copyable_v<T> && alignof(T) <= wire::sp
 template <std::size_t Mailboxes, class... Parts>
 class selector_of;
 
+namespace detail {
+/// Its address stands for a type, in this process.
+template <class T>
+inline constexpr char type_mark = 0;
+
+/// While it lives, a fetch() of the dock waits for a value at that place.
+class awaited_value {
+ public:
+  awaited_value(dock& d, const void* place, const void* type) : dock_(d), place_(place) {
+    if (d.hops != 1) d.await_value(place, type);
+  }
+  ~awaited_value() {
+    if (dock_.hops != 1) dock_.forget_value(place_);
+  }
+  awaited_value(const awaited_value&) = delete;
+  awaited_value& operator=(const awaited_value&) = delete;
+
+ private:
+  dock& dock_;
+  const void* place_;
+};
+}  // namespace detail
+
 /// Where a handler runs, and how it sends on. A parameter of handlers: `[](auto& part, auto& here) { … }`.
 template <std::size_t Mailboxes, class... Parts>
 class here_of {
@@ -62,6 +85,7 @@ class here_of {
   void send(int to, const F& f, std::source_location where = std::source_location::current());
 
  private:
+  friend class selector_of<Mailboxes, Parts...>;
   detail::arrival* a_;
 };
 
@@ -105,7 +129,8 @@ struct lambda_form {
       auto& a = *static_cast<arrival*>(what);
       each_good<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
     }
-    static inline const wire::handler entry{typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, owner()};
+    static inline const wire::handler entry{
+        typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, wire::good_layout::of<F>(), owner()};
   };
 
   template <std::size_t Mailbox, class F, class T>
@@ -115,7 +140,7 @@ struct lambda_form {
       each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
     }
     static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload, Mailbox, wire::varying,
-                                     owner()};
+                                            wire::good_layout::varying_after<F>(), owner()};
   };
 
   /// Whether a handler can send on.
@@ -231,9 +256,15 @@ class selector_of {
     using result = typename form::template result_of<F>;
     dock_->refuse_inside_handler("fetch()");
     std::optional<result> value;
-    // The pointer comes back to where it was made; the other PE only carries it.
+    // Where trains go straight the place stays at home. Over two hops it travels with the request: what comes back is
+    // compared before it is used.
     auto* const place = &value;
-    ask<Mailbox>(to, f, [place](Parts&..., const result& r) { *place = r; }, where);
+    const auto then = [place](Parts&..., const result& r, auto& here) {
+      if (here.a_->at->hops != 1) here.a_->at->check_value(place, &detail::type_mark<result>);
+      *place = r;
+    };
+    const detail::awaited_value announced(*dock_, place, &detail::type_mark<result>);
+    ask<Mailbox>(to, f, then, where);
     dock_->settle(pe_);
     dock_->wait(dock_->activity, "fetch()", [&value] { return value.has_value(); });
     return *value;

@@ -6,6 +6,7 @@
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/parse.hpp>
+#include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/job.hpp>
 
 namespace shunt {
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::uint64_t least_train_option = 256;
 constexpr std::uint64_t most_train_option = std::uint64_t{1} << 26;
+/// Ranks do not reach MPI_Init at the same time: programs are read from disks, and read their input.
+constexpr int deadlines_a_start = 6;
 
 struct setting {
   std::string_view option;
@@ -47,6 +50,10 @@ constexpr setting settings[] = {
      [](options& o, std::string_view s, std::string_view t) {
        o.deadline = std::chrono::seconds(parse_count(s, t, 1, 86'400));
      }},
+    {"--start-deadline", "SHUNT_START_DEADLINE",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.start_deadline = std::chrono::seconds(parse_count(s, t, 1, 86'400));
+     }},
     {"--spin", "SHUNT_SPIN",
      [](options& o, std::string_view s, std::string_view t) {
        o.spin = std::chrono::microseconds(parse_count(s, t, 0, 1'000'000));
@@ -54,6 +61,14 @@ constexpr setting settings[] = {
     {"--pin", "SHUNT_PIN",
      [](options& o, std::string_view s, std::string_view t) { o.pin = parse_count(s, t, 0, 1) == 1; }},
 };
+
+/// Whether a launcher says that it has started others beside this process.
+bool one_of_several() {
+  for (const char* const size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const char* const text = std::getenv(size)) return std::string_view(text) != "1";
+  }
+  return under_launcher();
+}
 
 }  // namespace
 
@@ -116,7 +131,12 @@ bool under_launcher() {
 
 void run(const options& wanted, const std::function<void(pe&)>& program) {
   check(wanted);
-  const auto carrier = transport::open(wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""));
+  const detail::exit_watch no_exit(wanted.transport != "threads" && one_of_several(), wanted.name);
+  const auto carrier = transport::open(
+      wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
+      {.deadline = wanted.deadline,
+       .gather = wanted.start_deadline.count() != 0 ? wanted.start_deadline : deadlines_a_start * wanted.deadline,
+       .name = wanted.name});
   detail::job whole(wanted, *carrier);
   whole.run(program);
 }

@@ -95,12 +95,13 @@ TEST_CASE("options_from: a bad value names the option, the text and what is righ
   CHECK_THAT(refusal_of({"p", "--budget", "12T"}), Contains("--budget") && Contains("12T"));
   CHECK_THAT(refusal_of({"p", "--train", "9"}), Contains("--train"));
   CHECK_THAT(refusal_of({"p", "--deadline", "0"}), Contains("--deadline"));
+  CHECK_THAT(refusal_of({"p", "--start-deadline", "0"}), Contains("--start-deadline"));
 }
 
 TEST_CASE("options: every option has its variable, which the command line overrides") {
   const variable pes("SHUNT_PES", "5"), workers("SHUNT_WORKERS", "2"), transport("SHUNT_TRANSPORT", "threads"),
       budget("SHUNT_BUDGET", "1M"), train("SHUNT_TRAIN", "2k"), hops("SHUNT_HOPS", "2"), deadline("SHUNT_DEADLINE", "9"),
-      spin("SHUNT_SPIN", "7");
+      start("SHUNT_START_DEADLINE", "11"), spin("SHUNT_SPIN", "7");
   const auto o = pgas::options_from_environment();
   CHECK(o.pes == 5);
   CHECK(o.workers == 2);
@@ -109,6 +110,7 @@ TEST_CASE("options: every option has its variable, which the command line overri
   CHECK(o.train_bytes == 2048);
   CHECK(o.hops == 2);
   CHECK(o.deadline == 9s);
+  CHECK(o.start_deadline == 11s);
   CHECK(o.spin == 7us);
   line l({"p", "--pes", "3", "--train", "1k"});
   const auto both = pgas::options_from(l.argc, l.argv.data());

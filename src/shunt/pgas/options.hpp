@@ -41,6 +41,11 @@ struct options {
   /// Silence after which another rank counts as lost. `--deadline` (seconds), SHUNT_DEADLINE.
   std::chrono::milliseconds deadline{5'000};
 
+  /// Time in which all ranks of a job must have come together in MPI_Init, and in which they must get out of
+  /// MPI_Finalize: MPI gives no sign of life of a rank there. 0: six times `deadline`.
+  /// `--start-deadline` (seconds), SHUNT_START_DEADLINE.
+  std::chrono::milliseconds start_deadline{0};
+
   /// How long an idle worker watches before it sleeps; 0 when there are more workers than CPUs.
   /// `--spin` (microseconds), SHUNT_SPIN.
   std::chrono::nanoseconds spin{50'000};

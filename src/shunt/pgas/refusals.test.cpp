@@ -1,9 +1,11 @@
 // What must not be done is said clearly, in bounded time, and the next job of the process works.
 #include <support/jobs.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -407,6 +409,59 @@ TEST_CASE("PEs that disagree about the next collective call are told so") {
     (me.index() == who ? q.one : q.other)(me, x, y);
   });
   CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree"));
+}
+
+TEST_CASE("PEs whose numbers of barriers differ are told so") {
+  const int workers = GENERATE(1, 2, 3);
+  const int pes = GENERATE_COPY(range(std::max(2, workers), 7));
+  struct counts {
+    int of_one, of_others;
+  };
+  const auto barriers = GENERATE(counts{0, 1}, counts{1, 0}, counts{1, 2}, counts{2, 1}, counts{0, 2});
+  const int one = GENERATE_COPY(0, pes - 1);
+  CAPTURE(workers, pes, one, barriers.of_one, barriers.of_others);
+  const auto message = failure_of(tiny(pes, workers), [&](pgas::pe& me) {
+    const int mine = me.index() == one ? barriers.of_one : barriers.of_others;
+    for (int i = 0; i < mine; ++i) me.barrier();
+  });
+  CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree: one is ") && Contains("in barrier()") &&
+                          Contains("at the end of the program"));
+}
+
+TEST_CASE("a PE that catches its own exception and returns leaves no PE behind in a collective call") {
+  const int workers = GENERATE(1, 2);
+  const auto call = GENERATE(+[](pgas::pe& me) { me.barrier(); }, +[](pgas::pe& me) { static_cast<void>(me.sum(1)); },
+                             +[](pgas::pe& me) { static_cast<void>(me.gather(1)); });
+  const auto message = failure_of(tiny(4, workers), [&](pgas::pe& me) {
+    try {
+      if (me.index() == 1) throw std::runtime_error("caught");
+      call(me);
+    } catch (const std::runtime_error&) {
+    }
+  });
+  CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree") && Contains("at the end of the program"));
+  check_that_a_job_works();
+}
+
+TEST_CASE("a disagreement ends the job, also where the PE that was told catches it") {
+  const int workers = GENERATE(1, 2);
+  const bool goes_on = GENERATE(false, true);
+  std::atomic<int> came_through{0};
+  const auto message = failure_of(tiny(4, workers), [&](pgas::pe& me) {
+    try {
+      if (me.index() == 1) {
+        static_cast<void>(me.sum(1));
+      } else {
+        me.barrier();
+      }
+      ++came_through;
+    } catch (const error&) {
+      if (goes_on) me.barrier();
+    }
+  });
+  CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree") && Contains("barrier()") && Contains("reduce()"));
+  CHECK(came_through == 0);
+  check_that_a_job_works();
 }
 
 namespace {

@@ -218,9 +218,16 @@ class selector {
         self.process(m);
       }
     }
-    static inline const wire::handler entry{typeid(receiver), wire::type_name<Self>(), unload, Mailbox,
-                                     detail::is_varying<message_of<Mailbox>> ? wire::varying : std::uint8_t{0},
-                                     wire::type_name<Self>()};
+    static constexpr bool varies = detail::is_varying<message_of<Mailbox>>;
+    static constexpr wire::good_layout lie =
+        varies ? wire::good_layout::varying_after<std::tuple<>>() : wire::good_layout::of<message_of<Mailbox>>();
+    static inline const wire::handler entry{typeid(receiver),
+                                            wire::type_name<Self>(),
+                                            unload,
+                                            Mailbox,
+                                            varies ? std::uint8_t{wire::varying} : std::uint8_t{0},
+                                            lie,
+                                            wire::type_name<Self>()};
   };
 
   template <std::size_t Mailbox, class Message>

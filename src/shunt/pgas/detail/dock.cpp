@@ -13,9 +13,6 @@ namespace pgas {
 namespace detail {
 namespace {
 
-/// Goods of the docks themselves. They are in no mailbox and no group's counters.
-constexpr std::uint8_t control = 255;
-
 /// Trains that one call of progress() unloads at most, so that a program that only looks in is not kept.
 constexpr int trains_a_look = 64;
 
@@ -35,10 +32,13 @@ struct barrier_token {
   std::uint64_t number;
   std::uint8_t round;
   dock::call kind;
+  std::uint8_t spare[6] = {};
 };
 struct standing {
   std::uint64_t number;
-  dock::collective what;
+  std::uint16_t slot;
+  dock::call kind;
+  std::uint8_t spare[5] = {};
 };
 struct farewell {
   std::uint64_t standings;
@@ -48,8 +48,14 @@ struct blob_piece {
   std::uint32_t total;
   std::uint32_t offset;
   std::uint16_t from;
-  bool down;
+  std::uint8_t down;  // 0 or 1
+  std::uint8_t spare = 0;
 };
+/// Captures of control goods: their bytes are added up (control_check), so none may be padding.
+template <class T>
+constexpr bool is_control = std::has_unique_object_representations_v<T> && sizeof(T) <= 32;
+static_assert(is_control<end_mark> && is_control<barrier_token> && is_control<standing> && is_control<farewell> &&
+              is_control<blob_piece>);
 
 /// Calls f(captures, payload) for every control good of a run.
 template <class Captures, class F>
@@ -66,33 +72,45 @@ void each_control(arrival& a, F f) {
 
 void unload_end_marks(void* what) {
   auto& a = *static_cast<arrival*>(what);
-  each_control<end_mark>(a, [&](const end_mark& m, auto) { a.at->end_mark_arrived(m); });
+  each_control<end_mark>(a, [&](const end_mark& m, auto) {
+    a.at->check(m);
+    a.at->end_mark_arrived(m);
+  });
 }
 void unload_tokens(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<barrier_token>(
-      a, [&](const barrier_token& t, auto) { a.at->barrier_token_arrived(t.round, t.number, t.kind); });
+      a, [&](const barrier_token& t, auto) { a.at->barrier_token_arrived(a.from_dock, t.round, t.number, t.kind); });
 }
 void unload_standings(void* what) {
   auto& a = *static_cast<arrival*>(what);
-  each_control<standing>(a, [&](const standing& s, auto) { a.at->neighbour_stands(s.number, s.what); });
+  each_control<standing>(
+      a, [&](const standing& s, auto) { a.at->neighbour_stands(a.from_dock, s.number, {s.kind, s.slot}); });
 }
 void unload_farewells(void* what) {
   auto& a = *static_cast<arrival*>(what);
-  each_control<farewell>(a, [&](const farewell& f, auto) { a.at->neighbour_leaves(f.standings); });
+  each_control<farewell>(a, [&](const farewell& f, auto) { a.at->neighbour_leaves(a.from_dock, f.standings); });
 }
 void unload_blobs(void* what) {
   auto& a = *static_cast<arrival*>(what);
   each_control<blob_piece>(a, [&](const blob_piece& b, std::span<const std::byte> bytes) {
-    a.at->blob_arrived(b.sequence, b.down, b.total, b.offset, b.from, bytes);
+    if (b.from != a.from_dock || b.down > 1) throw damage{"collective: a piece of worker " + std::to_string(b.from)};
+    a.at->blob_arrived(b.from, b.sequence, b.down != 0, b.total, b.offset, bytes);
   });
 }
 
-const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks, control, wire::varying);
-const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens, control, wire::varying);
-const wire::handler standings(typeid(standing), "standing", unload_standings, control, wire::varying);
-const wire::handler farewells(typeid(farewell), "farewell", unload_farewells, control, wire::varying);
-const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying);
+template <class Captures>
+constexpr auto control_good = wire::good_layout::varying_after<Captures>();
+const wire::handler end_marks(typeid(end_mark), "end mark", unload_end_marks, control, wire::varying,
+                              control_good<end_mark>);
+const wire::handler tokens(typeid(barrier_token), "barrier", unload_tokens, control, wire::varying,
+                           control_good<barrier_token>);
+const wire::handler standings(typeid(standing), "standing", unload_standings, control, wire::varying,
+                              control_good<standing>);
+const wire::handler farewells(typeid(farewell), "farewell", unload_farewells, control, wire::varying,
+                              control_good<farewell>);
+const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying,
+                           control_good<blob_piece>);
 
 run_key control_key(const wire::handler& entry) noexcept {
   return key_of(entry, 0);
@@ -110,16 +128,20 @@ std::string_view name_of(dock::call kind) noexcept {
     case dock::call::quiesce: return "quiesce()";
     case dock::call::gather: return "gather() or broadcast()";
     case dock::call::reduce: return "reduce()";
+    case dock::call::end: return "the end of the program";
   }
   return "?";
 }
 
+/// Where a PE is that made this call: "in barrier()".
 std::string text_of(const dock::collective& what) {
-  return std::string(name_of(what.kind)) + (what.slot == 0 ? "" : " of selector " + std::to_string(what.slot));
+  return (what.kind == dock::call::end ? "at " : "in ") + std::string(name_of(what.kind)) +
+         (what.slot == 0 ? "" : " of selector " + std::to_string(what.slot));
 }
 
+/// \param one, others  where they are, each with its preposition
 std::string disagreement(const std::string& one, const std::string& others) {
-  return "PEs disagree: one is in " + one + " while others are in " + others +
+  return "PEs disagree: one is " + one + " while others are " + others +
          "; every PE must make the same collective calls in the same order";
 }
 
@@ -200,8 +222,11 @@ void dock::close_run(lane& l, int to) {
   run.bytes = static_cast<std::uint32_t>(l.cursor - address(run.goods()));
   if (run.stride != 0) run.count = run.bytes / run.stride;
   if (l.shelf != 0) {
-    shelves_[run.ticket].unanswered = run.count;
+    shelves_[run.ticket].unanswered = shelves_[run.ticket].count = run.count;
     l.shelf = 0;
+  }
+  if (remote) {
+    run.check = wire::head_check(run, static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(dock_of_lane(to)));
   }
   if (run.mailbox == control || groups_[run.group] == nullptr) return;  // gone: the job has failed
   group& g = *groups_[run.group];
@@ -267,7 +292,7 @@ bool dock::open_train(std::uint8_t channel, int to) {
 }
 
 /// Gives the run just opened on a lane its shelf, and ends the run where the shelf will be full.
-bool dock::open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes) {
+bool dock::open_shelf(lane& l, std::uint8_t channel, run_key key, std::size_t stride, std::size_t kept_bytes) {
   rail::train* const t = pool_.take(channel, true);
   if (t == nullptr) return false;
   if (free_tickets_.empty()) {
@@ -276,7 +301,7 @@ bool dock::open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::si
   }
   l.run->ticket = free_tickets_.back();
   free_tickets_.pop_back();
-  shelves_[l.run->ticket] = {t, 0};
+  shelves_[l.run->ticket] = {t, 0, 0, entry_of(key).replies(), slot_of(key)};
   l.shelf = address(t->goods());
   l.limit = std::min(l.limit, l.cursor + t->capacity / kept_bytes * stride);
   return true;
@@ -317,17 +342,23 @@ void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t st
   // Whatever lets other code run (progress, waiting) may change the lane, so each turn looks afresh.
   while (!l.takes(key, good_bytes)) {
     if (l.open == nullptr) {
-      if (open_train(channel, to)) continue;
-      if (channel == 1) refuse_budget(from);
-      wait_for_train(0, "send");
+      // A request needs a train to travel in and one for its shelf. Taken one by one, the last train would stand open
+      // without a shelf, depart with nothing in it, come home, and stand open again.
+      const std::size_t trains = kept_bytes == 0 ? 1 : 2;
+      if (channel == 0 && !pool_.has(0, trains)) {
+        wait_for_train(0, trains, kept_bytes == 0 ? "send" : "ask");
+      } else if (!open_train(channel, to)) {
+        if (channel == 1) refuse_budget(from);
+        wait_for_train(0, trains, "send");
+      }
     } else if ((l.key != key || kept_bytes != 0) && (close_run(l, to), fits(l, good_bytes))) {
       if (kept_bytes == 0) {
         open_run(l, to, key, stride, from);
       } else if (channel == 0 && !pool_.has(0)) {
-        wait_for_train(0, "ask");
+        wait_for_train(0, 1, "ask");
       } else {
         open_run(l, to, key, stride, from);
-        if (!open_shelf(l, channel, stride, kept_bytes)) refuse_budget(from);
+        if (!open_shelf(l, channel, key, stride, kept_bytes)) refuse_budget(from);
       }
     } else {
       depart(channel, to);
@@ -339,9 +370,10 @@ void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t st
   }
 }
 
-void dock::wait_for_train(std::uint8_t channel, const char* what) {
-  if (pool_.bytes() == 0) throw error("no memory for a train of " + std::to_string(pool_.capacity()) + " bytes");
-  wait(trains_home, what, [this, channel] { return pool_.has(channel); });
+void dock::wait_for_train(std::uint8_t channel, std::size_t count, const char* what) {
+  // A pool that could not buy a train has lowered its limit to what it has.
+  if (pool_.limit() < count) throw error("no memory for a train of " + std::to_string(pool_.capacity()) + " bytes");
+  wait(trains_home, what, [this, channel, count] { return pool_.has(channel, count); });
 }
 
 std::byte* dock::append_span(lane& l, wire::stop stop, std::size_t bytes) {
@@ -383,13 +415,13 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
   while (l->open == nullptr || !fits(*l, whole_good)) {
     l = &lanes_[channel][static_cast<std::size_t>(to)];
     if (l->open != nullptr && !fits(*l, whole_good)) depart(channel, to);
-    if (l->open == nullptr && !open_train(channel, to)) wait_for_train(channel, "finish()");
+    if (l->open == nullptr && !open_train(channel, to)) wait_for_train(channel, 1, "finish()");
   }
   if (!l->takes(key, whole_good)) {
     close_run(*l, to);
     open_run(*l, to, key, 0, first_pe);
   }
-  std::byte* const body = append_span(*l, {}, bytes);
+  std::byte* const body = append_span(*l, control_check(captures), bytes);
   std::memcpy(body, captures.data(), captures.size());
   if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
 }
@@ -472,7 +504,10 @@ bool dock::sort_arrivals() {
     any |= whole.carrier().poll(arrived);
     while (!arrived.empty()) {
       rail::train& t = arrived.pop_front();
-      if (t.head.to == index) {
+      if (const auto fault = whole.fault_of(t); !fault.empty()) [[unlikely]] {
+        whole.fail(fault);
+        rail::send_home(t);
+      } else if (t.head.to == index) {
         sort(t);
       } else {
         whole.deliver(t, t.head.to);
@@ -578,12 +613,16 @@ bool dock::unload_runs(rail::train& t) {
     handler_ = &how;
     active_ = lanes_[1].data();
     try {
+      if (remote && (run.flags & wire::answers) != 0) check_replies(a, how);
       if ((run.flags & wire::mixed) != 0) {
         unload_mixed(a, how);
       } else {
         how.unload(&a);
         account(a, run.count);
       }
+    } catch (const damage& found) {
+      whole.fail(
+          damaged(t, static_cast<std::size_t>(address(run.goods()) - address(t.goods())) - sizeof run, found.what));
     } catch (const std::exception& thrown) {
       const std::string who = "PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name());
       const std::string_view what = thrown.what();
@@ -701,7 +740,7 @@ group& dock::group_at(std::uint16_t slot, std::size_t mailboxes, std::string_vie
     g.complete.notify_all();
   } else {
     // Who is in a collective call has not constructed it, or would not be there.
-    if (at_call_ > 0) throw error(disagreement("the construction of " + std::string(name), text_of(call_)));
+    if (at_call_ > 0) throw error(disagreement("in the construction of " + std::string(name), text_of(call_)));
     constructing_ = &g;
     wait(g.complete, "construction", [this, &g] { return g.built == pes_here; });
   }
@@ -760,6 +799,45 @@ void dock::refuse_unfinished(group& g, int pe) noexcept {
   if (whole.failed() || !unfinished(g)) return;
   whole.fail("PE " + std::to_string(pe) + ": " + std::string(g.name) +
              " is destroyed with messages under way; call finish() first");
+}
+
+// --- control goods of other processes: what the validator cannot know ---
+
+void dock::check(const end_mark& mark) const {
+  const group* const g = mark.slot < groups_.size() ? groups_[mark.slot].get() : nullptr;
+  if (mark.slot == 0) throw damage{"end mark: of no selector"};
+  if (mark.leg >= hops) throw damage{"end mark: of hop " + std::to_string(mark.leg) + " of " + std::to_string(hops)};
+  // A group of another kind is a program whose PEs disagree: end_mark_arrived() says so.
+  const std::size_t mailboxes = g != nullptr && g->kind == mark.kind ? g->mailboxes.size() : most_mailboxes;
+  if (mark.mailbox >= mailboxes) {
+    throw damage{"end mark: mailbox " + std::to_string(mark.mailbox) + ", but the selector has " +
+                 std::to_string(mailboxes)};
+  }
+}
+
+/// Replies name a run of requests of this dock by its ticket, and their places in it.
+void dock::check_replies(const arrival& a, const wire::handler& how) const {
+  const wire::run_head& run = *a.run;
+  if (hops == 2) {  // continuations travel
+    if ((run.flags & wire::mixed) == 0 && run.count > a.of->unanswered) {
+      throw damage{std::to_string(run.count) + " replies, but " + std::to_string(a.of->unanswered) +
+                   " requests wait for one"};
+    }
+    return;
+  }
+  const shelf* const s = run.ticket < shelves_.size() ? &shelves_[run.ticket] : nullptr;
+  if (s == nullptr || s->on == nullptr || s->replies != &how || s->slot != run.group) {
+    throw damage{"replies to requests " + std::to_string(run.ticket) + ", which are not under way"};
+  }
+  if (std::uint64_t{run.first} + run.count > s->count || run.count > s->unanswered) {
+    throw damage{"replies " + std::to_string(run.first) + " and " + std::to_string(run.count) + " following to " +
+                 std::to_string(s->count) + " requests, of which " + std::to_string(s->unanswered) + " wait for one"};
+  }
+}
+
+void dock::check_value(const void* place, const void* type) const {
+  const auto known = std::find_if(awaited_.begin(), awaited_.end(), [&](const awaited& a) { return a.place == place; });
+  if (known == awaited_.end() || known->type != type) throw damage{"a value that no fetch() of this worker waits for"};
 }
 
 void dock::end_mark_arrived(const end_mark& mark) {
@@ -848,9 +926,10 @@ void dock::quiesce(group& g, int pe) {
     std::uint64_t sent = 0, handled = 0;
     for (const auto& one : all) {
       std::uint64_t theirs[3];
+      if (one.size() != sizeof theirs) refuse_bundle("a part has " + std::to_string(one.size()) + " bytes");
       std::memcpy(theirs, one.data(), sizeof theirs);
       if (theirs[2] != g.slot) {
-        throw error(disagreement(text_of(call_), text_of({call::quiesce, static_cast<std::uint16_t>(theirs[2])})));
+        disagree(text_of(call_), text_of({call::quiesce, static_cast<std::uint16_t>(theirs[2])}));
       }
       sent += theirs[0];
       handled += theirs[1];
@@ -869,9 +948,10 @@ bool dock::arrive(const collective& what, int pe) {
   refuse_inside_handler(name_of(what.kind).data());
   leave_if_failed();
   settle(pe);
-  if (at_call_ > 0 && call_ != what) throw error(disagreement(text_of(what), text_of(call_)));
+  caller_ = pe;
+  if (at_call_ > 0 && call_ != what) disagree(text_of(what), text_of(call_));
   if (constructing_ != nullptr) {
-    throw error(disagreement(text_of(what), "the construction of " + std::string(constructing_->name)));
+    disagree(text_of(what), "in the construction of " + std::string(constructing_->name));
   }
   call_ = what;
   ++at_call_;
@@ -883,6 +963,14 @@ bool dock::arrive(const collective& what, int pe) {
   return false;
 }
 
+/// The job fails, whatever the program does with the exception: a PE that caught it and went on would leave the others
+/// in a call that cannot end.
+void dock::disagree(const std::string& one, const std::string& others) {
+  const auto text = "PE " + std::to_string(caller_) + ": " + disagreement(one, others);
+  whole.fail(text);
+  throw error(text, {.pe = caller_});
+}
+
 /// A worker that is about to sleep amid a collective tells the next dock which one, once. Docks that wait for each
 /// other in different ones stand somewhere side by side, and the second of two such sees it.
 bool dock::announce() noexcept {
@@ -892,13 +980,17 @@ bool dock::announce() noexcept {
   }
   announced_ = calls_ + 1;
   ++standings_sent_;
-  const standing mine{calls_, call_};
+  const standing mine{calls_, call_.slot, call_.kind};
   send_control((index + 1) % docks, control_key(standings), bytes_of(mine), {});
   flush();
   return true;
 }
 
-void dock::neighbour_stands(std::uint64_t number, const collective& what) {
+void dock::neighbour_stands(int from, std::uint64_t number, const collective& what) {
+  // No PE leaves a collective call before every one is in it, so another dock may be one call ahead.
+  if (from != (index + docks - 1) % docks || number > calls_ + 1 || what.kind > call::end) {
+    throw damage{"standing: worker " + std::to_string(from) + " in call " + std::to_string(number)};
+  }
   ++standings_seen_;
   if (number < neighbour_number_) return;  // trains of two channels may overtake each other
   neighbour_number_ = number + 1;
@@ -917,7 +1009,13 @@ void dock::complete() {
   call_done_.notify_all();
 }
 
-void dock::barrier_token_arrived(unsigned round, std::uint64_t number, call kind) {
+void dock::barrier_token_arrived(int from, unsigned round, std::uint64_t number, call kind) {
+  const int distance = round < std::size(tokens_) - 1 ? 1 << round : docks;
+  if (distance >= docks || from != (index + docks - distance) % docks || number == 0 || number > barriers_ + 1 ||
+      kind > call::end) {
+    throw damage{"barrier: round " + std::to_string(round) + " of barrier " + std::to_string(number) + " of worker " +
+                 std::to_string(from) + ", while barrier " + std::to_string(barriers_) + " is the last"};
+  }
   tokens_[round].arrived(number, kind);
 }
 
@@ -931,7 +1029,7 @@ void dock::dock_barrier(call kind) {
     flush();
     wait(activity, name_of(kind).data(), [&] { return tokens_[round].reached(barriers_); });
     if (const auto theirs = tokens_[round].kind_of(barriers_); theirs && *theirs != kind) {
-      throw error(disagreement(std::string(name_of(kind)), std::string(name_of(*theirs))));
+      disagree(text_of({kind}), text_of({*theirs}));
     }
   }
 }
@@ -942,9 +1040,9 @@ void dock::barrier(int pe) {
   complete();
 }
 
-void dock::last_barrier(int pe) {
-  if (!arrive({call::barrier}, pe)) return;
-  dock_barrier(call::barrier);
+void dock::end(int pe) {
+  if (!arrive({call::end}, pe)) return;
+  dock_barrier(call::end);
   if (docks > 1) {
     // Whatever was announced has to arrive before the transport stops.
     farewell_said_ = true;
@@ -955,26 +1053,60 @@ void dock::last_barrier(int pe) {
   complete();
 }
 
-void dock::neighbour_leaves(std::uint64_t said) { farewell_ = said + 1; }
+void dock::neighbour_leaves(int from, std::uint64_t said) {
+  if (from != (index + docks - 1) % docks || farewell_ != 0 || said < standings_seen_) {
+    throw damage{"farewell: worker " + std::to_string(from) + " after " + std::to_string(said) + " standings"};
+  }
+  farewell_ = said + 1;
+}
 
-void dock::blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
-                        int from, std::span<const std::byte> bytes) {
+/// Bytes are kept as they come, and no more: memory for a total that somebody announces is not set apart.
+void dock::blob_arrived(int from, std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
+                        std::span<const std::byte> bytes) {
+  const auto refuse = [&] {
+    throw damage{"collective: bytes " + std::to_string(offset) + " and " + std::to_string(bytes.size()) +
+                 " following of " + std::to_string(total) + " of worker " + std::to_string(from) + " in gather " +
+                 std::to_string(sequence) + ", while gather " + std::to_string(sequence_) + " is the last"};
+  };
+  // A child may be one gather ahead; the parent never is, for it waits for this dock.
+  const std::uint32_t ahead = sequence - sequence_;
+  if (down ? from != index - (index & -index) || index == 0 || ahead != 0 : !is_child(from) || ahead > 1) refuse();
+  if (std::uint64_t{offset} + bytes.size() > total || (bytes.empty() && total != 0)) refuse();
   auto p = std::find_if(partials_.begin(), partials_.end(), [&](const partial& q) {
     return q.sequence == sequence && q.from == from && q.down == down;
   });
   if (p == partials_.end()) {
-    partials_.push_back({sequence, from, down, total, 0, {}});
+    partials_.push_back({sequence, from, down, total, {}, {}});
     p = partials_.end() - 1;
-    p->bytes.resize(total);
   }
-  std::copy(bytes.begin(), bytes.end(), p->bytes.begin() + offset);
-  p->have += static_cast<std::uint32_t>(bytes.size());
+  if (p->total != total || offset < p->bytes.size()) refuse();
+  if (offset > p->bytes.size()) {
+    if (!p->early.emplace(offset, std::vector<std::byte>(bytes.begin(), bytes.end())).second) refuse();
+    return;
+  }
+  p->bytes.insert(p->bytes.end(), bytes.begin(), bytes.end());
+  while (!p->early.empty() && p->early.begin()->first <= p->bytes.size()) {
+    if (p->early.begin()->first < p->bytes.size()) refuse();
+    const auto next = p->early.extract(p->early.begin());
+    p->bytes.insert(p->bytes.end(), next.mapped().begin(), next.mapped().end());
+  }
+}
+
+/// In the binomial tree of gathers.
+bool dock::is_child(int d) const noexcept {
+  const int reach = index == 0 ? docks : index & -index;
+  const int distance = d - index;
+  return distance > 0 && distance < reach && (distance & (distance - 1)) == 0 && d < docks;
 }
 
 void dock::send_blob(int to, bool down, std::span<const std::byte> bytes) {
   const std::size_t most = (pool_.capacity() - sizeof(wire::run_head) - sizeof(wire::span_head) -
                             sizeof(blob_piece)) / wire::span_alignment * wire::span_alignment;
   std::size_t offset = 0;
+  if (bytes.size() > 0xffff'ffffu) {
+    throw error(std::string(name_of(call_.kind)) + ": " + std::to_string(bytes.size()) +
+                " bytes in all, at most 4,294,967,295 can be gathered; it is for facts, not for bulk data");
+  }
   do {
     const auto piece = bytes.subspan(offset, std::min(most, bytes.size() - offset));
     const blob_piece head{sequence_, static_cast<std::uint32_t>(bytes.size()),
@@ -991,7 +1123,7 @@ std::vector<std::byte> dock::take_blob(int from, bool down) {
   auto found = partials_.end();
   wait(activity, "gather()", [&] {
     found = std::find_if(partials_.begin(), partials_.end(), [&](const partial& q) {
-      return q.sequence == sequence_ && q.from == from && q.down == down && q.have == q.total;
+      return q.sequence == sequence_ && q.from == from && q.down == down && q.bytes.size() == q.total;
     });
     return found != partials_.end();
   });
@@ -1029,17 +1161,30 @@ std::vector<std::vector<std::byte>> dock::dock_gather(std::vector<std::byte> min
   for (const int child : children) send_blob(child, true, bundle);
 
   std::vector<std::vector<std::byte>> all(static_cast<std::size_t>(docks));
-  for (std::size_t p = 0; p < bundle.size();) {
+  int parts = 0;
+  for (std::size_t p = 0; p < bundle.size(); ++parts) {
     std::uint64_t head[3];
+    if (bundle.size() - p < sizeof head) refuse_bundle("it ends amid a head");
     std::memcpy(head, bundle.data() + p, sizeof head);
     p += sizeof head;
+    if (head[0] >= all.size()) refuse_bundle("a part is of worker " + std::to_string(head[0]));
+    if (head[2] > bundle.size() - p) refuse_bundle("a part has " + std::to_string(head[2]) + " bytes");
+    if (head[1] >> 16 > static_cast<std::uint64_t>(call::end))
+      refuse_bundle("a part is of call " + std::to_string(head[1] >> 16));
     const collective theirs{static_cast<call>(head[1] >> 16), static_cast<std::uint16_t>(head[1])};
-    if (theirs != call_) throw error(disagreement(text_of(call_), text_of(theirs)));
+    if (theirs != call_) disagree(text_of(call_), text_of(theirs));
     const auto* first = bundle.data() + p;
     all[head[0]].assign(first, first + head[2]);
     p += head[2];
   }
+  if (parts != docks)
+    refuse_bundle("it has the parts of " + std::to_string(parts) + " workers, not of " + std::to_string(docks));
   return all;
+}
+
+void dock::refuse_bundle(const std::string& what) const {
+  throw error(std::string(name_of(call_.kind)) + ": what the workers gathered is damaged: " + what +
+              "; the ranks do not run the same program, or the network or the memory of a machine changes data");
 }
 
 dock::blobs dock::gather(int pe, std::span<const std::byte> mine) {
@@ -1057,13 +1202,17 @@ dock::blobs dock::gather(int pe, std::span<const std::byte> mine) {
     for (const auto& one : dock_gather(std::move(bundle))) {
       for (std::size_t p = 0; p < one.size();) {
         std::uint64_t length;
+        if (one.size() - p < sizeof length) refuse_bundle("a part ends amid a length");
         std::memcpy(&length, one.data() + p, sizeof length);
         p += sizeof length;
+        if (length > one.size() - p) refuse_bundle("a PE has " + std::to_string(length) + " bytes");
         by_pe->emplace_back(one.begin() + static_cast<std::ptrdiff_t>(p),
                             one.begin() + static_cast<std::ptrdiff_t>(p + length));
         p += length;
       }
     }
+    if (by_pe->size() != pes)
+      refuse_bundle("it has the bytes of " + std::to_string(by_pe->size()) + " PEs, not of " + std::to_string(pes));
     gathered_ = std::move(by_pe);
     complete();
   }
@@ -1078,8 +1227,8 @@ void dock::reduce(int pe, std::span<std::byte> mine,
       auto result = values.front();
       for (std::size_t i = 1; i < values.size(); ++i) {
         if (values[i].size() != result.size()) {
-          throw error(disagreement("reduce() of " + std::to_string(values[i].size()) + " bytes",
-                                   "reduce() of " + std::to_string(result.size()) + " bytes"));
+          disagree("in reduce() of " + std::to_string(values[i].size()) + " bytes",
+                   "in reduce() of " + std::to_string(result.size()) + " bytes");
         }
         combine(result.data(), values[i].data());
       }

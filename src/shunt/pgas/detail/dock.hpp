@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <source_location>
@@ -36,6 +37,7 @@
 #include <shunt/pgas/detail/event.hpp>
 #include <shunt/pgas/detail/group.hpp>
 #include <shunt/pgas/detail/tokens.hpp>
+#include <shunt/pgas/detail/validation.hpp>
 #include <shunt/pgas/traffic.hpp>
 #include <shunt/rail.hpp>
 #include <shunt/sched.hpp>
@@ -287,11 +289,14 @@ class dock final : public sched::poller, private sched::no_wait {
   void finish(group& g, int pe);
   void quiesce(group& g, int pe);
   void end_mark_arrived(const end_mark& mark);
+  /// The same of another process: may the mark be one?
+  void check(const end_mark& mark) const;
 
   // --- collectives of PEs; all PEs of the job call the same ones in the same order ---
 
   /// What a collective call is, so that a program whose PEs disagree is told so.
-  enum class call : std::uint8_t { barrier, finish, quiesce, gather, reduce };
+  /// The end of a PE's program is one of them: a PE that has ended is in no other call.
+  enum class call : std::uint8_t { barrier, finish, quiesce, gather, reduce, end };
   struct collective {
     call kind{};
     std::uint16_t slot = 0;  // of the group concerned; 0: none
@@ -299,8 +304,8 @@ class dock final : public sched::poller, private sched::no_wait {
   };
 
   void barrier(int pe);
-  /// The same, and the dock sends nothing any more.
-  void last_barrier(int pe);
+  /// The PE's program has returned. Returns when all have, everywhere; the dock sends nothing any more.
+  void end(int pe);
   /// Every PE's bytes, by PE. The result is shared by the PEs of the dock.
   using blobs = std::shared_ptr<const std::vector<std::vector<std::byte>>>;
   blobs gather(int pe, std::span<const std::byte> mine);
@@ -315,13 +320,23 @@ class dock final : public sched::poller, private sched::no_wait {
   event trains_home;  // a train of the pool came home
   event activity;     // progress() did something
 
-  void barrier_token_arrived(unsigned round, std::uint64_t number, call kind);
+  // These throw `damage` for what cannot be. \param from  the dock that says so
+  void barrier_token_arrived(int from, unsigned round, std::uint64_t number, call kind);
   /// The dock before this one sleeps in its collective call of that number, which is `what`.
-  void neighbour_stands(std::uint64_t number, const collective& what);
+  void neighbour_stands(int from, std::uint64_t number, const collective& what);
   /// It will not say so again, and has done so `said` times.
-  void neighbour_leaves(std::uint64_t said);
-  void blob_arrived(std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
-                    int from, std::span<const std::byte> bytes);
+  void neighbour_leaves(int from, std::uint64_t said);
+  void blob_arrived(int from, std::uint32_t sequence, bool down, std::uint32_t total, std::uint32_t offset,
+                    std::span<const std::byte> bytes);
+
+  // --- values that fetch() waits for; over two hops their places travel with the request and come back ---
+
+  void await_value(const void* place, const void* type) { awaited_.push_back({place, type}); }
+  void forget_value(const void* place) {
+    std::erase_if(awaited_, [place](const awaited& a) { return a.place == place; });
+  }
+  /// \throws damage unless a fetch() of this dock waits for a value of that type at that place.
+  void check_value(const void* place, const void* type) const;
   void answered(group& g, std::uint64_t count) noexcept { g.unanswered -= count; }
 
   /// The job has failed: wakes everybody, so that they leave. \return true the first time.
@@ -340,9 +355,17 @@ class dock final : public sched::poller, private sched::no_wait {
   struct shelf {
     rail::train* on = nullptr;
     std::uint32_t unanswered = 0;
+    std::uint32_t count = 0;                  // of requests
+    const wire::handler* replies = nullptr;   // the handler of their replies
+    std::uint16_t slot = 0;                   // of their group
   };
   std::vector<shelf> shelves_;               // by ticket
   std::vector<std::uint32_t> free_tickets_;
+  struct awaited {
+    const void* place;
+    const void* type;
+  };
+  std::vector<awaited> awaited_;            // by fetch()
   std::vector<rail::train*> held_;          // trains with runs for a group that is not ready here
   bool look_at_held_ = false;
   const group* constructing_ = nullptr;     // which some PEs of the dock have constructed, and others not yet
@@ -365,14 +388,15 @@ class dock final : public sched::poller, private sched::no_wait {
     int from;
     bool down;
     std::uint32_t total;
-    std::uint32_t have = 0;
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes;  // those that follow one another from the first
+    std::map<std::uint32_t, std::vector<std::byte>> early;  // pieces that came before one that precedes them
   };
   std::vector<partial> partials_;
   std::uint32_t sequence_ = 0;  // of the collective under way on this dock
   token_slot<call> tokens_[17];  // by round
   std::uint64_t barriers_ = 0;
   int at_call_ = 0;  // local PEs inside the current collective
+  int caller_ = 0;   // the PE that came last into a collective: it acts for all
   collective call_;
   std::uint64_t calls_ = 0;  // collectives completed on this dock
   std::uint64_t announced_ = 0;         // announce() has spoken of the calls before this one
@@ -400,8 +424,8 @@ class dock final : public sched::poller, private sched::no_wait {
   void make_room(int to, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes, int from,
                  const std::source_location& where);
   [[gnu::cold]] void open_replies(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first);
-  void wait_for_train(std::uint8_t channel, const char* what);
-  bool open_shelf(lane& l, std::uint8_t channel, std::size_t stride, std::size_t kept_bytes);
+  void wait_for_train(std::uint8_t channel, std::size_t count, const char* what);
+  bool open_shelf(lane& l, std::uint8_t channel, run_key key, std::size_t stride, std::size_t kept_bytes);
   [[noreturn]] void refuse(const char* what) const override;  // sched::no_wait
   [[noreturn, gnu::cold]] void refuse_destination(int from, int to, std::source_location where) const;
   [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, run_key key,
@@ -417,6 +441,7 @@ class dock final : public sched::poller, private sched::no_wait {
   void depart(std::uint8_t channel, int to);
   bool flush(std::uint8_t channel);
   bool sort_arrivals();
+  void check_replies(const arrival& a, const wire::handler& how) const;
   void unload(rail::train& t);
   bool unload_runs(rail::train& t);
   void unload_mixed(arrival& a, const wire::handler& how);
@@ -428,6 +453,7 @@ class dock final : public sched::poller, private sched::no_wait {
   void send_marks(group& g, unsigned mailbox, int leg);
   void close_runs();
   [[nodiscard]] bool ended(const group& g, unsigned mailbox, int leg, std::uint64_t epoch) const;
+  [[noreturn, gnu::cold]] void disagree(const std::string& one, const std::string& others);
   bool announce() noexcept;
   void compare_with_neighbour();
   [[nodiscard]] static std::string disagreement_about(const group& g, std::string_view other);
@@ -438,6 +464,8 @@ class dock final : public sched::poller, private sched::no_wait {
   std::vector<std::vector<std::byte>> dock_gather(std::vector<std::byte> mine);
   void send_blob(int to, bool down, std::span<const std::byte> bytes);
   std::vector<std::byte> take_blob(int from, bool down);
+  [[nodiscard]] bool is_child(int d) const noexcept;
+  [[noreturn, gnu::cold]] void refuse_bundle(const std::string& what) const;
 };
 
 template <class Part>

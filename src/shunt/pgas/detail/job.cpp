@@ -6,7 +6,7 @@
 #include <sstream>
 #include <unistd.h>
 
-#include <shunt/base/topology.hpp>
+#include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -81,6 +81,8 @@ layout layout::over(int pes, const std::vector<int>& workers, int rank) {
   return plan;
 }
 
+int layout::columns() const noexcept { return columns_of(docks); }
+
 std::vector<std::uint16_t> layout::hops_from(int from, int hops, std::vector<int>& neighbours) const {
   std::vector<std::uint16_t> by_dock(static_cast<std::size_t>(docks));
   const int columns = columns_of(docks);
@@ -140,21 +142,19 @@ job::job(const options& wanted, transport::carrier& carrier) : wanted_(wanted), 
 job::~job() = default;
 
 void job::agree() {
-  const int share = std::max(1, default_workers() / carrier_.ranks_here());
-  int workers = wanted_.workers != 0 ? wanted_.workers : share;
   std::ostringstream mine;
   mine << wanted_.pes << ' ' << wanted_.budget << ' ' << wanted_.train_bytes << ' ' << wanted_.hops << ' '
-       << wire::handler_table::size() << ' ' << wire::handler_table::digest() << ' ' << workers;
+       << wire::handler_table::size() << ' ' << wire::handler_table::digest();
   const auto all = carrier_.exchange(mine.str());
-  std::vector<int> by_rank;
-  const auto facts = [](const std::string& text) { return text.substr(0, text.rfind(' ')); };
   for (std::size_t r = 0; r < all.size(); ++r) {
-    if (facts(all[r]) != facts(all.front())) {
+    if (all[r] != all.front()) {
       throw usage_error("rank " + std::to_string(r) +
                         " runs another program, or with other options, than rank 0: every rank needs the same");
     }
-    by_rank.push_back(std::stoi(all[r].substr(all[r].rfind(' ') + 1)));
   }
+  cpus_ = placement(carrier_, wanted_.workers);
+  std::vector<int> by_rank;
+  for (const auto& r : cpus_) by_rank.push_back(r.share.workers);
   const auto ranks = static_cast<int>(all.size());
   int pes = wanted_.pes;
   if (pes == 0) {
@@ -171,6 +171,8 @@ void job::agree() {
   const auto least_pes = static_cast<std::size_t>(pes / std::max(1, plan_.docks));
   trains_ = timetable::of(wanted_.budget * std::max<std::size_t>(1, least_pes), pes, plan_.docks, wanted_.train_bytes,
                           wanted_.hops);
+  validator_ = validator({carrier_.rank(), pes, plan_.docks, trains_.hops, plan_.columns(), trains_.plain, plan_.dock_of,
+                          plan_.rank_of});
 }
 
 void job::deliver(rail::train& t, int to_dock) {
@@ -182,13 +184,19 @@ void job::deliver(rail::train& t, int to_dock) {
   }
 }
 
-void job::run(const std::function<void(pe&)>& program) {
-  const int crowd = plan_.docks_here * carrier_.ranks_here();
-  const bool room = crowd <= static_cast<int>(usable_cpus().size()) || carrier_.ranks_here() == 1;
+void job::set_up() {
+  // A worker runs on each dock that has PEs, which may be fewer than there are CPUs for.
+  std::vector<int> busy(static_cast<std::size_t>(carrier_.ranks()), 0);
+  for (const auto rank : plan_.rank_of) ++busy[rank];
+  const auto mine = divide(cpus_, busy)[static_cast<std::size_t>(rank())].share;
   sched::options how;
   how.workers = plan_.docks_here;
-  how.pin = wanted_.pin && carrier_.ranks_here() == 1;
-  how.spin = room ? wanted_.spin : std::chrono::nanoseconds(0);
+  how.pin = wanted_.pin && mine.alone;
+  // The only rank of its kernel: the runtime itself compares its workers with the CPUs.
+  const auto neighbours = std::count_if(cpus_.begin(), cpus_.end(), [&](const rank_cpus& r) {
+    return r.kernel == cpus_[static_cast<std::size_t>(rank())].kernel;
+  });
+  how.spin = mine.room || neighbours == 1 ? wanted_.spin : std::chrono::nanoseconds(0);
   runtime_ = std::make_unique<sched::runtime>(how);
   if (remote()) {
     carrier_.start({trains_.capacity, std::min<std::size_t>(16, trains_.regular), wanted_.deadline});
@@ -201,22 +209,37 @@ void job::run(const std::function<void(pe&)>& program) {
                                             plan_.first_pe[static_cast<std::size_t>(index) + 1] - first));
     hop_tables_.push_back(plan_.hops_from(index, trains_.hops, docks_.back()->neighbours));
     docks_.back()->hop_of = hop_tables_.back().data();
+    runtime_->attach(d, *docks_.back());
   }
-  for (int d = 0; d < plan_.docks_here; ++d) {
-    dock& here = *docks_[static_cast<std::size_t>(d)];
-    runtime_->attach(d, here);
-    for (int p = here.first_pe; p < here.first_pe + here.pes_here; ++p) {
-      runtime_->spawn([this, &here, p, &program] { run_pe(here, p, program); },
-                      {.worker = d, .name = "PE " + std::to_string(p)});
-    }
-  }
-  runtime_->run([] {});
+}
+
+void job::tear_down() {
   {
     const std::lock_guard lock(guard_);
     over_ = true;
   }
   over_changed_.notify_all();
   if (watcher_.joinable()) watcher_.join();
+}
+
+void job::run(const std::function<void(pe&)>& program) {
+  set_up();
+  const exit_watch::serving no_exit(remote() ? this : nullptr);
+  for (int d = 0; d < plan_.docks_here; ++d) {
+    dock& here = *docks_[static_cast<std::size_t>(d)];
+    for (int p = here.first_pe; p < here.first_pe + here.pes_here; ++p) {
+      runtime_->spawn([this, &here, p, &program] { run_pe(here, p, program); },
+                      {.worker = d, .name = "PE " + std::to_string(p), .even_without_stack = true});
+    }
+  }
+  try {
+    runtime_->run([] {});
+  } catch (const usage_error&) {
+    throw;  // the call's fault; nothing has begun
+  } catch (const std::exception& thrown) {  // no thread, or no stack for the root: no PE has run, or all have ended
+    fail(thrown.what());
+  }
+  tear_down();
   if (failed()) {
     if (remote()) end_now(message_, failure_turn);
     throw error(message_);
@@ -227,9 +250,10 @@ void job::run(const std::function<void(pe&)>& program) {
 void job::run_pe(dock& d, int index, const std::function<void(pe&)>& program) noexcept {
   const std::string who = "PE " + std::to_string(index) + ": ";
   try {
+    sched::this_fiber::require_stack();
     pe me(d, index);
     program(me);
-    d.last_barrier(index);  // goods for this PE may still be under way between others
+    d.end(index);  // goods for this PE may still be under way between others
   } catch (const job_over&) {
   } catch (const std::exception& thrown) {
     const std::string_view what = thrown.what();
@@ -239,6 +263,11 @@ void job::run_pe(dock& d, int index, const std::function<void(pe&)>& program) no
   }
 }
 
+std::string job::message() {
+  const std::lock_guard lock(guard_);
+  return message_;
+}
+
 void job::fail(const std::string& message) noexcept {
   {
     const std::lock_guard lock(guard_);
@@ -246,7 +275,10 @@ void job::fail(const std::string& message) noexcept {
     message_ = wanted_.name.empty() ? message : wanted_.name + ": " + message;
     failed_at_ = std::chrono::steady_clock::now();
     failed_.store(true, std::memory_order_relaxed);  // relaxed: `message_` travels under the lock
-    if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+    try {
+      if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {  // no thread: then nothing ends a PE that does not listen
+    }
   }
   for (int d = 0; d < plan_.docks_here; ++d) runtime_->unpark(d);
 }
@@ -269,7 +301,16 @@ void job::end_now(const std::string& message, std::chrono::milliseconds turn) no
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
   if (remote()) std::this_thread::sleep_for(drain);
+  ending_.store(true, std::memory_order_relaxed);  // relaxed: read by exited() on this thread, below MPI_Abort
   carrier_.abort(1);
+}
+
+void job::exited(const char* call) noexcept {
+  // MPI_Abort may end the process by exit().
+  if (ending_.load(std::memory_order_relaxed)) return;  // relaxed: see end_now()
+  end_now((wanted_.name.empty() ? "" : wanted_.name + ": ") + "rank " + std::to_string(rank()) + " (" +
+              pes_of(rank()) + ") called " + call + " amid the job; the job ends",
+          std::chrono::milliseconds(0));
 }
 
 void job::watch() noexcept {

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include <shunt/pgas/detail/dock.hpp>
+#include <shunt/pgas/detail/validation.hpp>
 #include <shunt/pgas/options.hpp>
+#include <shunt/pgas/placement.hpp>
 #include <shunt/transport.hpp>
 
 namespace shunt {
@@ -39,6 +41,8 @@ struct layout {
   static layout over(int pes, const std::vector<int>& workers, int rank);
   /// \return by PE, the dock for which dock `from` loads goods; and the docks among them, in `neighbours`.
   [[nodiscard]] std::vector<std::uint16_t> hops_from(int from, int hops, std::vector<int>& neighbours) const;
+  /// Of the grid of two hops; docks of one row or one column are neighbours.
+  [[nodiscard]] int columns() const noexcept;
 };
 
 /// Trains: how large, and how many.
@@ -64,13 +68,26 @@ class job {
   /// \throws shunt::error with the job's message when it failed.
   void run(const std::function<void(pe&)>& program);
 
+  // run(), in steps, for tests that stand in for the programs.
+  /// Makes runtime and docks, and starts the transport.
+  void set_up();
+  /// Ends what set_up() began, after the runtime has run; the transport is not stopped.
+  void tear_down();
+  /// Any thread. Why the job has failed; empty: it has not.
+  [[nodiscard]] std::string message();
+
   /// Any thread. The first message counts.
   void fail(const std::string& message) noexcept;
   [[nodiscard]] bool failed() const noexcept {
     return failed_.load(std::memory_order_relaxed);  // relaxed: the message has its own lock
   }
 
+  /// exit() was called in this process: says so, and ends the job. \param call  as the program wrote it
+  void exited(const char* call) noexcept;
+
   void deliver(rail::train& t, int to_dock);
+  /// Any thread. What is wrong with a train of another process; empty: nothing.
+  [[nodiscard]] std::string fault_of(const rail::train& t) const { return validator_.fault_of(t); }
   [[nodiscard]] bool remote() const noexcept { return remote_; }
   [[nodiscard]] transport::carrier& carrier() noexcept { return carrier_; }
   [[nodiscard]] const options& wanted() const noexcept { return wanted_; }
@@ -91,12 +108,15 @@ class job {
   options wanted_;
   transport::carrier& carrier_;
   bool remote_;
+  std::vector<rank_cpus> cpus_;  // by rank
   layout plan_;
   timetable trains_;
+  validator validator_;
   std::unique_ptr<sched::runtime> runtime_;
   std::vector<std::unique_ptr<dock>> docks_;
   std::vector<std::vector<std::uint16_t>> hop_tables_;
   std::atomic<bool> failed_{false};
+  std::atomic<bool> ending_{false};  // the carrier's abort() has been called
   std::mutex guard_;  // of everything below
   std::condition_variable over_changed_;
   bool over_ = false;

@@ -155,14 +155,20 @@ class requests {
     each_good<response>(a, [&a](const response& r) { done(a, r.kept, r.value); });
   }
 
-  static inline const wire::handler shelved_request{typeid(requests), Policy::name(), unload_requests, Policy::mailbox,
-                                                    wire::asks, Policy::owner()};
-  static inline const wire::handler shelved_reply{typeid(shelved_replies), Policy::name(), unload_replies, Policy::mailbox,
-                                                  wire::answers | wire::untagged, Policy::owner()};
-  static inline const wire::handler travelling_request{typeid(question), Policy::name(), unload_questions,
-                                                       Policy::mailbox, wire::asks, Policy::owner()};
-  static inline const wire::handler travelling_reply{typeid(response), Policy::name(), unload_responses,
-                                                     Policy::mailbox, wire::answers, Policy::owner()};
+  static inline const wire::handler shelved_reply{
+      typeid(shelved_replies),         Policy::name(),
+      unload_replies,                  Policy::mailbox,
+      wire::answers | wire::untagged,  wire::good_layout::untagged<reply>(),
+      Policy::owner()};
+  static inline const wire::handler shelved_request{
+      typeid(requests), Policy::name(), unload_requests, Policy::mailbox, wire::asks, wire::good_layout::of<ask>(),
+      Policy::owner(),  &shelved_reply};
+  static inline const wire::handler travelling_request{
+      typeid(question), Policy::name(), unload_questions, Policy::mailbox, wire::asks, wire::good_layout::of<question>(),
+      Policy::owner()};
+  static inline const wire::handler travelling_reply{
+      typeid(response), Policy::name(), unload_responses, Policy::mailbox, wire::answers,
+      wire::good_layout::of<response>(), Policy::owner()};
 };
 
 }  // namespace detail

@@ -1,0 +1,108 @@
+#include <shunt/pgas/detail/exit_watch.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <shunt/pgas/detail/job.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+/// What the handlers know. A handler keeps the lock until the process ends, so that the job stays while it is told.
+struct knowledge {
+  std::mutex guard;
+  bool watched = false;
+  std::string name;
+  job* running = nullptr;
+};
+
+knowledge& now() {
+  static knowledge& only = *new knowledge;  // never destroyed: exit() destroys static objects beside its handlers
+  return only;
+}
+
+/// MPICH's launcher drops what it has not read when a rank ends.
+constexpr auto drain = std::chrono::milliseconds(100);
+
+void exit_amid(const char* call) noexcept {
+  auto& known = now();
+  known.guard.lock();
+  if (!known.watched) return known.guard.unlock();
+  if (known.running != nullptr) {
+    known.running->exited(call);  // comes back only where the job is being ended anyway
+    return known.guard.unlock();
+  }
+  // MPI is just being initialised, or finalised, by another thread: MPI_Abort is no choice.
+  std::string who = "this process";
+  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* const rank = std::getenv(variable)) {
+      who = std::string("rank ") + rank;
+      break;
+    }
+  }
+  std::fprintf(stderr, "%s%s%s called %s while the job began or ended; the job ends\n", known.name.c_str(),
+               known.name.empty() ? "" : ": ", who.c_str(), call);
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(drain);
+  std::_Exit(EXIT_FAILURE);
+}
+
+/// Once a process: handlers cannot be taken back. Those that the program registers later run before them.
+void register_handlers() {
+  static const bool done = [] {
+    now();
+#if defined(__GLIBC__)
+    static_cast<void>(on_exit(
+        [](int status, void*) {
+          char call[32];
+          std::snprintf(call, sizeof call, "exit(%d)", status);
+          exit_amid(call);
+        },
+        nullptr));
+#else
+    static_cast<void>(std::atexit([] { exit_amid("exit()"); }));
+#endif
+    static_cast<void>(std::at_quick_exit([] { exit_amid("quick_exit()"); }));
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+}  // namespace
+
+exit_watch::exit_watch(bool wanted, const std::string& name) : mine_(wanted) {
+  if (!mine_) return;
+  register_handlers();
+  const std::lock_guard held(now().guard);
+  now().watched = true;
+  now().name = name;
+}
+
+exit_watch::~exit_watch() {
+  if (!mine_) return;
+  const std::lock_guard held(now().guard);
+  now().watched = false;
+}
+
+exit_watch::serving::serving(job* of) : mine_(of != nullptr) {
+  if (!mine_) return;
+  const std::lock_guard held(now().guard);
+  now().running = of;
+}
+
+exit_watch::serving::~serving() {
+  if (!mine_) return;
+  const std::lock_guard held(now().guard);
+  now().running = nullptr;
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
