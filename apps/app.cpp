@@ -14,6 +14,13 @@ bool rehearsing = false;  // main thread only, before anything is started
 }  // namespace
 
 bool parse(CLI::App& options, int argc, const char* const* argv) {
+  // CLI11 would take the next word for the value of "--name=".
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      throw usage_error(std::string(word.substr(0, word.size() - 1)) + ": expected a value, found nothing");
+    }
+  }
   try {
     options.parse(argc, argv);
     return !rehearsing;

@@ -34,7 +34,7 @@ struct app {
 /// Parses an application's command line.
 ///
 ///   CLI::App options("Counts triangles in a graph.", "shunt run triangle");
-///   options.add_option("--pes", pes, "processing elements")->check(CLI::PositiveNumber);
+///   apps::count_option(options, "--pes", pes, "processing elements", 1, 65'536);  // option.hpp
 ///   if (!apps::parse(options, argc, argv)) return 0;
 ///
 /// \return false: there is nothing left to do. The user asked for help, which is now on stdout; or

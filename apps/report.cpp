@@ -10,16 +10,18 @@
 #include <fstream>
 #include <shunt/base/error.hpp>
 
+#include "option.hpp"
+
 namespace shunt::apps {
 
 void reporter::add_options(CLI::App& options) {
   options.add_flag("--json", json_, "report as one JSON object");
-  options.add_option("--output", output_, "write the report into this file too");
+  text_option(options, "--output", output_, "write the report into this file too");
 }
 
 void reporter::check() const {
   if (!output_.empty() && !std::ofstream(output_, std::ios::app)) {
-    throw usage_error("--output " + output_ + ": " + std::strerror(errno));
+    throw usage_error("--output " + one_line(output_) + ": " + std::strerror(errno));
   }
 }
 
@@ -36,12 +38,14 @@ void reporter::print(const std::vector<fact>& facts) const {
     for (auto& c : label) c = c == '_' ? ' ' : c;
     text += fmt::format("{:<{}}  {}\n", label, widest, f.text);
   }
-  const std::string out = json_ ? object.dump() + "\n" : text;
+  // A file's name need not be UTF-8, as JSON must be: what is not is replaced by U+FFFD.
+  using error_handler = nlohmann::ordered_json::error_handler_t;
+  const std::string out = json_ ? object.dump(-1, ' ', false, error_handler::replace) + "\n" : text;
   std::fputs(out.c_str(), stdout);
   if (!output_.empty()) {
     std::ofstream file(output_);
     file << out;
-    if (!file.flush()) throw error("--output " + output_ + ": " + std::strerror(errno));
+    if (!file.flush()) throw error("--output " + one_line(output_) + ": " + std::strerror(errno));
   }
 }
 
@@ -71,6 +75,19 @@ void live_line::say(std::string_view text) {
 void live_line::put_above(std::string_view text) {
   if (!shown_) return;
   std::fprintf(stderr, "\r%.*s\033[K\n", static_cast<int>(text.size()), text.data());
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      out += c;
+    } else {
+      out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return out;
 }
 
 std::string with_unit(double value) {

@@ -57,6 +57,9 @@ class live_line {
   std::chrono::steady_clock::time_point next_;
 };
 
+/// Text from outside, a file's name for one, as it is printed: control characters as \n, \t, \r or \x1b, so that it
+/// stays on its line and moves no terminal's cursor.
+[[nodiscard]] std::string one_line(std::string_view text);
 /// "12.3 M", "1.50 G": three figures and a decimal unit.
 [[nodiscard]] std::string with_unit(double value);
 /// "1,612,010"

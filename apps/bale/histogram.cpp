@@ -8,6 +8,7 @@
 #include "bale/histogram_class.hpp"
 #include "bale/histogram_lambda.hpp"
 #include "bale/job.hpp"
+#include "option.hpp"
 
 using namespace shunt;
 
@@ -15,10 +16,8 @@ int histogram_main(int argc, char** argv) {
   CLI::App options("Counts up random spots of a distributed table.", "shunt run histogram");
   apps::job job(options, "histogram");
   std::uint64_t updates = 10'000'000, table = 1000;
-  options.add_option("--updates", updates, "updates of each PE")
-      ->capture_default_str()->check(CLI::Range(1ul, 1ul << 40));
-  options.add_option("--table", table, "spots on each PE")
-      ->capture_default_str()->check(CLI::Range(1ul, 1ul << 32));
+  apps::count_option(options, "--updates", updates, "updates of each PE", 1, 1ul << 40)->capture_default_str();
+  apps::count_option(options, "--table", table, "spots on each PE", 1, 1ul << 32)->capture_default_str();
   if (!apps::parse(options, argc, argv)) return 0;
 
   bool right = true;

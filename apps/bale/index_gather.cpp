@@ -7,6 +7,7 @@
 #include "bale/index_gather_class.hpp"
 #include "bale/index_gather_lambda.hpp"
 #include "bale/job.hpp"
+#include "option.hpp"
 
 using namespace shunt;
 
@@ -21,10 +22,8 @@ int index_gather_main(int argc, char** argv) {
   CLI::App options("Reads random entries of a distributed table.", "shunt run index_gather");
   apps::job job(options, "index_gather");
   std::uint64_t reads = 10'000'000, table = 100'000;
-  options.add_option("--reads", reads, "reads of each PE")
-      ->capture_default_str()->check(CLI::Range(1ul, (1ul << 32) - 1));
-  options.add_option("--table", table, "entries on each PE")
-      ->capture_default_str()->check(CLI::Range(1ul, 1ul << 32));
+  apps::count_option(options, "--reads", reads, "reads of each PE", 1, (1ul << 32) - 1)->capture_default_str();
+  apps::count_option(options, "--table", table, "entries on each PE", 1, 1ul << 32)->capture_default_str();
   if (!apps::parse(options, argc, argv)) return 0;
 
   bool right = true;

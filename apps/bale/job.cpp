@@ -2,37 +2,41 @@
 
 #include <fmt/core.h>
 
-#include <shunt/base/parse.hpp>
+#include "option.hpp"
 
 namespace shunt::apps {
 
 job::job(CLI::App& options, std::string name) : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
-  wanted_.name = name_;
-  options.add_option("--pes", wanted_.pes, "processing elements of the job (default: one a CPU)")
-      ->check(CLI::Range(1, 65'536));
-  options.add_option("--transport", wanted_.transport, "threads, mpi, or auto: mpi under a launcher")
-      ->check(CLI::IsMember({"auto", "threads", "mpi"}));
-  options.add_option("--workers", wanted_.workers, "worker threads of a process (default: the CPUs it may use)")
-      ->check(CLI::Range(1, 4096));
-  options.add_option("--budget", budget_, "bytes of trains a PE may own, e.g. 16M");
-  options.add_option("--train", train_, "bytes a train carries (default: from the budget)");
-  options.add_option("--hops", wanted_.hops, "1: trains go straight, 2: over an intermediate, 0: as needed")
-      ->check(CLI::Range(0, 2));
-  options.add_option("--deadline", deadline_, "seconds of silence after which a process counts as lost")
-      ->check(CLI::Range(1, 86'400));
-  options.add_option("--form", form_, "lambda or class: which of the two programs of it")
-      ->check(CLI::IsMember({"lambda", "class"}));
-  options.add_option("--seed", seed_, "of the random numbers; they do not depend on the number of PEs");
+  wanted_.name = "shunt run " + name_;  // as the command calls it, in messages of its own
+  count_option(options, "--pes", wanted_.pes, "processing elements of the job (default: one a CPU)", 1, 65'536);
+  choice_option(options, "--transport", wanted_.transport, "threads, mpi, or auto: mpi under a launcher",
+                {"auto", "threads", "mpi"});
+  count_option(options, "--workers", wanted_.workers, "worker threads of a process (default: the CPUs it may use)", 1,
+               4096);
+  bytes_option(options, "--budget", wanted_.budget, "bytes of trains a PE may own, e.g. 16M", 4096,
+               std::uint64_t{1} << 40);
+  bytes_option(options, "--train", wanted_.train_bytes, "bytes a train carries (default: from the budget)", 256,
+               std::uint64_t{1} << 26);
+  count_option(options, "--hops", wanted_.hops, "1: trains go straight, 2: over an intermediate, 0: as needed", 0, 2);
+  count_option(options, "--deadline", deadline_, "seconds of silence after which a process counts as lost", 1, 86'400);
+  count_option(options, "--start-deadline", start_deadline_,
+               "seconds in which all processes must have started (default: 6 deadlines)", 1, 86'400);
+  choice_option(options, "--form", form_, "which of its two programs runs", {"lambda", "class"});
+  seed_given_ =
+      count_option(options, "--seed", seed_, "of the random numbers; they do not depend on the number of PEs", 0);
   report_.add_options(options);
   deadline_ = static_cast<unsigned>(std::chrono::duration_cast<std::chrono::seconds>(wanted_.deadline).count());
 }
 
 const pgas::options& job::wanted() {
-  if (!budget_.empty()) wanted_.budget = parse_bytes("--budget", budget_, 4096, std::uint64_t{1} << 40);
-  if (!train_.empty()) wanted_.train_bytes = parse_bytes("--train", train_, 256, std::uint64_t{1} << 26);
   wanted_.deadline = std::chrono::seconds(deadline_);
+  if (start_deadline_ != 0) wanted_.start_deadline = std::chrono::seconds(start_deadline_);
   report_.check();
   return wanted_;
+}
+
+bool job::has_processes() const {
+  return wanted_.transport == "mpi" || (wanted_.transport == "auto" && pgas::under_launcher());
 }
 
 progress::progress(std::string what, std::uint64_t whole, bool shown)

@@ -21,9 +21,13 @@ class job {
 
   /// What the command line said. \throws usage_error for an --output that cannot be written.
   [[nodiscard]] const pgas::options& wanted();
+  /// The job is, or will be, one of several processes.
+  [[nodiscard]] bool has_processes() const;
   [[nodiscard]] form which() const noexcept { return form_ == "class" ? form::class_ : form::lambda; }
   [[nodiscard]] const std::string& form_name() const noexcept { return form_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  /// For refuse_with(): --seed, which not every job has a use for.
+  [[nodiscard]] const CLI::Option* seed_option() const noexcept { return seed_given_; }
 
   /// PE 0 only.
   void report(const std::vector<fact>& facts) const { report_.print(facts); }
@@ -31,10 +35,11 @@ class job {
  private:
   std::string name_;
   pgas::options wanted_;
-  std::string budget_, train_;
   unsigned deadline_ = 5;
+  unsigned start_deadline_ = 0;  // six deadlines
   std::string form_ = "lambda";
   std::uint64_t seed_ = 1;
+  const CLI::Option* seed_given_ = nullptr;
   reporter report_;
 };
 

@@ -11,6 +11,7 @@
 #include "app.hpp"
 #include "daq/acquisition.hpp"
 #include "daq/check.hpp"
+#include "option.hpp"
 #include "report.hpp"
 
 using namespace shunt;
@@ -86,60 +87,57 @@ int daq_main(int argc, char** argv) {
   CLI::App options(
       "Acquires data from many channels, each read by a fiber, which a process of its own feeds.",
       "shunt run daq");
-  options
-      .add_option("--channels", s.channels,
-                  "each a descriptor here, and one in the process that feeds it")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  options
-      .add_option("--over", over, "what a channel is: unix (a socket), tcp (on loopback) or pipe")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"unix", "tcp", "pipe"}));
-  auto* const time = options.add_option("--seconds", seconds, "how long frames are sent")
-                         ->capture_default_str()
-                         ->check(CLI::Range(0.001, 1e6));
-  options.add_option("--frames", s.frames, "frames of each channel, however long it takes")
-      ->check(CLI::Range(1ul, 1ul << 40))
+  constexpr std::uint32_t most_channels = 1'000'000;
+  apps::count_option(options, "--channels", s.channels,
+                     "each a descriptor here, and one in the process that feeds it", 1, most_channels)
+      ->capture_default_str();
+  apps::choice_option(options, "--over", over,
+                      "what a channel is: unix (a socket), tcp (on loopback) or pipe",
+                      {"unix", "tcp", "pipe"})
+      ->capture_default_str();
+  auto* const time =
+      apps::real_option(options, "--seconds", seconds, "how long frames are sent", 0.001, 1e6)
+          ->capture_default_str();
+  apps::count_option(options, "--frames", s.frames, "frames of each channel, however long it takes",
+                     1, std::uint64_t{1} << 40)
       ->excludes(time);
-  options
-      .add_option("--rate", s.rate,
-                  "frames a second of each channel (default: as many as are taken)")
-      ->check(CLI::Range(0.001, 1e6));
-  options
-      .add_option("--samples", s.samples, "of a frame at most, of 2 bytes; half as many at least")
-      ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, daq::most_samples));
-  options.add_option("--stalled", s.stalled,
-                     "channels that the generator lets fall silent within a frame");
-  options.add_option("--garbled", s.garbled, "channels to which it sends garbage");
-  options.add_option("--hung-up", s.hung_up, "channels that it closes within a frame");
-  options
-      .add_option("--timeout", timeout,
-                  "seconds of silence after which a channel counts as stalled")
-      ->capture_default_str()
-      ->check(CLI::Range(0.001, 1e6));
-  options.add_option("--queue", s.queue, "readings, or sums, between one stage and the next")
-      ->capture_default_str()
-      ->check(CLI::Range(1ul, 1ul << 24));
-  options.add_option("--workers", s.workers, "worker threads (default: the CPUs it may use)")
-      ->check(CLI::Range(1, 4096));
-  options.add_option("--seed", s.seed, "of the random numbers");
+  apps::real_option(options, "--rate", s.rate,
+                    "frames a second of each channel (default: as many as are taken)", 0.001, 1e6);
+  apps::count_option(options, "--samples", s.samples,
+                     "of a frame at most, of 2 bytes; half as many at least", 1, daq::most_samples)
+      ->capture_default_str();
+  apps::count_option(options, "--stalled", s.stalled,
+                     "channels that the generator lets fall silent within a frame", 0,
+                     most_channels);
+  apps::count_option(options, "--garbled", s.garbled, "channels to which it sends garbage", 0,
+                     most_channels);
+  apps::count_option(options, "--hung-up", s.hung_up, "channels that it closes within a frame", 0,
+                     most_channels);
+  apps::real_option(options, "--timeout", timeout,
+                    "seconds of silence after which a channel counts as stalled", 0.001, 1e6)
+      ->capture_default_str();
+  apps::count_option(options, "--queue", s.queue, "readings, or sums, between one stage and the next",
+                     1, std::uint64_t{1} << 24)
+      ->capture_default_str();
+  apps::count_option(options, "--workers", s.workers,
+                     "worker threads (default: the CPUs it may use)", 1, 4096);
+  apps::count_option(options, "--seed", s.seed, "of the random numbers", 0);
   apps::reporter report;
   report.add_options(options);
-  options.final_callback([] {
+  options.final_callback([&s] {
     if (const auto wanted = environment::read("SHUNT_TRANSPORT"); wanted && *wanted != "threads") {
       throw usage_error("daq runs in one process; leave SHUNT_TRANSPORT=" + *wanted + " out");
+    }
+    if (std::uint64_t{s.stalled} + s.garbled + s.hung_up > s.channels) {
+      throw usage_error(
+          fmt::format("--stalled {}, --garbled {} and --hung-up {} are more than the {} channels",
+                      s.stalled, s.garbled, s.hung_up, s.channels));
     }
   });
   if (!apps::parse(options, argc, argv)) return 0;
   s.over = links.at(over);
   s.duration = std::chrono::duration<double>(seconds);
   s.timeout = std::chrono::duration<double>(timeout);
-  if (std::uint64_t{s.stalled} + s.garbled + s.hung_up > s.channels) {
-    throw usage_error(
-        fmt::format("--stalled {}, --garbled {} and --hung-up {} are more than the {} channels",
-                    s.stalled, s.garbled, s.hung_up, s.channels));
-  }
   report.check();
   daq::allow_channels(s.channels);
 

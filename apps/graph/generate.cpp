@@ -326,6 +326,9 @@ row_block star_product::rows(vertex first, vertex last) const {
   return block_of_rows(*this, first, last);
 }
 
-graph star_product::whole() const { return graph::from_rows(rows(0, vertices_)); }
+graph star_product::whole() const {
+  // The product of the stars' loops: at the vertex whose digits all have one.
+  return graph::from_rows(rows(0, vertices_), {.self_loops = loops_ == loop::none ? 0U : 1U});
+}
 
 }  // namespace shunt::graph

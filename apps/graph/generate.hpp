@@ -118,7 +118,8 @@ class rmat {
 ///
 /// A star with m leaves has vertices 0 (its centre) and 1..m. Vertex v of a product is written in
 /// mixed radix, one digit a star, the first star's the most significant; two vertices are
-/// neighbours when their digits are, in every star. The one self-loop that this may make is dropped.
+/// neighbours when their digits are, in every star. The one self-loop that this may make is dropped,
+/// and counted by graph::cleaned().
 /// Source: Kepner et al.: Design, generation, and validation of extreme scale power-law graphs.
 /// 2018, arXiv:1803.01281; the stars, their loops and the digits as in bale.
 class star_product {

@@ -293,6 +293,12 @@ TEST_CASE("star_product: a text that is not a list of stars is an error that sho
   CHECK_THROWS_WITH(star_product::parse(text), Catch::Contains("expected leaves such as 3x4x5"));
 }
 
+TEST_CASE("star_product: the loop that the product leaves out is counted") {
+  CHECK(star_product::parse("0:3x4").whole().cleaned() == dropped{0, 0});
+  CHECK(star_product::parse("1:3x4").whole().cleaned() == dropped{1, 0});
+  CHECK(star_product::parse("2:3x4").whole().cleaned() == dropped{1, 0});
+}
+
 TEST_CASE("star_product: the loops in a text win over those beside it") {
   CHECK(star_product::parse("3x4x5", star_product::loop::centre).triangles() == 287);
   CHECK(star_product::parse("2:3x4x5", star_product::loop::centre).triangles() == 7);

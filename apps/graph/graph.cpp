@@ -88,9 +88,10 @@ graph graph::from_edges(std::uint64_t vertices, std::span<const edge> edges) {
   return made;
 }
 
-graph graph::from_rows(row_block rows) {
+graph graph::from_rows(row_block rows, dropped left_out) {
   SHUNT_ASSERT(well_formed(rows));
   graph made;
+  made.cleaned_ = left_out;
   made.rows_ = std::move(rows);
   return made;
 }
@@ -136,7 +137,9 @@ graph relabel(const graph& g, std::span<const vertex> new_number) {
   for (vertex v = 0; v < g.vertices(); ++v) {
     for (const vertex u : g.row(v)) edges.push_back({new_number[v], new_number[u]});
   }
-  return graph::from_edges(g.vertices(), edges);
+  graph made = graph::from_edges(g.vertices(), edges);
+  made.cleaned_ = g.cleaned_;  // a permutation makes neither loops nor duplicates, and the caller asks for what the file had
+  return made;
 }
 
 graph by_degree(const graph& g) { return relabel(g, degree_order(g)); }

@@ -73,7 +73,8 @@ class graph {
 
   /// Adopts rows 0..count()-1, which the caller has made as G2 wants them.
   /// Checked in debug builds.
-  [[nodiscard]] static graph from_rows(row_block rows);
+  /// \param left_out  what the caller left out to make them so, for cleaned().
+  [[nodiscard]] static graph from_rows(row_block rows, dropped left_out = {});
 
   [[nodiscard]] vertex vertices() const noexcept { return static_cast<vertex>(rows_.count()); }
   [[nodiscard]] std::uint64_t edges() const noexcept { return rows_.columns.size(); }
@@ -86,13 +87,16 @@ class graph {
   [[nodiscard]] std::span<const std::uint64_t> offsets() const noexcept { return rows_.offsets; }
   [[nodiscard]] std::span<const vertex> columns() const noexcept { return rows_.columns; }
 
-  /// What from_edges left out; zeros for a graph that was made in another way.
+  /// What was left out to make this graph simple: by from_edges(), or by the maker of its rows. A graph under other
+  /// numbers, relabel(), has what its original has.
   [[nodiscard]] const dropped& cleaned() const noexcept { return cleaned_; }
 
   /// The same vertices and the same edges; what was dropped on the way does not matter.
   friend bool operator==(const graph& a, const graph& b) { return a.rows_ == b.rows_; }
 
  private:
+  friend graph relabel(const graph& g, std::span<const vertex> new_number);
+
   row_block rows_;
   dropped cleaned_;
 };

@@ -177,6 +177,14 @@ TEST_CASE("graph: under any numbers a graph keeps its triangles, and back it is 
   CHECK(relabel(other, back) == g);
 }
 
+TEST_CASE("graph: under any numbers a graph tells what was left out of its original") {
+  const std::vector<edge> entries{{0, 1}, {1, 0}, {2, 2}, {1, 2}, {0, 0}, {2, 2}};
+  const graph g = graph::from_edges(3, entries);
+  REQUIRE(g.cleaned() == dropped{3, 1});
+  CHECK(by_degree(g).cleaned() == dropped{3, 1});
+  CHECK(relabel(by_degree(g), std::vector<vertex>{2, 0, 1}).cleaned() == dropped{3, 1});
+}
+
 TEST_CASE("graph: new numbers that are no permutation are an error") {
   const graph g = complete(3);
   CHECK_THROWS_AS(relabel(g, std::vector<vertex>{0, 1}), shunt::usage_error);

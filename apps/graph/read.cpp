@@ -58,7 +58,10 @@ const char* skip_blanks(const char* at) noexcept {
 /// Where a parser stands, and how it complains. Parsers get blocks of whole lines, see text_source.
 class line_parser {
  public:
-  explicit line_parser(const std::string& path) : path_(path) {}
+  line_parser(const std::string& path, const read_options& options) : options_(options), path_(path) {}
+
+  /// After finish().
+  [[nodiscard]] const text_facts& facts() const noexcept { return facts_; }
 
   /// The number of the last line that was begun, from 1.
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
@@ -100,6 +103,8 @@ class line_parser {
   }
 
   std::uint64_t line_ = 0;
+  const read_options& options_;
+  text_facts facts_;
 
  private:
   const std::string& path_;
@@ -235,6 +240,12 @@ class edge_list : public line_parser {
       if (!is_digit(*at)) [[unlikely]] fail_at(second, "a second vertex number, " + range());
       at = number(at, b);
       if (b > max_number) [[unlikely]] fail_at(second, "a second vertex number, " + range());
+      if (first_line_ == 0) [[unlikely]] {
+        first_line_ = line_;
+        first_ = {a, b};
+        const char* const more = skip_blanks(at);
+        first_is_two_ = *more == '\n' || *more == '\r';
+      }
       if (*at == '\n') [[likely]] {
         ++at;
       } else if (is_blank(*at) || *at == '\r') {
@@ -253,17 +264,18 @@ class edge_list : public line_parser {
 
   /// Once, after the last line.
   graph finish(std::vector<std::uint64_t>* names) {
-    const std::uint64_t entries = narrow_.size() + wide_.size();
-    if (entries == 0) {
-      ++line_;
-      fail("the end of the file and no edge in it", "two vertex numbers on a line");
+    expect_edges();
+    using header = read_options::first_line;
+    if (options_.header == header::yes) {
+      take_header();
+      expect_edges();
+    } else if (options_.header == header::tell_by_content && first_is_two_ && first_.b > 0 && first_.b + 1 == entries()) {
+      const std::uint64_t greatest = greatest_;
+      take_header();
+      if (distinct() > first_.a) give_header_back(greatest);
     }
-    // Bits are quicker, and smaller too as long as there are not more than some 30 to an edge.
-    constexpr std::uint64_t always_dense = std::uint64_t{1} << 26;
-    if (greatest_ < std::max(always_dense, 32 * entries)) {
-      return renumbered<dense_ranks>(names);
-    }
-    return renumbered<sparse_ranks>(names);
+    facts_.entries = entries();
+    return dense() ? renumbered<dense_ranks>(names) : renumbered<sparse_ranks>(names);
   }
 
  private:
@@ -276,10 +288,49 @@ class edge_list : public line_parser {
     return "0.." + std::to_string(max_number);
   }
 
+  [[nodiscard]] std::uint64_t entries() const noexcept { return narrow_.size() + wide_.size(); }
+
+  void expect_edges() {
+    if (entries() != 0) return;
+    ++line_;
+    fail("the end of the file and no edge in it", "two vertex numbers on a line");
+  }
+
+  [[nodiscard]] bool first_is_narrow() const noexcept { return ((first_.a | first_.b) >> 32) == 0; }
+
+  /// The first line is no edge. Order does not matter, so the last edge takes the place of the first.
+  void take_header() {
+    facts_.header_line = first_line_;
+    facts_.header_vertices = first_.a;
+    facts_.header_edges = first_.b;
+    const auto drop_first = [](auto& edges) {
+      edges.front() = edges.back();
+      edges.pop_back();
+    };
+    first_is_narrow() ? drop_first(narrow_) : drop_first(wide_);
+    greatest_ = 0;
+    for (const edge& e : narrow_) greatest_ = std::max({greatest_, std::uint64_t{e.a}, std::uint64_t{e.b}});
+    for (const wide_edge& e : wide_) greatest_ = std::max({greatest_, e.a, e.b});
+  }
+
+  void give_header_back(std::uint64_t greatest) {
+    facts_.header_line = facts_.header_vertices = facts_.header_edges = 0;
+    if (first_is_narrow()) {
+      narrow_.push_back({static_cast<vertex>(first_.a), static_cast<vertex>(first_.b)});
+    } else {
+      wide_.push_back(first_);
+    }
+    greatest_ = greatest;
+  }
+
+  /// Bits are quicker, and smaller too as long as there are not more than some 30 to an edge.
+  [[nodiscard]] bool dense() const noexcept {
+    constexpr std::uint64_t always_dense = std::uint64_t{1} << 22;  // 1 MiB
+    return greatest_ < std::max(always_dense, 32 * entries());
+  }
+
   template <class Ranks>
-  graph renumbered(std::vector<std::uint64_t>* names) {
-    if (names != nullptr) names->clear();
-    Ranks ranks(greatest_);
+  void add_all(Ranks& ranks) const {
     for (const edge& e : narrow_) {
       ranks.add(e.a);
       ranks.add(e.b);
@@ -288,6 +339,22 @@ class edge_list : public line_parser {
       ranks.add(e.a);
       ranks.add(e.b);
     }
+  }
+
+  /// How many vertices the edges name.
+  [[nodiscard]] std::uint64_t distinct() const {
+    const auto count = [this](auto ranks) {
+      add_all(ranks);
+      return ranks.settle(nullptr);
+    };
+    return dense() ? count(dense_ranks(greatest_)) : count(sparse_ranks(greatest_));
+  }
+
+  template <class Ranks>
+  graph renumbered(std::vector<std::uint64_t>* names) {
+    if (names != nullptr) names->clear();
+    Ranks ranks(greatest_);
+    add_all(ranks);
     const std::uint64_t vertices = ranks.settle(names);
     if (vertices > max_vertices) {
       fail(std::to_string(vertices) + " different vertex numbers up to here",
@@ -302,6 +369,9 @@ class edge_list : public line_parser {
   std::vector<edge> narrow_;  ///< as in the file, both numbers below 2^32; in any order with wide_
   std::vector<wide_edge> wide_;
   std::uint64_t greatest_ = 0;
+  std::uint64_t first_line_ = 0;  ///< with numbers: it may be a header, and first_ its numbers
+  wide_edge first_{};
+  bool first_is_two_ = false;  ///< numbers, and nothing behind them
 };
 
 // --- Matrix Market ---
@@ -332,6 +402,7 @@ class matrix_market : public line_parser {
   }
 
   graph finish(std::vector<std::uint64_t>* names) {
+    facts_.entries = edges_.size();
     ++line_;
     if (!sized_) fail("the end of the file", "a line with rows, columns and entries");
     if (edges_.size() != entries_) {
@@ -363,13 +434,26 @@ class matrix_market : public line_parser {
       }
       fail(found.empty() ? "the end of the banner" : quoted(found), expected);
     };
-    want({"%%matrixmarket"}, "the banner %%MatrixMarket");
+    // bale's programs write "MasterMarket", "position", and no symmetry.
+    const bool bale = want({"%%matrixmarket", "%%mastermarket"}, "the banner %%MatrixMarket") == "%%mastermarket";
+    if (options_.header == read_options::first_line::yes) {
+      fail("the banner of a matrix", "an edge list, whose header --header yes announces");
+    }
     want({"matrix"}, "the object \"matrix\"");
     want({"coordinate"}, "the format \"coordinate\" (a sparse matrix)");
-    const std::string_view field =
-        want({"pattern", "real", "integer"}, "a field that is supported: pattern, real or integer");
-    want({"general", "symmetric"}, "a symmetry that is supported: general or symmetric");
-    value_ = field == "pattern" ? value::none : field == "real" ? value::real : value::integer;
+    const std::string expected = "a field that is supported: pattern, real or integer";
+    const std::string_view field = bale ? want({"pattern", "real", "integer", "position"}, expected)
+                                        : want({"pattern", "real", "integer"}, expected);
+    value_ = field == "real" ? value::real : field == "integer" ? value::integer : value::none;
+    using kind = text_facts::kind;
+    const char* const end = skip_blanks(at);
+    if (*end == '\n' || *end == '\r') {
+      facts_.is = kind::matrix_without_symmetry;
+    } else {
+      const bool general =
+          want({"general", "symmetric"}, "a symmetry that is supported: general or symmetric") == "general";
+      facts_.is = general ? kind::general_matrix : kind::symmetric_matrix;
+    }
     if (const std::string_view more = word(at); !more.empty()) {
       fail(quoted(more), "the end of the banner");
     }
@@ -410,6 +494,11 @@ class matrix_market : public line_parser {
       fail("a matrix of " + std::to_string(rows_) + " x " + std::to_string(columns),
            "a square one, as a graph's is");
     }
+    if (!options_.rows_ok && rows_ > std::max(always_rows, entries_ <= max_vertices ? rows_an_entry * entries_ : rows_)) {
+      fail("a matrix of " + std::to_string(rows_) + " rows for " + std::to_string(entries_) + " entries",
+           "at most " + std::to_string(rows_an_entry) + " rows an entry: the rows alone take " +
+               std::to_string(rows_ * bytes_a_row / 1'000'000) + " MB of memory (--rows-ok takes them all the same)");
+    }
     sized_ = true;
     return line_end(at);
   }
@@ -442,6 +531,9 @@ class matrix_market : public line_parser {
     }
   }
 
+  /// Of a graph, and of the copies that renumbering it by degree makes.
+  static constexpr std::uint64_t bytes_a_row = 20;
+
   enum class value : std::uint8_t { none, real, integer };
   value value_ = value::none;
   bool sized_ = false;
@@ -455,9 +547,11 @@ class matrix_market : public line_parser {
 bool looks_like_banner(std::string_view text) {
   if (!text.starts_with("%%")) return false;
   text = text.substr(2, text.find_first_of(" \t\r\n", 2) - 2);
-  constexpr std::string_view key = "matrix";
-  return std::search(text.begin(), text.end(), key.begin(), key.end(),
-                     [](char x, char y) { return lower(x) == y; }) != text.end();
+  const auto has = [text](std::string_view key) {
+    return std::search(text.begin(), text.end(), key.begin(), key.end(),
+                       [](char x, char y) { return lower(x) == y; }) != text.end();
+  };
+  return has("matrix") || same_word(text, "mastermarket");
 }
 
 template <class Parser>
@@ -468,7 +562,7 @@ graph parse(const std::string& path, text_source& source, std::string_view block
     const bool known = source.total() != 0;
     options.progress(source.done(), known ? std::max(source.total(), source.done()) : 0);
   };
-  Parser parser(path);
+  Parser parser(path, options);
   for (; !block.empty(); block = source.block(parser.line() + 1)) {
     const char* const begin = block.data();
     const char* const end = begin + block.size();
@@ -484,13 +578,15 @@ graph parse(const std::string& path, text_source& source, std::string_view block
     tell();
   }
   tell();  // the end of the file may be a few bytes after the last text
-  return parser.finish(options.names);
+  graph made = parser.finish(options.names);
+  if (options.facts != nullptr) *options.facts = parser.facts();
+  return made;
 }
 
 }  // namespace
 
 graph read(const std::string& path, const read_options& options) {
-  text_source source(path);
+  text_source source(path, options.longest_line);
   std::string_view block = source.block(1);
   if (block.empty()) {
     detail::fail(path, 1, "a file without text", "an edge list or a Matrix Market matrix");

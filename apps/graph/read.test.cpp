@@ -137,6 +137,49 @@ std::string matrix_of(const graph& g) {
 
 // --- edge lists ---
 
+TEST_CASE("read: a first line of vertices and edges is a header, and the caller is told") {
+  using header = read_options::first_line;
+  const std::string star = "4 3\n1 2\n1 3\n1 4\n";
+  const std::vector<edge> three = {{0, 1}, {0, 2}, {0, 3}};
+  text_facts facts;
+  std::vector<std::uint64_t> names;
+  CHECK(read_text(star, {.facts = &facts, .names = &names}) == simple(4, three));
+  CHECK(names == std::vector<std::uint64_t>{1, 2, 3, 4});
+  CHECK(facts.header_line == 1);
+  CHECK(facts.header_vertices == 4);
+  CHECK(facts.header_edges == 3);
+  CHECK(facts.entries == 3);
+  CHECK(read_text("# c\n\n4 3 \r\n1 2\r\n% d\r\n1 3 9\r\n1 4", {.facts = &facts}) == simple(4, three));
+  CHECK(facts.header_line == 3);
+  // The caller decides otherwise, either way.
+  CHECK(count_triangles_serial(read_text(star, {.header = header::no, .facts = &facts})) == 1);
+  CHECK(facts.header_line == 0);
+  CHECK(facts.entries == 4);
+  CHECK(read_text("9 9 9\n1 2\n1 3\n1 4\n", {.header = header::yes, .facts = &facts}) == simple(4, three));
+  CHECK(facts.header_edges == 9);
+  CHECK(facts.entries == 3);
+  // Numbers of 2^32 and more lie elsewhere.
+  CHECK(read_text("8589934592 2\n1 2\n1 3\n") == simple(3, {{0, 1}, {0, 2}}));
+  CHECK_THAT(complaint("4 3\n", {.header = header::yes}), Catch::StartsWith(":2: found the end of the file and no edge"));
+  CHECK_THAT(complaint("%%MatrixMarket matrix coordinate pattern general\n2 2 0\n", {.header = header::yes}),
+             Catch::StartsWith(":1: found the banner of a matrix, expected an edge list"));
+}
+
+TEST_CASE("read: a first line that only looks like a header is an edge") {
+  text_facts facts;
+  // Another count; a third column; no lines that follow; more vertices than it says: a triangle, and far numbers.
+  const auto [text, edges] = GENERATE(table<std::string, std::uint64_t>({{"4 5\n1 2\n1 3\n1 4\n", 4},
+                                                                         {"4 3 1\n1 2\n1 3\n1 4\n", 4},
+                                                                         {"5 0\n", 1},
+                                                                         {"1 2\n2 3\n3 1\n", 3},
+                                                                         {"3 2\n8589934592 2\n8589934593 9\n", 3},
+                                                                         {"1 8589934592\n2 3\n", 2}}));
+  CAPTURE(text);
+  CHECK(read_text(text, {.facts = &facts}).edges() == edges);
+  CHECK(facts.header_line == 0);
+  CHECK(facts.entries == edges);
+}
+
 TEST_CASE("read: the same edges in any dress are the same graph") {
   const auto text = GENERATE(
       "0 1\n1 2\n0 3\n"s,                                 // bare
@@ -291,8 +334,10 @@ TEST_CASE("read: what is not a supported matrix is refused, with its line, found
        ":1: found \"skew-symmetric\", expected a symmetry that is supported: general or symmetric"},
       {"%%MatrixMarket matrix coordinate real Hermitian\n2 2 0\n",
        ":1: found \"Hermitian\", expected a symmetry that is supported: general or symmetric"},
-      {"%%MatrixMarket matrix coordinate real\n",
-       ":1: found the end of the banner, expected a symm"},
+      {"%%MatrixMarket matrix coordinate position\n2 2 0\n",
+       ":1: found \"position\", expected a field that is supported: pattern, real or integer"},
+      {"%%MasterMarket matrix coordinate complex\n2 2 0\n",
+       ":1: found \"complex\", expected a field that is supported: pattern, real or integer"},
       {"%%MatrixMarket matrix coordinate real general x\n",
        ":1: found \"x\", expected the end of the"},
       {good, ":2: found the end of the file, expected a line with rows, columns and entries"},
@@ -333,6 +378,39 @@ TEST_CASE("read: what is not a supported matrix is refused, with its line, found
   }));
   CHECK_THAT(complaint(text), Catch::StartsWith(expected));
   CHECK_THAT(complaint(gzipped(text)), Catch::StartsWith(expected));
+}
+
+TEST_CASE("read: bale's banners, without a symmetry, are those of general matrices") {
+  using kind = text_facts::kind;
+  const auto* const banner =
+      GENERATE("%%MasterMarket matrix coordinate position\n", "%%MasterMarket matrix coordinate pattern \r\n",
+               "%%MatrixMarket matrix coordinate pattern\n");
+  text_facts facts;
+  CHECK(read_text(banner + "4 4 4\n2 1\n1 2\n3 2\n1 4\n"s, {.facts = &facts}) == simple(4, three_edges));
+  CHECK(facts.is == kind::matrix_without_symmetry);
+  CHECK(facts.entries == 4);
+  CHECK(read_text("%%MasterMarket matrix coordinate real\n2 2 1\n2 1 0.5\n") == simple(2, {{0, 1}}));
+  CHECK_THAT(complaint(banner + "4 4 4\n2 1\n"s), Contains("found the end of the file after 1 entries"));
+  static_cast<void>(read_text("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 0\n", {.facts = &facts}));
+  CHECK(facts.is == kind::symmetric_matrix);
+  static_cast<void>(read_text("%%MatrixMarket matrix coordinate pattern general\n2 2 0\n", {.facts = &facts}));
+  CHECK(facts.is == kind::general_matrix);
+}
+
+TEST_CASE("read: rows out of proportion to the entries are refused with their line, unless the caller takes them") {
+  const std::string banner = "%%MatrixMarket matrix coordinate pattern symmetric\n";
+  CHECK_THAT(complaint(banner + "1000000000 1000000000 1\n2 1\n"),
+             Catch::StartsWith(":2: found a matrix of 1000000000 rows for 1 entries, expected at most 16 rows an entry: "
+                               "the rows alone take 20000 MB of memory (--rows-ok"));
+  // What is announced and does not come is an error before any row takes memory.
+  CHECK_THAT(complaint(banner + "4294967295 4294967295 9223372036854775808\n2 1\n"),
+             Catch::StartsWith(":4: found the end of the file after 1 entries"));
+  const auto rows = [&](std::uint64_t count) {
+    return banner + std::to_string(count) + " " + std::to_string(count) + " 1\n2 1\n";
+  };
+  CHECK(read_text(rows(always_rows)).vertices() == always_rows);
+  CHECK_THAT(complaint(rows(always_rows + 1)), Contains("rows for 1 entries"));
+  CHECK(read_text(rows(always_rows + 1), {.rows_ok = true}).vertices() == always_rows + 1);
 }
 
 TEST_CASE("read: a file that is not what the caller says is an error") {

@@ -96,7 +96,9 @@ text_source::descriptor::~descriptor() {
   if (fd >= 0) ::close(fd);
 }
 
-text_source::text_source(const std::string& path) : path_(path) {
+text_source::text_source(const std::string& path, std::size_t block_bytes)
+    : path_(path), block_bytes_(block_bytes) {
+  SHUNT_ASSERT(block_bytes >= 16);  // the first block is looked at for a byte order mark, or a banner
   if (path.find('\0') != std::string::npos) refuse(path, "open", EINVAL);
   do {
     file_.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -108,7 +110,7 @@ text_source::text_source(const std::string& path) : path_(path) {
   if (S_ISREG(known.st_mode)) total_ = static_cast<std::uint64_t>(known.st_size);
 
   input_ = std::make_unique_for_overwrite<char[]>(input_bytes);
-  buffer_ = std::make_unique_for_overwrite<char[]>(block_bytes + 1);  // one for a last '\n'
+  buffer_ = std::make_unique_for_overwrite<char[]>(block_bytes_ + 1);  // one for a last '\n'
 
   // Until the longest magic number is there: a pipe may hand out single bytes.
   constexpr std::size_t magic_bytes = 8;
@@ -161,7 +163,7 @@ std::size_t text_source::text(char* to, std::size_t room, std::uint64_t line) {
 }
 
 std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line) {
-  for (;;) {
+  for (bool ended = false;;) {
     if (!fault_.empty()) {
       fail(path_, line, "corrupt gzip data (" + fault_ + ") before byte " + std::to_string(done_),
            "an undamaged file");
@@ -171,9 +173,7 @@ std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line
       input_end_ = raw(input_.get(), input_bytes);
       if (input_end_ == 0) {
         if (!in_member_) return 0;
-        fail(path_, line,
-             "the end of the gzip data within a member, after " + std::to_string(done_) + " bytes",
-             "the rest of the file (it was cut off)");
+        ended = true;  // but inflate() may hold text back that had no room: T2
       }
     }
     if (!in_member_) {
@@ -203,6 +203,11 @@ std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line
       default: fault_ = stream_.msg != nullptr ? stream_.msg : "unknown fault";
     }
     if (const std::size_t n = room - stream_.avail_out; n != 0) return n;
+    if (ended && in_member_ && fault_.empty()) {
+      fail(path_, line,
+           "the end of the gzip data within a member, after " + std::to_string(done_) + " bytes",
+           "the rest of the file (it was cut off)");
+    }
   }
 }
 
@@ -213,13 +218,13 @@ std::string_view text_source::block(std::uint64_t line) {
   tail_ = 0;
   end_ = kept;
   for (;;) {
-    if (end_ == block_bytes) {
+    if (end_ == block_bytes_) {
       fail(path_, line,
-           "a line of more than " + std::to_string(block_bytes) + " bytes that starts with " +
+           "a line of more than " + std::to_string(block_bytes_) + " bytes that starts with " +
                quoted({base, end_}),
            "lines of text");
     }
-    const std::size_t n = text(base + end_, block_bytes - end_, line);
+    const std::size_t n = text(base + end_, block_bytes_ - end_, line);
     if (n == 0) {
       // Lines that ended with '\n' have been returned: what is left, if anything, lacks one.
       if (end_ != 0) base[end_++] = '\n';

@@ -29,12 +29,10 @@ namespace shunt::graph::detail {
 
 class text_source {
  public:
-  /// The most that a block holds, and so the longest line that can be read.
-  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
-
+  /// \param block_bytes  the most that a block holds, and so the longest line that can be read; at least 16.
   /// \throws usage_error when the file cannot be opened, is a directory, is empty, or is compressed
   /// with something else than gzip.
-  explicit text_source(const std::string& path);
+  text_source(const std::string& path, std::size_t block_bytes);
   text_source(const text_source&) = delete;
   text_source& operator=(const text_source&) = delete;
   ~text_source();
@@ -76,6 +74,7 @@ class text_source {
   std::string fault_;       ///< what inflate() complained about, to be thrown by the next call (T2)
   z_stream stream_{};
 
+  std::size_t block_bytes_;
   std::unique_ptr<char[]> buffer_;
   std::size_t tail_ = 0;
   std::size_t end_ = 0;
