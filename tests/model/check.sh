@@ -238,6 +238,44 @@ check stm 'mutant: reads without a look, not in solo mode alone'         ends  "
 check stm 'mutant: parks without a look at what has changed'            ends  "$stuck" M_NO_CHECK
 check stm 'mutant: a commit wakes nobody'                               ends  "$stuck" M_NO_WAKE
 
+# --- parker ---
+stuck='invalid end state'
+check parker '2 senders, 1 event'                                         stops holds
+check parker '2 senders of 2 each, 2 events, 2 sleeps too long'           stops holds   SENDS=2 EVENTS=2 SPURIOUS=2
+check parker '3 senders, no event: a futex or the bell'                   stops holds   SENDERS=3 EVENTS=0
+check parker 'can occur: a ring that comes after its work was done'       ends  'assertion violated  *!(bell)' SEE_LATE_RING SPURIOUS=1
+check parker 'mutant: whose token found the owner away does not ring'     ends  "$stuck" M_NEVER_RINGS
+check parker 'mutant: the owner goes away with a load and a store'        ends  "$stuck" M_AWAY_STORES
+check parker 'mutant: does not say that it is away'                       ends  "$stuck" M_NOT_AWAY
+check parker 'mutant: goes away without a look at the token'              ends  "$stuck" M_TOKEN_UNSEEN
+check parker 'mutant: sleeps on the bell alone'                           ends  "$stuck" M_BELL_ALONE
+check parker 'mutant: does not stop the bell'                             stops 'non-progress cycle' M_RINGS_ON
+
+# --- migrate ---
+elsewhere='assertion violated .*saved\[r\]&&(home\[r\]==me)'   # runs where it is not at home, or before it was saved
+check migrate '2 fibers, 2 workers, wakes and deadlines: all properties'   ends  holds
+check migrate 'can occur: a fiber is handed over'                         ends  'assertion violated 0' SEE_HANDED
+check migrate 'mutant: home stays what it was'                            ends  "$elsewhere" M_HOME_KEPT
+check migrate 'mutant: a wake sends a fiber to any worker'                ends  "$elsewhere" M_WAKES_ANYWHERE
+check migrate 'mutant: hands over in a fiber, not in the loop'            ends  "$elsewhere" M_HANDS_OVER_IN_FIBER
+check migrate 'mutant: hands over a fiber whose deadline stands here'     ends  'assertion violated (heap\[r\]==me)' M_HANDS_DEADLINES
+check migrate 'mutant: a deadline enqueues a fiber that was woken'        ends  'assertion violated (stands\[f\]==0)' M_EXPIRES_TWICE
+check migrate 'mutant: a stack stays where its fiber has ended'           ends  'assertion violated (birthplace\[' M_STACK_STAYS
+check migrate 'mutant: the sleeper that gets a fiber is not woken'          ends  "$stuck" M_NO_UNPARK
+
+# --- modes ---
+with_others='assertion violated ((sole_inside==0)||(all_inside==1))'
+early='assertion violated  *!(freed\['
+check modes '3 participants: one goes solo, one runs alone, one frees memory' ends holds
+check modes 'can occur: a transaction in solo mode'                       ends  'assertion violated  *!(sole)' SEE_SOLO
+check modes 'can occur: memory waits for one that is inside'              ends  'assertion violated 0' SEE_READER_INSIDE
+check modes 'mutant: the mode is changed without a heavy fence'           ends  "$with_others" M_NO_FENCE
+check modes 'mutant: the mode is changed without waiting for others'      ends  "$with_others" M_HASTY
+check modes 'mutant: running alone is ended by others, as solo mode is'   ends  "$with_others" M_ALONE_IS_SOLO
+check modes 'mutant: opens the mode, and then leaves'                     ends  "$with_others" M_OPENS_FIRST
+check modes 'mutant: memory is freed without a heavy fence'               ends  "$early" M_FREES_WITHOUT_FENCE
+check modes 'mutant: memory is freed at once'                             ends  "$early" M_FREES_AT_ONCE
+
 # K4
 for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' | grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do
   case $used in
