@@ -5,6 +5,7 @@
 #            command   of the command's lines and exit statuses
 #            ranks     jobs of several processes
 #            model     protocols under a model checker
+#            fuzz      fuzzers, a minute each: see fuzz.cmake
 #            tools     what a debugger and Valgrind see of small programs
 find_package(Catch2 2 REQUIRED)
 find_program(SHUNT_BASH bash REQUIRED)
@@ -42,7 +43,7 @@ if(NOT SHUNT_CONTEXT_BOOST)
   if(Boost_CONTEXT_FOUND)
     file(GLOB sources CONFIGURE_DEPENDS src/shunt/context/*.cpp src/shunt/context/detail/*.cpp
       src/shunt/base/*.cpp src/shunt/base/detail/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "/base/[^/]*\\.(test|bench)\\.cpp$|\\.bench\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "/base/[^/]*\\.(test|bench)\\.cpp$|\\.(bench|fuzz)\\.cpp$")
     add_executable(test_context_boost ${sources})
     target_compile_definitions(test_context_boost PRIVATE SHUNT_CONTEXT_BOOST)
     target_compile_features(test_context_boost PRIVATE cxx_std_20)

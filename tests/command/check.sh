@@ -47,6 +47,8 @@ good '^shunt [0-9]+\.[0-9]+' "$shunt" --version
 good '^triangle ' "$shunt" apps
 good '--ranks' "$shunt" run --help
 good '^workers ' "$shunt" doctor
+if "$shunt" doctor | grep -q '^transports .*mpi'; then good '^plugin +mpi \(.*\): /.*\.so' "$shunt" doctor; fi
+bad 'SHUNT_PLUGINS: .lib. is relative' env SHUNT_PLUGINS=lib "$shunt" run histogram --transport mpi --ranks 2
 good '^input/output +epoll; files by (io_uring|helpers)' "$shunt" doctor
 bad 'which command' "$shunt"
 bad 'unknown command .dokter.; near: doctor' "$shunt" dokter
@@ -86,6 +88,131 @@ bad '1000000 channels need .* open files' prlimit --nofile=200:200 "$shunt" run 
 good '^graph +generated: kronecker' "$shunt" run triangle --pes 2 --scale 6
 bad 'no-such-graph' "$shunt" run triangle --pes 2 --graph no-such-graph.txt
 bad 'SHUNT_PESS.*SHUNT_PES' env SHUNT_PESS=3 "$shunt" run histogram
+
+
+# Of every option of every application: what is no value of it is refused, whatever its type.
+for app in histogram index_gather triangle daq; do
+  while read -r option legal; do
+    values=('' '--json' 'nan')
+    case $legal in
+    TEXT*) values=('' '--json') ;;
+    [0-9]* | BYTES*) values+=(-1 -18446744073709551615 99999999999999999999999 1e999 ' 1' 0x1 1,5 inf) ;;
+    *'|'*) values+=(banana ' ') ;;
+    *) name="--help of $app: $option" && wrong "a type of values that is not tested: $legal" && continue ;;
+    esac
+    for value in "${values[@]}"; do bad "^shunt run $app: .*$option" "$shunt" run "$app" "$option" "$value"; done
+    bad "^shunt run $app: $option: (expected a value, found nothing|'' is not )" "$shunt" run "$app" "$option="
+  done < <("$shunt" run "$app" --help | sed -n 's/^  \(--[a-z-]*\) \([^ ]\{1,\}\) .*/\1 \2/p; s/^  \(--[a-z-]*\) \([^ ]\{1,\}\)$/\1 \2/p')
+done
+name='every option that takes a value was tried'
+if ((passed < 300)); then wrong "only $passed lines so far"; else passed=$((passed + 1)); fi
+
+# Options that have no meaning together.
+printf '0 1\n1 2\n2 0\n' >graph.txt
+for alone in '--scale 6' '--vertices 10' '--mean 3' '--edge-factor 2' '--seed 1' '--generate kronecker'; do
+  # shellcheck disable=SC2086  # options are words
+  bad "^shunt run triangle: ${alone%% *} has no meaning with --graph" "$shunt" run triangle --graph graph.txt $alone
+done
+bad '--vertices has no meaning with --generate kronecker' "$shunt" run triangle --vertices 10
+bad '--scale has no meaning with --generate erdos_renyi' "$shunt" run triangle --generate erdos_renyi --scale 6
+bad '--seed has no meaning with a product of stars' "$shunt" run triangle --generate 1:3x4 --seed 6
+bad '--header has no meaning without --graph' "$shunt" run triangle --header yes
+bad '--rows-ok has no meaning without --graph' "$shunt" run triangle --rows-ok
+bad 'found "banana"' "$shunt" run triangle --generate banana
+bad 'a mean of 35' "$shunt" run triangle --generate erdos_renyi --vertices 10
+bad '--ranks: given twice' "$shunt" run histogram --transport mpi --ranks 2 --ranks=3
+
+# What was left out is said in either order, and --check counts once more.
+printf '4 4\n1 2\n2 1\n3 1\n3 2\n1 3\n' >loops.txt
+for order in degree given; do
+  good '^self loops +1 left out' "$shunt" run triangle --graph loops.txt --order "$order" --pes 2
+  good '^duplicates +2 left out' "$shunt" run triangle --graph loops.txt --order "$order" --pes 2
+  good '^checked +a serial count found as many' "$shunt" run triangle --graph loops.txt --order "$order" --pes 2 --check
+done
+good '^duplicates +[1-9]' "$shunt" run triangle --scale 6 --pes 2
+good '^checked +no \(--check' "$shunt" run triangle --scale 6 --pes 2
+good '"checked":true' "$shunt" run triangle --scale 6 --pes 2 --check --json
+
+# A header is no edge, and is said to be none.
+printf '4 3\n1 2\n1 3\n1 4\n' >header.txt
+noted() {  # REGEX-OUT REGEX-ERR COMMAND...: status 0, and both say what they should
+  local out_says=$1 err_says=$2 status
+  shift 2
+  name="${*/#$shunt/shunt}"
+  "$@" >out 2>err </dev/null
+  status=$?
+  if ((status != 0)); then wrong "status $status, expected 0"
+  elif ! grep -Eq -- "$out_says" out; then wrong "does not say: $out_says"
+  elif ! grep -Eq -- "$err_says" err; then wrong "stderr does not say: $err_says"
+  else passed=$((passed + 1)); fi
+}
+noted '^triangles +0$' '^note: header.txt:1: "4 3" is taken for a header.*--header no' "$shunt" run triangle --pes 2 --graph header.txt
+good '^triangles +1$' "$shunt" run triangle --pes 2 --graph header.txt --header no
+noted '^triangles +0$' 'though 2 lines' "$shunt" run triangle --pes 2 --graph graph.txt --header yes
+printf '%%%%MasterMarket matrix coordinate position\n3 3 3\n2 1\n3 1\n3 2\n' >bale.mtx
+good '^triangles +1$' "$shunt" run triangle --pes 2 --graph bale.mtx
+good '^edges from +every entry of a matrix whose banner says no symmetry, made undirected' "$shunt" run triangle --pes 2 --graph bale.mtx
+good '^edges from +every line, made undirected' "$shunt" run triangle --pes 2 --graph graph.txt
+printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n1000000000 1000000000 1\n2 1\n' >rows.mtx
+bad '^shunt run triangle: rows.mtx:2: found a matrix of 1000000000 rows' "$shunt" run triangle --pes 2 --graph rows.mtx
+
+# Names that no terminal and no JSON likes.
+odd=$'new\nline \e[31m'
+cp graph.txt "$odd"
+good '^graph +new\\nline \\x1b\[31m$' "$shunt" run triangle --pes 2 --graph "$odd"
+bad 'no-such\\x1b\[31m: cannot open' "$shunt" run triangle --pes 2 --graph $'no-such\e[31m'
+bad 'unknown application .a\\x1b' "$shunt" run $'a\e[31m'
+latin=$'caf\xe9'
+cp graph.txt "$latin"
+good '"graph":"caf' "$shunt" run triangle --pes 2 --graph "$latin" --json
+good '"SHUNT_PLUGINS": "/caf' env SHUNT_PLUGINS=$'/caf\xe9' "$shunt" doctor --json
+good 'Programs will not start: SHUNT_PES: .banana' env SHUNT_PES=banana "$shunt" doctor
+
+# The status does not depend on where the line goes.
+status() {  # STATUS TEXT: $? of the command before
+  local found=$?
+  name=$2
+  if ((found != $1)); then wrong "status $found, expected $1"; else passed=$((passed + 1)); fi
+}
+: >out >err
+"$shunt" dokter 2>/dev/full; status 2 'bad usage, and a full disk for stderr'
+"$shunt" dokter 2>&-; status 2 'bad usage, and no stderr'
+"$shunt" run triangle --graph no-such 2>/dev/full; status 2 'a file that is not there, and a full disk for stderr'
+exec {unread}> >(exec true)
+wait $!  # for the reader's end
+"$shunt" dokter 2>&"$unread"; status 2 'bad usage, and a pipe for stderr that is not read'
+"$shunt" apps >&- 2>err; status 1 'no stdout'
+"$script" dokter 2>/dev/full; status 2 'the script: bad usage, and a full disk for stderr'
+
+name="the application is named once"
+"$shunt" run histogram --pes 2 --updates 1099511627776 >out 2>err
+if grep -q 'histogram.*histogram' err || ! grep -q '^shunt run histogram: ' err; then wrong 'twice, or not'; else passed=$((passed + 1)); fi
+
+if [[ -n $mpis ]]; then
+  name='a launcher that starts nothing is named, with its status'
+  "$shunt" run histogram --transport mpi --launcher false >out 2>err
+  if (($? != 1)) || ! grep -q 'the launcher `false` ended with status 1, and started no process' err; then wrong 'silent'; else passed=$((passed + 1)); fi
+  name='a launcher that succeeds and starts nothing is named'
+  "$shunt" run histogram --transport mpi --launcher true >out 2>err
+  if (($? != 0)) || ! grep -q 'the launcher `true` ended with status 0, and started no process' err; then wrong 'silent'; else passed=$((passed + 1)); fi
+
+  name='SIGINT to shunt alone ends its launcher'
+  mkfifo ready
+  printf '#!/bin/sh\ntrap "exit 130" INT\necho ready >ready\nwhile :; do sleep 0.1; done\n' >slow
+  chmod +x slow
+  set -m  # or this shell would have the command ignore SIGINT
+  timeout 60 "$shunt" run histogram --transport mpi --launcher ./slow >out 2>err &
+  pid=$!
+  read -r _ <ready
+  kill -INT "$(pgrep -P "$pid")"
+  wait "$pid"
+  status 130 "$name"
+  set +m
+
+  mkfifo parts
+  bad '^shunt run triangle: --graph parts: each process of the job would read a part' \
+    "$shunt" run triangle --transport mpi --ranks 2 --pes 2 --graph parts
+fi
 
 if [[ -n $mpis ]]; then
   # Said once, before any process is started.

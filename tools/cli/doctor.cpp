@@ -10,18 +10,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <report.hpp>
 #include <set>
 #include <shunt/base.hpp>
 #include <shunt/base/environment.hpp>
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/base/topology.hpp>
 #include <shunt/io.hpp>
+#include <shunt/pgas/options.hpp>
+#include <shunt/pgas/placement.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/transport.hpp>
 #include <sstream>
@@ -45,7 +49,10 @@ std::optional<std::uint64_t> number_of(const std::string& path) {
   const auto line = line_of(path);
   if (!line || line->empty() || line->find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
-  return std::stoull(*line);
+  std::uint64_t number = 0;
+  const auto [rest, problem] = std::from_chars(line->data(), line->data() + line->size(), number);
+  if (problem != std::errc()) return std::nullopt;  // of more than 64 bits
+  return number;
 }
 
 /// Bytes from /proc/meminfo's "Name:   123 kB"; a bare count for the lines without a unit.
@@ -209,7 +216,38 @@ std::string sanitizers() {
 #endif
 }
 
-ordered_json examine() {
+/// How the ranks of the job that this process belongs to divide the CPUs; what a launcher has bound shows here.
+ordered_json job_report(const std::vector<pgas::rank_cpus>& ranks, std::vector<std::string>& limits) {
+  auto found = ordered_json::array();
+  int crowded = 0;
+  int bound = 0;
+  const auto online = static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto& [kernel, claim, share] = ranks[r];
+    found.push_back({{"rank", r},
+                     {"kernel", kernel},
+                     {"usable", claim.usable},
+                     {"workers", share.workers},
+                     {"own_cpus", share.alone},
+                     {"room", share.room}});
+    if (!share.room) ++crowded;
+    if (share.alone && claim.usable.size() == 1 && online > ranks.size()) ++bound;
+  }
+  if (crowded > 0) {
+    limits.push_back(fmt::format("{} of {} ranks share CPUs that are too few for one worker each: their workers sleep "
+                                 "instead of spinning. Start fewer ranks, or bind them to more CPUs.",
+                                 crowded, ranks.size()));
+  }
+  if (bound > 0) {
+    limits.push_back(fmt::format("The launcher has bound {} of {} ranks to one CPU each, of {} online: one worker a rank. "
+                                 "`--bind-to none` lets the library divide all of them.",
+                                 bound, ranks.size(), online));
+  }
+  return found;
+}
+
+/// \param job  the ranks of this process's job; empty: it is alone
+ordered_json examine(const std::vector<pgas::rank_cpus>& job) {
   ordered_json report;
   std::vector<std::string> limits;
 
@@ -349,8 +387,19 @@ ordered_json examine() {
     }
   }
 
-  const auto transports = transport::available();
-  report["transports"] = transports;
+  std::vector<transport::offer> transports{{"threads", ""}};
+  try {
+    transports = transport::offers(environment::read("SHUNT_PLUGINS").value_or(""));
+  } catch (const usage_error& bad) {
+    limits.push_back(fmt::format("Programs will find no MPI transport: {}", bad.what()));
+  }
+  report["transports"] = ordered_json::array();
+  report["transport_files"] = ordered_json::object();
+  for (const auto& t : transports) {
+    report["transports"].push_back(t.name);
+    if (!t.file.empty()) report["transport_files"][t.name] = t.file;
+  }
+  if (!job.empty()) report["job"] = job_report(job, limits);
   if (transports.size() == 1) {
     limits.push_back(
         "No MPI transport was built: jobs stay in one process. Install openmpi-bin and "
@@ -364,7 +413,7 @@ ordered_json examine() {
   }
   report["environment"] = variables;
   try {
-    environment::check();
+    static_cast<void>(pgas::options_from_environment());  // names and values
   } catch (const usage_error& bad) {
     limits.push_back(fmt::format("Programs will not start: {}", bad.what()));
   }
@@ -375,7 +424,7 @@ ordered_json examine() {
 
 void print(const ordered_json& report) {
   const auto row = [](std::string_view name, const std::string& value) {
-    fmt::print("{:<13}{}\n", name, value);
+    fmt::print("{:<13}{}\n", name, apps::one_line(value));
   };
   const auto size_or = [](const ordered_json& value, const char* otherwise) {
     return value.is_null() ? std::string(otherwise) : bytes_text(value.get<double>());
@@ -435,6 +484,17 @@ void print(const ordered_json& report) {
   for (const auto& name : report["transports"])
     transports += (transports.empty() ? "" : ", ") + name.get<std::string>();
   row("transports", transports);
+  for (const auto& [name, file] : report["transport_files"].items())
+    row("plugin", name + ": " + file.get<std::string>());
+  if (report.contains("job")) {
+    for (const auto& rank : report["job"]) {
+      row(fmt::format("rank {}", rank["rank"].get<int>()),
+          fmt::format("CPUs {}{}, {} worker{}{}", list_text(rank["usable"].get<std::vector<int>>()),
+                      rank["own_cpus"].get<bool>() ? " of its own" : " shared with other ranks",
+                      rank["workers"].get<int>(), rank["workers"].get<int>() == 1 ? "" : "s",
+                      rank["room"].get<bool>() ? "" : ", more than there are CPUs for"));
+    }
+  }
   row("input/output", report["io"].get<std::string>());
   for (const auto& [name, value] : report["environment"].items())
     row("environment", name + "=" + value.get<std::string>());
@@ -442,15 +502,22 @@ void print(const ordered_json& report) {
   const auto& limited = report["limited_by"];
   fmt::print("\n{}\n", limited.empty() ? "Nothing here limits Shunt in an unusual way."
                                        : "What limits this machine:");
-  for (const auto& line : limited) fmt::print("  - {}\n", line.get<std::string>());
+  for (const auto& line : limited) fmt::print("  - {}\n", apps::one_line(line.get<std::string>()));
 }
 
 }  // namespace
 
 int doctor(bool as_json) {
-  const auto report = examine();
+  // Under a launcher all processes tell each other what they may use, and the first one reports.
+  std::vector<pgas::rank_cpus> job;
+  if (under_mpi()) {
+    const auto carrier = transport::open("auto", environment::read("SHUNT_PLUGINS").value_or(""), {.name = "doctor"});
+    if (carrier->ranks() > 1) job = pgas::placement(*carrier, pgas::options_from_environment().workers);
+    if (carrier->rank() > 0) return 0;
+  }
+  const auto report = examine(job);
   if (as_json) {
-    fmt::print("{}\n", report.dump(2));
+    fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {
     print(report);
   }

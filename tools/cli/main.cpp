@@ -9,10 +9,14 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <new>
+#include <report.hpp>
 #include <shunt/base/error.hpp>
 #include <thread>
+#include <unistd.h>
 
 #include "cli.hpp"
 
@@ -91,8 +95,8 @@ int command(const std::vector<std::string>& words) {
   throw usage_error("unknown command `" + name + "`; " + shunt::cli::near(name, known));
 }
 
-// One line, however many the report has.
-int fail(const std::string& who, std::string what, int status) {
+// One line, however many the report has, and whatever characters a name in it has.
+int fail(const std::string& who, std::string what, int status) noexcept {
   // What the user did wrong, every rank finds at once. Rank 0 says it, and its end makes Open MPI
   // end the others, within some 1.5 s; what only another rank found (a file that one machine lacks)
   // is still said.
@@ -100,16 +104,31 @@ int fail(const std::string& who, std::string what, int status) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
+  if (what.starts_with(who + ": ")) what.erase(0, who.size() + 2);  // a job names itself
   std::fflush(stdout);
-  // One write: lines of several ranks do not mix.
   const int rank = shunt::cli::mpi_rank();
-  fmt::print(stderr, "{}: {}{}\n", who, rank > 0 ? fmt::format("rank {}: ", rank) : "", what);
+  const std::string line = who + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") +
+                           shunt::apps::one_line(what) + "\n";
+  // The status is said even where the line cannot be: to a full disk, a closed descriptor, a pipe
+  // that is not read. One write: lines of several ranks do not mix.
+  ::signal(SIGPIPE, SIG_IGN);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   return status;
+}
+
+/// Makes sure that descriptors 0 to 2 exist. Where the caller closed one, the next file or socket
+/// that is opened would take its place, and get what is printed. Reading and writing fail as before.
+void hold_standard_descriptors() noexcept {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    [[maybe_unused]] const int opened = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::string who = "shunt";
   for (const auto& app : shunt::apps::all()) {

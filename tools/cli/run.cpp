@@ -20,7 +20,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <report.hpp>
 #include <shunt/base.hpp>
+#include <shunt/base/environment.hpp>
 #include <shunt/pgas/options.hpp>
 #include <shunt/transport.hpp>
 #include <tuple>
@@ -46,10 +48,12 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return argv;
 }
 
-// Takes `--name value` or `--name=value` out of the arguments.
+// Takes `--name value` or `--name=value` out of the arguments. \throws usage_error when it is there twice.
 std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name) {
   std::optional<std::string> value;
   for (auto at = arguments.begin(); at != arguments.end();) {
+    const bool hit = *at == name || at->starts_with(name + "=");
+    if (hit && value) throw usage_error(name + ": given twice");
     if (at->starts_with(name + "=")) {
       value = at->substr(name.size() + 1);
       at = arguments.erase(at);
@@ -95,7 +99,7 @@ starter find_starter() {
   for (const auto& [kind, transport, own] :
        {std::tuple{mpi::open_mpi, "mpi (Open MPI)", "mpirun.openmpi"},
         std::tuple{mpi::mpich, "mpi (MPICH)", "mpiexec.mpich"}}) {
-    const auto there = transport::available();
+    const auto there = transport::available(environment::read("SHUNT_PLUGINS").value_or(""));
     if (std::find(there.begin(), there.end(), transport) == there.end()) continue;
     any = true;
     if (in_path(own)) return {{own}, kind};
@@ -156,22 +160,60 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
   return words;
 }
 
+/// A file that the job's first process on this machine removes: it tells whether a launcher has started any.
+class start_mark {
+ public:
+  static constexpr std::string_view prefix = "shunt-start-";
+  static constexpr const char* option = "--start-mark";
+
+  start_mark() {
+    std::error_code none;
+    std::string name = (std::filesystem::temp_directory_path(none) / (std::string(prefix) + "XXXXXX")).string();
+    const int file = none ? -1 : ::mkstemp(name.data());
+    if (file < 0) return;  // not a reason to refuse the job
+    ::close(file);
+    path_ = name;
+  }
+  start_mark(const start_mark&) = delete;
+  start_mark& operator=(const start_mark&) = delete;
+  ~start_mark() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+  /// Empty: there is none.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] bool untouched() const noexcept { return !path_.empty() && ::access(path_.c_str(), F_OK) == 0; }
+
+  /// By a process of the job. On another machine the file is not there.
+  static void remove(const std::string& path) {
+    if (std::filesystem::path(path).filename().string().starts_with(prefix)) ::unlink(path.c_str());
+  }
+
+ private:
+  std::string path_;
+};
+
 pid_t job = 0;  // the launcher; set before the handlers that read it
+
+void pass_on(int number, siginfo_t* info, void*) {
+  // The terminal sends its signals to the launcher too; what a process sent came to this one alone.
+  if (info->si_code != SI_KERNEL) ::kill(job, number);
+}
 
 /// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that
 /// is not 0 is longer than ours, and says less), so what only it knows, a process ended by a
-/// signal, is said here.
-int start(std::vector<std::string> words) {
+/// signal, is said here; and that it has started nothing.
+int start(std::vector<std::string> words, const start_mark& mark) {
   std::fflush(stdout);
   const int code =
       ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
   if (code != 0) throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
 
-  // A terminal's signals reach the launcher by themselves; others are passed on.
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGQUIT, SIG_IGN);
-  for (const int passed : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-    ::signal(passed, [](int number) { ::kill(job, number); });
+  for (const int passed : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    struct sigaction how {};
+    how.sa_sigaction = pass_on;
+    how.sa_flags = SA_SIGINFO;
+    ::sigaction(passed, &how, nullptr);
   }
   int status = 0;
   while (::waitpid(job, &status, 0) < 0) {
@@ -179,6 +221,14 @@ int start(std::vector<std::string> words) {
   }
   const int signal =
       WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
+  if (mark.untouched() && signal != SIGINT && signal != SIGTERM) {
+    // Not an error where the launcher succeeds: the whole job may have run on other machines.
+    const std::string how = WIFSIGNALED(status) ? "was ended by signal " + std::to_string(signal)
+                                                : "ended with status " + std::to_string(WEXITSTATUS(status));
+    std::fprintf(stderr, "shunt: the launcher `%s` %s, and started no process of the job on this machine\n",
+                 apps::one_line(words[0]).c_str(), how.c_str());
+    return WIFSIGNALED(status) ? 128 + signal : WEXITSTATUS(status);
+  }
   if (signal == 0) return WEXITSTATUS(status);
   if (signal != SIGINT && signal != SIGTERM) {
     std::fprintf(stderr, "shunt: a process of the job was ended by signal %d (%s)\n", signal,
@@ -207,6 +257,7 @@ int run(std::vector<std::string> arguments) {
   const apps::app& app = find_app(arguments[0]);
   const auto ranks = take(arguments, "--ranks");
   const auto launcher = take(arguments, "--launcher");
+  if (const auto mark = take(arguments, start_mark::option)) start_mark::remove(*mark);
   const auto count = static_cast<int>(parse_count("--ranks", ranks.value_or("2"), 1, 65'536));
 
   const bool asks_help = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
@@ -232,11 +283,13 @@ int run(std::vector<std::string> arguments) {
       auto words = start_words(launcher, count, ranks.has_value());
       words.insert(words.end(), {std::filesystem::read_symlink("/proc/self/exe").string(), "run"});
       words.insert(words.end(), arguments.begin(), arguments.end());
+      const start_mark mark;
+      if (!mark.path().empty()) words.insert(words.end(), {start_mark::option, mark.path()});
       if (::geteuid() == 0) {  // Open MPI refuses root unless told twice; others ignore it
         ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
         ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
       }
-      return start(std::move(words));
+      return start(std::move(words), mark);
     }
   }
 
