@@ -27,6 +27,10 @@ function(shunt_add_test name)
   # COST: the longest before the small ones, so that none runs alone in the end. TIMEOUT: ends what hangs; a slow machine's
   # ThreadSanitizer takes minutes.
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200 COST 10)
+  if(CMAKE_CROSSCOMPILING_EMULATOR)  # a test that starts its own program once more needs it, too
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "SHUNT_EMULATOR=${emulator}")
+  endif()
 endfunction()
 
 file(GLOB rooms RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)

@@ -13,7 +13,6 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include <shunt/context/switch.hpp>
 
 #include <catch2/catch.hpp>
+#include <support/process.hpp>
 
 namespace {
 
@@ -301,18 +301,14 @@ TEST_CASE("stack_pool: 200,000 guarded stacks at the kernel's usual settings") {
 namespace {
 
 /// How a pool ends whose process has address space for `more` bytes. \param late  it has a slab with wide gaps already
-/// when it comes to be limited. \return 0: as it should.
+/// when it comes to be limited. \return 0: as it should; 77: the system keeps to no such limit.
 int end_of_space(std::size_t more, bool late) {
   constexpr std::size_t bytes = 64 * 1024;
   stack_pool pool;
   std::vector<stack_pool::stack> stacks;
   stacks.reserve(2 * more / bytes);
   if (late) stacks.push_back(pool.take(bytes));
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const auto limit = static_cast<rlim_t>(pages * page() + more);
-  const rlimit space{limit, limit};
-  if (setrlimit(RLIMIT_AS, &space) != 0) return 1;
+  if (!shunt::testing::limit_address_space(more)) return 77;
   try {
     for (;;) stacks.push_back(pool.take(bytes));
   } catch (const shunt::error& e) {
@@ -344,6 +340,10 @@ TEST_CASE("stack_pool: where address space ends, gaps become pages, slabs small,
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) {
+    WARN("address space has no limit here");
+    return;
+  }
   CHECK(WEXITSTATUS(status) == 0);
 }
 #endif

@@ -286,16 +286,18 @@ TEST_CASE("program: keeps a std::mutex over a wait", "[.child]") {
 }
 
 TEST_CASE("a std::mutex that a fiber keeps over a wait is told by default: which fiber keeps the worker, and where") {
-  const auto child = shunt::testing::this_program_runs("program: keeps a std::mutex over a wait", "`keeps it`, worker 0, parked");
+  const auto child = shunt::testing::this_program_runs(
+      "program: keeps a std::mutex over a wait", shunt::testing::emulator().empty() ? "`keeps it`, worker 0, parked" : "\n");
   INFO(child.said);
   CHECK(child.says("shunt: a fiber has kept worker 0 for more than 5 s"));
+  CHECK(count_of(child.said, "has kept worker") == 1);
+  if (!shunt::testing::emulator().empty()) return;  // the kernel numbers its calls as the other machine does
 #if !defined(SHUNT_TSAN)  // which may hold signals off where a mutex is waited for
   CHECK(child.says("`wants it`, worker 0, running"));
 #endif
 #if defined(__GLIBC__)
   CHECK(child.says("for a mutex that the same thread holds already"));
 #endif
-  CHECK(count_of(child.said, "has kept worker") == 1);
 }
 
 TEST_CASE("a fiber whose thread sleeps in the kernel is told with its stack and the fibers that it keeps, once") {
@@ -331,6 +333,7 @@ TEST_CASE("a fiber whose thread sleeps in the kernel is told with its stack and 
   const auto text = seen.all().back();
   INFO(text);
   CHECK(says(text, "has kept worker 1 for more than 0.01 s"));
+  if (!shunt::testing::emulator().empty()) return;  // the kernel numbers its calls as the other machine does
 #if !defined(SHUNT_TSAN)
   CHECK(says(text, "`keeps`, worker 1, running"));
   CHECK(text.find("`keeps`") < text.find("`kept`, worker 1, parked"));
@@ -378,6 +381,10 @@ TEST_CASE("program: waits for ever after another thread has woken fibers and end
 
 #if !defined(SHUNT_TSAN)  // it has a thread of its own, and what that does cannot be known
 TEST_CASE("a program in which nothing can wake a fiber any more ends with a status, after the table of fibers") {
+  if (!shunt::testing::emulator().empty()) {
+    WARN("an emulator has a thread of its own, and what that does cannot be known");
+    return;
+  }
   for (const char* const which : {"on 1 worker", "on 3 workers", "after another thread has woken fibers and ended"}) {
     const auto child = shunt::testing::this_program_runs(std::string("program: waits for ever ") + which);
     INFO(child.said);
