@@ -237,6 +237,11 @@ check stm 'mutant: who was never inside takes a change of the mode for its own' 
 check stm 'mutant: reads without a look, not in solo mode alone'         ends  "$torn" M_READS_PASS
 check stm 'mutant: parks without a look at what has changed'            ends  "$stuck" M_NO_CHECK
 check stm 'mutant: a commit wakes nobody'                               ends  "$stuck" M_NO_WAKE
+check stm 'both writers commute, and read nothing'                      ends  holds COMMUTES=2 COMMUTES_FROM=0
+check stm 'both writers read one variable, and commute the other'       ends  holds COMMUTES=2 COMMUTES_FROM=1
+check stm 'one commutes, the other reads'                               ends  holds COMMUTES=1 COMMUTES_FROM=0
+check stm 'can occur: commits what has changed since it began'          ends  'assertion violated ((old\[0\]' SEE_COMMUTED COMMUTES=1 COMMUTES_FROM=0
+check stm 'mutant: commutes with what stood there before it was locked' ends  "$torn" M_COMMUTES_EARLY COMMUTES=1 COMMUTES_FROM=0
 
 # --- parker ---
 stuck='invalid end state'

@@ -12,12 +12,22 @@
  * retries until both have reached the sum of all increments. Every load, store and exchange of the headers is a step; the clock's
  * increment and the mode's exchange are one each. Memory is sequentially consistent here: orderings are argued in the headers.
  * One writer (the first) goes to solo mode whenever it likes; others end it.
+ *
+ * With COMMUTES the last COMMUTES writers do not read the variables from COMMUTES_FROM on (0: neither, 1: the first only). Their
+ * increments commute: a commit applies them to the values that it finds once both variables are locked, and validation
+ * leaves those variables out.
  */
 #ifndef WRITERS
 #define WRITERS 2
 #endif
 #ifndef TURNS
 #define TURNS 1
+#endif
+#ifdef COMMUTES
+#define commutes (me >= WRITERS - COMMUTES)
+#else
+#define commutes false
+#define COMMUTES_FROM 2
 #endif
 #define ALL (WRITERS + 1)      /* participants; the last is the one that waits */
 
@@ -182,6 +192,48 @@ inline lock_it(x) {
   od
 }
 
+/* Commuting increments meet the values that stand there now, and nobody else writes these variables. */
+inline apply() {
+#ifdef COMMUTES
+#ifndef M_COMMUTES_EARLY
+  if
+  :: commutes && COMMUTES_FROM == 0 -> r[0] = value[0]
+  :: else
+  fi;
+  if
+  :: commutes -> r[1] = value[1]
+  :: else
+  fi
+#else
+  skip
+#endif
+#else
+  skip
+#endif
+}
+
+/* What a writer reads before it commits. */
+inline read_own() {
+#ifdef COMMUTES
+  if
+  :: commutes ->
+     limit = clock;
+     if
+     :: COMMUTES_FROM == 1 && solo -> r[0] = value[0]
+     :: COMMUTES_FROM == 1 && !solo -> read(0)
+     :: else
+     fi;
+#ifdef M_COMMUTES_EARLY
+     if :: COMMUTES_FROM == 0 -> r[0] = value[0] :: else fi;
+     r[1] = value[1]
+#endif
+  :: else -> read_both()
+  fi
+#else
+  read_both()
+#endif
+}
+
 inline commit_shared() {
   lock_it(0);
   if
@@ -194,13 +246,18 @@ inline commit_shared() {
 #ifndef M_NO_VALIDATION
         /* Both are locked by this one: what they were before is what counts. */
         if
-        :: now != limit + 1 && (VERSION(old[0]) > limit || VERSION(old[1]) > limit) ->
+        :: now != limit + 1 && ((VERSION(old[0]) > limit && !(commutes && COMMUTES_FROM == 0)) ||
+                                (VERSION(old[1]) > limit && !commutes)) ->
            lost = true; lock[0] = old[0]; lock[1] = old[1]
         :: else
         fi;
 #endif
         if
         :: !lost ->
+#ifdef SEE_COMMUTED
+           assert(VERSION(old[0]) <= limit);
+#endif
+           apply();
 #ifdef M_EARLY_UNLOCK
            lock[0] = 2 * now; lock[1] = 2 * now;
 #endif
@@ -224,6 +281,7 @@ inline commit_shared() {
 
 /* Alone: no exchange, versions stay; the mark is taken off, and who it stands for is woken. */
 inline commit_alone() {
+  apply();
   old[0] = lock[0]; value[0] = r[0] + 1;
   if :: WAITS(old[0]) -> lock[0] = old[0] - 1; wake(0) :: else fi;
   old[1] = lock[1]; value[1] = r[1] + 1;
@@ -247,7 +305,7 @@ proctype Writer(byte me) {
      assert(!solo);
 #endif
      lost = false;
-     read_both();
+     read_own();
      if
      :: lost
      :: else ->

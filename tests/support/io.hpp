@@ -90,7 +90,7 @@ inline void spawn_here(sched::runtime& rt, std::function<void()> body) {
 /// Counts fibers down; a fiber waits for all of them.
 class group {
  public:
-  void spawn(sched::runtime& rt, std::function<void()> body, int worker = -1) {
+  void spawn(sched::runtime& rt, std::function<void()> body, int worker = -1, const char* name = "") {
     ++open_;
     rt.spawn([this, inner = std::move(body)] {
       struct at_end {
@@ -101,7 +101,7 @@ class group {
         group& self;
       } const leaves{*this};
       inner();
-    }, {.worker = worker});
+    }, {.worker = worker, .name = name});
   }
   void wait() {
     while (open_ != 0) sched::this_fiber::park();

@@ -1,6 +1,10 @@
 #include <shunt/io/file.hpp>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +15,7 @@
 #include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/transfer.hpp>
 #include <shunt/io/detail/watch.hpp>
+#include <shunt/sched/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -63,8 +68,46 @@ outcome repeat(const file_call& all, const Make& make) {
   }
 }
 
+/// While one lives, reports say which file this fiber waits for, behind what they said of it before.
+class noted_call final : sched::detail::work_note {
+ public:
+  explicit noted_call(const file_call& what) : what_(what), before_(sched::detail::work_of_this_fiber()) {
+    work_note::write = note;
+    sched::detail::set_work_of_this_fiber(this);
+  }
+  ~noted_call() { sched::detail::set_work_of_this_fiber(before_); }
+  noted_call(const noted_call&) = delete;
+  noted_call& operator=(const noted_call&) = delete;
+
+ private:
+  static void note(const work_note& self, std::uint32_t now_ms, sched::detail::note_text& to) noexcept {
+    const auto& it = static_cast<const noted_call&>(self);
+    if (it.before_ != nullptr) {
+      it.before_->write(*it.before_, now_ms, to);
+      to << ", ";
+    }
+    switch (it.what_.what) {
+      case file_call::kind::open: to << "to open " << reinterpret_cast<const char*>(it.what_.at); return;
+      case file_call::kind::read: to << "to read from"; break;
+      case file_call::kind::write: to << "to write to"; break;
+      case file_call::kind::sync: to << "to sync"; break;
+    }
+    to << " descriptor " << std::int64_t{it.what_.fd};
+    char link[32] = "/proc/self/fd/";
+    const auto digits = link + std::char_traits<char>::length(link);
+    *std::to_chars(digits, link + sizeof link - 1, it.what_.fd).ptr = '\0';
+    char path[160];
+    const auto length = ::readlink(link, path, sizeof path);
+    if (length > 0) to << ", " << std::string_view(path, static_cast<std::size_t>(length));
+  }
+
+  const file_call& what_;
+  const work_note* const before_;
+};
+
 /// This fiber waits, its worker does not: the kernel makes the call, or a helper.
 outcome elsewhere(const file_call& all, const limit& how_long) {
+  const noted_call noted(all);
   auto& here = detail::loop::current();
   if (auto* const kernel = here.files()) {
     return repeat(all, [&](const file_call& rest) { return kernel->perform(rest, how_long); });

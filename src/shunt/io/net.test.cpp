@@ -862,11 +862,20 @@ TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers
       }
       ++ended;
     }, {.worker = 0, .name = "writes"});
+    for (const char* const name : {"accepts second", "accepts third", "accepts fourth"}) {
+      rt.spawn([&] {
+        try {
+          static_cast<void>(door.accept({over.get_token()}));
+        } catch (const io::failure&) {  // it was cancelled
+        }
+        ++ended;
+      }, {.worker = 0, .name = name});
+    }
     for (int i = 0; i < 100; ++i) this_fiber::yield();
     text = sched::report_fibers();
     over.request_stop();
     guest.close();
-    while (ended < 3) this_fiber::sleep_for(1ms);
+    while (ended < 6) this_fiber::sleep_for(1ms);
   });
   INFO(text);
   const auto line_of = [&](const std::string& name) {
@@ -875,6 +884,9 @@ TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers
   };
   using Catch::Matchers::Contains;
   CHECK_THAT(line_of("accepts"), Contains("to accept from descriptor ") && Contains(" at " + at));
+  for (const char* const name : {"accepts second", "accepts third", "accepts fourth"}) {
+    CHECK_THAT(line_of(name), Contains("to accept from descriptor ") && Contains(" at " + at));
+  }
   CHECK_THAT(line_of("reads"), Contains("to read from descriptor ") && Contains(", peer " + local));
   CHECK_THAT(line_of("writes"), Contains("to write to descriptor ") && Contains(", peer " + local));
 }

@@ -467,6 +467,57 @@ TEST_CASE("file: a limit takes back what the kernel has begun and not done; help
   });
 }
 
+TEST_CASE("report_fibers: names the file that a fiber waits for, and what for, after what its module says of it") {
+  const auto which = GENERATE(from_range(backends()));
+  const std::string path = "/tmp/shunt-io-test-named-" + std::to_string(getpid());
+  need(mkfifo(path.c_str(), 0600) == 0);
+  struct job : sched::detail::work_note {
+    static void say(const work_note&, std::uint32_t, sched::detail::note_text& to) noexcept { to << "a job"; }
+  } its_job;
+  its_job.write = job::say;
+  sched::runtime rt({.workers = 1});
+  const io::reactor waits(rt, {.use = which});
+  std::string opens;
+  std::string reads;
+  rt.run([&] {
+    const auto parked = [&](const char* name) {
+      for (;;) {
+        auto text = sched::report_fibers();
+        const auto line = text.find(std::string("`") + name + "`");
+        if (line != text.npos && text.find("parked", line) < text.find('\n', line)) {
+          return text.substr(line, text.find('\n', line) - line);
+        }
+        this_fiber::yield();
+      }
+    };
+    group all;
+    io::file both_ends;
+    if (which == io::backend::epoll) {  // the kernel's ring opens a FIFO at once, also without a writer
+      all.spawn(rt, [&] { const io::file fifo(path, io::file::mode::read); }, 0, "opens");
+      opens = parked("opens");
+      both_ends = io::file(path, io::file::mode::update);
+    } else {  // helpers use pread(2), which fails on a FIFO
+      both_ends = io::file(path, io::file::mode::update);
+      all.spawn(rt, [&] {
+        sched::detail::set_work_of_this_fiber(&its_job);
+        std::array<char, 1> into{};
+        need(both_ends.read_at(0, into, 1h) == 1);
+        need(sched::detail::work_of_this_fiber() == &its_job);
+        sched::detail::set_work_of_this_fiber(nullptr);
+      }, 0, "reads");
+      reads = parked("reads");
+      both_ends.write_at(0, "x");
+    }
+    all.wait();
+  });
+  std::filesystem::remove(path);
+  if (which == io::backend::epoll) {
+    CHECK_THAT(opens, Catch::Contains("; to open " + path));
+  } else {
+    CHECK_THAT(reads, Catch::Contains("; a job, to read from descriptor ") && Catch::Contains(", " + path));
+  }
+}
+
 TEST_CASE("blocking: its results and exceptions come back; a limit bounds the wait for a helper") {
   sched::options o;
   o.workers = 1;

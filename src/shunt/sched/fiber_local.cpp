@@ -59,6 +59,8 @@ void set_work_of_this_fiber(const work_note* note) {
   me.locals->work = note;
 }
 
+const work_note* work_of_this_fiber() { return work_of(running_fiber()); }
+
 const work_note* work_of(const fiber& f) noexcept { return f.locals == nullptr ? nullptr : f.locals->work; }
 
 void end_locals(fiber& me) noexcept {

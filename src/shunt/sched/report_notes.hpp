@@ -59,6 +59,8 @@ struct work_note {
 };
 /// The running fiber's, until it is set again; null: none. It is null when the fiber ends. \throws std::bad_alloc, once
 void set_work_of_this_fiber(const work_note* note);
+/// The running fiber's; null: it has none.
+[[nodiscard]] const work_note* work_of_this_fiber();
 /// The thread of the fiber's worker.
 [[nodiscard]] const work_note* work_of(const fiber& f) noexcept;
 

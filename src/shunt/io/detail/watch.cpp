@@ -20,7 +20,6 @@
 
 #include <shunt/io/detail/loop.hpp>
 
-
 namespace shunt {
 inline namespace v1 {
 namespace io {
@@ -93,8 +92,9 @@ std::string note_of(int fd, side which) {
   socklen_t room = sizeof accepts;
   if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &room) == 0) {
     if (accepts != 0) return ", to accept from" + number + (its(::getsockname) ? " at " + text_of(where, length) : "");
-    if (its(::getpeername)) return (which == side::in ? ", to read from" : ", to write to") + number + ", peer " + text_of(where, length);
-    return (which == side::in ? ", to read from" : ", to connect")  + number;
+    const bool has_peer = its(::getpeername);
+    if (!has_peer) return (which == side::in ? ", to read from" : ", to connect") + number;
+    return (which == side::in ? ", to read from" : ", to write to") + number + ", peer " + text_of(where, length);
   }
   char target[64];
   const auto count = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target, sizeof target);
@@ -114,7 +114,7 @@ void watch::note_waits(sched::detail::wait_notes& to) {
     slabs = all.slabs;
   }
   struct one_wait {
-    const fiber* who;
+    const fiber* waiting;
     int fd;
     side which;
   };
@@ -122,16 +122,28 @@ void watch::note_waits(sched::detail::wait_notes& to) {
   for (watch* const first : slabs) {
     for (std::size_t i = 0; i < store::slab; ++i) {
       watch& w = first[i];
-      if (w.closed()) continue;
-      waits.reserve(waits.size() + 2);  // nothing may throw under the spin lock, nor take long
-      const std::scoped_lock held(w.lock_);
-      for (const auto which : {side::in, side::out}) {
-        const auto who = w.first_[index(which)].load(std::memory_order_relaxed);  // relaxed: under the lock
-        if (who) waits.push_back({fiber::behind(who), w.fd_, which});
+      const auto known = waits.size();
+      // Nothing may throw under the spin lock, nor take long: where the places do not do, once more with twice as many.
+      for (std::size_t places = 2; !w.closed(); places *= 2) {
+        waits.resize(known);
+        waits.reserve(known + places);
+        const std::scoped_lock held(w.lock_);
+        bool all = true;
+        const auto add = [&](const sched::waker& waits_there, side which) {
+          all = waits.size() < known + places;
+          if (all) waits.push_back({fiber::behind(waits_there), w.fd_, which});
+          return all;
+        };
+        for (const auto which : {side::in, side::out}) {
+          const auto first_there = w.first_[index(which)].load(std::memory_order_relaxed);  // relaxed: under the lock
+          if (first_there) add(first_there, which);
+        }
+        for (const waiter* other = w.others_; other != nullptr && add(other->who, other->which); other = other->next) {}
+        if (all) break;
       }
     }
   }
-  for (const auto& each : waits) to[each.who] = note_of(each.fd, each.which);
+  for (const auto& each : waits) to[each.waiting] = note_of(each.fd, each.which);
 }
 
 watch* watch::take(int fd) {
