@@ -224,6 +224,48 @@ if [[ -n $mpis ]]; then
   bad 'no-such-launcher' "$shunt" run histogram --transport mpi --launcher no-such-launcher
 fi
 
+# catches PID: that process catches SIGUSR1.
+catches() {
+  local caught
+  caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null) && [[ -n $caught ]] && ((0x$caught >> 9 & 1))
+}
+
+# asked RANKS COMMAND...: gets SIGUSR1, which is a question, while it runs, and ends as if it had not. A launcher passes the
+# signal on, also to a rank that cannot catch it yet; so to a job of RANKS processes it is sent when all of them do.
+asked() {
+  local ranks=$1 pid status others process
+  shift
+  name="SIGUSR1: ${*/#$shunt/shunt}"
+  "$@" >out 2>err </dev/null &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    others=0
+    for process in /proc/[0-9]*; do
+      if ((ranks > 0)) && [[ $process != "/proc/$pid" && $(readlink "$process/exe") == "$shunt" ]] && catches "${process#/proc/}"; then
+        others=$((others + 1))
+      fi
+    done
+    if ((others >= ranks)) && catches "$pid"; then break; fi
+    sleep 0.01
+  done
+  for ((i = 0; i < (ranks > 0 ? 3 : 100000); ++i)); do
+    kill -USR1 "$pid" 2>/dev/null || break
+    sleep 0.02
+  done
+  wait "$pid"
+  status=$?
+  if ((status != 0)); then wrong "status $status, expected 0"
+  elif ! grep -Eq '^checked' out; then wrong 'does not say: checked'
+  elif ! grep -Eq 'got SIGUSR1|runtime of' err; then wrong 'does not answer'
+  else passed=$((passed + 1)); fi
+}
+asked 0 "$shunt" run histogram --updates 3000000 --pes 2
+asked 0 "$shunt" run triangle --scale 15 --pes 2
+asked 0 "$shunt" run daq --channels 20 --frames 2000
+if [[ -n $mpis ]]; then
+  asked 2 "$shunt" run histogram --updates 50000000 --transport mpi --ranks 2 --pes 2
+fi
+
 name='doctor --json is JSON'
 "$shunt" doctor --json >out 2>err
 if command -v python3 >/dev/null && ! python3 -c 'import json; json.load(open("out"))["cpu"]["workers"]' 2>>err; then

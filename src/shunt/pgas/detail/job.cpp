@@ -4,8 +4,11 @@
 #include <bit>
 #include <cstdio>
 #include <sstream>
+#include <system_error>
+
 #include <unistd.h>
 
+#include <shunt/base/memory_limit.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/pe.hpp>
 
@@ -200,7 +203,12 @@ void job::set_up() {
   runtime_ = std::make_unique<sched::runtime>(how);
   if (remote()) {
     carrier_.start({trains_.capacity, std::min<std::size_t>(16, trains_.regular), wanted_.deadline});
-    watcher_ = std::thread([this] { watch(); });
+    try {
+      watcher_ = std::thread([this] { watch(); });
+    } catch (const std::system_error& refused) {
+      throw error(std::string("run: cannot start the thread that watches the other ranks: ") + refused.what() + "; " +
+                  thread_limit_in_force());
+    }
   }
   for (int d = 0; d < plan_.docks_here; ++d) {
     const int index = plan_.first_dock_here + d;
