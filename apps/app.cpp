@@ -1,10 +1,17 @@
 #include "app.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <fstream>
+#include <limits>
 #include <shunt/base/error.hpp>
 #include <string>
+#include <system_error>
 
 namespace shunt::apps {
 namespace {
@@ -44,6 +51,44 @@ void rehearse(const app& which, int argc, char** argv) {
     throw;
   }
   rehearsing = false;
+}
+
+namespace {
+
+/// The first number behind `key` in a file of the kernel's; without a key, the file's. Negative: it says none.
+double number_in(const char* path, std::string_view key) {
+  std::ifstream from(path);
+  for (std::string word; from >> word;) {
+    double number = -1;
+    if (key.empty()) return std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc() ? number : -1;
+    if (word == key && from >> number) return number;
+  }
+  return -1;
+}
+
+/// Bytes that a process may still take; infinite where nothing tells.
+double available_memory() {
+  double most = std::numeric_limits<double>::infinity();
+  if (const double kib = number_in("/proc/meminfo", "MemAvailable:"); kib >= 0) most = 1024 * kib;
+  // This process's group of processes, in a container; see cgroups(7), version 2.
+  const double limit = number_in("/sys/fs/cgroup/memory.max", "");
+  const double used = number_in("/sys/fs/cgroup/memory.current", "");
+  if (limit >= 0 && used >= 0) most = std::min(most, limit - used);
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    most = std::min(most, static_cast<double>(space.rlim_cur));
+  }
+  return most;
+}
+
+}  // namespace
+
+void require_memory(std::string_view cause, double bytes) {
+  constexpr double gib = 1024. * 1024 * 1024;
+  const double has = available_memory();
+  if (bytes <= has) return;
+  throw usage_error(fmt::format("{}: takes {:.1f} GiB of memory, and {:.1f} GiB are left; ask for less", cause, bytes / gib,
+                                std::max(has, 0.) / gib));
 }
 
 }  // namespace shunt::apps

@@ -23,6 +23,8 @@ int histogram_main(int argc, char** argv) {
   bool right = true;
   pgas::run(job.wanted(), [&](pgas::pe& me) {
     const auto pes = static_cast<std::uint64_t>(me.count());
+    apps::require_memory(me, fmt::format("--updates {} --table {} on {} PEs", updates, table, pes),
+                         8. * static_cast<double>(updates) + 8. * static_cast<double>(table));
     const auto places = apps::random_places(updates * pes, table * pes, job.seed(), me.index(), me.count());
     pgas::symmetric<std::vector<std::int64_t>> counts(me, table);
     const auto before = me.traffic();

@@ -29,6 +29,8 @@ int index_gather_main(int argc, char** argv) {
   bool right = true;
   pgas::run(job.wanted(), [&](pgas::pe& me) {
     const auto pes = static_cast<std::uint64_t>(me.count());
+    apps::require_memory(me, fmt::format("--reads {} --table {} on {} PEs", reads, table, pes),
+                         16. * static_cast<double>(reads) + 8. * static_cast<double>(table));
     const auto places = apps::random_places(reads * pes, table * pes, job.seed(), me.index(), me.count());
     pgas::symmetric<std::vector<std::int64_t>> entries(me, table);
     pgas::symmetric<std::vector<std::int64_t>> target(me, places.size());

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "option.hpp"
 
 namespace shunt::apps {
@@ -45,6 +47,11 @@ progress::progress(std::string what, std::uint64_t whole, bool shown)
 void progress::show(std::uint64_t done) {
   if (!line_.due()) return;
   line_.say(fmt::format("{} {:3.0f} %", what_, 100.0 * static_cast<double>(done) / static_cast<double>(whole_)));
+}
+
+void require_memory(pgas::pe& me, const std::string& cause, double bytes) {
+  require_memory(cause, bytes * std::ceil(static_cast<double>(me.count()) / me.ranks()));
+  me.barrier();  // all have asked before the first takes some
 }
 
 std::vector<fact> traffic_facts(const pgas::traffic& moved, double seconds) {

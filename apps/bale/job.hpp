@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app.hpp"
 #include "report.hpp"
 
 namespace shunt::apps {
@@ -42,6 +43,9 @@ class job {
   const CLI::Option* seed_given_ = nullptr;
   reporter report_;
 };
+
+/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which each process asks for all its PEs.
+void require_memory(pgas::pe& me, const std::string& cause, double bytes);
 
 /// A line on a terminal that says how far a PE has come; nothing when standard error is no terminal.
 class progress {

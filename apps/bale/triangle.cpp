@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -90,10 +91,16 @@ loaded read_file(const source& from) {
 
 loaded generate(const source& from, std::uint64_t seed) {
   if (from.generator == "erdos_renyi") {
+    const auto vertices = static_cast<double>(from.vertices);
+    apps::require_memory(fmt::format("--vertices {} --mean {}", from.vertices, from.mean), vertices * (8 + 4 * from.mean));
     return {graph::erdos_renyi::with_lower_row_mean(from.vertices, from.mean, seed).whole(),
             "the lower triangle, which is all that was generated", {}};
   }
   if (from.generator == "kronecker") {
+    const double vertices = std::ldexp(1., static_cast<int>(from.scale));
+    const double edges = vertices * static_cast<double>(from.edge_factor);
+    // The list of edges, and the graph that is made of it, which has some fewer.
+    apps::require_memory(fmt::format("--scale {} --edge-factor {}", from.scale, from.edge_factor), 8 * vertices + 8 * edges);
     return {graph::rmat({.scale = from.scale, .edge_factor = from.edge_factor}, seed).whole(),
             "every entry, made undirected", {}};
   }
