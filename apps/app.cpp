@@ -1,8 +1,8 @@
 #include "app.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <sys/resource.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -60,7 +60,8 @@ double number_in(const char* path, std::string_view key) {
   std::ifstream from(path);
   for (std::string word; from >> word;) {
     double number = -1;
-    if (key.empty()) return std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc() ? number : -1;
+    if (key.empty())
+      return std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc() ? number : -1;
     if (word == key && from >> number) return number;
   }
   return -1;
@@ -87,8 +88,8 @@ void require_memory(std::string_view cause, double bytes) {
   constexpr double gib = 1024. * 1024 * 1024;
   const double has = available_memory();
   if (bytes <= has) return;
-  throw usage_error(fmt::format("{}: takes {:.1f} GiB of memory, and {:.1f} GiB are left; ask for less", cause, bytes / gib,
-                                std::max(has, 0.) / gib));
+  throw usage_error(fmt::format("{}: takes {:.1f} GiB of memory, and {:.1f} GiB are left; ask for less", cause,
+                                bytes / gib, std::max(has, 0.) / gib));
 }
 
 }  // namespace shunt::apps

@@ -3,8 +3,8 @@
 ///   shunt run triangle --pes 8          calls triangle_main(argc, argv), argv[0] being "triangle"
 ///
 /// Contract of an application's main function
-///   - It parses with apps::parse(), so that every application words bad usage alike, and does so before it opens, starts
-///     or prints anything.
+///   - It parses with apps::parse(), so that every application words bad usage alike, and does so before it opens,
+///     starts or prints anything.
 ///   - It throws shunt::usage_error for what the user must change (exit status 2), any other
 ///     shunt::error for what failed below it (exit status 1), and prints neither itself: the
 ///     command prints one line.
@@ -47,7 +47,8 @@ struct app {
 void rehearse(const app& which, int argc, char** argv);
 
 /// Before the program takes that much memory: for what the machine cannot give, an error with both numbers, instead of
-/// std::bad_alloc, or of the kernel's ending the process. Where the machine does not tell what it has, nothing is refused.
+/// std::bad_alloc, or of the kernel's ending the process. Where the machine does not tell what it has, nothing is
+/// refused.
 /// \param cause  the options that ask for it, e.g. "--updates 1000"
 /// \throws usage_error
 void require_memory(std::string_view cause, double bytes);

@@ -14,13 +14,11 @@ namespace detail {
 
 CLI::Option* add_option(CLI::App& options, const std::string& name, const std::string& help, const std::string& legal,
                         std::function<void(const std::string&)> take, std::function<std::string()> shown) {
-  auto* const made = options.add_option(
-      name,
-      CLI::callback_t([take = std::move(take)](const CLI::results_t& words) {
-        take(words.at(0));  // CLI11 has refused none and several
-        return true;
-      }),
-      help, false, std::move(shown));
+  auto* const made = options.add_option(name, CLI::callback_t([take = std::move(take)](const CLI::results_t& words) {
+                                          take(words.at(0));  // CLI11 has refused none and several
+                                          return true;
+                                        }),
+                                        help, false, std::move(shown));
   made->type_name(legal);
   return made;
 }

@@ -11,8 +11,7 @@ struct ballot {
 };
 
 struct ballot_box : shunt::pgas::actor<ballot_box, ballot> {
-  explicit ballot_box(shunt::pgas::pe& me)
-      : actor(me), votes(10), voters(static_cast<std::size_t>(me.count())) {}
+  explicit ballot_box(shunt::pgas::pe& me) : actor(me), votes(10), voters(static_cast<std::size_t>(me.count())) {}
 
   // Runs on the PE it was sent to, on that PE's object. `from` may be left out; then more goods share a run.
   void process(ballot b, int from) {

@@ -21,8 +21,9 @@ int main(int argc, char** argv) {
     struct range {
       int low, high;
     };
-    const auto all = me.reduce(range{me.index(), me.index()},
-                               [](range a, range b) { return range{std::min(a.low, b.low), std::max(a.high, b.high)}; });
+    const auto all = me.reduce(range{me.index(), me.index()}, [](range a, range b) {
+      return range{std::min(a.low, b.low), std::max(a.high, b.high)};
+    });
     require(all.low == 0 && all.high == me.count() - 1);
 
     const std::vector<int> squares = me.gather(me.index() * me.index());
@@ -30,7 +31,8 @@ int main(int argc, char** argv) {
 
     const std::vector<long> mine(static_cast<std::size_t>(me.index() % 3), 5);  // their number may differ
     const auto everybodys = me.gather(std::span<const long>(mine));
-    for (int p = 0; p < me.count(); ++p) require(everybodys[static_cast<std::size_t>(p)].size() == static_cast<std::size_t>(p % 3));
+    for (int p = 0; p < me.count(); ++p)
+      require(everybodys[static_cast<std::size_t>(p)].size() == static_cast<std::size_t>(p % 3));
     const auto names = me.gather("PE " + std::to_string(me.index()));
     require(names.back() == "PE " + std::to_string(me.count() - 1));
 

@@ -1,4 +1,5 @@
-// A server of lines, and its clients, in one process: every connection is a fiber that reads and writes as if it were alone.
+// A server of lines, and its clients, in one process: every connection is a fiber that reads and writes as if it were
+// alone.
 #include <shunt/io.hpp>
 #include <shunt/sched.hpp>
 
@@ -19,7 +20,7 @@ constexpr int clients = 100, lines = 10;
 void serve(shunt::net::stream peer) {
   for (;;) {
     const std::string line = peer.read_until("\n", 4096, 10s);  // waits: this fiber, not its worker
-    if (line.empty()) return;                                    // the client sends no more
+    if (line.empty()) return;                                   // the client sends no more
     peer.write(line);
   }
 }

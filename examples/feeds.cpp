@@ -1,10 +1,10 @@
 // Every PE reads a connection of its own, and counts each line where it belongs: sockets and messages in one program.
 #include <cstdio>
 #include <numeric>
-#include <string>
 #include <shunt/io.hpp>
 #include <shunt/pgas.hpp>
 #include <shunt/task.hpp>
+#include <string>
 
 namespace {
 constexpr unsigned keys = 1000, lines = 10 * keys;

@@ -1,4 +1,5 @@
-// Counts up random spots of a distributed table. README.md shows the part between the marks; a test holds them together.
+// Counts up random spots of a distributed table. README.md shows the part between the marks; a test holds them
+// together.
 // [readme]
 #include <cstdio>
 #include <numeric>

@@ -1,5 +1,6 @@
-// Does it do right whatever the order? A seat is booked by who first finds it free. The wrong way looks, lets others go on
-// (as every wait does), and books; exploring finds the order in which two get the seat, and repeats it by its schedule.
+// Does it do right whatever the order? A seat is booked by who first finds it free. The wrong way looks, lets others go
+// on (as every wait does), and books; exploring finds the order in which two get the seat, and repeats it by its
+// schedule.
 #include <cstdio>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>

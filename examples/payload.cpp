@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     shunt::pgas::symmetric<counts> tally(me);
     shunt::pgas::actor_of words_at(tally);
     for (const auto& w : words) {
-      words_at.send(owner(w), std::string_view(w), [](counts& mine, std::string_view word) { ++mine[std::string(word)]; });
+      words_at.send(owner(w), std::string_view(w),
+                    [](counts& mine, std::string_view word) { ++mine[std::string(word)]; });
     }
     words_at.finish();
     if (me.index() == owner("to") && (*tally)["to"] != 2L * me.count()) throw shunt::error("a word was lost");
@@ -40,10 +41,11 @@ int main(int argc, char** argv) {
     std::vector<double> row(static_cast<std::size_t>(100 + me.index()));
     std::iota(row.begin(), row.end(), 1.0);
     for (int to = 0; to < me.count(); ++to) {
-      rows.send(to, std::span<const double>(row),
-                [number = static_cast<std::size_t>(me.index())](std::vector<double>& mine, std::span<const double> items) {
-                  mine[number] = std::accumulate(items.begin(), items.end(), 0.0);
-                });
+      rows.send(
+          to, std::span<const double>(row),
+          [number = static_cast<std::size_t>(me.index())](std::vector<double>& mine, std::span<const double> items) {
+            mine[number] = std::accumulate(items.begin(), items.end(), 0.0);
+          });
     }
     rows.finish();
     for (std::size_t p = 0; p < sums->size(); ++p) {
@@ -55,7 +57,8 @@ int main(int argc, char** argv) {
     const std::string line = "PE " + std::to_string(me.index()) + " was here";
     book.send(0, std::span<const char>(line));
     book.finish();
-    if (me.index() == 0 && book.lines.size() != static_cast<std::size_t>(me.count())) throw shunt::error("a line is missing");
+    if (me.index() == 0 && book.lines.size() != static_cast<std::size_t>(me.count()))
+      throw shunt::error("a line is missing");
     if (me.index() == 0) std::puts("payload: right");
   });
 }

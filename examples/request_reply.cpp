@@ -18,9 +18,9 @@ int main(int argc, char** argv) {
     shunt::pgas::actor_of reader(table, gathered);
     for (unsigned i = 0; i < reads; ++i) {
       const int pe = static_cast<int>(i % static_cast<unsigned>(me.count()));
-      reader.ask(pe,
-                 [spot = i % entries](const part& there, part&) { return there[spot]; },  // there
-                 [i](part&, part& here, long value) { here[i] = value; });                // then here
+      reader.ask(
+          pe, [spot = i % entries](const part& there, part&) { return there[spot]; },  // there
+          [i](part&, part& here, long value) { here[i] = value; });                    // then here
     }
     reader.finish();  // every reply has been stored
     for (unsigned i = 0; i < reads; ++i) {

@@ -51,10 +51,12 @@ int histogram_main(int argc, char** argv) {
     right = checked;
     std::vector<apps::fact> facts{
         {"application", "histogram", "histogram, " + job.form_name() + " form"},
-        {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
+        {"pes", me.count(),
+         fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
         {"updates", updates * pes, apps::with_commas(updates * pes)},
         {"checked", checked, checked ? "yes" : "NO: updates were lost or doubled"},
-        {"ns_per_update", seconds * 1e9 / static_cast<double>(updates), fmt::format("{:.2f}", seconds * 1e9 / static_cast<double>(updates))},
+        {"ns_per_update", seconds * 1e9 / static_cast<double>(updates),
+         fmt::format("{:.2f}", seconds * 1e9 / static_cast<double>(updates))},
     };
     for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
     job.report(facts);

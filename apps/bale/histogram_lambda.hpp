@@ -4,8 +4,7 @@
 namespace shunt::apps::lambda_form {
 inline void histogram(pgas::symmetric<std::vector<std::int64_t>>& table, std::span<const place> updates) {
   pgas::actor_of counter(table);
-  for (const auto [pe, spot] : updates)
-    counter.send(pe, [spot](auto& counts) { ++counts[spot]; });
+  for (const auto [pe, spot] : updates) counter.send(pe, [spot](auto& counts) { ++counts[spot]; });
   counter.finish();
 }
 }  // namespace shunt::apps::lambda_form

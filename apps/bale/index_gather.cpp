@@ -55,10 +55,12 @@ int index_gather_main(int argc, char** argv) {
     right = wrong == 0;
     std::vector<apps::fact> facts{
         {"application", "index_gather", "index_gather, " + job.form_name() + " form"},
-        {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
+        {"pes", me.count(),
+         fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
         {"reads", reads * pes, apps::with_commas(reads * pes)},
         {"checked", right, right ? "yes" : fmt::format("NO: {} entries are wrong", wrong)},
-        {"ns_per_read", seconds * 1e9 / static_cast<double>(reads), fmt::format("{:.2f}", seconds * 1e9 / static_cast<double>(reads))},
+        {"ns_per_read", seconds * 1e9 / static_cast<double>(reads),
+         fmt::format("{:.2f}", seconds * 1e9 / static_cast<double>(reads))},
     };
     for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
     job.report(facts);

@@ -44,7 +44,8 @@ class job {
   reporter report_;
 };
 
-/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which each process asks for all its PEs.
+/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which each process asks for all its
+/// PEs.
 void require_memory(pgas::pe& me, const std::string& cause, double bytes);
 
 /// A line on a terminal that says how far a PE has come; nothing when standard error is no terminal.

@@ -119,7 +119,8 @@ TEST_CASE("index_gather: reads what is there, in both forms") {
     const auto places = apps::random_places(reads, table, 4, me.index(), me.count());
     const auto mine = (table + static_cast<std::uint64_t>(me.count()) - 1) / static_cast<std::uint64_t>(me.count());
     const auto entry = [](std::uint64_t global) { return static_cast<std::int64_t>(1'000'000'007 * global + 5); };
-    pgas::symmetric<std::vector<std::int64_t>> entries(me, mine), by_lambda(me, places.size()), by_class(me, places.size());
+    pgas::symmetric<std::vector<std::int64_t>> entries(me, mine), by_lambda(me, places.size()),
+        by_class(me, places.size());
     for (std::uint32_t s = 0; s < mine; ++s) {
       (*entries)[s] = entry(apps::place{me.index(), s}.global(me.count()));
     }

@@ -16,9 +16,9 @@
 
 #include "app.hpp"
 #include "bale/job.hpp"
-#include "option.hpp"
 #include "bale/triangle_class.hpp"
 #include "bale/triangle_lambda.hpp"
+#include "option.hpp"
 
 using namespace shunt;
 
@@ -92,17 +92,21 @@ loaded read_file(const source& from) {
 loaded generate(const source& from, std::uint64_t seed) {
   if (from.generator == "erdos_renyi") {
     const auto vertices = static_cast<double>(from.vertices);
-    apps::require_memory(fmt::format("--vertices {} --mean {}", from.vertices, from.mean), vertices * (8 + 4 * from.mean));
+    apps::require_memory(fmt::format("--vertices {} --mean {}", from.vertices, from.mean),
+                         vertices * (8 + 4 * from.mean));
     return {graph::erdos_renyi::with_lower_row_mean(from.vertices, from.mean, seed).whole(),
-            "the lower triangle, which is all that was generated", {}};
+            "the lower triangle, which is all that was generated",
+            {}};
   }
   if (from.generator == "kronecker") {
     const double vertices = std::ldexp(1., static_cast<int>(from.scale));
     const double edges = vertices * static_cast<double>(from.edge_factor);
     // The list of edges, and the graph that is made of it, which has some fewer.
-    apps::require_memory(fmt::format("--scale {} --edge-factor {}", from.scale, from.edge_factor), 8 * vertices + 8 * edges);
+    apps::require_memory(fmt::format("--scale {} --edge-factor {}", from.scale, from.edge_factor),
+                         8 * vertices + 8 * edges);
     return {graph::rmat({.scale = from.scale, .edge_factor = from.edge_factor}, seed).whole(),
-            "every entry, made undirected", {}};
+            "every entry, made undirected",
+            {}};
   }
   return {graph::star_product::parse(from.generator).whole(), "the lower triangle of a symmetric product", {}};
 }
@@ -142,8 +146,9 @@ int triangle_main(int argc, char** argv) {
   apps::job job(options, "triangle");
   source from;
   bool check = false;
-  const auto* const file = apps::text_option(
-      options, "--graph", from.file, "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
+  const auto* const file =
+      apps::text_option(options, "--graph", from.file,
+                        "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
   const auto* const header =
       apps::choice_option(options, "--header", from.header,
                           "whether the first line of an edge list is \"vertices edges\"; auto: if the second number is "
@@ -159,11 +164,11 @@ int triangle_main(int argc, char** argv) {
   const auto* const vertices =
       apps::count_option(options, "--vertices", from.vertices, "of erdos_renyi", 1, (1ul << 32) - 2)
           ->capture_default_str();
-  const auto* const row_mean = apps::real_option(options, "--mean", from.mean,
-                                             "non-zeros a row of erdos_renyi's lower triangle", 0, 1ul << 31)
-                               ->capture_default_str();
-  const auto* const scale =
-      apps::count_option(options, "--scale", from.scale, "of kronecker: 2^scale vertices", 0, 31)->capture_default_str();
+  const auto* const row_mean =
+      apps::real_option(options, "--mean", from.mean, "non-zeros a row of erdos_renyi's lower triangle", 0, 1ul << 31)
+          ->capture_default_str();
+  const auto* const scale = apps::count_option(options, "--scale", from.scale, "of kronecker: 2^scale vertices", 0, 31)
+                                ->capture_default_str();
   const auto* const edge_factor =
       apps::count_option(options, "--edge-factor", from.edge_factor, "of kronecker: edges a vertex", 0, 1ul << 20)
           ->capture_default_str();
@@ -237,7 +242,8 @@ int triangle_main(int argc, char** argv) {
     const double balance = most == 0 ? 1.0 : mean / static_cast<double>(most);
     std::vector<apps::fact> facts{
         {"application", "triangle", "triangle, " + job.form_name() + " form"},
-        {"pes", me.count(), fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
+        {"pes", me.count(),
+         fmt::format("{} on {} {}", me.count(), me.ranks(), me.ranks() == 1 ? "process" : "processes")},
         {"graph", from.name(), apps::one_line(from.name())},
         {"edges_from", input.edges_from, input.edges_from},
         {"vertices", whole.vertices(), apps::with_commas(whole.vertices())},
@@ -249,10 +255,9 @@ int triangle_main(int argc, char** argv) {
          each_once ? "each once" : fmt::format("NO: the graph has {}", apps::with_commas(graph::wedges(whole)))},
         {"triangles", triangles, std::to_string(triangles)},
         {"checked", check && right,
-         !check ? "no (--check compares with a serial count)"
-         : serial == triangles && each_once
-             ? "a serial count found as many"
-             : fmt::format("NO: a serial count found {}", serial)},
+         !check                             ? "no (--check compares with a serial count)"
+         : serial == triangles && each_once ? "a serial count found as many"
+                                            : fmt::format("NO: a serial count found {}", serial)},
         {"balance", balance, fmt::format("{:.3f} (mean over the most of a PE)", balance)},
         {"seconds_to_load", seconds_to_load, fmt::format("{:.3f}", seconds_to_load)},
     };

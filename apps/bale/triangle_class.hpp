@@ -2,7 +2,10 @@
 #pragma once
 #include <bale/kernel.hpp>
 namespace shunt::apps::class_form {
-struct wedge { std::uint32_t local; vertex k; };
+struct wedge {
+  std::uint32_t local;
+  vertex k;
+};
 struct triangle : pgas::actor<triangle, wedge> {
   void process(wedge w) { ++result.asked, result.found += lower.has(w.local, w.k); }
   /// Collective. \param each_row  called with the number of rows done.

@@ -137,8 +137,7 @@ class stages {
 
   void look_at_memory() {
     const double whole =
-        s_.frames == 0 ? s_.duration.count()
-                       : static_cast<double>(s_.frames) * static_cast<double>(channels_.size());
+        s_.frames == 0 ? s_.duration.count() : static_cast<double>(s_.frames) * static_cast<double>(channels_.size());
     const double done = s_.frames == 0 ? seconds() : static_cast<double>(result_.total.frames);
     if (result_.resident_early == 0 && done >= whole / 10) {
       result_.resident_early = resident_bytes();
@@ -153,22 +152,19 @@ class stages {
     line_.wait();
     while (io::sleep_for(100ms, over)) {
       const std::scoped_lock held(telling_);
-      who_.now({seconds(), frames_.load(std::memory_order_relaxed),
-                bytes_.load(std::memory_order_relaxed), result_.incidents.size()});
+      who_.now({seconds(), frames_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
+                result_.incidents.size()});
     }
   }
 
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(clock::now() - start_).count();
-  }
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
 
   const settings& s_;
   std::vector<channel_end>& channels_;
   const observer& who_;
   start_line line_;
   clock::time_point start_;
-  std::vector<std::unique_ptr<bounded_queue<reading>>>
-      readings_;  // channel c's: c modulo their number
+  std::vector<std::unique_ptr<bounded_queue<reading>>> readings_;  // channel c's: c modulo their number
   bounded_queue<tally> sums_;
   std::atomic<std::uint64_t> out_of_order_{0};
   std::atomic<std::uint64_t> frames_{0};
@@ -179,8 +175,8 @@ class stages {
 
 }  // namespace
 
-outcome acquire(const settings& s, std::vector<channel_end>& channels,
-                const std::function<void()>& begin, const observer& who) {
+outcome acquire(const settings& s, std::vector<channel_end>& channels, const std::function<void()>& begin,
+                const observer& who) {
   sched::options wanted;
   wanted.workers = s.workers;
   wanted.pin = false;  // the generator needs a CPU too

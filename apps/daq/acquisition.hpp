@@ -61,7 +61,7 @@ struct outcome {
 /// Reads the channels to their ends, and closes them.
 /// \param begin  called when everything is ready, before the first read.
 /// \throws what `begin` throws; shunt::error if the system gives no threads or descriptors.
-[[nodiscard]] outcome acquire(const settings& s, std::vector<channel_end>& channels,
-                              const std::function<void()>& begin, const observer& who = {});
+[[nodiscard]] outcome acquire(const settings& s, std::vector<channel_end>& channels, const std::function<void()>& begin,
+                              const observer& who = {});
 
 }  // namespace shunt::daq

@@ -64,8 +64,8 @@ class window {
 /// it waits, nothing is read, so the sender will wait too.
 /// \return after the last frame, or at the first that is not as it should be.
 template <typename Source, typename HandOn>
-[[nodiscard]] ending follow(Source& from, std::uint32_t channel,
-                            std::chrono::duration<double> timeout, const HandOn& hand_on) {
+[[nodiscard]] ending follow(Source& from, std::uint32_t channel, std::chrono::duration<double> timeout,
+                            const HandOn& hand_on) {
   window come;
   ending at;
   for (;; ++at.frame) {

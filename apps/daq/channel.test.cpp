@@ -30,8 +30,7 @@ bytes frame(std::uint64_t sequence, std::uint32_t most_samples = 100) {
   std::array<daq::sample, daq::most_samples> samples;
   std::array<std::byte, daq::most_frame_bytes> room;
   daq::reading said;
-  const auto size = daq::write_frame(room, channel, sequence,
-                                     daq::make_samples(s, channel, sequence, samples), said);
+  const auto size = daq::write_frame(room, channel, sequence, daq::make_samples(s, channel, sequence, samples), said);
   return {room.begin(), room.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
@@ -57,8 +56,7 @@ followed follow(const bytes& sent, bool ends, std::chrono::duration<double> time
     auto [to, from] = net::connected_pair();
     to.write(sent);
     if (ends) to.close();
-    all.how = daq::follow(from, channel, timeout,
-                          [&](const daq::reading& r) { all.readings.push_back(r); });
+    all.how = daq::follow(from, channel, timeout, [&](const daq::reading& r) { all.readings.push_back(r); });
   });
   return all;
 }
@@ -87,8 +85,7 @@ TEST_CASE("follow: frames are found however the bytes are cut, and the longest o
         }
         to.close();
       });
-      found.how = daq::follow(from, channel, ever,
-                              [&](const daq::reading& r) { found.readings.push_back(r); });
+      found.how = daq::follow(from, channel, ever, [&](const daq::reading& r) { found.readings.push_back(r); });
     });
   };
   with_reactor(1, [&](auto&) {
@@ -120,12 +117,10 @@ TEST_CASE("follow: an end within a frame is told, with the frame and what came o
   }
 }
 
-TEST_CASE(
-    "follow: silence is told, within a frame and between two; what had come is not judged by it") {
+TEST_CASE("follow: silence is told, within a frame and between two; what had come is not judged by it") {
   const auto two = frames(2);
   const auto third = frame(2);
-  for (const std::size_t cut :
-       {std::size_t{0}, std::size_t{1}, daq::head_bytes, third.size() - 1}) {
+  for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, daq::head_bytes, third.size() - 1}) {
     auto sent = two;
     sent.insert(sent.end(), third.begin(), third.begin() + static_cast<std::ptrdiff_t>(cut));
     const auto found = follow(sent, false, 1ms);
@@ -144,9 +139,8 @@ TEST_CASE("follow: garbage is told for what it is, and nothing behind it is beli
     return follow(all, true, ever);
   };
   const std::vector<std::pair<std::size_t, daq::trouble>> places{
-      {0, daq::trouble::no_magic},       {4, daq::trouble::other_channel},
-      {8, daq::trouble::other_sequence}, {16, daq::trouble::wrong_length},
-      {18, daq::trouble::wrong_length},  {20, daq::trouble::wrong_checksum},
+      {0, daq::trouble::no_magic},       {4, daq::trouble::other_channel}, {8, daq::trouble::other_sequence},
+      {16, daq::trouble::wrong_length},  {18, daq::trouble::wrong_length}, {20, daq::trouble::wrong_checksum},
       {24, daq::trouble::wrong_checksum}};
   for (const auto& [at, what] : places) {
     const auto found = spoil(at);
@@ -157,8 +151,7 @@ TEST_CASE("follow: garbage is told for what it is, and nothing behind it is beli
   }
 }
 
-TEST_CASE(
-    "follow: while what was read cannot be handed on, the sender waits; and nothing is lost") {
+TEST_CASE("follow: while what was read cannot be handed on, the sender waits; and nothing is lost") {
   constexpr std::uint64_t count = 5000;
   const auto all = frames(count);
   followed found;

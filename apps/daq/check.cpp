@@ -7,14 +7,10 @@ namespace {
 
 bool made_by(fault what, trouble seen) noexcept {
   switch (what) {
-    case fault::none:
-      return seen == trouble::none;
-    case fault::stalled:
-      return seen == trouble::stalled;
-    case fault::hung_up:
-      return seen == trouble::hung_up;
-    case fault::garbled:
-      return seen >= trouble::no_magic && seen <= trouble::wrong_checksum;
+    case fault::none: return seen == trouble::none;
+    case fault::stalled: return seen == trouble::stalled;
+    case fault::hung_up: return seen == trouble::hung_up;
+    case fault::garbled: return seen >= trouble::no_magic && seen <= trouble::wrong_checksum;
   }
   return false;
 }
@@ -40,17 +36,15 @@ verdict check(const outcome& found, std::span<const sent> known) {
     all.sent += wanted.frames;
     total.add(wanted.good);
     if (how == nullptr && wanted.what != fault::none) {
-      all.problems.push_back(who + "should have failed (" + name_of(wanted.what) +
-                             "), and did not");
+      all.problems.push_back(who + "should have failed (" + name_of(wanted.what) + "), and did not");
     } else if (how != nullptr && !made_by(wanted.what, how->how.what)) {
       all.problems.push_back(text_of(*how) + "; expected: " + name_of(wanted.what));
     } else if (how != nullptr && how->how.frame != wanted.good.frames) {
-      all.problems.push_back(text_of(*how) + "; expected at frame " +
-                             std::to_string(wanted.good.frames));
+      all.problems.push_back(text_of(*how) + "; expected at frame " + std::to_string(wanted.good.frames));
     }
     if (got.frames != wanted.good.frames) {
-      all.problems.push_back(who + std::to_string(got.frames) + " frames of " +
-                             std::to_string(wanted.good.frames) + " have come");
+      all.problems.push_back(who + std::to_string(got.frames) + " frames of " + std::to_string(wanted.good.frames) +
+                             " have come");
     } else if (got != wanted.good) {
       all.problems.push_back(who + "its sums are not those of what was sent");
     }
@@ -62,17 +56,16 @@ verdict check(const outcome& found, std::span<const sent> known) {
     all.problems.push_back(std::to_string(found.out_of_order) + " readings came out of order");
   }
   if (all.sent != all.received + all.left_out) {
-    all.problems.push_back(std::to_string(all.sent) + " frames were sent, " +
-                           std::to_string(all.received) + " received, " +
-                           std::to_string(all.left_out) + " left out of failed channels");
+    all.problems.push_back(std::to_string(all.sent) + " frames were sent, " + std::to_string(all.received) +
+                           " received, " + std::to_string(all.left_out) + " left out of failed channels");
   }
   return all;
 }
 
 std::string text_of(const incident& one) {
   const auto& how = one.how;
-  std::string text = "channel " + std::to_string(one.channel) + ": " + name_of(how.what) +
-                     " at frame " + std::to_string(how.frame);
+  std::string text =
+      "channel " + std::to_string(one.channel) + ": " + name_of(how.what) + " at frame " + std::to_string(how.frame);
   if (how.what == trouble::stalled || how.what == trouble::hung_up) {
     text += ", after " + std::to_string(how.bytes) + " bytes of it";
   }

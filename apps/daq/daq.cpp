@@ -18,8 +18,7 @@ using namespace shunt;
 
 namespace {
 
-constexpr std::size_t listed =
-    20;  // faults and problems that people are shown; programs get all faults
+constexpr std::size_t listed = 20;  // faults and problems that people are shown; programs get all faults
 
 const std::map<std::string, daq::link> links{
     {"unix", daq::link::unix_socket}, {"tcp", daq::link::tcp}, {"pipe", daq::link::pipe}};
@@ -38,8 +37,8 @@ std::string list_text(const Range& all, const Text& text) {
   return lines;
 }
 
-std::vector<apps::fact> facts_of(const daq::settings& s, const std::string& over,
-                                 const daq::outcome& found, const daq::verdict& said) {
+std::vector<apps::fact> facts_of(const daq::settings& s, const std::string& over, const daq::outcome& found,
+                                 const daq::verdict& said) {
   auto faults = nlohmann::ordered_json::array();
   for (const auto& one : found.incidents) {
     faults.push_back({{"channel", one.channel},
@@ -65,8 +64,7 @@ std::vector<apps::fact> facts_of(const daq::settings& s, const std::string& over
       {"frames_per_second", frame_rate, apps::with_unit(frame_rate)},
       {"bytes_per_second", byte_rate, bytes_text(byte_rate)},
       {"faults", faults, std::to_string(faults.size()) + list_text(found.incidents, daq::text_of)},
-      {"resident_early", found.resident_early,
-       resident_text(found.resident_early) + ", at a tenth"},
+      {"resident_early", found.resident_early, resident_text(found.resident_early) + ", at a tenth"},
       {"resident_middle", found.resident_middle, resident_text(found.resident_middle)},
       {"resident_end", found.resident_end, resident_text(found.resident_end)},
       {"checked", right,
@@ -84,43 +82,36 @@ int daq_main(int argc, char** argv) {
   std::string over = "unix";
   s.workers = pgas::options_from_environment().workers;
 
-  CLI::App options(
-      "Acquires data from many channels, each read by a fiber, which a process of its own feeds.",
-      "shunt run daq");
+  CLI::App options("Acquires data from many channels, each read by a fiber, which a process of its own feeds.",
+                   "shunt run daq");
   constexpr std::uint32_t most_channels = 1'000'000;
-  apps::count_option(options, "--channels", s.channels,
-                     "each a descriptor here, and one in the process that feeds it", 1, most_channels)
+  apps::count_option(options, "--channels", s.channels, "each a descriptor here, and one in the process that feeds it",
+                     1, most_channels)
       ->capture_default_str();
-  apps::choice_option(options, "--over", over,
-                      "what a channel is: unix (a socket), tcp (on loopback) or pipe",
+  apps::choice_option(options, "--over", over, "what a channel is: unix (a socket), tcp (on loopback) or pipe",
                       {"unix", "tcp", "pipe"})
       ->capture_default_str();
   auto* const time =
-      apps::real_option(options, "--seconds", seconds, "how long frames are sent", 0.001, 1e6)
-          ->capture_default_str();
-  apps::count_option(options, "--frames", s.frames, "frames of each channel, however long it takes",
-                     1, std::uint64_t{1} << 40)
+      apps::real_option(options, "--seconds", seconds, "how long frames are sent", 0.001, 1e6)->capture_default_str();
+  apps::count_option(options, "--frames", s.frames, "frames of each channel, however long it takes", 1,
+                     std::uint64_t{1} << 40)
       ->excludes(time);
-  apps::real_option(options, "--rate", s.rate,
-                    "frames a second of each channel (default: as many as are taken)", 0.001, 1e6);
-  apps::count_option(options, "--samples", s.samples,
-                     "of a frame at most, of 2 bytes; half as many at least", 1, daq::most_samples)
+  apps::real_option(options, "--rate", s.rate, "frames a second of each channel (default: as many as are taken)", 0.001,
+                    1e6);
+  apps::count_option(options, "--samples", s.samples, "of a frame at most, of 2 bytes; half as many at least", 1,
+                     daq::most_samples)
       ->capture_default_str();
-  apps::count_option(options, "--stalled", s.stalled,
-                     "channels that the generator lets fall silent within a frame", 0,
+  apps::count_option(options, "--stalled", s.stalled, "channels that the generator lets fall silent within a frame", 0,
                      most_channels);
-  apps::count_option(options, "--garbled", s.garbled, "channels to which it sends garbage", 0,
-                     most_channels);
-  apps::count_option(options, "--hung-up", s.hung_up, "channels that it closes within a frame", 0,
-                     most_channels);
-  apps::real_option(options, "--timeout", timeout,
-                    "seconds of silence after which a channel counts as stalled", 0.001, 1e6)
+  apps::count_option(options, "--garbled", s.garbled, "channels to which it sends garbage", 0, most_channels);
+  apps::count_option(options, "--hung-up", s.hung_up, "channels that it closes within a frame", 0, most_channels);
+  apps::real_option(options, "--timeout", timeout, "seconds of silence after which a channel counts as stalled", 0.001,
+                    1e6)
       ->capture_default_str();
-  apps::count_option(options, "--queue", s.queue, "readings, or sums, between one stage and the next",
-                     1, std::uint64_t{1} << 24)
+  apps::count_option(options, "--queue", s.queue, "readings, or sums, between one stage and the next", 1,
+                     std::uint64_t{1} << 24)
       ->capture_default_str();
-  apps::count_option(options, "--workers", s.workers,
-                     "worker threads (default: the CPUs it may use)", 1, 4096);
+  apps::count_option(options, "--workers", s.workers, "worker threads (default: the CPUs it may use)", 1, 4096);
   apps::count_option(options, "--seed", s.seed, "of the random numbers", 0);
   apps::reporter report;
   report.add_options(options);
@@ -129,9 +120,8 @@ int daq_main(int argc, char** argv) {
       throw usage_error("daq runs in one process; leave SHUNT_TRANSPORT=" + *wanted + " out");
     }
     if (std::uint64_t{s.stalled} + s.garbled + s.hung_up > s.channels) {
-      throw usage_error(
-          fmt::format("--stalled {}, --garbled {} and --hung-up {} are more than the {} channels",
-                      s.stalled, s.garbled, s.hung_up, s.channels));
+      throw usage_error(fmt::format("--stalled {}, --garbled {} and --hung-up {} are more than the {} channels",
+                                    s.stalled, s.garbled, s.hung_up, s.channels));
     }
   });
   if (!apps::parse(options, argc, argv)) return 0;
@@ -151,8 +141,7 @@ int daq_main(int argc, char** argv) {
       line.say(fmt::format("{:.1f} s  {} frames  {}/s  {}/s  {} faults", now.seconds,
                            apps::with_unit(static_cast<double>(now.frames)),
                            apps::with_unit(static_cast<double>(now.frames - before.frames) / span),
-                           bytes_text(static_cast<double>(now.bytes - before.bytes) / span),
-                           now.faults));
+                           bytes_text(static_cast<double>(now.bytes - before.bytes) / span), now.faults));
       before = now;
     };
     who.failed = [&](const daq::incident& one) { line.put_above(daq::text_of(one)); };

@@ -151,9 +151,7 @@ TEST_CASE("check: whatever differs from what was sent is a problem") {
   found.total.add(three);
   found.total.add(three);
   found.incidents = {{1, {daq::trouble::hung_up, 3, 30, {}}}};
-  const auto problems = [&](const daq::outcome& changed) {
-    return daq::check(changed, known).problems;
-  };
+  const auto problems = [&](const daq::outcome& changed) { return daq::check(changed, known).problems; };
   REQUIRE(problems(found) == lines{});
   CHECK(daq::check(found, known).sent == 7);
   CHECK(daq::check(found, known).left_out == 1);
@@ -162,8 +160,7 @@ TEST_CASE("check: whatever differs from what was sent is a problem") {
   auto lost = found;
   lost.channels[0].frames = 2;
   lost.total.frames = 5;
-  CHECK(problems(lost) == lines{"channel 0: 2 frames of 3 have come",
-                                "the total is not that of what was sent",
+  CHECK(problems(lost) == lines{"channel 0: 2 frames of 3 have come", "the total is not that of what was sent",
                                 "7 frames were sent, 5 received, 1 left out of failed channels"});
   auto changed = found;
   changed.channels[0].checksums = 1;

@@ -26,9 +26,7 @@ T get(const std::byte* at) noexcept {
 constexpr std::size_t checksum_at = 20;
 static_assert(checksum_at + sizeof(head::checksum) == head_bytes);
 
-const Bytef* zlibs(const std::byte* bytes) noexcept {
-  return reinterpret_cast<const Bytef*>(bytes);
-}
+const Bytef* zlibs(const std::byte* bytes) noexcept { return reinterpret_cast<const Bytef*>(bytes); }
 
 /// \param at  i -> sample i
 template <typename At>
@@ -53,24 +51,15 @@ reading sum_up(const head& h, const At& at) noexcept {
 
 const char* name_of(trouble what) noexcept {
   switch (what) {
-    case trouble::none:
-      return "none";
-    case trouble::stalled:
-      return "stalled";
-    case trouble::hung_up:
-      return "hung up";
-    case trouble::no_magic:
-      return "no magic";
-    case trouble::other_channel:
-      return "other channel";
-    case trouble::other_sequence:
-      return "other sequence";
-    case trouble::wrong_length:
-      return "wrong length";
-    case trouble::wrong_checksum:
-      return "wrong checksum";
-    case trouble::unreadable:
-      return "unreadable";
+    case trouble::none: return "none";
+    case trouble::stalled: return "stalled";
+    case trouble::hung_up: return "hung up";
+    case trouble::no_magic: return "no magic";
+    case trouble::other_channel: return "other channel";
+    case trouble::other_sequence: return "other sequence";
+    case trouble::wrong_length: return "wrong length";
+    case trouble::wrong_checksum: return "wrong checksum";
+    case trouble::unreadable: return "unreadable";
   }
   return "";
 }
@@ -93,9 +82,8 @@ void tally::add(const tally& others) noexcept {
   checksums += others.checksums;
 }
 
-std::size_t write_frame(std::span<std::byte, most_frame_bytes> into, std::uint32_t channel,
-                        std::uint64_t sequence, std::span<const sample> samples,
-                        reading& said) noexcept {
+std::size_t write_frame(std::span<std::byte, most_frame_bytes> into, std::uint32_t channel, std::uint64_t sequence,
+                        std::span<const sample> samples, reading& said) noexcept {
   SHUNT_ASSERT(!samples.empty() && samples.size() <= most_samples);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     put(&into[head_bytes + i * sizeof(sample)], static_cast<std::uint16_t>(samples[i]));
@@ -134,15 +122,13 @@ std::uint32_t checksum_of(const head& h, std::span<const std::byte> samples) noe
   std::array<std::byte, head_bytes> before{};
   write_head(before, h);
   const auto sum = crc32(crc32(0, nullptr, 0), zlibs(before.data()), checksum_at);
-  return static_cast<std::uint32_t>(
-      crc32(sum, zlibs(samples.data()), static_cast<uInt>(samples.size())));
+  return static_cast<std::uint32_t>(crc32(sum, zlibs(samples.data()), static_cast<uInt>(samples.size())));
 }
 
 reading decode(const head& h, std::span<const std::byte> samples) noexcept {
   SHUNT_ASSERT(samples.size() == h.bytes);
-  return sum_up(h, [&](std::size_t i) {
-    return static_cast<sample>(get<std::uint16_t>(&samples[i * sizeof(sample)]));
-  });
+  return sum_up(h,
+                [&](std::size_t i) { return static_cast<sample>(get<std::uint16_t>(&samples[i * sizeof(sample)])); });
 }
 
 }  // namespace shunt::daq

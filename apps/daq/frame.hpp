@@ -64,23 +64,19 @@ struct tally {
   std::int64_t sum = 0;
   sample least = std::numeric_limits<sample>::max();
   sample most = std::numeric_limits<sample>::min();
-  std::uint64_t checksums =
-      0;  ///< their sum, modulo 2^64: which frames these were, and what was in them
+  std::uint64_t checksums = 0;  ///< their sum, modulo 2^64: which frames these were, and what was in them
 
   void add(const reading& one) noexcept;
   void add(const tally& others) noexcept;
   /// Heads and samples.
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return frames * head_bytes + samples * sizeof(sample);
-  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return frames * head_bytes + samples * sizeof(sample); }
   friend bool operator==(const tally&, const tally&) = default;
 };
 
 /// Puts a frame into `into`. \param samples  1..most_samples (contract).
 /// \return its bytes; what it says, as the sender knows it, in `said`.
-[[nodiscard]] std::size_t write_frame(std::span<std::byte, most_frame_bytes> into,
-                                      std::uint32_t channel, std::uint64_t sequence,
-                                      std::span<const sample> samples, reading& said) noexcept;
+[[nodiscard]] std::size_t write_frame(std::span<std::byte, most_frame_bytes> into, std::uint32_t channel,
+                                      std::uint64_t sequence, std::span<const sample> samples, reading& said) noexcept;
 
 /// Overwrites the head of the frame that begins at `at`, checksum and all.
 void write_head(std::span<std::byte, head_bytes> at, const head& h) noexcept;

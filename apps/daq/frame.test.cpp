@@ -26,8 +26,7 @@ daq::head head_of(const frame& f) { return daq::read_head(std::span(f).first<daq
 daq::trouble judge(const frame& f) {
   const auto h = head_of(f);
   if (const auto bad = daq::check(h, 3, 7); bad != daq::trouble::none) return bad;
-  return daq::checksum_of(h, samples_of(f, h)) == h.checksum ? daq::trouble::none
-                                                             : daq::trouble::wrong_checksum;
+  return daq::checksum_of(h, samples_of(f, h)) == h.checksum ? daq::trouble::none : daq::trouble::wrong_checksum;
 }
 
 frame seventh_of_three(std::span<const daq::sample> samples) {
@@ -89,9 +88,7 @@ TEST_CASE("frame: check() names what is wrong with a head") {
   CHECK(daq::check(right, 4, 7) == daq::trouble::other_channel);
   CHECK(daq::check(right, 3, 8) == daq::trouble::other_sequence);
   CHECK(daq::check(right, 3, 6) == daq::trouble::other_sequence);
-  const auto of_length = [](std::uint32_t bytes) {
-    return daq::check({daq::magic, 3, 7, bytes, 0}, 3, 7);
-  };
+  const auto of_length = [](std::uint32_t bytes) { return daq::check({daq::magic, 3, 7, bytes, 0}, 3, 7); };
   CHECK(of_length(0) == daq::trouble::wrong_length);
   CHECK(of_length(1) == daq::trouble::wrong_length);
   CHECK(of_length(2) == daq::trouble::none);

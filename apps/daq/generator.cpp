@@ -27,9 +27,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-[[noreturn]] void system_failed(const char* call) {
-  throw io::failure(call, {errno, std::system_category()});
-}
+[[noreturn]] void system_failed(const char* call) { throw io::failure(call, {errno, std::system_category()}); }
 
 /// A number of the system's, closed unless it was given away.
 class owned {
@@ -73,8 +71,7 @@ class maker {
       case link::pipe:
         if (::pipe2(ends, O_CLOEXEC) != 0) system_failed("pipe2");
         break;
-      case link::tcp:
-        return connect();
+      case link::tcp: return connect();
     }
     return {owned(ends[0]), owned(ends[1])};
   }
@@ -95,8 +92,7 @@ class maker {
   both_ends connect() {
     owned write(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;  // frames leave at once
-    if (write.get() < 0 ||
-        ::setsockopt(write.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+    if (write.get() < 0 || ::setsockopt(write.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
         ::connect(write.get(), reinterpret_cast<const sockaddr*>(&where_), sizeof where_) != 0) {
       system_failed("connect to 127.0.0.1");
     }
@@ -186,26 +182,15 @@ constexpr char failed_tag = 'f';  // text, up to the end
 /// Spoils frame `sequence` of `channel`, in one of five ways that take turns from channel to
 /// channel.
 /// \return its bytes.
-std::size_t garble(std::span<std::byte, most_frame_bytes> frame, std::size_t bytes,
-                   std::uint32_t channel) noexcept {
+std::size_t garble(std::span<std::byte, most_frame_bytes> frame, std::size_t bytes, std::uint32_t channel) noexcept {
   auto h = read_head(frame.first<head_bytes>());
   const auto samples = frame.subspan(head_bytes, bytes - head_bytes);
   switch (channel % 5) {
-    case 0:
-      h.magic ^= 0x20;
-      break;
-    case 1:
-      ++h.channel;
-      break;
-    case 2:
-      ++h.sequence;
-      break;
-    case 3:
-      h.bytes = most_frame_bytes;
-      break;
-    default:
-      samples[samples.size() / 2] ^= std::byte{0x10};
-      break;
+    case 0: h.magic ^= 0x20; break;
+    case 1: ++h.channel; break;
+    case 2: ++h.sequence; break;
+    case 3: h.bytes = most_frame_bytes; break;
+    default: samples[samples.size() / 2] ^= std::byte{0x10}; break;
   }
   if (channel % 5 == 1 || channel % 5 == 2) h.checksum = checksum_of(h, samples);
   write_head(frame.first<head_bytes>(), h);
@@ -274,7 +259,8 @@ class senders {
     if (s_.frames != 0) return n < s_.frames;
     if (fails.what != fault::none && n <= fails.at) return true;  // what was asked for happens
     if (s_.rate > 0) return due(c, n) - start_ < s_.duration;
-    return n == 0 || clock::now() - start_ < s_.duration;  // one at least, should the time be over before all have begun
+    return n == 0 ||
+           clock::now() - start_ < s_.duration;  // one at least, should the time be over before all have begun
   }
   /// Channels begin one after the other, not all in the same moment.
   [[nodiscard]] clock::time_point due(std::uint32_t c, std::uint64_t n) const {
@@ -282,8 +268,8 @@ class senders {
     const std::chrono::duration<double> after{(static_cast<double>(n) + phase) / s_.rate};
     return start_ + std::chrono::duration_cast<clock::duration>(after);
   }
-  std::size_t make_frame(std::uint32_t c, std::uint64_t n,
-                         std::span<std::byte, most_frame_bytes> into, reading& said) const {
+  std::size_t make_frame(std::uint32_t c, std::uint64_t n, std::span<std::byte, most_frame_bytes> into,
+                         reading& said) const {
     std::array<sample, most_samples> room;
     return write_frame(into, c, n, make_samples(s_, c, n, room), said);
   }
@@ -311,12 +297,11 @@ int generate(const settings& s, int control) noexcept {
     if (!receive_all(control, &go, 1)) return 1;
     senders all(s, control);
     all.run(std::move(channels));
-    const bool told = send_all(control, &report_tag, 1) &&
-                      send_all(control, all.report().data(), s.channels * sizeof(sent));
+    const bool told =
+        send_all(control, &report_tag, 1) && send_all(control, all.report().data(), s.channels * sizeof(sent));
     return told ? 0 : 1;
   } catch (const std::exception& bad) {
-    static_cast<void>(send_all(control, &failed_tag, 1) &&
-                      send_all(control, bad.what(), std::strlen(bad.what())));
+    static_cast<void>(send_all(control, &failed_tag, 1) && send_all(control, bad.what(), std::strlen(bad.what())));
     return 1;
   }
 }
@@ -341,8 +326,7 @@ generator::generator(const settings& s) : count_(s.channels) {
   ends_.reserve(count_);
   for (std::uint32_t c = 0; c < count_; ++c) {
     auto fresh = make.make();
-    if (!pass(process_.control, fresh.write.get()))
-      system_failed("pass a channel to the generator");
+    if (!pass(process_.control, fresh.write.get())) system_failed("pass a channel to the generator");
     if (s.over == link::pipe) {
       ends_.emplace_back(std::in_place_type<io::source>, fresh.read.release(), "a channel");
     } else {
@@ -397,9 +381,9 @@ void generator::read(void* into, std::size_t bytes) {
 
 void generator::fail() {
   const int status = process_.wait();
-  throw error("the generator ended too early, " +
-              (WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status))
-                                   : "with status " + std::to_string(WEXITSTATUS(status))));
+  throw error("the generator ended too early, " + (WIFSIGNALED(status)
+                                                       ? "by signal " + std::to_string(WTERMSIG(status))
+                                                       : "with status " + std::to_string(WEXITSTATUS(status))));
 }
 
 }  // namespace shunt::daq

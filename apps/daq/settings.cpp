@@ -14,16 +14,13 @@ plan plan_of(const settings& s, std::uint32_t channel) noexcept {
   const std::uint64_t faults = std::uint64_t{s.stalled} + s.garbled + s.hung_up;
   const std::uint64_t i = (channel * faults + s.channels - 1) / s.channels;
   if (i >= faults || i * s.channels / faults != channel) return {};
-  const auto what = i < s.stalled               ? fault::stalled
-                    : i < s.stalled + s.garbled ? fault::garbled
-                                                : fault::hung_up;
+  const auto what = i < s.stalled ? fault::stalled : i < s.stalled + s.garbled ? fault::garbled : fault::hung_up;
   constexpr std::uint64_t soon = 16;
   const std::uint64_t frames = s.frames == 0 ? soon : std::min(soon, s.frames);
   return {what, counter_random(s.seed, ~std::uint64_t{0}).below(channel, frames)};
 }
 
-std::span<const sample> make_samples(const settings& s, std::uint32_t channel,
-                                     std::uint64_t sequence,
+std::span<const sample> make_samples(const settings& s, std::uint32_t channel, std::uint64_t sequence,
                                      std::span<sample, most_samples> into) noexcept {
   constexpr std::size_t samples_a_block = 2 * sizeof(std::uint64_t) / sizeof(sample);
   constexpr std::uint64_t blocks_a_frame = 256;

@@ -54,8 +54,7 @@ struct plan {
 
 /// Makes the samples of a frame, from seed, channel and sequence alone.
 /// \return the part of `into` that they fill.
-[[nodiscard]] std::span<const sample> make_samples(const settings& s, std::uint32_t channel,
-                                                   std::uint64_t sequence,
+[[nodiscard]] std::span<const sample> make_samples(const settings& s, std::uint32_t channel, std::uint64_t sequence,
                                                    std::span<sample, most_samples> into) noexcept;
 
 /// Raises the limit of open files as far as this process may.

@@ -52,15 +52,13 @@ double natural_log(double x) noexcept {
 }
 
 /// log(1 - p), 0 < p < 1, accurate for small p too.
-double log_of_complement(double p) noexcept {
-  return p < 0.25 ? log_of_ratio(-p / (2 - p)) : natural_log(1 - p);
-}
+double log_of_complement(double p) noexcept { return p < 0.25 ? log_of_ratio(-p / (2 - p)) : natural_log(1 - p); }
 
 template <class Generator>
 row_block block_of_rows(const Generator& generator, vertex first, vertex last) {
   if (first > last || last > generator.vertices()) {
-    throw usage_error("graph: rows " + std::to_string(first) + " up to " + std::to_string(last) +
-                      " of a graph with " + std::to_string(generator.vertices()));
+    throw usage_error("graph: rows " + std::to_string(first) + " up to " + std::to_string(last) + " of a graph with " +
+                      std::to_string(generator.vertices()));
   }
   row_block rows;
   rows.first = first;
@@ -91,18 +89,17 @@ erdos_renyi::erdos_renyi(std::uint64_t vertices, double p, std::uint64_t seed)
 erdos_renyi erdos_renyi::with_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed) {
   const double most = vertices > 1 ? static_cast<double>(vertices - 1) : 0;
   if (!(mean >= 0 && mean <= most)) {
-    throw usage_error("erdos_renyi: a mean of " + text(mean) + " neighbours, expected 0.." +
-                      text(most) + " for " + std::to_string(vertices) + " vertices");
+    throw usage_error("erdos_renyi: a mean of " + text(mean) + " neighbours, expected 0.." + text(most) + " for " +
+                      std::to_string(vertices) + " vertices");
   }
   return {vertices, mean > 0 ? mean / most : 0, seed};
 }
 
-erdos_renyi erdos_renyi::with_lower_row_mean(std::uint64_t vertices, double mean,
-                                             std::uint64_t seed) {
+erdos_renyi erdos_renyi::with_lower_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed) {
   const double most = vertices > 1 ? static_cast<double>(vertices - 1) / 2 : 0;
   if (!(mean >= 0 && mean <= most)) {
-    throw usage_error("erdos_renyi: a mean of " + text(mean) + " lower neighbours, expected 0.." +
-                      text(most) + " for " + std::to_string(vertices) + " vertices");
+    throw usage_error("erdos_renyi: a mean of " + text(mean) + " lower neighbours, expected 0.." + text(most) +
+                      " for " + std::to_string(vertices) + " vertices");
   }
   return {vertices, mean > 0 ? mean / most : 0, seed};
 }
@@ -128,9 +125,7 @@ void erdos_renyi::append_row(vertex v, std::vector<vertex>& to) const {
   }
 }
 
-row_block erdos_renyi::rows(vertex first, vertex last) const {
-  return block_of_rows(*this, first, last);
-}
+row_block erdos_renyi::rows(vertex first, vertex last) const { return block_of_rows(*this, first, last); }
 
 graph erdos_renyi::whole() const { return graph::from_rows(rows(0, vertices_)); }
 
@@ -144,15 +139,15 @@ rmat::rmat(const parameters& chosen, std::uint64_t seed) : chosen_(chosen), seed
     throw usage_error("rmat: scale " + std::to_string(chosen.scale) + ", expected 0..31");
   }
   if (chosen.edge_factor > most_factor) {
-    throw usage_error("rmat: edge factor " + std::to_string(chosen.edge_factor) +
-                      ", expected at most " + std::to_string(most_factor));
+    throw usage_error("rmat: edge factor " + std::to_string(chosen.edge_factor) + ", expected at most " +
+                      std::to_string(most_factor));
   }
   const double ab = chosen.a + chosen.b;
   const double abc = ab + chosen.c;
   // The last bits of a sum such as 0.5 + 0.3 + 0.2 may lie above 1.
   if (!(chosen.a >= 0 && chosen.b >= 0 && chosen.c >= 0 && abc <= 1 + 0x1p-40)) {
-    throw usage_error("rmat: probabilities " + text(chosen.a) + ", " + text(chosen.b) + ", " +
-                      text(chosen.c) + ", expected none below 0 and a sum of at most 1");
+    throw usage_error("rmat: probabilities " + text(chosen.a) + ", " + text(chosen.b) + ", " + text(chosen.c) +
+                      ", expected none below 0 and a sum of at most 1");
   }
   const double sums[3] = {chosen.a, ab, abc};
   for (int i = 0; i < 3; ++i) bound_[i] = static_cast<std::uint64_t>(sums[i] * 0x1p32);
@@ -200,8 +195,8 @@ edge rmat::entry(std::uint64_t i) const noexcept {
 
 std::vector<edge> rmat::edges(std::uint64_t first, std::uint64_t last) const {
   if (first > last || last > entries()) {
-    throw usage_error("rmat: entries " + std::to_string(first) + " up to " + std::to_string(last) +
-                      " of " + std::to_string(entries()));
+    throw usage_error("rmat: entries " + std::to_string(first) + " up to " + std::to_string(last) + " of " +
+                      std::to_string(entries()));
   }
   std::vector<edge> drawn;
   drawn.reserve(last - first);
@@ -220,8 +215,7 @@ star_product::star_product(std::vector<std::uint64_t> leaves, loop loops) : loop
     if (*m == 0) throw usage_error("star_product: a star without leaves, expected at least one");
     const auto weight = static_cast<vertex>(vertices);
     if (*m >= max_vertices || (vertices *= *m + 1) > max_vertices) {
-      throw usage_error("star_product: more than " + std::to_string(max_vertices) +
-                        " vertices, the most that fit");
+      throw usage_error("star_product: more than " + std::to_string(max_vertices) + " vertices, the most that fit");
     }
     stars_.push_back({static_cast<vertex>(*m), weight});
   }
@@ -322,9 +316,7 @@ void star_product::append_row(vertex v, std::vector<vertex>& to) const {
   }
 }
 
-row_block star_product::rows(vertex first, vertex last) const {
-  return block_of_rows(*this, first, last);
-}
+row_block star_product::rows(vertex first, vertex last) const { return block_of_rows(*this, first, last); }
 
 graph star_product::whole() const {
   // The product of the stars' loops: at the vertex whose digits all have one.

@@ -42,14 +42,12 @@ class erdos_renyi {
 
   /// \param mean  mean non-zeros a row of the whole adjacency matrix, i.e. the mean degree:
   ///   0..vertices-1.
-  [[nodiscard]] static erdos_renyi with_row_mean(std::uint64_t vertices, double mean,
-                                                 std::uint64_t seed);
+  [[nodiscard]] static erdos_renyi with_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed);
 
   /// \param mean  mean non-zeros a row of the lower triangle, half the mean degree:
   ///   0..(vertices-1)/2. This is what bale's applications mean by non-zeros a row of an undirected
   ///   graph ("10,000 rows, 35 a row": 350,000 edges, mean degree 70).
-  [[nodiscard]] static erdos_renyi with_lower_row_mean(std::uint64_t vertices, double mean,
-                                                       std::uint64_t seed);
+  [[nodiscard]] static erdos_renyi with_lower_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed);
 
   [[nodiscard]] vertex vertices() const noexcept { return vertices_; }
   [[nodiscard]] double p() const noexcept { return p_; }
@@ -91,9 +89,7 @@ class rmat {
 
   [[nodiscard]] vertex vertices() const noexcept { return vertex{1} << chosen_.scale; }
   /// Before anything is dropped.
-  [[nodiscard]] std::uint64_t entries() const noexcept {
-    return chosen_.edge_factor << chosen_.scale;
-  }
+  [[nodiscard]] std::uint64_t entries() const noexcept { return chosen_.edge_factor << chosen_.scale; }
 
   /// Entry i. \param i  0..entries()-1.
   [[nodiscard]] edge entry(std::uint64_t i) const noexcept;

@@ -27,9 +27,7 @@ void check_rows_in_pieces(const Generator& generator) {
   const graph whole = generator.whole();
   const vertex pieces = GENERATE(1U, 2U, 3U, 7U);
   for (vertex i = 0; i < pieces; ++i) {
-    const auto bound = [&](vertex k) {
-      return static_cast<vertex>(std::uint64_t{generator.vertices()} * k / pieces);
-    };
+    const auto bound = [&](vertex k) { return static_cast<vertex>(std::uint64_t{generator.vertices()} * k / pieces); };
     const row_block rows = generator.rows(bound(i), bound(i + 1));
     REQUIRE(rows.first == bound(i));
     REQUIRE(rows.count() == bound(i + 1) - bound(i));
@@ -46,8 +44,7 @@ void check_rows_in_pieces(const Generator& generator) {
 }
 
 /// The definition, entry by entry: are v and u neighbours in the product?
-bool neighbours(const std::vector<std::uint64_t>& leaves, star_product::loop loops, std::uint64_t v,
-                std::uint64_t u) {
+bool neighbours(const std::vector<std::uint64_t>& leaves, star_product::loop loops, std::uint64_t v, std::uint64_t u) {
   for (std::size_t i = leaves.size(); i-- > 0;) {
     const std::uint64_t m = leaves[i];
     const std::uint64_t a = v % (m + 1);
@@ -140,20 +137,16 @@ TEST_CASE("erdos_renyi: another seed gives another graph, the same seed the same
 TEST_CASE("erdos_renyi: what cannot be is an error") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(erdos_renyi(10, -0.1, 0), shunt::usage_error);
-  CHECK_THROWS_WITH(erdos_renyi(10, 1.5, 0),
-                    "erdos_renyi: 1.5 is not a probability, expected 0..1");
+  CHECK_THROWS_WITH(erdos_renyi(10, 1.5, 0), "erdos_renyi: 1.5 is not a probability, expected 0..1");
   CHECK_THROWS_AS(erdos_renyi(10, nan, 0), shunt::usage_error);
-  CHECK_THROWS_WITH(erdos_renyi(max_vertices + 1, 0, 0),
-                    "erdos_renyi: 4294967296 vertices, at most 4294967295 fit");
-  CHECK_THROWS_WITH(
-      erdos_renyi::with_row_mean(10, 9.5, 0),
-      "erdos_renyi: a mean of 9.5 neighbours, expected 0..9 for 10 vertices");
+  CHECK_THROWS_WITH(erdos_renyi(max_vertices + 1, 0, 0), "erdos_renyi: 4294967296 vertices, at most 4294967295 fit");
+  CHECK_THROWS_WITH(erdos_renyi::with_row_mean(10, 9.5, 0),
+                    "erdos_renyi: a mean of 9.5 neighbours, expected 0..9 for 10 vertices");
   CHECK_THROWS_WITH(erdos_renyi::with_lower_row_mean(10, 5, 0),
                     "erdos_renyi: a mean of 5 lower neighbours, expected 0..4.5 for 10 vertices");
   CHECK_THROWS_AS(erdos_renyi::with_row_mean(0, 1, 0), shunt::usage_error);
   CHECK_THROWS_AS(erdos_renyi::with_row_mean(10, nan, 0), shunt::usage_error);
-  CHECK_THROWS_WITH(erdos_renyi(10, 0.5, 0).rows(3, 11),
-                    "graph: rows 3 up to 11 of a graph with 10");
+  CHECK_THROWS_WITH(erdos_renyi(10, 0.5, 0).rows(3, 11), "graph: rows 3 up to 11 of a graph with 10");
   CHECK_THROWS_AS(erdos_renyi(10, 0.5, 0).rows(3, 2), shunt::usage_error);
 }
 
@@ -205,8 +198,7 @@ TEST_CASE("rmat: the quadrants of each level are drawn as often as the parameter
   const double expected[4] = {0.57, 0.19, 0.19, 0.05};
   const auto n = static_cast<double>(generator.entries());
   for (int q = 0; q < 4; ++q) {
-    CHECK(std::abs(seen[q] - n * expected[q]) <
-          5 * std::sqrt(n * expected[q] * (1 - expected[q])));
+    CHECK(std::abs(seen[q] - n * expected[q]) < 5 * std::sqrt(n * expected[q] * (1 - expected[q])));
   }
 }
 
@@ -241,10 +233,9 @@ TEST_CASE("star_product: rows made in pieces are the rows of the whole") {
 
 TEST_CASE("star_product: two vertices are neighbours when all their digits are") {
   using leaves = std::vector<std::uint64_t>;
-  const auto m = GENERATE(leaves{1}, leaves{4}, leaves{1, 1}, leaves{2, 1}, leaves{3, 4},
-                          leaves{1, 1, 1, 1, 1}, leaves{2, 3, 2}, leaves{5, 1, 4});
-  const auto loops = GENERATE(star_product::loop::none, star_product::loop::centre,
-                              star_product::loop::last_leaf);
+  const auto m = GENERATE(leaves{1}, leaves{4}, leaves{1, 1}, leaves{2, 1}, leaves{3, 4}, leaves{1, 1, 1, 1, 1},
+                          leaves{2, 3, 2}, leaves{5, 1, 4});
+  const auto loops = GENERATE(star_product::loop::none, star_product::loop::centre, star_product::loop::last_leaf);
   const star_product generator(m, loops);
   const graph g = generator.whole();
   std::vector<edge> expected;
@@ -259,9 +250,13 @@ TEST_CASE("star_product: two vertices are neighbours when all their digits are")
 }
 
 TEST_CASE("star_product: published triangle counts are met") {
-  const auto [spec, triangles] = GENERATE(table<const char*, std::uint64_t>(
-      {{"1:3x4x5", 287}, {"1:2x11x13", 1335}, {"1:3x4x5x9", 9107}, {"2:3x4x5", 7},
-       {"2:3x4x5x9", 35}, {"0:3x4x5", 0}, {"0:3x4x5x9", 0}}));
+  const auto [spec, triangles] = GENERATE(table<const char*, std::uint64_t>({{"1:3x4x5", 287},
+                                                                             {"1:2x11x13", 1335},
+                                                                             {"1:3x4x5x9", 9107},
+                                                                             {"2:3x4x5", 7},
+                                                                             {"2:3x4x5x9", 35},
+                                                                             {"0:3x4x5", 0},
+                                                                             {"0:3x4x5x9", 0}}));
   const auto generator = star_product::parse(spec);
   CHECK(generator.triangles() == triangles);
   CHECK(count_triangles_serial(generator.whole()) == triangles);
@@ -286,9 +281,8 @@ TEST_CASE("star_product: the largest products neither wrap nor need to be made")
 }
 
 TEST_CASE("star_product: a text that is not a list of stars is an error that shows what is") {
-  const auto* const text =
-      GENERATE("", "x", "3x", "x3", "3x4x", "3xx4", "3,4", "0x3", "3x0", "3:3x4", "1:", "-1", "+3",
-               " 3x4", "3x4 ", "3x4x5!", "99999999999999999999", "1:1:3", "0x3\n", "1;3x4");
+  const auto* const text = GENERATE("", "x", "3x", "x3", "3x4x", "3xx4", "3,4", "0x3", "3x0", "3:3x4", "1:", "-1", "+3",
+                                    " 3x4", "3x4 ", "3x4x5!", "99999999999999999999", "1:1:3", "0x3\n", "1;3x4");
   CHECK_THROWS_AS(star_product::parse(text), shunt::usage_error);
   CHECK_THROWS_WITH(star_product::parse(text), Catch::Contains("expected leaves such as 3x4x5"));
 }
@@ -309,8 +303,7 @@ TEST_CASE("star_product: too many vertices, no stars, no leaves are errors") {
   using loop = star_product::loop;
   CHECK_THROWS_WITH(star_product({65535, 65535}, loop::none),
                     "star_product: more than 4294967295 vertices, the most that fit");
-  CHECK_THROWS_AS(star_product({std::numeric_limits<std::uint64_t>::max()}, loop::none),
-                  shunt::usage_error);
+  CHECK_THROWS_AS(star_product({std::numeric_limits<std::uint64_t>::max()}, loop::none), shunt::usage_error);
   CHECK_THROWS_AS(star_product(std::vector<std::uint64_t>(64, 1), loop::none), shunt::usage_error);
   CHECK_THROWS_AS(star_product({}, loop::none), shunt::usage_error);
   CHECK_THROWS_AS(star_product({3, 0}, loop::none), shunt::usage_error);

@@ -13,8 +13,7 @@ namespace {
 /// G1 and G2. Called in debug builds only.
 [[maybe_unused]] bool well_formed(const row_block& rows) {
   if (rows.first != 0 || rows.count() > max_vertices || rows.offsets.front() != 0 ||
-      rows.offsets.back() != rows.columns.size() ||
-      !std::is_sorted(rows.offsets.begin(), rows.offsets.end())) {
+      rows.offsets.back() != rows.columns.size() || !std::is_sorted(rows.offsets.begin(), rows.offsets.end())) {
     return false;
   }
   for (std::size_t v = 0; v < rows.count(); ++v) {
@@ -31,8 +30,8 @@ namespace {
 
 graph graph::from_edges(std::uint64_t vertices, std::span<const edge> edges) {
   if (vertices > max_vertices) {
-    throw usage_error("graph: " + std::to_string(vertices) + " vertices, at most " +
-                      std::to_string(max_vertices) + " fit");
+    throw usage_error("graph: " + std::to_string(vertices) + " vertices, at most " + std::to_string(max_vertices) +
+                      " fit");
   }
   graph made;
   auto& offsets = made.rows_.offsets;
@@ -45,8 +44,8 @@ graph graph::from_edges(std::uint64_t vertices, std::span<const edge> edges) {
   for (const edge& e : edges) {
     const vertex high = std::max(e.a, e.b);
     if (high >= vertices) {
-      throw usage_error("graph: edge " + std::to_string(e.a) + "-" + std::to_string(e.b) +
-                        " in a graph of " + std::to_string(vertices) + " vertices");
+      throw usage_error("graph: edge " + std::to_string(e.a) + "-" + std::to_string(e.b) + " in a graph of " +
+                        std::to_string(vertices) + " vertices");
     }
     if (e.a == e.b) {
       ++made.cleaned_.self_loops;
@@ -127,8 +126,8 @@ graph relabel(const graph& g, std::span<const vertex> new_number) {
   for (const vertex v : new_number) {
     if (v >= g.vertices() || taken[v]) {
       throw usage_error("graph: new number " + std::to_string(v) + " is " +
-                        (v < g.vertices() ? "given twice" : "out of range") +
-                        ", expected each of 0.." + std::to_string(g.vertices() - 1) + " once");
+                        (v < g.vertices() ? "given twice" : "out of range") + ", expected each of 0.." +
+                        std::to_string(g.vertices() - 1) + " once");
     }
     taken[v] = true;
   }
@@ -138,7 +137,8 @@ graph relabel(const graph& g, std::span<const vertex> new_number) {
     for (const vertex u : g.row(v)) edges.push_back({new_number[v], new_number[u]});
   }
   graph made = graph::from_edges(g.vertices(), edges);
-  made.cleaned_ = g.cleaned_;  // a permutation makes neither loops nor duplicates, and the caller asks for what the file had
+  made.cleaned_ =
+      g.cleaned_;  // a permutation makes neither loops nor duplicates, and the caller asks for what the file had
   return made;
 }
 

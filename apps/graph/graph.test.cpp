@@ -21,8 +21,8 @@ std::vector<edge> random_edges(std::uint64_t vertices, std::uint64_t entries, st
   const shunt::counter_random numbers(seed);
   std::vector<edge> out;
   for (std::uint64_t i = 0; i < entries; ++i) {
-    out.push_back({static_cast<vertex>(numbers.below(2 * i, vertices)),
-                   static_cast<vertex>(numbers.below(2 * i + 1, vertices))});
+    out.push_back(
+        {static_cast<vertex>(numbers.below(2 * i, vertices)), static_cast<vertex>(numbers.below(2 * i + 1, vertices))});
   }
   return out;
 }
@@ -72,8 +72,7 @@ TEST_CASE("graph: the picture in the header is true") {
   const graph g = graph::from_edges(5, edges);
   CHECK(g.vertices() == 5);
   CHECK(g.edges() == 4);
-  CHECK(std::vector<vertex>(g.columns().begin(), g.columns().end()) ==
-        std::vector<vertex>{0, 0, 1, 2});
+  CHECK(std::vector<vertex>(g.columns().begin(), g.columns().end()) == std::vector<vertex>{0, 0, 1, 2});
   CHECK(std::vector<std::uint64_t>(g.offsets().begin(), g.offsets().end()) ==
         std::vector<std::uint64_t>{0, 0, 1, 3, 3, 4});
   CHECK(g.row(3).empty());
@@ -99,8 +98,7 @@ TEST_CASE("graph: a graph without vertices, and one without edges, are graphs") 
 
 TEST_CASE("graph: of any list of edges, each edge is kept once and the rest is counted") {
   const auto [vertices, entries] =
-      GENERATE(table<std::uint64_t, std::uint64_t>(
-          {{1, 5}, {2, 9}, {7, 30}, {40, 2000}, {500, 700}}));
+      GENERATE(table<std::uint64_t, std::uint64_t>({{1, 5}, {2, 9}, {7, 30}, {40, 2000}, {500, 700}}));
   const auto edges = random_edges(vertices, entries, 11);
   const graph g = graph::from_edges(vertices, edges);
 
@@ -133,8 +131,7 @@ TEST_CASE("graph: an edge to a vertex that is not there, or too many vertices, i
   const std::vector<edge> edges = {{0, 1}, {3, 1}};
   CHECK_THROWS_AS(graph::from_edges(3, edges), shunt::usage_error);
   CHECK_THROWS_WITH(graph::from_edges(3, edges), "graph: edge 3-1 in a graph of 3 vertices");
-  CHECK_THROWS_WITH(graph::from_edges(max_vertices + 1, {}),
-                    "graph: 4294967296 vertices, at most 4294967295 fit");
+  CHECK_THROWS_WITH(graph::from_edges(max_vertices + 1, {}), "graph: 4294967296 vertices, at most 4294967295 fit");
 }
 
 TEST_CASE("graph: rows that were made elsewhere are adopted as they are") {

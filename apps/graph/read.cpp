@@ -17,9 +17,7 @@ using detail::text_source;
 
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 constexpr bool is_digit(char c) noexcept { return static_cast<unsigned char>(c - '0') < 10; }
-constexpr char lower(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool same_word(std::string_view a, std::string_view lower_case) noexcept {
   return std::equal(a.begin(), a.end(), lower_case.begin(), lower_case.end(),
@@ -88,8 +86,7 @@ class line_parser {
 
   /// Past the end of the line that `at` is in, whatever stands there.
   [[nodiscard]] const char* next_line(const char* at, const char* end) const {
-    const char* const stop =
-        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    const char* const stop = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
     const auto size = static_cast<std::size_t>(stop - at);
     if (size != 0) {
       if (const void* cr = std::memchr(at, '\r', size); cr != nullptr) {
@@ -228,7 +225,8 @@ class edge_list : public line_parser {
       const char* const first = at;
       std::uint64_t a = 0;
       at = number(at, a);
-      if (a > max_number) [[unlikely]] fail_at(first, "a vertex number, " + range());
+      if (a > max_number) [[unlikely]]
+        fail_at(first, "a vertex number, " + range());
       if (!is_blank(*at)) [[unlikely]] {
         const bool alone = *at == '\n' || *at == '\r';
         if (alone) fail(quoted({first, at}) + " alone on a line", "two vertex numbers");
@@ -237,9 +235,11 @@ class edge_list : public line_parser {
       at = skip_blanks(at);
       const char* const second = at;
       std::uint64_t b = 0;
-      if (!is_digit(*at)) [[unlikely]] fail_at(second, "a second vertex number, " + range());
+      if (!is_digit(*at)) [[unlikely]]
+        fail_at(second, "a second vertex number, " + range());
       at = number(at, b);
-      if (b > max_number) [[unlikely]] fail_at(second, "a second vertex number, " + range());
+      if (b > max_number) [[unlikely]]
+        fail_at(second, "a second vertex number, " + range());
       if (first_line_ == 0) [[unlikely]] {
         first_line_ = line_;
         first_ = {a, b};
@@ -269,7 +269,8 @@ class edge_list : public line_parser {
     if (options_.header == header::yes) {
       take_header();
       expect_edges();
-    } else if (options_.header == header::tell_by_content && first_is_two_ && first_.b > 0 && first_.b + 1 == entries()) {
+    } else if (options_.header == header::tell_by_content && first_is_two_ && first_.b > 0 &&
+               first_.b + 1 == entries()) {
       const std::uint64_t greatest = greatest_;
       take_header();
       if (distinct() > first_.a) give_header_back(greatest);
@@ -284,9 +285,7 @@ class edge_list : public line_parser {
     std::uint64_t b;
   };
 
-  static std::string range() {
-    return "0.." + std::to_string(max_number);
-  }
+  static std::string range() { return "0.." + std::to_string(max_number); }
 
   [[nodiscard]] std::uint64_t entries() const noexcept { return narrow_.size() + wide_.size(); }
 
@@ -426,8 +425,7 @@ class matrix_market : public line_parser {
   }
 
   void banner(const char* at) {
-    const auto want = [&](std::initializer_list<std::string_view> choices,
-                          const std::string& expected) {
+    const auto want = [&](std::initializer_list<std::string_view> choices, const std::string& expected) {
       const std::string_view found = word(at);
       for (const std::string_view choice : choices) {
         if (same_word(found, choice)) return choice;
@@ -461,15 +459,16 @@ class matrix_market : public line_parser {
 
   /// A number of 0..limit. The expectation comes as a function, to be made only when it is needed.
   template <class Expected>
-  std::uint64_t count(const char*& at, std::uint64_t least, std::uint64_t limit,
-                      const Expected& expected) const {
+  std::uint64_t count(const char*& at, std::uint64_t least, std::uint64_t limit, const Expected& expected) const {
     at = skip_blanks(at);
     const char* const start = at;
     std::uint64_t n = 0;
-    if (!is_digit(*at)) [[unlikely]] fail_at(start, expected());
+    if (!is_digit(*at)) [[unlikely]]
+      fail_at(start, expected());
     at = number(at, n);
     const bool ends = is_blank(*at) || *at == '\n' || *at == '\r';
-    if (!ends || n < least || n > limit) [[unlikely]] fail_at(start, expected());
+    if (!ends || n < least || n > limit) [[unlikely]]
+      fail_at(start, expected());
     return n;
   }
 
@@ -485,16 +484,14 @@ class matrix_market : public line_parser {
   }
 
   const char* size(const char* at) {
-    rows_ = count(at, 0, max_vertices, [] {
-      return "the number of rows, at most " + std::to_string(max_vertices);
-    });
+    rows_ = count(at, 0, max_vertices, [] { return "the number of rows, at most " + std::to_string(max_vertices); });
     const std::uint64_t columns = count(at, 0, max_number, [] { return "the number of columns"; });
     entries_ = count(at, 0, max_number, [] { return "the number of entries"; });
     if (rows_ != columns) {
-      fail("a matrix of " + std::to_string(rows_) + " x " + std::to_string(columns),
-           "a square one, as a graph's is");
+      fail("a matrix of " + std::to_string(rows_) + " x " + std::to_string(columns), "a square one, as a graph's is");
     }
-    if (!options_.rows_ok && rows_ > std::max(always_rows, entries_ <= max_vertices ? rows_an_entry * entries_ : rows_)) {
+    if (!options_.rows_ok &&
+        rows_ > std::max(always_rows, entries_ <= max_vertices ? rows_an_entry * entries_ : rows_)) {
       fail("a matrix of " + std::to_string(rows_) + " rows for " + std::to_string(entries_) + " entries",
            "at most " + std::to_string(rows_an_entry) + " rows an entry: the rows alone take " +
                std::to_string(rows_ * bytes_a_row / 1'000'000) + " MB of memory (--rows-ok takes them all the same)");
@@ -508,8 +505,7 @@ class matrix_market : public line_parser {
       const char* const start = at;
       word(at);
       fail("another entry, " + quoted({start, at}),
-           "the end of the file after the " + std::to_string(entries_) +
-               " entries that were announced");
+           "the end of the file after the " + std::to_string(entries_) + " entries that were announced");
     }
     const auto index = [this] { return "an index of 1.." + std::to_string(rows_); };
     const std::uint64_t i = count(at, 1, rows_, index);
@@ -526,8 +522,7 @@ class matrix_market : public line_parser {
     const bool real = value_ == value::real;
     const std::string_view legal = real ? "0123456789+-.eEdDinfatyINFATY" : "0123456789+-";
     if (found.empty() || found.find_first_not_of(legal) != std::string_view::npos) {
-      fail(found.empty() ? "the end of the line" : quoted(found),
-           real ? "a real value" : "an integer value");
+      fail(found.empty() ? "the end of the line" : quoted(found), real ? "a real value" : "an integer value");
     }
   }
 
@@ -555,8 +550,7 @@ bool looks_like_banner(std::string_view text) {
 }
 
 template <class Parser>
-graph parse(const std::string& path, text_source& source, std::string_view block,
-            const read_options& options) {
+graph parse(const std::string& path, text_source& source, std::string_view block, const read_options& options) {
   const auto tell = [&] {
     if (!options.progress) return;
     const bool known = source.total() != 0;
@@ -594,10 +588,9 @@ graph read(const std::string& path, const read_options& options) {
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // some editors' "this is UTF-8"
   if (block.starts_with(byte_order_mark)) block.remove_prefix(byte_order_mark.size());
   using format = read_options::format;
-  const bool matrix = options.as == format::tell_by_content ? looks_like_banner(block)
-                                                            : options.as == format::matrix_market;
-  return matrix ? parse<matrix_market>(path, source, block, options)
-                : parse<edge_list>(path, source, block, options);
+  const bool matrix =
+      options.as == format::tell_by_content ? looks_like_banner(block) : options.as == format::matrix_market;
+  return matrix ? parse<matrix_market>(path, source, block, options) : parse<edge_list>(path, source, block, options);
 }
 
 }  // namespace shunt::graph

@@ -153,7 +153,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(found.complaint == piped.complaint, "of a pipe, the same complaint is made");
   }
 
-  // In small blocks everything that lies across two of them does so often. Only lines that are too long make a difference.
+  // In small blocks everything that lies across two of them does so often. Only lines that are too long make a
+  // difference.
   constexpr std::size_t short_line = 64;
   const outcome in_pieces = read_path(file.path(), short_line);
   const bool too_long = in_pieces.complaint.find("found a line of more than") != std::string::npos;

@@ -24,8 +24,9 @@
 /// **Matrix Market.** An entry i j is an edge between vertices i - 1 and j - 1, whatever its value
 /// (a stored zero is an entry); n is the number of rows, with entries or without. The matrix is
 /// square. A banner may leave the symmetry out, as bale's do: the matrix is general then. Rows take memory without
-/// entries too, so many more rows than entries are refused, see read_options::rows_ok. Which half of a symmetric matrix is stored does not matter. A first line of %% and a word
-/// with "matrix" in it is held to be a banner, so that a misspelt one is an error, not a comment.
+/// entries too, so many more rows than entries are refused, see read_options::rows_ok. Which half of a symmetric matrix
+/// is stored does not matter. A first line of %% and a word with "matrix" in it is held to be a banner, so that a
+/// misspelt one is an error, not a comment.
 ///
 /// Either way the graph is made simple: direction is forgotten, self-loops and duplicates (a
 /// reversed edge is one) are dropped and counted, see graph::cleaned().
@@ -73,8 +74,8 @@ struct read_options {
   enum class first_line : std::uint8_t { tell_by_content, yes, no };
   first_line header = first_line::tell_by_content;
 
-  /// Take a matrix that announces more than always_rows rows, and more than rows_an_entry to an entry: 20 bytes of memory
-  /// a row at least.
+  /// Take a matrix that announces more than always_rows rows, and more than rows_an_entry to an entry: 20 bytes of
+  /// memory a row at least.
   bool rows_ok = false;
 
   /// When set, receives what the text was found to be.
@@ -99,7 +100,8 @@ struct read_options {
 ///   expected: the file is missing, a directory, empty, binary, or compressed in another way; gzip
 ///   data are cut off or corrupt; a line is not an edge; a number is negative or too large; a matrix
 ///   is not square or of another kind; it announces rows out of proportion to its entries; an index
-///   is out of range; there are fewer or more entries than the matrix announces. known().native is errno where the system reported one.
+///   is out of range; there are fewer or more entries than the matrix announces. known().native is errno where the
+///   system reported one.
 /// \throws error when the system fails to read a file that it opened. std::bad_alloc, and whatever
 ///   options.progress throws.
 /// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16

@@ -104,9 +104,7 @@ std::string complaint(std::string_view content, const read_options& options = {}
   return "";
 }
 
-graph simple(std::uint64_t vertices, const std::vector<edge>& edges) {
-  return graph::from_edges(vertices, edges);
-}
+graph simple(std::uint64_t vertices, const std::vector<edge>& edges) { return graph::from_edges(vertices, edges); }
 
 const std::vector<edge> three_edges = {{0, 1}, {1, 2}, {0, 3}};
 
@@ -160,7 +158,8 @@ TEST_CASE("read: a first line of vertices and edges is a header, and the caller 
   CHECK(facts.entries == 3);
   // Numbers of 2^32 and more lie elsewhere.
   CHECK(read_text("8589934592 2\n1 2\n1 3\n") == simple(3, {{0, 1}, {0, 2}}));
-  CHECK_THAT(complaint("4 3\n", {.header = header::yes}), Catch::StartsWith(":2: found the end of the file and no edge"));
+  CHECK_THAT(complaint("4 3\n", {.header = header::yes}),
+             Catch::StartsWith(":2: found the end of the file and no edge"));
   CHECK_THAT(complaint("%%MatrixMarket matrix coordinate pattern general\n2 2 0\n", {.header = header::yes}),
              Catch::StartsWith(":1: found the banner of a matrix, expected an edge list"));
 }
@@ -181,22 +180,22 @@ TEST_CASE("read: a first line that only looks like a header is an edge") {
 }
 
 TEST_CASE("read: the same edges in any dress are the same graph") {
-  const auto text = GENERATE(
-      "0 1\n1 2\n0 3\n"s,                                 // bare
-      "0 1\n1 2\n0 3"s,                                   // no newline at the end
-      "0\t1\n1\t2\n0\t3\n"s,                              // tabs
-      "  0 \t 1  \n\t1   2\t\n0 3 \n"s,                   // blanks everywhere
-      "0 1\r\n1 2\r\n0 3\r\n"s,                           // CR LF
-      "0 1\r\n1 2\n0 3\r"s,                               // mixed, and a CR that ends the file
-      "0 1\r\r\n1 2\r\r\n0 3\r\r\n"s,                     // converted twice
-      "# Nodes: 4\n% too\n0 1\n  # in between\n1 2\n0 3\n#"s,
-      "#\r\n0 1\r\n\r\n1 2\r\n0 3\r\n"s, "\n\n0 1\n \n\t\n1 2\n0 3\n\n"s,
-      "0 1 0.5\n1 2 -3e5 1082040961\n0 3 weight, time # and \"more\"\n"s,
-      "\xef\xbb\xbf" "0 1\n1 2\n0 3\n"s,                  // a byte order mark
-      "00 01\n0000000000000000000000001 2\n0 3\n"s,       // leading zeros
-      "1 0\n2 1\n3 0\n"s,                                 // the other direction
-      "10 20\n20 35\n10 400\n"s,                          // gaps
-      "% a comment like those of Matrix Market\n%%and another\n0 1\n1 2\n0 3\n"s);
+  const auto text =
+      GENERATE("0 1\n1 2\n0 3\n"s,                // bare
+               "0 1\n1 2\n0 3"s,                  // no newline at the end
+               "0\t1\n1\t2\n0\t3\n"s,             // tabs
+               "  0 \t 1  \n\t1   2\t\n0 3 \n"s,  // blanks everywhere
+               "0 1\r\n1 2\r\n0 3\r\n"s,          // CR LF
+               "0 1\r\n1 2\n0 3\r"s,              // mixed, and a CR that ends the file
+               "0 1\r\r\n1 2\r\r\n0 3\r\r\n"s,    // converted twice
+               "# Nodes: 4\n% too\n0 1\n  # in between\n1 2\n0 3\n#"s, "#\r\n0 1\r\n\r\n1 2\r\n0 3\r\n"s,
+               "\n\n0 1\n \n\t\n1 2\n0 3\n\n"s, "0 1 0.5\n1 2 -3e5 1082040961\n0 3 weight, time # and \"more\"\n"s,
+               "\xef\xbb\xbf"
+               "0 1\n1 2\n0 3\n"s,                            // a byte order mark
+               "00 01\n0000000000000000000000001 2\n0 3\n"s,  // leading zeros
+               "1 0\n2 1\n3 0\n"s,                            // the other direction
+               "10 20\n20 35\n10 400\n"s,                     // gaps
+               "% a comment like those of Matrix Market\n%%and another\n0 1\n1 2\n0 3\n"s);
   const graph expected = simple(4, three_edges);
   CAPTURE(text);
   CHECK(read_text(text) == expected);
@@ -212,9 +211,8 @@ TEST_CASE("read: self-loops and duplicates in either direction are dropped and c
 
 TEST_CASE("read: vertex numbers up to 2^63 keep their order, and their names on request") {
   std::vector<std::uint64_t> names = {1, 2, 3};
-  const graph g = read_text(
-      "9223372036854775808 4294967296\n0 4294967295\n4294967296 0\n7 9223372036854775808\n",
-      {.names = &names});
+  const graph g = read_text("9223372036854775808 4294967296\n0 4294967295\n4294967296 0\n7 9223372036854775808\n",
+                            {.names = &names});
   CHECK(g == simple(5, {{4, 3}, {0, 2}, {3, 0}, {1, 4}}));
   CHECK(names == std::vector<std::uint64_t>{0, 7, 4294967295, 4294967296, max_number});
 }
@@ -227,8 +225,8 @@ TEST_CASE("read: names of dense numbers are what the file says") {
 
 TEST_CASE("read: numbers far apart give the same graph as numbers close together") {
   const graph g = rmat({.scale = 12, .edge_factor = 4}, 6).whole();
-  const auto factor = GENERATE(std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1} << 16,
-                               std::uint64_t{1} << 20, (std::uint64_t{1} << 50) + 7);
+  const auto factor = GENERATE(std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1} << 16, std::uint64_t{1} << 20,
+                               (std::uint64_t{1} << 50) + 7);
   CHECK(read_text(edge_list_of(g, factor)) == g);
 }
 
@@ -236,8 +234,7 @@ TEST_CASE("read: what is not an edge list is refused, with its line, what was fo
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"0 1\n-1 2\n", ":2: found \"-1\", expected a vertex number, 0..9223372036854775808"},
       {"0 1\n1 -2\n", ":2: found \"-2\", expected a second vertex number"},
-      {"0 1\n9223372036854775809 1\n",
-       ":2: found \"9223372036854775809\", expected a vertex number"},
+      {"0 1\n9223372036854775809 1\n", ":2: found \"9223372036854775809\", expected a vertex number"},
       {"0 9223372036854775809\n", ":1: found \"9223372036854775809\", expected a second"},
       {"18446744073709551616 1\n", ":1: found \"18446744073709551616\", expected a vertex number"},
       {"0 99999999999999999999999999\n", ":1: found \"99999999999999999999999999\", expected"},
@@ -255,13 +252,11 @@ TEST_CASE("read: what is not an edge list is refused, with its line, what was fo
       {"<html>\"\\\n", ":1: found \"<html>\\\"\\\\\", expected a vertex number"},
       {"+1 2\n", ":1: found \"+1\", expected a vertex number"},
       {"0 1\n\x01\x02\xff\n", ":2: found \"\\x01\\x02\\xff\", expected a vertex number"},
-      {"0 1\n"s + std::string(100, 'y') + "\n",
-       ":2: found \"" + std::string(40, 'y') + "\"..., exp"},
+      {"0 1\n"s + std::string(100, 'y') + "\n", ":2: found \"" + std::string(40, 'y') + "\"..., exp"},
       {"0 1\r2 3\r", ":1: found a carriage return within a line, expected lines that end with LF"},
       {"# c\r0 1\r", ":1: found a carriage return within a line, expected lines that end with LF"},
       {"0 1 x\ry\n", ":1: found a carriage return within a line, expected lines that end with LF"},
-      {"0 1\n \r 2\n",
-       ":2: found a carriage return within a line, expected lines that end with LF"},
+      {"0 1\n \r 2\n", ":2: found a carriage return within a line, expected lines that end with LF"},
       {"0 1\n2 3\0 4\n"s, ":2: found a NUL byte after \"2 3\", expected text (is this a binary or"},
       {"0 1\n# c\n\0\0"s, ":3: found a NUL byte, expected text"},
       {"0 1\n2 3 4 \0\n"s, ":2: found a NUL byte after \"2 3 4 \", expected text"},
@@ -282,19 +277,19 @@ TEST_CASE("read: what is not an edge list is refused, with its line, what was fo
 // --- Matrix Market ---
 
 TEST_CASE("read: all supported kinds of matrix give the same graph") {
-  const auto text = GENERATE(
-      "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 2\n4 1\n"s,
-      "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n1 2\n2 3\n1 4\n"s,
-      "%%MatrixMarket matrix coordinate pattern general\n4 4 3\n1 2\n2 3\n4 1\n"s,
-      "%%MatrixMarket matrix coordinate real symmetric\n4 4 3\n2 1 0.5\n3 2 -1e-7\n4 1 +1.E+300\n"s,
-      "%%MatrixMarket matrix coordinate real general\n4 4 3\n2 1 0\n3 2 nan\n4 1 -Infinity\n"s,
-      "%%MatrixMarket matrix coordinate integer symmetric\n4 4 3\n2 1 5\n3 2 -7\n4 1 0\n"s,
-      "%%MatrixMarket matrix coordinate integer general\n4 4 3\n2 1 5\n3 2 -7\n4 1 0"s,
-      "%%matrixmarket MATRIX Coordinate Pattern Symmetric\n4 4 3\n2 1\n3 2\n4 1\n"s,
-      "%%MatrixMarket\tmatrix  coordinate pattern symmetric \r\n%\r\n\r\n"
-      "4 4 3\r\n2 1\r\n3 2\r\n4 1\r\n"s,
-      "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n%%c\n\n"
-      " 4\t4 3 \n\n 2 1 \n% c\n3 2\n4 1\n\n%"s);
+  const auto text =
+      GENERATE("%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 2\n4 1\n"s,
+               "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n1 2\n2 3\n1 4\n"s,
+               "%%MatrixMarket matrix coordinate pattern general\n4 4 3\n1 2\n2 3\n4 1\n"s,
+               "%%MatrixMarket matrix coordinate real symmetric\n4 4 3\n2 1 0.5\n3 2 -1e-7\n4 1 +1.E+300\n"s,
+               "%%MatrixMarket matrix coordinate real general\n4 4 3\n2 1 0\n3 2 nan\n4 1 -Infinity\n"s,
+               "%%MatrixMarket matrix coordinate integer symmetric\n4 4 3\n2 1 5\n3 2 -7\n4 1 0\n"s,
+               "%%MatrixMarket matrix coordinate integer general\n4 4 3\n2 1 5\n3 2 -7\n4 1 0"s,
+               "%%matrixmarket MATRIX Coordinate Pattern Symmetric\n4 4 3\n2 1\n3 2\n4 1\n"s,
+               "%%MatrixMarket\tmatrix  coordinate pattern symmetric \r\n%\r\n\r\n"
+               "4 4 3\r\n2 1\r\n3 2\r\n4 1\r\n"s,
+               "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n%%c\n\n"
+               " 4\t4 3 \n\n 2 1 \n% c\n3 2\n4 1\n\n%"s);
   const graph expected = simple(4, three_edges);
   CAPTURE(text);
   CHECK(read_text(text) == expected);
@@ -322,10 +317,8 @@ TEST_CASE("read: what is not a supported matrix is refused, with its line, found
   const auto [text, expected] = GENERATE_COPY(table<std::string, std::string>({
       {"%%MatrixMarkt matrix coordinate pattern general\n2 2 0\n",
        ":1: found \"%%MatrixMarkt\", expected the banner %%MatrixMarket"},
-      {"%%MatrixMarket\n2 2 0\n",
-       ":1: found the end of the banner, expected the object \"matrix\""},
-      {"%%MatrixMarket vector coordinate real general\n",
-       ":1: found \"vector\", expected the object"},
+      {"%%MatrixMarket\n2 2 0\n", ":1: found the end of the banner, expected the object \"matrix\""},
+      {"%%MatrixMarket vector coordinate real general\n", ":1: found \"vector\", expected the object"},
       {"%%MatrixMarket matrix array real general\n2 2\n",
        ":1: found \"array\", expected the format \"coordinate\" (a sparse matrix)"},
       {"%%MatrixMarket matrix coordinate complex general\n2 2 0\n",
@@ -338,22 +331,18 @@ TEST_CASE("read: what is not a supported matrix is refused, with its line, found
        ":1: found \"position\", expected a field that is supported: pattern, real or integer"},
       {"%%MasterMarket matrix coordinate complex\n2 2 0\n",
        ":1: found \"complex\", expected a field that is supported: pattern, real or integer"},
-      {"%%MatrixMarket matrix coordinate real general x\n",
-       ":1: found \"x\", expected the end of the"},
+      {"%%MatrixMarket matrix coordinate real general x\n", ":1: found \"x\", expected the end of the"},
       {good, ":2: found the end of the file, expected a line with rows, columns and entries"},
-      {good + "% c\n",
-       ":3: found the end of the file, expected a line with rows, columns and entr"},
+      {good + "% c\n", ":3: found the end of the file, expected a line with rows, columns and entr"},
       {good + "2 3 1\n1 1\n", ":2: found a matrix of 2 x 3, expected a square one"},
       {good + "2 2\n1 1\n", ":2: found the end of the line, expected the number of entries"},
       {good + "2\n", ":2: found the end of the line, expected the number of columns"},
       {good + "2 2 1 1\n", ":2: found \"1\", expected the end of the line"},
       {good + "-2 2 1\n", ":2: found \"-2\", expected the number of rows, at most 4294967295"},
       {good + "4294967296 4294967296 0\n", ":2: found \"4294967296\", expected the number of rows"},
-      {good + "2 2 99999999999999999999\n",
-       ":2: found \"99999999999999999999\", expected the numb"},
+      {good + "2 2 99999999999999999999\n", ":2: found \"99999999999999999999\", expected the numb"},
       {good + "2 2 1e3\n", ":2: found \"1e3\", expected the number of entries"},
-      {good + "3 3 3\n1 2\n2 3\n",
-       ":5: found the end of the file after 2 entries, expected the 3 that were announced"},
+      {good + "3 3 3\n1 2\n2 3\n", ":5: found the end of the file after 2 entries, expected the 3 that were announced"},
       {good + "3 3 1\n1 2\n\n2 3\n",
        ":5: found another entry, \"2\", expected the end of the file after the 1 entries"},
       {good + "3 3 1\n1 2\nx\n", ":4: found another entry, \"x\", expected the end of the file"},
@@ -362,8 +351,7 @@ TEST_CASE("read: what is not a supported matrix is refused, with its line, found
       {good + "3 3 2\n1 2\n4 1\n", ":4: found \"4\", expected an index of 1..3"},
       {good + "3 3 2\n1 2\n1 4\n", ":4: found \"4\", expected an index of 1..3"},
       {good + "3 3 2\n1 2\n1 4294967297\n", ":4: found \"4294967297\", expected an index of 1..3"},
-      {good + "3 3 2\n1 2\n1 18446744073709551617\n",
-       ":4: found \"18446744073709551617\", expected"},
+      {good + "3 3 2\n1 2\n1 18446744073709551617\n", ":4: found \"18446744073709551617\", expected"},
       {good + "3 3 2\n1 2\n-1 2\n", ":4: found \"-1\", expected an index of 1..3"},
       {good + "3 3 1\n1\n", ":3: found the end of the line, expected an index of 1..3"},
       {good + "3 3 1\n1 2.5\n", ":3: found \"2.5\", expected an index of 1..3"},
@@ -399,9 +387,10 @@ TEST_CASE("read: bale's banners, without a symmetry, are those of general matric
 
 TEST_CASE("read: rows out of proportion to the entries are refused with their line, unless the caller takes them") {
   const std::string banner = "%%MatrixMarket matrix coordinate pattern symmetric\n";
-  CHECK_THAT(complaint(banner + "1000000000 1000000000 1\n2 1\n"),
-             Catch::StartsWith(":2: found a matrix of 1000000000 rows for 1 entries, expected at most 16 rows an entry: "
-                               "the rows alone take 20000 MB of memory (--rows-ok"));
+  CHECK_THAT(
+      complaint(banner + "1000000000 1000000000 1\n2 1\n"),
+      Catch::StartsWith(":2: found a matrix of 1000000000 rows for 1 entries, expected at most 16 rows an entry: "
+                        "the rows alone take 20000 MB of memory (--rows-ok"));
   // What is announced and does not come is an error before any row takes memory.
   CHECK_THAT(complaint(banner + "4294967295 4294967295 9223372036854775808\n2 1\n"),
              Catch::StartsWith(":4: found the end of the file after 1 entries"));
@@ -417,8 +406,8 @@ TEST_CASE("read: a file that is not what the caller says is an error") {
   CHECK_THAT(complaint("0 1\n", {.as = format::matrix_market}),
              Catch::StartsWith(":1: found \"0\", expected the banner %%MatrixMarket"));
   // Taken for an edge list, a banner is a comment: that is what was asked for.
-  CHECK(read_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n",
-                  {.as = format::edge_list}) == simple(2, {{0, 1}}));
+  CHECK(read_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", {.as = format::edge_list}) ==
+        simple(2, {{0, 1}}));
 }
 
 // --- files ---
@@ -426,8 +415,7 @@ TEST_CASE("read: a file that is not what the caller says is an error") {
 TEST_CASE("read: a path that cannot be read is an error that says why") {
   const scratch here;
   CHECK_THROWS_AS(read(here.name("none")), shunt::usage_error);
-  CHECK_THROWS_WITH(read(here.name("none")),
-                    Contains(here.name("none") + ": cannot open: No such"));
+  CHECK_THROWS_WITH(read(here.name("none")), Contains(here.name("none") + ": cannot open: No such"));
   CHECK_THROWS_WITH(read(here.name("")), Contains(": cannot read: Is a directory"));
   CHECK_THROWS_WITH(read(""), Contains("\"\": cannot open: No such file"));
   CHECK_THROWS_WITH(read("a\0b"s), Contains("a\\x00b: cannot open: Invalid argument"));
@@ -446,10 +434,18 @@ TEST_CASE("read: an empty file, plain or compressed, is an error") {
 }
 
 TEST_CASE("read: data compressed with something else are named") {
-  const auto [bytes, name] = GENERATE(table<std::string, std::string>(
-      {{"BZh91AY&SY", "bzip2 data"}, {"\xfd" "7zXZ\0\0"s, "xz data"},
-       {"\x28\xb5\x2f\xfd...", "zstd data"}, {"PK\x03\x04...", "a zip archive"},
-       {"\xff\xfe" "0\0 \0001\0"s, "UTF-16 text"}, {"\x7f" "ELF\x02\x01", "a program"}}));
+  const auto [bytes, name] = GENERATE(table<std::string, std::string>({{"BZh91AY&SY", "bzip2 data"},
+                                                                       {"\xfd"
+                                                                        "7zXZ\0\0"s,
+                                                                        "xz data"},
+                                                                       {"\x28\xb5\x2f\xfd...", "zstd data"},
+                                                                       {"PK\x03\x04...", "a zip archive"},
+                                                                       {"\xff\xfe"
+                                                                        "0\0 \0001\0"s,
+                                                                        "UTF-16 text"},
+                                                                       {"\x7f"
+                                                                        "ELF\x02\x01",
+                                                                        "a program"}}));
   CHECK_THAT(complaint(bytes), Catch::StartsWith(":1: found " + name + ", expected plain text"));
 }
 
@@ -468,10 +464,8 @@ TEST_CASE("read: bytes after the gzip data that are no member are an error, not 
   CHECK_THAT(complaint(gzipped(text) + "0 4\n"),
              Catch::StartsWith(":4: found corrupt gzip data (bytes that are not gzip after"));
   CHECK_THAT(complaint(gzipped(text) + "\0\0x"s), Catch::StartsWith(":4: found corrupt gzip data"));
-  CHECK_THAT(complaint(gzipped(text) + "\0"s + gzipped(text)),
-             Catch::StartsWith(":4: found corrupt gzip data"));
-  CHECK_THAT(complaint(gzipped(text) + "\x1f\x8c"),
-             Catch::StartsWith(":4: found corrupt gzip data"));
+  CHECK_THAT(complaint(gzipped(text) + "\0"s + gzipped(text)), Catch::StartsWith(":4: found corrupt gzip data"));
+  CHECK_THAT(complaint(gzipped(text) + "\x1f\x8c"), Catch::StartsWith(":4: found corrupt gzip data"));
 }
 
 TEST_CASE("read: gzip data that are cut off at any byte are an error") {
@@ -481,8 +475,7 @@ TEST_CASE("read: gzip data that are cut off at any byte are an error") {
   REQUIRE(complaint(whole).empty());
   for (std::size_t size = 2; size < whole.size(); ++size) {
     if (size == first.size()) continue;  // what is left is a member, and cannot be told from a file
-    REQUIRE_THAT(complaint(whole.substr(0, size)),
-                 Contains("found the end of the gzip data within a member"));
+    REQUIRE_THAT(complaint(whole.substr(0, size)), Contains("found the end of the gzip data within a member"));
   }
 }
 
@@ -507,8 +500,9 @@ TEST_CASE("read: gzip data with any byte changed give the same graph or an error
 }
 
 TEST_CASE("read: a matrix that is cut off at any byte is an error") {
-  const std::string text = "%%MatrixMarket matrix coordinate real general\n% c\n10 10 3\n"
-                           "1 2 0.5\n10 9 1\n10 10 2";
+  const std::string text =
+      "%%MatrixMarket matrix coordinate real general\n% c\n10 10 3\n"
+      "1 2 0.5\n10 9 1\n10 10 2";
   REQUIRE(complaint(text).empty());
   for (std::size_t size = 0; size < text.size(); ++size) {
     // A cut number is a number too: "10 10 2" is told from "10 10 23" by nobody.
@@ -590,8 +584,7 @@ TEST_CASE("read: texts of many blocks are read whole, plain or compressed, in ei
   const auto lines = std::ranges::count(list, '\n');
   const std::string where = ":"s + std::to_string(lines + 1);
   CHECK_THAT(complaint(list + "oops"), Catch::StartsWith(where + ": found \"oops\""));
-  CHECK_THAT(complaint(gzipped(list) + "x"),
-             Catch::StartsWith(where + ": found corrupt gzip data"));
+  CHECK_THAT(complaint(gzipped(list) + "x"), Catch::StartsWith(where + ": found corrupt gzip data"));
 }
 
 TEST_CASE("read: lines that end just before, at and behind the end of a block are whole") {

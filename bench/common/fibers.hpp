@@ -13,9 +13,7 @@ struct fibers_system {
     shunt::sched::options wanted;
     wanted.workers = workers;
     shunt::sched::runtime(wanted).run([&] {
-      body([](long count, const std::function<void(long)>& each) {
-        shunt::parallel_for(0L, count, 1, each);
-      });
+      body([](long count, const std::function<void(long)>& each) { shunt::parallel_for(0L, count, 1, each); });
     });
   }
 };

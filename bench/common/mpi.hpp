@@ -20,8 +20,7 @@ inline void mpi_start(int* argc, char*** argv, const bench_options& options) {
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   if (options.pes != 0 && options.pes != ranks) {
     if (me == 0) {
-      std::fprintf(stderr, "%s: --pes %ld, but the launcher started %d\n", (*argv)[0], options.pes,
-                   ranks);
+      std::fprintf(stderr, "%s: --pes %ld, but the launcher started %d\n", (*argv)[0], options.pes, ranks);
     }
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
@@ -40,8 +39,7 @@ inline double mpi_max(double value) {
   return max;
 }
 
-inline void mpi_require(const char* program, const char* what, std::uint64_t got,
-                        std::uint64_t expected) {
+inline void mpi_require(const char* program, const char* what, std::uint64_t got, std::uint64_t expected) {
   if (got == expected) return;
   int me = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -66,8 +64,8 @@ struct window {
     MPI_Info_set(hints, "same_size", "true");
     MPI_Info_set(hints, "same_disp_unit", "true");
     MPI_Info_set(hints, "acc_single_intrinsic", "true");  // Open MPI's: single elements only
-    MPI_Win_allocate(static_cast<MPI_Aint>(count * sizeof(std::int64_t)), sizeof(std::int64_t),
-                     hints, MPI_COMM_WORLD, &data, &handle);
+    MPI_Win_allocate(static_cast<MPI_Aint>(count * sizeof(std::int64_t)), sizeof(std::int64_t), hints, MPI_COMM_WORLD,
+                     &data, &handle);
     MPI_Info_free(&hints);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, handle);
   }

@@ -28,9 +28,9 @@ inline bool lambda_form(const char* program, const bench_options& options) {
 inline std::vector<shunt::apps::place> places(const bench_options& options, shunt::pgas::pe& me) {
   std::vector<shunt::apps::place> made(static_cast<std::size_t>(options.updates));
   for (std::size_t i = 0; i < made.size(); ++i) {
-    const auto packed = static_cast<std::uint64_t>(
-        bench_packed_index(static_cast<std::uint64_t>(me.index()), i, static_cast<std::uint64_t>(me.count()),
-                           static_cast<std::uint64_t>(options.table)));
+    const auto packed = static_cast<std::uint64_t>(bench_packed_index(static_cast<std::uint64_t>(me.index()), i,
+                                                                      static_cast<std::uint64_t>(me.count()),
+                                                                      static_cast<std::uint64_t>(options.table)));
     made[i] = {static_cast<int>(packed & 0xffff), static_cast<std::uint32_t>(packed >> 16)};
   }
   return made;

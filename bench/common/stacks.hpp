@@ -16,8 +16,8 @@ class stacks {
 
   /// \throws std::bad_alloc
   explicit stacks(std::size_t count) : count_(count) {
-    base_ = static_cast<char*>(mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    base_ = static_cast<char*>(
+        mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (base_ == MAP_FAILED) throw std::bad_alloc();
     // A huge page here would be sixteen or more stacks that nobody has touched.
     madvise(base_, count * bytes, MADV_NOHUGEPAGE);
@@ -30,9 +30,7 @@ class stacks {
 
   /// Where stack i begins to grow down. Coloured: were all at the same place in their pages, they
   /// would share one or two of the cache's sets.
-  [[nodiscard]] char* top(std::size_t i) const noexcept {
-    return low(i) + bytes - i % colours * 64;
-  }
+  [[nodiscard]] char* top(std::size_t i) const noexcept { return low(i) + bytes - i % colours * 64; }
   static constexpr std::size_t usable = bytes - 4096;
 
  private:

@@ -45,8 +45,7 @@ class futex {
 template <typename Body>
 class threads {
  public:
-  threads(const char* program, std::size_t count, Body& body)
-      : stacks_(count), starts_(count), all_(count) {
+  threads(const char* program, std::size_t count, Body& body) : stacks_(count), starts_(count), all_(count) {
     pthread_attr_t small;
     pthread_attr_init(&small);
     for (std::size_t i = 0; i < count; ++i) {
@@ -54,9 +53,8 @@ class threads {
       pthread_attr_setstack(&small, stacks_.low(i), stacks::bytes);
       const int refused = pthread_create(&all_[i], &small, &threads::run, &starts_[i]);
       if (refused != 0) {
-        bench_absent(program, (std::to_string(count) + " threads wanted, the system gives " +
-                               std::to_string(i))
-                                  .c_str());
+        bench_absent(program,
+                     (std::to_string(count) + " threads wanted, the system gives " + std::to_string(i)).c_str());
       }
     }
     pthread_attr_destroy(&small);

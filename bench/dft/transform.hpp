@@ -31,9 +31,7 @@ struct complex {
 
   friend complex operator+(complex a, complex b) { return {a.re + b.re, a.im + b.im}; }
   friend complex operator-(complex a, complex b) { return {a.re - b.re, a.im - b.im}; }
-  friend complex operator*(complex a, complex b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-  }
+  friend complex operator*(complex a, complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 };
 inline complex times_i(complex a) { return {-a.im, a.re}; }
 
@@ -44,8 +42,7 @@ class transform {
  public:
   explicit transform(int scale) : length_(std::size_t{1} << scale), roots_(length_) {
     for (std::size_t k = 0; k < length_; ++k) {
-      const double angle =
-          -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length_);
+      const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length_);
       roots_[k] = {std::cos(angle), std::sin(angle)};
     }
     for (std::size_t left = length_; left > 1; left /= left > 2 ? 4 : 2) odd_ = !odd_;
@@ -89,8 +86,7 @@ class transform {
         const complex even_sum = a[q] + a[q + 2 * quarter * stride];
         const complex even_difference = a[q] - a[q + 2 * quarter * stride];
         const complex odd_sum = a[q + quarter * stride] + a[q + 3 * quarter * stride];
-        const complex odd_difference =
-            times_i(a[q + quarter * stride] - a[q + 3 * quarter * stride]);
+        const complex odd_difference = times_i(a[q + quarter * stride] - a[q + 3 * quarter * stride]);
         b[q] = even_sum + odd_sum;
         b[q + stride] = w1 * (even_difference - odd_difference);
         b[q + 2 * stride] = w2 * (even_sum - odd_sum);
@@ -106,8 +102,7 @@ class transform {
 
 class plane_waves {
  public:
-  explicit plane_waves(int scale)
-      : rows_(scale), n_(rows_.length()), one_(n_ * n_), other_(n_ * n_) {
+  explicit plane_waves(int scale) : rows_(scale), n_(rows_.length()), one_(n_ * n_), other_(n_ * n_) {
     for (std::size_t i = 0; i < waves_.size(); ++i) {
       const auto number = [&](std::uint64_t k) { return bench_random(BENCH_SEED, i, k); };
       waves_[i] = {number(0) % n_, number(1) % n_, {1.0 + static_cast<double>(i), -0.5}};
@@ -137,14 +132,12 @@ class plane_waves {
   void check(const char* program) {
     const double places = static_cast<double>(n_) * static_cast<double>(n_);
     const auto bin = [&](const wave_of& w) -> complex& { return from_[w.across * n_ + w.down]; };
-    for (const auto& w : waves_)
-      bin(w) = bin(w) - complex{w.height.re * places, w.height.im * places};
+    for (const auto& w : waves_) bin(w) = bin(w) - complex{w.height.re * places, w.height.im * places};
     const double error = 1e-13 * places;  // some 50 times what rounding leaves
     for (std::size_t i = 0; i < n_ * n_; ++i) {
       // Not "is larger": what is not a number is wrong too.
       if (!(std::abs(from_[i].re) < error && std::abs(from_[i].im) < error)) {
-        std::fprintf(stderr, "%s: wrong answer: bin %zu is off by %g and %g i\n", program, i,
-                     from_[i].re, from_[i].im);
+        std::fprintf(stderr, "%s: wrong answer: bin %zu is off by %g and %g i\n", program, i, from_[i].re, from_[i].im);
         std::exit(1);
       }
     }

@@ -1,5 +1,6 @@
-/// The clients of `echo`: a process with one epoll, that keeps one message of 64 bytes under way on every connection and checks
-/// each that comes back. The same for every server: forked by those in C++, started as echo_clients by the others.
+/// The clients of `echo`: a process with one epoll, that keeps one message of 64 bytes under way on every connection
+/// and checks each that comes back. The same for every server: forked by those in C++, started as echo_clients by the
+/// others.
 ///
 ///   server                                  clients
 ///   listens, forks                          connect all
@@ -135,8 +136,9 @@ class server_use {
     after_ = resident_bytes();
   }
   void report() const {
-    bench_report(seconds_, (", \"resident_bytes\": " + std::to_string(after_ - before_) + ", \"user_seconds\": " +
-                            std::to_string(user_seconds_)).c_str());
+    bench_report(seconds_, (", \"resident_bytes\": " + std::to_string(after_ - before_) +
+                            ", \"user_seconds\": " + std::to_string(user_seconds_))
+                               .c_str());
   }
 
  private:

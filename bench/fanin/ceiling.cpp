@@ -95,8 +95,7 @@ int main(int argc, char** argv) {
     const double seconds = bench_now() - start;
     const long want = senders * (each * (each - 1) / 2);
     if (to.sum != want) {
-      bench_wrong(argv[0], "the sum",
-                  static_cast<unsigned long long>(to.sum), static_cast<unsigned long long>(want));
+      bench_wrong(argv[0], "the sum", static_cast<unsigned long long>(to.sum), static_cast<unsigned long long>(want));
     }
     if (round >= options.warmup) bench_report(seconds, "");
   }

@@ -37,8 +37,7 @@ int main(int argc, char** argv) try {
     const double seconds = bench_now() - start;
     const long sum = all.await(into.ask<&receiver::total>()), want = senders * (each * (each - 1) / 2);
     if (sum != want) {
-      bench_wrong(argv[0], "the sum",
-                  static_cast<unsigned long long>(sum), static_cast<unsigned long long>(want));
+      bench_wrong(argv[0], "the sum", static_cast<unsigned long long>(sum), static_cast<unsigned long long>(want));
     }
     if (round >= options.warmup) bench_report(seconds, "");
     for (const auto& s : from) all.stop(s);

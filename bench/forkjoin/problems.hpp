@@ -27,15 +27,13 @@
 
 namespace bench {
 
-[[gnu::noinline]] inline long serial_fib(int n) {
-  return n < 2 ? n : serial_fib(n - 1) + serial_fib(n - 2);
-}
+[[gnu::noinline]] inline long serial_fib(int n) { return n < 2 ? n : serial_fib(n - 1) + serial_fib(n - 2); }
 
 template <typename System>
 long forked_fib(int n) {
   if (n < 2) return n;
-  const auto [a, b] = System::both([n] { return forked_fib<System>(n - 1); },
-                                   [n] { return forked_fib<System>(n - 2); });
+  const auto [a, b] =
+      System::both([n] { return forked_fib<System>(n - 1); }, [n] { return forked_fib<System>(n - 2); });
   return a + b;
 }
 
@@ -84,8 +82,7 @@ inline long expected_fib(int n) {
   return a;
 }
 inline long expected_queens(int n) {
-  static constexpr long known[] = {1,  1,   0,   0,    2,     10,    4,      40,
-                                   92, 352, 724, 2680, 14200, 73712, 365596, 2279184};
+  static constexpr long known[] = {1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184};
   return known[n];
 }
 
@@ -116,8 +113,7 @@ times measure(const char* program, const bench_options& o) {
   const int n = static_cast<int>(o.scale);
   const auto check = [&](long got, long expected) {
     if (got != expected) {
-      bench_wrong(program, o.what, static_cast<unsigned long long>(got),
-                  static_cast<unsigned long long>(expected));
+      bench_wrong(program, o.what, static_cast<unsigned long long>(got), static_cast<unsigned long long>(expected));
     }
   };
   if (std::strcmp(o.what, "fib") == 0) {
@@ -126,9 +122,8 @@ times measure(const char* program, const bench_options& o) {
   }
   if (std::strcmp(o.what, "nqueens") == 0) {
     const board empty{(1U << n) - 1};
-    return least_of_three(
-        [&] { check(serial_queens(empty), expected_queens(n)); },
-        [&] { check(forked_queens<System>(empty, empty.free(), 4), expected_queens(n)); });
+    return least_of_three([&] { check(serial_queens(empty), expected_queens(n)); },
+                          [&] { check(forked_queens<System>(empty, empty.free(), 4), expected_queens(n)); });
   }
   // The bodies that are timed do nothing; once, before, each leaves a mark.
   std::vector<std::uint8_t> marks(static_cast<std::size_t>(o.updates));

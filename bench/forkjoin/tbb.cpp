@@ -21,10 +21,9 @@ struct onetbb {
   }
   template <typename Body>
   static void loop(long count, Body&& body) {
-    oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<long>(0, count, 1),
-                              [&](const auto& range) {
-                                for (long i = range.begin(); i != range.end(); ++i) body(i);
-                              });
+    oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<long>(0, count, 1), [&](const auto& range) {
+      for (long i = range.begin(); i != range.end(); ++i) body(i);
+    });
   }
 };
 

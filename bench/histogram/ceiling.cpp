@@ -38,8 +38,8 @@ using spot = std::uint32_t;
 
 constexpr std::uint32_t free_buffer = 0;
 constexpr std::uint32_t last_mark = 1u << 31;  // in a state: no further buffer follows
-constexpr std::size_t best_capacity = 2048;  // spots in a buffer
-constexpr std::size_t best_depth = 256;      // buffers in a lane: 2 MiB
+constexpr std::size_t best_capacity = 2048;    // spots in a buffer
+constexpr std::size_t best_depth = 256;        // buffers in a lane: 2 MiB
 constexpr int most_pes = 64;
 
 /// Spots from one buffer to the next: fill_two writes one past the end of a buffer that is exactly
@@ -64,12 +64,7 @@ class pe_program {
  public:
   pe_program(int me, int pes, std::size_t capacity, std::size_t depth, std::vector<lane>& lanes,
              std::vector<std::int64_t>& table)
-      : me_(me),
-        pes_(pes),
-        capacity_(capacity),
-        depth_(depth),
-        lanes_(lanes),
-        table_(table.data()) {}
+      : me_(me), pes_(pes), capacity_(capacity), depth_(depth), lanes_(lanes), table_(table.data()) {}
 
   /// Sends every update and returns when every update sent here has been done.
   void run(const std::vector<std::int64_t>& packed) {
@@ -105,9 +100,7 @@ class pe_program {
   lane& outbound(int pe) { return lanes_[static_cast<std::size_t>(me_ * pes_ + pe)]; }
   lane& inbound(int pe) { return lanes_[static_cast<std::size_t>(pe * pes_ + me_)]; }
 
-  std::ptrdiff_t room_for(int pe) const {
-    return static_cast<std::ptrdiff_t>(capacity_) - (cursor_[pe] - start_[pe]);
-  }
+  std::ptrdiff_t room_for(int pe) const { return static_cast<std::ptrdiff_t>(capacity_) - (cursor_[pe] - start_[pe]); }
 
   const std::int64_t* fill_any(const std::int64_t* next, std::ptrdiff_t n) {
     for (const auto* const end = next + n; next != end; ++next) {
@@ -160,8 +153,7 @@ class pe_program {
       auto& state = in.slots[in.emptying].state;
       const auto seen = state.load(std::memory_order_acquire);  // filled
       if (seen == free_buffer) continue;
-      unload(in.spots.get() + in.emptying * stride(capacity_),
-             (seen & ~last_mark) - 1);
+      unload(in.spots.get() + in.emptying * stride(capacity_), (seen & ~last_mark) - 1);
       state.store(free_buffer, std::memory_order_release);  // emptied
       in.ended = (seen & last_mark) != 0;
       in.emptying = (in.emptying + 1) % depth_;

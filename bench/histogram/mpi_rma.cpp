@@ -41,8 +41,8 @@ int main(int argc, char** argv) {
       const std::int64_t one = 1;
       for (std::size_t i = 0; i < packed.size();) {
         for (const auto end = std::min(packed.size(), i + batch); i < end; ++i) {
-          MPI_Fetch_and_op(&one, &old[i % batch], MPI_INT64_T, static_cast<int>(packed[i] & 0xffff),
-                           packed[i] >> 16, MPI_SUM, counts.handle);
+          MPI_Fetch_and_op(&one, &old[i % batch], MPI_INT64_T, static_cast<int>(packed[i] & 0xffff), packed[i] >> 16,
+                           MPI_SUM, counts.handle);
         }
         MPI_Win_flush_all(counts.handle);
       }

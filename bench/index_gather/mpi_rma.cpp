@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
       const double start = bench_now();
       for (std::size_t i = 0; i < packed.size();) {
         for (const auto end = std::min(packed.size(), i + reads_in_batch); i < end; ++i) {
-          MPI_Get(&target[i], 1, MPI_INT64_T, static_cast<int>(packed[i] & 0xffff),
-                  packed[i] >> 16, 1, MPI_INT64_T, table.handle);
+          MPI_Get(&target[i], 1, MPI_INT64_T, static_cast<int>(packed[i] & 0xffff), packed[i] >> 16, 1, MPI_INT64_T,
+                  table.handle);
         }
         MPI_Win_flush_all(table.handle);
       }

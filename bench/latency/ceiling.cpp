@@ -1,6 +1,7 @@
 /// Question: how old is a value at least when another core has it?
 ///
-/// Two pinned threads, and a cache line for each value under way. The value is its own flag; the receiver looks on and on.
+/// Two pinned threads, and a cache line for each value under way. The value is its own flag; the receiver looks on and
+/// on.
 #include <atomic>
 #include <exception>
 #include <vector>

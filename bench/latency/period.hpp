@@ -30,7 +30,8 @@ inline double ticks_per_ns() {
 class pace {
  public:
   explicit pace(long period_us, double per_ns)
-      : period_(static_cast<std::uint64_t>(static_cast<double>(period_us) * 1e3 * per_ns)), next_(shunt::ticks() + period_) {}
+      : period_(static_cast<std::uint64_t>(static_cast<double>(period_us) * 1e3 * per_ns)),
+        next_(shunt::ticks() + period_) {}
   /// The time of the next value, once it has come.
   std::uint64_t next() {
     while (static_cast<std::int64_t>(shunt::ticks() - next_) < 0) shunt::relax();
@@ -61,8 +62,8 @@ class ages {
       return static_cast<double>(all_[static_cast<std::size_t>(share * static_cast<double>(all_.size() - 1))]) / per_ns;
     };
     char extra[200];
-    std::snprintf(extra, sizeof extra, ", \"median_ns\": %.1f, \"p99_ns\": %.1f, \"receiver_share\": %.4f", at(0.5), at(0.99),
-                  std::max(0.0, processor_seconds - seconds) / seconds);
+    std::snprintf(extra, sizeof extra, ", \"median_ns\": %.1f, \"p99_ns\": %.1f, \"receiver_share\": %.4f", at(0.5),
+                  at(0.99), std::max(0.0, processor_seconds - seconds) / seconds);
     bench_report(seconds, extra);
   }
 

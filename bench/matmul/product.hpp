@@ -61,8 +61,7 @@ class product {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] != right_[i]) {
         bench_wrong(program, ("row " + std::to_string(i) + " times x").c_str(),
-                    static_cast<unsigned long long>(found[i]),
-                    static_cast<unsigned long long>(right_[i]));
+                    static_cast<unsigned long long>(found[i]), static_cast<unsigned long long>(right_[i]));
       }
     }
   }
@@ -70,9 +69,8 @@ class product {
 #ifdef BENCH_OPENBLAS
   /// Rows [i, i + m) and columns [j, j + n) of C, on as many threads as the BLAS was told.
   void part(long i, long j, long m, long n) {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, small(m), small(n), small(inner_), 1,
-                &a_[at(i, inner_, 0)], small(inner_), &b_[at(0, rows_, j)], small(rows_), 0,
-                &c_[at(i, rows_, j)], small(rows_));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, small(m), small(n), small(inner_), 1, &a_[at(i, inner_, 0)],
+                small(inner_), &b_[at(0, rows_, j)], small(rows_), 0, &c_[at(i, rows_, j)], small(rows_));
   }
 #endif
 
@@ -96,8 +94,8 @@ class product {
     return static_cast<std::size_t>(row * columns + column);
   }
   static int small(long value) { return static_cast<int>(value); }
-  static std::vector<double> times(const std::vector<double>& matrix, const std::vector<double>& x,
-                                   long rows, long columns) {
+  static std::vector<double> times(const std::vector<double>& matrix, const std::vector<double>& x, long rows,
+                                   long columns) {
     std::vector<double> result(static_cast<std::size_t>(rows));
     for (long i = 0; i < rows; ++i) {
       double sum = 0;
@@ -121,14 +119,12 @@ class product {
 /// The product in tiles, or by loops, as one loop.
 struct product_in_parts : product {
   product_in_parts(const bench_options& o, bool tiles)
-      : product(o.rows, o.columns),
-        tiles_(tiles ? cut(o.rows, std::max(1L, o.pes), o.buffer) : std::vector<tile>()) {}
+      : product(o.rows, o.columns), tiles_(tiles ? cut(o.rows, std::max(1L, o.pes), o.buffer) : std::vector<tile>()) {}
 
   void run(const loop& each) {
     if (tiles_.empty()) {
       constexpr long height = 4;  // rows of C that a row of B is used for
-      each((rows() + height - 1) / height,
-           [&](long i) { band(i * height, std::min(height, rows() - i * height)); });
+      each((rows() + height - 1) / height, [&](long i) { band(i * height, std::min(height, rows() - i * height)); });
       return;
     }
 #ifdef BENCH_OPENBLAS

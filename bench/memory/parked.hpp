@@ -14,8 +14,7 @@ namespace bench {
 
 class parked_fibers {
  public:
-  parked_fibers(const char* program, const bench_options& options)
-      : program_(program), count_(options.fibers) {
+  parked_fibers(const char* program, const bench_options& options) : program_(program), count_(options.fibers) {
     if (count_ < 1) bench_bad_option(program, "--fibers", "(at least 1)");
     stay_on_one_cpu();
   }
@@ -53,8 +52,7 @@ class parked_fibers {
  private:
   void check(const char* what, long got, long expected) const {
     if (got == expected) return;
-    bench_wrong(program_, what, static_cast<unsigned long long>(got),
-                static_cast<unsigned long long>(expected));
+    bench_wrong(program_, what, static_cast<unsigned long long>(got), static_cast<unsigned long long>(expected));
   }
 
   const char* program_;

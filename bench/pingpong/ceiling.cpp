@@ -24,8 +24,8 @@ constexpr std::uint64_t most_at_once = 64;
 
 struct ring {
   alignas(128) std::atomic<std::uint64_t> published{0};
-  alignas(128) std::uint64_t written = 0;   // the producer's
-  alignas(128) std::uint64_t read = 0;      // the consumer's: windows are smaller than rings, so nobody overtakes
+  alignas(128) std::uint64_t written = 0;  // the producer's
+  alignas(128) std::uint64_t read = 0;     // the consumer's: windows are smaller than rings, so nobody overtakes
   alignas(128) slot goods[slots];
 
   slot& next() { return goods[written++ & (slots - 1)]; }
@@ -35,7 +35,7 @@ struct ring {
 struct player {
   ring* out;
   player* other;
-  long left;   // balls still to be served
+  long left;  // balls still to be served
   long got = 0;
   bool serves;
 

@@ -31,12 +31,11 @@ class game {
 
   void report(long round, double seconds, long pings, long pongs) const {
     if (pings != balls()) {
-      bench_wrong(program_, "answers",
-                  static_cast<unsigned long long>(pings), static_cast<unsigned long long>(balls()));
+      bench_wrong(program_, "answers", static_cast<unsigned long long>(pings),
+                  static_cast<unsigned long long>(balls()));
     }
     if (pongs != balls()) {
-      bench_wrong(program_, "balls",
-                  static_cast<unsigned long long>(pongs), static_cast<unsigned long long>(balls()));
+      bench_wrong(program_, "balls", static_cast<unsigned long long>(pongs), static_cast<unsigned long long>(balls()));
     }
     if (round >= options_.warmup) bench_report(seconds, "");
   }

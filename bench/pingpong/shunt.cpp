@@ -1,4 +1,5 @@
-/// Question: what does a typed message cost, with its answer, on one worker and between two; and a call that is waited for?
+/// Question: what does a typed message cost, with its answer, on one worker and between two; and a call that is waited
+/// for?
 #include <cstdio>
 #include <exception>
 #include <shunt/actor/typed.hpp>

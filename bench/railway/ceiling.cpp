@@ -1,8 +1,8 @@
 /// Question: how many numbers a second can two cores hand over at all?
 ///
 /// Two pinned threads, and what producers and consumers there are shared out between them: producers and the first
-/// consumers to one, the other consumers to the other. A thread visits those that it plays in turn, and each does as many
-/// buffers as it finds.
+/// consumers to one, the other consumers to the other. A thread visits those that it plays in turn, and each does as
+/// many buffers as it finds.
 #include <exception>
 #include <memory>
 #include <vector>

@@ -3,8 +3,8 @@
 /// Each buffer has its own flag in front: the shortest way to tell and to carry little is the same cache line.
 ///
 /// Invariants
-///   R1  A buffer's flag is its position + 1 once it is filled; nobody writes it again before all consumers' counts have
-///       passed that position.
+///   R1  A buffer's flag is its position + 1 once it is filled; nobody writes it again before all consumers' counts
+///       have passed that position.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,17 @@ struct alignas(2 * line) count {
 class ring {
  public:
   ring(const shape& s)
-      : stride_(static_cast<std::size_t>(1 + s.capacity)), buffers_(s.trains), done_(static_cast<std::size_t>(s.consumers)) {
+      : stride_(static_cast<std::size_t>(1 + s.capacity)),
+        buffers_(s.trains),
+        done_(static_cast<std::size_t>(s.consumers)) {
     if (stride_ > 4) stride_ = (stride_ + 7) / 8 * 8;
     const auto words = stride_ * static_cast<std::size_t>(buffers_);
     memory_.reset(static_cast<long*>(::operator new(words * sizeof(long), std::align_val_t(2 * line))));
     std::fill_n(memory_.get(), words, 0L);
   }
-  [[nodiscard]] std::atomic_ref<long> flag(long buffer) const { return std::atomic_ref(memory_[stride_ * static_cast<std::size_t>(buffer)]); }
+  [[nodiscard]] std::atomic_ref<long> flag(long buffer) const {
+    return std::atomic_ref(memory_[stride_ * static_cast<std::size_t>(buffer)]);
+  }
   [[nodiscard]] long* goods(long buffer) const { return &memory_[stride_ * static_cast<std::size_t>(buffer)] + 1; }
   [[nodiscard]] long buffers() const { return buffers_; }
   [[nodiscard]] count& done(long consumer) { return done_[static_cast<std::size_t>(consumer)]; }

@@ -53,8 +53,8 @@ class numbers {
   long left_;
 };
 
-/// Every number is read, and what is read counts. Eight sums side by side: a single one would wait for each addition, and
-/// the table would say how long these take, not how fast goods move.
+/// Every number is read, and what is read counts. Eight sums side by side: a single one would wait for each addition,
+/// and the table would say how long these take, not how fast goods move.
 inline std::uint64_t add_up(const long* goods, long count) {
   constexpr long abreast = 8;
   std::uint64_t sum = 0;

@@ -1,8 +1,8 @@
 /// Question: what do ten small actor programs cost, written as anybody would write them?
 ///
-/// The programs and their sizes are those of the Savina suite: Imam, Sarkar: Savina, an actor benchmark suite. AGERE! 2014,
-/// doi:10.1145/2687357.2687368. Each runs on a manager with default mailboxes, and its answer is checked; a sample begins
-/// when the actors are there, and ends when no message is on its way.
+/// The programs and their sizes are those of the Savina suite: Imam, Sarkar: Savina, an actor benchmark suite. AGERE!
+/// 2014, doi:10.1145/2687357.2687368. Each runs on a manager with default mailboxes, and its answer is checked; a
+/// sample begins when the actors are there, and ends when no message is on its way.
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -34,7 +34,8 @@ struct prepared {
 const char* program = "savina_shunt";
 
 void must_be(const char* what, long got, long expected) {
-  if (got != expected) bench_wrong(program, what, static_cast<unsigned long long>(got), static_cast<unsigned long long>(expected));
+  if (got != expected)
+    bench_wrong(program, what, static_cast<unsigned long long>(got), static_cast<unsigned long long>(expected));
 }
 
 /// Numbers in order.
@@ -63,7 +64,11 @@ prepared pingpong(shunt::manager& all, long scale) {
   const long balls = 2 * 40'000 * scale;
   const auto a = all.spawn<player>(), b = all.spawn<player>();
   return {[=] { a.tell<&player::hit>(a, b, balls); },
-          [=] { must_be("hits", shunt::manager::await(a.ask<&player::count>()) + shunt::manager::await(b.ask<&player::count>()), balls); },
+          [=] {
+            must_be("hits",
+                    shunt::manager::await(a.ask<&player::count>()) + shunt::manager::await(b.ask<&player::count>()),
+                    balls);
+          },
           static_cast<std::uint64_t>(balls)};
 }
 
@@ -85,7 +90,8 @@ prepared counting(shunt::manager& all, long scale) {
   const auto to = all.spawn<counter>();
   const auto from = all.spawn<producer>();
   return {[=] { from.tell<&producer::produce>(to, count); },
-          [=] { must_be("count", shunt::manager::await(to.ask<&counter::get>()), count); }, static_cast<std::uint64_t>(count)};
+          [=] { must_be("count", shunt::manager::await(to.ask<&counter::get>()), count); },
+          static_cast<std::uint64_t>(count)};
 }
 
 // --- fork-join throughput: many actors, a stream of small work for each ---
@@ -323,9 +329,7 @@ struct philosopher;
 struct table {
   explicit table(std::size_t n) : taken(n) {}
   void hungry(ref<philosopher> who, std::size_t seat);
-  void full(std::size_t seat) {
-    taken[seat] = taken[(seat + 1) % taken.size()] = false;
-  }
+  void full(std::size_t seat) { taken[seat] = taken[(seat + 1) % taken.size()] = false; }
   std::vector<bool> taken;
 };
 struct philosopher {
@@ -451,8 +455,9 @@ prepared bank(shunt::manager& all, long scale) {
 
 using maker = prepared (*)(shunt::manager&, long);
 const std::map<std::string_view, maker> programs{
-    {"pingpong", pingpong}, {"counting", counting}, {"forkjoin", forkjoin},         {"ring", ring},   {"chameneos", chameneos},
-    {"big", big},           {"concdict", concdict}, {"philosophers", philosophers}, {"sieve", sieve}, {"bank", bank}};
+    {"pingpong", pingpong},   {"counting", counting}, {"forkjoin", forkjoin}, {"ring", ring},
+    {"chameneos", chameneos}, {"big", big},           {"concdict", concdict}, {"philosophers", philosophers},
+    {"sieve", sieve},         {"bank", bank}};
 
 }  // namespace
 

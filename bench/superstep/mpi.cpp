@@ -21,8 +21,7 @@ int main(int argc, char** argv) {
       const long message = bench_message(round, me);
       long got = 0;
       if (!round_trip) {
-        MPI_Sendrecv(&message, 1, MPI_LONG, other, 0, &got, 1, MPI_LONG, other, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&message, 1, MPI_LONG, other, 0, &got, 1, MPI_LONG, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Barrier(MPI_COMM_WORLD);
       } else if (me == 0) {
         MPI_Send(&message, 1, MPI_LONG, other, 0, MPI_COMM_WORLD);

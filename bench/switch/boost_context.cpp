@@ -49,8 +49,7 @@ int main(int argc, char** argv) try {
   const bench::stacks stacks(order.size());
   std::vector<member> all(order.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = {make_fcontext(stacks.top(i), bench::stacks::usable, &body), &all[order.next(i)],
-              order.turn_of(i)};
+    all[i] = {make_fcontext(stacks.top(i), bench::stacks::usable, &body), &all[order.next(i)], order.turn_of(i)};
   }
   outside.next = &all[order.first()];
   jump(outside, *outside.next);

@@ -14,9 +14,7 @@ namespace {
 struct coroutine {
   struct promise_type {
     std::coroutine_handle<> next;
-    coroutine get_return_object() {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
+    coroutine get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() {}
@@ -27,8 +25,7 @@ struct coroutine {
 
 struct hand_over {
   bool await_ready() noexcept { return false; }
-  std::coroutine_handle<> await_suspend(
-      std::coroutine_handle<coroutine::promise_type> me) noexcept {
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<coroutine::promise_type> me) noexcept {
     return me.promise().next;
   }
   void await_resume() noexcept {}

@@ -16,8 +16,9 @@
 ///   R1  now_ is whose turn it is: a position of the order. Who takes a turn finds its own there, and leaves its
 ///       successor's: who is run out of order, twice or too seldom finds another, which is a wrong answer. So laps
 ///       of n turns are whole, and it is the fiber at position 0 that counts them, and reads the clock.
-///   R2  A turn waits for no other's arithmetic: what it stores it had before, and what it loads is only compared. (Turns that
-///       were counted in one word took as long as that word's way through the processor, whatever was switched.)
+///   R2  A turn waits for no other's arithmetic: what it stores it had before, and what it loads is only compared.
+///       (Turns that were counted in one word took as long as that word's way through the processor, whatever was
+///       switched.)
 ///
 /// One thread at a time; who hands over a turn to another thread makes what it wrote visible.
 #pragma once
@@ -98,7 +99,8 @@ class ring {
 
   /// Takes the fiber's turn. \return false: the end; leave.
   [[gnu::always_inline]] bool take(turn t) {
-    if (now_ != t.mine()) [[unlikely]] return leave(t);
+    if (now_ != t.mine()) [[unlikely]]
+      return leave(t);
     if (t.mine() == 0 && --laps_left_ == 0) [[unlikely]] {
       if (!go_on()) return leave(t);
     }

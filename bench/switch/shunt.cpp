@@ -27,10 +27,12 @@ struct yielding {
   void begin() {
     while (started < wakers.size()) this_fiber::yield();
     waker nobody;
-    this_worker::current().spawn([&nobody] {
-      nobody = this_fiber::self();
-      this_fiber::park();
-    }, {.worker = 0});
+    this_worker::current().spawn(
+        [&nobody] {
+          nobody = this_fiber::self();
+          this_fiber::park();
+        },
+        {.worker = 0});
     while (!nobody) this_fiber::yield();
     begun = true;
     for (std::size_t p = 0; p < ring.size(); ++p) wakers[ring.at(p)].wake();

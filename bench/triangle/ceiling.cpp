@@ -153,8 +153,8 @@ int main(int argc, char** argv) try {
   for (shunt::graph::vertex v = 0; v < graph.vertices(); ++v) {
     longest = std::max(longest, graph.row(v).size());
   }
-  const auto capacity = std::max(
-      longest + 2, options.buffer > 0 ? static_cast<std::size_t>(options.buffer) : best_capacity);
+  const auto capacity =
+      std::max(longest + 2, options.buffer > 0 ? static_cast<std::size_t>(options.buffer) : best_capacity);
   const auto depth = options.depth > 0 ? static_cast<std::size_t>(options.depth) : best_depth;
   std::vector<lane> lanes(count * count);
   for (auto& l : lanes) {

@@ -24,8 +24,7 @@ namespace bench {
 /// `er`: Erdős–Rényi, --row-nonzeros being the mean of the lower triangle's rows, as bale's option
 /// means it. `rmat`: R-MAT, numbered by falling degree, without which hubs' rows make 6 times the
 /// wedges for the same triangles.
-inline shunt::graph::graph make_graph(const char* program, const bench_options& options,
-                                      std::uint64_t pes) {
+inline shunt::graph::graph make_graph(const char* program, const bench_options& options, std::uint64_t pes) {
   using namespace shunt::graph;
   if (std::strcmp(options.graph, "er") == 0) {
     return erdos_renyi::with_lower_row_mean(static_cast<std::uint64_t>(options.rows) * pes,
@@ -48,8 +47,7 @@ struct answer {
 
   /// The further members of a sample's line.
   [[nodiscard]] std::string members() const {
-    return ", \"triangles\": " + std::to_string(triangles) +
-           ", \"wedges\": " + std::to_string(wedges);
+    return ", \"triangles\": " + std::to_string(triangles) + ", \"wedges\": " + std::to_string(wedges);
   }
 };
 
@@ -92,8 +90,7 @@ inline std::uint64_t row_contains(std::span<const std::uint32_t> row, std::uint3
 
 /// How many of the ascending `columns` stand in an ascending row: the handler of many wedges that
 /// ask the same row. Short lists are compared all with all, which vectorises; others are merged.
-inline std::uint64_t row_contains_of(std::span<const std::uint32_t> row,
-                                     std::span<const std::uint32_t> columns) {
+inline std::uint64_t row_contains_of(std::span<const std::uint32_t> row, std::span<const std::uint32_t> columns) {
   const std::size_t pairs = row.size() * columns.size();
   if (pairs < 24 * (row.size() + columns.size())) {
     std::uint32_t found = 0;  // as wide as what is compared; at most 48 * 48 pairs or one long list

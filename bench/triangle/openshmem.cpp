@@ -21,8 +21,7 @@ struct shared_rows {
 
 int owner(std::uint32_t row, std::uint32_t pes) { return static_cast<int>(row % pes); }
 
-std::uint64_t count_by_word(const bench::local_rows& mine, const shared_rows& all,
-                            std::uint32_t pes) {
+std::uint64_t count_by_word(const bench::local_rows& mine, const shared_rows& all, std::uint32_t pes) {
   std::uint64_t found = 0;
   for (std::size_t i = 0; i < mine.count(); ++i) {
     const auto row = mine.row(i);
@@ -32,8 +31,7 @@ std::uint64_t count_by_word(const bench::local_rows& mine, const shared_rows& al
       const long last = shmem_long_g(&all.offsets[j / pes + 1], owner(j, pes));
       std::size_t below = 0;
       for (long k = first; k < last && below < at; ++k) {
-        const auto column =
-            static_cast<std::uint32_t>(shmem_int32_g(&all.columns[k], owner(j, pes)));
+        const auto column = static_cast<std::uint32_t>(shmem_int32_g(&all.columns[k], owner(j, pes)));
         while (below < at && row[below] < column) ++below;
         found += below < at && row[below] == column;
       }
@@ -88,16 +86,14 @@ int main(int argc, char** argv) try {
   }
   shared_rows all;
   all.offsets = static_cast<long*>(bench_shmem_allocate(argv[0], most_rows * sizeof(long)));
-  all.columns = static_cast<std::int32_t*>(
-      bench_shmem_allocate(argv[0], (most_columns + 1) * sizeof(std::int32_t)));
+  all.columns = static_cast<std::int32_t*>(bench_shmem_allocate(argv[0], (most_columns + 1) * sizeof(std::int32_t)));
   std::copy(mine.offsets.begin(), mine.offsets.end(), all.offsets);
   std::copy(mine.columns.begin(), mine.columns.end(), all.columns);
 
   for (long round = 0; round < options.warmup + options.samples; ++round) {
     shmem_barrier_all();
     const double start = bench_now();
-    const auto found =
-        by_row ? count_by_row(mine, all, pes, longest) : count_by_word(mine, all, pes);
+    const auto found = by_row ? count_by_row(mine, all, pes, longest) : count_by_word(mine, all, pes);
     const auto total = bench_shmem_sum(found);  // barriers included: the superstep's end
     const double seconds = bench_shmem_max(bench_now() - start);
     bench_shmem_require(argv[0], "number of triangles", total, expected.triangles);

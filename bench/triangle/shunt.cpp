@@ -8,7 +8,8 @@
 int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
   const bool lambda = bench::lambda_form(argv[0], options);
-  const auto whole = bench::make_graph(argv[0], options, static_cast<std::uint64_t>(options.pes == 0 ? 2 : options.pes));
+  const auto whole =
+      bench::make_graph(argv[0], options, static_cast<std::uint64_t>(options.pes == 0 ? 2 : options.pes));
   const auto expected = bench::expected_answer(whole);
   return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
     shunt::pgas::symmetric<shunt::apps::rows> lower(me, shunt::apps::deal(whole, me.index(), me.count()));

@@ -1,4 +1,5 @@
-/// Front of the room `base`: cache lines, fences, clock, times by size, CPUs, random numbers, errors, options, names of functions, memory of small objects.
+/// Front of the room `base`: cache lines, fences, clock, times by size, CPUs, random numbers, errors, options, names of
+/// functions, memory of small objects.
 #pragma once
 
 #include <shunt/base/asymmetric_fence.hpp>

@@ -1,4 +1,5 @@
-/// Front of the room `task`: finish, async, futures, fibers with handles, groups, railways, fork_join, parallel_for, coroutines.
+/// Front of the room `task`: finish, async, futures, fibers with handles, groups, railways, fork_join, parallel_for,
+/// coroutines.
 #pragma once
 
 #include <shunt/task/coroutine.hpp>

@@ -140,28 +140,30 @@ void spawn_flights() {
   for (long flight = 1; flight <= flights; ++flight) {
     std::atomic<int> open{tasks};
     for (long i = 0; i < tasks; ++i) {
-      this_worker::current().spawn([&, i] {
-        try {
-          try {
-            throw thrown(2000 + i, flight);
-          } catch (const thrown&) {
-            while (this_worker::index() == 0) this_fiber::yield();
-            rethrows.fetch_add(1, std::memory_order_relaxed);
-            throw;
-          }
-        } catch (const thrown& mine) {
-          must_be(mine, 2000 + i, flight);
-          try {
-            this_fiber::yield();
-            std::rethrow_exception(std::current_exception());
-          } catch (const thrown& same) {
-            must_be(&same == &mine);
-            rethrows.fetch_add(1, std::memory_order_relaxed);
-          }
-        }
-        must_be_over();
-        --open;
-      }, {.worker = 0, .migrates = true});
+      this_worker::current().spawn(
+          [&, i] {
+            try {
+              try {
+                throw thrown(2000 + i, flight);
+              } catch (const thrown&) {
+                while (this_worker::index() == 0) this_fiber::yield();
+                rethrows.fetch_add(1, std::memory_order_relaxed);
+                throw;
+              }
+            } catch (const thrown& mine) {
+              must_be(mine, 2000 + i, flight);
+              try {
+                this_fiber::yield();
+                std::rethrow_exception(std::current_exception());
+              } catch (const thrown& same) {
+                must_be(&same == &mine);
+                rethrows.fetch_add(1, std::memory_order_relaxed);
+              }
+            }
+            must_be_over();
+            --open;
+          },
+          {.worker = 0, .migrates = true});
     }
     while (open != 0) this_fiber::yield();
   }
@@ -175,9 +177,11 @@ int shunt::testing::abi() {
   sched::runtime rt(o);
   rt.run([&] {
     for (long i = 0; i < pinned; ++i) {
-      rt.spawn([i] {
-        for (long round = 1; round <= rounds; ++round) nested(i, round);
-      }, {.worker = static_cast<int>(i % workers)});
+      rt.spawn(
+          [i] {
+            for (long round = 1; round <= rounds; ++round) nested(i, round);
+          },
+          {.worker = static_cast<int>(i % workers)});
     }
     spawn_waves();
   });

@@ -38,9 +38,9 @@ int number() noexcept {
   return ++next;
 }
 
-thread_local int plain = 0;               // at a constant offset
-thread_local const int made = number();   // behind a guard
-thread_local int written = -1;            // by whoever runs on the thread: its worker's index
+thread_local int plain = 0;              // at a constant offset
+thread_local const int made = number();  // behind a guard
+thread_local int written = -1;           // by whoever runs on the thread: its worker's index
 
 /// Where the thread's own are. Never inlined, and with an effect for all the compiler knows: what
 /// it kept cannot come in.
@@ -114,21 +114,23 @@ void spawn_flights(std::thread::id first) {
   for (int flight = 0; flight < flights; ++flight) {
     std::atomic<int> open{tasks};
     for (int i = 0; i < tasks; ++i) {
-      this_worker::current().spawn([&] {
-        {
-          const this_fiber::stay here;
-          look([] { this_fiber::yield(); });
-        }
-        bool right = this_worker::index() == 0 && on(first);
-        while (this_worker::index() == 0) {
-          right = right && on(first) && sched::job_deque::here() == nullptr;
-          this_fiber::yield();
-        }
-        right = right && !on(first) && sched::job_deque::here() == nullptr && this_fiber::inside();
-        looks.fetch_add(1, std::memory_order_relaxed);
-        if (!right) stale.fetch_add(1, std::memory_order_relaxed);
-        --open;
-      }, {.worker = 0, .migrates = true});
+      this_worker::current().spawn(
+          [&] {
+            {
+              const this_fiber::stay here;
+              look([] { this_fiber::yield(); });
+            }
+            bool right = this_worker::index() == 0 && on(first);
+            while (this_worker::index() == 0) {
+              right = right && on(first) && sched::job_deque::here() == nullptr;
+              this_fiber::yield();
+            }
+            right = right && !on(first) && sched::job_deque::here() == nullptr && this_fiber::inside();
+            looks.fetch_add(1, std::memory_order_relaxed);
+            if (!right) stale.fetch_add(1, std::memory_order_relaxed);
+            --open;
+          },
+          {.worker = 0, .migrates = true});
     }
     while (open != 0) this_fiber::yield();
   }
@@ -142,9 +144,11 @@ int shunt::testing::abi() {
   sched::runtime rt(o);
   rt.run([&] {
     for (long i = 0; i < pinned; ++i) {
-      rt.spawn([] {
-        for (long round = 1; round <= rounds; ++round) look([] { this_fiber::yield(); });
-      }, {.worker = static_cast<int>(i % workers)});
+      rt.spawn(
+          [] {
+            for (long round = 1; round <= rounds; ++round) look([] { this_fiber::yield(); });
+          },
+          {.worker = static_cast<int>(i % workers)});
     }
     spawn_waves();
   });

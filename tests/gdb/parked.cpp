@@ -1,8 +1,8 @@
 /// A process to look at with tools/gdb/shunt.py: 1,000 fibers on two workers have parked, each in
 /// one of four functions, when all_are_parked() is called.
 ///
-/// Beside them, by name: `root` runs; on its worker `yields`, and those whose names begin with `seated_`, are ready, and
-/// `late` has not started. The latter have done nothing but yield, together with root, for many rounds.
+/// Beside them, by name: `root` runs; on its worker `yields`, and those whose names begin with `seated_`, are ready,
+/// and `late` has not started. The latter have done nothing but yield, together with root, for many rounds.
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -32,10 +32,22 @@ std::atomic<int> workers_parked{0};
 extern "C" {
 
 // Names that check.py looks for.
-[[gnu::noinline]] void parks_in_the_north() { wait_until_open(); asm volatile(""); }
-[[gnu::noinline]] void parks_in_the_east() { wait_until_open(); asm volatile(""); }
-[[gnu::noinline]] void parks_in_the_south() { wait_until_open(); asm volatile(""); }
-[[gnu::noinline]] void parks_in_the_west() { wait_until_open(); asm volatile(""); }
+[[gnu::noinline]] void parks_in_the_north() {
+  wait_until_open();
+  asm volatile("");
+}
+[[gnu::noinline]] void parks_in_the_east() {
+  wait_until_open();
+  asm volatile("");
+}
+[[gnu::noinline]] void parks_in_the_south() {
+  wait_until_open();
+  asm volatile("");
+}
+[[gnu::noinline]] void parks_in_the_west() {
+  wait_until_open();
+  asm volatile("");
+}
 
 [[gnu::noinline]] void yields_in_the_ring() {
   while (!open.load(std::memory_order_relaxed)) this_fiber::yield();  // relaxed: root's thread
@@ -52,27 +64,33 @@ int main() {
   std::vector<waker> wakers(workers * fibers_a_worker);
   both.run([&] {
     for (int w = 0; w < workers; ++w) {
-      both.spawn([&, w] {
-        int started = 0;
-        for (int i = 0; i < fibers_a_worker; ++i) {
-          const int number = w * fibers_a_worker + i;
-          both.spawn([&, number] {
-            wakers[static_cast<std::size_t>(number)] = this_fiber::self();
-            ++started;
-            where[number % 4]();
-          }, {.worker = w, .name = "fiber_" + std::to_string(number), .stack_bytes = 16 * 1024});
-        }
-        // On their worker: when this fiber runs, whoever has started does not, but is parked.
-        while (started < fibers_a_worker) this_fiber::yield();
-        workers_parked.fetch_add(1, std::memory_order_release);  // pairs with root's load
-      }, {.worker = w, .name = "foreman"});
+      both.spawn(
+          [&, w] {
+            int started = 0;
+            for (int i = 0; i < fibers_a_worker; ++i) {
+              const int number = w * fibers_a_worker + i;
+              both.spawn(
+                  [&, number] {
+                    wakers[static_cast<std::size_t>(number)] = this_fiber::self();
+                    ++started;
+                    where[number % 4]();
+                  },
+                  {.worker = w, .name = "fiber_" + std::to_string(number), .stack_bytes = 16 * 1024});
+            }
+            // On their worker: when this fiber runs, whoever has started does not, but is parked.
+            while (started < fibers_a_worker) this_fiber::yield();
+            workers_parked.fetch_add(1, std::memory_order_release);  // pairs with root's load
+          },
+          {.worker = w, .name = "foreman"});
     }
     while (workers_parked.load(std::memory_order_acquire) < workers) this_fiber::yield();
     bool yields_runs = false;
-    both.spawn([&] {
-      yields_runs = true;
-      while (!open.load(std::memory_order_relaxed)) this_fiber::yield();  // relaxed: root's thread
-    }, {.worker = 0, .name = "yields"});
+    both.spawn(
+        [&] {
+          yields_runs = true;
+          while (!open.load(std::memory_order_relaxed)) this_fiber::yield();  // relaxed: root's thread
+        },
+        {.worker = 0, .name = "yields"});
     while (!yields_runs) this_fiber::yield();
     for (int i = 0; i < seated; ++i) {
       both.spawn([] { yields_in_the_ring(); }, {.worker = 0, .name = "seated_" + std::to_string(i)});

@@ -35,7 +35,9 @@ void check_actor(pgas::pe& me) {
     const auto to = [&](int p, int i) {
       const counter_random random(static_cast<std::uint64_t>(epoch));
       switch (epoch % 3) {
-        case 0: return static_cast<int>(random.below(static_cast<std::uint64_t>(p * 100'000 + i), static_cast<std::uint64_t>(me.count())));
+        case 0:
+          return static_cast<int>(
+              random.below(static_cast<std::uint64_t>(p * 100'000 + i), static_cast<std::uint64_t>(me.count())));
         case 1: return p;
         default: return me.count() - 1;
       }
@@ -93,10 +95,12 @@ void check_requests(pgas::pe& me) {
           to(i), [spot = i % 10](auto& t, auto&, int&) { return t[static_cast<std::size_t>(spot)]; },
           [i](auto&, auto& mine, int&, int value) { mine[static_cast<std::size_t>(i)] = value; });
       if (i % 8 == 0) {
-        reader.ask(to(i), [](auto&, auto&, int&) {}, [origin = me.index()](auto&, auto&, int& t, auto& here) {
-          expect(here.index() == origin);
-          ++t;
-        });
+        reader.ask(
+            to(i), [](auto&, auto&, int&) {},
+            [origin = me.index()](auto&, auto&, int& t, auto& here) {
+              expect(here.index() == origin);
+              ++t;
+            });
       }
     }
     reader.finish();
@@ -115,10 +119,11 @@ void check_payload(pgas::pe& me) {
   long sent = 0;
   for (std::size_t length = 0; length < me.train_bytes() - 64; length += 7) {
     sent += static_cast<long>(length);
-    actor.send(static_cast<int>(length) % me.count(), text(length, me.index()), [](long& n, std::string_view t, auto& here) {
-      expect(t == text(t.size(), here.from()));
-      n += static_cast<long>(t.size());
-    });
+    actor.send(static_cast<int>(length) % me.count(), text(length, me.index()),
+               [](long& n, std::string_view t, auto& here) {
+                 expect(t == text(t.size(), here.from()));
+                 n += static_cast<long>(t.size());
+               });
   }
   actor.finish();
   expect(me.sum(*bytes) == me.sum(sent));

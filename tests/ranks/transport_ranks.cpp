@@ -56,8 +56,8 @@ carrier* the_job = nullptr;
   std::_Exit(1);
 }
 
-#define EXPECT(condition)                                                                      \
-  do {                                                                                         \
+#define EXPECT(condition)                                                                           \
+  do {                                                                                              \
     if (!(condition)) fail(std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #condition); \
   } while (false)
 
@@ -152,9 +152,7 @@ std::uint32_t unload(train& t, int channel, std::size_t capacity) {
   return l.number;
 }
 
-void rest(const carrier& job) {
-  std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(job.patience(), 1ms));
-}
+void rest(const carrier& job) { std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(job.patience(), 1ms)); }
 
 /// Receives, and keeps meetings: a signal is a train without goods on channel 1.
 class receiver {
@@ -230,8 +228,8 @@ void exchange_orders_texts_of_any_length(carrier& job) {
 }
 
 /// Every rank sends `count` trains to every other on both channels, and checks order and contents.
-void trains_of_any_length_arrive_in_order(carrier& job, receiver& in, std::size_t capacity,
-                                          std::uint32_t count, std::size_t trains) {
+void trains_of_any_length_arrive_in_order(carrier& job, receiver& in, std::size_t capacity, std::uint32_t count,
+                                          std::size_t trains) {
   const auto ranks = static_cast<std::size_t>(job.ranks());
   const auto me = static_cast<std::uint32_t>(job.rank());
   std::array<std::vector<std::uint32_t>, 2> sent, got;
@@ -268,8 +266,7 @@ void trains_of_any_length_arrive_in_order(carrier& job, receiver& in, std::size_
 }
 
 /// Rank 0 keeps every train of channel 0 until all of channel 1 have come.
-void a_blocked_channel_holds_up_no_other(carrier& job, receiver& in, std::size_t capacity,
-                                         std::size_t receive_trains) {
+void a_blocked_channel_holds_up_no_other(carrier& job, receiver& in, std::size_t capacity, std::size_t receive_trains) {
   constexpr std::uint32_t count = 400;
   const auto others = static_cast<std::size_t>(job.ranks() - 1);
   if (job.rank() == 0) {

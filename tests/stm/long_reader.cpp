@@ -84,8 +84,9 @@ int main(int argc, char** argv) {
   std::sort(times.begin(), times.end());
   std::sort(runs.begin(), runs.end());
   const auto middle = times.size() / 2;
-  std::printf("%d variables read against %d writers, %d rounds: %.2f ms (median; at most %.2f), begun again %d times "
-              "(median; at most %d); %ld commits of others meanwhile, in all\n",
-              variables, workers, rounds, times[middle], times.back(), runs[middle] - 1, runs.back() - 1, writes);
+  std::printf(
+      "%d variables read against %d writers, %d rounds: %.2f ms (median; at most %.2f), begun again %d times "
+      "(median; at most %d); %ld commits of others meanwhile, in all\n",
+      variables, workers, rounds, times[middle], times.back(), runs[middle] - 1, runs.back() - 1, writes);
   return runs.back() <= most_runs ? 0 : 1;
 }

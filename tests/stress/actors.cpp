@@ -2,11 +2,11 @@
 //
 //   test_stress_actors MESSAGES
 //
-// failures  MESSAGES messages, by actors and by threads, to 1,000 actors on two workers, each of which fails at random, some
-//           twelve times in all. A fifth of them has supervisors that give up. Whatever becomes of the actors, each message has
-//           been handled once, or was told of as a dead letter.
-// flood     one slow actor with the default mailbox, and senders that would send MESSAGES messages at once: they are held
-//           back, resident memory stays below a bound, and what is exempt from the mailbox's bound comes through.
+// failures  MESSAGES messages, by actors and by threads, to 1,000 actors on two workers, each of which fails at random,
+//           some twelve times in all. A fifth of them has supervisors that give up. Whatever becomes of the actors,
+//           each message has been handled once, or was told of as a dead letter.
+// flood     one slow actor with the default mailbox, and senders that would send MESSAGES messages at once: they are
+//           held back, resident memory stays below a bound, and what is exempt from the mailbox's bound comes through.
 //
 // Prints what was counted; exit status 1 if it is not so.
 #include <algorithm>
@@ -87,14 +87,17 @@ void failures(std::size_t messages) {
   const auto patient = all.supervise({.restarts = 1'000'000'000});
   std::vector<shunt::ref<frail>> victims;
   for (int i = 0; i != 1'000; ++i) {
-    const auto above = i % 5 != 0 ? patient
-                                  : all.supervise({.how = i % 2 != 0 ? shunt::strategy::one_for_one : shunt::strategy::all_for_one,
-                                                   .restarts = 3, .within = 1h});
+    const auto above =
+        i % 5 != 0 ? patient
+                   : all.supervise({.how = i % 2 != 0 ? shunt::strategy::one_for_one : shunt::strategy::all_for_one,
+                                    .restarts = 3,
+                                    .within = 1h});
     victims.push_back(all.spawn<frail>({.under = above}, &book, std::max<std::size_t>(messages / 12'000, 2)));
   }
   const double before = resident_mb();
   const auto piece = messages / 10;
-  for (std::size_t i = 0; i != 8; ++i) all.spawn<sender>({}, victims, i * piece, (i + 1) * piece).tell<&sender::begin>();
+  for (std::size_t i = 0; i != 8; ++i)
+    all.spawn<sender>({}, victims, i * piece, (i + 1) * piece).tell<&sender::begin>();
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 8; i != 10; ++i) {
@@ -104,10 +107,11 @@ void failures(std::size_t messages) {
   all.drain();
   const double grown = resident_mb() - before;
   const auto sent = 10 * piece;
-  std::printf("failures: %zu sent, %llu handled, %llu dead, %llu twice; %llu restarts, %llu of 1000 actors left; %.0f MB\n", sent,
-              static_cast<unsigned long long>(book.once), static_cast<unsigned long long>(all.dead_letters()),
-              static_cast<unsigned long long>(book.twice), static_cast<unsigned long long>(all.restarts()),
-              static_cast<unsigned long long>(all.actors() - 8), grown);
+  std::printf(
+      "failures: %zu sent, %llu handled, %llu dead, %llu twice; %llu restarts, %llu of 1000 actors left; %.0f MB\n",
+      sent, static_cast<unsigned long long>(book.once), static_cast<unsigned long long>(all.dead_letters()),
+      static_cast<unsigned long long>(book.twice), static_cast<unsigned long long>(all.restarts()),
+      static_cast<unsigned long long>(all.actors() - 8), grown);
   must(book.twice == 0, "no message is handled twice");
   must(book.once + all.dead_letters() == sent, "each message is handled or dead");
   must(all.restarts() > 0, "actors are made anew");
@@ -123,7 +127,9 @@ struct slow {
     }
     ++handled;
   }
-  void look(std::chrono::steady_clock::time_point asked) { longest = std::max(longest, std::chrono::steady_clock::now() - asked); }
+  void look(std::chrono::steady_clock::time_point asked) {
+    longest = std::max(longest, std::chrono::steady_clock::now() - asked);
+  }
   std::pair<long, long> get() const { return {handled, std::chrono::ceil<std::chrono::microseconds>(longest).count()}; }
   long handled = 0;
   std::chrono::steady_clock::duration longest{0};
@@ -153,8 +159,8 @@ void flood(std::size_t messages) {
   } while (seen.first < 8 * each);
   all.drain();
   seen = all.await(victim.ask<&slow::get>());
-  std::printf("flood: %ld of %ld handled; %.1f MB; %d exempt messages, the longest under way for %.1f ms\n", seen.first, 8 * each, most,
-              asked, static_cast<double>(seen.second) / 1e3);
+  std::printf("flood: %ld of %ld handled; %.1f MB; %d exempt messages, the longest under way for %.1f ms\n", seen.first,
+              8 * each, most, asked, static_cast<double>(seen.second) / 1e3);
   must(seen.first == 8 * each, "all are handled");
   must(most < 50, "memory is bounded by the mailbox, and by what is under way");
   must(seen.second > 0, "exempt messages come through");

@@ -145,7 +145,7 @@ void managers(long count) {
         for (std::size_t k = 0; k != 16; ++k) give_work(&book, ring[k % 4]);
       });
       switch (i % 3) {
-        case 0: all.stop(); break;          // while the thread sends
+        case 0: all.stop(); break;  // while the thread sends
         case 1:
           all.stop(ring[static_cast<std::size_t>(i) % 4]);  // all that comes there is dead: so it becomes quiet
           sender.join();

@@ -25,8 +25,7 @@ inline void need(bool good, std::source_location at = std::source_location::curr
 
 /// Runs `call`, which must fail with `code`.
 template <typename F>
-void need_failure(std::error_code code, const F& call,
-                  std::source_location at = std::source_location::current()) {
+void need_failure(std::error_code code, const F& call, std::source_location at = std::source_location::current()) {
   try {
     call();
   } catch (const failure& bad) {
@@ -68,8 +67,8 @@ inline void with_reactor(int workers, const std::function<void(sched::runtime&)>
 }
 
 #if defined(__SANITIZE_THREAD__)
-/// Workers for a test that closes what another fiber is in a call on. One, so that no two threads are in such calls: gcc 12's
-/// run-time library uses a descriptor's clock that close() on another thread has freed.
+/// Workers for a test that closes what another fiber is in a call on. One, so that no two threads are in such calls:
+/// gcc 12's run-time library uses a descriptor's clock that close() on another thread has freed.
 inline constexpr int closing_workers = 1;
 #else
 inline constexpr int closing_workers = 2;
@@ -80,10 +79,12 @@ inline void spawn_here(sched::runtime& rt, std::function<void()> body) {
   std::atomic<bool> begun{false};
   sched::spawn_options here;
   here.worker = sched::this_worker::index();
-  rt.spawn([&begun, inner = std::move(body)] {
-    begun = true;
-    inner();
-  }, here);
+  rt.spawn(
+      [&begun, inner = std::move(body)] {
+        begun = true;
+        inner();
+      },
+      here);
   while (!begun) sched::this_fiber::yield();
 }
 
@@ -92,16 +93,18 @@ class group {
  public:
   void spawn(sched::runtime& rt, std::function<void()> body, int worker = -1, const char* name = "") {
     ++open_;
-    rt.spawn([this, inner = std::move(body)] {
-      struct at_end {
-        ~at_end() {
-          const auto who = self.waiter_;
-          if (--self.open_ == 0) who.wake();
-        }
-        group& self;
-      } const leaves{*this};
-      inner();
-    }, {.worker = worker, .name = name});
+    rt.spawn(
+        [this, inner = std::move(body)] {
+          struct at_end {
+            ~at_end() {
+              const auto who = self.waiter_;
+              if (--self.open_ == 0) who.wake();
+            }
+            group& self;
+          } const leaves{*this};
+          inner();
+        },
+        {.worker = worker, .name = name});
   }
   void wait() {
     while (open_ != 0) sched::this_fiber::park();

@@ -66,7 +66,8 @@ struct relay : pgas::actor<relay, int> {
 /// Text that tells its length and its seed apart from others.
 inline std::string text(std::size_t length, int seed) {
   std::string s(length, ' ');
-  for (std::size_t i = 0; i < length; ++i) s[i] = static_cast<char>('!' + (i * 7 + static_cast<std::size_t>(seed)) % 90);
+  for (std::size_t i = 0; i < length; ++i)
+    s[i] = static_cast<char>('!' + (i * 7 + static_cast<std::size_t>(seed)) % 90);
   return s;
 }
 

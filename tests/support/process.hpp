@@ -44,8 +44,9 @@ struct child_end {
   [[nodiscard]] bool says(const std::string& part) const { return said.find(part) != std::string::npos; }
 };
 
-/// The command that runs this program where the machine itself cannot (cmake/tests.cmake sets the variable); else empty.
-/// An emulator translates system calls, but what the kernel tells of itself, in /proc for example, is the other machine's.
+/// The command that runs this program where the machine itself cannot (cmake/tests.cmake sets the variable); else
+/// empty. An emulator translates system calls, but what the kernel tells of itself, in /proc for example, is the other
+/// machine's.
 inline std::vector<std::string> emulator() {
   std::vector<std::string> words;
   const char* const text = std::getenv("SHUNT_EMULATOR");
@@ -71,7 +72,8 @@ inline bool limit_address_space(std::size_t more) {
   return false;
 }
 
-/// This test program once more, to run that hidden test case (its tag: "[.child]") and nothing else; so whatever it does
+/// This test program once more, to run that hidden test case (its tag: "[.child]") and nothing else; so whatever it
+/// does
 /// at its start it does here. \param enough  once the child has said that it is killed; empty: it is to end by itself
 inline child_end this_program_runs(const std::string& hidden_test, const std::string& enough = {}) {
   child_end all;

@@ -11,7 +11,8 @@
 
 namespace shunt::testing {
 
-/// While one lives, of the stacks that the process takes the n-th is refused, counted from 1; and all after it, if `on`.
+/// While one lives, of the stacks that the process takes the n-th is refused, counted from 1; and all after it, if
+/// `on`.
 class refused_stacks {
  public:
   refused_stacks(long n, bool on) {
@@ -48,8 +49,8 @@ class refused_stacks {
   }
 };
 
-/// Runs `program` with each of its stacks refused in turn, alone and with all that follow. It must end: as if nothing had
-/// happened, or by an exception that names the stack pool.
+/// Runs `program` with each of its stacks refused in turn, alone and with all that follow. It must end: as if nothing
+/// had happened, or by an exception that names the stack pool.
 /// \return how often it ended by one.
 inline int with_each_stack_refused(const std::function<void()>& program) {
   int refusals = 0;

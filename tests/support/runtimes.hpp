@@ -12,8 +12,7 @@ namespace shunt::testing {
 
 /// Runs `body` on 1, 2 and 4 workers, the idle ones spinning for each of `spins`.
 inline void on_workers(const std::function<void()>& body,
-                       std::initializer_list<std::chrono::nanoseconds> spins = {
-                           sched::options{}.spin}) {
+                       std::initializer_list<std::chrono::nanoseconds> spins = {sched::options{}.spin}) {
   for (const int workers : {1, 2, 4}) {
     for (const auto spin : spins) {
       sched::options o;

@@ -44,15 +44,17 @@ int main() {
     std::vector<int> catches(fibers);
     both.run([&] {
       for (int i = 0; i < fibers; ++i) {
-        both.spawn([&, i, round] {
-          sums[static_cast<std::size_t>(i)] = deep((i * 7 + round * 11) % 30);
-          try {
-            throw_after_yield(i % 5);
-          } catch (const std::exception&) {
-            this_fiber::yield();  // with the exception in flight
-            ++catches[static_cast<std::size_t>(i)];
-          }
-        }, {.worker = i % 2, .stack_bytes = 64 * 1024});
+        both.spawn(
+            [&, i, round] {
+              sums[static_cast<std::size_t>(i)] = deep((i * 7 + round * 11) % 30);
+              try {
+                throw_after_yield(i % 5);
+              } catch (const std::exception&) {
+                this_fiber::yield();  // with the exception in flight
+                ++catches[static_cast<std::size_t>(i)];
+              }
+            },
+            {.worker = i % 2, .stack_bytes = 64 * 1024});
       }
     });
     for (const auto s : sums) sum += s;

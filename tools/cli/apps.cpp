@@ -12,10 +12,8 @@ namespace shunt::apps {
 
 std::span<const app> all() {
   static constexpr app known[] = {
-      {"histogram", "many small increments at random places of a distributed table",
-       histogram_main},
-      {"index_gather", "many small reads at random places of a distributed table",
-       index_gather_main},
+      {"histogram", "many small increments at random places of a distributed table", histogram_main},
+      {"index_gather", "many small reads at random places of a distributed table", index_gather_main},
       {"triangle", "triangles of a graph, from a file or generated", triangle_main},
       {"daq", "data of ten thousand channels, each read by a fiber, and none lost", daq_main},
   };

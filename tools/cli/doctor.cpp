@@ -47,8 +47,7 @@ std::optional<std::string> line_of(const std::string& path) {
 
 std::optional<std::uint64_t> number_of(const std::string& path) {
   const auto line = line_of(path);
-  if (!line || line->empty() || line->find_first_not_of("0123456789") != std::string::npos)
-    return std::nullopt;
+  if (!line || line->empty() || line->find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
   std::uint64_t number = 0;
   const auto [rest, problem] = std::from_chars(line->data(), line->data() + line->size(), number);
   if (problem != std::errc()) return std::nullopt;  // of more than 64 bits
@@ -123,8 +122,7 @@ std::optional<double> round_trip(int here, int there) {
         table.at.store(2 * i + 1, std::memory_order_release);
         while (table.at.load(std::memory_order_acquire) != 2 * i + 2) relax();
       }
-      const std::chrono::duration<double, std::nano> took =
-          std::chrono::steady_clock::now() - start;
+      const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
       const double each = took.count() / trips;
       if (round == 0 || each < best) best = each;
     }
@@ -138,8 +136,7 @@ std::optional<double> round_trip(int here, int there) {
 bool guards_without_mappings() {
   constexpr int madv_guard_install = 102;  // not in Debian 12's headers
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* const memory =
-      ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   const bool works = ::madvise(memory, page, madv_guard_install) == 0;
   ::munmap(memory, page);
@@ -172,8 +169,7 @@ std::optional<std::uint64_t> group_limit(const std::string& file) {
 ordered_json caches(int cpu) {
   ordered_json found = ordered_json::array();
   for (int index = 0;; ++index) {
-    const std::string folder =
-        fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
     const auto level = number_of(folder + "level");
     if (!level) break;
     found.push_back({{"level", *level},
@@ -190,8 +186,7 @@ int numa_nodes() {
   std::error_code none;  // a kernel without NUMA has no such folder
   for (const auto& entry : std::filesystem::directory_iterator("/sys/devices/system/node", none)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("node") && name.find_first_not_of("0123456789", 4) == std::string::npos)
-      ++nodes;
+    if (name.starts_with("node") && name.find_first_not_of("0123456789", 4) == std::string::npos) ++nodes;
   }
   return std::max(1, nodes);
 }
@@ -234,14 +229,16 @@ ordered_json job_report(const std::vector<pgas::rank_cpus>& ranks, std::vector<s
     if (share.alone && claim.usable.size() == 1 && online > ranks.size()) ++bound;
   }
   if (crowded > 0) {
-    limits.push_back(fmt::format("{} of {} ranks share CPUs that are too few for one worker each: their workers sleep "
-                                 "instead of spinning. Start fewer ranks, or bind them to more CPUs.",
-                                 crowded, ranks.size()));
+    limits.push_back(
+        fmt::format("{} of {} ranks share CPUs that are too few for one worker each: their workers sleep "
+                    "instead of spinning. Start fewer ranks, or bind them to more CPUs.",
+                    crowded, ranks.size()));
   }
   if (bound > 0) {
-    limits.push_back(fmt::format("The launcher has bound {} of {} ranks to one CPU each, of {} online: one worker a rank. "
-                                 "`--bind-to none` lets the library divide all of them.",
-                                 bound, ranks.size(), online));
+    limits.push_back(
+        fmt::format("The launcher has bound {} of {} ranks to one CPU each, of {} online: one worker a rank. "
+                    "`--bind-to none` lets the library divide all of them.",
+                    bound, ranks.size(), online));
   }
   return found;
 }
@@ -274,38 +271,36 @@ ordered_json examine(const std::vector<pgas::rank_cpus>& job) {
   }
   std::optional<double> trip;
   if (processors.usable.size() >= 2) trip = round_trip(processors.usable[0], processors.usable[1]);
-  report["cpu"] = {
-      {"model", model.empty() ? ordered_json(nullptr) : ordered_json(model)},
-      {"online", online},
-      {"usable", processors.usable},
-      {"quota", or_null(processors.quota)},
-      {"workers", processors.workers},
-      {"sockets", sockets.size()},
-      {"cores", cores.size()},
-      {"numa_nodes", numa_nodes()},
-      {"caches", caches(processors.usable.front())},
-      {"round_trip_ns", trip ? ordered_json(std::round(*trip * 10) / 10) : ordered_json(nullptr)}};
+  report["cpu"] = {{"model", model.empty() ? ordered_json(nullptr) : ordered_json(model)},
+                   {"online", online},
+                   {"usable", processors.usable},
+                   {"quota", or_null(processors.quota)},
+                   {"workers", processors.workers},
+                   {"sockets", sockets.size()},
+                   {"cores", cores.size()},
+                   {"numa_nodes", numa_nodes()},
+                   {"caches", caches(processors.usable.front())},
+                   {"round_trip_ns", trip ? ordered_json(std::round(*trip * 10) / 10) : ordered_json(nullptr)}};
   if (const auto usable = static_cast<int>(processors.usable.size()); usable < online) {
     limits.push_back(fmt::format("The affinity mask allows {} of {} CPUs.", usable, online));
   }
   if (processors.quota && *processors.quota < static_cast<double>(processors.usable.size())) {
-    limits.push_back(fmt::format(
-        "A control group grants the time of {:.3g} CPUs: {} worker{} used, more would be "
-        "throttled.",
-        *processors.quota, processors.workers, processors.workers == 1 ? " is" : "s are"));
+    limits.push_back(
+        fmt::format("A control group grants the time of {:.3g} CPUs: {} worker{} used, more would be "
+                    "throttled.",
+                    *processors.quota, processors.workers, processors.workers == 1 ? " is" : "s are"));
   }
   if (processors.workers == 1)
     limits.push_back("One worker: PEs take turns, and nothing runs faster by being divided.");
   if (!cores.empty() && cores.size() < processors.usable.size()) {
-    limits.push_back(fmt::format(
-        "{} CPUs are hardware threads of {} cores: two that compute on one core share it.",
-        processors.usable.size(), cores.size()));
+    limits.push_back(fmt::format("{} CPUs are hardware threads of {} cores: two that compute on one core share it.",
+                                 processors.usable.size(), cores.size()));
   }
   if (trip && *trip > 400) {
-    limits.push_back(fmt::format(
-        "The first two CPUs are {:.0f} ns apart (a cache line's way there and back): "
-        "they lie on different sockets, or the machine is shared. Large trains matter here.",
-        *trip));
+    limits.push_back(
+        fmt::format("The first two CPUs are {:.0f} ns apart (a cache line's way there and back): "
+                    "they lie on different sockets, or the machine is shared. Large trains matter here.",
+                    *trip));
   }
 
   // --- memory and limits ---
@@ -321,14 +316,13 @@ ordered_json examine(const std::vector<pgas::rank_cpus>& job) {
   auto huge = line_of("/sys/kernel/mm/transparent_hugepage/enabled").value_or("");
   if (const auto open = huge.find('['); open != std::string::npos)
     huge = huge.substr(open + 1, huge.find(']') - open - 1);
-  report["memory"] = {
-      {"total", or_null(total)},
-      {"available", or_null(available)},
-      {"group_limit", or_null(group_memory)},
-      {"page", ::sysconf(_SC_PAGESIZE)},
-      {"huge_pages", or_null(memory_line("HugePages_Total"))},
-      {"transparent_huge_pages", huge.empty() ? ordered_json(nullptr) : ordered_json(huge)},
-      {"overcommit", or_null(overcommit)}};
+  report["memory"] = {{"total", or_null(total)},
+                      {"available", or_null(available)},
+                      {"group_limit", or_null(group_memory)},
+                      {"page", ::sysconf(_SC_PAGESIZE)},
+                      {"huge_pages", or_null(memory_line("HugePages_Total"))},
+                      {"transparent_huge_pages", huge.empty() ? ordered_json(nullptr) : ordered_json(huge)},
+                      {"overcommit", or_null(overcommit)}};
   report["limits"] = {{"processes", or_null(threads)},
                       {"group_tasks", or_null(group_tasks)},
                       {"open_files", or_null(limit(RLIMIT_NOFILE))},
@@ -347,17 +341,15 @@ ordered_json examine(const std::vector<pgas::rank_cpus>& job) {
     limits.push_back("vm.overcommit_memory is 2: every fiber's whole stack counts, used or not.");
   }
   if (group_memory && (!total || *group_memory < *total)) {
-    limits.push_back(fmt::format("A control group limits memory to {}.",
-                                 bytes_text(static_cast<double>(*group_memory))));
+    limits.push_back(
+        fmt::format("A control group limits memory to {}.", bytes_text(static_cast<double>(*group_memory))));
   }
   if (address_space) {
-    limits.push_back(fmt::format("ulimit -v limits the address space to {}.",
-                                 bytes_text(static_cast<double>(*address_space))));
+    limits.push_back(
+        fmt::format("ulimit -v limits the address space to {}.", bytes_text(static_cast<double>(*address_space))));
   }
-  for (const auto& [what, count] :
-       {std::pair{"ulimit -u", threads}, std::pair{"A control group", group_tasks}}) {
-    if (count && *count < 256)
-      limits.push_back(fmt::format("{} allows {} processes and threads.", what, *count));
+  for (const auto& [what, count] : {std::pair{"ulimit -u", threads}, std::pair{"A control group", group_tasks}}) {
+    if (count && *count < 256) limits.push_back(fmt::format("{} allows {} processes and threads.", what, *count));
   }
 
   // --- software ---
@@ -370,13 +362,11 @@ ordered_json examine(const std::vector<pgas::rank_cpus>& job) {
   const bool contracts = true;
 #endif
   const std::string sanitized = sanitizers();
-  report["library"] = {
-      {"version", SHUNT_VERSION},
-      {"compiler", compiler()},
-      {"contracts_checked", contracts},
-      {"sanitizer", sanitized.empty() ? ordered_json(nullptr) : ordered_json(sanitized)}};
-  if (contracts || !sanitized.empty())
-    limits.push_back("This is a debug or sanitizer build: its times mean nothing.");
+  report["library"] = {{"version", SHUNT_VERSION},
+                       {"compiler", compiler()},
+                       {"contracts_checked", contracts},
+                       {"sanitizer", sanitized.empty() ? ordered_json(nullptr) : ordered_json(sanitized)}};
+  if (contracts || !sanitized.empty()) limits.push_back("This is a debug or sanitizer build: its times mean nothing.");
 
   {
     sched::runtime one({.workers = 1});
@@ -408,8 +398,7 @@ ordered_json examine(const std::vector<pgas::rank_cpus>& job) {
 
   auto variables = ordered_json::object();
   for (const auto& known : environment::known()) {
-    if (const auto value = environment::read(known.name))
-      variables[std::string(known.name)] = *value;
+    if (const auto value = environment::read(known.name)) variables[std::string(known.name)] = *value;
   }
   report["environment"] = variables;
   try {
@@ -437,19 +426,16 @@ void print(const ordered_json& report) {
   if (!cpu["model"].is_null()) row("processor", cpu["model"].get<std::string>());
   const auto usable = cpu["usable"].get<std::vector<int>>();
   row("CPUs",
-      fmt::format(
-          "{} online, {} usable ({}), quota {}", cpu["online"].get<int>(), usable.size(),
-          list_text(usable),
-          cpu["quota"].is_null() ? "none" : fmt::format("{:.3g}", cpu["quota"].get<double>())));
+      fmt::format("{} online, {} usable ({}), quota {}", cpu["online"].get<int>(), usable.size(), list_text(usable),
+                  cpu["quota"].is_null() ? "none" : fmt::format("{:.3g}", cpu["quota"].get<double>())));
   row("workers", fmt::format("{}", cpu["workers"].get<int>()));
-  row("topology", fmt::format("sockets {}, cores {}, NUMA nodes {}", cpu["sockets"].get<int>(),
-                              cpu["cores"].get<int>(), cpu["numa_nodes"].get<int>()));
+  row("topology", fmt::format("sockets {}, cores {}, NUMA nodes {}", cpu["sockets"].get<int>(), cpu["cores"].get<int>(),
+                              cpu["numa_nodes"].get<int>()));
   std::string caches;
   for (const auto& cache : cpu["caches"]) {
     if (cache["type"] == "Instruction") continue;
-    caches +=
-        fmt::format("{}L{} {} (CPUs {})", caches.empty() ? "" : ", ", cache["level"].get<int>(),
-                    cache["size"].get<std::string>(), cache["shared_by"].get<std::string>());
+    caches += fmt::format("{}L{} {} (CPUs {})", caches.empty() ? "" : ", ", cache["level"].get<int>(),
+                          cache["size"].get<std::string>(), cache["shared_by"].get<std::string>());
   }
   if (!caches.empty()) row("caches", caches);
   if (!cpu["round_trip_ns"].is_null()) {
@@ -459,27 +445,22 @@ void print(const ordered_json& report) {
   const auto& memory = report["memory"];
   row("memory", fmt::format("{} of {} available, group limit {}", size_or(memory["available"], "?"),
                             size_or(memory["total"], "?"), size_or(memory["group_limit"], "none")));
-  row("pages", fmt::format("{}, transparent huge pages {}, overcommit {}",
-                           bytes_text(memory["page"].get<double>()),
-                           memory["transparent_huge_pages"].is_null()
-                               ? "unknown"
-                               : memory["transparent_huge_pages"].get<std::string>(),
-                           count_or(memory["overcommit"], "?")));
+  row("pages",
+      fmt::format(
+          "{}, transparent huge pages {}, overcommit {}", bytes_text(memory["page"].get<double>()),
+          memory["transparent_huge_pages"].is_null() ? "unknown" : memory["transparent_huge_pages"].get<std::string>(),
+          count_or(memory["overcommit"], "?")));
   const auto& limits = report["limits"];
   row("limits",
-      fmt::format(
-          "processes {}, open files {}, max_map_count {}, guard pages {}",
-          count_or(limits["processes"], "any"), count_or(limits["open_files"], "any"),
-          count_or(limits["max_map_count"], "?"),
-          limits["guard_install"].get<bool>() ? "free of mappings" : "two mappings a stack"));
+      fmt::format("processes {}, open files {}, max_map_count {}, guard pages {}", count_or(limits["processes"], "any"),
+                  count_or(limits["open_files"], "any"), count_or(limits["max_map_count"], "?"),
+                  limits["guard_install"].get<bool>() ? "free of mappings" : "two mappings a stack"));
   row("kernel", report["kernel"].get<std::string>());
   const auto& library = report["library"];
-  row("library", fmt::format("shunt {}, {}{}{}", library["version"].get<std::string>(),
-                             library["compiler"].get<std::string>(),
-                             library["contracts_checked"].get<bool>() ? ", contracts checked" : "",
-                             library["sanitizer"].is_null()
-                                 ? ""
-                                 : ", sanitizer " + library["sanitizer"].get<std::string>()));
+  row("library",
+      fmt::format("shunt {}, {}{}{}", library["version"].get<std::string>(), library["compiler"].get<std::string>(),
+                  library["contracts_checked"].get<bool>() ? ", contracts checked" : "",
+                  library["sanitizer"].is_null() ? "" : ", sanitizer " + library["sanitizer"].get<std::string>()));
   std::string transports;
   for (const auto& name : report["transports"])
     transports += (transports.empty() ? "" : ", ") + name.get<std::string>();
@@ -500,8 +481,7 @@ void print(const ordered_json& report) {
     row("environment", name + "=" + value.get<std::string>());
 
   const auto& limited = report["limited_by"];
-  fmt::print("\n{}\n", limited.empty() ? "Nothing here limits Shunt in an unusual way."
-                                       : "What limits this machine:");
+  fmt::print("\n{}\n", limited.empty() ? "Nothing here limits Shunt in an unusual way." : "What limits this machine:");
   for (const auto& line : limited) fmt::print("  - {}\n", apps::one_line(line.get<std::string>()));
 }
 

@@ -4,19 +4,19 @@
 /// Exit status: 0 done and right; 1 something failed; 2 bad usage, one line on stderr.
 #include <fmt/core.h>
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <new>
 #include <report.hpp>
 #include <shunt/base/error.hpp>
 #include <thread>
-#include <unistd.h>
 
 #include "cli.hpp"
 
@@ -44,8 +44,7 @@ constexpr std::string_view run_help =
 int list_apps() {
   std::size_t widest = 0;
   for (const auto& app : shunt::apps::all()) widest = std::max(widest, app.name.size());
-  for (const auto& app : shunt::apps::all())
-    fmt::print("{:{}}  {}\n", app.name, widest, app.summary);
+  for (const auto& app : shunt::apps::all()) fmt::print("{:{}}  {}\n", app.name, widest, app.summary);
   return 0;
 }
 
@@ -100,15 +99,14 @@ int fail(const std::string& who, std::string what, int status) noexcept {
   // What the user did wrong, every rank finds at once. Rank 0 says it, and its end makes Open MPI
   // end the others, within some 1.5 s; what only another rank found (a file that one machine lacks)
   // is still said.
-  if (status == 2 && shunt::cli::mpi_rank() > 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  if (status == 2 && shunt::cli::mpi_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
   if (what.starts_with(who + ": ")) what.erase(0, who.size() + 2);  // a job names itself
   std::fflush(stdout);
   const int rank = shunt::cli::mpi_rank();
-  const std::string line = who + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") +
-                           shunt::apps::one_line(what) + "\n";
+  const std::string line =
+      who + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") + shunt::apps::one_line(what) + "\n";
   // The status is said even where the line cannot be: to a full disk, a closed descriptor, a pipe
   // that is not read. One write: lines of several ranks do not mix.
   ::signal(SIGPIPE, SIG_IGN);
@@ -137,8 +135,7 @@ int main(int argc, char** argv) {
   try {
     const int status = command(words);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)),
-                  1);
+      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
     }
     return status;
   } catch (const usage_error& bad) {

@@ -29,8 +29,7 @@ std::string near(std::string_view word, std::span<const std::string_view> known)
   std::string all;
   for (const auto name : known) {
     all += (all.empty() ? "" : " ") + std::string(name);
-    if ((!word.empty() && name.starts_with(word)) ||
-        distance(word, name) <= (name.size() + 2) / 3) {
+    if ((!word.empty() && name.starts_with(word)) || distance(word, name) <= (name.size() + 2) / 3) {
       close += (close.empty() ? "" : " ") + std::string(name);
     }
   }

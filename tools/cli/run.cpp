@@ -92,17 +92,15 @@ mpi ask_version(const std::string& program) {
   std::string text;
   std::array<char, 512> part{};
   while (std::fgets(part.data(), part.size(), pipe.get()) != nullptr) text += part.data();
-  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos)
-    return mpi::open_mpi;
+  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos) return mpi::open_mpi;
   if (text.find("HYDRA") != std::string::npos) return mpi::mpich;
   return mpi::unknown;
 }
 
 starter find_starter() {
   bool any = false;
-  for (const auto& [kind, transport, own] :
-       {std::tuple{mpi::open_mpi, "mpi (Open MPI)", "mpirun.openmpi"},
-        std::tuple{mpi::mpich, "mpi (MPICH)", "mpiexec.mpich"}}) {
+  for (const auto& [kind, transport, own] : {std::tuple{mpi::open_mpi, "mpi (Open MPI)", "mpirun.openmpi"},
+                                             std::tuple{mpi::mpich, "mpi (MPICH)", "mpiexec.mpich"}}) {
     const auto there = transport::available(environment::read("SHUNT_PLUGINS").value_or(""));
     if (std::find(there.begin(), there.end(), transport) == there.end()) continue;
     any = true;
@@ -129,8 +127,7 @@ bool may_read_processes() noexcept {
 
 /// The command that starts the processes, up to their own program's name.
 /// \param told  the user has said how many.
-std::vector<std::string> start_words(const std::optional<std::string>& launcher, int ranks,
-                                     bool told) {
+std::vector<std::string> start_words(const std::optional<std::string>& launcher, int ranks, bool told) {
   if (launcher) {
     starter own;
     std::string word;
@@ -151,15 +148,13 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
   if (kind == mpi::open_mpi) {
     // Not bound: a rank has several workers, and the library divides the machine's CPUs between its
     // ranks.
-    words.insert(words.end(),
-                 {"--oversubscribe", "--bind-to", "none", "--mca", "orte_execute_quiet", "1"});
+    words.insert(words.end(), {"--oversubscribe", "--bind-to", "none", "--mca", "orte_execute_quiet", "1"});
     if (ranks > default_workers()) {
       // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a
       // message.
       words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
     }
-    if (!may_read_processes())
-      words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
+    if (!may_read_processes()) words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
   }
   return words;
 }
@@ -222,7 +217,8 @@ bool catches(pid_t process, int number) noexcept {
 void pass_on(int number, siginfo_t* info, void*) {
   const int kept = errno;
   if ((number == SIGUSR1 || number == SIGUSR2) && !catches(job, number)) {
-    constexpr std::string_view line = "shunt: got a signal that the launcher does not take now; the job has not seen it\n";
+    constexpr std::string_view line =
+        "shunt: got a signal that the launcher does not take now; the job has not seen it\n";
     static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
   } else if (info->si_code != SI_KERNEL) {
     // The terminal sends its signals to the launcher too; what a process sent came to this one alone.
@@ -236,12 +232,11 @@ void pass_on(int number, siginfo_t* info, void*) {
 /// signal, is said here; and that it has started nothing.
 int start(std::vector<std::string> words, const start_mark& mark) {
   std::fflush(stdout);
-  const int code =
-      ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
+  const int code = ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
   if (code != 0) throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
 
   for (const int passed : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-    struct sigaction how {};
+    struct sigaction how{};
     how.sa_sigaction = pass_on;
     how.sa_flags = SA_SIGINFO;
     ::sigaction(passed, &how, nullptr);
@@ -250,8 +245,7 @@ int start(std::vector<std::string> words, const start_mark& mark) {
   while (::waitpid(job, &status, 0) < 0) {
     if (errno != EINTR) throw error(std::string("waitpid: ") + std::strerror(errno));
   }
-  const int signal =
-      WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
   if (mark.untouched() && signal != SIGINT && signal != SIGTERM) {
     // Not an error where the launcher succeeds: the whole job may have run on other machines.
     const std::string how = WIFSIGNALED(status) ? "was ended by signal " + std::to_string(signal)
@@ -262,8 +256,7 @@ int start(std::vector<std::string> words, const start_mark& mark) {
   }
   if (signal == 0) return WEXITSTATUS(status);
   if (signal != SIGINT && signal != SIGTERM) {
-    std::fprintf(stderr, "shunt: a process of the job was ended by signal %d (%s)\n", signal,
-                 strsignal(signal));
+    std::fprintf(stderr, "shunt: a process of the job was ended by signal %d (%s)\n", signal, strsignal(signal));
   }
   return 128 + signal;
 }
@@ -291,9 +284,8 @@ int run(std::vector<std::string> arguments) {
   if (const auto mark = take(arguments, start_mark::option)) start_mark::remove(*mark);
   const auto count = static_cast<int>(parse_count("--ranks", ranks.value_or("2"), 1, 65'536));
 
-  const bool asks_help = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
-    return word == "--help" || word == "-h";
-  });
+  const bool asks_help = std::any_of(arguments.begin(), arguments.end(),
+                                     [](const auto& word) { return word == "--help" || word == "-h"; });
   if (!asks_help) {
     // Read here too: what is wrong with them is said once, not once a rank.
     auto copies = arguments;

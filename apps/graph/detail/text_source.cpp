@@ -47,8 +47,7 @@ std::string shown(const std::string& path) {
 [[noreturn]] void refuse(const std::string& path, const std::string& what, int number) {
   error::facts known;
   known.native = number;
-  throw usage_error(shown(path) + ": cannot " + what + ": " +
-                        std::system_category().message(number) +
+  throw usage_error(shown(path) + ": cannot " + what + ": " + std::system_category().message(number) +
                         ", expected a file with an edge list or a Matrix Market matrix",
                     known);
 }
@@ -86,18 +85,15 @@ std::string quoted(std::string_view bytes) {
   return out + (bytes.size() > shown_bytes ? "\"..." : "\"");
 }
 
-void fail(const std::string& path, std::uint64_t line, const std::string& found,
-          const std::string& expected) {
-  throw usage_error(shown(path) + ":" + std::to_string(line) + ": found " + found + ", expected " +
-                    expected);
+void fail(const std::string& path, std::uint64_t line, const std::string& found, const std::string& expected) {
+  throw usage_error(shown(path) + ":" + std::to_string(line) + ": found " + found + ", expected " + expected);
 }
 
 text_source::descriptor::~descriptor() {
   if (fd >= 0) ::close(fd);
 }
 
-text_source::text_source(const std::string& path, std::size_t block_bytes)
-    : path_(path), block_bytes_(block_bytes) {
+text_source::text_source(const std::string& path, std::size_t block_bytes) : path_(path), block_bytes_(block_bytes) {
   SHUNT_ASSERT(block_bytes >= 16);  // the first block is looked at for a byte order mark, or a banner
   if (path.find('\0') != std::string::npos) refuse(path, "open", EINVAL);
   do {
@@ -165,8 +161,7 @@ std::size_t text_source::text(char* to, std::size_t room, std::uint64_t line) {
 std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line) {
   for (bool ended = false;;) {
     if (!fault_.empty()) {
-      fail(path_, line, "corrupt gzip data (" + fault_ + ") before byte " + std::to_string(done_),
-           "an undamaged file");
+      fail(path_, line, "corrupt gzip data (" + fault_ + ") before byte " + std::to_string(done_), "an undamaged file");
     }
     if (input_begin_ == input_end_) {
       input_begin_ = 0;
@@ -204,8 +199,7 @@ std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line
     }
     if (const std::size_t n = room - stream_.avail_out; n != 0) return n;
     if (ended && in_member_ && fault_.empty()) {
-      fail(path_, line,
-           "the end of the gzip data within a member, after " + std::to_string(done_) + " bytes",
+      fail(path_, line, "the end of the gzip data within a member, after " + std::to_string(done_) + " bytes",
            "the rest of the file (it was cut off)");
     }
   }
@@ -220,8 +214,7 @@ std::string_view text_source::block(std::uint64_t line) {
   for (;;) {
     if (end_ == block_bytes_) {
       fail(path_, line,
-           "a line of more than " + std::to_string(block_bytes_) + " bytes that starts with " +
-               quoted({base, end_}),
+           "a line of more than " + std::to_string(block_bytes_) + " bytes that starts with " + quoted({base, end_}),
            "lines of text");
     }
     const std::size_t n = text(base + end_, block_bytes_ - end_, line);

@@ -40,7 +40,7 @@ struct message {
 
 /// With goods behind it, and a line that nobody may touch.
 struct depot {
-  explicit depot(std::size_t capacity) : room(2 + capacity / sizeof(line)), at(::new (&room[0]) train) {
+  explicit depot(std::size_t capacity) : room(2 + capacity / sizeof(line)), at(::new(&room[0]) train) {
     at->capacity = static_cast<std::uint32_t>(capacity);
     std::memset(&room.back(), 0x5a, sizeof(line));
   }
@@ -74,7 +74,7 @@ bool load(loader& l, const message& m, bool& full) {
 TEST_CASE("carriage: what was loaded is unloaded, in its order, and a train takes what it has room for") {
   const std::size_t capacity = GENERATE(128, 256, 1024, 16384);
   const std::size_t most = GENERATE(1, 2, 7, 256);
-  const int alike = GENERATE(1, 3, 50);  // messages in a row, on average
+  const int alike = GENERATE(1, 3, 50);                           // messages in a row, on average
   alignas(cell) std::array<std::byte, 3 * sizeof(cell)> cells{};  // only their addresses matter
   constexpr shunt::counter_random numbers(5);
   std::uint64_t drawn = 0;
@@ -94,8 +94,7 @@ TEST_CASE("carriage: what was loaded is unloaded, in its order, and a train take
         next.what = &kinds[any(kinds.size())];
       }
       next.first_word = 1 + any(1'000'000);
-      const bool begins =
-          loaded.empty() || next.to != last.to || next.which != last.which || next.what != last.what;
+      const bool begins = loaded.empty() || next.to != last.to || next.which != last.which || next.what != last.what;
       const std::size_t needs = next.what->bytes + (begins ? sizeof(carriage) : 0);
       const bool fits = bytes + needs <= capacity;
       REQUIRE(load(l, next, full) == fits);

@@ -74,7 +74,8 @@ inline void runner::run(actor& a) noexcept {
     }
     done_.messages += calls;
   }
-  if (a.inbox_.rest() == after_mail::queue_it) [[unlikely]] queue(a);
+  if (a.inbox_.rest() == after_mail::queue_it) [[unlikely]]
+    queue(a);
 }
 
 /// `a` cannot handle anything, or is not to any more.
@@ -187,8 +188,8 @@ runner* stage::runner_here() const noexcept {
   return here->runs_a_handler() ? here : nullptr;
 }
 
-/// What the inlined send() did not find right: a message that was nobody's, a seat that is not the thread's quick turn, a
-/// chooser, a caller that is no handler, or a mistake.
+/// What the inlined send() did not find right: a message that was nobody's, a seat that is not the thread's quick turn,
+/// a chooser, a caller that is no handler, or a mistake.
 void stage::send_slowly(message& m, actor& to) {
   sched::this_fiber::interleave();
   auto where = m.where_.load(std::memory_order_relaxed);
@@ -303,7 +304,7 @@ runner& stage::take_sleeper() noexcept {
 }
 
 void stage::wake(runner& who) noexcept {
-  const auto fiber = who.fiber_;                         // before the store: the fiber may end
+  const auto fiber = who.fiber_;                        // before the store: the fiber may end
   who.asleep_.store(false, std::memory_order_release);  // pairs with the load in sleep()
   fiber.wake();
 }
@@ -378,12 +379,14 @@ void stage::run_in_fiber(sched::runtime& on, int workers) {
         if (i == mine) continue;
         ++seats;
         others.fetch_add(1, std::memory_order_relaxed);  // relaxed: the spawn hands it over
-        on.spawn([this, i, &others, me] {
-          // Without a stack this seat stays empty: the others run its actors.
-          if (sched::this_fiber::may_wait()) seats_[static_cast<std::size_t>(i)]->work();
-          const auto who = me;  // this closure, and the caller's frame, may be gone after the subtraction
-          if (others.fetch_sub(1, std::memory_order_acq_rel) == 1) who.wake();  // acq_rel: what handlers wrote
-        }, {.worker = i, .name = "actors", .even_without_stack = true});
+        on.spawn(
+            [this, i, &others, me] {
+              // Without a stack this seat stays empty: the others run its actors.
+              if (sched::this_fiber::may_wait()) seats_[static_cast<std::size_t>(i)]->work();
+              const auto who = me;  // this closure, and the caller's frame, may be gone after the subtraction
+              if (others.fetch_sub(1, std::memory_order_acq_rel) == 1) who.wake();  // acq_rel: what handlers wrote
+            },
+            {.worker = i, .name = "actors", .even_without_stack = true});
       }
     } catch (...) {
       others.fetch_sub(1, std::memory_order_relaxed);  // relaxed: the one that was not made

@@ -117,8 +117,8 @@ class alignas(cache_line) actor {
   friend void ended(actor& a) noexcept;
 
   detail::core_inbox<message> inbox_;
-  actor* next_ = nullptr;                     // in stage::outside_
-  const char* awaits_ = nullptr;              // the holder's; see must_end()
+  actor* next_ = nullptr;         // in stage::outside_
+  const char* awaits_ = nullptr;  // the holder's; see must_end()
   actor* next_awaiting_ = nullptr;
   bool listed_ = false;
 };
@@ -191,9 +191,9 @@ class engine {
   std::unique_ptr<detail::stage> stage_;
 };
 
-/// Who may: the handler of the actor that has the message. That is the caller if it is this actor's turn on this thread,
-/// for a seat runs one actor at a time. `where_` of a message that others have is read while they write it, and says,
-/// whatever the moment, that it is another actor's, or under way; hence relaxed.
+/// Who may: the handler of the actor that has the message. That is the caller if it is this actor's turn on this
+/// thread, for a seat runs one actor at a time. `where_` of a message that others have is read while they write it, and
+/// says, whatever the moment, that it is another actor's, or under way; hence relaxed.
 inline void send(engine& e, message& m, actor& to) {
   const auto where = m.where_.load(std::memory_order_relaxed);
   if (detail::seat* const here = detail::seat::of_handler(e.stage_.get(), where)) [[likely]] {

@@ -63,8 +63,12 @@ TEST_CASE("actors: a ball goes to and fro as often as it is sent, and run return
   message ball;
   int left = 10'000;
   std::unique_ptr<caller> pong;
-  caller ping([&](message& m) { if (left-- > 0) send(e, m, *pong); });
-  pong = std::make_unique<caller>([&](message& m) { if (left-- > 0) send(e, m, ping); });
+  caller ping([&](message& m) {
+    if (left-- > 0) send(e, m, *pong);
+  });
+  pong = std::make_unique<caller>([&](message& m) {
+    if (left-- > 0) send(e, m, ping);
+  });
   send(e, ball, ping);
   const auto done = run(e, workers);
   CHECK(done.messages == 10'001);

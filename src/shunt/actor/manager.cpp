@@ -22,8 +22,7 @@ manager_options with(const sched::options& workers) {
 
 }  // namespace
 
-manager::manager(manager_options wanted)
-    : hall_(std::make_unique<detail::typed::hall>(settings_of(wanted), nullptr)) {}
+manager::manager(manager_options wanted) : hall_(std::make_unique<detail::typed::hall>(settings_of(wanted), nullptr)) {}
 
 manager::manager(const sched::options& workers) : manager(with(workers)) {}
 
@@ -49,9 +48,8 @@ supervisor manager::supervise(const supervisor_options& how) {
   return supervisor(std::move(made));
 }
 
-detail::typed::address manager::settle(detail::typed::station& at,
-                                       std::unique_ptr<detail::typed::biography> about, void* object,
-                                       const actor_options& how, std::type_index is) {
+detail::typed::address manager::settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about,
+                                       void* object, const actor_options& how, std::type_index is) {
   const std::string name = about->name;
   const auto above = about->above;
   detail::typed::address who;

@@ -58,12 +58,12 @@ struct manager_options {
 };
 
 struct actor_options {
-  std::string name{};                               ///< for find(), messages and reports
-  int worker = -1;                                  ///< where it lives: 0..workers()-1; -1: the workers in turn
-  std::uint32_t capacity = default_capacity;        ///< messages its mailbox holds, at least 1
+  std::string name{};                         ///< for find(), messages and reports
+  int worker = -1;                            ///< where it lives: 0..workers()-1; -1: the workers in turn
+  std::uint32_t capacity = default_capacity;  ///< messages its mailbox holds, at least 1
   overflow when_full = overflow::suspend;
-  supervisor under{};                               ///< who decides when it fails; nobody: it ends then
-  bool restarts = true;                             ///< false: it ends when it fails (OTP's temporary)
+  supervisor under{};    ///< who decides when it fails; nobody: it ends then
+  bool restarts = true;  ///< false: it ends when it fails (OTP's temporary)
 };
 
 /// Any thread and any fiber may call anything, unless said otherwise.
@@ -163,8 +163,9 @@ class manager {
         std::apply([at](const Kept&... k) { ::new (at) T(k...); }, kept);
       };
     } else {
-      throw usage_error("spawn: under a supervisor an actor's arguments are kept, and these cannot be copied; "
-                        "say .restarts = false");
+      throw usage_error(
+          "spawn: under a supervisor an actor's arguments are kept, and these cannot be copied; "
+          "say .restarts = false");
     }
   }
 

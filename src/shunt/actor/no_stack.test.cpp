@@ -104,7 +104,9 @@ TEST_CASE("no stack: handlers that do not wait need none, once the manager has b
     all.drain();
   }
   int sums = 0;
-  shunt::sched::runtime({.workers = 1}).run([&] { sums = one.ask<&adder::add>(0).get() + two.ask<&adder::add>(0).get(); });
+  shunt::sched::runtime({.workers = 1}).run([&] {
+    sums = one.ask<&adder::add>(0).get() + two.ask<&adder::add>(0).get();
+  });
   CHECK(sums == 2000);
 }
 

@@ -149,8 +149,8 @@ struct ask_letter {
   using result = typename traits::result;
   struct content {
     template <typename... A>
-    explicit content(promise<result>&& p, A&&... a) noexcept(
-        std::is_nothrow_constructible_v<typename traits::stored, std::in_place_t, A...>)
+    explicit content(promise<result>&& p,
+                     A&&... a) noexcept(std::is_nothrow_constructible_v<typename traits::stored, std::in_place_t, A...>)
         : answer(std::move(p)), arguments(std::in_place, std::forward<A>(a)...) {}
     promise<result> answer;
     typename traits::stored arguments;
@@ -211,7 +211,7 @@ struct timed_letter final : timed {
     kept_in<content>(s).~content();
     auto& me = static_cast<timed_letter&>(*mine);
     auto copy = me.arguments;
-    me.under_way.store(false, std::memory_order_release);  // pairs with fire()
+    me.under_way.store(false, std::memory_order_release);      // pairs with fire()
     if (me.cancelled.load(std::memory_order_relaxed)) return;  // relaxed: a cancel that races is late
     static_cast<void>(traits::template call<M>(s.part_of<T>(object), copy));
   }
@@ -455,7 +455,8 @@ class ref {
   explicit ref(const detail::typed::address& who) noexcept : who_(who) {}
 
   void must_be(const char* call) const {
-    if (who_.to == nullptr) [[unlikely]] detail::typed::throw_nobody(call);
+    if (who_.to == nullptr) [[unlikely]]
+      detail::typed::throw_nobody(call);
   }
 
   /// From a D to the T in it. No object is touched: the conversion of a pointer to a non-virtual base is arithmetic.

@@ -52,10 +52,10 @@ class supervisor {
 
 struct supervisor_options {
   strategy how = strategy::one_for_one;
-  int restarts = 3;                              ///< failures that it bears in that time; OTP's intensity. At least 0
+  int restarts = 3;                                ///< failures that it bears in that time; OTP's intensity. At least 0
   std::chrono::nanoseconds within{5'000'000'000};  ///< OTP's period
-  supervisor under{};                            ///< who decides when it gives up
-  std::string name{};                            ///< for messages
+  supervisor under{};                              ///< who decides when it gives up
+  std::string name{};                              ///< for messages
 };
 
 }  // namespace v1

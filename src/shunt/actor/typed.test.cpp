@@ -16,12 +16,12 @@
 #include <vector>
 
 using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
 using shunt::actor_options;
 using shunt::manager;
 using shunt::manager_options;
 using shunt::overflow;
 using shunt::ref;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -60,8 +60,8 @@ struct gate {
   shunt::future<void> is_open = opens.get_future();
 };
 
-/// what() of an answer. The future outlives the look at it: how many hold an exception is counted by the C++ library, where
-/// ThreadSanitizer sees nothing; who holds a future it sees.
+/// what() of an answer. The future outlives the look at it: how many hold an exception is counted by the C++ library,
+/// where ThreadSanitizer sees nothing; who holds a future it sees.
 template <typename T>
 std::string failure_of(const shunt::future<T>& answer) {
   try {
@@ -335,7 +335,10 @@ TEST_CASE("typed: handlers ask each other, deeply, on one worker and on several"
     int deep(ref<link> next, int left) {
       return left == 0 ? 0 : 1 + next.ask<&link::deep>(last ? ref<link>() : after, left - 1).get();
     }
-    void join(ref<link> a) { after = a; last = false; }
+    void join(ref<link> a) {
+      after = a;
+      last = false;
+    }
     ref<link> after;
     bool last = true;
   };
@@ -466,17 +469,20 @@ TEST_CASE("report_fibers: names the actor whose handler waits, and the one that 
   g.opens.set_value();
   CHECK(all.await(answer) == 0);
   INFO(text);
-  CHECK_THAT(line_of(text, "actor `a`"), Contains(", for an answer of `b`; actor `a`, in ") && Contains("asker::ask_on, none waits"));
+  CHECK_THAT(line_of(text, "actor `a`"),
+             Contains(", for an answer of `b`; actor `a`, in ") && Contains("asker::ask_on, none waits"));
   CHECK_THAT(line_of(text, "actor `b`"), Contains(", for an answer of an actor that does not wait; actor `b`, in "));
 }
 
-TEST_CASE("report_fibers: of a handler that waits for a future, names the actor, the method, and what waits in the mailbox") {
+TEST_CASE(
+    "report_fibers: of a handler that waits for a future, names the actor, the method, and what waits in the mailbox") {
   manager all(with(1));
   const auto who = all.spawn<counter>({.name = "stock"});
   const auto other = all.spawn<counter>();
   std::vector<gate> gates(2);
   hold(who, gates[0]);
-  CHECK_THAT(line_of(shunt::sched::report_fibers(), "actor `stock`"), Contains("counter::wait, none waits in its mailbox"));
+  CHECK_THAT(line_of(shunt::sched::report_fibers(), "actor `stock`"),
+             Contains("counter::wait, none waits in its mailbox"));
   const auto before = std::chrono::steady_clock::now();
   std::atomic<int> begun{0};
   who.tell<&counter::wait>(gates[1].is_open, &begun);
@@ -488,7 +494,8 @@ TEST_CASE("report_fibers: of a handler that waits for a future, names the actor,
     line = line_of(shunt::sched::report_fibers(), "actor `stock`");
   }
   INFO(line);
-  CHECK_THAT(line, Contains("waits for a future") && Contains("counter::wait, 4 wait in its mailbox, the oldest for at least "));
+  CHECK_THAT(line, Contains("waits for a future") &&
+                       Contains("counter::wait, 4 wait in its mailbox, the oldest for at least "));
   const auto at = line.find("at least ");
   REQUIRE(at != line.npos);
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - before;
@@ -503,7 +510,8 @@ TEST_CASE("report_fibers: of a handler that waits for a future, names the actor,
   CHECK(line_of(shunt::sched::report_fibers(), "actor `stock`").empty());  // between handlers there is none
 }
 
-TEST_CASE("report_fibers: of a handler that keeps its worker, names the actor, the method, and what waits in the mailbox") {
+TEST_CASE(
+    "report_fibers: of a handler that keeps its worker, names the actor, the method, and what waits in the mailbox") {
   manager all(with(1));
   const auto who = all.spawn<spinner>({.name = "keeps"});
   const auto helper = all.spawn<counter>();
@@ -520,7 +528,8 @@ TEST_CASE("report_fibers: of a handler that keeps its worker, names the actor, t
   over = true;
   g.opens.set_value();
   INFO(line);
-  CHECK_THAT(line, Contains("running; actor `keeps`, in ") && Contains("spinner::send_and_spin, 3 wait in its mailbox, the oldest for at least "));
+  CHECK_THAT(line, Contains("running; actor `keeps`, in ") &&
+                       Contains("spinner::send_and_spin, 3 wait in its mailbox, the oldest for at least "));
 }
 
 TEST_CASE("typed: a deadlock of many actors is one circle, told once, with some twenty names") {
@@ -536,12 +545,14 @@ TEST_CASE("typed: a deadlock of many actors is one circle, told once, with some 
     all.drain();
   }
   INFO(text);
-  CHECK_THAT(text, Catch::Matchers::Contains("deadlock: actor `") && Catch::Matchers::Contains(" more, the last of which waits for"));
+  CHECK_THAT(text, Catch::Matchers::Contains("deadlock: actor `") &&
+                       Catch::Matchers::Contains(" more, the last of which waits for"));
   std::size_t names = 0;
   for (auto at = text.find("`actor "); at != text.npos; at = text.find("`actor ", at + 1)) ++names;
   CHECK(names <= 22);
   std::size_t told = 0;
-  for (auto from = said.text.find(" has ended: "); from != text.npos; from = said.text.find(" has ended: ", from + 1)) ++told;
+  for (auto from = said.text.find(" has ended: "); from != text.npos; from = said.text.find(" has ended: ", from + 1))
+    ++told;
   CHECK(told == 1);
 }
 
@@ -772,7 +783,8 @@ TEST_CASE("typed: amid a turn, too, a mailbox holds its capacity and no more, an
   }
 }
 
-TEST_CASE("typed: what travels together to another worker arrives in order, whoever it is for and whatever it carries") {
+TEST_CASE(
+    "typed: what travels together to another worker arrives in order, whoever it is for and whatever it carries") {
   struct listener_of_all {
     void none() { ++heard; }
     void one(int i) { good = good && i == heard++; }
@@ -989,7 +1001,8 @@ TEST_CASE("typed: what ends with a dead message waits as nobody's handler, whoev
   while (!spins) std::this_thread::yield();
   std::atomic<int> answered{0};
   who.tell<&asker::go>(dead, ref<counter>(other), who, &answered);
-  for (int i = 0; i < 3; ++i) all.await(all.spawn<counter>({.worker = 1}).ask<&counter::total>());  // its train has left
+  for (int i = 0; i < 3; ++i)
+    all.await(all.spawn<counter>({.worker = 1}).ask<&counter::total>());  // its train has left
   go_on = true;
   all.drain();
   CHECK(answered == 2);
@@ -998,8 +1011,8 @@ TEST_CASE("typed: what ends with a dead message waits as nobody's handler, whoev
 TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {
   struct talker {
     void talk(std::array<ref<listener>, 3> to, int from) {
-      to[0].tell<&listener::hear>(from);      // straight
-      to[1].tell<&listener::hear>(from);      // the first one stands in the queue now
+      to[0].tell<&listener::hear>(from);  // straight
+      to[1].tell<&listener::hear>(from);  // the first one stands in the queue now
       to[0].tell<&listener::hear>(from + 1);
       to[1].tell<&listener::hear>(from + 1);  // not alone any more, and still next
       to[2].tell<&listener::hear>(from);
@@ -1406,7 +1419,8 @@ TEST_CASE("typed: a timer whose message waits sends no second one") {
 
 // --- in any order ---
 
-TEST_CASE("typed: exploring finds a message that overtakes another one's, a circle of asks, and no fault where none is") {
+TEST_CASE(
+    "typed: exploring finds a message that overtakes another one's, a circle of asks, and no fault where none is") {
   struct log {
     void note(char c) { heard += c; }
     std::string all() const { return heard; }

@@ -25,8 +25,7 @@ bool asymmetric_fence::usable() noexcept {
 
 void asymmetric_fence::heavy() noexcept {
   // Fails for an unregistered process only: usable() was true.
-  [[maybe_unused]] const long failed =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  [[maybe_unused]] const long failed = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   SHUNT_ASSERT(failed == 0);
 }
 

@@ -34,13 +34,10 @@ std::string message_of(const std::function<void()>& call) {
 }  // namespace
 
 // Random123 1.14, tests/kat_vectors
-static_assert(shunt::philox4x32_10({0, 0, 0, 0}, {0, 0}) ==
-              words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-static_assert(shunt::philox4x32_10({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
-                                   {0xffffffff, 0xffffffff}) ==
+static_assert(shunt::philox4x32_10({0, 0, 0, 0}, {0, 0}) == words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+static_assert(shunt::philox4x32_10({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
               words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
-static_assert(shunt::philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-                                   {0xa4093822, 0x299f31d0}) ==
+static_assert(shunt::philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
               words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 
 TEST_CASE("counter_random: positions, streams and seeds are independent, and a position is a value") {
@@ -121,8 +118,7 @@ TEST_CASE("environment: reads registered variables; empty is unset") {
 TEST_CASE("environment: a misspelt variable is an error that lists the near ones") {
   CHECK_NOTHROW(shunt::environment::check());
   ::setenv("SHUNT_WORKRES", "2", 1);
-  CHECK(message_of(shunt::environment::check) ==
-        "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS?");
+  CHECK(message_of(shunt::environment::check) == "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS?");
   ::unsetenv("SHUNT_WORKRES");
   ::setenv("SHUNT_SOMETHING_ELSE", "2", 1);
   const auto all = message_of(shunt::environment::check);

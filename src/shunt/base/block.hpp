@@ -18,8 +18,7 @@ class block {
   block() noexcept = default;  ///< no memory
   /// \param alignment  a power of two; 1 and more. \throws std::bad_alloc
   block(std::size_t bytes, std::size_t alignment);
-  block(block&& other) noexcept
-      : memory_(std::exchange(other.memory_, nullptr)), alignment_(other.alignment_) {}
+  block(block&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)), alignment_(other.alignment_) {}
   block& operator=(block&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(alignment_, other.alignment_);

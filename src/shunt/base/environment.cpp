@@ -33,14 +33,12 @@ constexpr variable table[] = {
 };
 
 constexpr bool all_prefixed() {
-  return std::all_of(std::begin(table), std::end(table),
-                     [](const variable& v) { return v.name.starts_with(prefix); });
+  return std::all_of(std::begin(table), std::end(table), [](const variable& v) { return v.name.starts_with(prefix); });
 }
 static_assert(all_prefixed());
 
 bool registered(std::string_view name) noexcept {
-  return std::any_of(std::begin(table), std::end(table),
-                     [name](const variable& v) { return v.name == name; });
+  return std::any_of(std::begin(table), std::end(table), [name](const variable& v) { return v.name == name; });
 }
 
 /// Levenshtein's distance: insertions, deletions and replacements of one character.
@@ -65,15 +63,16 @@ std::span<const variable> known() noexcept { return table; }
 
 std::optional<std::string> read(std::string_view name) {
   SHUNT_ASSERT(registered(name));
-  const auto* const entry = std::find_if(std::begin(table), std::end(table), [name](const variable& v) { return v.name == name; });
+  const auto* const entry =
+      std::find_if(std::begin(table), std::end(table), [name](const variable& v) { return v.name == name; });
   const auto text = std::string(name);
-  // Of a program that runs with more rights than its caller (set-user-ID, file capabilities) the caller chooses no code.
+  // Of a program that runs with more rights than its caller (set-user-ID, file capabilities) the caller chooses no
+  // code.
 #if defined(__GLIBC__)
   const char* const value = entry->names_code ? secure_getenv(text.c_str()) : std::getenv(text.c_str());
 #else
-  const char* const value = entry->names_code && (getuid() != geteuid() || getgid() != getegid())
-                                ? nullptr
-                                : std::getenv(text.c_str());
+  const char* const value =
+      entry->names_code && (getuid() != geteuid() || getgid() != getegid()) ? nullptr : std::getenv(text.c_str());
 #endif
   if (value == nullptr || *value == '\0') return std::nullopt;
   return std::string(value);
@@ -95,8 +94,7 @@ void check() {
       }
       if (!candidates.empty()) {
         throw usage_error(std::string(name) + ": no such variable; " +
-                          (only_near ? "did you mean " + candidates + "?"
-                                     : "known are " + candidates));
+                          (only_near ? "did you mean " + candidates + "?" : "known are " + candidates));
       }
     }
   }

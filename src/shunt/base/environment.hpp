@@ -15,7 +15,7 @@ struct variable {
   std::string_view name;
   std::string_view meaning;
   std::string_view default_value;  ///< in words where it is computed
-  bool names_code = false;         ///< code is loaded from there: unset in programs that have more rights than their caller
+  bool names_code = false;  ///< code is loaded from there: unset in programs that have more rights than their caller
 };
 
 /// Every variable that the library reads, in the manual's order.

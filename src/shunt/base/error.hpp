@@ -26,11 +26,9 @@ class error : public std::runtime_error {
     long native = 0;  ///< code of the layer below: errno, an MPI class
   };
 
-  explicit error(const std::string& what,
-                 std::source_location where = std::source_location::current())
+  explicit error(const std::string& what, std::source_location where = std::source_location::current())
       : std::runtime_error(what), where_(where) {}
-  error(const std::string& what, facts known,
-        std::source_location where = std::source_location::current())
+  error(const std::string& what, facts known, std::source_location where = std::source_location::current())
       : std::runtime_error(what), facts_(known), where_(where) {}
 
   [[nodiscard]] const facts& known() const noexcept { return facts_; }
@@ -61,10 +59,9 @@ namespace detail {
 
 /// Checks a contract of the caller in debug builds; evaluates nothing in release builds.
 #if !defined(NDEBUG)
-#define SHUNT_ASSERT(condition)                                                           \
-  (static_cast<bool>(condition)                                                           \
-       ? static_cast<void>(0)                                                             \
-       : ::shunt::detail::contract_broken(#condition, __FILE__, __LINE__))
+#define SHUNT_ASSERT(condition)                        \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::shunt::detail::contract_broken(#condition, __FILE__, __LINE__))
 #else
 #define SHUNT_ASSERT(condition) static_cast<void>(sizeof(static_cast<bool>(condition)))
 #endif

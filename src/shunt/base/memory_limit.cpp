@@ -65,7 +65,8 @@ std::string mib(unsigned long long kib) { return std::to_string(kib / 1024) + " 
 /// Whether `used` KiB and `more` bytes exceed the limit. \param kib  the limit's value, if so.
 bool exceeds(int resource, unsigned long long used, std::size_t more, unsigned long long& kib) noexcept {
   rlimit limit{};
-  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return false;
   kib = limit.rlim_cur / 1024;
   return used + more / 1024 + 4 > kib;
 }
@@ -76,11 +77,13 @@ std::string process_limit(std::size_t bytes) {
   unsigned long long limit = 0;
   const auto space = status.number("VmSize:");
   if (exceeds(RLIMIT_AS, space, bytes, limit)) {
-    return "the process uses " + mib(space) + " of the " + mib(limit) + " of address space that it may have: raise RLIMIT_AS (ulimit -v)";
+    return "the process uses " + mib(space) + " of the " + mib(limit) +
+           " of address space that it may have: raise RLIMIT_AS (ulimit -v)";
   }
   const auto data = status.number("VmData:");
   if (exceeds(RLIMIT_DATA, data, bytes, limit)) {
-    return "the process uses " + mib(data) + " of the " + mib(limit) + " of data that it may have: raise RLIMIT_DATA (ulimit -d)";
+    return "the process uses " + mib(data) + " of the " + mib(limit) +
+           " of data that it may have: raise RLIMIT_DATA (ulimit -d)";
   }
   return {};
 }
@@ -106,7 +109,8 @@ std::string memory_limit_in_force(std::size_t bytes) {
     return "the process has " + std::to_string(used) + " of the " + std::to_string(allowed) +
            " mappings that it may have: raise vm.max_map_count (sysctl)";
   }
-  return "memory is short, or a limit stands in the way: RLIMIT_AS (ulimit -v), RLIMIT_DATA (ulimit -d), vm.max_map_count, "
+  return "memory is short, or a limit stands in the way: RLIMIT_AS (ulimit -v), RLIMIT_DATA (ulimit -d), "
+         "vm.max_map_count, "
          "vm.overcommit_memory";
 }
 

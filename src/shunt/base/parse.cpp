@@ -18,8 +18,8 @@ std::optional<std::uint64_t> digits(std::string_view text) noexcept {
   return value;
 }
 
-[[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view wanted,
-                         std::uint64_t lowest, std::uint64_t highest) {
+[[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view wanted, std::uint64_t lowest,
+                         std::uint64_t highest) {
   std::string what(option);
   what.append(": '").append(text).append("' is not ").append(wanted);
   if (highest == std::numeric_limits<std::uint64_t>::max()) {
@@ -33,8 +33,7 @@ std::optional<std::uint64_t> digits(std::string_view text) noexcept {
 
 }  // namespace
 
-std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t lowest,
-                          std::uint64_t highest) {
+std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t lowest, std::uint64_t highest) {
   const auto value = digits(text);
   if (!value || *value < lowest || *value > highest) {
     refuse(option, text, "a whole number", lowest, highest);
@@ -42,16 +41,18 @@ std::uint64_t parse_count(std::string_view option, std::string_view text, std::u
   return *value;
 }
 
-std::uint64_t parse_bytes(std::string_view option, std::string_view text, std::uint64_t lowest,
-                          std::uint64_t highest) {
+std::uint64_t parse_bytes(std::string_view option, std::string_view text, std::uint64_t lowest, std::uint64_t highest) {
   constexpr std::string_view wanted = "a number of bytes (suffixes k, M, G)";
   unsigned shift = 0;
   auto number = text;
   if (!number.empty()) {
     switch (number.back()) {
-      case 'k': case 'K': shift = 10; break;
-      case 'm': case 'M': shift = 20; break;
-      case 'g': case 'G': shift = 30; break;
+      case 'k':
+      case 'K': shift = 10; break;
+      case 'm':
+      case 'M': shift = 20; break;
+      case 'g':
+      case 'G': shift = 30; break;
       default: break;
     }
     if (shift != 0) number.remove_suffix(1);

@@ -13,14 +13,12 @@ inline namespace v1 {
 /// \param option  as the user wrote it, for the message: "--pes", "SHUNT_WORKERS".
 /// \return a number from `lowest` to `highest`.
 /// \throws usage_error for anything else.
-[[nodiscard]] std::uint64_t parse_count(
-    std::string_view option, std::string_view text, std::uint64_t lowest = 0,
-    std::uint64_t highest = std::numeric_limits<std::uint64_t>::max());
+[[nodiscard]] std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t lowest = 0,
+                                        std::uint64_t highest = std::numeric_limits<std::uint64_t>::max());
 
 /// As parse_count, with an optional suffix k, M or G (either case): times 1024, 1024^2, 1024^3.
-[[nodiscard]] std::uint64_t parse_bytes(
-    std::string_view option, std::string_view text, std::uint64_t lowest = 0,
-    std::uint64_t highest = std::numeric_limits<std::uint64_t>::max());
+[[nodiscard]] std::uint64_t parse_bytes(std::string_view option, std::string_view text, std::uint64_t lowest = 0,
+                                        std::uint64_t highest = std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace v1
 }  // namespace shunt

@@ -9,8 +9,9 @@ namespace shunt {
 inline namespace v1 {
 
 /// Held for some ten nanoseconds, now and then for a system call, by threads that do not wait while they hold it. Who
-/// finds it held looks again, and lets other threads run after a while, for the holder may have lost its CPU. Lockable, as std::scoped_lock wants it.
-/// Cost: one exchange to lock, a store to unlock; half of a std::mutex, in a fortieth of its room.
+/// finds it held looks again, and lets other threads run after a while, for the holder may have lost its CPU. Lockable,
+/// as std::scoped_lock wants it. Cost: one exchange to lock, a store to unlock; half of a std::mutex, in a fortieth of
+/// its room.
 class spin_lock {
  public:
   void lock() noexcept {

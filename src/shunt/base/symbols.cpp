@@ -34,7 +34,8 @@ std::string hexadecimal(std::uintptr_t number) {
 
 std::string readable(const char* symbol) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
+                                                     &std::free);
   return plain ? plain.get() : symbol;
 }
 
@@ -53,7 +54,7 @@ struct symbols::file {
   explicit file(const char* path) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
-    struct stat about {};
+    struct stat about{};
     if (fstat(fd, &about) == 0 && about.st_size > 0) {
       const auto bytes = static_cast<std::size_t>(about.st_size);
       void* const at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

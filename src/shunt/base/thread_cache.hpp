@@ -6,12 +6,12 @@
 /// ```
 ///
 /// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most `kept_of_a_size`
-/// blocks of a size. What is more, and what it has when it ends, is for all threads (detail/slabs.hpp): so objects of one
-/// size lie close together, whoever makes and deletes them. Memory comes from the heap in slabs of 16 KiB, and goes back
-/// when all of a slab is free; the last one of each size stays.
+/// blocks of a size. What is more, and what it has when it ends, is for all threads (detail/slabs.hpp): so objects of
+/// one size lie close together, whoever makes and deletes them. Memory comes from the heap in slabs of 16 KiB, and goes
+/// back when all of a slab is free; the last one of each size stays.
 ///
-/// A block is given back as of the size that it was taken for: who deletes an object through a pointer to its base needs a
-/// virtual destructor there, as everywhere, or memory is overwritten.
+/// A block is given back as of the size that it was taken for: who deletes an object through a pointer to its base
+/// needs a virtual destructor there, as everywhere, or memory is overwritten.
 ///
 /// Under AddressSanitizer nothing is kept, so that it sees each object's end (thread_cache::keeps).
 #pragma once
@@ -39,8 +39,8 @@ class thread_cache {
   static constexpr bool keeps = true;
 #endif
 
-  /// Any thread, any fiber. \return room for `bytes`, aligned as an object of that size may need: to 16 bytes if it is a
-  /// multiple of that, else to 8. \throws std::bad_alloc
+  /// Any thread, any fiber. \return room for `bytes`, aligned as an object of that size may need: to 16 bytes if it is
+  /// a multiple of that, else to 8. \throws std::bad_alloc
   [[nodiscard, gnu::always_inline]] static void* take(std::size_t bytes) {
     if (bytes > largest || !keeps) return ::operator new(bytes);
     if (thread_cache* const mine = of_this_thread()) [[likely]] {
@@ -103,11 +103,14 @@ struct in_thread_cache {
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t aligned) {
     return ::operator new(bytes, aligned);
   }
-  static void operator delete(void* at, std::size_t, std::align_val_t aligned) noexcept { ::operator delete(at, aligned); }
+  static void operator delete(void* at, std::size_t, std::align_val_t aligned) noexcept {
+    ::operator delete(at, aligned);
+  }
 };
 
 namespace detail {
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_cache* this_threads_cache asm("shunt_thread_cache_v1");
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_cache* this_threads_cache asm(
+    "shunt_thread_cache_v1");
 }  // namespace detail
 
 inline thread_cache* thread_cache::of_this_thread() noexcept {

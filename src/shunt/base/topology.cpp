@@ -28,8 +28,7 @@ constexpr std::size_t mask_words_at_most = (1U << 20) / 64;  // a million CPUs
 std::vector<unsigned long> affinity_mask() {
   for (std::size_t words = 16; words <= mask_words_at_most; words *= 2) {
     std::vector<unsigned long> mask(words, 0);
-    if (sched_getaffinity(0, words * sizeof(unsigned long),
-                          reinterpret_cast<cpu_set_t*>(mask.data())) == 0) {
+    if (sched_getaffinity(0, words * sizeof(unsigned long), reinterpret_cast<cpu_set_t*>(mask.data())) == 0) {
       return mask;
     }
     if (errno != EINVAL) break;
@@ -38,8 +37,8 @@ std::vector<unsigned long> affinity_mask() {
 }
 
 bool set_affinity(const std::vector<unsigned long>& mask) noexcept {
-  return sched_setaffinity(0, mask.size() * sizeof(unsigned long),
-                           reinterpret_cast<const cpu_set_t*>(mask.data())) == 0;
+  return sched_setaffinity(0, mask.size() * sizeof(unsigned long), reinterpret_cast<const cpu_set_t*>(mask.data())) ==
+         0;
 }
 #endif
 
@@ -58,8 +57,7 @@ std::string unescaped(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto octal = [&](std::size_t k) { return text[k] >= '0' && text[k] <= '7'; };
     if (text[i] == '\\' && i + 3 < text.size() && octal(i + 1) && octal(i + 2) && octal(i + 3)) {
-      plain.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                        (text[i + 3] - '0')));
+      plain.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
       i += 3;
     } else {
       plain.push_back(text[i]);
@@ -138,7 +136,7 @@ std::optional<double> quota_at(const std::string& directory, bool version2) {
 /// A group's folder has the group's number as its inode's, in every mount and every namespace of a kernel; paths differ
 /// there, and so does the device.
 std::string group_number(const std::string& folder, bool version2) {
-  struct stat about {};
+  struct stat about{};
   const std::string number = stat(folder.c_str(), &about) == 0 ? std::to_string(about.st_ino) : folder;
   return (version2 ? "2:" : "1:") + number;
 }

@@ -61,16 +61,17 @@ struct cpu_share {
 ///                                                         as can be, then the second least, and so on
 ///   a quota of a group that holds several of them         once for all of them, rounded to whole CPUs, at least 1
 ///
-/// Those that have the same mask and groups, and want their share, get equally many. A process that gets none has one worker all the same, and no room.
+/// Those that have the same mask and groups, and want their share, get equally many. A process that gets none has one
+/// worker all the same, and no room.
 /// \return in the order of `claims`. Cost: some microseconds a CPU.
 [[nodiscard]] std::vector<cpu_share> share_cpus(std::span<const cpu_claim> claims);
 
 /// What the above found, for a `doctor` command.
 struct machine {
-  int configured_cpus = 0;       ///< in the machine, online or not
-  std::vector<int> usable;       ///< see usable_cpus()
-  std::optional<double> quota;   ///< see cpu_quota()
-  int workers = 1;               ///< see default_workers()
+  int configured_cpus = 0;      ///< in the machine, online or not
+  std::vector<int> usable;      ///< see usable_cpus()
+  std::optional<double> quota;  ///< see cpu_quota()
+  int workers = 1;              ///< see default_workers()
 };
 [[nodiscard]] machine describe_machine();
 

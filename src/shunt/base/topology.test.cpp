@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
 #include <catch2/catch.hpp>
 #include <shunt/base/machine.hpp>
-#include <unistd.h>
 
 using shunt::cpu_claim;
 using shunt::cpu_share;
@@ -141,7 +141,8 @@ TEST_CASE("cpu_limits: the same group has the same number, and another has anoth
   }
 }
 
-TEST_CASE("machine_identity: processes of one boot in different network, process or ipc namespaces are on two machines") {
+TEST_CASE(
+    "machine_identity: processes of one boot in different network, process or ipc namespaces are on two machines") {
   const machine_root root;
   const auto kernel = shunt::kernel_identity(root.path());
   const auto machine = shunt::machine_identity(root.path());

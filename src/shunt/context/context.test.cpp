@@ -27,8 +27,7 @@ namespace {
 class visitor {
  public:
   using body = void (*)(visitor&);
-  explicit visitor(body what, std::size_t bytes = 128 * 1024)
-      : what_(what), stack_(pool_.take(bytes)) {
+  explicit visitor(body what, std::size_t bytes = 128 * 1024) : what_(what), stack_(pool_.take(bytes)) {
     context::adopt_thread(outside_);
     context::prepare(inside_, stack_.low, stack_.bytes, &begin, this);
   }
@@ -210,9 +209,8 @@ TEST_CASE("stack_pool: running off the end of a stack kills the process at once"
     static context::execution outside;
     static context::execution inside;
     context::adopt_thread(outside);
-    context::prepare(inside, stack.low, stack.bytes, [](void*) {
-      _exit(shunt::testing::dig() == 12345 ? 1 : 2);
-    }, nullptr);
+    context::prepare(
+        inside, stack.low, stack.bytes, [](void*) { _exit(shunt::testing::dig() == 12345 ? 1 : 2); }, nullptr);
     context::switch_to(outside, inside);
     _exit(3);
   }

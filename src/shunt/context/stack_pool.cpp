@@ -36,9 +36,9 @@ constexpr std::size_t warm_bytes = 4 * 1024 * 1024;
 constexpr std::size_t warm_at_most = 64;
 constexpr int trims_until_idle = 64;
 constexpr std::size_t advised_at_once = 64;
-// Below a stack, never accessed: so far may a frame that is not written in order reach beyond its stack before it finds a
-// neighbour. DESIGN.md, "Stacks", for what a larger one costs. An odd number of pages: neighbours' entries in the page
-// tables then lie in different sets of the caches.
+// Below a stack, never accessed: so far may a frame that is not written in order reach beyond its stack before it finds
+// a neighbour. DESIGN.md, "Stacks", for what a larger one costs. An odd number of pages: neighbours' entries in the
+// page tables then lie in different sets of the caches.
 constexpr std::size_t wide_gap = 17;  // pages
 
 std::size_t page() noexcept {
@@ -49,7 +49,8 @@ std::size_t page() noexcept {
 /// \param call   what failed, which asked for so many bytes of address space.
 /// \param stack  the size of the stack that cannot be had.
 [[noreturn]] void fail(const char* call, int code, std::size_t stack, std::size_t bytes) {
-  std::string text = "stack pool: no stack of " + std::to_string(stack / 1024) + " KiB: " + call + ": " + std::strerror(code);
+  std::string text =
+      "stack pool: no stack of " + std::to_string(stack / 1024) + " KiB: " + call + ": " + std::strerror(code);
   if (code == ENOMEM) text += "; " + memory_limit_in_force(bytes);
   throw error(text, error::facts{-1, -1, code});
 }
@@ -78,8 +79,8 @@ bool faults(const void* at) noexcept {
 /// \param gap    the smallest below any stack: so what lies between two stacks that are so far apart is a gap.
 void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes, std::size_t gap) noexcept {
   std::array<char*, advised_at_once> lows;
-  const auto last = std::transform(stacks, stacks + count, lows.begin(),
-                                   [](void* low) { return static_cast<char*>(low); });
+  const auto last =
+      std::transform(stacks, stacks + count, lows.begin(), [](void* low) { return static_cast<char*>(low); });
   std::sort(lows.begin(), last);
   for (auto first = lows.begin(), next = first; first != last; first = next) {
     do {
@@ -123,13 +124,11 @@ stack_pool::~stack_pool() {
 
 std::size_t stack_pool::widest_gap() noexcept { return wide_gap * page(); }
 
-std::string stack_pool::bounds() {
-  return "a stack has at most " + std::to_string(largest >> 30) + " GiB";
-}
+std::string stack_pool::bounds() { return "a stack has at most " + std::to_string(largest >> 30) + " GiB"; }
 
 stack_pool::size_class& stack_pool::class_of(std::size_t bytes) {
-  const auto found = std::find_if(classes_.begin(), classes_.end(),
-                                  [bytes](const size_class& c) { return c.bytes == bytes; });
+  const auto found =
+      std::find_if(classes_.begin(), classes_.end(), [bytes](const size_class& c) { return c.bytes == bytes; });
   if (found != classes_.end()) return *found;
   classes_.emplace_back().bytes = bytes;
   return classes_.back();
@@ -164,8 +163,8 @@ stack_pool::stack stack_pool::take(std::size_t bytes) {
 
 void stack_pool::give(stack s) noexcept {
   --taken_;
-  const auto c = std::find_if(classes_.begin(), classes_.end(),
-                              [&s](const size_class& k) { return k.bytes == s.bytes; });
+  const auto c =
+      std::find_if(classes_.begin(), classes_.end(), [&s](const size_class& k) { return k.bytes == s.bytes; });
   SHUNT_ASSERT(c != classes_.end());
   c->free.push_back(s.low);
 }
@@ -199,8 +198,8 @@ void stack_pool::new_slab(size_class& c) {
   auto stacks = std::clamp<std::size_t>(slab_target / (c.bytes + gap_), 1, stacks_a_slab_at_most);
   for (;;) {
     const auto bytes = stacks * (c.bytes + gap_);
-    void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    void* const start =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (start != MAP_FAILED) {
       // Huge pages would make the first byte of one stack cost the memory of eight. A kernel
       // without them refuses the advice, which is as good.

@@ -75,7 +75,7 @@ class stack_pool {
  private:
   struct size_class {
     std::size_t bytes = 0;
-    std::vector<void*> free;     // reserve() keeps room for every stack carved: give() never grows
+    std::vector<void*> free;  // reserve() keeps room for every stack carved: give() never grows
     // Each says so of the free[0, n) (P3). take() lowers the first, and trim() the others by it.
     std::size_t untouched = 0;   // since trim() last looked
     std::size_t idle = 0;        // during the last so many calls of trim()
@@ -99,9 +99,9 @@ class stack_pool {
   bool guards_by_madvise_ = true;  // until the kernel says that it cannot
   bool guards_proven_ = false;     // one was asked for, and is there
   std::vector<unsigned> watched_;  // by Valgrind: its numbers for the stacks; empty without it
-  std::size_t gap_ = 0;  // in the next slab; never grows, so no slab has a smaller one. 0: not known yet
+  std::size_t gap_ = 0;            // in the next slab; never grows, so no slab has a smaller one. 0: not known yet
   std::size_t taken_ = 0;
-  int trims_ = 0;  // since untouched stacks were last called idle
+  int trims_ = 0;                    // since untouched stacks were last called idle
   std::vector<size_class> classes_;  // few: one a size in use
   std::vector<slab> slabs_;
 };

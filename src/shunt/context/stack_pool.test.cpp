@@ -90,7 +90,8 @@ void trim_all(stack_pool& pool) {
 
 TEST_CASE("stack_pool: a stack costs the pages that were used, whatever its size") {
   stack_pool pool;
-  const auto bytes = GENERATE(std::size_t{16 * 1024}, std::size_t{64 * 1024}, std::size_t{256 * 1024}, std::size_t{8 << 20});
+  const auto bytes =
+      GENERATE(std::size_t{16 * 1024}, std::size_t{64 * 1024}, std::size_t{256 * 1024}, std::size_t{8 << 20});
   const auto used = GENERATE(std::size_t{1}, std::size_t{3});
   const auto s = pool.take(bytes);
   CHECK(resident(s) == 0);
@@ -109,7 +110,8 @@ TEST_CASE("stack_pool: after a burst trim() gives memory back, keeps guards, and
   trim_all(pool);
   CHECK(resident(stacks) == 2 * kept_warm);
   for (std::size_t i = 0; i < stacks.size(); i += 97) CHECK(guarded(stacks[i]));
-  CHECK(std::all_of(static_cast<char*>(kept.low), static_cast<char*>(kept.low) + kept.bytes, [](char c) { return c == 77; }));
+  CHECK(std::all_of(static_cast<char*>(kept.low), static_cast<char*>(kept.low) + kept.bytes,
+                    [](char c) { return c == 77; }));
   CHECK(pool.taken() == 1);
 
   bool last_in_first_out = true;

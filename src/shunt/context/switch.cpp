@@ -120,14 +120,15 @@ void begin_boost(boost_context::transfer_t t) {
   left(boost_context::jump_fcontext(to.sp, &from));
 }
 #else
-[[gnu::always_inline]] inline void change(execution& from, execution& to) noexcept { detail::raw_switch(from, to, to.sp); }
+[[gnu::always_inline]] inline void change(execution& from, execution& to) noexcept {
+  detail::raw_switch(from, to, to.sp);
+}
 extern "C" void shunt_context_begin_v1() noexcept;
 #endif
 
 }  // namespace
 
-void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*),
-             void* argument) noexcept {
+void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*), void* argument) noexcept {
   SHUNT_ASSERT(bytes >= 1024);
   e.bottom = low;
   e.bytes = bytes;

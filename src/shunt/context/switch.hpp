@@ -26,8 +26,7 @@
 
 #include <shunt/base/sanitizers.hpp>
 
-#if !defined(SHUNT_CONTEXT_BOOST) && \
-    !((defined(__x86_64__) && !defined(__ILP32__)) || defined(__aarch64__))
+#if !defined(SHUNT_CONTEXT_BOOST) && !((defined(__x86_64__) && !defined(__ILP32__)) || defined(__aarch64__))
 #define SHUNT_CONTEXT_BOOST 1
 #endif
 
@@ -37,7 +36,7 @@ namespace context {
 
 /// Where an execution stopped. Switches read the words at these offsets; Boost.Context's, the first alone.
 struct place {
-  void* sp = nullptr;    ///< stack pointer, frame pointer,
+  void* sp = nullptr;  ///< stack pointer, frame pointer,
   void* fp = nullptr;
   void* pc = nullptr;    ///< where it goes on,
   void* kept = nullptr;  ///< and rbx, or x19
@@ -55,8 +54,7 @@ struct execution : place {
 /// `entry` must not return and must not throw: its last act is finish_to().
 /// \param low    lowest byte of the stack, which must stay mapped until finish_to().
 /// \param bytes  at least 1 KiB; what alignment leaves over is not used.
-void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*),
-             void* argument) noexcept;
+void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*), void* argument) noexcept;
 
 /// Makes `e` stand for the calling thread's own stack, so that it can be switched from.
 void adopt_thread(execution& e) noexcept;
@@ -92,13 +90,11 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 #endif
       : "+D"(left), "+S"(entered), "+d"(sp)
       :
-      : "rax", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2",
-        "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
-        "xmm14", "xmm15",
+      : "rax", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
+        "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
 #if defined(__AVX512F__)
-        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
-        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
-        "k7",
+        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",
+        "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7",
 #endif
         "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc", "memory");
 }
@@ -123,14 +119,12 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
       "hint #36\n\t"  // bti j
       : "+r"(left), "+r"(entered), "+r"(top)
       :
-      : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-        "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
-        "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
-        "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
-        "v26", "v27", "v28", "v29", "v30", "v31",
+      : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x20",
+        "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
+        "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
+        "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
 #if defined(__ARM_FEATURE_SVE)
-        "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13",
-        "p14", "p15",
+        "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15",
 #endif
         "cc", "memory");
 }
@@ -148,11 +142,14 @@ inline void switch_to(execution& from, execution& to) noexcept { detail::switch_
 #else
 #define SHUNT_PLACES_SUFFICE 1
 inline void switch_to(execution& from, execution& to) noexcept { detail::raw_switch(from, to, to.sp); }
-/// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped. `sp` is to.sp: who
-/// has looked at it need not load it again.
-[[gnu::always_inline]] inline void switch_places(place& from, place& to, void* sp) noexcept { detail::raw_switch(from, to, sp); }
+/// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped. `sp` is to.sp:
+/// who has looked at it need not load it again.
+[[gnu::always_inline]] inline void switch_places(place& from, place& to, void* sp) noexcept {
+  detail::raw_switch(from, to, sp);
+}
 #endif
-inline constexpr bool places_suffice = SHUNT_PLACES_SUFFICE != 0;  ///< a switch needs nothing of an execution but its place
+inline constexpr bool places_suffice =
+    SHUNT_PLACES_SUFFICE != 0;  ///< a switch needs nothing of an execution but its place
 
 /// As switch_to, for the last time: `from` is not switched to again, and its stack may be reused
 /// as soon as `to` runs.

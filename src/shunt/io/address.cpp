@@ -53,8 +53,8 @@ socklen_t parse_unix(std::string_view text, std::string_view path, sockaddr_stor
   if (path.empty()) refuse(text, "it has no path");
   if (path.find('\0') != path.npos) refuse(text, "a path has no zero byte");
   if (path.size() >= sizeof is.sun_path) {
-    refuse(text, "a path of " + std::to_string(path.size()) + " bytes, of " +
-                     std::to_string(sizeof is.sun_path - 1) + " that the system takes");
+    refuse(text, "a path of " + std::to_string(path.size()) + " bytes, of " + std::to_string(sizeof is.sun_path - 1) +
+                     " that the system takes");
   }
   std::copy(path.begin(), path.end(), is.sun_path);
   const bool abstract = path[0] == '@';

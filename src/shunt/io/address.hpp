@@ -35,9 +35,7 @@ class address {
   /// \return "" if this is no file.
   [[nodiscard]] std::string path() const;
 
-  [[nodiscard]] const sockaddr* native() const noexcept {
-    return reinterpret_cast<const sockaddr*>(&where_);
-  }
+  [[nodiscard]] const sockaddr* native() const noexcept { return reinterpret_cast<const sockaddr*>(&where_); }
   [[nodiscard]] socklen_t native_length() const noexcept { return length_; }
 
   friend bool operator==(const address& a, const address& b) { return a.text() == b.text(); }

@@ -11,9 +11,8 @@
 using shunt::net::address;
 
 TEST_CASE("address: a text and its address are each other's") {
-  const auto text = GENERATE(as<std::string>{}, "127.0.0.1:80", "0.0.0.0:0", "255.255.255.255:65535",
-                             "[::1]:80", "[::]:0", "[2001:db8::7]:443", "unix:/tmp/a", "unix:a",
-                             "unix:@abstract");
+  const auto text = GENERATE(as<std::string>{}, "127.0.0.1:80", "0.0.0.0:0", "255.255.255.255:65535", "[::1]:80",
+                             "[::]:0", "[2001:db8::7]:443", "unix:/tmp/a", "unix:a", "unix:@abstract");
   const address it(text);
   CHECK(it.text() == text);
   CHECK(it == address(it.text()));

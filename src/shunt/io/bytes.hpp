@@ -22,14 +22,11 @@ concept byte_range = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 class bytes {
  public:
   bytes(const char* text) noexcept : bytes(std::string_view(text)) {}  ///< without the final 0
-  bytes(const void* first, std::size_t count) noexcept
-      : data_(static_cast<const std::byte*>(first)), size_(count) {}
+  bytes(const void* first, std::size_t count) noexcept : data_(static_cast<const std::byte*>(first)), size_(count) {}
   template <byte_range R>
-    requires(!std::same_as<std::remove_cvref_t<R>, bytes> &&
-             !std::is_array_v<std::remove_reference_t<R>>)
+    requires(!std::same_as<std::remove_cvref_t<R>, bytes> && !std::is_array_v<std::remove_reference_t<R>>)
   bytes(R&& range) noexcept
-      : bytes(std::ranges::data(range),
-              std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
+      : bytes(std::ranges::data(range), std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
 
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -44,14 +41,12 @@ class bytes {
 /// Where is read to. A view, as bytes.
 class room {
  public:
-  room(void* first, std::size_t count) noexcept
-      : data_(static_cast<std::byte*>(first)), size_(count) {}
+  room(void* first, std::size_t count) noexcept : data_(static_cast<std::byte*>(first)), size_(count) {}
   template <byte_range R>
     requires(!std::same_as<std::remove_cvref_t<R>, room> &&
              !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
   room(R&& range) noexcept
-      : room(std::ranges::data(range),
-             std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
+      : room(std::ranges::data(range), std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }

@@ -100,12 +100,9 @@ class orders {
   void connect(const line& one) {
     switch (one.how) {
       case use::ours: return;
-      case use::nothing:
-        return must(posix_spawn_file_actions_addopen(&actions_, one.number, "/dev/null", O_RDWR, 0));
-      case use::pipe:
-        return must(posix_spawn_file_actions_adddup2(&actions_, one.theirs.get(), one.number));
-      case use::as_out:
-        return must(posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, one.number));
+      case use::nothing: return must(posix_spawn_file_actions_addopen(&actions_, one.number, "/dev/null", O_RDWR, 0));
+      case use::pipe: return must(posix_spawn_file_actions_adddup2(&actions_, one.theirs.get(), one.number));
+      case use::as_out: return must(posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, one.number));
     }
   }
   void begin_in(const std::string& folder) {
@@ -171,9 +168,7 @@ void check(const std::string& program, const child_options& how) {
 
 }  // namespace
 
-std::string ended::text() const {
-  return signal != 0 ? signal_name(signal) : "status " + std::to_string(status);
-}
+std::string ended::text() const { return signal != 0 ? signal_name(signal) : "status " + std::to_string(status); }
 
 child::child() noexcept = default;
 child::child(child&& other) noexcept = default;
@@ -216,8 +211,8 @@ void child::bury(std::unique_ptr<life> one) noexcept {
 
 pid_t child::id() const noexcept { return life_ == nullptr ? -1 : life_->number; }
 
-child spawn(const std::string& program, const std::vector<std::string>& arguments,
-            const child_options& how, const limit& how_long) {
+child spawn(const std::string& program, const std::vector<std::string>& arguments, const child_options& how,
+            const limit& how_long) {
   check(program, how);
   sched::this_fiber::require_wait("spawn");
   auto& helpers = detail::loop::current().pool();
@@ -244,15 +239,16 @@ child spawn(const std::string& program, const std::vector<std::string>& argument
   auto life = std::make_unique<child::life>();
   int pidfd = -1;
   int code = 0;
-  need(helpers.perform([&]() noexcept {
-    code = told.start(life->number, program.c_str(), with.data(),
-                      how.environment ? own.data() : environ);
-    if (code != 0) return;
-    pidfd = static_cast<int>(syscall(SYS_pidfd_open, life->number, 0U));
-    if (pidfd >= 0) return;
-    code = errno;
-    end_now(life->number);
-  }, how_long));
+  need(helpers.perform(
+      [&]() noexcept {
+        code = told.start(life->number, program.c_str(), with.data(), how.environment ? own.data() : environ);
+        if (code != 0) return;
+        pidfd = static_cast<int>(syscall(SYS_pidfd_open, life->number, 0U));
+        if (pidfd >= 0) return;
+        code = errno;
+        end_now(life->number);
+      },
+      how_long));
   need({code, std::system_category()});
   try {
     life->process = descriptor(detail::watch::take(pidfd));
@@ -270,8 +266,8 @@ child spawn(const std::string& program, const std::vector<std::string>& argument
   return made;
 }
 
-child spawn(const std::string& program, const std::vector<std::string>& arguments,
-            const child_options& how, std::error_code& bad, const limit& how_long) {
+child spawn(const std::string& program, const std::vector<std::string>& arguments, const child_options& how,
+            std::error_code& bad, const limit& how_long) {
   try {
     bad.clear();
     return spawn(program, arguments, how, how_long);
@@ -290,10 +286,10 @@ ended child::wait(std::error_code& bad, const limit& how_long) {
   if (life_->end) return *life_->end;
   ended end;
   bad = detail::perform("wait", life_->process.state(), detail::side::in, how_long, [&](int fd) {
-    const int found = look(fd, end);
-    if (found == 0) errno = EAGAIN;
-    return found > 0 ? 0 : -1;
-  }).bad;
+          const int found = look(fd, end);
+          if (found == 0) errno = EAGAIN;
+          return found > 0 ? 0 : -1;
+        }).bad;
   if (!bad) life_->end = end;
   return end;
 }

@@ -17,8 +17,8 @@
 #include <system_error>
 #include <vector>
 
-#include <csignal>
 #include <sys/types.h>
+#include <csignal>
 
 #include <shunt/io/limit.hpp>
 #include <shunt/io/pipe.hpp>
@@ -30,10 +30,10 @@ namespace io {
 struct child_options {
   /// What the child finds at one of its first three descriptors.
   enum class use : std::uint8_t {
-    ours,    ///< what this process has there
-    nothing, ///< /dev/null
-    pipe,    ///< one to this process: child::in(), out(), err()
-    as_out,  ///< for `err` only: where `out` goes
+    ours,     ///< what this process has there
+    nothing,  ///< /dev/null
+    pipe,     ///< one to this process: child::in(), out(), err()
+    as_out,   ///< for `err` only: where `out` goes
   };
   use in = use::ours;
   use out = use::ours;
@@ -88,8 +88,7 @@ class child {
 
  private:
   struct life;
-  friend child spawn(const std::string&, const std::vector<std::string>&, const child_options&,
-                     const limit&);
+  friend child spawn(const std::string&, const std::vector<std::string>&, const child_options&, const limit&);
   static void bury(std::unique_ptr<life> one) noexcept;
 
   std::unique_ptr<life> life_;

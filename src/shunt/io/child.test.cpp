@@ -205,7 +205,9 @@ TEST_CASE("child: who is dropped is killed, and leaves nothing behind") {
     // Dead, if it was not buried at once; the next child's end buries it.
     siginfo_t is{};
     static_cast<void>(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT));
-    { auto other = io::spawn("sleep", {"1000"}); }
+    {
+      auto other = io::spawn("sleep", {"1000"});
+    }
     need(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
 
     auto one = io::spawn("sleep", {"1000"});
@@ -256,7 +258,8 @@ TEST_CASE("child: what cannot be started is an error with its name") {
   });
 }
 
-TEST_CASE("child: begins with every signal let through, with SIGPIPE as it is by default, and without our descriptors") {
+TEST_CASE(
+    "child: begins with every signal let through, with SIGPIPE as it is by default, and without our descriptors") {
   sigset_t before;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   const auto handler = std::signal(SIGPIPE, SIG_IGN);
@@ -270,8 +273,8 @@ TEST_CASE("child: begins with every signal let through, with SIGPIPE as it is by
       auto ends = net::connected_pair();
       auto other = io::spawn("cat", {}, piped());
       const auto open = " " + said_by("echo $(ls /proc/self/fd)");
-      for (const int fd : {ends.first.base().native(), ends.second.base().native(),
-                           other.in().base().native(), other.out().base().native()}) {
+      for (const int fd : {ends.first.base().native(), ends.second.base().native(), other.in().base().native(),
+                           other.out().base().native()}) {
         const auto number = " " + std::to_string(fd);
         need(fd > 3);  // ls itself has one
         need(open.find(number + " ") == open.npos && open.find(number + "\n") == open.npos);

@@ -92,18 +92,10 @@ void descriptor::writable(const limit& how_long) const {
   check(wait_own(watch_, side::out, how_long), side::out, fd);
 }
 
-void readable(int fd, std::error_code& bad, const limit& how_long) {
-  bad = wait_foreign(fd, side::in, how_long);
-}
-void writable(int fd, std::error_code& bad, const limit& how_long) {
-  bad = wait_foreign(fd, side::out, how_long);
-}
-void readable(int fd, const limit& how_long) {
-  check(wait_foreign(fd, side::in, how_long), side::in, fd);
-}
-void writable(int fd, const limit& how_long) {
-  check(wait_foreign(fd, side::out, how_long), side::out, fd);
-}
+void readable(int fd, std::error_code& bad, const limit& how_long) { bad = wait_foreign(fd, side::in, how_long); }
+void writable(int fd, std::error_code& bad, const limit& how_long) { bad = wait_foreign(fd, side::out, how_long); }
+void readable(int fd, const limit& how_long) { check(wait_foreign(fd, side::in, how_long), side::in, fd); }
+void writable(int fd, const limit& how_long) { check(wait_foreign(fd, side::out, how_long), side::out, fd); }
 
 }  // namespace io
 }  // namespace v1

@@ -41,9 +41,7 @@ std::string text(const std::string& what, std::error_code code, std::size_t move
   return all;
 }
 
-long native(std::error_code code) {
-  return code.category() == std::system_category() ? code.value() : 0;
-}
+long native(std::error_code code) { return code.category() == std::system_category() ? code.value() : 0; }
 
 }  // namespace
 

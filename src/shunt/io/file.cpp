@@ -150,8 +150,7 @@ file::file(const std::string& path, mode how, const limit& how_long) : path_(pat
   base_ = descriptor(detail::watch::take(static_cast<int>(done.moved)));
 }
 
-std::size_t file::read_at(std::uint64_t at, room into, std::error_code& bad,
-                          const limit& how_long) {
+std::size_t file::read_at(std::uint64_t at, room into, std::error_code& bad, const limit& how_long) {
   const auto done = read_file(base_.state(), at, into, how_long);
   bad = done.bad;
   return done.moved;
@@ -162,8 +161,7 @@ std::size_t file::read_at(std::uint64_t at, room into, const limit& how_long) {
   return done.moved;
 }
 
-std::size_t file::write_at(std::uint64_t at, bytes what, std::error_code& bad,
-                           const limit& how_long) {
+std::size_t file::write_at(std::uint64_t at, bytes what, std::error_code& bad, const limit& how_long) {
   const auto done = write_file(base_.state(), at, what, how_long);
   bad = done.bad;
   return done.moved;
@@ -175,7 +173,7 @@ void file::write_at(std::uint64_t at, bytes what, const limit& how_long) {
 
 std::uint64_t file::size() const {
   if (!base_.is_open()) throw failure("size of " + path_, errc::closed);
-  struct stat is {};
+  struct stat is{};
   if (fstat(base_.state()->number(), &is) != 0) throw failure("size of " + path_, base_.state()->failed(errno));
   return static_cast<std::uint64_t>(is.st_size);
 }

@@ -40,8 +40,7 @@ class file {
 
   /// Writes all of it from byte `at` on. \throws as read_at(); moved() says how much went (ENOSPC).
   void write_at(std::uint64_t at, bytes what, const limit& how_long = {});
-  std::size_t write_at(std::uint64_t at, bytes what, std::error_code& bad,
-                       const limit& how_long = {});
+  std::size_t write_at(std::uint64_t at, bytes what, std::error_code& bad, const limit& how_long = {});
 
   /// \return bytes. Does not wait. \throws io::failure: closed.
   [[nodiscard]] std::uint64_t size() const;

@@ -31,8 +31,7 @@ class limit {
   template <typename Rep, typename Period>
   limit(std::chrono::duration<Rep, Period> from_now, std::stop_token stop = {}) noexcept
       : deadline_(after(from_now)), stop_(std::move(stop)) {}
-  limit(clock::time_point deadline, std::stop_token stop = {}) noexcept
-      : deadline_(deadline), stop_(std::move(stop)) {}
+  limit(clock::time_point deadline, std::stop_token stop = {}) noexcept : deadline_(deadline), stop_(std::move(stop)) {}
   limit(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
 
   /// time_point::max() for none.

@@ -83,8 +83,7 @@ int try_connect(int fd, const address& to, bool& begun) noexcept {
 /// Calls `attempt` until it says no EAGAIN, for what the system has no event for: after 1 ms, then
 /// less often, up to every 64 ms.
 template <typename Attempt>
-std::error_code ask_again(const char* call, const io::descriptor& on, const limit& how_long,
-                          const Attempt& attempt) {
+std::error_code ask_again(const char* call, const io::descriptor& on, const limit& how_long, const Attempt& attempt) {
   using namespace std::chrono_literals;
   sched::this_fiber::require_wait(call);
   if (on.state() == nullptr) return io::errc::closed;
@@ -96,8 +95,7 @@ std::error_code ask_again(const char* call, const io::descriptor& on, const limi
     if (errno != EAGAIN) return on.state()->failed(errno);
     const auto now = limit::clock::now();
     if (how_long.deadline() <= now) return io::errc::timed_out;
-    io::sleep_until(std::min<limit::clock::time_point>(now + pause, how_long.deadline()),
-                    how_long.stop());
+    io::sleep_until(std::min<limit::clock::time_point>(now + pause, how_long.deadline()), how_long.stop());
     pause = std::min<std::chrono::milliseconds>(2 * pause, 64ms);
   }
 }
@@ -136,7 +134,8 @@ void bind_to(const io::descriptor& socket, const address& at, std::error_code& b
 stream::stream(int fd) : base_(fd), peer_(named(getpeername, fd)) {
   int protocol = 0;
   socklen_t length = sizeof protocol;
-  if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 && protocol == IPPROTO_TCP) base_.state()->reads_empty_it();
+  if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 && protocol == IPPROTO_TCP)
+    base_.state()->reads_empty_it();
 }
 
 std::string stream::text(const char* call) const {
@@ -171,8 +170,7 @@ std::string stream::read_until(std::string_view delimiter, std::size_t most, std
   bad = done.bad;
   return done.bad ? std::string() : rest_.take(done.moved);
 }
-std::string stream::read_until(std::string_view delimiter, std::size_t most,
-                               const limit& how_long) {
+std::string stream::read_until(std::string_view delimiter, std::size_t most, const limit& how_long) {
   const auto done = io::detail::read_until(base_.state(), rest_, delimiter, most, how_long);
   if (done.bad) io::detail::raise(text("read_until from"), done);
   return rest_.take(done.moved);
@@ -208,13 +206,10 @@ stream connect(const address& to, std::error_code& bad, const limit& how_long) {
   if (bad) return {};
   if (to.family() == AF_UNIX) {
     // Never goes on without us: EAGAIN is a full queue.
-    bad = ask_again("connect", made, how_long, [&](int fd) {
-      return ::connect(fd, to.native(), to.native_length());
-    });
+    bad = ask_again("connect", made, how_long, [&](int fd) { return ::connect(fd, to.native(), to.native_length()); });
   } else {
     bool begun = false;
-    bad = perform("connect", made.state(), side::out, how_long,
-                  [&](int fd) { return try_connect(fd, to, begun); }).bad;
+    bad = perform("connect", made.state(), side::out, how_long, [&](int fd) { return try_connect(fd, to, begun); }).bad;
   }
   if (bad) return {};
   prepare(made, to);
@@ -278,8 +273,7 @@ stream listener::accept(std::error_code& bad, const limit& how_long) {
   socklen_t length = 0;
   const auto done = perform("accept", base_.state(), side::in, how_long, [&](int fd) {
     length = sizeof where;
-    const int made = ::accept4(fd, reinterpret_cast<sockaddr*>(&where), &length,
-                               SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int made = ::accept4(fd, reinterpret_cast<sockaddr*>(&where), &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (made < 0 && gone_before_accepted(errno)) errno = EINTR;  // the next one, then
     return made;
   });

@@ -78,8 +78,7 @@ class stream {
  private:
   friend class listener;
   friend stream connect(const address&, std::error_code&, const limit&);
-  stream(io::descriptor base, const address& peer) noexcept
-      : base_(std::move(base)), peer_(peer) {}
+  stream(io::descriptor base, const address& peer) noexcept : base_(std::move(base)), peer_(peer) {}
   [[nodiscard]] std::string text(const char* call) const;
 
   io::descriptor base_;

@@ -39,8 +39,7 @@ std::string fresh_path() {
 
 /// One address for each kind of stream.
 std::vector<net::address> everywhere() {
-  std::vector<net::address> all{"127.0.0.1:0", fresh_path(),
-                                "unix:@shunt-io-test-" + std::to_string(getpid())};
+  std::vector<net::address> all{"127.0.0.1:0", fresh_path(), "unix:@shunt-io-test-" + std::to_string(getpid())};
   std::error_code bad;
   const auto six = net::listen("[::1]:0", bad);
   if (!bad) all.emplace_back("[::1]:0");  // not every machine has IPv6
@@ -308,8 +307,7 @@ TEST_CASE("listen: an address in use is an error; a Unix socket's file goes with
   with_reactor(1, [](sched::runtime&) {
     for (const auto& where : everywhere()) {
       auto door = net::listen(where);
-      need_failure({EADDRINUSE, std::system_category()},
-                   [&] { static_cast<void>(net::listen(door.local())); });
+      need_failure({EADDRINUSE, std::system_category()}, [&] { static_cast<void>(net::listen(door.local())); });
       const auto at = door.local();
       auto moved = std::move(door);
       auto guest = net::connect(at);  // the door that was moved from has not taken the file along
@@ -365,8 +363,7 @@ TEST_CASE("datagram: arrives whole, from whoever sent it; too small a room is to
       need(other.receive(into).size == 0);
       need_failure(io::errc::timed_out, [&] { static_cast<void>(other.receive(into, 0s)); });
       if (where.family() != AF_UNIX) {
-        need_failure({EMSGSIZE, std::system_category()},
-                     [&] { one.send_to(other.local(), std::string(70'000, 'x')); });
+        need_failure({EMSGSIZE, std::system_category()}, [&] { one.send_to(other.local(), std::string(70'000, 'x')); });
       }
     }
   });
@@ -413,23 +410,13 @@ const std::vector<wait>& waits() {
   static std::array<char, 4> into{};
   static const std::vector<wait> all{
       {"read_some", [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_some(into, l); }},
-      {"read_exactly",
-       [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_exactly(into, l); }},
+      {"read_exactly", [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_exactly(into, l); }},
       {"read_until",
-       [](const io::limit& l, net::stream& s, auto&, auto&) {
-         static_cast<void>(s.read_until("\n", 9, l));
-       }},
-      {"write",
-       [](const io::limit& l, net::stream& s, auto&, auto&) {
-         s.write(std::string(100'000'000, 'x'), l);
-       }},
+       [](const io::limit& l, net::stream& s, auto&, auto&) { static_cast<void>(s.read_until("\n", 9, l)); }},
+      {"write", [](const io::limit& l, net::stream& s, auto&, auto&) { s.write(std::string(100'000'000, 'x'), l); }},
       {"readable", [](const io::limit& l, net::stream& s, auto&, auto&) { s.base().readable(l); }},
-      {"accept",
-       [](const io::limit& l, auto&, net::listener& d, auto&) { static_cast<void>(d.accept(l)); }},
-      {"receive",
-       [](const io::limit& l, auto&, auto&, net::datagram& d) {
-         static_cast<void>(d.receive(into, l));
-       }},
+      {"accept", [](const io::limit& l, auto&, net::listener& d, auto&) { static_cast<void>(d.accept(l)); }},
+      {"receive", [](const io::limit& l, auto&, auto&, net::datagram& d) { static_cast<void>(d.receive(into, l)); }},
   };
   return all;
 }
@@ -463,11 +450,9 @@ void each_wait(sched::runtime& rt, const io::limit& how_long, std::error_code wa
 }  // namespace
 
 TEST_CASE("waits: end at their deadline") {
-  const auto how_long = GENERATE(io::limit(0s), io::limit(-1s), io::limit(2ms),
-                                 io::limit(std::chrono::steady_clock::now()));
-  with_reactor(1, [&](sched::runtime& rt) {
-    each_wait(rt, how_long, io::errc::timed_out, [](auto&...) {});
-  });
+  const auto how_long =
+      GENERATE(io::limit(0s), io::limit(-1s), io::limit(2ms), io::limit(std::chrono::steady_clock::now()));
+  with_reactor(1, [&](sched::runtime& rt) { each_wait(rt, how_long, io::errc::timed_out, [](auto&...) {}); });
 }
 
 TEST_CASE("waits: end when the stop token says so, before and during") {
@@ -479,9 +464,7 @@ TEST_CASE("waits: end when the stop token says so, before and during") {
       std::stop_source later;
       io::limit how_long(later.get_token());
       if (with_deadline != 0) how_long = {std::chrono::hours(1), later.get_token()};
-      each_wait(rt, how_long, io::errc::cancelled, [&](auto&...) {
-        later.request_stop();
-      });
+      each_wait(rt, how_long, io::errc::cancelled, [&](auto&...) { later.request_stop(); });
     }
   });
 }
@@ -698,7 +681,10 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
     } else {
       for (std::size_t i = 0; i < connections; ++i) {
         pairs[i] = net::connected_pair();
-        all.spawn(rt, [&, i] { echo(pairs[i].first); pairs[i].first.close(); });
+        all.spawn(rt, [&, i] {
+          echo(pairs[i].first);
+          pairs[i].first.close();
+        });
         all.spawn(rt, [&, i] { ask(pairs[i].second, i); });
       }
     }
@@ -720,15 +706,17 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
     std::atomic<bool> failed{false};
     sched::spawn_options there;
     there.worker = 1;
-    rt.spawn([&] {
-      std::array<char, 2> one{};
-      std::error_code bad;
-      const auto one_event = [&] {  // in time, or ever
-        return ends.first.read_some(one, bad, limited ? io::limit(20s) : io::limit()) == 1;
-      };
-      while (!bad && got < rounds && one_event()) ++got;
-      failed = static_cast<bool>(bad);
-    }, there);
+    rt.spawn(
+        [&] {
+          std::array<char, 2> one{};
+          std::error_code bad;
+          const auto one_event = [&] {  // in time, or ever
+            return ends.first.read_some(one, bad, limited ? io::limit(20s) : io::limit()) == 1;
+          };
+          while (!bad && got < rounds && one_event()) ++got;
+          failed = static_cast<bool>(bad);
+        },
+        there);
     for (int round = 1; round <= rounds && !failed; ++round) {
       ends.second.write("x");
       while (got < round && !failed) this_fiber::yield();  // and polls every few yields
@@ -749,8 +737,7 @@ TEST_CASE("stream: closing races with reading, writing and events on other worke
         std::error_code bad;
         std::size_t count = 1;
         while (!bad && count != 0) count = call(bad);
-        need(!bad || bad == io::errc::closed || bad == std::errc::broken_pipe ||
-             bad == std::errc::connection_reset);
+        need(!bad || bad == io::errc::closed || bad == std::errc::broken_pipe || bad == std::errc::connection_reset);
         ++ended;
       };
       for (auto* s : {&ends.first, &ends.second}) {
@@ -780,21 +767,27 @@ TEST_CASE("close: who is told of it may destroy at once what is being closed, an
     for (int i = 0; i < rounds; ++i) {
       std::optional<net::listener> door(net::listen(fresh_path()));
       group all;
-      all.spawn(rt, [&] {
-        std::error_code bad;
-        need(!door->accept(bad).base().is_open() && bad == io::errc::closed);
-        door.reset();
-        auto [one, other] = net::connected_pair();
-        std::array<char, 1> into{};
-        for (int n = 0; n < 10; ++n) {
-          one.write("x", 20s);
-          need(other.read_some(into, 20s) == 1);
-        }
-      }, 0);
-      all.spawn(rt, [&, closes = &*door, k = i % 7] {
-        for (int n = 0; n < k; ++n) this_fiber::yield();
-        closes->close();
-      }, 1);
+      all.spawn(
+          rt,
+          [&] {
+            std::error_code bad;
+            need(!door->accept(bad).base().is_open() && bad == io::errc::closed);
+            door.reset();
+            auto [one, other] = net::connected_pair();
+            std::array<char, 1> into{};
+            for (int n = 0; n < 10; ++n) {
+              one.write("x", 20s);
+              need(other.read_some(into, 20s) == 1);
+            }
+          },
+          0);
+      all.spawn(
+          rt,
+          [&, closes = &*door, k = i % 7] {
+            for (int n = 0; n < k; ++n) this_fiber::yield();
+            closes->close();
+          },
+          1);
       all.wait();
     }
   });
@@ -839,37 +832,45 @@ TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers
     local = guest.local().text();
     std::stop_source over;
     int ended = 0;
-    rt.spawn([&] {
-      try {
-        static_cast<void>(door.accept({over.get_token()}));
-      } catch (const io::failure&) {  // it was cancelled
-      }
-      ++ended;
-    }, {.worker = 0, .name = "accepts"});
-    rt.spawn([&] {
-      std::array<char, 10> some{};
-      try {
-        static_cast<void>(host.read_some(some));
-      } catch (const io::failure&) {  // its peer has gone
-      }
-      ++ended;
-    }, {.worker = 0, .name = "reads"});
-    rt.spawn([&] {
-      const std::string much(64 << 20, 'x');  // beyond every buffer
-      try {
-        host.write(much);
-      } catch (const io::failure&) {  // its peer has gone
-      }
-      ++ended;
-    }, {.worker = 0, .name = "writes"});
+    rt.spawn(
+        [&] {
+          try {
+            static_cast<void>(door.accept({over.get_token()}));
+          } catch (const io::failure&) {  // it was cancelled
+          }
+          ++ended;
+        },
+        {.worker = 0, .name = "accepts"});
+    rt.spawn(
+        [&] {
+          std::array<char, 10> some{};
+          try {
+            static_cast<void>(host.read_some(some));
+          } catch (const io::failure&) {  // its peer has gone
+          }
+          ++ended;
+        },
+        {.worker = 0, .name = "reads"});
+    rt.spawn(
+        [&] {
+          const std::string much(64 << 20, 'x');  // beyond every buffer
+          try {
+            host.write(much);
+          } catch (const io::failure&) {  // its peer has gone
+          }
+          ++ended;
+        },
+        {.worker = 0, .name = "writes"});
     for (const char* const name : {"accepts second", "accepts third", "accepts fourth"}) {
-      rt.spawn([&] {
-        try {
-          static_cast<void>(door.accept({over.get_token()}));
-        } catch (const io::failure&) {  // it was cancelled
-        }
-        ++ended;
-      }, {.worker = 0, .name = name});
+      rt.spawn(
+          [&] {
+            try {
+              static_cast<void>(door.accept({over.get_token()}));
+            } catch (const io::failure&) {  // it was cancelled
+            }
+            ++ended;
+          },
+          {.worker = 0, .name = name});
     }
     for (int i = 0; i < 100; ++i) this_fiber::yield();
     text = sched::report_fibers();

@@ -12,7 +12,7 @@ namespace io {
 namespace {
 
 bool is_socket(int fd) noexcept {
-  struct stat is {};
+  struct stat is{};
   return fstat(fd, &is) == 0 && S_ISSOCK(is.st_mode);
 }
 
@@ -54,9 +54,7 @@ std::string source::read_until(std::string_view delimiter, std::size_t most, con
 }
 
 sink::sink(int fd, std::string name)
-    : base_(fd),
-      how_(is_socket(fd) ? detail::sends_as::socket : detail::sends_as::file),
-      name_(std::move(name)) {}
+    : base_(fd), how_(is_socket(fd) ? detail::sends_as::socket : detail::sends_as::file), name_(std::move(name)) {}
 
 std::size_t sink::write(bytes what, std::error_code& bad, const limit& how_long) {
   const auto done = detail::write_all(base_.state(), how_, what, how_long);

@@ -95,23 +95,29 @@ auto blocking(F&& body, const limit& how_long = {}) -> std::invoke_result_t<F&> 
   using result = std::invoke_result_t<F&>;
   std::exception_ptr thrown;
   if constexpr (std::is_void_v<result>) {
-    detail::on_helper("blocking", [&] {
-      try {
-        body();
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-    }, how_long);
+    detail::on_helper(
+        "blocking",
+        [&] {
+          try {
+            body();
+          } catch (...) {
+            thrown = std::current_exception();
+          }
+        },
+        how_long);
     if (thrown) std::rethrow_exception(thrown);
   } else {
     std::optional<result> made;
-    detail::on_helper("blocking", [&] {
-      try {
-        made.emplace(body());
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-    }, how_long);
+    detail::on_helper(
+        "blocking",
+        [&] {
+          try {
+            made.emplace(body());
+          } catch (...) {
+            thrown = std::current_exception();
+          }
+        },
+        how_long);
     if (thrown) std::rethrow_exception(thrown);
     return std::move(*made);
   }

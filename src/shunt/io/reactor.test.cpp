@@ -61,10 +61,13 @@ TEST_CASE("reactor: workers without one make what they need, once, and keep it a
     rt.run([&] {
       group all;
       for (int w = 0; w < workers; ++w) {
-        all.spawn(rt, [&] {
-          need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 1ms); });
-          need(io::blocking([] { return 7; }) == 7);
-        }, w);
+        all.spawn(
+            rt,
+            [&] {
+              need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 1ms); });
+              need(io::blocking([] { return 7; }) == 7);
+            },
+            w);
       }
       all.wait();
       ends.second.write("x");
@@ -498,13 +501,16 @@ TEST_CASE("report_fibers: names the file that a fiber waits for, and what for, a
       both_ends = io::file(path, io::file::mode::update);
     } else {  // helpers use pread(2), which fails on a FIFO
       both_ends = io::file(path, io::file::mode::update);
-      all.spawn(rt, [&] {
-        sched::detail::set_work_of_this_fiber(&its_job);
-        std::array<char, 1> into{};
-        need(both_ends.read_at(0, into, 1h) == 1);
-        need(sched::detail::work_of_this_fiber() == &its_job);
-        sched::detail::set_work_of_this_fiber(nullptr);
-      }, 0, "reads");
+      all.spawn(
+          rt,
+          [&] {
+            sched::detail::set_work_of_this_fiber(&its_job);
+            std::array<char, 1> into{};
+            need(both_ends.read_at(0, into, 1h) == 1);
+            need(sched::detail::work_of_this_fiber() == &its_job);
+            sched::detail::set_work_of_this_fiber(nullptr);
+          },
+          0, "reads");
       reads = parked("reads");
       both_ends.write_at(0, "x");
     }
@@ -550,9 +556,8 @@ TEST_CASE("blocking: its results and exceptions come back; a limit bounds the wa
     bool ran = false;
     need_failure(io::errc::timed_out, [&] { io::blocking([&] { ran = true; }, 1ms); });
     std::stop_source stop;
-    all.spawn(rt, [&] {
-      need_failure(io::errc::cancelled, [&] { io::blocking([&] { ran = true; }, stop.get_token()); });
-    });
+    all.spawn(rt,
+              [&] { need_failure(io::errc::cancelled, [&] { io::blocking([&] { ran = true; }, stop.get_token()); }); });
     this_fiber::yield();
     stop.request_stop();
     std::atomic<int> done{0};

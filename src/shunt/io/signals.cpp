@@ -48,7 +48,7 @@ bool is_ending(const std::filesystem::path& thread) {
   std::ifstream stat(thread / "stat");
   std::string line;
   std::getline(stat, line);
-  const auto after_name = line.rfind(')');  // a name may hold anything
+  const auto after_name = line.rfind(')');   // a name may hold anything
   if (after_name == line.npos) return true;  // it is gone
   std::istringstream rest(line.substr(after_name + 1));
   std::string skipped;
@@ -70,9 +70,8 @@ void check_threads(std::uint64_t wanted) {
     if (!facts || (facts->held_off & wanted) == wanted || is_ending(one.path())) continue;
     int number = 1;
     while ((wanted & ~facts->held_off & bit(number)) == 0) ++number;
-    throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name +
-                      ") does not hold " + signal_name(number) +
-                      " off; make the set before other threads, and before run()");
+    throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name + ") does not hold " +
+                      signal_name(number) + " off; make the set before other threads, and before run()");
   }
 }
 

@@ -31,8 +31,8 @@
 #include <string>
 #include <system_error>
 
-#include <csignal>
 #include <sys/types.h>
+#include <csignal>
 
 #include <shunt/io/descriptor.hpp>
 #include <shunt/io/limit.hpp>

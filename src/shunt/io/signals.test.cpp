@@ -154,7 +154,9 @@ TEST_CASE("signals: a thread that lets them through is a usage error that names 
 
 TEST_CASE("signals: they stay held off when the set is gone") {
   const same_mask keep;
-  { const io::signals set({SIGUSR1}); }
+  {
+    const io::signals set({SIGUSR1});
+  }
   REQUIRE(held_off(SIGUSR1));
   CHECK(::kill(getpid(), SIGUSR1) == 0);
   sigset_t pending;

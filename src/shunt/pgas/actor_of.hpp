@@ -35,8 +35,8 @@ namespace pgas {
 
 /// What may be sent: a lambda or function object whose captures are values.
 template <class F>
-concept handler_function = std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F> &&
-                           alignof(F) <= rail::good_alignment;
+concept handler_function =
+    std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F> && alignof(F) <= rail::good_alignment;
 
 /// What may be the items of a message of varying length.
 template <class T>
@@ -139,8 +139,13 @@ struct lambda_form {
       auto& a = *static_cast<arrival*>(what);
       each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
     }
-    static inline const wire::handler entry{typeid(with_payload), wire::type_name<F>(), unload, Mailbox, wire::varying,
-                                            wire::good_layout::varying_after<F>(), owner()};
+    static inline const wire::handler entry{typeid(with_payload),
+                                            wire::type_name<F>(),
+                                            unload,
+                                            Mailbox,
+                                            wire::varying,
+                                            wire::good_layout::varying_after<F>(),
+                                            owner()};
   };
 
   /// Whether a handler can send on.
@@ -175,9 +180,9 @@ class selector_of {
   using form = detail::lambda_form<Mailboxes, Parts...>;
 
  public:
-  /// Collective; waits for the PEs of its worker. \param parts  symmetric objects of one PE; they must outlive the selector.
-  explicit selector_of(symmetric<Parts>&... parts)
-      : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
+  /// Collective; waits for the PEs of its worker. \param parts  symmetric objects of one PE; they must outlive the
+  /// selector.
+  explicit selector_of(symmetric<Parts>&... parts) : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
     static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
     dock_ = &me_->home();
     pe_ = me_->index();
@@ -241,16 +246,18 @@ class selector_of {
   }
 
   /// One-sided. Request and reply: runs `f(parts...)` on PE `to`, then `then(parts..., result)` on this PE, with this
-  /// PE's parts. Both have happened when finish() returns. The message is `f`'s captures, the reply its result: `then`'s
-  /// captures stay here (over two hops they travel along).
+  /// PE's parts. Both have happened when finish() returns. The message is `f`'s captures, the reply its result:
+  /// `then`'s captures stay here (over two hops they travel along).
   template <std::size_t Mailbox = 0, handler_function F, handler_function Then>
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*dock_, sender_bits_, pe_, to, f, then, where);
+    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*dock_, sender_bits_, pe_, to, f, then,
+                                                                             where);
   }
 
-  /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many, ask().
+  /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many,
+  /// ask().
   template <std::size_t Mailbox = 0, handler_function F>
   [[nodiscard]] auto fetch(int to, const F& f, const std::source_location where = std::source_location::current()) {
     using result = typename form::template result_of<F>;
@@ -333,8 +340,8 @@ template <std::size_t Mailbox, handler_function F>
 void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location where) {
   static_assert(Mailbox < Mailboxes);
   using form = detail::lambda_form<Mailboxes, Parts...>;
-  const auto key = detail::key_of(form::template one_way<Mailbox, F>::entry,
-                                  a_->sender_bits(form::template takes_here<F>));
+  const auto key =
+      detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
   a_->at->send(a_->stop.to, to, key, f, where);
 }
 

@@ -25,7 +25,9 @@ constexpr auto patterns = {pattern::random, pattern::self, pattern::next, patter
 
 int destination(pattern how, int p, int i, int pes, std::uint64_t seed) {
   switch (how) {
-    case pattern::random: return static_cast<int>(counter_random(seed).below(static_cast<std::uint64_t>(p) * 1'000'003u + static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(pes)));
+    case pattern::random:
+      return static_cast<int>(counter_random(seed).below(
+          static_cast<std::uint64_t>(p) * 1'000'003u + static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(pes)));
     case pattern::self: return p;
     case pattern::next: return (p + 1) % pes;
     case pattern::all_to_one: return pes - 1;
@@ -62,9 +64,8 @@ TEST_CASE("actor: every message is processed once, on the part it was sent to, b
       pgas::actor_of adder(part);
       me.barrier();
       for (int i = 0; i < n; ++i) {
-        adder.send(destination(how, me.index(), i, me.count(), 5), [spot = i % 16, by = me.index() + 1](auto& c) {
-          c[static_cast<std::size_t>(spot)] += by;
-        });
+        adder.send(destination(how, me.index(), i, me.count(), 5),
+                   [spot = i % 16, by = me.index() + 1](auto& c) { c[static_cast<std::size_t>(spot)] += by; });
       }
       adder.finish();
       expect(*part == expected(how, me.index(), me.count(), n, 5, 16));
@@ -341,7 +342,9 @@ TEST_CASE("goods of any size and alignment arrive as they were, neighbours of ot
         case 0: actor.send(to, [](long& n) { n += 1; }); break;
         case 1: actor.send(to, [c = static_cast<char>(i)](long& n) { n += c; }); break;
         case 2: actor.send(to, [c = static_cast<short>(i)](long& n) { n += c; }); break;
-        case 3: actor.send(to, [o = odd<5>::of(i), i](long& n) { n += o.bytes == odd<5>::of(i).bytes ? i : -1000; }); break;
+        case 3:
+          actor.send(to, [o = odd<5>::of(i), i](long& n) { n += o.bytes == odd<5>::of(i).bytes ? i : -1000; });
+          break;
         case 4:
           actor.send(to, [w = wide{static_cast<long double>(i), 'x'}](long& n) {
             expect(reinterpret_cast<std::uintptr_t>(&w) % alignof(wide) == 0);

@@ -34,7 +34,9 @@ matrix of(int pe, int round) {
 
 std::string text_of(int pe, int round) {
   // Empty, short, and longer than several trains of 512 bytes.
-  const auto length = static_cast<std::size_t>((pe * 7 + round) % 5 == 0 ? 0 : (pe + round) % 3 == 0 ? 2000 + 13 * pe : pe % 50);
+  const auto length = static_cast<std::size_t>((pe * 7 + round) % 5 == 0 ? 0
+                                               : (pe + round) % 3 == 0   ? 2000 + 13 * pe
+                                                                         : pe % 50);
   return std::string(length, static_cast<char>('a' + pe % 26));
 }
 
@@ -49,7 +51,8 @@ TEST_CASE("reduce: combines in the order of PEs, on every PE the same") {
     for (int round = 0; round < 20; ++round) {
       matrix wanted = of(0, round);
       for (int p = 1; p < me.count(); ++p) wanted = product(wanted, of(p, round));
-      expect(me.reduce(of(me.index(), round), [](const matrix& a, const matrix& b) { return product(a, b); }) == wanted);
+      expect(me.reduce(of(me.index(), round), [](const matrix& a, const matrix& b) { return product(a, b); }) ==
+             wanted);
     }
     // First and last: no operation is less commutative.
     expect(me.reduce(me.index(), [](int a, int) { return a; }) == 0);
@@ -85,14 +88,16 @@ TEST_CASE("gather: values, vectors and texts of every PE, by PE, empty or larger
       expect(values.size() == static_cast<std::size_t>(me.count()));
       const auto texts = me.gather(text_of(me.index(), round));
       expect(texts.size() == values.size());
-      const std::vector<short> mine(static_cast<std::size_t>((me.index() * 101 + round) % 700), static_cast<short>(me.index()));
+      const std::vector<short> mine(static_cast<std::size_t>((me.index() * 101 + round) % 700),
+                                    static_cast<short>(me.index()));
       const auto vectors = me.gather(std::span<const short>(mine));
       expect(vectors.size() == values.size());
       for (int p = 0; p < me.count(); ++p) {
         const auto at = static_cast<std::size_t>(p);
         expect(values[at] == p * 10L + round);
         expect(texts[at] == text_of(p, round));
-        expect(vectors[at] == std::vector<short>(static_cast<std::size_t>((p * 101 + round) % 700), static_cast<short>(p)));
+        expect(vectors[at] ==
+               std::vector<short>(static_cast<std::size_t>((p * 101 + round) % 700), static_cast<short>(p)));
       }
     }
     for (const auto& nothing : me.gather(std::string())) expect(nothing.empty());

@@ -1,4 +1,5 @@
-// Trains are the credit of who sends: programs wait for them, memory stays within the budget, and nobody waits for ever.
+// Trains are the credit of who sends: programs wait for them, memory stays within the budget, and nobody waits for
+// ever.
 #include <support/jobs.hpp>
 
 #include <array>
@@ -78,8 +79,9 @@ TEST_CASE("a storm of requests over two hops ends") {
     pgas::symmetric<long> asked(me, 0), answered(me, 0);
     pgas::actor_of actor(asked, answered);
     for (int i = 0; i < n; ++i) {
-      actor.ask(i % 2 == 0 ? 0 : i % me.count(), [i](long& a, long&) { return ++a, i; },
-                [](long&, long& total, int k) { total += k; });
+      actor.ask(
+          i % 2 == 0 ? 0 : i % me.count(), [i](long& a, long&) { return ++a, i; },
+          [](long&, long& total, int k) { total += k; });
     }
     actor.finish();
     expect(*answered == 1L * n * (n - 1) / 2);

@@ -18,11 +18,13 @@ TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all"
   std::vector<int> order;
   one_worker.run([&] {
     for (int i = 0; i < 4; ++i) {
-      one_worker.spawn([&, i] {
-        testing::forget_wakes();
-        e.wait("a test");
-        order.push_back(i);
-      }, {.worker = 0});
+      one_worker.spawn(
+          [&, i] {
+            testing::forget_wakes();
+            e.wait("a test");
+            order.push_back(i);
+          },
+          {.worker = 0});
     }
     while (order.size() < 2) {
       sched::this_fiber::yield();
@@ -45,17 +47,21 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
   bool gone_on = false;
   one_worker.run([&] {
     sched::waker impatient;
-    one_worker.spawn([&] {
-      testing::forget_wakes();
-      impatient = sched::this_fiber::self();
-      e.wait("a test");
-      gone_on = true;  // and never waits again
-    }, {.worker = 0});
-    one_worker.spawn([&] {
-      testing::forget_wakes();
-      e.wait("a test");
-      ++woken;
-    }, {.worker = 0});
+    one_worker.spawn(
+        [&] {
+          testing::forget_wakes();
+          impatient = sched::this_fiber::self();
+          e.wait("a test");
+          gone_on = true;  // and never waits again
+        },
+        {.worker = 0});
+    one_worker.spawn(
+        [&] {
+          testing::forget_wakes();
+          e.wait("a test");
+          ++woken;
+        },
+        {.worker = 0});
     while (!impatient || !e.anybody()) sched::this_fiber::yield();
     sched::this_fiber::yield();
     impatient.wake();
@@ -70,7 +76,8 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
 
 TEST_CASE("token_slot: whatever overtakes what, a round ends when its token or the next one is there") {
   using pgas::detail::token_slot;
-  // Every order in which the sender is at most one barrier ahead of the tokens that have come: single ones may be very late.
+  // Every order in which the sender is at most one barrier ahead of the tokens that have come: single ones may be very
+  // late.
   std::vector<std::uint64_t> order{1, 2, 3, 4, 5, 6};
   int orders = 0;
   int skipped = 0;
@@ -100,7 +107,8 @@ TEST_CASE("token_slot: whatever overtakes what, a round ends when its token or t
 
 TEST_CASE("timetable: within the budget, or an error; enough trains for every lane to move") {
   using pgas::detail::timetable;
-  for (const std::size_t budget : {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{16} << 20, std::size_t{1} << 30}) {
+  for (const std::size_t budget :
+       {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{16} << 20, std::size_t{1} << 30}) {
     for (const int docks : {1, 2, 5, 64, 1000}) {
       for (const int pes : {docks, 8 * docks}) {
         for (const std::size_t capacity : {std::size_t{0}, std::size_t{512}, std::size_t{4096}}) {

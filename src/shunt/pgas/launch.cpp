@@ -125,8 +125,8 @@ void check(const options& o) {
 }
 
 bool under_launcher() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr || std::getenv("PMI_RANK") != nullptr ||
-         std::getenv("PMIX_RANK") != nullptr;
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr ||
+         std::getenv("PMI_RANK") != nullptr || std::getenv("PMIX_RANK") != nullptr;
 }
 
 void run(const options& wanted, const std::function<void(pe&)>& program) {

@@ -68,8 +68,8 @@ std::string refusal_of(std::vector<std::string> words) {
 }  // namespace
 
 TEST_CASE("options_from: takes the options of a job out of the command line, and leaves the rest in order") {
-  line l({"/some/where/histo", "--pes", "6", "--table=7", "--workers=2", "x", "--transport", "threads", "--budget", "64k", "--train=1k",
-          "--hops", "2", "--deadline=3", "--spin", "0", "--form", "class"});
+  line l({"/some/where/histo", "--pes", "6", "--table=7", "--workers=2", "x", "--transport", "threads", "--budget",
+          "64k", "--train=1k", "--hops", "2", "--deadline=3", "--spin", "0", "--form", "class"});
   const auto o = pgas::options_from(l.argc, l.argv.data());
   CHECK(o.pes == 6);
   CHECK(o.workers == 2);
@@ -100,8 +100,8 @@ TEST_CASE("options_from: a bad value names the option, the text and what is righ
 
 TEST_CASE("options: every option has its variable, which the command line overrides") {
   const variable pes("SHUNT_PES", "5"), workers("SHUNT_WORKERS", "2"), transport("SHUNT_TRANSPORT", "threads"),
-      budget("SHUNT_BUDGET", "1M"), train("SHUNT_TRAIN", "2k"), hops("SHUNT_HOPS", "2"), deadline("SHUNT_DEADLINE", "9"),
-      start("SHUNT_START_DEADLINE", "11"), spin("SHUNT_SPIN", "7");
+      budget("SHUNT_BUDGET", "1M"), train("SHUNT_TRAIN", "2k"), hops("SHUNT_HOPS", "2"),
+      deadline("SHUNT_DEADLINE", "9"), start("SHUNT_START_DEADLINE", "11"), spin("SHUNT_SPIN", "7");
   const auto o = pgas::options_from_environment();
   CHECK(o.pes == 5);
   CHECK(o.workers == 2);
@@ -182,9 +182,16 @@ TEST_CASE("run: refuses options out of range before anything starts") {
   refuses([](pgas::options& o) { o.hops = -1; });
   refuses([](pgas::options& o) { o.transport = "pigeons"; });
   refuses([](pgas::options& o) { o.budget = 0; });
-  refuses([](pgas::options& o) { o.budget = 4607; o.pes = 1; o.workers = 1; });
+  refuses([](pgas::options& o) {
+    o.budget = 4607;
+    o.pes = 1;
+    o.workers = 1;
+  });
   refuses([](pgas::options& o) { o.train_bytes = 1; });
-  refuses([](pgas::options& o) { o.train_bytes = std::size_t{1} << 33; o.budget = std::size_t{1} << 40; });
+  refuses([](pgas::options& o) {
+    o.train_bytes = std::size_t{1} << 33;
+    o.budget = std::size_t{1} << 40;
+  });
 }
 
 TEST_CASE("run: a budget that is too small says how much is needed, and that is enough") {
@@ -258,8 +265,8 @@ TEST_CASE("run: two hops when one would make trains too short, and not otherwise
 // --- where PEs live, and the way goods take ---
 
 TEST_CASE("layout: blocks of PEs in order over docks, docks in order over ranks, every PE once") {
-  const auto workers = GENERATE(std::vector<int>{1}, std::vector<int>{3}, std::vector<int>{2, 2}, std::vector<int>{1, 3, 2},
-                                std::vector<int>{4, 1, 1, 4});
+  const auto workers = GENERATE(std::vector<int>{1}, std::vector<int>{3}, std::vector<int>{2, 2},
+                                std::vector<int>{1, 3, 2}, std::vector<int>{4, 1, 1, 4});
   const int ranks = static_cast<int>(workers.size());
   const int pes = GENERATE(1, 2, 4, 5, 7, 64);
   if (pes < ranks) return;

@@ -17,9 +17,7 @@ using Catch::StartsWith;
 namespace {
 
 /// Bytes of captures and payload that fit into a train.
-std::size_t longest(const pgas::pe& me) {
-  return me.train_bytes() - sizeof(wire::run_head) - sizeof(wire::span_head);
-}
+std::size_t longest(const pgas::pe& me) { return me.train_bytes() - sizeof(wire::run_head) - sizeof(wire::span_head); }
 
 struct log_of {
   std::vector<std::string> lines;
@@ -72,9 +70,10 @@ TEST_CASE("payload: captures of any alignment in front of it") {
     pgas::actor_of actor(sum);
     const std::array<double, 3> items{1, 2, 3};
     for (int i = 0; i < 50; ++i) {
-      actor.send(i % 2, std::span<const char>("abcdefg", static_cast<std::size_t>(i % 7)), [i](long&, std::string_view t) {
-        expect(t == std::string("abcdefg").substr(0, static_cast<std::size_t>(i % 7)));
-      });
+      actor.send(i % 2, std::span<const char>("abcdefg", static_cast<std::size_t>(i % 7)),
+                 [i](long&, std::string_view t) {
+                   expect(t == std::string("abcdefg").substr(0, static_cast<std::size_t>(i % 7)));
+                 });
       actor.send(1 - i % 2, std::span<const double>(items), [w = wide{0.5L, 'w'}](long& n, std::span<const double> d) {
         expect(reinterpret_cast<std::uintptr_t>(&w) % alignof(wide) == 0);
         expect(reinterpret_cast<std::uintptr_t>(d.data()) % alignof(double) == 0);

@@ -21,5 +21,6 @@ TEST_CASE("no stack: a job whose PE gets none ends, whichever it is, and the err
           }) > 4);
   }
   const refused_stacks refused(2, false);
-  CHECK_THROWS_WITH(pgas::run(small(4, 1), [](pgas::pe& me) { me.barrier(); }), Contains("PE ") && Contains(": stack pool: no stack of "));
+  CHECK_THROWS_WITH(pgas::run(small(4, 1), [](pgas::pe& me) { me.barrier(); }),
+                    Contains("PE ") && Contains(": stack pool: no stack of "));
 }

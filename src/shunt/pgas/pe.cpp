@@ -29,8 +29,9 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
   const auto all = home_->gather(index_, index_ == root ? mine : std::span<const std::byte>{});
   for (int p = 0; p < count(); ++p) {
     if (p == root || (*all)[static_cast<std::size_t>(p)].empty()) continue;
-    throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in broadcast() from PE " + std::to_string(root) +
-                    " while another is in broadcast() from PE " + std::to_string(p) + "; every PE must name the same root",
+    throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in broadcast() from PE " +
+                    std::to_string(root) + " while another is in broadcast() from PE " + std::to_string(p) +
+                    "; every PE must name the same root",
                 {.pe = index_});
   }
   return (*all)[static_cast<std::size_t>(root)];

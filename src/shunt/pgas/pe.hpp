@@ -105,14 +105,13 @@ T pe::reduce(const T& mine, Combine combine) {
                 "combine must be a lambda without captures: it runs for other PEs too");
   (void)combine;
   T result = mine;
-  reduce_bytes(std::as_writable_bytes(std::span<T, 1>(&result, 1)),
-               [](std::byte* into, const std::byte* from) {
-                 T a, b;
-                 std::memcpy(&a, into, sizeof a);
-                 std::memcpy(&b, from, sizeof b);
-                 const T c = Combine{}(a, b);
-                 std::memcpy(into, &c, sizeof c);
-               });
+  reduce_bytes(std::as_writable_bytes(std::span<T, 1>(&result, 1)), [](std::byte* into, const std::byte* from) {
+    T a, b;
+    std::memcpy(&a, into, sizeof a);
+    std::memcpy(&b, from, sizeof b);
+    const T c = Combine{}(a, b);
+    std::memcpy(into, &c, sizeof c);
+  });
   return result;
 }
 

@@ -53,8 +53,9 @@ rank_cpus unpacked(const std::string& packed, int rank) {
     r.claim.limits.push_back(std::move(l));
   }
   if (!text || r.claim.usable.empty()) {
-    throw error("rank " + std::to_string(rank) + " does not say which CPUs it may use: the ranks run different programs",
-                {.rank = rank});
+    throw error(
+        "rank " + std::to_string(rank) + " does not say which CPUs it may use: the ranks run different programs",
+        {.rank = rank});
   }
   return r;
 }

@@ -160,7 +160,8 @@ TEST_CASE("ask: a reply that no train can carry is refused, and names the PE tha
   const auto message = failure_of(tiny(2, workers, hops), [](pgas::pe& me) {
     cell count(me);
     pgas::actor_of asker(count);
-    if (me.index() == 0) asker.ask(1, [](long&) { return blob_600{}; }, [](long& n, const blob_600& b) { n += b.bytes[0]; });
+    if (me.index() == 0)
+      asker.ask(1, [](long&) { return blob_600{}; }, [](long& n, const blob_600& b) { n += b.bytes[0]; });
     asker.finish();
   });
   CHECK_THAT(message, StartsWith("PE 1: ") && Contains("a message of ") && Contains("too long"));
@@ -246,7 +247,8 @@ TEST_CASE("a PE's program that throws ends the job, wherever the others wait") {
       case 2: adder.quiesce(); break;
       case 3: static_cast<void>(me.sum(1)); break;
       case 4: static_cast<void>(me.gather(1)); break;
-      default: for (;;) adder.send(1, [](long& n) { ++n; });
+      default:
+        for (;;) adder.send(1, [](long& n) { ++n; });
     }
   });
   CHECK(message == (known ? "PE 1: not today" : "PE 1: threw something that is not a std::exception"));
@@ -290,10 +292,12 @@ TEST_CASE("a handler that would wait is refused, and named") {
       forbidden{"barrier()", [](pgas::pe& me, pgas::actor_of<long>&) { me.barrier(); }},
       forbidden{"finish()", [](pgas::pe&, pgas::actor_of<long>& a) { a.finish(); }},
       forbidden{"quiesce()", [](pgas::pe&, pgas::actor_of<long>& a) { a.quiesce(); }},
-      forbidden{"fetch()", [](pgas::pe&, pgas::actor_of<long>& a) { static_cast<void>(a.fetch(0, [](long& n) { return n; })); }},
+      forbidden{"fetch()",
+                [](pgas::pe&, pgas::actor_of<long>& a) { static_cast<void>(a.fetch(0, [](long& n) { return n; })); }},
       forbidden{"reduce()", [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.sum(1)); }},
       forbidden{"gather()", [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.gather(1)); }},
-      forbidden{"gather() or broadcast()", [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.broadcast(1, 0)); }},
+      forbidden{"gather() or broadcast()",
+                [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.broadcast(1, 0)); }},
       forbidden{"yield", [](pgas::pe&, pgas::actor_of<long>&) { sched::this_fiber::yield(); }},
       forbidden{"park", [](pgas::pe&, pgas::actor_of<long>&) { sched::this_fiber::park(); }},
       forbidden{"future::get", [](pgas::pe&, pgas::actor_of<long>&) {
@@ -324,8 +328,8 @@ TEST_CASE("handlers that send more than the budget holds end the job with an err
     }
     s.finish();
   });
-  CHECK_THAT(message, StartsWith("PE 1: handler ") && Contains("handlers have sent more than") &&
-                          Contains("raise --budget"));
+  CHECK_THAT(message,
+             StartsWith("PE 1: handler ") && Contains("handlers have sent more than") && Contains("raise --budget"));
   check_that_a_job_works();
 }
 
@@ -345,7 +349,9 @@ TEST_CASE("a selector of a class that is destroyed before its messages are proce
   SECTION("unused is no error, and leaves nothing behind") {
     const int pes = GENERATE(2, 4);
     CHECK(failure_of(tiny(pes, 2), [](pgas::pe& me) {
-            { counter unused(me); }
+            {
+              counter unused(me);
+            }
             me.barrier();
             counter c(me);
             c.send(0, 1);
@@ -385,7 +391,8 @@ TEST_CASE("PEs that disagree about the next collective call are told so") {
               [](pgas::pe& me, a&, a&) { static_cast<void>(me.gather(1)); }},
       quarrel{"finish, quiesce", [](pgas::pe&, a& x, a&) { x.finish(); }, [](pgas::pe&, a& x, a&) { x.quiesce(); }},
       quarrel{"finish of two actors", [](pgas::pe&, a& x, a&) { x.finish(); }, [](pgas::pe&, a&, a& y) { y.finish(); }},
-      quarrel{"quiesce of two actors", [](pgas::pe&, a& x, a&) { x.quiesce(); }, [](pgas::pe&, a&, a& y) { y.quiesce(); }},
+      quarrel{"quiesce of two actors", [](pgas::pe&, a& x, a&) { x.quiesce(); },
+              [](pgas::pe&, a&, a& y) { y.quiesce(); }},
       quarrel{"one constructs, another waits in a barrier",
               [](pgas::pe& me, a&, a&) {
                 cell count(me);
@@ -430,8 +437,9 @@ TEST_CASE("PEs whose numbers of barriers differ are told so") {
 
 TEST_CASE("a PE that catches its own exception and returns leaves no PE behind in a collective call") {
   const int workers = GENERATE(1, 2);
-  const auto call = GENERATE(+[](pgas::pe& me) { me.barrier(); }, +[](pgas::pe& me) { static_cast<void>(me.sum(1)); },
-                             +[](pgas::pe& me) { static_cast<void>(me.gather(1)); });
+  const auto call = GENERATE(
+      +[](pgas::pe& me) { me.barrier(); }, +[](pgas::pe& me) { static_cast<void>(me.sum(1)); },
+      +[](pgas::pe& me) { static_cast<void>(me.gather(1)); });
   const auto message = failure_of(tiny(4, workers), [&](pgas::pe& me) {
     try {
       if (me.index() == 1) throw std::runtime_error("caught");

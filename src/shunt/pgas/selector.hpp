@@ -16,8 +16,8 @@
 ///
 /// A selector with several mailboxes names what each carries, `pgas::selector<gather, request, reply>`, and
 /// processes by type, or, where two mailboxes carry the same type, by mailbox: `process(pgas::mailbox<1>, long, int)`.
-/// A mailbox of `pgas::varying<T>` carries any number of T: `send(pe, std::span<const T>)`, `process(std::span<const T>)`;
-/// of `pgas::varying<char>` text: `process(std::string_view)`.
+/// A mailbox of `pgas::varying<T>` carries any number of T: `send(pe, std::span<const T>)`, `process(std::span<const
+/// T>)`; of `pgas::varying<char>` text: `process(std::string_view)`.
 ///
 /// process() runs on the destination PE, on that PE's object; everything said of handlers in actor_of.hpp holds. It may
 /// send() to later mailboxes; to its own or an earlier one where the programs use quiesce().
@@ -52,9 +52,9 @@ struct varying {
   using item = T;
 };
 
-/// A mailbox of requests, each with a reply: Self answers with `Reply process(Request, int from)`, and what the requester
-/// kept comes back to it with the reply in `void replied(Kept, Reply, int from)`. The trailing `from` may be left out. A
-/// process() that is const cannot send on, and is unloaded faster.
+/// A mailbox of requests, each with a reply: Self answers with `Reply process(Request, int from)`, and what the
+/// requester kept comes back to it with the reply in `void replied(Kept, Reply, int from)`. The trailing `from` may be
+/// left out. A process() that is const cannot send on, and is unloaded faster.
 template <class Request, class Kept, class Reply>
 struct asking {};
 
@@ -82,9 +82,12 @@ struct exactly {
 
 /// What a mailbox may carry.
 template <class T>
-concept message = detail::is_varying<T> || detail::is_asking<T> ||
-                  (std::is_trivially_copyable_v<T> && alignof(T) <= rail::good_alignment && !std::is_pointer_v<T> &&
-                   !requires { typename T::item; requires std::is_same_v<T, varying<typename T::item>>; });
+concept message =
+    detail::is_varying<T> || detail::is_asking<T> ||
+    (std::is_trivially_copyable_v<T> && alignof(T) <= rail::good_alignment && !std::is_pointer_v<T> && !requires {
+      typename T::item;
+      requires std::is_same_v<T, varying<typename T::item>>;
+    });
 
 /// \tparam Self      the class that derives from it
 /// \tparam Messages  what each mailbox carries, mailbox 0 first
@@ -148,8 +151,8 @@ class selector {
   /// Local.
   [[nodiscard]] pe& me() const noexcept { return *me_; }
 
-  /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to the library: by
-  /// then Self is constructed. Implicit for aggregates, whose base is made from {me}.
+  /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to
+  /// the library: by then Self is constructed. Implicit for aggregates, whose base is made from {me}.
   selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
     const auto slot = me.next_slot();
     group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
@@ -212,9 +215,10 @@ class selector {
       } else if constexpr (requires { self.process(m, from); }) {
         self.process(m, from);
       } else {
-        static_assert(requires { self.process(m); },
-                      "the class needs a public process(message), process(message, int from) or "
-                      "process(pgas::mailbox_index<N>, message, int from) for each of its mailboxes");
+        static_assert(
+            requires { self.process(m); },
+            "the class needs a public process(message), process(message, int from) or "
+            "process(pgas::mailbox_index<N>, message, int from) for each of its mailboxes");
         self.process(m);
       }
     }

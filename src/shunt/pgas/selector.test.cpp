@@ -39,7 +39,8 @@ TEST_CASE("actor of a class: every message is processed once, with its sender, b
     for (int epoch = 1; epoch <= 3; ++epoch) {
       for (int i = 0; i < n; ++i) h.send((me.index() + i) % me.count(), static_cast<std::uint32_t>(i % 16));
       h.finish();
-      for (const long n_from : h.by) expect(n_from >= epoch * (n / me.count()) && n_from <= epoch * (n / me.count() + 1));
+      for (const long n_from : h.by)
+        expect(n_from >= epoch * (n / me.count()) && n_from <= epoch * (n / me.count() + 1));
       expect(std::accumulate(h.by.begin(), h.by.end(), 0L) == epoch * n);
       expect(std::accumulate(h.counts.begin(), h.counts.end(), 0L) == epoch * n);
       me.barrier();
@@ -192,7 +193,8 @@ struct place {
   std::uint32_t at;
 };
 /// Reads through one mailbox, writes through another, and counts what the third was told.
-struct library : pgas::selector<library, pgas::asking<wanted, place, double>, pgas::asking<int, std::array<char, 9>, void>, int> {
+struct library
+    : pgas::selector<library, pgas::asking<wanted, place, double>, pgas::asking<int, std::array<char, 9>, void>, int> {
   explicit library(pgas::pe& me) : selector(me), books(50), read(200) {
     for (std::size_t b = 0; b < books.size(); ++b) books[b] = me.index() + static_cast<double>(b) / 64;
   }

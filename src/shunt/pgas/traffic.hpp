@@ -15,8 +15,7 @@ struct traffic {
 
   /// Mean fill of the trains, 0..1.
   [[nodiscard]] double fill() const noexcept {
-    return train_capacity == 0 ? 0.0
-                               : static_cast<double>(bytes) / static_cast<double>(train_capacity);
+    return train_capacity == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(train_capacity);
   }
   traffic& operator+=(const traffic& other) noexcept {
     messages += other.messages;

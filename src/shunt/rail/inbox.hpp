@@ -46,8 +46,8 @@ class inbox {
     for (;;) {
       node.next = seen == asleep ? nullptr : reinterpret_cast<Node*>(seen);
       // release: edge `filled`. acquire on no side: who pushes reads nothing of other nodes.
-      if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node),
-                                      std::memory_order_release, std::memory_order_relaxed)) {
+      if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node), std::memory_order_release,
+                                      std::memory_order_relaxed)) {
         return seen == asleep ? after_push::wake : after_push::nothing;
       }
     }
@@ -72,16 +72,14 @@ class inbox {
   [[nodiscard]] bool arm() noexcept {
     auto expected = empty;
     // relaxed: nothing is handed over; the word's own order of changes decides who comes first.
-    return word_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed,
-                                         std::memory_order_relaxed);
+    return word_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
   }
 
   /// Owner only, after arm() returned true and whether or not anybody woke it.
   void disarm() noexcept {
     auto expected = asleep;
     // relaxed: as for arm(). Failure means a chain is in already.
-    word_.compare_exchange_strong(expected, empty, std::memory_order_relaxed,
-                                  std::memory_order_relaxed);
+    word_.compare_exchange_strong(expected, empty, std::memory_order_relaxed, std::memory_order_relaxed);
   }
 
  private:

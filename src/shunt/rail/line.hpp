@@ -16,7 +16,8 @@
 ///       trains that left before the failure, and then `failed`.
 ///
 /// Edges: a release store, and the acquire load that it feeds
-///   loaded    source::depart -> way::here        the goods, through the train's own sign: the first goods lie on the same
+///   loaded    source::depart -> way::here        the goods, through the train's own sign: the first goods lie on the
+///             same
 ///                                                cache line; without a sign, -> way::refresh
 ///   passed    stop::depart -> way::refresh       the goods, as that station leaves them
 ///   emptied   stop::depart -> source::refresh    the memory is free
@@ -96,7 +97,7 @@ class progress {
   friend class station;
   alignas(quiet_distance) std::atomic<std::uint64_t> word_{0};
   alignas(quiet_distance) std::atomic<std::uint32_t> watched_{0};  // apart: read at each departure, written by sleepers
-  std::vector<station*> sleepers_;                                  // who may wait for it; fixed once trains run
+  std::vector<station*> sleepers_;                                 // who may wait for it; fixed once trains run
 };
 
 /// The trains of one source: in one block of memory, each with a sign in front of its goods.
@@ -124,7 +125,9 @@ class track {
   [[nodiscard]] std::byte* end() const noexcept { return memory_.data() + trains_ * stride_; }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
   [[nodiscard]] std::size_t trains() const noexcept { return trains_; }
-  [[nodiscard]] static sign& sign_of(std::byte* train) noexcept { return *std::launder(reinterpret_cast<sign*>(train)); }
+  [[nodiscard]] static sign& sign_of(std::byte* train) noexcept {
+    return *std::launder(reinterpret_cast<sign*>(train));
+  }
   [[nodiscard]] static constexpr std::uint64_t write_sign(std::uint64_t position, std::uint64_t goods) noexcept {
     return (position + 1) << goods_bits | goods;
   }
@@ -139,11 +142,11 @@ class track {
   const std::size_t trains_;
   const std::size_t stride_;
   const bool signs_;
-  progress loaded_;                         // of the source
-  std::vector<progress*> sinks_;            // of the stops that nobody comes after
-  std::atomic<std::size_t> gone_{0};        // sinks that left before the end
+  progress loaded_;                   // of the source
+  std::vector<progress*> sinks_;      // of the stops that nobody comes after
+  std::atomic<std::size_t> gone_{0};  // sinks that left before the end
   source* owner_ = nullptr;
-  std::atomic<bool> wanted_{true};          // edge `told`
+  std::atomic<bool> wanted_{true};  // edge `told`
 };
 
 /// What sources and stops share: sleeping, and being woken.
@@ -184,10 +187,12 @@ class station {
     if (asymmetric_) [[likely]] {
       p.word_.store(word, std::memory_order_release);  // edges `passed`, `emptied`
       asymmetric_fence::light();
-      if (p.watched_.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_all(p);  // relaxed: the Dekker pair orders it
+      if (p.watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        wake_all(p);  // relaxed: the Dekker pair orders it
     } else {
       p.word_.store(word);  // seq_cst: the Dekker pair
-      if (p.watched_.load() != 0) [[unlikely]] wake_all(p);
+      if (p.watched_.load() != 0) [[unlikely]]
+        wake_all(p);
     }
   }
   void begin_watch() noexcept {
@@ -257,9 +262,9 @@ class source final : public station {
   // With what a station has, one cache line: all that a train needs to leave. In a station that has rested each line
   // comes from far away.
   const bool signs_;
-  std::byte* at_;             // train `next_`
+  std::byte* at_;  // train `next_`
   std::uint64_t next_ = 0;
-  std::uint64_t limit_;       // the least progress of the sinks, as last seen, and all trains beyond it
+  std::uint64_t limit_;  // the least progress of the sinks, as last seen, and all trains beyond it
   const std::size_t stride_;
   static_assert(sizeof(station) + 5 * sizeof(std::uint64_t) <= cache_line);
   track track_;
@@ -271,7 +276,8 @@ class way {
   /// Whether the next train is here. \param goods  set to what it carries.
   [[nodiscard]] bool here(std::uint64_t& goods) noexcept {
     if (by_sign_) {
-      const auto sign = track::sign_of(at_).load(std::memory_order_seq_cst);  // edge `loaded`; seq_cst: see progress::read()
+      const auto sign =
+          track::sign_of(at_).load(std::memory_order_seq_cst);  // edge `loaded`; seq_cst: see progress::read()
       goods = sign & track::most_goods;
       return sign >> track::goods_bits == (track::write_sign(next_, 0) >> track::goods_bits);
     }
@@ -290,12 +296,12 @@ class way {
   [[nodiscard]] std::uint64_t before() const noexcept;  // the least progress of the stations before, with its flags
 
   track* on_;
-  std::byte* at_;            // train `next_`
+  std::byte* at_;  // train `next_`
   std::uint64_t next_ = 0;
   std::uint64_t limit_ = 0;  // the least progress of the stations before, as last seen
   const bool signs_;
-  bool first_ = true;        // right behind the source
-  bool by_sign_ = signs_;    // and signs say what is here, no progress is read
+  bool first_ = true;      // right behind the source
+  bool by_sign_ = signs_;  // and signs say what is here, no progress is read
   bool over_ = false;
   std::vector<progress*> before_;
   std::unique_ptr<progress> own_ = std::make_unique<progress>();
@@ -307,7 +313,8 @@ class stop final : public station {
   /// Whether a train stands at the platform. The one that stood there is still there, unless it departed.
   /// Where several tracks meet, up to 8 trains of one are taken in a row while others wait.
   [[nodiscard]] bool arrive(std::uint64_t& goods) noexcept {
-    if (ways_.size() == 1) [[likely]] return here_->here(goods);
+    if (ways_.size() == 1) [[likely]]
+      return here_->here(goods);
     return arrive_anywhere(goods);
   }
   [[nodiscard]] bool glance() noexcept override {
@@ -335,8 +342,8 @@ class stop final : public station {
   }
 
   /// This station takes no more trains. If it has not seen all, a sink lets the others go on without it, and if it was
-  /// the last sink of a track, its source is told; a station that others come after ends the line for these, and all its
-  /// sources are told. A failure is for those behind it a failure, and all its sources are told.
+  /// the last sink of a track, its source is told; a station that others come after ends the line for these, and all
+  /// its sources are told. A failure is for those behind it a failure, and all its sources are told.
   void end(bool by_failure = false) noexcept;
 
   [[nodiscard]] bool is_sink() const noexcept { return sink_; }

@@ -33,12 +33,12 @@ inline constexpr std::size_t good_alignment = 16;
 
 /// What travels in front of the goods.
 struct train_head {
-  std::uint32_t bytes = 0;    ///< of goods that follow
-  std::uint16_t from = 0;     ///< dock that loaded the train
-  std::uint16_t to = 0;       ///< dock that unloads it
-  std::uint8_t channel = 0;   ///< 0: loaded by programs, 1: by handlers, 2: by the docks themselves
-  std::uint8_t empty = 0;     ///< 1: on its way home
-  std::uint16_t rank = 0;     ///< of another process: the rank that it leaves for, then the rank that sent it
+  std::uint32_t bytes = 0;   ///< of goods that follow
+  std::uint16_t from = 0;    ///< dock that loaded the train
+  std::uint16_t to = 0;      ///< dock that unloads it
+  std::uint8_t channel = 0;  ///< 0: loaded by programs, 1: by handlers, 2: by the docks themselves
+  std::uint8_t empty = 0;    ///< 1: on its way home
+  std::uint16_t rank = 0;    ///< of another process: the rank that it leaves for, then the rank that sent it
   std::uint16_t spare[2] = {};
 };
 static_assert(sizeof(train_head) == 16);
@@ -50,17 +50,13 @@ struct alignas(cache_line) train {
   alignas(16) std::byte pad_[cache_line - 48] = {};
   train_head head;
 
-  [[nodiscard]] std::byte* goods() noexcept {
-    return reinterpret_cast<std::byte*>(this) + sizeof(train);
-  }
+  [[nodiscard]] std::byte* goods() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(train); }
   [[nodiscard]] const std::byte* goods() const noexcept {
     return reinterpret_cast<const std::byte*>(this) + sizeof(train);
   }
   /// The block that a network carries: head and goods, contiguous.
   [[nodiscard]] std::byte* freight() noexcept { return goods() - sizeof(train_head); }
-  [[nodiscard]] std::size_t freight_bytes() const noexcept {
-    return sizeof(train_head) + head.bytes;
-  }
+  [[nodiscard]] std::size_t freight_bytes() const noexcept { return sizeof(train_head) + head.bytes; }
 };
 static_assert(sizeof(train) == cache_line);
 static_assert(offsetof(train, head) == cache_line - sizeof(train_head));
@@ -108,8 +104,8 @@ class train_pool {
   train_pool(const train_pool&) = delete;
   train_pool& operator=(const train_pool&) = delete;
 
-  /// An empty train: a new one until `regular` have been bought or `resting` are at home, then the one that came home first.
-  /// nullptr: no credit. Cost: a few ns; a system allocation the first times.
+  /// An empty train: a new one until `regular` have been bought or `resting` are at home, then the one that came home
+  /// first. nullptr: no credit. Cost: a few ns; a system allocation the first times.
   ///
   /// First come first out, although the last one's memory is nearer: that one's lines lie dirty in
   /// the other core's cache, and fetching them from there takes longer than from the shared cache
@@ -172,12 +168,12 @@ class train_pool {
   std::size_t limit_;
   std::size_t resting_;
   std::size_t out_[3] = {0, 0, 0};
-  train_list free_;    // first come, first out
-  std::size_t at_home_ = 0;  // in it
-  train_list stayed_;  // last come, first out
-  std::vector<block> yards_;    // trains lie side by side in each
-  std::byte* site_ = nullptr;   // of the next train to buy, in the last yard
-  std::size_t sites_ = 0;       // left there
+  train_list free_;            // first come, first out
+  std::size_t at_home_ = 0;    // in it
+  train_list stayed_;          // last come, first out
+  std::vector<block> yards_;   // trains lie side by side in each
+  std::byte* site_ = nullptr;  // of the next train to buy, in the last yard
+  std::size_t sites_ = 0;      // left there
   std::size_t bought_ = 0;
 };
 

@@ -56,11 +56,13 @@ TEST_CASE("debug_layout: the table leads to every fiber, and says what it does")
     // More than one slab holds.
     for (int i = 0; i < 200; ++i) {
       const auto name = i == 7 ? long_name : "waits_" + std::to_string(i);
-      one.spawn([&, name] {
-        wakers[name] = sched::this_fiber::self();
-        ++parked;
-        while (!open) sched::this_fiber::park();
-      }, {.worker = 0, .name = name, .stack_bytes = 64 * 1024});
+      one.spawn(
+          [&, name] {
+            wakers[name] = sched::this_fiber::self();
+            ++parked;
+            while (!open) sched::this_fiber::park();
+          },
+          {.worker = 0, .name = name, .stack_bytes = 64 * 1024});
     }
     while (parked < 200) sched::this_fiber::yield();
     one.spawn([] {}, {.worker = 0, .name = "late"});
@@ -86,7 +88,8 @@ TEST_CASE("debug_layout: the table leads to every fiber, and says what it does")
       const auto* const thread = static_cast<const char*>(__builtin_thread_pointer());
       const auto* const desk = word_at<const char*>(thread, all.desk);
       const auto* const seat = word_at<const char*>(desk, all.mine);
-      CHECK((seat != nullptr ? word_at<const char*>(seat, all.seat_who) : word_at<const char*>(desk, all.running)) == seen["root"]);
+      CHECK((seat != nullptr ? word_at<const char*>(seat, all.seat_who) : word_at<const char*>(desk, all.running)) ==
+            seen["root"]);
     }
     open = true;
     for (const auto& [name, waker] : wakers) waker.wake();

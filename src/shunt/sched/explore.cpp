@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>

@@ -57,8 +57,8 @@ struct exploration {
   int depth = 3;           ///< policy::pct's; at least 1
   /// policy::exhaustive leaves out orders with more pre-emptions: most mistakes need one or two.
   int most_preemptions = 1'000'000;
-  std::size_t most_steps = 100'000;                ///< of a run; one that takes more fails
-  std::chrono::milliseconds patience{20'000};      ///< by the clock on the wall; a run that takes longer fails
+  std::size_t most_steps = 100'000;            ///< of a run; one that takes more fails
+  std::chrono::milliseconds patience{20'000};  ///< by the clock on the wall; a run that takes longer fails
 };
 
 struct explored {

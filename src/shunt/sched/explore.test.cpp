@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include <catch2/catch.hpp>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <shunt/base/error.hpp>
 #include <shunt/sched.hpp>
@@ -240,8 +240,15 @@ TEST_CASE("explore: reports a crash, an exit and a run without end, with what wa
   const auto left = told([] { together([] { throw std::runtime_error("so bad"); }); });
   CHECK(left.find("an exception has left a fiber: so bad") != std::string::npos);
   CHECK(left.find("waits for the others") != std::string::npos);
-  CHECK(told([] { for (;;) this_fiber::yield(); }, {.most_steps = 1'000}).find("does not end") != std::string::npos);
-  const auto busy = [] { for (volatile int i = 0;;) i = i + 1; };
+  CHECK(told(
+            [] {
+              for (;;) this_fiber::yield();
+            },
+            {.most_steps = 1'000})
+            .find("does not end") != std::string::npos);
+  const auto busy = [] {
+    for (volatile int i = 0;;) i = i + 1;
+  };
   CHECK(told(busy, {.patience = 50ms}).find("does not end") != std::string::npos);
   CHECK(told([] {}) == "");
 }
@@ -275,7 +282,8 @@ TEST_CASE("schedules: what is written down is what is read, and what is none is 
   for (const auto* text : {"random:0", "random:18446744073709551615", "pct:7:3:120", "path:", "path:0", "path:0.2.1"}) {
     CHECK(schedule::parse(text).text() == text);
   }
-  for (const auto* text : {"", "random", "random:", "random:x", "random:1 ", "pct:1:2", "pct:1:2:3:4", "path:1.", "path:a", "7"}) {
+  for (const auto* text :
+       {"", "random", "random:", "random:x", "random:1 ", "pct:1:2", "pct:1:2:3:4", "path:1.", "path:a", "7"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(schedule::parse(text), shunt::usage_error);
   }

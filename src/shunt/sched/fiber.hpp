@@ -31,7 +31,8 @@ inline void waker::prefetch() const noexcept {
 /// The time of deadlines and waits: the steady clock's, or, on a worker for which a chooser decides, that run's own.
 [[nodiscard]] inline std::chrono::steady_clock::time_point now() noexcept {
   // relaxed: what decides is the calling worker's own
-  if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]] return detail::now_directed();
+  if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return detail::now_directed();
   return std::chrono::steady_clock::now();
 }
 
@@ -51,16 +52,18 @@ namespace this_fiber {
 /// \throws shunt::error outside a fiber; what no_wait::refuse throws while waiting is forbidden.
 [[gnu::always_inline]] inline void yield();
 
-/// A point at which other fibers may run first if a chooser decides (chooser.hpp); elsewhere it does nothing, and costs a
-/// load. For what the rooms do not see: between two accesses to what fibers share, say. Not in the hold of a lock that
-/// others take. Legal anywhere.
+/// A point at which other fibers may run first if a chooser decides (chooser.hpp); elsewhere it does nothing, and costs
+/// a load. For what the rooms do not see: between two accesses to what fibers share, say. Not in the hold of a lock
+/// that others take. Legal anywhere.
 inline void interleave() noexcept {
-  if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]] detail::interleave_directed();  // as in now()
+  if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    detail::interleave_directed();  // as in now()
 }
 
 /// Waits until somebody calls wake() on this fiber's waker. May return for no reason: re-check the
 /// condition, in a loop. The worker runs other fibers meanwhile, or sleeps.
-/// \param what  what is waited for, as report_fibers() will say it: "a future". Static text, or such that lives until this returns.
+/// \param what  what is waited for, as report_fibers() will say it: "a future". Static text, or such that lives until
+///   this returns.
 /// \throws as yield().
 void park(const char* what = "a wake");
 
@@ -81,14 +84,13 @@ void park(const char* what = "a wake");
 /// Runs on after `deadline`. The worker runs other fibers meanwhile. Wakes do not cut it short.
 /// \throws as park_until().
 void sleep_until(std::chrono::steady_clock::time_point deadline);
-inline void sleep_for(std::chrono::nanoseconds time) {
-  sleep_until(after(time));
-}
+inline void sleep_for(std::chrono::nanoseconds time) { sleep_until(after(time)); }
 
 /// \throws shunt::error outside a fiber.
 [[nodiscard]] inline waker self() {
   detail::fiber* const me = detail::here().running();
-  if (me == nullptr) [[unlikely]] detail::throw_no_fiber("self");
+  if (me == nullptr) [[unlikely]]
+    detail::throw_no_fiber("self");
   return detail::fiber::waker_of(me);
 }
 
@@ -111,11 +113,12 @@ inline void sleep_for(std::chrono::nanoseconds time) {
 /// know it before they have done half their work. While the fiber runs on, the answer stays.
 inline void require_wait(const char* call) {
   const detail::desk& d = detail::here();
-  if (!d.in_fiber() || d.forbid != nullptr) [[unlikely]] detail::require_wait_slowly(call);
+  if (!d.in_fiber() || d.forbid != nullptr) [[unlikely]]
+    detail::require_wait_slowly(call);
 }
 
-/// Throws why the running fiber has no stack of its own, if it has none: see spawn_options::even_without_stack. Else, and
-/// outside of fibers, nothing. Cost: about 2 ns.
+/// Throws why the running fiber has no stack of its own, if it has none: see spawn_options::even_without_stack. Else,
+/// and outside of fibers, nothing. Cost: about 2 ns.
 void require_stack();
 
 /// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
@@ -126,7 +129,8 @@ void require_stack();
 }
 inline void set_scope(void* word) {
   detail::fiber* const me = detail::here().running();
-  if (me == nullptr) [[unlikely]] detail::throw_no_fiber("set_scope");
+  if (me == nullptr) [[unlikely]]
+    detail::throw_no_fiber("set_scope");
   me->scope = word;
 }
 

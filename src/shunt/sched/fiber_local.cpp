@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <shunt/base/error.hpp>
-#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/detail/worker.hpp>
+#include <shunt/sched/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {

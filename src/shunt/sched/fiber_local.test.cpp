@@ -26,11 +26,13 @@ TEST_CASE("fiber_local: each fiber has its own, made at first use, kept across w
   std::vector<int> seen(3, 0);
   rt.run([&] {
     for (int i = 0; i < 3; ++i) {
-      rt.spawn([&, i] {
-        *own += i;
-        this_fiber::yield();
-        seen[static_cast<std::size_t>(i)] = *own;
-      }, {.worker = 0});
+      rt.spawn(
+          [&, i] {
+            *own += i;
+            this_fiber::yield();
+            seen[static_cast<std::size_t>(i)] = *own;
+          },
+          {.worker = 0});
     }
   });
   CHECK(seen == std::vector<int>{100, 201, 302});
@@ -53,12 +55,14 @@ TEST_CASE("fiber_local: values end with their fiber, the last made first, on tha
   auto a = std::make_unique<sched::fiber_local<noisy>>([&] { return noisy(&order, 'a'); });
   const sched::fiber_local<noisy> b([&] { return noisy(&order, 'b'); });
   rt.run([&] {
-    rt.spawn([&] {
-      CHECK((*a)->letter == 'a');
-      CHECK(b->letter == 'b');
-      a = nullptr;  // the fiber keeps its value all the same
-      order += '.';
-    }, {.worker = 0});
+    rt.spawn(
+        [&] {
+          CHECK((*a)->letter == 'a');
+          CHECK(b->letter == 'b');
+          a = nullptr;  // the fiber keeps its value all the same
+          order += '.';
+        },
+        {.worker = 0});
     rt.spawn([&] { order += '|'; }, {.worker = 0});
   });
   CHECK(order == ".ba|");
@@ -75,7 +79,8 @@ TEST_CASE("fiber_local: a fiber that ends by an exception leaves no value behind
       ++**own;
       CHECK(alive.use_count() == 2);
       throw 1;
-    }), int);
+    }),
+                    int);
     CHECK(alive.use_count() == 1);
   }
 }

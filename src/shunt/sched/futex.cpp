@@ -20,13 +20,12 @@ namespace sched {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                std::chrono::nanoseconds timeout, futex_scope scope) noexcept {
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds timeout,
+                futex_scope scope) noexcept {
   if (timeout <= std::chrono::nanoseconds::zero()) return false;
   const detail::time_limit limit(timeout);
   const int private_flag = scope == futex_scope::process ? FUTEX_PRIVATE_FLAG : 0;
-  const long result = syscall(SYS_futex, &word, FUTEX_WAIT | private_flag, expected,
-                              limit.get(), nullptr, 0);
+  const long result = syscall(SYS_futex, &word, FUTEX_WAIT | private_flag, expected, limit.get(), nullptr, 0);
   return !(result == -1 && errno == ETIMEDOUT);
 }
 
@@ -37,8 +36,8 @@ void futex_wake(const std::atomic<std::uint32_t>& word, int count, futex_scope s
 
 #else
 
-bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                std::chrono::nanoseconds timeout, futex_scope) noexcept {
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds timeout,
+                futex_scope) noexcept {
   if (timeout <= std::chrono::nanoseconds::zero()) return false;
   constexpr std::chrono::nanoseconds nap{50'000};
   if (word.load(std::memory_order_relaxed) != expected) return true;  // the caller's load orders

@@ -18,8 +18,8 @@ void job::wait() noexcept {
   const waker me = this_fiber::self();
   auto seen = open;
   // release: edge `asked` out. acquire on failure: edge `done` in.
-  if (!word_.compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(&me),
-                                     std::memory_order_release, std::memory_order_acquire)) {
+  if (!word_.compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(&me), std::memory_order_release,
+                                     std::memory_order_acquire)) {
     return;
   }
   while (word_.load(std::memory_order_acquire) != done) this_fiber::park("a stolen job");  // edge `done` in
@@ -31,8 +31,7 @@ void job::run_stolen() noexcept {
   this_fiber::set_scope(nullptr);
   auto seen = open;
   // release: edge `done` out. acquire on failure: edge `asked` in.
-  if (word_.compare_exchange_strong(seen, done, std::memory_order_release,
-                                    std::memory_order_acquire)) {
+  if (word_.compare_exchange_strong(seen, done, std::memory_order_release, std::memory_order_acquire)) {
     return;
   }
   const waker who = *reinterpret_cast<const waker*>(seen);  // before the store that frees it
@@ -40,8 +39,7 @@ void job::run_stolen() noexcept {
   who.wake();
 }
 
-job_deque::job_deque(detail::worker& owner, const detail::ready_ring& ready) noexcept
-    : ready_(ready), owner_(owner) {}
+job_deque::job_deque(detail::worker& owner, const detail::ready_ring& ready) noexcept : ready_(ready), owner_(owner) {}
 
 /// What a push owes that found somebody waiting for it, or no room.
 job_deque::position job_deque::tell(position at) noexcept {
@@ -49,9 +47,8 @@ job_deque::position job_deque::tell(position at) noexcept {
   // One push wakes one sleeper; with others asleep the next push wakes the next.
   if (owner_.all().offer_task()) ring_.keep_listening();
   if (!full) return at;
-  const auto verdict = asymmetric_fence::usable()
-                           ? ring_.take<detail::fences::asymmetric>(at)
-                           : ring_.take<detail::fences::symmetric>(at);
+  const auto verdict = asymmetric_fence::usable() ? ring_.take<detail::fences::asymmetric>(at)
+                                                  : ring_.take<detail::fences::symmetric>(at);
   return verdict == detail::whose::mine ? nowhere : at;
 }
 
@@ -77,8 +74,7 @@ bool job_deque::take_elsewhere(position at) noexcept {
   if (at == nowhere) return true;
   detail::worker* const here = detail::worker::current();
   --here->running()->pins;
-  return here->jobs().ring_.take<detail::fences::symmetric>(at) ==
-         detail::whose::mine;
+  return here->jobs().ring_.take<detail::fences::symmetric>(at) == detail::whose::mine;
 }
 
 bool job_deque::runs_dry_elsewhere() noexcept {

@@ -73,8 +73,7 @@ class job_deque {
  public:
   static constexpr std::size_t slots = 1024;
   using position = detail::job_ring<job, slots>::position;
-  static constexpr position nowhere =
-      detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
+  static constexpr position nowhere = detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
 
   /// \param ready  says who runs.
   job_deque(detail::worker& owner, const detail::ready_ring& ready) noexcept;
@@ -93,8 +92,7 @@ class job_deque {
   [[nodiscard]] position push(job& j) noexcept {
     const auto at = ring_.next();
     j.scope_ = ready_.running()->scope;
-    if (ring_.push<detail::fences::asymmetric>(&j, at) == detail::after_push_job::tell)
-        [[unlikely]] {
+    if (ring_.push<detail::fences::asymmetric>(&j, at) == detail::after_push_job::tell) [[unlikely]] {
       return tell(at);
     }
     return at;
@@ -115,8 +113,8 @@ class job_deque {
 
   /// The running fiber of this worker: whether thieves would find nothing. A look.
   [[nodiscard]] bool runs_dry() const noexcept { return ring_.looks_empty_here(); }
-  /// The same, one load cheaper, for a loop that asks again and again: `above` is what level() said before it. Should the
-  /// level have changed meanwhile, the answer is of another moment; no more.
+  /// The same, one load cheaper, for a loop that asks again and again: `above` is what level() said before it. Should
+  /// the level have changed meanwhile, the answer is of another moment; no more.
   [[nodiscard]] bool runs_dry(position above) const noexcept { return ring_.looks_empty_below(above); }
   [[nodiscard]] position level() const noexcept { return ring_.next(); }
   /// Where here() is nullptr, in a fiber: likewise; false where nothing may be pushed.
@@ -129,11 +127,12 @@ class job_deque {
   static void set_here(job_deque* d) noexcept {
 #if defined(__x86_64__)
     void* offset;
-    asm volatile("movq shunt_sched_jobs_v1@gottpoff(%%rip), %0\n\t"
-                 "movq %1, %%fs:(%0)"
-                 : "=&r"(offset)
-                 : "r"(d)
-                 : "memory");
+    asm volatile(
+        "movq shunt_sched_jobs_v1@gottpoff(%%rip), %0\n\t"
+        "movq %1, %%fs:(%0)"
+        : "=&r"(offset)
+        : "r"(d)
+        : "memory");
 #else
     set_here_by_call(d);
 #endif

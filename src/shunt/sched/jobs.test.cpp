@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-using shunt::sched::detail::after_push_job;
 using shunt::asymmetric_fence;
+using shunt::sched::detail::after_push_job;
 using shunt::sched::detail::fences;
 using shunt::sched::detail::job_ring;
 using shunt::sched::detail::whose;

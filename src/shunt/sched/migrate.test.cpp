@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
-#include <shunt/sched/jobs.hpp>
 #include <shunt/sched.hpp>
+#include <shunt/sched/jobs.hpp>
 #include <string>
 #include <support/migrants.hpp>
 #include <support/runtimes.hpp>
@@ -43,8 +43,7 @@ TEST_CASE("migrate: who is ready goes on on a worker that sleeps, as itself") {
       this_fiber::set_scope(&word);
       all.must(this_worker::index() == 0);
       until([] { return this_worker::index() == 1; });
-      all.must(this_fiber::id() == me && this_fiber::name() == "goose" &&
-               this_fiber::scope() == &word);
+      all.must(this_fiber::id() == me && this_fiber::name() == "goose" && this_fiber::scope() == &word);
       all.must(shunt::sched::job_deque::here() == nullptr);
       this_fiber::set_scope(nullptr);
     });
@@ -264,8 +263,7 @@ TEST_CASE("migrate: a report shows each at one place at most") {
     for (int i = 0; i < 4; ++i) {
       auto how = migrant;
       how.name = "goose " + std::to_string(i) + ".";
-      some.push_back(
-          std::make_unique<spawned>(rt, how, [&] { until([&] { return over.load(); }); }));
+      some.push_back(std::make_unique<spawned>(rt, how, [&] { until([&] { return over.load(); }); }));
     }
     for (int i = 0; i < 50; ++i) {
       const auto text = sched::report_fibers();

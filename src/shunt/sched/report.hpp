@@ -11,8 +11,8 @@
 /// ```
 ///
 /// The same comes on stderr when the process gets SIGUSR1 while a runtime runs. The library takes that signal before
-/// main(), and again when run() begins, if it has its default action then; a program's own action stays, and so does one
-/// that ignores it. From then on it ends no program: where no runtime runs, a line says so.
+/// main(), and again when run() begins, if it has its default action then; a program's own action stays, and so does
+/// one that ignores it. From then on it ends no program: where no runtime runs, a line says so.
 #pragma once
 
 #include <string>

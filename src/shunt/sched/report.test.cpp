@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include <csignal>
 #include <unistd.h>
+#include <csignal>
 
 #include <semaphore>
 
@@ -100,14 +100,16 @@ TEST_CASE("report_fibers: names every started fiber with its state, its reason, 
         sched::spawn_options where;
         where.worker = i % workers;
         if (i != 7) where.name = "sleeper " + std::to_string(i);
-        rt.spawn([&] {
-          {
-            const std::scoped_lock held(lock);
-            sleepers.push_back(this_fiber::self());
-          }
-          ++inside;
-          waits_below(open);
-        }, where);
+        rt.spawn(
+            [&] {
+              {
+                const std::scoped_lock held(lock);
+                sleepers.push_back(this_fiber::self());
+              }
+              ++inside;
+              waits_below(open);
+            },
+            where);
       }
       while (inside < count) this_fiber::yield();
       rt.spawn([] {}, {.worker = 0, .name = "never before the report"});
@@ -118,10 +120,13 @@ TEST_CASE("report_fibers: names every started fiber with its state, its reason, 
     INFO(text);
     CHECK(says(text, "runtime of " + std::to_string(workers) + " worker"));
     CHECK(says(text, "302 fibers, 1 of them not started"));
-    for (const int i : {0, 1, 299}) CHECK(says(text, " `sleeper " + std::to_string(i) + "`, worker " + std::to_string(i % workers)));
+    for (const int i : {0, 1, 299})
+      CHECK(says(text, " `sleeper " + std::to_string(i) + "`, worker " + std::to_string(i % workers)));
     CHECK_FALSE(says(text, "sleeper 7`"));
     // One that has just gone to park on another worker may still be on its way.
-    CHECK(count_of(text, ": waits for the gate; stack ") + count_of(text, ", ready; stack ") + count_of(text, ", running; stack ") == 301);
+    CHECK(count_of(text, ": waits for the gate; stack ") + count_of(text, ", ready; stack ") +
+              count_of(text, ", running; stack ") ==
+          301);
     CHECK(says(text, "`root`, worker 0, running"));
     if (stacks_are_known) {
       const auto inner = text.find("waits_for_the_gate");
@@ -163,11 +168,13 @@ TEST_CASE("report_fibers: also of a fiber that never lets its worker go, and of 
   std::atomic<int> inside{0};
   sched::waker sleeper;
   rt.run([&] {
-    rt.spawn([&] {
-      sleeper = this_fiber::self();
-      ++inside;
-      waits_below(open);
-    }, {.worker = 1, .name = "beside it"});
+    rt.spawn(
+        [&] {
+          sleeper = this_fiber::self();
+          ++inside;
+          waits_below(open);
+        },
+        {.worker = 1, .name = "beside it"});
     while (inside < 1) this_fiber::yield();
     const int before = calls;
     rt.spawn([&] { keeps_its_worker(open); }, {.worker = 1, .name = "hog"});
@@ -190,8 +197,8 @@ TEST_CASE("SIGUSR1 reports every fiber while a runtime runs") {
   auto o = with(1);
   o.report = seen.sink();
   o.stuck_after = 0ns;
-  struct sigaction by_default {};
-  struct sigaction before {};
+  struct sigaction by_default{};
+  struct sigaction before{};
   by_default.sa_handler = SIG_DFL;  // who started this program may have had it ignored
   REQUIRE(sigaction(SIGUSR1, &by_default, &before) == 0);
   {
@@ -202,7 +209,7 @@ TEST_CASE("SIGUSR1 reports every fiber while a runtime runs") {
     });
   }
   CHECK(says(seen.all().front(), "`root`, worker 0"));
-  struct sigaction now {};
+  struct sigaction now{};
   REQUIRE(sigaction(SIGUSR1, &before, &now) == 0);
   CHECK(now.sa_handler != SIG_DFL);  // it would end the process that does something else now
 }
@@ -256,14 +263,14 @@ TEST_CASE("SIGUSR1 never ends a program that has the library: where nothing runs
 
 TEST_CASE("program: ignores SIGUSR1", "[.child]") {
   sched::runtime(with(1)).run([] { raise(SIGUSR1); });
-  struct sigaction now {};
+  struct sigaction now{};
   REQUIRE(sigaction(SIGUSR1, nullptr, &now) == 0);
   CHECK(now.sa_handler == SIG_IGN);
 }
 
 TEST_CASE("SIGUSR1: stays ignored in a program that was started so") {
-  struct sigaction ignored {};
-  struct sigaction before {};
+  struct sigaction ignored{};
+  struct sigaction before{};
   ignored.sa_handler = SIG_IGN;
   REQUIRE(sigaction(SIGUSR1, &ignored, &before) == 0);
   const auto child = shunt::testing::this_program_runs("program: ignores SIGUSR1");
@@ -277,22 +284,25 @@ TEST_CASE("program: keeps a std::mutex over a wait", "[.child]") {
   static std::mutex held;
   sched::runtime rt(with(1));
   rt.run([&] {
-    rt.spawn([] {
-      const std::scoped_lock mine(held);
-      this_fiber::sleep_for(1ms);
-    }, {.worker = 0, .name = "keeps it"});
+    rt.spawn(
+        [] {
+          const std::scoped_lock mine(held);
+          this_fiber::sleep_for(1ms);
+        },
+        {.worker = 0, .name = "keeps it"});
     rt.spawn([] { const std::scoped_lock mine(held); }, {.worker = 0, .name = "wants it"});
   });
 }
 
 TEST_CASE("a std::mutex that a fiber keeps over a wait is told by default: which fiber keeps the worker, and where") {
-  const auto child = shunt::testing::this_program_runs(
-      "program: keeps a std::mutex over a wait", shunt::testing::emulator().empty() ? "`keeps it`, worker 0, parked" : "\n");
+  const auto child =
+      shunt::testing::this_program_runs("program: keeps a std::mutex over a wait",
+                                        shunt::testing::emulator().empty() ? "`keeps it`, worker 0, parked" : "\n");
   INFO(child.said);
   CHECK(child.says("shunt: a fiber has kept worker 0 for more than 5 s"));
   CHECK(count_of(child.said, "has kept worker") == 1);
   if (!shunt::testing::emulator().empty()) return;  // the kernel numbers its calls as the other machine does
-#if !defined(SHUNT_TSAN)  // which may hold signals off where a mutex is waited for
+#if !defined(SHUNT_TSAN)                            // which may hold signals off where a mutex is waited for
   CHECK(child.says("`wants it`, worker 0, running"));
 #endif
 #if defined(__GLIBC__)
@@ -315,18 +325,22 @@ TEST_CASE("a fiber whose thread sleeps in the kernel is told with its stack and 
     sched::waker sleeper;
     rt.run([&] {
       std::atomic<bool> inside{false};
-      rt.spawn([&] {
-        sleeper = this_fiber::self();
-        inside = true;
-        waits_below(open);
-      }, {.worker = 1, .name = "kept"});
+      rt.spawn(
+          [&] {
+            sleeper = this_fiber::self();
+            inside = true;
+            waits_below(open);
+          },
+          {.worker = 1, .name = "kept"});
       while (!inside) this_fiber::yield();
       this_fiber::sleep_for(30ms);  // all workers sleep; then nothing looks at them until one wakes up
-      rt.spawn([&] {
-        comes.acquire();
-        open = true;
-        sleeper.wake();
-      }, {.worker = 1, .name = "keeps"});
+      rt.spawn(
+          [&] {
+            comes.acquire();
+            open = true;
+            sleeper.wake();
+          },
+          {.worker = 1, .name = "keeps"});
     });
     REQUIRE(seen.all().size() == static_cast<std::size_t>(run));
   }
@@ -439,10 +453,12 @@ TEST_CASE("program: waits for a fiber that its report wakes", "[.child]") {
     };
     sched::runtime rt(o);
     rt.run([&] {
-      rt.spawn([&] {
-        who = this_fiber::self();
-        waits_below(open);
-      }, {.worker = workers - 1});
+      rt.spawn(
+          [&] {
+            who = this_fiber::self();
+            waits_below(open);
+          },
+          {.worker = workers - 1});
     });
   }
 }
@@ -492,8 +508,8 @@ TEST_CASE("a program that another thread, a signal or its own report can wake do
 
 TEST_CASE("SIGUSR1: a program's own action stays") {
   static std::atomic<int> mine{0};
-  struct sigaction ours {};
-  struct sigaction before {};
+  struct sigaction ours{};
+  struct sigaction before{};
   ours.sa_handler = [](int) { ++mine; };
   REQUIRE(sigaction(SIGUSR1, &ours, &before) == 0);
   sched::runtime(with(1)).run([&] {
@@ -520,11 +536,13 @@ TEST_CASE("a runtime that can never go on says so, once, with the reasons") {
     sched::runtime rt(o);
     rt.run([&] {
       for (int i = 0; i < 3; ++i) {
-        rt.spawn([&, i] {
-          sleepers[static_cast<std::size_t>(i)] = this_fiber::self();
-          ++begun;
-          waits_below(open);
-        }, {.worker = i % workers, .name = "stuck " + std::to_string(i)});
+        rt.spawn(
+            [&, i] {
+              sleepers[static_cast<std::size_t>(i)] = this_fiber::self();
+              ++begun;
+              waits_below(open);
+            },
+            {.worker = i % workers, .name = "stuck " + std::to_string(i)});
       }
       // Nobody rests before all wait: a worker that was given a fiber may not have had a CPU yet.
       while (begun < 3) this_fiber::yield();
@@ -576,19 +594,22 @@ TEST_CASE("a fiber that keeps its worker too long is named with the place where 
   auto o = with(1);
   o.stall_after = 2ms;
   o.report = [&, keep = seen.sink()](std::string_view text) {
-    // Not of whoever had no CPU for so long: another fiber, the hog before it is in there, a worker that did not answer.
+    // Not of whoever had no CPU for so long: another fiber, the hog before it is in there, a worker that did not
+    // answer.
     if (text.find("keeps_its_worker") != text.npos) keep(text);
     open = true;  // each time, for a stall is reported once only
   };
   sched::runtime rt(o);
   rt.run([&] {
-    rt.spawn([&] {
-      for (int stalls = 0; stalls < 50 && seen.all().empty(); ++stalls) {
-        open = false;
-        keeps_its_worker(open);
-        this_fiber::sleep_for(1ms);  // the next one is another stall
-      }
-    }, {.worker = 0, .name = "hog"});
+    rt.spawn(
+        [&] {
+          for (int stalls = 0; stalls < 50 && seen.all().empty(); ++stalls) {
+            open = false;
+            keeps_its_worker(open);
+            this_fiber::sleep_for(1ms);  // the next one is another stall
+          }
+        },
+        {.worker = 0, .name = "hog"});
   });
   REQUIRE(seen.all().size() == 1);  // with the place
   const auto text = seen.all().front();
@@ -637,13 +658,13 @@ TEST_CASE("request_stop: once for the present run, from any thread; the next run
 TEST_CASE("request_stop: follows from what a body throws") {
   sched::runtime rt(with(2));
   CHECK_THROWS_WITH(rt.run([&] {
-                      const auto me = this_fiber::self();
-                      const auto stop = rt.stop_token();
-                      const std::stop_callback wakes(stop, [me] { me.wake(); });
-                      rt.spawn([] { throw std::runtime_error("the first"); });
-                      while (!stop.stop_requested()) this_fiber::park("the end");
-                      throw std::runtime_error("the second");
-                    }),
+    const auto me = this_fiber::self();
+    const auto stop = rt.stop_token();
+    const std::stop_callback wakes(stop, [me] { me.wake(); });
+    rt.spawn([] { throw std::runtime_error("the first"); });
+    while (!stop.stop_requested()) this_fiber::park("the end");
+    throw std::runtime_error("the second");
+  }),
                     "the first");
 }
 
@@ -662,11 +683,13 @@ TEST_CASE("request_stop: who does not listen is named, once") {
   sched::runtime rt(o);
   rt.run([&] {
     std::atomic<bool> inside{false};
-    rt.spawn([&] {
-      sleeper = this_fiber::self();
-      inside = true;
-      waits_below(open);
-    }, {.name = "deaf"});
+    rt.spawn(
+        [&] {
+          sleeper = this_fiber::self();
+          inside = true;
+          waits_below(open);
+        },
+        {.name = "deaf"});
     while (!inside) this_fiber::yield();
     rt.request_stop();
     while (!open) this_fiber::yield();

@@ -1,5 +1,5 @@
-/// What other modules know of fibers, for reports: which descriptor one waits for, whose address; which handler one runs.
-/// It is asked for when a report is made, and costs nothing before.
+/// What other modules know of fibers, for reports: which descriptor one waits for, whose address; which handler one
+/// runs. It is asked for when a report is made, and costs nothing before.
 #pragma once
 
 #include <algorithm>
@@ -51,9 +51,9 @@ class note_text {
 
 /// What a fiber works on, told by the module that the fiber belongs to.
 struct work_note {
-  /// On the thread of the fiber's worker: between two fibers; or, if the fiber keeps its worker, in a signal handler amid
-  /// whatever the fiber does. So it reads what that thread alone writes, takes no lock and no memory, and is prepared
-  /// for a list that is being changed.
+  /// On the thread of the fiber's worker: between two fibers; or, if the fiber keeps its worker, in a signal handler
+  /// amid whatever the fiber does. So it reads what that thread alone writes, takes no lock and no memory, and is
+  /// prepared for a list that is being changed.
   /// \param now_ms  CLOCK_MONOTONIC_COARSE, modulo 2^32; a controlled run's own time where there is one
   void (*write)(const work_note& self, std::uint32_t now_ms, note_text& to) noexcept = nullptr;
 };

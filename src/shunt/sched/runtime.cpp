@@ -32,8 +32,8 @@ struct runtime::parts {
 
   void check_worker(const char* call, int index) const {
     if (index >= 0 && index < crew.settings.workers) return;
-    throw usage_error(std::string(call) + ": worker " + std::to_string(index) +
-                      " of 0.." + std::to_string(crew.settings.workers - 1));
+    throw usage_error(std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
+                      std::to_string(crew.settings.workers - 1));
   }
 
   /// Counts and enqueues a fiber on behalf of a thread that is no worker of this runtime.
@@ -101,7 +101,8 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   detail::check_stack("spawn", where.stack_bytes);
   worker* here = worker::current();
-  if (here != nullptr && here->waiting_forbidden()) [[unlikely]] here->forbid->on_spawn();
+  if (here != nullptr && here->waiting_forbidden()) [[unlikely]]
+    here->forbid->on_spawn();
   if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));

@@ -35,8 +35,8 @@ struct options {
   /// it, the two would bind to the same CPUs.
   bool pin = true;
 
-  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; below it a gap of 68 KiB that faults on any
-  /// access (a page where RLIMIT_AS is set). See context/DESIGN.md, "Stacks".
+  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; below it a gap of 68 KiB that faults on
+  /// any access (a page where RLIMIT_AS is set). See context/DESIGN.md, "Stacks".
   std::size_t stack_bytes = 256 * 1024;
 
   /// The stack of run()'s root: often a program's main part, written with 8 MiB in mind. Address
@@ -54,10 +54,10 @@ struct options {
   std::chrono::nanoseconds stuck_after{1'000'000'000};
 
   /// If nothing in this process can ever wake a fiber of this run, the process then ends with status 70 and a line that
-  /// says so: run() could not return, and the fibers' frames cannot be left. stdout is flushed; no destructor runs and no
-  /// atexit function. Nothing can where all of this holds: every worker sleeps, without a poller or a deadline; the
-  /// process has no threads but this runtime's; and no signal but SIGUSR1 (ours) and those of faults has a handler, which
-  /// might end the process in another way. What
+  /// says so: run() could not return, and the fibers' frames cannot be left. stdout is flushed; no destructor runs and
+  /// no atexit function. Nothing can where all of this holds: every worker sleeps, without a poller or a deadline; the
+  /// process has no threads but this runtime's; and no signal but SIGUSR1 (ours) and those of faults has a handler,
+  /// which might end the process in another way. What
   /// cannot be found out, without /proc say, counts as something that can. Also SHUNT_END_IF_STUCK=0: it waits.
   bool end_if_stuck = true;
 
@@ -65,18 +65,19 @@ struct options {
   /// once each time. It is looked at twice in that time. 0: it is not.
   std::chrono::nanoseconds stall_after{0};
 
-  /// A fiber that keeps its worker for so long while the worker's thread sleeps in the kernel is reported, with its stack
-  /// and up to 20 other fibers of that worker, once each time: it waits for a std::mutex that another fiber of the worker
-  /// keeps over a wait, or makes a blocking call. Looked at each half of that time while any worker is awake, so it is
-  /// told after one and a half times of it at the latest. Not told of a fiber whose worker has no other started one,
-  /// unless it waits for a mutex that is held. 0: it is not.
+  /// A fiber that keeps its worker for so long while the worker's thread sleeps in the kernel is reported, with its
+  /// stack and up to 20 other fibers of that worker, once each time: it waits for a std::mutex that another fiber of
+  /// the worker keeps over a wait, or makes a blocking call. Looked at each half of that time while any worker is
+  /// awake, so it is told after one and a half times of it at the latest. Not told of a fiber whose worker has no other
+  /// started one, unless it waits for a mutex that is held. 0: it is not.
   std::chrono::nanoseconds blocked_after{5'000'000'000};
 
   /// If a run has not ended so long after it was asked to (runtime::request_stop()), `report` is told once who is still
   /// alive: those do not listen. 0: it is not.
   std::chrono::nanoseconds stop_after{5'000'000'000};
 
-  /// Decides what runs next, and is used until the runtime ends: see chooser.hpp. Then there is one worker. Null: nobody.
+  /// Decides what runs next, and is used until the runtime ends: see chooser.hpp. Then there is one worker. Null:
+  /// nobody.
   chooser* decides = nullptr;
 
   /// Is given such reports, by a worker's thread or one of ours: some lines, the last one ended.
@@ -97,9 +98,9 @@ struct spawn_options {
   bool migrates = false;
 
   /// If the system gives no memory for a stack when the fiber is to start. False: the body is dropped, and run() throws
-  /// why. True: the body is called all the same, on the worker's own stack, as a fiber that cannot wait: park(), yield()
-  /// and all that waits throw why. For a body whose end others wait for: it calls this_fiber::require_stack() first,
-  /// and hands them what that throws.
+  /// why. True: the body is called all the same, on the worker's own stack, as a fiber that cannot wait: park(),
+  /// yield() and all that waits throw why. For a body whose end others wait for: it calls this_fiber::require_stack()
+  /// first, and hands them what that throws.
   bool even_without_stack = false;
 };
 
@@ -109,8 +110,8 @@ class runtime {
   /// context::stack_pool::largest; std::bad_alloc.
   explicit runtime(options wanted = {});
 
-  /// Not while run() runs: neither in one of its fibers nor on another thread. A destructor cannot throw, so this breach
-  /// of contract is written to stderr, and ends the process (std::abort), in every build.
+  /// Not while run() runs: neither in one of its fibers nor on another thread. A destructor cannot throw, so this
+  /// breach of contract is written to stderr, and ends the process (std::abort), in every build.
   /// Fibers spawned and never run are dropped.
   ~runtime();
   runtime(const runtime&) = delete;
@@ -130,8 +131,8 @@ class runtime {
   /// returns when root and every spawned fiber have ended. May be called again. The calling
   /// thread's affinity is the same afterwards.
   /// \throws what root threw. Likewise if another fiber's body threw, or could not be given a
-  ///         stack (then a shunt::error that names the limit to raise): request_stop(), everything else runs to its end,
-  ///         then the first such exception in time is thrown here, and later ones are dropped.
+  ///         stack (then a shunt::error that names the limit to raise): request_stop(), everything else runs to its
+  ///         end, then the first such exception in time is thrown here, and later ones are dropped.
   /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts no more threads: the
   ///         message names the limits, nothing has run, and what was spawned still waits for a run.
   void run(std::function<void()> root);
@@ -202,8 +203,8 @@ namespace this_worker {
 /// The runtime that this thread works for. \throws shunt::error on a thread that is no worker.
 [[nodiscard]] runtime& current();
 
-/// A fiber: attaches to its worker, for as long as the runtime lives. \throws as runtime::attach(), shunt::error outside a
-/// runtime. Cost: an allocation or two.
+/// A fiber: attaches to its worker, for as long as the runtime lives. \throws as runtime::attach(), shunt::error
+/// outside a runtime. Cost: an allocation or two.
 void attach(std::unique_ptr<poller> source);
 
 /// The one of this very class that is attached to this worker; nullptr for none, or on a thread that is no worker.
@@ -211,11 +212,13 @@ template <typename Poller>
 [[nodiscard]] Poller* attached() noexcept {
   poller* const outside = detail::here().outside;
   if (outside == nullptr) return nullptr;
-  if (typeid(*outside) == typeid(Poller)) [[likely]] return static_cast<Poller*>(outside);
+  if (typeid(*outside) == typeid(Poller)) [[likely]]
+    return static_cast<Poller*>(outside);
   return static_cast<Poller*>(detail::one_of(*outside, typeid(Poller)));
 }
 
-/// That of the poller attached to this worker that has one: poller::mark(). 0 for none, or on a thread that is no worker.
+/// That of the poller attached to this worker that has one: poller::mark(). 0 for none, or on a thread that is no
+/// worker.
 [[nodiscard]] inline std::uint32_t mark() noexcept { return detail::here().mark; }
 
 /// Sets, or with nullptr clears, who refuses waits on this worker. The running fiber puts the

@@ -95,9 +95,9 @@ TEST_CASE("runtime: fibers spawned before run wait for it, on the worker they we
     sched::spawn_options where;
     where.worker = i % 3;
     where.name = "early " + std::to_string(i);
-    rt.spawn([&, i] { right_place += this_worker::index() == i % 3 &&
-                                     this_fiber::name() == "early " + std::to_string(i); },
-             where);
+    rt.spawn(
+        [&, i] { right_place += this_worker::index() == i % 3 && this_fiber::name() == "early " + std::to_string(i); },
+        where);
   }
   std::atomic<int> anywhere{0};
   for (int i = 0; i < 30; ++i) rt.spawn([&] { ++anywhere; });
@@ -181,12 +181,14 @@ TEST_CASE("yield: fibers of one worker take turns, in order") {
   std::string order;
   rt.run([&] {
     for (const char c : {'a', 'b', 'c'}) {
-      rt.spawn([&order, c] {
-        for (int i = 0; i < 3; ++i) {
-          order.push_back(c);
-          this_fiber::yield();
-        }
-      }, {0, "", 0});
+      rt.spawn(
+          [&order, c] {
+            for (int i = 0; i < 3; ++i) {
+              order.push_back(c);
+              this_fiber::yield();
+            }
+          },
+          {0, "", 0});
     }
   });
   CHECK(order == "abcabcabc");
@@ -200,10 +202,12 @@ TEST_CASE("yield: ten thousand fibers live at once, and each is switched to") {
       sched::spawn_options where;
       where.worker = i % 2;
       where.stack_bytes = 16 * 1024;
-      rt.spawn([&] {
-        ++arrived;
-        while (arrived < many_fibers) this_fiber::yield();
-      }, where);
+      rt.spawn(
+          [&] {
+            ++arrived;
+            while (arrived < many_fibers) this_fiber::yield();
+          },
+          where);
     }
   });
   CHECK(arrived == many_fibers);
@@ -213,7 +217,12 @@ TEST_CASE("yield: tasks that have not started run even if two fibers yield to ea
   sched::runtime rt(with(1));
   bool done = false;
   rt.run([&] {
-    for (int i = 0; i < 2; ++i) rt.spawn([&] { while (!done) this_fiber::yield(); }, {0, "", 0});
+    for (int i = 0; i < 2; ++i)
+      rt.spawn(
+          [&] {
+            while (!done) this_fiber::yield();
+          },
+          {0, "", 0});
     this_fiber::yield();
     rt.spawn([&] { done = true; });
     while (!done) this_fiber::yield();
@@ -315,22 +324,24 @@ TEST_CASE("exceptions: each fiber rethrows its own, though both yielded inside t
   std::vector<std::string> seen;
   rt.run([&] {
     for (const std::string name : {"a", "b", "c"}) {
-      rt.spawn([&seen, name] {
-        for (int i = 0; i < 20; ++i) {
-          try {
-            try {
-              throw std::runtime_error(name);
-            } catch (const std::runtime_error&) {
-              this_fiber::yield();
-              throw;
+      rt.spawn(
+          [&seen, name] {
+            for (int i = 0; i < 20; ++i) {
+              try {
+                try {
+                  throw std::runtime_error(name);
+                } catch (const std::runtime_error&) {
+                  this_fiber::yield();
+                  throw;
+                }
+              } catch (const std::runtime_error& e) {
+                seen.push_back(name + e.what());
+                this_fiber::yield();
+              }
+              CHECK(std::uncaught_exceptions() == 0);
             }
-          } catch (const std::runtime_error& e) {
-            seen.push_back(name + e.what());
-            this_fiber::yield();
-          }
-          CHECK(std::uncaught_exceptions() == 0);
-        }
-      }, {0, "", 0});
+          },
+          {0, "", 0});
     }
   });
   CHECK(seen.size() == 60);
@@ -348,13 +359,15 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
   };
   int during[2] = {-1, -1};
   rt.run([&] {
-    rt.spawn([&] {
-      try {
-        const yields y{&during[0]};
-        throw 1;
-      } catch (int) {
-      }
-    }, {0, "", 0});
+    rt.spawn(
+        [&] {
+          try {
+            const yields y{&during[0]};
+            throw 1;
+          } catch (int) {
+          }
+        },
+        {0, "", 0});
     rt.spawn([&] { const yields y{&during[1]}; }, {0, "", 0});
   });
   CHECK(during[0] == 1);
@@ -370,34 +383,36 @@ TEST_CASE("yield: what stands in its way is seen also between fibers that do not
   int due[2] = {0, 0};
   rt.run([&] {
     for (int me = 0; me < 3; ++me) {
-      rt.spawn([&, me] {
-        const no_waiting guard;
-        for (int i = 0; i < rounds; ++i) {
-          this_fiber::yield();
-          if (now_and_then(i, 17, me)) {
-            ++due[0];
-            const sched::waits_forbidden scope(guard);
-            try {
+      rt.spawn(
+          [&, me] {
+            const no_waiting guard;
+            for (int i = 0; i < rounds; ++i) {
               this_fiber::yield();
-            } catch (const refused& r) {
-              refusals += r.call == "yield" ? 1 : 0;
-            }
-          }
-          if (now_and_then(i, 19, me)) {
-            ++due[1];
-            try {
-              throw me;
-            } catch (int) {
-              for (int j = 0; j < 3; ++j) this_fiber::yield();
-              try {
-                throw;
-              } catch (int mine) {
-                rethrown += mine == me ? 1 : 0;
+              if (now_and_then(i, 17, me)) {
+                ++due[0];
+                const sched::waits_forbidden scope(guard);
+                try {
+                  this_fiber::yield();
+                } catch (const refused& r) {
+                  refusals += r.call == "yield" ? 1 : 0;
+                }
+              }
+              if (now_and_then(i, 19, me)) {
+                ++due[1];
+                try {
+                  throw me;
+                } catch (int) {
+                  for (int j = 0; j < 3; ++j) this_fiber::yield();
+                  try {
+                    throw;
+                  } catch (int mine) {
+                    rethrown += mine == me ? 1 : 0;
+                  }
+                }
               }
             }
-          }
-        }
-      }, {0, "", 0});
+          },
+          {0, "", 0});
     }
   });
   CHECK(refusals == due[0]);
@@ -439,13 +454,13 @@ end_of_child in_child(const std::function<void()>& body) {
 }  // namespace
 
 TEST_CASE("runtime: stacks larger than any address space are refused where they are asked for") {
-  const auto huge = GENERATE(~std::size_t{0}, ~std::size_t{0} - 4095, ~std::size_t{0} - (256 << 10), std::size_t{1} << 63,
-                             (std::size_t{1} << 48) + 1);
+  const auto huge = GENERATE(~std::size_t{0}, ~std::size_t{0} - 4095, ~std::size_t{0} - (256 << 10),
+                             std::size_t{1} << 63, (std::size_t{1} << 48) + 1);
   CHECK_THROWS_AS(sched::runtime({.workers = 1, .stack_bytes = huge}), shunt::usage_error);
   CHECK_THROWS_AS(sched::runtime({.workers = 1, .root_stack_bytes = huge}), shunt::usage_error);
   sched::runtime one({.workers = 1});
-  CHECK_THROWS_WITH(one.spawn([] {}, {.stack_bytes = huge}), "spawn: a stack of " + std::to_string(huge) +
-                                                                 " bytes: a stack has at most 262144 GiB");
+  CHECK_THROWS_WITH(one.spawn([] {}, {.stack_bytes = huge}),
+                    "spawn: a stack of " + std::to_string(huge) + " bytes: a stack has at most 262144 GiB");
   bool ran = false;
   one.run([&] {
     ran = true;
@@ -516,7 +531,7 @@ TEST_CASE("overflow: the fiber that ran off its stack is named, with its size, a
 }
 
 TEST_CASE("overflow: a program's own handler stays, and the default action is there again after run()") {
-  struct sigaction before {}, during {}, after {};
+  struct sigaction before{}, during{}, after{};
   REQUIRE(sigaction(SIGSEGV, nullptr, &before) == 0);  // the test framework's
   sched::runtime one({.workers = 1});
   one.run([&] { sigaction(SIGSEGV, nullptr, &during); });

@@ -20,8 +20,8 @@ namespace sched {
 ///
 /// A second wake() before the reset may cut a later park short, as any stray wake.
 ///
-/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and what
-/// those wrote that woke it before: an exchange continues their release sequences, a store would not.
+/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and
+/// what those wrote that woke it before: an exchange continues their release sequences, a store would not.
 class sleeper {
  public:
   /// By the fiber or thread that will sleep. Not on a worker outside of its fibers: it would block all of them.

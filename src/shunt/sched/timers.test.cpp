@@ -55,13 +55,15 @@ TEST_CASE("park_until: a thousand fibers with deadlines of their own, and none g
   int early = 0;
   one.run([&] {
     for (int i = 0; i < count; ++i) {
-      one.spawn([&, i] {
-        const auto deadline = clock_type::now() + std::chrono::microseconds((i * 7919) % 3000);
-        while (this_fiber::park_until(deadline)) {  // a wake that an earlier fiber in the same place got too late
-        }
-        if (clock_type::now() < deadline) ++early;
-        ++over;
-      }, {.worker = 0});
+      one.spawn(
+          [&, i] {
+            const auto deadline = clock_type::now() + std::chrono::microseconds((i * 7919) % 3000);
+            while (this_fiber::park_until(deadline)) {  // a wake that an earlier fiber in the same place got too late
+            }
+            if (clock_type::now() < deadline) ++early;
+            ++over;
+          },
+          {.worker = 0});
     }
   });
   CHECK(over == count);
@@ -74,15 +76,19 @@ TEST_CASE("park_until: a wake in time is told apart from a time that is over, an
   std::atomic<bool> parked{false};
   sched::waker sleeper;
   rt.run([&] {
-    rt.spawn([&] {
-      sleeper = this_fiber::self();
-      parked = true;
-      CHECK(this_fiber::park_until(clock_type::now() + 1h));  // else this test takes an hour
-    }, {.worker = 0});
-    rt.spawn([&] {
-      while (!parked) this_fiber::yield();
-      sleeper.wake();
-    }, {.worker = workers - 1});
+    rt.spawn(
+        [&] {
+          sleeper = this_fiber::self();
+          parked = true;
+          CHECK(this_fiber::park_until(clock_type::now() + 1h));  // else this test takes an hour
+        },
+        {.worker = 0});
+    rt.spawn(
+        [&] {
+          while (!parked) this_fiber::yield();
+          sleeper.wake();
+        },
+        {.worker = workers - 1});
   });
 }
 
@@ -106,10 +112,12 @@ TEST_CASE("park_until: without a deadline it is park, and what came of the one b
     testing::forget_wakes();
     CHECK_FALSE(this_fiber::park_until(clock_type::now()));
     bool woken = false;
-    one.spawn([&] {
-      woken = true;
-      me.wake();
-    }, {.worker = 0});
+    one.spawn(
+        [&] {
+          woken = true;
+          me.wake();
+        },
+        {.worker = 0});
     CHECK(this_fiber::park_until(clock_type::time_point::max()));
     CHECK(woken);
     me.wake();
@@ -172,10 +180,12 @@ TEST_CASE("sleep_for: ten thousand sleepers on each of two workers") {
   std::atomic<int> awake{0};
   rt.run([&] {
     for (int i = 0; i < 2 * each; ++i) {
-      rt.spawn([&awake, i] {
-        this_fiber::sleep_for(std::chrono::microseconds(i % 977));
-        ++awake;
-      }, {.worker = i % 2, .stack_bytes = 16 * 1024});
+      rt.spawn(
+          [&awake, i] {
+            this_fiber::sleep_for(std::chrono::microseconds(i % 977));
+            ++awake;
+          },
+          {.worker = i % 2, .stack_bytes = 16 * 1024});
     }
   });
   CHECK(awake == 2 * each);

@@ -74,29 +74,35 @@ TEST_CASE("wake: who was just woken by the running fiber runs next, yet nobody s
   bool stop = false;
   bool ready = false;
   rt.run([&] {
-    rt.spawn([&] {
-      a = this_fiber::self();
-      while (!stop) {
-        this_fiber::park();
-        b.wake();
-      }
-    }, {0, "", 0});
-    rt.spawn([&] {
-      b = this_fiber::self();
-      ready = true;
-      while (at_bystander < 0 || exchanges < 1000) {
-        ++exchanges;
-        a.wake();
-        this_fiber::park();
-      }
-      stop = true;
-      a.wake();
-    }, {0, "", 0});
-    rt.spawn([&] {
-      while (!ready) this_fiber::yield();
-      this_fiber::yield();
-      at_bystander = exchanges;
-    }, {0, "", 0});
+    rt.spawn(
+        [&] {
+          a = this_fiber::self();
+          while (!stop) {
+            this_fiber::park();
+            b.wake();
+          }
+        },
+        {0, "", 0});
+    rt.spawn(
+        [&] {
+          b = this_fiber::self();
+          ready = true;
+          while (at_bystander < 0 || exchanges < 1000) {
+            ++exchanges;
+            a.wake();
+            this_fiber::park();
+          }
+          stop = true;
+          a.wake();
+        },
+        {0, "", 0});
+    rt.spawn(
+        [&] {
+          while (!ready) this_fiber::yield();
+          this_fiber::yield();
+          at_bystander = exchanges;
+        },
+        {0, "", 0});
   });
   CHECK(at_bystander >= 0);
   CHECK(at_bystander < 100);
@@ -109,12 +115,14 @@ TEST_CASE("tasks begin while fibers that have begun are always ready, many of th
   long turns = 0;
   rt.run([&] {
     for (int i = 0; i < 100; ++i) {
-      rt.spawn([&] {
-        while (begun < tasks) {
-          ++turns;
-          this_fiber::yield();
-        }
-      }, {.worker = 0});
+      rt.spawn(
+          [&] {
+            while (begun < tasks) {
+              ++turns;
+              this_fiber::yield();
+            }
+          },
+          {.worker = 0});
     }
     for (int i = 0; i < 3; ++i) this_fiber::yield();  // all of them have begun
     for (int i = 0; i < tasks; ++i) {
@@ -146,23 +154,25 @@ TEST_CASE("wake: a token goes round fibers of several workers, and no wake is lo
   int hops = 0;
   rt.run([&] {
     for (int i = 0; i < fibers; ++i) {
-      rt.spawn([&, i] {
-        seat& mine = seats[static_cast<std::size_t>(i)];
-        mine.who = this_fiber::self();
-        if (seated.fetch_add(1) == fibers - 1) {
-          seats[0].token = 1;
-          seats[0].who.wake();
-        }
-        for (int r = 1; r <= rounds; ++r) {
-          while (mine.token != r) this_fiber::park();
-          ++hops;
-          seat& next = seats[static_cast<std::size_t>((i + 1) % fibers)];
-          const int token = i + 1 == fibers ? r + 1 : r;
-          if (token > rounds) return;
-          next.token = token;
-          next.who.wake();
-        }
-      }, {i % workers, "", 0});
+      rt.spawn(
+          [&, i] {
+            seat& mine = seats[static_cast<std::size_t>(i)];
+            mine.who = this_fiber::self();
+            if (seated.fetch_add(1) == fibers - 1) {
+              seats[0].token = 1;
+              seats[0].who.wake();
+            }
+            for (int r = 1; r <= rounds; ++r) {
+              while (mine.token != r) this_fiber::park();
+              ++hops;
+              seat& next = seats[static_cast<std::size_t>((i + 1) % fibers)];
+              const int token = i + 1 == fibers ? r + 1 : r;
+              if (token > rounds) return;
+              next.token = token;
+              next.who.wake();
+            }
+          },
+          {i % workers, "", 0});
     }
   });
   CHECK(hops == fibers * rounds);
@@ -194,17 +204,19 @@ TEST_CASE("wake: foreign threads wake fibers that park again and again, about on
   }
   rt.run([&] {
     for (int i = 0; i < boxes; ++i) {
-      rt.spawn([&, i] {
-        box& mine = all[static_cast<std::size_t>(i)];
-        mine.who = this_fiber::self();
-        mine.open.store(true, std::memory_order_release);
-        int got = 0;
-        while (got < 2 * letters) {
-          const int now = mine.mail.exchange(0, std::memory_order_relaxed);
-          if (now == 0) this_fiber::park();  // a lost wake hangs here
-          got += now;
-        }
-      }, {i % 2, "", 0});
+      rt.spawn(
+          [&, i] {
+            box& mine = all[static_cast<std::size_t>(i)];
+            mine.who = this_fiber::self();
+            mine.open.store(true, std::memory_order_release);
+            int got = 0;
+            while (got < 2 * letters) {
+              const int now = mine.mail.exchange(0, std::memory_order_relaxed);
+              if (now == 0) this_fiber::park();  // a lost wake hangs here
+              got += now;
+            }
+          },
+          {i % 2, "", 0});
     }
   });
   for (auto& t : senders) t.join();
@@ -304,16 +316,18 @@ TEST_CASE("poller: of several on a worker each is polled, and all are armed or n
     rt.request_stop();
   });
   rt.run([&] {
-    rt.spawn([&] {
-      for (auto& one : sources) one.consumer = this_fiber::self();
-      const auto stop = rt.stop_token();
-      const std::stop_callback wakes(stop, [who = this_fiber::self()] { who.wake(); });
-      while (!stop.stop_requested()) {
-        seen = sources[0].done + sources[1].done + sources[2].done;
-        this_fiber::park();
-      }
-      for (auto& one : sources) one.consumer = {};
-    }, {.worker = 1});
+    rt.spawn(
+        [&] {
+          for (auto& one : sources) one.consumer = this_fiber::self();
+          const auto stop = rt.stop_token();
+          const std::stop_callback wakes(stop, [who = this_fiber::self()] { who.wake(); });
+          while (!stop.stop_requested()) {
+            seen = sources[0].done + sources[1].done + sources[2].done;
+            this_fiber::park();
+          }
+          for (auto& one : sources) one.consumer = {};
+        },
+        {.worker = 1});
   });
   bringer.join();
   CHECK(seen == pieces);
@@ -339,11 +353,13 @@ TEST_CASE("poller: work that comes while the worker falls asleep is not missed")
     }
   });
   rt.run([&] {
-    rt.spawn([&] {
-      source.consumer = this_fiber::self();
-      for (seen = source.done; seen < pieces; seen = source.done) this_fiber::park();
-      source.consumer = {};
-    }, {1, "", 0});
+    rt.spawn(
+        [&] {
+          source.consumer = this_fiber::self();
+          for (seen = source.done; seen < pieces; seen = source.done) this_fiber::park();
+          source.consumer = {};
+        },
+        {1, "", 0});
   });
   bringer.join();
   CHECK(seen == pieces);
@@ -358,7 +374,11 @@ TEST_CASE("poller: is polled although fibers yield to each other for ever, or on
   rt.attach(0, source);
   rt.run([&] {
     for (int i = 0; i < fibers; ++i) {
-      rt.spawn([&] { while (source.polls < 10) this_fiber::yield(); }, {0, "", 0});
+      rt.spawn(
+          [&] {
+            while (source.polls < 10) this_fiber::yield();
+          },
+          {0, "", 0});
     }
   });
   CHECK(source.polls >= 10);
@@ -418,10 +438,12 @@ TEST_CASE("rest_until: the worker sleeps at once if who left it last rests, and 
 
     bool over = false;
     sched::waker other;
-    rt.spawn([&] {
-      other = this_fiber::self();
-      while (!over) rest();
-    }, {.worker = 0});
+    rt.spawn(
+        [&] {
+          other = this_fiber::self();
+          while (!over) rest();
+        },
+        {.worker = 0});
     while (!other) this_fiber::yield();
     CHECK_FALSE(source.falls_asleep(park));  // the other one rests, but this one left last
     over = true;
@@ -496,7 +518,9 @@ TEST_CASE("futex: returns when the word differs, when woken, and when the time i
   CHECK(sched::futex_wait(word, 1));
   CHECK_FALSE(sched::futex_wait(word, 0, 2ms));
   CHECK_FALSE(sched::futex_wait(word, 0, 0ns));
-  std::thread sleeper([&] { while (word == 0) sched::futex_wait(word, 0); });
+  std::thread sleeper([&] {
+    while (word == 0) sched::futex_wait(word, 0);
+  });
   std::this_thread::sleep_for(1ms);
   word = 1;
   sched::futex_wake(word, sched::futex_all);
@@ -539,7 +563,8 @@ TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before 
           seen = written;
         };
         const auto is_asleep = [&] {
-          return fiber_sleeps ? sched::report_fibers().find("a test's end") != std::string::npos : thread_sleeps(thread);
+          return fiber_sleeps ? sched::report_fibers().find("a test's end") != std::string::npos
+                              : thread_sleeps(thread);
         };
         const auto wakes = [&] {
           while (who == nullptr) std::this_thread::yield();

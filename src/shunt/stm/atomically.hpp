@@ -68,9 +68,9 @@ struct stm_access {
     const sched::waits_forbidden scope{stm::detail::refuses_waits};
   };
 
-  /// How a body comes to what is not inlined where it stands: one of a pointer's size as a copy, if that is as good. Then
-  /// what it captures lies in a register, and a loop of transactions may leave its fiber's stack alone: an increment takes
-  /// 108 instructions, else 123. Larger ones gain nothing.
+  /// How a body comes to what is not inlined where it stands: one of a pointer's size as a copy, if that is as good.
+  /// Then what it captures lies in a register, and a loop of transactions may leave its fiber's stack alone: an
+  /// increment takes 108 instructions, else 123. Larger ones gain nothing.
   template <typename Body>
   [[nodiscard]] static consteval bool as_a_copy() noexcept {
     if constexpr (!std::is_object_v<Body>) {  // a function
@@ -86,7 +86,7 @@ struct stm_access {
   /// \return the body's result; nothing if the time was over, or a stop was asked for.
   template <typename R, typename Body>
   [[gnu::always_inline]] static kept<R> run(const transaction_class& c, std::source_location where, manner how,
-                                             const Body& body, const stm::detail::patience* limits = nullptr) {
+                                            const Body& body, const stm::detail::patience* limits = nullptr) {
     sched::this_fiber::interleave();
     tx& mine = tx::here();
     if (!course::begin_quickly(mine, c.known(), how)) [[unlikely]]

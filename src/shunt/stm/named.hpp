@@ -17,8 +17,8 @@ inline namespace v1 {
 namespace stm {
 
 /// While it lives, each variable that lies in `object` has that name: a tvar, or an array, a class or a structure of
-/// several. Where objects lie in others, the innermost's name counts. Those that lie elsewhere, as a tqueue's items, have none.
-/// Any thread. Cost: a lock and some 100 ns; while there are names, each wait of a retry costs some more.
+/// several. Where objects lie in others, the innermost's name counts. Those that lie elsewhere, as a tqueue's items,
+/// have none. Any thread. Cost: a lock and some 100 ns; while there are names, each wait of a retry costs some more.
 class named {
  public:
   /// \throws std::bad_alloc; usage_error if this very object has a name.

@@ -4,7 +4,8 @@
 using shunt::stm::detail::pace;
 using namespace std::chrono_literals;
 
-TEST_CASE("pace: workers that take turns, one half as fast again, are told apart, and use their time up in proportion") {
+TEST_CASE(
+    "pace: workers that take turns, one half as fast again, are told apart, and use their time up in proportion") {
   pace p;
   double slow = 0;
   double fast = 0;

@@ -158,12 +158,9 @@ TEST_CASE("tmvar: does what an optional does, and nothing if undone") {
         if (fits) model = text;
         return place.try_put(t, text) == fits;
       }
-      case 1:
-        return place.try_take(t) == std::exchange(model, std::nullopt);
-      case 2:
-        return place.empty(t) == !model.has_value();
-      default:
-        return place.try_read(t) == model;
+      case 1: return place.try_take(t) == std::exchange(model, std::nullopt);
+      case 2: return place.empty(t) == !model.has_value();
+      default: return place.try_read(t) == model;
     }
   });
 }
@@ -183,10 +180,8 @@ TEST_CASE("tqueue: does what a deque does, and nothing if undone") {
       case 4:
         if (!model.empty()) model.pop_front();
         return queue.try_pop(t) == first;
-      case 5:
-        return queue.try_front(t) == first;
-      case 6:
-        return queue.empty(t) == model.empty();
+      case 5: return queue.try_front(t) == first;
+      case 6: return queue.empty(t) == model.empty();
       default: {
         if (choose() % 8 != 0) return true;
         const std::vector<std::string> all(model.begin(), model.end());
@@ -215,8 +210,7 @@ TEST_CASE("tbqueue: does what a deque of some length does, and nothing if undone
       case 3:
         if (!model.empty()) model.pop_front();
         return queue.try_pop(t) == first;
-      case 4:
-        return queue.try_front(t) == first;
+      case 4: return queue.try_front(t) == first;
       default:
         return queue.size(t) == model.size() && queue.empty(t) == model.empty() &&
                queue.full(t) == (model.size() == capacity);
@@ -245,8 +239,7 @@ TEST_CASE("tpriority_queue: the greatest first, of equal ones the first, and not
         if (right && !model.empty()) model.erase(first);
         return right;
       }
-      default:
-        return is_first(queue.try_top(t)) && queue.empty(t) == model.empty();
+      default: return is_first(queue.try_top(t)) && queue.empty(t) == model.empty();
     }
   });
 }
@@ -262,20 +255,15 @@ TEST_CASE("tmap: does what a map does, and nothing if undone") {
     const bool there = at != model.end();
     switch (choose() % 9) {
       case 0:
-      case 1:
-        return map.insert(t, key, value) == model.emplace(key, value).second;
-      case 2:
-        return map.insert_or_assign(t, key, value) == model.insert_or_assign(key, value).second;
+      case 1: return map.insert(t, key, value) == model.emplace(key, value).second;
+      case 2: return map.insert_or_assign(t, key, value) == model.insert_or_assign(key, value).second;
       case 3:
-      case 4:
-        return map.erase(t, key) == (model.erase(key) == 1);
-      case 5:
-        return map.find(t, key) == (there ? std::optional(at->second) : std::nullopt);
+      case 4: return map.erase(t, key) == (model.erase(key) == 1);
+      case 5: return map.find(t, key) == (there ? std::optional(at->second) : std::nullopt);
       case 6:
         if (there) at->second += 1;
         return map.modify(t, key, [](int v) { return v + 1; }) == there;
-      case 7:
-        return map.contains(t, key) == there && map.empty(t) == model.empty();
+      case 7: return map.contains(t, key) == there && map.empty(t) == model.empty();
       default:
         if (choose() % 50 == 0) {
           model.clear();
@@ -293,13 +281,10 @@ TEST_CASE("tset: does what a set does, and nothing if undone") {
     const int key = static_cast<int>(choose() % 50);
     switch (choose() % 6) {
       case 0:
-      case 1:
-        return set.insert(t, key) == model.insert(key).second;
+      case 1: return set.insert(t, key) == model.insert(key).second;
       case 2:
-      case 3:
-        return set.erase(t, key) == (model.erase(key) == 1);
-      case 4:
-        return set.contains(t, key) == model.contains(key) && set.empty(t) == model.empty();
+      case 3: return set.erase(t, key) == (model.erase(key) == 1);
+      case 4: return set.contains(t, key) == model.contains(key) && set.empty(t) == model.empty();
       default:
         if (choose() % 50 == 0) {
           model.clear();
@@ -329,8 +314,7 @@ TEST_CASE("tsem, tcounter: do what numbers do, and nothing if undone") {
         model.second += long{count} - 2;
         sum.add(t, long{count} - 2);
         return true;
-      default:
-        return sum.value(t) == model.second;
+      default: return sum.value(t) == model.second;
     }
   });
 }

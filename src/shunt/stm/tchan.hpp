@@ -34,8 +34,8 @@ inline constinit transaction_class class_of_tchans{"tchan"};
 /// makes or ends a reader; readers conflict with each other at an item that both read at the same time; who writes and
 /// who reads do not, where a reader is behind. A write wakes all readers that wait.
 ///
-/// Memory: an object (base/thread_cache.hpp) for each item that some reader has yet to read; nothing bounds their number, so the
-/// slowest reader decides. Each operation is O(1) unless it says otherwise.
+/// Memory: an object (base/thread_cache.hpp) for each item that some reader has yet to read; nothing bounds their
+/// number, so the slowest reader decides. Each operation is O(1) unless it says otherwise.
 template <tx_item T>
 class tchan {
   struct place;

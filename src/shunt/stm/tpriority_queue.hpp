@@ -19,7 +19,8 @@ inline constinit transaction_class class_of_tpriority_queues{"tpriority_queue"};
 /// with who pops only if they push what would be popped next, or on one of the list's higher levels. Who waits is woken
 /// by the next push into the empty queue.
 ///
-/// Memory: an object (base/thread_cache.hpp) for each item, and for every fourth one a second; nothing bounds their number.
+/// Memory: an object (base/thread_cache.hpp) for each item, and for every fourth one a second; nothing bounds their
+/// number.
 template <tx_item T, typename Less = std::less<T>>
 class tpriority_queue {
  public:

@@ -20,8 +20,8 @@ inline constinit transaction_class class_of_tqueues{"tqueue"};
 /// Any thread or fiber may push and pop. Where two or more items are in it, who pushes and who pops do not conflict;
 /// those who push do with each other, and so do those who pop. A push into an empty queue wakes all who wait.
 ///
-/// Memory: an object (base/thread_cache.hpp) for each item. Nothing bounds their number: see tbqueue. Each operation is O(1) unless
-/// it says otherwise.
+/// Memory: an object (base/thread_cache.hpp) for each item. Nothing bounds their number: see tbqueue. Each operation is
+/// O(1) unless it says otherwise.
 template <tx_item T>
 class tqueue {
  public:

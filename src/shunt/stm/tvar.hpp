@@ -96,10 +96,10 @@ struct owner;
 /// });
 /// ```
 ///
-/// Trivially copyable values of up to 32 bytes are held inline, others in a box (base/thread_cache.hpp): each write makes a
-/// new one, and the old one is deleted once no transaction can see it any more. Size: a word more than the value; or two
-/// words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do it. Neither copies nor
-/// moves.
+/// Trivially copyable values of up to 32 bytes are held inline, others in a box (base/thread_cache.hpp): each write
+/// makes a new one, and the old one is deleted once no transaction can see it any more. Size: a word more than the
+/// value; or two words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do it.
+/// Neither copies nor moves.
 template <tvar_value T>
 class tvar : private stm::detail::variable {
  public:

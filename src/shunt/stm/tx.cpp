@@ -77,7 +77,7 @@ void tx::more_room_for_reads() {
 
 void tx::give_up(const variable* at, cause why) {
   unusual_ |= doomed;
-  limit_ = 0;  // every further read comes to settle()
+  limit_ = 0;            // every further read comes to settle()
   writes_.stop_reads();  // also in solo mode
   lost_at_ = at;
   lost_by_ = why;
@@ -95,8 +95,8 @@ void tx::settle(const variable& v) {
   if (unlogged_ || !extend()) give_up(&v, cause::stale);
 }
 
-/// The snapshot is as of now, if nothing that was read has changed. relaxed: the clock's edge `time` brings the locks of
-/// all commits up to `now`; of what came later nothing needs to be seen. See DESIGN.md, "Opaque".
+/// The snapshot is as of now, if nothing that was read has changed. relaxed: the clock's edge `time` brings the locks
+/// of all commits up to `now`; of what came later nothing needs to be seen. See DESIGN.md, "Opaque".
 bool tx::extend() noexcept {
   const auto now = the_clock.now.load(std::memory_order_acquire) | waiters_bit;  // edge `time`
   stm::detail::test_point();

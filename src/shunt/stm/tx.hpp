@@ -141,9 +141,9 @@ class alignas(quiet_distance) tx : private stm::detail::participant {
   template <stm::detail::tx_body F>
   auto nested(const F& part) -> stm::detail::result_of<F>;
 
-  /// An object that exists if the transaction commits; else it is deleted. What comes and goes often is made faster, and
-  /// lies closer together, if T derives from in_thread_cache (base/thread_cache.hpp). \throws std::bad_alloc and what T's
-  /// constructor throws.
+  /// An object that exists if the transaction commits; else it is deleted. What comes and goes often is made faster,
+  /// and lies closer together, if T derives from in_thread_cache (base/thread_cache.hpp). \throws std::bad_alloc and
+  /// what T's constructor throws.
   template <typename T, typename... Arguments>
   [[nodiscard]] T* make(Arguments&&... arguments) {
     auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);

@@ -665,7 +665,8 @@ TEST_CASE("named: a wait that nothing will end is reported with its variables, a
                                  told = text;
                                  std::thread([&] { ours.stock.store(1); }).join();
                                }});
-    one.run([&] { atomically([&](tx& t) { t.check(t.read(other) + t.read(ours.orders) + t.read(ours.stock) != 0); }); });
+    one.run(
+        [&] { atomically([&](tx& t) { t.check(t.read(other) + t.read(ours.orders) + t.read(ours.stock) != 0); }); });
   }
   CAPTURE(told);
   CHECK(told.find("waits for a commit to what tx.test.cpp:") != std::string::npos);

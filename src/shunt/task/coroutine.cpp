@@ -21,10 +21,10 @@ void coroutine_waiter::wake(listener& l) noexcept {
     who.resume();
   };
   try {
-    // Two pointers: std::function holds them without an allocation. A fiber without a stack serves: another co_await needs
-    // none, and what waits for the fiber throws why it has none, into the coroutine.
+    // Two pointers: std::function holds them without an allocation. A fiber without a stack serves: another co_await
+    // needs none, and what waits for the fiber throws why it has none, into the coroutine.
     me.where_->spawn(go_on, {.even_without_stack = true});
-  } catch (...) {             // no memory for a fiber: then here, if this is one, or not at all
+  } catch (...) {  // no memory for a fiber: then here, if this is one, or not at all
     if (!sched::this_fiber::inside()) std::terminate();
     const auto of_ours = sched::this_fiber::scope();
     go_on();

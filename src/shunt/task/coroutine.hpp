@@ -52,8 +52,7 @@ class coroutine_waiter : one_event::listener {
 template <future_value T>
 class future_waiter : public coroutine_waiter {
  public:
-  explicit future_waiter(const future<T>& f)
-      : coroutine_waiter(event_behind::of(f, "co_await")), future_(f) {}
+  explicit future_waiter(const future<T>& f) : coroutine_waiter(event_behind::of(f, "co_await")), future_(f) {}
   decltype(auto) await_resume() const { return future_.get(); }
 
  private:

@@ -40,9 +40,7 @@ coroutine_task<int> failing(future<int> f) {
   co_return got;
 }
 
-coroutine_task<std::unique_ptr<int>> boxed(future<int> f) {
-  co_return std::make_unique<int>(co_await f);
-}
+coroutine_task<std::unique_ptr<int>> boxed(future<int> f) { co_return std::make_unique<int>(co_await f); }
 
 coroutine_task<int> deep(int levels, future<int> f) {
   if (levels == 0) co_return co_await f;

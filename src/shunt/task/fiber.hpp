@@ -35,25 +35,25 @@ class fiber {
   explicit fiber(F&& body, sched::spawn_options where = {}) {
     promise<void> made;
     done_ = made.get_future();
-    begin(detail::as_function([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body)),
-                               source = stop_]() mutable {
-            try {
-              sched::this_fiber::require_stack();
-              auto stop = source.get_token();
-              const std::stop_callback with_all(sched::this_worker::current().stop_token(),
-                                                [&source] { source.request_stop(); });
-              shunt::finish([&] {
-                if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
-                  static_cast<void>(f(std::move(stop)));
-                } else {
-                  static_cast<void>(f());
+    begin(detail::as_function(
+              [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body)), source = stop_]() mutable {
+                try {
+                  sched::this_fiber::require_stack();
+                  auto stop = source.get_token();
+                  const std::stop_callback with_all(sched::this_worker::current().stop_token(),
+                                                    [&source] { source.request_stop(); });
+                  shunt::finish([&] {
+                    if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
+                      static_cast<void>(f(std::move(stop)));
+                    } else {
+                      static_cast<void>(f());
+                    }
+                  });
+                } catch (...) {
+                  return p.set_exception(std::current_exception());
                 }
-              });
-            } catch (...) {
-              return p.set_exception(std::current_exception());
-            }
-            p.set_value();
-          }),
+                p.set_value();
+              }),
           std::move(where));
   }
 

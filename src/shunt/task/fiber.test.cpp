@@ -100,11 +100,13 @@ TEST_CASE("fiber: has the name, worker and stack that it was given, and an id of
     std::string name;
     int worker = -1;
     sched::fiber_id inside;
-    fiber f([&] {
-      name = this_fiber::name();
-      worker = sched::this_worker::index();
-      inside = this_fiber::id();
-    }, {.worker = 1, .name = "reader"});
+    fiber f(
+        [&] {
+          name = this_fiber::name();
+          worker = sched::this_worker::index();
+          inside = this_fiber::id();
+        },
+        {.worker = 1, .name = "reader"});
     const auto id = f.id();
     f.join();
     CHECK(name == "reader");
@@ -235,16 +237,18 @@ TEST_CASE("deadlock: of fibers that join each other in a circle, one is told all
     std::atomic<int> ended{0};
     std::string text;
     for (std::size_t i = 0; i < 3; ++i) {
-      ring[i] = fiber([&, i, gate = open.get_future()] {
-        gate.get();
-        try {
-          ring[(i + 1) % 3].join();
-        } catch (const sched::deadlock& d) {
-          ++told;
-          text = d.what();
-        }
-        ++ended;
-      }, {.name = "philosopher " + std::to_string(i)});
+      ring[i] = fiber(
+          [&, i, gate = open.get_future()] {
+            gate.get();
+            try {
+              ring[(i + 1) % 3].join();
+            } catch (const sched::deadlock& d) {
+              ++told;
+              text = d.what();
+            }
+            ++ended;
+          },
+          {.name = "philosopher " + std::to_string(i)});
     }
     open.set_value();
     while (ended < 3) this_fiber::yield();  // until then the handles are theirs
@@ -313,7 +317,8 @@ TEST_CASE("deadlock: a fiber that waits for itself; and chains, which are none")
 }
 
 TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its block is used again") {
-  // `waits` waits for `ends`, which ends; before `waits` runs on, `late` gets the block of `ends` and waits for `waits`.
+  // `waits` waits for `ends`, which ends; before `waits` runs on, `late` gets the block of `ends` and waits for
+  // `waits`.
   sched::options o;
   o.workers = 1;
   sched::runtime rt(o);
@@ -322,18 +327,20 @@ TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its bloc
   future<int> waits;
   fiber late;
   rt.run([&] {
-    rt.spawn([&] {
-      next = this_fiber::self();
-      while (!may_end) this_fiber::park();
-      late = fiber([&] { CHECK(waits.get() == 2); }, {.worker = 0});
-    }, {.worker = 0});
+    rt.spawn(
+        [&] {
+          next = this_fiber::self();
+          while (!may_end) this_fiber::park();
+          late = fiber([&] { CHECK(waits.get() == 2); }, {.worker = 0});
+        },
+        {.worker = 0});
     while (!next) this_fiber::yield();
     promise<void> gate;
     // Its captures end after its result is set: whoever is woken by that runs before `waits`.
     const auto ends = async_value([open = gate.get_future(), last = std::shared_ptr<void>(nullptr, [&](void*) {
-                                     may_end = true;
-                                     next.wake();
-                                   })] {
+                                                               may_end = true;
+                                                               next.wake();
+                                                             })] {
       open.get();
       return 1;
     });

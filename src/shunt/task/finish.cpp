@@ -59,7 +59,7 @@ bool finish_scope::wait_until(std::chrono::steady_clock::time_point deadline, co
 }
 
 void finish_scope::reopen() noexcept {
-  open_.store(1, std::memory_order_relaxed);     // relaxed: no task is left (S1)
+  open_.store(1, std::memory_order_relaxed);        // relaxed: no task is left (S1)
   failed_.store(false, std::memory_order_relaxed);  // likewise
 }
 
@@ -72,20 +72,22 @@ sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body) {
   if (scope == nullptr) return rt.spawn(std::move(body), {.even_without_stack = true});
   scope->enter();
   try {
-    return rt.spawn([scope, work = std::move(body)]() mutable {
-      sched::this_fiber::set_scope(scope);
-      try {
-        work();
-      } catch (...) {
-        scope->fail(std::current_exception());
-      }
-      try {
-        work = nullptr;  // the captures end before the finish does
-      } catch (...) {
-        scope->fail(std::current_exception());
-      }
-      scope->leave();
-    }, {.even_without_stack = true});
+    return rt.spawn(
+        [scope, work = std::move(body)]() mutable {
+          sched::this_fiber::set_scope(scope);
+          try {
+            work();
+          } catch (...) {
+            scope->fail(std::current_exception());
+          }
+          try {
+            work = nullptr;  // the captures end before the finish does
+          } catch (...) {
+            scope->fail(std::current_exception());
+          }
+          scope->leave();
+        },
+        {.even_without_stack = true});
   } catch (...) {
     scope->leave();
     throw;

@@ -55,8 +55,8 @@ class finish_scope {
   void wait() noexcept;                         // the waiter, once, or once more after reopen()
   /// The same, until then at the longest. \return whether all have ended; if not, as if never called.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
-  void rethrow();                               // the waiter, after wait()
-  void reopen() noexcept;                       // the waiter, after wait()
+  void rethrow();          // the waiter, after wait()
+  void reopen() noexcept;  // the waiter, after wait()
 
  private:
   const sched::waker waiter_;
@@ -80,8 +80,8 @@ class entered_scope {
 };
 
 /// Makes a task of `scope`; of run() if that is null. What leaves `body` is the scope's failure.
-/// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack() first,
-///              where what that throws can be told to those that wait for it.
+/// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack()
+///              first, where what that throws can be told to those that wait for it.
 sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body);
 
 /// For spawn_into(). std::function copies what it holds; what cannot be copied is held by pointer.
@@ -125,8 +125,8 @@ void finish(F&& body) {
 /// A fiber only. Makes a task that calls `body` later, on this or another worker. It belongs to the
 /// innermost finish of the caller; outside of any, to sched::runtime::run(), which then waits for
 /// it and throws what it throws. `body` may wait, spawn and open a finish of its own.
-/// If the system has no memory for the task's stack when it is to start, the task has failed: the finish, or run(), throws
-/// a shunt::error that names the limit to raise.
+/// If the system has no memory for the task's stack when it is to start, the task has failed: the finish, or run(),
+/// throws a shunt::error that names the limit to raise.
 /// \param body  called once; copied or moved, its result is dropped.
 /// \throws std::bad_alloc, then nothing was spawned. Cost: about 100 ns.
 template <typename F>

@@ -138,11 +138,8 @@ template <typename F, typename G>
 std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char* call) {
   branch<G> right(g);
   auto* const jobs = sched::job_deque::here();
-  const auto at =
-      jobs != nullptr ? jobs->push(right) : sched::job_deque::push_elsewhere(right, call);
-  const auto take = [jobs, at] {
-    return jobs != nullptr ? jobs->take(at) : sched::job_deque::take_elsewhere(at);
-  };
+  const auto at = jobs != nullptr ? jobs->push(right) : sched::job_deque::push_elsewhere(right, call);
+  const auto take = [jobs, at] { return jobs != nullptr ? jobs->take(at) : sched::job_deque::take_elsewhere(at); };
   const auto first = [&]() -> branch_result<F> {
     try {
       return call_branch(f);
@@ -170,8 +167,7 @@ using count_of = std::make_unsigned_t<Index>;
 
 template <std::integral Index>
 constexpr count_of<Index> distance(Index first, Index last) noexcept {
-  return static_cast<count_of<Index>>(static_cast<count_of<Index>>(last) -
-                                      static_cast<count_of<Index>>(first));
+  return static_cast<count_of<Index>>(static_cast<count_of<Index>>(last) - static_cast<count_of<Index>>(first));
 }
 
 template <std::integral Index>
@@ -199,7 +195,8 @@ void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
       while (first != before_last) {
         body(first);
         ++first;
-        if (jobs->runs_dry(level)) [[unlikely]] break;
+        if (jobs->runs_dry(level)) [[unlikely]]
+          break;
       }
       continue;
     }
@@ -209,8 +206,7 @@ void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
 }
 
 template <std::integral Index, typename T, typename Map, typename Combine>
-T reduce_range(Index first, Index last, count_of<Index> grain, const T& identity, Map& map,
-               Combine& combine) {
+T reduce_range(Index first, Index last, count_of<Index> grain, const T& identity, Map& map, Combine& combine) {
   const auto count = distance(first, last);
   if (count <= grain) {
     T sum = identity;
@@ -241,8 +237,7 @@ T reduce_range(Index first, Index last, count_of<Index> grain, const T& identity
 template <typename F, typename G>
   requires std::invocable<F&> && std::invocable<G&>
 auto fork_join(F&& f, G&& g) {
-  if constexpr (std::is_void_v<std::invoke_result_t<F&>> &&
-                std::is_void_v<std::invoke_result_t<G&>>) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F&>> && std::is_void_v<std::invoke_result_t<G&>>) {
     static_cast<void>(detail::fork_both(f, std::forward<G>(g), "fork_join"));
   } else {
     return detail::fork_both(f, std::forward<G>(g), "fork_join");
@@ -274,11 +269,9 @@ void parallel_for(Index first, Index last, Body&& body) {
   detail::must_be_in_fiber("parallel_for");
   if (first >= last) return;
   using count = detail::count_of<Index>;
-  const auto share =
-      static_cast<std::size_t>(detail::distance(first, last)) / (64 * detail::workers_here());
+  const auto share = static_cast<std::size_t>(detail::distance(first, last)) / (64 * detail::workers_here());
   const auto grain = std::clamp<std::size_t>(share, 1, 1024);
-  detail::for_range(first, last,
-                    static_cast<count>(std::min<std::size_t>(grain, static_cast<count>(-1))), body);
+  detail::for_range(first, last, static_cast<count>(std::min<std::size_t>(grain, static_cast<count>(-1))), body);
 }
 
 /// A fiber only. combine(combine(map(first), map(first + 1)), ...) in parallel: grains are summed
@@ -290,13 +283,12 @@ void parallel_for(Index first, Index last, Body&& body) {
 /// Cost: some 3 ns a grain.
 template <std::integral Index, typename T, typename Map, typename Combine>
   requires std::invocable<Map&, Index>
-[[nodiscard]] T parallel_reduce(Index first, Index last, std::type_identity_t<Index> grain,
-                                T identity, Map&& map, Combine&& combine) {
+[[nodiscard]] T parallel_reduce(Index first, Index last, std::type_identity_t<Index> grain, T identity, Map&& map,
+                                Combine&& combine) {
   detail::must_be_in_fiber("parallel_reduce");
   detail::must_have_grain("parallel_reduce", grain > 0);
   if (first >= last) return identity;
-  return detail::reduce_range(first, last, static_cast<detail::count_of<Index>>(grain), identity,
-                              map, combine);
+  return detail::reduce_range(first, last, static_cast<detail::count_of<Index>>(grain), identity, map, combine);
 }
 
 /// As above, in at most 4096 grains, of one element at least.

@@ -25,9 +25,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// The idle workers spin, or are asleep at once.
-void on_workers(const std::function<void()>& body) {
-  shunt::testing::on_workers(body, {0us, 50us});
-}
+void on_workers(const std::function<void()>& body) { shunt::testing::on_workers(body, {0us, 50us}); }
 
 void on_two_workers(const std::function<void()>& body) {
   shunt::sched::options o;
@@ -212,14 +210,11 @@ TEST_CASE("fork_join: exceptions cross workers, and results that were made are d
         if (fail) throw std::runtime_error("right");
         return counted;
       };
-      CHECK_THROWS_WITH(fork_join([&] { return hold(false); }, [&] { return stolen(true); }),
-                        "right");
+      CHECK_THROWS_WITH(fork_join([&] { return hold(false); }, [&] { return stolen(true); }), "right");
       begun = false;
-      CHECK_THROWS_WITH(fork_join([&] { return hold(true); }, [&] { return stolen(false); }),
-                        "left");
+      CHECK_THROWS_WITH(fork_join([&] { return hold(true); }, [&] { return stolen(false); }), "left");
       begun = false;
-      CHECK_THROWS_WITH(fork_join([&] { return hold(true); }, [&] { return stolen(true); }),
-                        "left");
+      CHECK_THROWS_WITH(fork_join([&] { return hold(true); }, [&] { return stolen(true); }), "left");
       begun = false;
       const auto both = fork_join([&] { return hold(false); }, [&] { return stolen(false); });
       CHECK(counted.use_count() == 3);
@@ -303,8 +298,7 @@ TEST_CASE("fork_join: where waiting is forbidden both branches run here") {
   });
 }
 
-TEST_CASE(
-    "fork_join, parallel_for, parallel_reduce: outside a fiber they refuse before they begin") {
+TEST_CASE("fork_join, parallel_for, parallel_reduce: outside a fiber they refuse before they begin") {
   bool ran = false;
   const auto touch = [&] { ran = true; };
   CHECK_THROWS_AS(fork_join(touch, touch), shunt::usage_error);
@@ -401,16 +395,12 @@ TEST_CASE("parallel_reduce: the same sum on any number of workers, in order") {
     sums.push_back(parallel_reduce(std::size_t{0}, numbers.size(), 0.0, number, std::plus<>()));
     sums.push_back(parallel_reduce(std::size_t{0}, numbers.size(), 2, 0.0, number, std::plus<>()));
     texts.push_back(parallel_reduce(
-        0, 26, 3, std::string(), [](int i) { return std::string(1, static_cast<char>('a' + i)); },
-        std::plus<>()));
+        0, 26, 3, std::string(), [](int i) { return std::string(1, static_cast<char>('a' + i)); }, std::plus<>()));
     CHECK(parallel_reduce(1, 101, 7, 0, [](int i) { return i; }, std::plus<>()) == 5050);
     CHECK(parallel_reduce(3, 3, 17, [](int i) { return i; }, std::plus<>()) == 17);
-    CHECK_THROWS_AS(
-        parallel_reduce(0, 9, 0, 0, [](int i) { return i; }, std::plus<>()), shunt::usage_error);
+    CHECK_THROWS_AS(parallel_reduce(0, 9, 0, 0, [](int i) { return i; }, std::plus<>()), shunt::usage_error);
     CHECK_THROWS_WITH(
-        parallel_reduce(
-            0, 9, 0, [](int) -> int { throw std::runtime_error("map"); }, std::plus<>()),
-        "map");
+        parallel_reduce(0, 9, 0, [](int) -> int { throw std::runtime_error("map"); }, std::plus<>()), "map");
   });
   for (std::size_t i = 2; i < sums.size(); ++i) CHECK(sums[i] == sums[i % 2]);
   for (const auto& t : texts) CHECK(t == "abcdefghijklmnopqrstuvwxyz");

@@ -30,8 +30,8 @@ bool one_event::attach(listener& l) noexcept {
     if (seen == done) return false;  // edge `happened` in, by a load or the failed exchange
     l.next = reinterpret_cast<listener*>(seen);
     // release: edge `listed` out. acquire on failure: edge `happened` in.
-  } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&l),
-                                        std::memory_order_acq_rel, std::memory_order_acquire));
+  } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&l), std::memory_order_acq_rel,
+                                        std::memory_order_acquire));
   return true;
 }
 
@@ -76,7 +76,9 @@ struct waiter : one_event::listener {
     me.told.store(true, std::memory_order_release);  // edge `happened`; the waiter is gone now
     who.wake();
   }
-  [[nodiscard]] bool has_been_told() const noexcept { return told.load(std::memory_order_acquire); }  // edge `happened` in
+  [[nodiscard]] bool has_been_told() const noexcept {
+    return told.load(std::memory_order_acquire);
+  }  // edge `happened` in
   sched::waker who = sched::this_fiber::self();
   std::atomic<bool> told{false};
 };
@@ -109,7 +111,8 @@ void one_event::wait(const char* call) {
   while (!me.has_been_told()) sched::this_fiber::park("a future");
 }
 
-bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
+bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
+                           const std::stop_token& stop) {
   sched::this_fiber::interleave();
   if (happened()) return true;
   sched::this_fiber::require_wait(call);  // as above
@@ -140,8 +143,7 @@ void throw_no_state(const char* call) {
 void throw_satisfied() { throw error("promise: already satisfied"); }
 
 std::exception_ptr broken() noexcept {
-  return std::make_exception_ptr(
-      broken_promise("future: its promise was destroyed before it was satisfied"));
+  return std::make_exception_ptr(broken_promise("future: its promise was destroyed before it was satisfied"));
 }
 
 }  // namespace detail

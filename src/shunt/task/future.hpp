@@ -37,15 +37,16 @@ class broken_promise : public error {
 
 /// What a promise may hold: an object that can be moved in, or nothing.
 template <typename T>
-concept future_value = std::is_void_v<T> || (std::is_object_v<T> && std::move_constructible<T> &&
-                                             std::is_same_v<T, std::remove_cv_t<T>>);
+concept future_value =
+    std::is_void_v<T> || (std::is_object_v<T> && std::move_constructible<T> && std::is_same_v<T, std::remove_cv_t<T>>);
 
 namespace detail {
 
 /// One event, that happens once, and who listens for it.
 ///
 ///   word         happen()                      attach()                            detach()
-///   listeners    -> happened, tells them all   -> listeners + the new one, true    -> busy; -> listeners - that one, true
+///   listeners    -> happened, tells them all   -> listeners + the new one, true    -> busy; -> listeners - that one,
+///                true
 ///   busy         waits                         waits                               waits
 ///   happened     breach of contract            false                               false
 ///
@@ -118,7 +119,7 @@ struct shared_result : in_thread_cache {
 
   std::atomic<std::uint32_t> holders{1};
   bool claimed = false;
-  std::optional<stored> value;   // written by who claimed; edge `happened` publishes both
+  std::optional<stored> value;  // written by who claimed; edge `happened` publishes both
   std::exception_ptr exception;
   one_event ready;
 };
@@ -192,7 +193,8 @@ class future {
 
   /// The same, until `deadline`, or until `stop` is asked to, at the longest.
   /// \return whether it is ready(). \throws as wait(), but no deadlock; std::bad_alloc.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) const {
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline,
+                                const std::stop_token& stop = {}) const {
     return state("future::wait_until").ready.wait_until("future::wait_until", deadline, stop);
   }
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) const {
@@ -314,10 +316,10 @@ class promise {
 };
 
 /// As async(), for a `body` with a result: the future delivers it, or the exception that left
-/// `body`, or why its fiber got no stack, which the finish then does not see. The finish waits for the task all the same.
+/// `body`, or why its fiber got no stack, which the finish then does not see. The finish waits for the task all the
+/// same.
 template <typename F>
-[[nodiscard]] auto async_value(F&& body)
-    -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
+[[nodiscard]] auto async_value(F&& body) -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
   using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
   promise<result> made;
   auto reads = made.get_future();

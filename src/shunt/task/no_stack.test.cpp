@@ -202,19 +202,18 @@ TEST_CASE("no stack: a run after one that had none is whole") {
 TEST_CASE("no stack: where no fiber goes on, the report says that some could not be started, and why") {
   std::string said;
   shunt::promise<void> gate;
-  shunt::sched::runtime one({.workers = 1,
-                             .stuck_after = std::chrono::milliseconds(1),
-                             .report = [&](std::string_view text) {
-                               said += text;
-                               gate.set_value();  // so that the test ends
-                             }});
+  shunt::sched::runtime one(
+      {.workers = 1, .stuck_after = std::chrono::milliseconds(1), .report = [&](std::string_view text) {
+         said += text;
+         gate.set_value();  // so that the test ends
+       }});
   const shunt::testing::refused_stacks refused(2, false);
   CHECK_THROWS_AS(one.run([&] {
-                    shunt::finish([&] {
-                      shunt::async([&] { gate.set_value(); });
-                      gate.get_future().get();
-                    });
-                  }),
+    shunt::finish([&] {
+      shunt::async([&] { gate.set_value(); });
+      gate.get_future().get();
+    });
+  }),
                   shunt::error);
   CAPTURE(said);
   CHECK(said.find("1 fiber could not be started (stack pool: no stack of ") != std::string::npos);
@@ -223,7 +222,8 @@ TEST_CASE("no stack: where no fiber goes on, the report says that some could not
 #if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // their shadow is more address space than the limits below
 namespace {
 
-/// In a child whose address space grows by `more` at most. \return what it wrote to stdout; none: there is no such limit.
+/// In a child whose address space grows by `more` at most. \return what it wrote to stdout; none: there is no such
+/// limit.
 std::optional<std::string> in_little_space(std::size_t more, const std::function<void()>& body) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);

@@ -49,9 +49,10 @@ sight stand::await(moment deadline, const std::stop_token& stop) {
   return seen == sight::nothing ? sleep(deadline, stop) : seen;
 }
 
-/// Who is faster than the other side would follow so close that every cache line goes to and fro while it is written. So
-/// where waits are short and few trains come between, some time is let go by before the next look: then there are more.
-/// Source: Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008, doi:10.1145/1345206.1345215 (temporal slipping).
+/// Who is faster than the other side would follow so close that every cache line goes to and fro while it is written.
+/// So where waits are short and few trains come between, some time is let go by before the next look: then there are
+/// more. Source: Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008, doi:10.1145/1345206.1345215 (temporal
+/// slipping).
 void stand::keep_distance(bool fiber) {
   const auto now = at_.departed();
   const bool close = std::exchange(last_, now) + few_trains > now && in_vain_ == 0;
@@ -132,7 +133,8 @@ sight stand::sleep(moment deadline, const std::stop_token& stop) {
     if (seen != sight::nothing) break;
   }
   at_.unwatch();
-  if (slept) sleeps_.store(sleeps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
+  if (slept)
+    sleeps_.store(sleeps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   return seen;
 }
 
@@ -150,7 +152,8 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
   train_shape s{};
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
   s.capacity = wanted.capacity;
-  s.signs = s.capacity != 1 || good_bytes > sizeof(rail::track::sign) || stamp != 0 || wanted.wait == wait_profile::latency;
+  s.signs =
+      s.capacity != 1 || good_bytes > sizeof(rail::track::sign) || stamp != 0 || wanted.wait == wait_profile::latency;
   s.goods_offset = s.signs ? round_up(sizeof(rail::track::sign) + stamp, good_alignment) : 0;
   if (s.capacity == 0) {
     const auto wish = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_a_ns;
@@ -168,11 +171,13 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
   s.alignment = std::max(least, quiet_distance);
   if (good_alignment > cache_line) s.train_bytes = round_up(s.train_bytes, good_alignment);
   s.trains = wanted.trains != 0 ? wanted.trains : std::max(least_trains, wanted.bytes / s.train_bytes);
-  if (s.trains < 2) throw usage_error("railway: one train: a source and a station would wait for each other; at least 2");
+  if (s.trains < 2)
+    throw usage_error("railway: one train: a source and a station would wait for each other; at least 2");
   return s;
 }
 
-void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names, int workers) {
+void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names,
+                  int workers) {
   if (!sched::this_fiber::inside()) {
     sched::runtime own({.workers = workers});
     return own.run([&] { run_stations(bodies, names, workers); });
@@ -208,12 +213,14 @@ void run_stations(const std::vector<std::function<void()>>& bodies, const std::v
 }
 
 void throw_not_of_this_line(std::string_view call) {
-  throw usage_error("railway::after: " + (call.empty() ? std::string("no station is named to come after")
-                                                       : "`" + std::string(call) + "` is named twice, or is another railway's"));
+  throw usage_error("railway::after: " + (call.empty()
+                                              ? std::string("no station is named to come after")
+                                              : "`" + std::string(call) + "` is named twice, or is another railway's"));
 }
 
 void throw_cannot_be_empty() {
-  throw usage_error("railway: resize(0) with trains of one good: only with a capacity of 2 and more a train can be empty");
+  throw usage_error(
+      "railway: resize(0) with trains of one good: only with a capacity of 2 and more a train can be empty");
 }
 
 }  // namespace detail

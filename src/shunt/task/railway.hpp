@@ -18,8 +18,8 @@
 /// trains of its own, which come back to it from the last stations.
 ///
 /// The end: a source closes, and each station sees its last train and then the end, in the order of the line. A failure
-/// goes the same way: stations behind it get the trains that left before it, and then the exception; sources are told to
-/// load no more, and whatever does not come after it runs to its end. Nothing that departed is lost or seen twice.
+/// goes the same way: stations behind it get the trains that left before it, and then the exception; sources are told
+/// to load no more, and whatever does not come after it runs to its end. Nothing that departed is lost or seen twice.
 ///
 /// Source: Papou, Railway: high-performance inter-thread communication, 2014. The mechanism: rail/line.hpp.
 #pragma once
@@ -58,8 +58,8 @@ concept railway_good = std::default_initializable<T> && std::is_object_v<T> && s
 /// What a station does that finds no train. A fiber lets its worker's other fibers run in any case; a worker that a
 /// sleeping station leaves without any sleeps as well, at once.
 enum class wait_profile : std::uint8_t {
-  latency,   ///< looks on and on: a processor for each station that waits, the shortest way to the next train (each says
-             ///< itself that it is there, which takes 8 bytes more where it carries one small good)
+  latency,  ///< looks on and on: a processor for each station that waits, the shortest way to the next train (each says
+            ///< itself that it is there, which takes 8 bytes more where it carries one small good)
   balanced,  ///< looks for some 20 us, less where waits have been long, then sleeps
   battery,   ///< sleeps soon
 };
@@ -70,8 +70,8 @@ struct railway_options {
   /// Trains of each source, at least 2; 0: as many as `bytes` has room for, at least 4.
   std::size_t trains = 0;
 
-  /// How old a good may get because its train fills, at the pace of copying (8 bytes a ns): a train then has 8 bytes for
-  /// each ns, at least a cache line, at most 16 KiB.
+  /// How old a good may get because its train fills, at the pace of copying (8 bytes a ns): a train then has 8 bytes
+  /// for each ns, at least a cache line, at most 16 KiB.
   std::chrono::nanoseconds latency{256};
   /// Memory of each source's trains. About 32 KiB stay in a core's own cache, the best there is for stations on one
   /// worker; 2 to 16 MiB are best between two cores with trains of some KiB, for what is loaded has then left the
@@ -93,7 +93,8 @@ struct station_counts {
   std::uint64_t waiting = 0;  ///< trains that are under way to here; 0 for a source
   std::uint64_t waits = 0;    ///< times that it found no train
   std::uint64_t sleeps = 0;   ///< of these, times that it slept
-  /// Time from the source to here of the stamped trains; null without stamps, and for sources. Lives as long as the railway.
+  /// Time from the source to here of the stamped trains; null without stamps, and for sources. Lives as long as the
+  /// railway.
   const latency_histogram* age = nullptr;
 };
 
@@ -111,7 +112,8 @@ class stand : public rail::sleeper {
 
  protected:
   using moment = std::chrono::steady_clock::time_point;
-  stand(rail::station& at, std::string name, wait_profile profile) : at_(at), name_(std::move(name)), profile_(profile) {
+  stand(rail::station& at, std::string name, wait_profile profile)
+      : at_(at), name_(std::move(name)), profile_(profile) {
     at.wakes(*this);
   }
   ~stand() = default;
@@ -163,9 +165,9 @@ class stand : public rail::sleeper {
 
   const std::string name_;
   const wait_profile profile_;
-  unsigned in_vain_ = 0;     // waits, the last ones in a row, in which looking on was not enough
-  std::uint64_t last_ = 0;   // trains that had left at the last wait
-  int distance_ = 0;         // to keep, see keep_distance()
+  unsigned in_vain_ = 0;    // waits, the last ones in a row, in which looking on was not enough
+  std::uint64_t last_ = 0;  // trains that had left at the last wait
+  int distance_ = 0;        // to keep, see keep_distance()
 
   std::atomic<std::uint64_t> goods_{0};
   std::atomic<std::uint64_t> waits_{0};
@@ -177,9 +179,9 @@ class stand : public rail::sleeper {
 };
 
 struct train_shape {
-  std::size_t capacity;      // goods
+  std::size_t capacity;  // goods
   std::size_t trains;
-  bool signs;                // in front of the goods
+  bool signs;  // in front of the goods
   std::size_t goods_offset;
   std::size_t train_bytes;
   std::size_t alignment;
@@ -188,7 +190,8 @@ struct train_shape {
 [[nodiscard]] train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment);
 
 /// Runs the bodies as fibers, block by block on the workers, or in a runtime of its own where there is none.
-void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names, int workers);
+void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names,
+                  int workers);
 
 [[noreturn]] void throw_not_of_this_line(std::string_view call);
 [[noreturn]] void throw_cannot_be_empty();
@@ -247,7 +250,8 @@ class railway {
       return {room_ + loaded_, capacity_ - loaded_};
     }
     /// The same, until `deadline` or until `stop` is asked to, at the longest: then it is empty too.
-    [[nodiscard]] std::span<T> board_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
+    [[nodiscard]] std::span<T> board_until(std::chrono::steady_clock::time_point deadline,
+                                           const std::stop_token& stop = {}) {
       if (room_ == nullptr && !stand_at_platform(deadline, stop)) return {};
       return {room_ + loaded_, capacity_ - loaded_};
     }
@@ -271,7 +275,8 @@ class railway {
 
     /// Loads one; the train leaves once it is full. \return false: no more are wanted, as by board().
     bool put(T good) {
-      if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) [[unlikely]] return false;
+      if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) [[unlikely]]
+        return false;
       room_[loaded_] = std::move(good);
       if (++loaded_ == capacity_) depart();
       return true;
@@ -356,7 +361,8 @@ class railway {
     }
     /// The train that stands here will carry so many, the first ones of its room. For a station that no other one
     /// unloads beside. \param goods  at most capacity() (contract), also more than came.
-    /// \return all of them. \throws usage_error for none where capacity() is 1: such a train cannot say that it is empty.
+    /// \return all of them. \throws usage_error for none where capacity() is 1: such a train cannot say that it is
+    ///   empty.
     train resize(std::size_t goods) {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
       if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
@@ -369,13 +375,14 @@ class railway {
     /// Whether the last arrive() saw the end.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-    /// Takes no more trains; the one that stands here leaves. See rail::stop::end() for what this does to the others: where
-    /// trains are left, a last station lets the others go on; after any other one the line ends. Again: nothing.
+    /// Takes no more trains; the one that stands here leaves. See rail::stop::end() for what this does to the others:
+    /// where trains are left, a last station lets the others go on; after any other one the line ends. Again: nothing.
     void close() noexcept {
       depart();
       end_.end();
     }
-    /// The same, and stations behind this one get `what` after the trains that departed; the one that stands here does not.
+    /// The same, and stations behind this one get `what` after the trains that departed; the one that stands here does
+    /// not.
     void fail(std::exception_ptr what) noexcept {
       this->of_.line_.fail(std::move(what));
       end_.end(true);
@@ -511,7 +518,8 @@ class railway {
   /// The first failure; null: none so far. Any thread.
   [[nodiscard]] std::exception_ptr failure() const noexcept { return line_.failure(); }
 
-  /// Sources, then stations, each in the order in which they were made. Any thread once all are made. \throws std::bad_alloc
+  /// Sources, then stations, each in the order in which they were made. Any thread once all are made. \throws
+  /// std::bad_alloc
   [[nodiscard]] std::vector<station_counts> counts() const {
     std::vector<station_counts> all;
     for (const auto& s : sources_) {

@@ -1,8 +1,9 @@
 // Railways: shapes, ends, failures, waiting, counts. Trains are few and small, so that full, empty and wrap are common.
 //
-// Weakened on purpose, one at a time, and seen red: a train's sign and a station's progress stored relaxed (data race under
-// ThreadSanitizer); a departure that wakes nobody, a wake without its token, a last station that leaves and does not tell
-// (hang); a source that loads one train too many (order); no end of one track's turn where several meet (its test).
+// Weakened on purpose, one at a time, and seen red: a train's sign and a station's progress stored relaxed (data race
+// under ThreadSanitizer); a departure that wakes nobody, a wake without its token, a last station that leaves and does
+// not tell (hang); a source that loads one train too many (order); no end of one track's turn where several meet (its
+// test).
 #include <shunt/task/railway.hpp>
 
 #include <atomic>
@@ -58,7 +59,8 @@ TEST_CASE("railway: every good arrives once and in order, whatever the trains an
   const auto capacity = GENERATE(as<std::size_t>(), 1, 3, 16);
   const auto trains = GENERATE(as<std::size_t>(), 2, 3, 8);
   const auto workers = GENERATE(1, 2);
-  const auto wait = GENERATE(values({shunt::wait_profile::latency, shunt::wait_profile::balanced, shunt::wait_profile::battery}));
+  const auto wait =
+      GENERATE(values({shunt::wait_profile::latency, shunt::wait_profile::balanced, shunt::wait_profile::battery}));
   numbers line({.capacity = capacity, .trains = trains, .wait = wait});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
@@ -73,7 +75,8 @@ TEST_CASE("railway: every good arrives once and in order, whatever the trains an
 }
 
 TEST_CASE("railway: between two threads") {
-  const auto wait = GENERATE(values({shunt::wait_profile::latency, shunt::wait_profile::balanced, shunt::wait_profile::battery}));
+  const auto wait =
+      GENERATE(values({shunt::wait_profile::latency, shunt::wait_profile::balanced, shunt::wait_profile::battery}));
   numbers line({.capacity = 2, .trains = 2, .wait = wait});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
@@ -110,8 +113,8 @@ TEST_CASE("railway: between a thread and a fiber, each in turn the one that wait
 TEST_CASE("railway: a pipeline changes goods in place, and how many there are") {
   numbers line({.capacity = 8, .trains = 3});
   auto& in = line.source("in");
-  auto& odd = line.after({&in}, "odd");        // unloads the even ones
-  auto& twice = line.after({&odd}, "twice");   // loads each once more
+  auto& odd = line.after({&in}, "odd");       // unloads the even ones
+  auto& twice = line.after({&odd}, "twice");  // loads each once more
   auto& out = line.after({&twice}, "out");
   std::vector<long> seen;
   line.operate(in, [](auto& s) { load(s, 0, 100); });
@@ -210,7 +213,8 @@ TEST_CASE("railway: where tracks meet, one that is always full keeps none waitin
   CHECK(unload(out).size() == static_cast<std::size_t>(64 - before));
 }
 
-TEST_CASE("railway: what departed before a failure is unloaded, then stations behind it get the exception; others end") {
+TEST_CASE(
+    "railway: what departed before a failure is unloaded, then stations behind it get the exception; others end") {
   numbers line({.capacity = 1, .trains = 4, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& bad = line.after({&in}, "bad");
@@ -462,7 +466,9 @@ TEST_CASE("railway: sizes follow the wishes, and what cannot be is refused by na
 
 TEST_CASE("railway: a hundred starts and ends, of every shape, on two workers") {
   for (int round = 0; round != 100; ++round) {
-    numbers line({.capacity = 2, .trains = 2, .wait = round % 2 != 0 ? shunt::wait_profile::battery : shunt::wait_profile::balanced});
+    numbers line({.capacity = 2,
+                  .trains = 2,
+                  .wait = round % 2 != 0 ? shunt::wait_profile::battery : shunt::wait_profile::balanced});
     auto& a = line.source("a");
     auto& b = line.source("b");
     auto& merged = line.after({&a, &b}, "merged");

@@ -3,8 +3,7 @@
 namespace shunt {
 inline namespace v1 {
 
-task_group::task_group(std::stop_token outer)
-    : scope_("task_group"), from_outside_(std::move(outer), stopper{stop_}) {}
+task_group::task_group(std::stop_token outer) : scope_("task_group"), from_outside_(std::move(outer), stopper{stop_}) {}
 
 task_group::~task_group() {
   stop_.request_stop();

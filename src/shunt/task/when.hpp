@@ -60,8 +60,7 @@ class gathering {
     return delivers;
   }
 
-  gathering(Futures futures, std::size_t count)
-      : futures_(std::move(futures)), open_(count + 1), waits_for_(count) {
+  gathering(Futures futures, std::size_t count) : futures_(std::move(futures)), open_(count + 1), waits_for_(count) {
     listeners_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) listeners_.emplace_back(this, i);
   }
@@ -139,8 +138,7 @@ template <future_value... T>
   return detail::gather<false>(std::tuple<future<T>...>(std::move(futures)...), "when_any");
 }
 template <future_value T>
-[[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
-    std::vector<future<T>> futures) {
+[[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
   detail::must_have_some("when_any", !futures.empty());
   return detail::gather<false>(std::move(futures), "when_any");
 }
@@ -153,8 +151,7 @@ template <future_value T>
 template <future_value T, typename F>
 [[nodiscard]] auto then(future<T> before, F&& next) {
   static_cast<void>(detail::event_behind::of(before, "then"));
-  return async_value([f = std::move(before),
-                      n = std::decay_t<F>(std::forward<F>(next))]() mutable -> decltype(auto) {
+  return async_value([f = std::move(before), n = std::decay_t<F>(std::forward<F>(next))]() mutable -> decltype(auto) {
     if constexpr (std::is_void_v<T>) {
       f.get();
       return n();

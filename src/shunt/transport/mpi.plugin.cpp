@@ -23,16 +23,17 @@
 ///       by beat(), while a service runs; else the keeper, a thread of this file. Where signs of life can be sent
 ///       it sends and awaits them; in MPI_Init and what MPI does at the end it measures time.
 ///
-/// Edges: beside those of gate_ and of rail::inbox there is one; last_moved_, next_beat_, ending_ and urgent_ carry no data.
+/// Edges: beside those of gate_ and of rail::inbox there is one; last_moved_, next_beat_, ending_ and urgent_ carry no
+/// data.
 ///   known  start_pulses() -> behind_the_gate(): processes_, through gate_limit_, which is 0 until they are complete
 #include <shunt/transport/detail/plugin.hpp>
 
 #include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,10 +45,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -100,8 +101,8 @@ void check(int code, const char* call, int peer = -1) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   std::string message = std::string(call) + (peer < 0 ? "" : " with rank " + std::to_string(peer)) +
-                        " failed: " + std::string(text, static_cast<std::size_t>(length)) +
-                        " (code " + std::to_string(code) + ")";
+                        " failed: " + std::string(text, static_cast<std::size_t>(length)) + " (code " +
+                        std::to_string(code) + ")";
   throw error(message, {.rank = peer, .native = code});
 }
 
@@ -124,7 +125,7 @@ class pause {
 
 /// Process numbers mean the same to two processes only within one of these; 0: unknown.
 unsigned long long process_namespace() noexcept {
-  struct stat about {};
+  struct stat about{};
   return stat("/proc/self/ns/pid", &about) == 0 ? static_cast<unsigned long long>(about.st_ino) : 0;
 }
 
@@ -386,14 +387,14 @@ class mpi final : public carrier {
   service wanted_;
   lane lanes_[channels];
   std::vector<owned_train> trains_;
-  std::size_t receives_ = 0;            // requests_[0, receives_) are the rings', channel by channel;
-  std::vector<MPI_Request> requests_;   // requests_[receives_ + i] carries leaving_[i]
+  std::size_t receives_ = 0;           // requests_[0, receives_) are the rings', channel by channel;
+  std::vector<MPI_Request> requests_;  // requests_[receives_ + i] carries leaving_[i]
   std::vector<rail::train*> leaving_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<neighbour> neighbours_;   // not resized once its requests exist: they point into it
-  std::vector<MPI_Request> pulses_;     // persistent; 2i hears neighbours_[i], 2i + 1 speaks to it
-  std::vector<process> processes_;      // processes_[i] is watched by ends_[i]; not changed after the constructor
+  std::vector<neighbour> neighbours_;  // not resized once its requests exist: they point into it
+  std::vector<MPI_Request> pulses_;    // persistent; 2i hears neighbours_[i], 2i + 1 speaks to it
+  std::vector<process> processes_;     // processes_[i] is watched by ends_[i]; not changed after the constructor
   std::vector<pollfd> ends_;
   std::optional<loss> ended_early_;
   clock::time_point last_beat_;
@@ -415,8 +416,9 @@ mpi::mpi(const limits& waiting) : deadline_(waiting.deadline), keeper_(waiting, 
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
   if (level < MPI_THREAD_SERIALIZED) {
-    throw error("this MPI was initialised for a single thread: initialise it with MPI_Init_thread and "
-                "MPI_THREAD_SERIALIZED or more, or leave that to Shunt");
+    throw error(
+        "this MPI was initialised for a single thread: initialise it with MPI_Init_thread and "
+        "MPI_THREAD_SERIALIZED or more, or leave that to Shunt");
   }
   keeper_.enter("MPI_Comm_dup", late);
   for (MPI_Comm* own : {&freight_, &pulse_}) {
@@ -452,10 +454,8 @@ void mpi::start_pulses(const std::vector<std::string>& them) {
     auto& n = neighbours_[i];
     n.rank = near[i];
     // Synchronous, so that at most one sign of life is under way to a rank that does not listen.
-    check(MPI_Recv_init(&n.in_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i]), "MPI_Recv_init",
-          n.rank);
-    check(MPI_Ssend_init(&n.out_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i + 1]),
-          "MPI_Ssend_init", n.rank);
+    check(MPI_Recv_init(&n.in_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i]), "MPI_Recv_init", n.rank);
+    check(MPI_Ssend_init(&n.out_word, 1, MPI_CHAR, n.rank, 0, pulse_, &pulses_[2 * i + 1]), "MPI_Ssend_init", n.rank);
     check(MPI_Start(&pulses_[2 * i]), "MPI_Start", n.rank);
   }
   ranks_here_ = 0;
@@ -563,16 +563,15 @@ std::vector<std::string> mpi::exchange(const std::string& mine) {
   const auto nothing = [] {};
   const auto count = static_cast<std::size_t>(ranks_);
   if (mine.size() > INT_MAX) {
-    throw error("exchange of " + std::to_string(mine.size()) + " bytes: at most " +
-                std::to_string(INT_MAX) + " in all", {.rank = rank_});
+    throw error("exchange of " + std::to_string(mine.size()) + " bytes: at most " + std::to_string(INT_MAX) + " in all",
+                {.rank = rank_});
   }
   const int length = static_cast<int>(mine.size());
   std::vector<int> lengths(count);
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const guard held(gate_);
-    check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, freight_, &request),
-          "MPI_Iallgather");
+    check(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, freight_, &request), "MPI_Iallgather");
   }
   finish(request, "MPI_Iallgather", nothing);
 
@@ -582,15 +581,14 @@ std::vector<std::string> mpi::exchange(const std::string& mine) {
     starts[r] = static_cast<int>(all);
     all += static_cast<std::size_t>(lengths[r]);
     if (all > INT_MAX) {  // seen alike by every rank
-      throw error("exchange of more than " + std::to_string(INT_MAX) + " bytes in all",
-                  {.rank = static_cast<int>(r)});
+      throw error("exchange of more than " + std::to_string(INT_MAX) + " bytes in all", {.rank = static_cast<int>(r)});
     }
   }
   std::string texts(all, '\0');
   {
     const guard held(gate_);
-    check(MPI_Iallgatherv(mine.data(), length, MPI_CHAR, texts.data(), lengths.data(), starts.data(),
-                          MPI_CHAR, freight_, &request),
+    check(MPI_Iallgatherv(mine.data(), length, MPI_CHAR, texts.data(), lengths.data(), starts.data(), MPI_CHAR,
+                          freight_, &request),
           "MPI_Iallgatherv");
   }
   finish(request, "MPI_Iallgatherv", nothing);
@@ -608,14 +606,13 @@ void mpi::start(const service& wanted) {
     throw error("a train of " + std::to_string(wanted.capacity) + " bytes is longer than an MPI message",
                 {.rank = rank_});
   }
-  const std::string terms = std::to_string(wanted.capacity) + " bytes, " +
-                            std::to_string(wanted.receive_trains) + " trains, " +
-                            std::to_string(wanted.deadline.count()) + " ms";
+  const std::string terms = std::to_string(wanted.capacity) + " bytes, " + std::to_string(wanted.receive_trains) +
+                            " trains, " + std::to_string(wanted.deadline.count()) + " ms";
   const auto theirs = exchange(terms);
   for (int r = 0; r < ranks_; ++r) {
     if (const auto& t = theirs[static_cast<std::size_t>(r)]; t != theirs[0]) {
-      throw error("rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " +
-                      theirs[0] + ": the options of all ranks must be alike",
+      throw error("rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " + theirs[0] +
+                      ": the options of all ranks must be alike",
                   {.rank = r});
     }
   }
@@ -649,9 +646,8 @@ void mpi::post(int channel, rail::train& t) {
   auto& l = lanes_[channel];
   const auto spot = (l.first + l.posted) % l.ring.size();
   l.ring[spot] = {&t, -1, -1};
-  check(MPI_Irecv(t.freight(), static_cast<int>(sizeof(rail::train_head) + wanted_.capacity), MPI_BYTE,
-                  MPI_ANY_SOURCE, channel, freight_,
-                  &requests_[static_cast<std::size_t>(channel) * wanted_.receive_trains + spot]),
+  check(MPI_Irecv(t.freight(), static_cast<int>(sizeof(rail::train_head) + wanted_.capacity), MPI_BYTE, MPI_ANY_SOURCE,
+                  channel, freight_, &requests_[static_cast<std::size_t>(channel) * wanted_.receive_trains + spot]),
         "MPI_Irecv");
   ++l.posted;
 }
@@ -678,8 +674,8 @@ bool mpi::load_off() {
     requests_.push_back(MPI_REQUEST_NULL);
     // Synchronous: it completes once the receiver has a train for it. A standard send of a short train would
     // complete at once and leave it in the receiver's memory, whose size nobody bounds (M3).
-    check(MPI_Issend(t->freight(), static_cast<int>(t->freight_bytes()), MPI_BYTE, to, t->head.channel,
-                     freight_, &requests_.back()),
+    check(MPI_Issend(t->freight(), static_cast<int>(t->freight_bytes()), MPI_BYTE, to, t->head.channel, freight_,
+                     &requests_.back()),
           "MPI_Issend", to);
     t = following;
   }
@@ -696,8 +692,7 @@ bool mpi::test() {
   int done = 0;
   // Twice: Open MPI's first call makes progress but does not look again at what that completed.
   for (int turn = 0; turn < 2 && done == 0; ++turn) {
-    const int code = MPI_Testsome(static_cast<int>(count), requests_.data(), &done, indices_.data(),
-                                  statuses_.data());
+    const int code = MPI_Testsome(static_cast<int>(count), requests_.data(), &done, indices_.data(), statuses_.data());
     if (code != MPI_SUCCESS) {
       for (int i = 0; done != MPI_UNDEFINED && i < done; ++i) {
         const auto spot = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
@@ -798,8 +793,7 @@ void mpi::listen() {
   // A rank that woke from a long sleep may have to look twice to find what has long been there.
   for (int turn = 0; turn < 2; ++turn) {
     int done = 0;
-    check(MPI_Testsome(static_cast<int>(pulses_.size()), pulses_.data(), &done, spots.data(),
-                       MPI_STATUSES_IGNORE),
+    check(MPI_Testsome(static_cast<int>(pulses_.size()), pulses_.data(), &done, spots.data(), MPI_STATUSES_IGNORE),
           "MPI_Testsome of the signs of life");
     if (done == MPI_UNDEFINED) return;
     for (int i = 0; i < done; ++i) {
@@ -844,9 +838,8 @@ std::optional<loss> mpi::watch() {
       return loss{processes_[i].rank, "ended (process " + std::to_string(processes_[i].pid) + ")"};
     }
   }
-  const auto lost = std::any_of(neighbours_.begin(), neighbours_.end(), [this](const neighbour& n) {
-    return n.silent >= wanted_.deadline && !n.bye_heard;
-  });
+  const auto lost = std::any_of(neighbours_.begin(), neighbours_.end(),
+                                [this](const neighbour& n) { return n.silent >= wanted_.deadline && !n.bye_heard; });
   if (!lost) return std::nullopt;
   // One that is stopped may hold what others wait for inside MPI, so that several are silent: the system knows who is
   // stopped, and otherwise it is who fell silent first.
@@ -865,12 +858,14 @@ std::optional<loss> mpi::watch() {
 
 /// Whether a rank is known to be stopped: one of this machine, by job control or a debugger.
 bool mpi::stopped(int rank) const {
-  const auto known = std::find_if(processes_.begin(), processes_.end(), [rank](const process& p) { return p.rank == rank; });
+  const auto known =
+      std::find_if(processes_.begin(), processes_.end(), [rank](const process& p) { return p.rank == rank; });
   if (known == processes_.end()) return false;
   std::ifstream about("/proc/" + std::to_string(known->pid) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(about), {}};
   const auto name_ends = text.rfind(')');  // then a blank and the state: proc(5)
-  return name_ends != std::string::npos && name_ends + 2 < text.size() && (text[name_ends + 2] == 'T' || text[name_ends + 2] == 't');
+  return name_ends != std::string::npos && name_ends + 2 < text.size() &&
+         (text[name_ends + 2] == 'T' || text[name_ends + 2] == 't');
 }
 
 /// What the keeper does where no service runs.
@@ -958,9 +953,8 @@ void mpi::barrier(const char* call, MPI_Comm among, bool watched) {
 bool mpi::said_goodbye() {
   listen();
   speak(goodbye);
-  return std::all_of(neighbours_.begin(), neighbours_.end(), [](const neighbour& n) {
-    return n.bye_sent && !n.speaking && n.bye_heard;
-  });
+  return std::all_of(neighbours_.begin(), neighbours_.end(),
+                     [](const neighbour& n) { return n.bye_sent && !n.speaking && n.bye_heard; });
 }
 
 /// Takes back the receives, and makes sure that none was needed.
@@ -970,8 +964,8 @@ void mpi::stop_receiving() {
       for (; t != nullptr; t = t->next) ++l.posted;  // at home: counted like the rest
     }
     if (l.posted != l.ring.size()) {
-      throw error("stop() while " + std::to_string(l.ring.size() - l.posted) +
-                  " received trains are not unloaded", {.rank = rank_});
+      throw error("stop() while " + std::to_string(l.ring.size() - l.posted) + " received trains are not unloaded",
+                  {.rank = rank_});
     }
   }
   for (auto& request : requests_) {
@@ -1026,7 +1020,8 @@ void mpi::abort(int status) noexcept {
     std::thread([status] {  // MPI_Abort talks to the launcher, which may not answer
       std::this_thread::sleep_for(abort_gate_limit + abort_limit);
       std::_Exit(status);
-    }).detach();
+    })
+        .detach();
   } catch (...) {  // no thread to be had: MPI_Abort's own promise must do
   }
   urgent_.fetch_add(1, std::memory_order_relaxed);  // relaxed: as in beat()
@@ -1064,6 +1059,7 @@ extern "C" __attribute__((visibility("default"))) const shunt::transport::detail
 shunt_transport_plugin() noexcept {
   using namespace shunt::transport;
   static const std::string version = detail::plugin_version();
-  static const detail::plugin offer{version.c_str(), library_name(), [](const limits& waiting) -> carrier* { return new mpi(waiting); }};
+  static const detail::plugin offer{version.c_str(), library_name(),
+                                    [](const limits& waiting) -> carrier* { return new mpi(waiting); }};
   return &offer;
 }

@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 // Open MPI loads components that use its symbols but do not name its library (mca_pml_ob1.so and
 // mca_btl_tcp.so among them, in 4.1): they find them only if they are global. MPICH is one library, and stays
 // out of the way of the program's own symbols.
-constexpr std::array<flavour, 2> known{{{"Open MPI", "libshunt_mpi_openmpi.so", true},
-                                        {"MPICH", "libshunt_mpi_mpich.so", false}}};
+constexpr std::array<flavour, 2> known{
+    {{"Open MPI", "libshunt_mpi_openmpi.so", true}, {"MPICH", "libshunt_mpi_mpich.so", false}}};
 
 int number(const char* text) noexcept {
   int n = 0;
@@ -138,14 +138,13 @@ std::vector<candidate> find_plugins(std::span<const fs::path> folders) {
   return found;
 }
 
-std::vector<candidate> choose(std::span<const candidate> found, const launcher& by,
-                              std::span<const fs::path> folders) {
+std::vector<candidate> choose(std::span<const candidate> found, const launcher& by, std::span<const fs::path> folders) {
   std::string there = "threads";
   for (const auto& c : found) there += ", mpi (" + std::string(c.mpi->name) + ")";
   if (found.empty()) {
     throw usage_error("this installation has no transport `mpi`, only: " + there + ". Looked for " +
-                      std::string(known[0].file) + " and " + std::string(known[1].file) + " in " +
-                      list(folders) + "; build Shunt with -DSHUNT_MPI=auto on a machine with an MPI");
+                      std::string(known[0].file) + " and " + std::string(known[1].file) + " in " + list(folders) +
+                      "; build Shunt with -DSHUNT_MPI=auto on a machine with an MPI");
   }
   if (by.mpi == nullptr) return {found.begin(), found.end()};
   for (const auto& c : found) {
@@ -153,22 +152,20 @@ std::vector<candidate> choose(std::span<const candidate> found, const launcher& 
   }
   throw usage_error("this job was started by the launcher of " + std::string(by.mpi->name) +
                     ", but this installation has only: " + there + ". Use the launcher of " +
-                    std::string(found.front().mpi->name) + ", or add " + std::string(by.mpi->file) +
-                    " to one of " + list(folders));
+                    std::string(found.front().mpi->name) + ", or add " + std::string(by.mpi->file) + " to one of " +
+                    list(folders));
 }
 
 std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& waiting) {
   std::string failures;
   for (const auto& c : from) {
     SHUNT_ASSERT(c.file.is_absolute());  // dlopen() would look for a bare name in the folders of LD_LIBRARY_PATH
-    const std::string who =
-        "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
-    void* const handle = dlopen(
-        c.file.c_str(), RTLD_NOW | RTLD_NODELETE | (c.mpi->global ? RTLD_GLOBAL : RTLD_LOCAL));
+    const std::string who = "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
+    void* const handle = dlopen(c.file.c_str(), RTLD_NOW | RTLD_NODELETE | (c.mpi->global ? RTLD_GLOBAL : RTLD_LOCAL));
     if (handle == nullptr) {
       const char* const why = dlerror();
-      failures += (failures.empty() ? "" : "; ") + who + " cannot be loaded: " +
-                  (why == nullptr ? "no reason given" : why);
+      failures +=
+          (failures.empty() ? "" : "; ") + who + " cannot be loaded: " + (why == nullptr ? "no reason given" : why);
       continue;
     }
     const auto ask = reinterpret_cast<plugin_function>(dlsym(handle, plugin_symbol));
@@ -176,8 +173,8 @@ std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& wai
     // No further candidate now: two MPIs in one process would find each other's symbols.
     if (offer == nullptr || plugin_version() != offer->version) {
       throw usage_error(who + " belongs to another version of Shunt: it is `" +
-                        (offer == nullptr ? "unknown" : offer->version) +
-                        "`, this program needs `" + plugin_version() + "`");
+                        (offer == nullptr ? "unknown" : offer->version) + "`, this program needs `" + plugin_version() +
+                        "`");
     }
     return std::unique_ptr<carrier>(offer->open(waiting));
   }
@@ -197,8 +194,7 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
   if (name != "mpi" && name != "auto") {
     std::string there;
     for (const auto& t : available(plugins)) there += (there.empty() ? "" : ", ") + t;
-    throw usage_error("there is no transport `" + std::string(name) +
-                      "`; this installation has: auto, " + there);
+    throw usage_error("there is no transport `" + std::string(name) + "`; this installation has: auto, " + there);
   }
   return load(choose(found, by, folders), waiting);
 }

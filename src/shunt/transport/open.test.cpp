@@ -121,8 +121,8 @@ TEST_CASE("plugin_folders: the caller's comes first, then the program's own and 
   REQUIRE(folders.size() >= 4);
   CHECK(folders[0] == "/somewhere");
   CHECK(folders[1] == program);
-  CHECK(std::find(folders.begin(), folders.end(),
-                  (program / ".." / "lib" / "shunt").lexically_normal()) != folders.end());
+  CHECK(std::find(folders.begin(), folders.end(), (program / ".." / "lib" / "shunt").lexically_normal()) !=
+        folders.end());
 }
 
 TEST_CASE("plugin_folders: several folders, by colon, in their order; empty ones are no folder") {
@@ -199,8 +199,7 @@ TEST_CASE("choose: a launcher whose MPI is missing is an error that names both")
   const std::vector<fs::path> folders{other.path()};
   const variable size("OMPI_COMM_WORLD_SIZE", "2");
   CHECK_THAT(message_of([&] {
-               static_cast<void>(
-                   detail::choose(detail::find_plugins(folders), detail::find_launcher(), folders));
+               static_cast<void>(detail::choose(detail::find_plugins(folders), detail::find_launcher(), folders));
              }),
              Catch::Contains("launcher of Open MPI") && Catch::Contains("mpi (MPICH)") &&
                  Catch::Contains("libshunt_mpi_openmpi.so"));

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <string>
 
-#include <catch2/catch.hpp>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 namespace {
 
@@ -55,8 +55,8 @@ struct job_of_four : fake_proc {
 
 TEST_CASE("siblings: the ranks below the same launcher, and no others") {
   const job_of_four job;
-  job.process(30, 1, 'S', "PMI_RANK=1");     // another job's, whose launcher has gone
-  job.process(40, 1, 'S', "HOME=/");         // another job
+  job.process(30, 1, 'S', "PMI_RANK=1");  // another job's, whose launcher has gone
+  job.process(40, 1, 'S', "HOME=/");      // another job
   job.process(41, 40, 'S', "PMI_RANK=2");
   const auto found = siblings(job.path(), 20);
   REQUIRE(found.size() == 3);
@@ -66,7 +66,8 @@ TEST_CASE("siblings: the ranks below the same launcher, and no others") {
   }
 }
 
-TEST_CASE("siblings: of a shell and the rank beneath it the rank counts, of a rank and its child the one with a keeper") {
+TEST_CASE(
+    "siblings: of a shell and the rank beneath it the rank counts, of a rank and its child the one with a keeper") {
   const job_of_four job;
   job.process(22, 10, 'S', "PMI_RANK=2", false);
   job.process(52, 22, 'S', "PMI_RANK=2", true);

@@ -19,14 +19,12 @@ class threads final : public carrier {
   std::vector<std::string> exchange(const std::string& mine) override { return {mine}; }
   void start(const service&) override {}
   void send(rail::train& loaded, int rank) override {
-    throw error("the transport `threads` has one rank; a train was sent to rank " +
-                    std::to_string(rank) + " with " + std::to_string(loaded.head.bytes) + " bytes",
+    throw error("the transport `threads` has one rank; a train was sent to rank " + std::to_string(rank) + " with " +
+                    std::to_string(loaded.head.bytes) + " bytes",
                 {.rank = rank});
   }
   bool poll(rail::train_list&) override { return false; }
-  std::chrono::nanoseconds patience() const noexcept override {
-    return std::chrono::nanoseconds::max();
-  }
+  std::chrono::nanoseconds patience() const noexcept override { return std::chrono::nanoseconds::max(); }
   std::optional<loss> beat() override { return std::nullopt; }
   void stop() override {}
   void abort(int status) noexcept override { std::_Exit(status); }

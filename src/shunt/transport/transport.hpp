@@ -30,8 +30,8 @@ inline constexpr int channels = 3;
 
 /// What start() needs to know; alike on every rank.
 struct service {
-  std::size_t capacity = 0;         ///< bytes of goods of the largest train
-  std::size_t receive_trains = 4;   ///< trains that may wait on this rank, a channel
+  std::size_t capacity = 0;                   ///< bytes of goods of the largest train
+  std::size_t receive_trains = 4;             ///< trains that may wait on this rank, a channel
   std::chrono::milliseconds deadline{5'000};  ///< silence after which a rank counts as lost
 };
 

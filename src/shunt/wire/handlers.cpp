@@ -28,9 +28,8 @@ registry& the_registry() {
 
 }  // namespace
 
-handler::handler(const std::type_info& type, std::string_view shown, unload_function function,
-                 std::uint8_t through, std::uint8_t run_flags, good_layout lie, std::string_view of,
-                 const handler* replies) noexcept
+handler::handler(const std::type_info& type, std::string_view shown, unload_function function, std::uint8_t through,
+                 std::uint8_t run_flags, good_layout lie, std::string_view of, const handler* replies) noexcept
     : type_(&type),
       name_(shown),
       owner_(of),

@@ -25,14 +25,14 @@ inline constexpr std::size_t run_alignment = 16;
 
 /// Bits of run_head::flags.
 enum run_flag : std::uint8_t {
-  tagged = 1,      ///< each good says its stop
-  mixed = 2,       ///< some goods are for other docks: the unloader sends them on
-  forwarded = 4,   ///< second leg of two
-  answers = 8,     ///< replies to requests: their requests are what is counted
-  varying = 16,    ///< each good says its length
-  asks = 32,       ///< requests: each will be answered
-  untagged = 64,   ///< never says its stops: who unloads the run knows them
-  spent = 128,     ///< unloaded already; set by the unloader when it has to come back to a train
+  tagged = 1,     ///< each good says its stop
+  mixed = 2,      ///< some goods are for other docks: the unloader sends them on
+  forwarded = 4,  ///< second leg of two
+  answers = 8,    ///< replies to requests: their requests are what is counted
+  varying = 16,   ///< each good says its length
+  asks = 32,      ///< requests: each will be answered
+  untagged = 64,  ///< never says its stops: who unloads the run knows them
+  spent = 128,    ///< unloaded already; set by the unloader when it has to come back to a train
 };
 
 struct run_head {
@@ -43,15 +43,13 @@ struct run_head {
   std::uint16_t stride = 0;   ///< bytes from good to good; 0: varying
   std::uint8_t mailbox = 0;
   std::uint8_t flags = 0;
-  std::uint32_t ticket = 0;   ///< of requests and replies: where the requester keeps what it does then
-  std::uint32_t first = 0;    ///< of replies: the request that the first good answers, counted from 0
-  std::uint16_t to = 0;       ///< the PE that all goods are for, where they do not say their stops
-  std::uint16_t from = 0;     ///< and the PE that sent them
-  std::uint32_t check = 0;    ///< between processes: head_check()
+  std::uint32_t ticket = 0;  ///< of requests and replies: where the requester keeps what it does then
+  std::uint32_t first = 0;   ///< of replies: the request that the first good answers, counted from 0
+  std::uint16_t to = 0;      ///< the PE that all goods are for, where they do not say their stops
+  std::uint16_t from = 0;    ///< and the PE that sent them
+  std::uint32_t check = 0;   ///< between processes: head_check()
 
-  [[nodiscard]] std::byte* goods() noexcept {
-    return reinterpret_cast<std::byte*>(this) + sizeof(run_head);
-  }
+  [[nodiscard]] std::byte* goods() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(run_head); }
 };
 static_assert(sizeof(run_head) == 32 && alignof(run_head) <= run_alignment);
 

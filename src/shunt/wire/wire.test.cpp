@@ -114,8 +114,8 @@ TEST_CASE("run: what lies in a train has one layout") {
   STATIC_REQUIRE(std::is_same_v<decltype(wire::stop::to), std::uint16_t>);
   STATIC_REQUIRE(wire::most_pes == 1 << 16);
 
-  constexpr unsigned flags[] = {wire::tagged, wire::mixed, wire::forwarded, wire::answers,
-                                wire::varying, wire::asks, wire::spent};
+  constexpr unsigned flags[] = {wire::tagged,  wire::mixed, wire::forwarded, wire::answers,
+                                wire::varying, wire::asks,  wire::spent};
   unsigned all = 0;
   for (const auto f : flags) {
     CHECK((all & f) == 0);

@@ -9,8 +9,7 @@ int main(int argc, char** argv) {
     shunt::pgas::symmetric<std::vector<long>> counts(me, 4);
     shunt::pgas::actor_of updates(counts);
     for (int i = 0; i < 100; ++i) {
-      updates.send(i % me.count(),
-                   [spot = i % 4](auto& part) { ++part[static_cast<std::size_t>(spot)]; });
+      updates.send(i % me.count(), [spot = i % 4](auto& part) { ++part[static_cast<std::size_t>(spot)]; });
     }
     updates.finish();
     long mine = 0;

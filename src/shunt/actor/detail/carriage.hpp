@@ -92,7 +92,8 @@ class loader {
   /// They are there, so many bytes. \return whether the train is full.
   [[nodiscard]] bool step(std::size_t bytes) noexcept {
     place_ += bytes;
-    if (place_ != end_) [[likely]] return false;
+    if (place_ != end_) [[likely]]
+      return false;
     uncouple();
     return left_ == 0;
   }

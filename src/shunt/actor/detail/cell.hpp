@@ -28,10 +28,11 @@
 ///       be added: so a mailbox without vacant slots and without room is full. Only who is queued has vacant slots.
 ///   C6  Slots of messages that have been handled leave the list when the turn ends. Their room counts then, or at once
 ///       if somebody needs it: `counted` says for how many of the turn it does. Outside of a turn `at` is `front`.
-///   C7  `marked` of the list's messages, counted from `front` with those that this turn has handled, have been here since
-///       `marked_at`, or longer; less than 1: none is known. So a report can tell for how long the oldest has waited at
-///       least, and no message costs a look at a clock: a mark stands until all of them have gone. It is made where a
-///       handler begins to wait, where slots are added while one waits (extend()), and by a report that finds none.
+///   C7  `marked` of the list's messages, counted from `front` with those that this turn has handled, have been here
+///       since `marked_at`, or longer; less than 1: none is known. So a report can tell for how long the oldest has
+///       waited at least, and no message costs a look at a clock: a mark stands until all of them have gone. It is made
+///       where a handler begins to wait, where slots are added while one waits (extend()), and by a report that finds
+///       none.
 #pragma once
 
 #include <atomic>
@@ -186,7 +187,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
   sender* waiting = nullptr;         // for room, first come first; under the station's gate
   sender* waiting_last = nullptr;
   wait_edge edge;
-  std::int64_t room = 0;  // C5, where it is queued; less than 0 by those that are exempt
+  std::int64_t room = 0;        // C5, where it is queued; less than 0 by those that are exempt
   std::int64_t marked = 0;      // C7
   std::uint32_t marked_at = 0;  // CLOCK_MONOTONIC_COARSE, ms
 

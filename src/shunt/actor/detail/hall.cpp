@@ -40,8 +40,9 @@ hall::hall(settings wanted, sched::runtime* on)
     try {
       thread_ = std::thread(work);
     } catch (const std::system_error& refused) {
-      throw error(std::string("manager: cannot start its first thread: ") + refused.what() + "; " + thread_limit_in_force(),
-                  error::facts{-1, -1, refused.code().value()});
+      throw error(
+          std::string("manager: cannot start its first thread: ") + refused.what() + "; " + thread_limit_in_force(),
+          error::facts{-1, -1, refused.code().value()});
     }
   }
   const auto begun = [&] { return begun_ == workers + 1 || run_over_; };
@@ -203,7 +204,8 @@ bool hall::stop(steady_clock::time_point deadline) {
 }
 
 void hall::actor_ended() noexcept {
-  living.fetch_sub(1, std::memory_order_acq_rel);  // pairs with stop()'s load; who waits is woken when this engine idles
+  living.fetch_sub(1,
+                   std::memory_order_acq_rel);  // pairs with stop()'s load; who waits is woken when this engine idles
 }
 
 // --- names ---
@@ -319,8 +321,8 @@ void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point
   if (!clock) return;
   station& home = *stations_[0];
   if (station::here() == &home) return clock.wake();
-  // By its station's platform, which is looked at before each batch: a worker that is never idle looks for wakes of other
-  // threads every 64 switches only, which may be as many batches.
+  // By its station's platform, which is looked at before each batch: a worker that is never idle looks for wakes of
+  // other threads every 64 switches only, which may be as many batches.
   home.at_home([clock] { clock.wake(); });
 }
 

@@ -104,8 +104,8 @@ class hall {
   void count_sent() noexcept { sent_outside_.fetch_add(1, std::memory_order_relaxed); }
   void dead(const dead_letter& what) noexcept;
   void say(const std::string& line) const noexcept;
-  /// Whether an actor that ends with this text is told of. A deadlock fails all actors of its circle, one after the other
-  /// and with the same text: it is told once in a row. Takes the lock.
+  /// Whether an actor that ends with this text is told of. A deadlock fails all actors of its circle, one after the
+  /// other and with the same text: it is told once in a row. Takes the lock.
   [[nodiscard]] bool is_news(const std::string& text);
   void schedule(const std::shared_ptr<timed>& what, std::chrono::steady_clock::time_point when);
 
@@ -135,7 +135,7 @@ class hall {
   std::exception_ptr failure_;
 
   std::atomic<std::uint64_t> turn_{0};
-  std::atomic<int> open_stations_{0};  // begun, and not left
+  std::atomic<int> open_stations_{0};       // begun, and not left
   std::atomic<std::uint32_t> watchers_{0};  // who waits for a change; see idle()
 
   mutable std::mutex lock_;  // what follows

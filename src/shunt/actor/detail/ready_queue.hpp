@@ -42,8 +42,8 @@ class ready_queue {
       limit_ = front_.load(std::memory_order_acquire) + Slots;  // acquire: who emptied the slots has read them (Q3)
       if (back >= limit_) return false;
     }
-    slot(back).store(item, std::memory_order_relaxed);    // relaxed: edge `filled` follows
-    back_.store(back + 1, std::memory_order_seq_cst);     // edge `filled` out; seq_cst: above
+    slot(back).store(item, std::memory_order_relaxed);  // relaxed: edge `filled` follows
+    back_.store(back + 1, std::memory_order_seq_cst);   // edge `filled` out; seq_cst: above
     return true;
   }
 
@@ -69,10 +69,10 @@ class ready_queue {
   /// The owner of `mine`, which is empty, and not this: moves half of the items, the oldest, the odd one too.
   /// \return the oldest of them, which stands in no queue; nullptr if there was none, or somebody else was faster.
   [[nodiscard]] T* steal_half(ready_queue& mine) noexcept {
-    auto front = front_.load(std::memory_order_acquire);        // before back_: else there may be less than none
-    const auto back = back_.load(std::memory_order_acquire);    // edge `filled` in
+    auto front = front_.load(std::memory_order_acquire);      // before back_: else there may be less than none
+    const auto back = back_.load(std::memory_order_acquire);  // edge `filled` in
     const auto count = std::min<std::uint64_t>((back - front + 1) / 2, Slots / 2);
-    if (count == 0 || back - front > Slots) return nullptr;     // the second: front is an old one
+    if (count == 0 || back - front > Slots) return nullptr;         // the second: front is an old one
     T* const oldest = slot(front).load(std::memory_order_relaxed);  // relaxed: as those below
     const auto to = mine.back_.load(std::memory_order_relaxed);     // relaxed: Q1
     for (std::uint64_t i = 1; i < count; ++i) {

@@ -2,8 +2,8 @@
 ///
 /// Invariants
 ///   S1  What a turn says is its thread's own: it alone writes it, and reads it.
-///   S2  A thread's quick turn is that of a seat whose runner's fiber is on this thread and has not ended, or `nobodys`.
-///       It need not be the one whose handler runs: then the slow way finds that.
+///   S2  A thread's quick turn is that of a seat whose runner's fiber is on this thread and has not ended, or
+///       `nobodys`. It need not be the one whose handler runs: then the slow way finds that.
 #pragma once
 
 #include <atomic>
@@ -49,8 +49,10 @@ class seat : protected turn {
 
   /// The thread of this seat, who was told `queue_it`.
   void queue(actor& a) noexcept {
-    if (!ready_.push(&a)) [[unlikely]] return queue_outside(a);
-    if (sleepers_.load(std::memory_order_seq_cst) != 0) [[unlikely]] wake_one();  // after the push: see DESIGN.md
+    if (!ready_.push(&a)) [[unlikely]]
+      return queue_outside(a);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      wake_one();  // after the push: see DESIGN.md
   }
 
  protected:
@@ -64,7 +66,8 @@ class seat : protected turn {
 };
 
 /// See quick_turn().
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local turn* this_threads_quick_turn asm("shunt_actor_turn_v1");
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local turn* this_threads_quick_turn asm(
+    "shunt_actor_turn_v1");
 [[nodiscard, gnu::noinline]] turn* quick_turn_by_call() noexcept;
 
 inline turn* quick_turn() noexcept {

@@ -98,8 +98,8 @@ struct values_of;
 template <std::size_t... I, typename... T>
 struct values_of<std::index_sequence<I...>, T...> : value_at<I, T>... {
   template <typename... A>
-  explicit values_of(std::in_place_t, A&&... a) noexcept(
-      (... && std::is_nothrow_constructible_v<value_at<I, T>, std::in_place_t, A>))
+  explicit values_of(std::in_place_t,
+                     A&&... a) noexcept((... && std::is_nothrow_constructible_v<value_at<I, T>, std::in_place_t, A>))
       : value_at<I, T>(std::in_place, std::forward<A>(a))... {}
 
   /// As the handler's parameters `P` want them: a value or an rvalue reference is moved from.

@@ -30,7 +30,9 @@ class runner final : public seat {
   void work() noexcept;
 
   [[nodiscard]] bool runs_a_handler() const noexcept { return whose != no_actor; }
-  [[nodiscard]] bool runs_handler_of(const actor& a) const noexcept { return whose == reinterpret_cast<std::uintptr_t>(&a); }
+  [[nodiscard]] bool runs_handler_of(const actor& a) const noexcept {
+    return whose == reinterpret_cast<std::uintptr_t>(&a);
+  }
   [[nodiscard]] const result& done() const noexcept { return done_; }
 
  private:
@@ -59,7 +61,7 @@ class runner final : public seat {
   result done_;
   const std::size_t index_;
   std::vector<single> sights_;
-  sched::waker fiber_;               // before it sleeps: written by it; then read by who wakes it
+  sched::waker fiber_;  // before it sleeps: written by it; then read by who wakes it
   std::atomic<bool> asleep_{false};
 };
 
@@ -115,7 +117,7 @@ class stage {
   actor* awaiting_ = nullptr;
 
   std::vector<std::unique_ptr<runner>> seats_;  // changed by run() only, before running_ is set
-  sched::runtime* runtime_ = nullptr;         // of the present run
+  sched::runtime* runtime_ = nullptr;           // of the present run
 };
 
 }  // namespace detail

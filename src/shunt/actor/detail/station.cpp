@@ -162,8 +162,8 @@ void station::tell_slowly(cell& c, slot* s, const char* call) {
   send(m, call);
 }
 
-/// Such messages are loaded next, if the mailbox has room as far as is known here. \return false: it has not, or there is
-/// no train.
+/// Such messages are loaded next, if the mailbox has room as far as is known here. \return false: it has not, or there
+/// is no train.
 bool station::admit(cell& c, std::uint64_t which, const kind& what) {
   if (c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; who waits asks again under the gate
   lane& l = lane_to(*c.home);
@@ -253,18 +253,12 @@ bool station::send_here(slot& m, const char* call) {
   }
   if (!make_vacant(c)) {
     switch (c.when_full.load(std::memory_order_relaxed)) {  // relaxed: this thread's
-      case overflow::drop_newest:
-        bury(m, name_of(c), is_full);
-        return true;
-      case overflow::drop_oldest:
-        drop_oldest(c);
-        break;
+      case overflow::drop_newest: bury(m, name_of(c), is_full); return true;
+      case overflow::drop_oldest: drop_oldest(c); break;
       case overflow::fail:
-        throw mailbox_full(std::string(call) + ": the mailbox of actor `" + std::string(name_of(c)) + "` is full: " +
-                           std::to_string(c.capacity - c.room) + " messages");
-      case overflow::suspend:
-        declare_full(c);
-        return wait_for_room(m, call);
+        throw mailbox_full(std::string(call) + ": the mailbox of actor `" + std::string(name_of(c)) +
+                           "` is full: " + std::to_string(c.capacity - c.room) + " messages");
+      case overflow::suspend: declare_full(c); return wait_for_room(m, call);
     }
   }
   if (c.is == state::idle) {
@@ -498,7 +492,8 @@ void station::bury_dead() noexcept {
 
 void station::place_exempt(slot& m) noexcept {
   cell& c = *m.to;
-  if (c.life != m.life()) [[unlikely]] return bury(m, {}, has_ended);
+  if (c.life != m.life()) [[unlikely]]
+    return bury(m, {}, has_ended);
   list_any(c, m);
 }
 
@@ -562,10 +557,9 @@ void station::call_engine() noexcept {
 
 void station::new_engine() {
   ++fibers_;
-  all_.runtime().spawn([this] { run_engine(); }, {.worker = index_,
-                                                  .name = "actors",
-                                                  .stack_bytes = all_.wanted().stack_bytes,
-                                                  .even_without_stack = true});
+  all_.runtime().spawn(
+      [this] { run_engine(); },
+      {.worker = index_, .name = "actors", .stack_bytes = all_.wanted().stack_bytes, .even_without_stack = true});
 }
 
 void station::handler_waits(cell& c) noexcept {
@@ -585,7 +579,8 @@ void station::run_engine() {
   engine me;
   me.who = sched::this_fiber::self();
   const engine_of_this_fiber_is here(me);
-  if (!sched::this_fiber::may_wait()) [[unlikely]] return run_engine_without_stack(me);
+  if (!sched::this_fiber::may_wait()) [[unlikely]]
+    return run_engine_without_stack(me);
   for (;;) {
     for (int turns = 0;;) {
       begin_turn(me);
@@ -631,8 +626,9 @@ bool station::rest_engine() noexcept {
   return true;
 }
 
-/// An engine whose fiber got no stack: one batch, in which whatever would wait throws why. So messages whose handlers do
-/// not wait are handled, and the others fail as handlers do that throw. Another engine, which may get a stack, goes on.
+/// An engine whose fiber got no stack: one batch, in which whatever would wait throws why. So messages whose handlers
+/// do not wait are handled, and the others fail as handlers do that throw. Another engine, which may get a stack, goes
+/// on.
 void station::run_engine_without_stack(engine& me) {
   begin_turn(me);
   work(me);
@@ -695,7 +691,8 @@ void station::queue_direct(cell& c) noexcept {
   --c.room;
 }
 
-/// Adds vacant slots to a mailbox that has none: `some` at most, or if a string of them is at hand not more than `most`.
+/// Adds vacant slots to a mailbox that has none: `some` at most, or if a string of them is at hand not more than
+/// `most`.
 /// \param come  so many messages have come, for these slots
 void station::extend(cell& c, std::int64_t some, std::int64_t most, std::int64_t come) {
   c.step = static_cast<std::uint8_t>(std::min(2 * c.step, messages_a_turn));
@@ -714,7 +711,8 @@ void station::extend(cell& c, std::int64_t some, std::int64_t most, std::int64_t
     free_ = last->next;
   }
   // Only while a handler waits: a mark for busy actors too made fan-in between two workers 13 to 20 % slower.
-  if ((c.duties & duty_parted) != 0 && c.marked <= c.counted) [[unlikely]] c.mark(c.length() + std::min(come, count));
+  if ((c.duties & duty_parted) != 0 && c.marked <= c.counted) [[unlikely]]
+    c.mark(c.length() + std::min(come, count));
   c.add(first, last);
   c.vacant = first;
   c.room -= count;

@@ -83,10 +83,10 @@ class alignas(quiet_distance) station {
  public:
   static constexpr std::size_t messages_a_train = 256;  // a train costs as much as some hundred of them: TYPED.md
   static constexpr std::size_t bytes_a_train = 16384;   // so many of the longest, if only a few begin a carriage
-  static constexpr int messages_a_batch = 512;     // then other fibers have their turn, and open trains depart
-  static constexpr int messages_a_turn = 64;       // of one actor's mailbox, while others wait
-  static constexpr int favours_in_a_row = 64;      // who was just sent to goes first, at most so often
-  static constexpr std::size_t idle_engines = 16;  // more of them end
+  static constexpr int messages_a_batch = 512;          // then other fibers have their turn, and open trains depart
+  static constexpr int messages_a_turn = 64;            // of one actor's mailbox, while others wait
+  static constexpr int favours_in_a_row = 64;           // who was just sent to goes first, at most so often
+  static constexpr std::size_t idle_engines = 16;       // more of them end
   static constexpr std::size_t slots_a_block = 64;
 
   station(hall& all, int index, int stations);
@@ -111,18 +111,21 @@ class alignas(quiet_distance) station {
       spare_ = nullptr;
     } else {
       s = free_;
-      if (s != nullptr) [[likely]] free_ = s->next;
+      if (s != nullptr) [[likely]]
+        free_ = s->next;
     }
     return s;
   }
   /// It has been built there, for an actor of this station. May wait. \throws as send()
   [[gnu::always_inline]] void tell(cell& c, slot* s, const char* call) {
-    if (c.life == s->life() && c.is == state::idle) [[likely]] return tell_idle(c, s);
+    if (c.life == s->life() && c.is == state::idle) [[likely]]
+      return tell_idle(c, s);
     tell_slowly(c, s, call);
   }
   [[gnu::always_inline]] void tell_idle(cell& c, slot* s) noexcept {
     c.is = state::direct;
-    if (favoured_ != nullptr || !awake_) [[unlikely]] return favour(c, s);
+    if (favoured_ != nullptr || !awake_) [[unlikely]]
+      return favour(c, s);
     favoured_ = &c;
     favoured_first_ = s;
   }
@@ -274,7 +277,8 @@ class alignas(quiet_distance) station {
   void declare_full(cell& c) noexcept;
   void drop_oldest(cell& c) noexcept;
   void wake_engine() noexcept {
-    if (engine_ == nullptr && standbys_ == 0) [[unlikely]] call_engine();
+    if (engine_ == nullptr && standbys_ == 0) [[unlikely]]
+      call_engine();
   }
   /// Code that may wait is about to be called. S1
   void stand_by() noexcept {
@@ -365,9 +369,9 @@ class alignas(quiet_distance) station {
   std::chrono::steady_clock::time_point stands_since_{};
   bool over_ = false;
   bool spins_ = false;
-  int looks_ = 0;  // before a rest
+  int looks_ = 0;                                   // before a rest
   std::chrono::steady_clock::time_point rested_{};  // since when, at the last one
-  bool directed_ = false;  // a chooser decides
+  bool directed_ = false;                           // a chooser decides
   int fibers_ = 0;
   engine* idle_ = nullptr;
   std::size_t idles_ = 0;
@@ -391,8 +395,8 @@ class alignas(quiet_distance) station {
 };
 
 /// See station::quick().
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_quick_station
-    asm("shunt_actor_station_v1");
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local station* this_threads_quick_station asm(
+    "shunt_actor_station_v1");
 [[nodiscard, gnu::noinline]] station* quick_station_by_call() noexcept;
 
 inline station* station::quick() noexcept {

@@ -4,11 +4,11 @@
 /// when B handles its next message, hence after the handler in which B is: so a circle of edges that hold never ends.
 /// An edge holds while its answer has not come, or its message has not been placed: both are asked for under the
 /// lock, under which alone edges are made and taken away. Whoever closes a circle sees all of it, and is told.
+#include <ctime>
 #include <shunt/actor/detail/station.hpp>
 #include <shunt/sched/deadlock.hpp>
-#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/fiber_local.hpp>
-#include <ctime>
+#include <shunt/sched/report_notes.hpp>
 #include <string>
 
 namespace shunt {
@@ -35,8 +35,8 @@ std::string called(const cell& c) {
 
 cell* waiting = nullptr;  // all whose edge is set; under the lock
 
-/// For a report: which actor a handler waits for; note_work() tells whose handler it is. An actor's name is read only while
-/// a handler of it waits, hence neither returns nor ends it: so only then is it told.
+/// For a report: which actor a handler waits for; note_work() tells whose handler it is. An actor's name is read only
+/// while a handler of it waits, hence neither returns nor ends it: so only then is it told.
 void note_waits(sched::detail::wait_notes& to);
 
 void end(cell& c) noexcept {
@@ -67,7 +67,8 @@ void note_waits(sched::detail::wait_notes& to) {
     if (!holds(c->edge)) continue;
     const char* const what = c->edge.answer != nullptr ? ", for an answer of " : ", for room in the mailbox of ";
     const bool other_waits = c->edge.on->edge.on != nullptr;
-    to[sched::detail::fiber::behind(c->edge.who)] = what + (other_waits ? called(*c->edge.on) : "an actor that does not wait");
+    to[sched::detail::fiber::behind(c->edge.who)] =
+        what + (other_waits ? called(*c->edge.on) : "an actor that does not wait");
   }
 }
 
@@ -104,7 +105,7 @@ void note_work(const sched::detail::work_note& self, std::uint32_t now_ms, sched
   }
   to << ", " << waits << (waits == 1 ? " waits in its mailbox" : " wait in its mailbox");
   if (c->full.load(std::memory_order_relaxed)) to << ", which is full";  // relaxed: written by this thread
-  if (c->home->directed()) return;  // its time is none that the marks know
+  if (c->home->directed()) return;                                       // its time is none that the marks know
   if (c->marked > begun) {
     to << ", the oldest for at least ";
     to.seconds(static_cast<std::int32_t>(now_ms - c->marked_at));

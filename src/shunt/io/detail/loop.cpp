@@ -62,7 +62,8 @@ loop::loop(std::shared_ptr<common> shared, std::unique_ptr<ring> files)
 loop::~loop() { close(epoll_); }
 
 loop& loop::current() {
-  if (auto* const here = sched::this_worker::attached<loop>()) [[likely]] return *here;
+  if (auto* const here = sched::this_worker::attached<loop>()) [[likely]]
+    return *here;
   return made_here();
 }
 
@@ -81,8 +82,9 @@ bool loop::poll() {
   if (!watching_) return files_ != nullptr && files_->reap();
   epoll_event events[events_a_look];
   const auto count = look_at_events(epoll_, events, events_a_look);
-  // Each event leads from its watch to the fiber that waits, and to its stack; those of a thousand connections are in no near
-  // cache. Asked for together, they come at the price of one. The ring has no watch: prefetching nothing does nothing.
+  // Each event leads from its watch to the fiber that waits, and to its stack; those of a thousand connections are in
+  // no near cache. Asked for together, they come at the price of one. The ring has no watch: prefetching nothing does
+  // nothing.
   for (int i = 0; i < count; ++i) __builtin_prefetch(events[i].data.ptr);
   for (int i = 0; i < count; ++i) {
     if (const auto* const on = static_cast<const watch*>(events[i].data.ptr)) on->prefetch_reader();

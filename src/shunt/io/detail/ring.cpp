@@ -31,8 +31,8 @@ long enter(int fd, unsigned count, unsigned flags) noexcept {
 }
 
 void* map_queue(int fd, std::size_t size, std::uint64_t which) {
-  void* const at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-                        static_cast<off_t>(which));
+  void* const at =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(which));
   if (at == MAP_FAILED) throw ring::refused{"io_uring: mmap", system_error()};
   return at;
 }
@@ -118,8 +118,8 @@ void ring::check_operations() const {
     throw refused{"io_uring_register", system_error()};
   }
   const auto* const ops = reinterpret_cast<const io_uring_probe_op*>(all + 1);
-  for (const int one : {IORING_OP_NOP, IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
-                        IORING_OP_OPENAT, IORING_OP_ASYNC_CANCEL}) {
+  for (const int one :
+       {IORING_OP_NOP, IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC, IORING_OP_OPENAT, IORING_OP_ASYNC_CANCEL}) {
     if (one >= all->ops_len || (ops[one].flags & IO_URING_OP_SUPPORTED) == 0) {
       throw refused{"io_uring without calls on files", {EOPNOTSUPP, std::system_category()}};
     }
@@ -142,7 +142,7 @@ trouble ring::submit(const io_uring_sqe& asked) {
   const long taken = enter(self_.fd, 1, 0);
   const auto bad = taken < 0 ? trouble::now() : trouble::of_system(EAGAIN);
   if (counter(*asked_head_).load(std::memory_order_acquire) == tail + 1) return {};  // edge `taken`
-  counter(*asked_tail_).store(tail, std::memory_order_release);  // U2
+  counter(*asked_tail_).store(tail, std::memory_order_release);                      // U2
   return bad;
 }
 

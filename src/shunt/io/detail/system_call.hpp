@@ -1,6 +1,7 @@
-/// The system calls of a message, without the C library: around them it does what pthread_cancel() wants, which no worker is
-/// ever sent (two read-modify-writes and some fifty instructions a call), and returning from its functions costs more
-/// than it seems: the kernel's own calls have pushed the callers' addresses out of what the processor remembers of them.
+/// The system calls of a message, without the C library: around them it does what pthread_cancel() wants, which no
+/// worker is ever sent (two read-modify-writes and some fifty instructions a call), and returning from its functions
+/// costs more than it seems: the kernel's own calls have pushed the callers' addresses out of what the processor
+/// remembers of them.
 ///
 /// \return bytes; below 0: the negative of an errno.
 #pragma once
@@ -50,8 +51,8 @@ namespace detail {
   return system_call(SYS_epoll_wait, epoll, events, static_cast<std::size_t>(most), 0);
 }
 
-#else  // never inlined: a fiber that migrates may be on another thread after a wait, and compilers keep the address of errno
-
+#else
+// Never inlined: a fiber that migrates may be on another thread after a wait, and compilers keep the address of errno.
 [[gnu::noinline]] inline ssize_t receive_bytes(int fd, void* into, std::size_t size) noexcept {
   const auto result = ::recv(fd, into, size, 0);
   return result >= 0 ? result : -errno;

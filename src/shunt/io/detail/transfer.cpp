@@ -4,10 +4,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include <unistd.h>
 #include <csignal>
 #include <ctime>
-#include <unistd.h>
-
 
 namespace shunt {
 inline namespace v1 {
@@ -20,8 +19,7 @@ outcome read_system(watch* on, room into, const limit& how_long) {
     sched::this_fiber::require_wait("read");
     return on->receive(into.data(), into.size(), how_long);
   }
-  return perform("read", on, side::in, how_long,
-                 [on, into](int) { return on->read(into.data(), into.size()); });
+  return perform("read", on, side::in, how_long, [on, into](int) { return on->read(into.data(), into.size()); });
 }
 
 /// Some bytes, at most `most`, behind those kept. While it waits there is no memory for them yet.
@@ -48,7 +46,8 @@ std::size_t from_rest(rest& kept, room into) noexcept {
 
 /// write(2), with EPIPE but without SIGPIPE, whatever the program wants with that signal. A write
 /// raises it in its own thread; while that thread holds it off, it can be taken back.
-/// Never inlined: its half kilobyte of signal sets would spread every write to a socket over nine more cache lines of stack.
+/// Never inlined: its half kilobyte of signal sets would spread every write to a socket over nine more cache lines of
+/// stack.
 [[gnu::noinline]] ssize_t write_quietly(int fd, bytes what) noexcept {
   sigset_t pipe;
   sigset_t before;
@@ -89,8 +88,7 @@ outcome read_exactly(watch* on, rest& kept, room into, const limit& how_long) {
   return {have, {}};
 }
 
-outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_t most,
-                   const limit& how_long) {
+outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_t most, const limit& how_long) {
   constexpr std::size_t bytes_a_read = 4096;
   if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
   if (most == 0) throw usage_error("read_until: at most 0 bytes");

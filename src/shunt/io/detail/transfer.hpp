@@ -17,9 +17,7 @@ namespace detail {
 /// `most` that read_until() was given.
 class rest {
  public:
-  [[nodiscard]] std::string_view view() const noexcept {
-    return std::string_view(kept_).substr(begin_);
-  }
+  [[nodiscard]] std::string_view view() const noexcept { return std::string_view(kept_).substr(begin_); }
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   /// Bytes that went to the caller.
   void taken(std::size_t count) noexcept {
@@ -68,19 +66,24 @@ enum class sends_as : bool { file, socket };
 
 // A socket's, inlined: see watch::receive().
 [[nodiscard, gnu::always_inline]] inline outcome receive_some(watch* on, rest& kept, room into, const limit& how_long) {
-  if (!kept.empty() || into.size() == 0) [[unlikely]] return read_some(on, kept, into, how_long);
+  if (!kept.empty() || into.size() == 0) [[unlikely]]
+    return read_some(on, kept, into, how_long);
   sched::this_fiber::require_wait("read");
-  if (on == nullptr) [[unlikely]] return {0, errc::closed};
+  if (on == nullptr) [[unlikely]]
+    return {0, errc::closed};
   return on->receive(into.data(), into.size(), how_long);
 }
 [[nodiscard, gnu::always_inline]] inline outcome send_all(watch* on, bytes what, const limit& how_long) {
   std::size_t gone = 0;
-  if (what.size() == 0) [[unlikely]] return {};
+  if (what.size() == 0) [[unlikely]]
+    return {};
   sched::this_fiber::require_wait("write");
-  if (on == nullptr) [[unlikely]] return {0, errc::closed};
+  if (on == nullptr) [[unlikely]]
+    return {0, errc::closed};
   do {
     const auto one = on->send(what.data() + gone, what.size() - gone, how_long);
-    if (one.bad) [[unlikely]] return {gone, one.bad};
+    if (one.bad) [[unlikely]]
+      return {gone, one.bad};
     gone += one.moved;
   } while (gone < what.size());
   return {gone, {}};

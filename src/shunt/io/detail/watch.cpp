@@ -5,8 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -38,7 +38,7 @@ struct watch::store {
   void grow();
 
   std::mutex lock;
-  std::vector<watch*> free;  // with room for every watch there is, so that giving one back cannot fail
+  std::vector<watch*> free;   // with room for every watch there is, so that giving one back cannot fail
   std::vector<watch*> slabs;  // the first of each
   std::size_t watches = 0;
   int dead = -1;  // a file on which every call fails (W2): O_PATH gives no access
@@ -73,7 +73,8 @@ std::string text_of(const sockaddr_storage& where, socklen_t length) {
   if (where.ss_family == AF_UNIX) {
     const auto& local = reinterpret_cast<const sockaddr_un&>(where);
     const auto at = offsetof(sockaddr_un, sun_path);
-    if (length > at && local.sun_path[0] != '\0') return std::string(local.sun_path, strnlen(local.sun_path, length - at));
+    if (length > at && local.sun_path[0] != '\0')
+      return std::string(local.sun_path, strnlen(local.sun_path, length - at));
     return "a local socket";
   }
   return "a socket";
@@ -104,7 +105,8 @@ std::string note_of(int fd, side which) {
 
 }  // namespace
 
-/// For a report: of each fiber that waits for a descriptor. The locks are held for some ns by fibers, never over a wait.
+/// For a report: of each fiber that waits for a descriptor. The locks are held for some ns by fibers, never over a
+/// wait.
 void watch::note_waits(sched::detail::wait_notes& to) {
   using sched::detail::fiber;
   std::vector<watch*> slabs;
@@ -138,7 +140,8 @@ void watch::note_waits(sched::detail::wait_notes& to) {
           const auto first_there = w.first_[index(which)].load(std::memory_order_relaxed);  // relaxed: under the lock
           if (first_there) add(first_there, which);
         }
-        for (const waiter* other = w.others_; other != nullptr && add(other->who, other->which); other = other->next) {}
+        for (const waiter* other = w.others_; other != nullptr && add(other->who, other->which); other = other->next) {
+        }
         if (all) break;
       }
     }
@@ -189,7 +192,8 @@ bool watch::close() noexcept {
   auto seen = state::open;
   // edge `closed` out
   if (!state_.compare_exchange_strong(seen, state::closing, std::memory_order_acq_rel)) return false;
-  // W2. Cannot fail, unless the process may have fewer descriptors by now than this one's number: then drop() closes it.
+  // W2. Cannot fail, unless the process may have fewer descriptors by now than this one's number: then drop() closes
+  // it.
   ::dup3(store::the().dead, fd_, O_CLOEXEC);
   state_.store(state::closed, std::memory_order_release);  // edge `released` out
   tell(true, true, false);                                 // W6
@@ -212,12 +216,14 @@ ssize_t watch::read(void* into, std::size_t size) noexcept {
   return count;
 }
 
-/// The short way of tell(true, false, false). \return false: somebody stands beside the first, and nothing has happened.
+/// The short way of tell(true, false, false). \return false: somebody stands beside the first, and nothing has
+/// happened.
 [[gnu::always_inline]] inline bool watch::came() noexcept {
   sched::waker who;
   {
     const std::scoped_lock held(lock_);
-    if (others_ != nullptr) [[unlikely]] return false;
+    if (others_ != nullptr) [[unlikely]]
+      return false;
     auto& changes = changes_[index(side::in)];
     auto& first = first_[index(side::in)];
     // As in tell().
@@ -230,7 +236,8 @@ ssize_t watch::read(void* into, std::size_t size) noexcept {
 }
 
 void watch::happened(std::uint32_t events) noexcept {
-  if (events == EPOLLIN && came()) [[likely]] return;
+  if (events == EPOLLIN && came()) [[likely]]
+    return;
   constexpr std::uint32_t both = EPOLLHUP | EPOLLERR;
   constexpr std::uint32_t ends = both | EPOLLRDHUP | EPOLLPRI;
   tell((events & (ends | EPOLLIN)) != 0, (events & (both | EPOLLOUT)) != 0, (events & ends) != 0);
@@ -311,9 +318,11 @@ trouble watch::would_wait(side which, std::uint32_t before, const limit& how_lon
       me.next = std::exchange(others_, &me);
     }
   }
-  if (me.beside || !how_long.none()) [[unlikely]] return wait_with(me, before, how_long);
+  if (me.beside || !how_long.none()) [[unlikely]]
+    return wait_with(me, before, how_long);
   do {
-    sched::this_fiber::park(what_for(which, what_for_reading));  // perform() was allowed to wait, so this does not throw
+    sched::this_fiber::park(
+        what_for(which, what_for_reading));  // perform() was allowed to wait, so this does not throw
   } while (seen(which) == before);
   return {};  // perhaps because it was closed: perform() looks
 }
@@ -323,7 +332,8 @@ trouble watch::wait_with(waiter& me, std::uint32_t before, const limit& how_long
   struct place {
     [[nodiscard]] bool told() const noexcept { return self.seen(me.which) != before; }
     ~place() {  // also when an exception passes
-      if (told() && !me.beside) [[likely]] return;
+      if (told() && !me.beside) [[likely]]
+        return;
       const std::scoped_lock held(self.lock_);
       auto& first = self.first_[index(me.which)];
       // relaxed, both: under the lock

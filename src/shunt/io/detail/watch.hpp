@@ -15,7 +15,8 @@
 ///       EAGAIN, and is not made. Not so once the end, an error or urgent data was reported: then
 ///       there may be something to read that no further event tells of.
 ///   W6  Whoever finds it closed may drop it while close() is still under way. So close() uses the number in `closing`
-///       only; later it meets the watch alone, perhaps as another descriptor's, whose waiters it wakes for no reason (W1).
+///       only; later it meets the watch alone, perhaps as another descriptor's, whose waiters it wakes for no reason
+///       (W1).
 ///
 ///   state    close()                                  a call                       drop()
 ///   open     -> closing, the file is closed           the system's answer          the file is closed
@@ -42,8 +43,8 @@
 #include <shunt/io/detail/outcome.hpp>
 #include <shunt/io/detail/system_call.hpp>
 #include <shunt/io/limit.hpp>
-#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/fiber.hpp>
+#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {
@@ -100,8 +101,8 @@ class alignas(cache_line) watch {
     }
   }
 
-  /// A socket's: the same as perform() with recv(2), and with send(2). Inlined into what the program calls, as returning is
-  /// what costs most after a system call (system_call.hpp); what is rare is elsewhere.
+  /// A socket's: the same as perform() with recv(2), and with send(2). Inlined into what the program calls, as
+  /// returning is what costs most after a system call (system_call.hpp); what is rare is elsewhere.
   [[nodiscard, gnu::always_inline]] outcome receive(void* into, std::size_t size, const limit& how_long);
   [[nodiscard, gnu::always_inline]] outcome send(const void* from, std::size_t size, const limit& how_long);
 
@@ -151,7 +152,8 @@ class alignas(cache_line) watch {
     // relaxed: a count that may lose some where several fibers use one descriptor
     const auto calls = static_cast<std::uint8_t>(calls_.load(std::memory_order_relaxed) + 1);
     calls_.store(calls, std::memory_order_relaxed);
-    if (calls % calls_a_breath == 0) [[unlikely]] let_others_run();
+    if (calls % calls_a_breath == 0) [[unlikely]]
+      let_others_run();
   }
   [[gnu::noinline]] static void let_others_run() { sched::this_fiber::yield(); }
   [[nodiscard]] bool drained(std::uint32_t seen_in) const noexcept {
@@ -172,7 +174,8 @@ class alignas(cache_line) watch {
   /// \return why there is no sense in another.
   /// \param again  the call has waited before: events that bring nothing must not outwit its limit.
   [[gnu::cold]] trouble failed_once(int code, side which, std::uint32_t before, const limit& how_long, bool again) {
-    if (code == EAGAIN || code == EWOULDBLOCK) [[likely]] return would_wait(which, before, how_long, again);
+    if (code == EAGAIN || code == EWOULDBLOCK) [[likely]]
+      return would_wait(which, before, how_long, again);
     if (code != EINTR) return failed(code);
     breathe();
     return {};
@@ -195,15 +198,16 @@ class alignas(cache_line) watch {
   }
 
   std::atomic<state> state_{state::closed};
-  bool short_is_empty_ = false;           // W5
-  std::atomic<bool> ends_{false};         // the end, an error or urgent data was reported
+  bool short_is_empty_ = false;    // W5
+  std::atomic<bool> ends_{false};  // the end, an error or urgent data was reported
   std::atomic<std::uint8_t> calls_{0};
   int fd_ = -1;
   std::array<std::atomic<std::uint32_t>, 2> changes_{};
-  std::atomic<std::uint32_t> empty_at_{0};  // W5: changes_[in] as the last read saw it, if it emptied the socket; else not
+  std::atomic<std::uint32_t> empty_at_{
+      0};  // W5: changes_[in] as the last read saw it, if it emptied the socket; else not
 
-  spin_lock lock_;             // guards what follows, and the writes of changes_ and ends_
-  std::uint8_t interest_ = 0;  // the sides that epoll_ was asked for, a bit each
+  spin_lock lock_;                                    // guards what follows, and the writes of changes_ and ends_
+  std::uint8_t interest_ = 0;                         // the sides that epoll_ was asked for, a bit each
   std::array<std::atomic<sched::waker>, 2> first_{};  // who waits on each side
   waiter* others_ = nullptr;                          // who waits beside them
   std::uint32_t known_to_ = 0;                        // the loops (their number) one of whose epolls has it
@@ -214,7 +218,8 @@ static_assert(sizeof(void*) != 8 || sizeof(watch) == cache_line);
 
 inline outcome watch::receive(void* into, std::size_t size, const limit& how_long) {
   for (bool again = false;; again = true) {
-    if (const auto bad = refused(how_long)) [[unlikely]] return {0, bad};
+    if (const auto bad = refused(how_long)) [[unlikely]]
+      return {0, bad};
     const auto before = seen(side::in);
     trouble bad;
     if (drained(before)) {
@@ -229,13 +234,15 @@ inline outcome watch::receive(void* into, std::size_t size, const limit& how_lon
       }
       bad = failed_once(static_cast<int>(-result), side::in, before, how_long, again);
     }
-    if (bad) [[unlikely]] return {0, bad};
+    if (bad) [[unlikely]]
+      return {0, bad};
   }
 }
 
 inline outcome watch::send(const void* from, std::size_t size, const limit& how_long) {
   for (bool again = false;; again = true) {
-    if (const auto bad = refused(how_long)) [[unlikely]] return {0, bad};
+    if (const auto bad = refused(how_long)) [[unlikely]]
+      return {0, bad};
     const auto before = seen(side::out);
     const auto result = send_bytes(fd_, from, size);
     if (result >= 0) [[likely]] {
@@ -249,16 +256,19 @@ inline outcome watch::send(const void* from, std::size_t size, const limit& how_
 inline bool watch::stands_first(std::uint32_t before) {
   auto& first = first_[index(side::in)];
   const std::scoped_lock held(lock_);
-  if (closed() || !known_here(side::in)) [[unlikely]] return false;
+  if (closed() || !known_here(side::in)) [[unlikely]]
+    return false;
   // relaxed, both: under the lock
-  if (seen(side::in) != before || first.load(std::memory_order_relaxed)) [[unlikely]] return false;
+  if (seen(side::in) != before || first.load(std::memory_order_relaxed)) [[unlikely]]
+    return false;
   first.store(sched::this_fiber::self(), std::memory_order_relaxed);
   waits_here(side::in);
   return true;
 }
 
 inline trouble watch::would_wait(std::uint32_t before) {
-  if (!stands_first(before)) [[unlikely]] return would_wait(side::in, before, {}, false);
+  if (!stands_first(before)) [[unlikely]]
+    return would_wait(side::in, before, {}, false);
   do {
     sched::this_fiber::park(what_for_reading);  // receive()'s caller was allowed to wait, so this does not throw
   } while (seen(side::in) == before);
@@ -267,8 +277,7 @@ inline trouble watch::would_wait(std::uint32_t before) {
 
 /// One call on one watch. \throws what this_fiber::park() would throw.
 template <typename Attempt>
-[[nodiscard]] outcome perform(const char* call, watch* on, side which, const limit& how_long,
-                              const Attempt& attempt) {
+[[nodiscard]] outcome perform(const char* call, watch* on, side which, const limit& how_long, const Attempt& attempt) {
   sched::this_fiber::require_wait(call);
   if (on == nullptr) return {0, errc::closed};
   const sched::this_fiber::stay here;  // errno is read after waits

@@ -112,9 +112,7 @@ const wire::handler farewells(typeid(farewell), "farewell", unload_farewells, co
 const wire::handler pieces(typeid(blob_piece), "collective", unload_blobs, control, wire::varying,
                            control_good<blob_piece>);
 
-run_key control_key(const wire::handler& entry) noexcept {
-  return key_of(entry, 0);
-}
+run_key control_key(const wire::handler& entry) noexcept { return key_of(entry, 0); }
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) noexcept {
@@ -163,10 +161,12 @@ dock::dock(job& the_job, int index_, int local_, int first, int here)
       local(local_),
       first_pe(first),
       pes_here(here),
-      platform([](void* d) noexcept {
-        auto& sleeper = *static_cast<dock*>(d);
-        sleeper.whole.runtime().unpark(sleeper.local);
-      }, this),
+      platform(
+          [](void* d) noexcept {
+            auto& sleeper = *static_cast<dock*>(d);
+            sleeper.whole.runtime().unpark(sleeper.local);
+          },
+          this),
       pool_(platform, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit,
             the_job.trains().resting) {
   const auto& plan = the_job.plan();
@@ -330,8 +330,8 @@ void dock::open_replies(int to, run_key key, std::size_t bytes, std::uint32_t ti
   l.run->first = first;
 }
 
-void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes,
-                     int from, const std::source_location& where) {
+void dock::make_room(int to, run_key key, std::size_t good_bytes, std::size_t stride, std::size_t kept_bytes, int from,
+                     const std::source_location& where) {
   check_open(key, from, where);
   if (!in_handler()) settle(from);
   if (good_bytes + sizeof(wire::run_head) > pool_.capacity() || stride > 0xffff || kept_bytes > pool_.capacity()) {
@@ -390,13 +390,11 @@ void dock::send_span(int from, int to, run_key key, std::span<const std::byte> c
                      std::span<const std::byte> payload, std::source_location where) {
   if (static_cast<unsigned>(to) >= pes) refuse_destination(from, to, where);
   const std::size_t bytes = captures.size() + payload.size();
-  const std::size_t whole_good =
-      wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
+  const std::size_t whole_good = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int hop = plain ? to : hop_of[to];
   lane& l = active_[hop];
   if (!l.takes(key, whole_good)) make_room(hop, key, whole_good, 0, 0, from, where);
-  std::byte* const body = append_span(
-      l, {static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
+  std::byte* const body = append_span(l, {static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
   if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
   if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
 }
@@ -404,8 +402,7 @@ void dock::send_span(int from, int to, run_key key, std::span<const std::byte> c
 void dock::send_control(int to_dock, run_key key, std::span<const std::byte> captures,
                         std::span<const std::byte> payload) {
   const std::size_t bytes = captures.size() + payload.size();
-  const std::size_t whole_good =
-      wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
+  const std::size_t whole_good = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int to = plain ? whole.plan().first_pe[static_cast<std::size_t>(to_dock)] : to_dock;
   // A train that stands there anyway takes it along; else one of channel 1. Between processes a channel of their own:
   // trains that are held here take the places where others could arrive, and control goods are what ends the holding.
@@ -429,15 +426,15 @@ void dock::send_control(int to_dock, run_key key, std::span<const std::byte> cap
 // --- refusals ---
 
 void dock::refuse_destination(int from, int to, std::source_location where) const {
-  throw error("PE " + std::to_string(from) + ": send to PE " + std::to_string(to) +
-                  ", but the job has PEs 0.." + std::to_string(pes - 1) + " (" + at(where) + ")",
+  throw error("PE " + std::to_string(from) + ": send to PE " + std::to_string(to) + ", but the job has PEs 0.." +
+                  std::to_string(pes - 1) + " (" + at(where) + ")",
               {.pe = from}, where);
 }
 
-void dock::refuse_length(int from, std::size_t bytes, run_key key,
-                         const std::source_location& where) const {
-  const std::size_t most = std::min<std::size_t>(
-      pool_.capacity() - sizeof(wire::run_head), (entry_of(key).flags() & wire::varying) != 0 ? ~std::size_t{0} : 0xffff);
+void dock::refuse_length(int from, std::size_t bytes, run_key key, const std::source_location& where) const {
+  const std::size_t most =
+      std::min<std::size_t>(pool_.capacity() - sizeof(wire::run_head),
+                            (entry_of(key).flags() & wire::varying) != 0 ? ~std::size_t{0} : 0xffff);
   throw error("PE " + std::to_string(from) + ": a message of " + std::to_string(bytes) +
                   " bytes is too long, a train carries " + std::to_string(most) +
                   "; send less at once, or raise --train (" + at(where) + ")",
@@ -459,16 +456,15 @@ void dock::check_open(run_key key, int from, const std::source_location& where) 
   const auto mailbox = entry.mailbox();
   const group& g = *groups_[slot_of(key)];
   if (!g.mailboxes[mailbox].closed) return;
-  throw error("PE " + std::to_string(from) + ": send to mailbox " + std::to_string(mailbox) + " of " +
-                  std::string(g.name) +
-                  " after done(); where handlers send to their own or an earlier mailbox, use quiesce() (" +
-                  at(where) + ")",
-              {.pe = from}, where);
+  throw error(
+      "PE " + std::to_string(from) + ": send to mailbox " + std::to_string(mailbox) + " of " + std::string(g.name) +
+          " after done(); where handlers send to their own or an earlier mailbox, use quiesce() (" + at(where) + ")",
+      {.pe = from}, where);
 }
 
 void dock::refuse(const char* what) const {
-  throw error("PE " + std::to_string(now_->stop.to) + ": handler " + std::string(handler_->name()) + " called " +
-              what + ", which waits; a handler must not wait, it runs between two messages of its PE");
+  throw error("PE " + std::to_string(now_->stop.to) + ": handler " + std::string(handler_->name()) + " called " + what +
+              ", which waits; a handler must not wait, it runs between two messages of its PE");
 }
 
 void dock::refuse_inside_handler(const char* what) const {
@@ -519,7 +515,8 @@ bool dock::sort_arrivals() {
 
 bool dock::progress() {
   if (in_handler()) return false;  // D4
-  if (whole.failed()) [[unlikely]] return notice_failure();
+  if (whole.failed()) [[unlikely]]
+    return notice_failure();
   bool any = sort_arrivals();
   if (look_at_held_) [[unlikely]] {
     look_at_held_ = false;
@@ -607,8 +604,7 @@ bool dock::unload_runs(rail::train& t) {
       run.flags |= wire::spent;
       continue;
     }
-    arrival a{this, g, &run, run.goods(), run.goods() + run.bytes,
-              t.head.from, {run.to, run.from}};
+    arrival a{this, g, &run, run.goods(), run.goods() + run.bytes, t.head.from, {run.to, run.from}};
     now_ = &a;
     handler_ = &how;
     active_ = lanes_[1].data();
@@ -661,9 +657,8 @@ void dock::unload_mixed(arrival& a, const wire::handler& how) {
   for (std::byte* p = a.first; p != end;) {
     std::size_t bytes = run.stride;
     if (bytes == 0) {
-      bytes = wire::round_up(
-          sizeof(wire::span_head) + reinterpret_cast<const wire::span_head*>(p)->bytes,
-          wire::span_alignment);
+      bytes = wire::round_up(sizeof(wire::span_head) + reinterpret_cast<const wire::span_head*>(p)->bytes,
+                             wire::span_alignment);
     }
     const auto stop = *reinterpret_cast<const wire::stop*>(p);
     const int to_dock = dock_of[stop.to];
@@ -974,8 +969,7 @@ void dock::disagree(const std::string& one, const std::string& others) {
 /// A worker that is about to sleep amid a collective tells the next dock which one, once. Docks that wait for each
 /// other in different ones stand somewhere side by side, and the second of two such sees it.
 bool dock::announce() noexcept {
-  if (docks == 1 || at_call_ < pes_here || announced_ > calls_ || farewell_said_ || whole.failed() ||
-      !pool_.has(2)) {
+  if (docks == 1 || at_call_ < pes_here || announced_ > calls_ || farewell_said_ || whole.failed() || !pool_.has(2)) {
     return false;
   }
   announced_ = calls_ + 1;
@@ -1072,9 +1066,8 @@ void dock::blob_arrived(int from, std::uint32_t sequence, bool down, std::uint32
   const std::uint32_t ahead = sequence - sequence_;
   if (down ? from != index - (index & -index) || index == 0 || ahead != 0 : !is_child(from) || ahead > 1) refuse();
   if (std::uint64_t{offset} + bytes.size() > total || (bytes.empty() && total != 0)) refuse();
-  auto p = std::find_if(partials_.begin(), partials_.end(), [&](const partial& q) {
-    return q.sequence == sequence && q.from == from && q.down == down;
-  });
+  auto p = std::find_if(partials_.begin(), partials_.end(),
+                        [&](const partial& q) { return q.sequence == sequence && q.from == from && q.down == down; });
   if (p == partials_.end()) {
     partials_.push_back({sequence, from, down, total, {}, {}});
     p = partials_.end() - 1;
@@ -1100,8 +1093,8 @@ bool dock::is_child(int d) const noexcept {
 }
 
 void dock::send_blob(int to, bool down, std::span<const std::byte> bytes) {
-  const std::size_t most = (pool_.capacity() - sizeof(wire::run_head) - sizeof(wire::span_head) -
-                            sizeof(blob_piece)) / wire::span_alignment * wire::span_alignment;
+  const std::size_t most = (pool_.capacity() - sizeof(wire::run_head) - sizeof(wire::span_head) - sizeof(blob_piece)) /
+                           wire::span_alignment * wire::span_alignment;
   std::size_t offset = 0;
   if (bytes.size() > 0xffff'ffffu) {
     throw error(std::string(name_of(call_.kind)) + ": " + std::to_string(bytes.size()) +
@@ -1109,8 +1102,8 @@ void dock::send_blob(int to, bool down, std::span<const std::byte> bytes) {
   }
   do {
     const auto piece = bytes.subspan(offset, std::min(most, bytes.size() - offset));
-    const blob_piece head{sequence_, static_cast<std::uint32_t>(bytes.size()),
-                          static_cast<std::uint32_t>(offset), static_cast<std::uint16_t>(index), down};
+    const blob_piece head{sequence_, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(offset),
+                          static_cast<std::uint16_t>(index), down};
     // Large results go out piece by piece: a piece waits until the pool is at ease.
     wait(activity, "gather()", [this] { return pool_.out(1) + pool_.out(2) <= pool_.regular(); });
     send_control(to, control_key(pieces), bytes_of(head), piece);
@@ -1219,8 +1212,7 @@ dock::blobs dock::gather(int pe, std::span<const std::byte> mine) {
   return gathered_;
 }
 
-void dock::reduce(int pe, std::span<std::byte> mine,
-                  void (*combine)(std::byte* into, const std::byte* from)) {
+void dock::reduce(int pe, std::span<std::byte> mine, void (*combine)(std::byte* into, const std::byte* from)) {
   contributed_[static_cast<std::size_t>(pe - first_pe)].assign(mine.begin(), mine.end());
   if (arrive({call::reduce}, pe)) {
     const auto one_after_another = [&](const std::vector<std::vector<std::byte>>& values) {

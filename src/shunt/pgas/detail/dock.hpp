@@ -55,8 +55,8 @@ class dock;
 /// message says what happened.
 struct job_over {};
 
-/// What a lane is loaded with at the moment: handler, group and, in plain runs for handlers that ask who sent, the sender.
-/// One comparison says whether a good may be added. Never 0.
+/// What a lane is loaded with at the moment: handler, group and, in plain runs for handlers that ask who sent, the
+/// sender. One comparison says whether a good may be added. Never 0.
 using run_key = std::uint64_t;
 
 inline constexpr run_key forwarding = run_key{1} << 62;  // the second of two legs
@@ -76,8 +76,8 @@ struct alignas(cache_line) lane {
   run_key key = 0;                // of the open run; 0: none
   wire::run_head* run = nullptr;  // the open run
   rail::train* open = nullptr;
-  std::uintptr_t shelf = 0;       // of an open run of requests: where the next continuation is kept
-  std::uint32_t place = 0;        // in the list of open lanes
+  std::uintptr_t shelf = 0;  // of an open run of requests: where the next continuation is kept
+  std::uint32_t place = 0;   // in the list of open lanes
 
   [[nodiscard]] bool takes(run_key wanted, std::size_t bytes) const noexcept {
     return key == wanted && cursor + bytes <= limit;
@@ -92,7 +92,7 @@ struct arrival {
   std::byte* first;  // goods to unload
   std::byte* last;
   int from_dock;
-  wire::stop stop;   // of the good under the handler: kept up to date for messages and for replies
+  wire::stop stop;  // of the good under the handler: kept up to date for messages and for replies
 
   [[nodiscard]] bool tagged() const noexcept { return (run->flags & wire::tagged) != 0; }
   /// For sending on behalf of the PE under the handler. \param named  the handler there asks who sent
@@ -127,10 +127,10 @@ class dock final : public sched::poller, private sched::no_wait {
   const int local;     // worker of this rank
   const int first_pe;  // PEs first_pe .. first_pe+pes_here-1 live here
   const int pes_here;
-  unsigned pes = 0;    // of the job
-  int docks = 0;       // of the job
-  bool remote = false; // the job has several processes
-  bool plain = false;  // a lane for each PE: goods need no stop. Else one for each dock, or hop
+  unsigned pes = 0;        // of the job
+  int docks = 0;           // of the job
+  bool remote = false;     // the job has several processes
+  bool plain = false;      // a lane for each PE: goods need no stop. Else one for each dock, or hop
   unsigned plain_pes = 0;  // plain ? pes : 0
   [[nodiscard]] run_key sender_bits(std::uint16_t slot, int pe) const noexcept {
     return run_key{slot} << 16 | (plain ? static_cast<run_key>(pe) : 0);
@@ -151,17 +151,20 @@ class dock final : public sched::poller, private sched::no_wait {
     static_assert(std::is_trivially_copyable_v<Good> && alignof(Good) <= rail::good_alignment);
     if (static_cast<unsigned>(to) < plain_pes) [[likely]] {
       lane* const l = active_ + static_cast<unsigned>(to);
-      if (!l->takes(key, sizeof(Good))) [[unlikely]] make_room<sizeof(Good)>(to, key, from, where);
+      if (!l->takes(key, sizeof(Good))) [[unlikely]]
+        make_room<sizeof(Good)>(to, key, from, where);
       const auto place = l->cursor;
       ::new (reinterpret_cast<void*>(place)) Good(good);
       // With many lanes no hardware prefetcher follows them all, and a store that misses holds up those behind it.
       prefetch_to_write(place + 2 * cache_line);
       l->cursor = place + sizeof(Good);
     } else {
-      if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
+      if (static_cast<unsigned>(to) >= pes) [[unlikely]]
+        refuse_destination(from, to, where);
       using loaded = wire::tagged_good<Good>;
       lane* const l = active_ + hop_of[to];
-      if (!l->takes(key, sizeof(loaded))) [[unlikely]] make_room<sizeof(loaded)>(hop_of[to], key, from, where);
+      if (!l->takes(key, sizeof(loaded))) [[unlikely]]
+        make_room<sizeof(loaded)>(hop_of[to], key, from, where);
       const auto place = l->cursor;
       ::new (reinterpret_cast<void*>(place))
           loaded{{static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, good};
@@ -177,7 +180,8 @@ class dock final : public sched::poller, private sched::no_wait {
     static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
     if (static_cast<unsigned>(to) < plain_pes) [[likely]] {
       lane* const l = active_ + static_cast<unsigned>(to);
-      if (!l->takes(key, sizeof(Ask))) [[unlikely]] make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
+      if (!l->takes(key, sizeof(Ask))) [[unlikely]]
+        make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
       const auto place = l->cursor;
       const auto kept = l->shelf;
       ::new (reinterpret_cast<void*>(place)) Ask(ask);
@@ -186,7 +190,8 @@ class dock final : public sched::poller, private sched::no_wait {
       l->cursor = place + sizeof(Ask);
       l->shelf = kept + sizeof(Then);
     } else {
-      if (static_cast<unsigned>(to) >= pes) [[unlikely]] refuse_destination(from, to, where);
+      if (static_cast<unsigned>(to) >= pes) [[unlikely]]
+        refuse_destination(from, to, where);
       using loaded = wire::tagged_good<Ask>;
       using shelved = wire::tagged_good<Then>;
       lane* const l = active_ + hop_of[to];
@@ -203,8 +208,8 @@ class dock final : public sched::poller, private sched::no_wait {
     }
   }
 
-  /// The lane of replies to a dock, with room for one reply of `bytes` to request `first` of a run: in the run `mine` if
-  /// that is still open, else in a new one.
+  /// The lane of replies to a dock, with room for one reply of `bytes` to request `first` of a run: in the run `mine`
+  /// if that is still open, else in a new one.
   /// \param to  the lane: a PE's where there is one for each, else a dock's
   lane& reply_lane(int to, run_key key, std::size_t bytes, std::uint32_t ticket, std::uint32_t first,
                    const wire::run_head* mine) {
@@ -221,12 +226,11 @@ class dock final : public sched::poller, private sched::no_wait {
   void take_from_shelf(std::uint32_t ticket, std::uint32_t count);
 
   /// Loads a good of varying length: captures, then payload.
-  void send_span(int from, int to, run_key key, std::span<const std::byte> captures,
-                 std::span<const std::byte> payload, std::source_location where);
+  void send_span(int from, int to, run_key key, std::span<const std::byte> captures, std::span<const std::byte> payload,
+                 std::source_location where);
 
   /// Loads a control good straight for a dock.
-  void send_control(int to_dock, run_key key, std::span<const std::byte> captures,
-                    std::span<const std::byte> payload);
+  void send_control(int to_dock, run_key key, std::span<const std::byte> captures, std::span<const std::byte> payload);
 
   // --- unloading (sched::poller) ---
 
@@ -268,8 +272,8 @@ class dock final : public sched::poller, private sched::no_wait {
   // --- groups ---
 
   /// The group in a slot, made at the first call. Slots are handed out in the order of construction on each PE. Returns
-  /// once every PE of the dock has called: what comes for a group that only some have made would keep its train here, and
-  /// with it the credit of a dock that these may be waiting for.
+  /// once every PE of the dock has called: what comes for a group that only some have made would keep its train here,
+  /// and with it the credit of a dock that these may be waiting for.
   group& group_at(std::uint16_t slot, std::size_t mailboxes, std::string_view name);
   void forget_group(std::uint16_t slot, int pe);
   /// The PE's part may be handed to handlers from now on.
@@ -278,7 +282,8 @@ class dock final : public sched::poller, private sched::no_wait {
   void part_announced(group& g, int pe, void* part) { newborn_.push_back({&g, pe, part}); }
   /// Called where a program of this dock comes in: what it announced is complete.
   void settle(int pe) {
-    if (!newborn_.empty()) [[unlikely]] settle_newborn(pe);
+    if (!newborn_.empty()) [[unlikely]]
+      settle_newborn(pe);
   }
   /// Goods of this dock that no finish() or quiesce() has waited for.
   [[nodiscard]] bool unfinished(group& g);
@@ -350,25 +355,25 @@ class dock final : public sched::poller, private sched::no_wait {
   std::vector<std::uint16_t> open_[3];  // lanes that have a train, in no order
   rail::train_pool pool_;
   rail::train_list pending_[3];
-  std::vector<end_mark> early_marks_;   // of groups that are not constructed here yet
+  std::vector<end_mark> early_marks_;  // of groups that are not constructed here yet
   /// What a run of requests keeps here until its replies come: a train of the pool that does not travel.
   struct shelf {
     rail::train* on = nullptr;
     std::uint32_t unanswered = 0;
-    std::uint32_t count = 0;                  // of requests
-    const wire::handler* replies = nullptr;   // the handler of their replies
-    std::uint16_t slot = 0;                   // of their group
+    std::uint32_t count = 0;                 // of requests
+    const wire::handler* replies = nullptr;  // the handler of their replies
+    std::uint16_t slot = 0;                  // of their group
   };
-  std::vector<shelf> shelves_;               // by ticket
+  std::vector<shelf> shelves_;  // by ticket
   std::vector<std::uint32_t> free_tickets_;
   struct awaited {
     const void* place;
     const void* type;
   };
-  std::vector<awaited> awaited_;            // by fetch()
-  std::vector<rail::train*> held_;          // trains with runs for a group that is not ready here
+  std::vector<awaited> awaited_;    // by fetch()
+  std::vector<rail::train*> held_;  // trains with runs for a group that is not ready here
   bool look_at_held_ = false;
-  const group* constructing_ = nullptr;     // which some PEs of the dock have constructed, and others not yet
+  const group* constructing_ = nullptr;  // which some PEs of the dock have constructed, and others not yet
   std::vector<std::unique_ptr<group>> groups_;
   struct newborn {
     group* of;
@@ -388,23 +393,23 @@ class dock final : public sched::poller, private sched::no_wait {
     int from;
     bool down;
     std::uint32_t total;
-    std::vector<std::byte> bytes;  // those that follow one another from the first
+    std::vector<std::byte> bytes;                           // those that follow one another from the first
     std::map<std::uint32_t, std::vector<std::byte>> early;  // pieces that came before one that precedes them
   };
   std::vector<partial> partials_;
-  std::uint32_t sequence_ = 0;  // of the collective under way on this dock
+  std::uint32_t sequence_ = 0;   // of the collective under way on this dock
   token_slot<call> tokens_[17];  // by round
   std::uint64_t barriers_ = 0;
   int at_call_ = 0;  // local PEs inside the current collective
   int caller_ = 0;   // the PE that came last into a collective: it acts for all
   collective call_;
-  std::uint64_t calls_ = 0;  // collectives completed on this dock
+  std::uint64_t calls_ = 0;             // collectives completed on this dock
   std::uint64_t announced_ = 0;         // announce() has spoken of the calls before this one
   std::uint64_t neighbour_number_ = 0;  // of the call that the dock before this one announced, counted from 1
   collective neighbour_;
   std::uint64_t standings_sent_ = 0, standings_seen_ = 0;
   std::uint64_t farewell_ = 0;  // 1 + how many the dock before this one has sent; 0: it may send more
-  bool farewell_said_ = false;        // said farewell
+  bool farewell_said_ = false;  // said farewell
   event call_done_;
   std::vector<std::vector<std::byte>> contributed_;  // by local PE
   blobs gathered_;
@@ -416,7 +421,8 @@ class dock final : public sched::poller, private sched::no_wait {
     make_room(to, key, Bytes, Bytes, 0, from, where);
   }
   template <std::size_t Bytes, std::size_t KeptBytes>
-  [[gnu::cold, gnu::noinline]] void make_request_room(int to, run_key key, const int& from, std::source_location where) {
+  [[gnu::cold, gnu::noinline]] void make_request_room(int to, run_key key, const int& from,
+                                                      std::source_location where) {
     make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
   }
 

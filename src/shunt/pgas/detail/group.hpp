@@ -45,22 +45,22 @@ struct mailbox_state {
 
 struct group {
   std::uint16_t slot = 0;
-  std::string_view name;               // of the selector's type, for messages
-  std::uint32_t kind = 0;              // a digest of the name and the number of mailboxes
-  std::vector<void*> parts;            // by local PE; nullptr until that PE is ready
-  int built = 0;                       // local PEs that have constructed theirs
-  int present = 0;                     // those among them that have not destroyed it
-  int ready = 0;                       // local PEs whose part may be handed to handlers
+  std::string_view name;     // of the selector's type, for messages
+  std::uint32_t kind = 0;    // a digest of the name and the number of mailboxes
+  std::vector<void*> parts;  // by local PE; nullptr until that PE is ready
+  int built = 0;             // local PEs that have constructed theirs
+  int present = 0;           // those among them that have not destroyed it
+  int ready = 0;             // local PEs whose part may be handed to handlers
   std::vector<mailbox_state> mailboxes;
-  std::uint64_t epoch = 0;             // finished so far
-  event complete;                      // built reached the PEs of the dock
-  bool between = false;                // epochs (G3)
-  int returning = 0;                   // local PEs whose finish() is over and has not returned yet
-  std::uint64_t sent = 0;              // goods sent, all mailboxes, replies too: for quiesce()
-  std::uint64_t handled = 0;           // goods handled here, the same
-  std::uint64_t started = 0;           // the same without replies
-  std::uint64_t settled = 0;           // `started` when finish() or quiesce() last ended
-  std::uint64_t unanswered = 0;        // requests of this dock without a reply
+  std::uint64_t epoch = 0;       // finished so far
+  event complete;                // built reached the PEs of the dock
+  bool between = false;          // epochs (G3)
+  int returning = 0;             // local PEs whose finish() is over and has not returned yet
+  std::uint64_t sent = 0;        // goods sent, all mailboxes, replies too: for quiesce()
+  std::uint64_t handled = 0;     // goods handled here, the same
+  std::uint64_t started = 0;     // the same without replies
+  std::uint64_t settled = 0;     // `started` when finish() or quiesce() last ended
+  std::uint64_t unanswered = 0;  // requests of this dock without a reply
 };
 
 }  // namespace detail

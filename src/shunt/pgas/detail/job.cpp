@@ -57,9 +57,7 @@ layout layout::over(int pes, const std::vector<int>& workers, int rank) {
   plan.pes = pes;
   plan.docks = 0;
   const auto ranks = static_cast<int>(workers.size());
-  const auto share = [](long whole, long part, long parts) {
-    return static_cast<int>(whole * part / parts);
-  };
+  const auto share = [](long whole, long part, long parts) { return static_cast<int>(whole * part / parts); };
   for (int r = 0; r < ranks; ++r) {
     const int first = share(pes, r, ranks);
     const int here = share(pes, r + 1, ranks) - first;
@@ -137,7 +135,8 @@ timetable timetable::of(std::size_t budget, int pes, int docks, std::size_t want
   return t;
 }
 
-job::job(const options& wanted, transport::carrier& carrier) : wanted_(wanted), carrier_(carrier), remote_(carrier.ranks() > 1) {
+job::job(const options& wanted, transport::carrier& carrier)
+    : wanted_(wanted), carrier_(carrier), remote_(carrier.ranks() > 1) {
   wire::handler_table::number();
   agree();
 }
@@ -174,8 +173,8 @@ void job::agree() {
   const auto least_pes = static_cast<std::size_t>(pes / std::max(1, plan_.docks));
   trains_ = timetable::of(wanted_.budget * std::max<std::size_t>(1, least_pes), pes, plan_.docks, wanted_.train_bytes,
                           wanted_.hops);
-  validator_ = validator({carrier_.rank(), pes, plan_.docks, trains_.hops, plan_.columns(), trains_.plain, plan_.dock_of,
-                          plan_.rank_of});
+  validator_ = validator(
+      {carrier_.rank(), pes, plan_.docks, trains_.hops, plan_.columns(), trains_.plain, plan_.dock_of, plan_.rank_of});
 }
 
 void job::deliver(rail::train& t, int to_dock) {
@@ -213,8 +212,8 @@ void job::set_up() {
   for (int d = 0; d < plan_.docks_here; ++d) {
     const int index = plan_.first_dock_here + d;
     const int first = plan_.first_pe[static_cast<std::size_t>(index)];
-    docks_.push_back(std::make_unique<dock>(*this, index, d, first,
-                                            plan_.first_pe[static_cast<std::size_t>(index) + 1] - first));
+    docks_.push_back(
+        std::make_unique<dock>(*this, index, d, first, plan_.first_pe[static_cast<std::size_t>(index) + 1] - first));
     hop_tables_.push_back(plan_.hops_from(index, trains_.hops, docks_.back()->neighbours));
     docks_.back()->hop_of = hop_tables_.back().data();
     runtime_->attach(d, *docks_.back());
@@ -243,7 +242,7 @@ void job::run(const std::function<void(pe&)>& program) {
   try {
     runtime_->run([] {});
   } catch (const usage_error&) {
-    throw;  // the call's fault; nothing has begun
+    throw;                                  // the call's fault; nothing has begun
   } catch (const std::exception& thrown) {  // no thread, or no stack for the root: no PE has run, or all have ended
     fail(thrown.what());
   }
@@ -298,8 +297,7 @@ std::string job::pes_of(int rank) const {
     if (first < 0) first = p;
     last = p;
   }
-  return first == last ? "PE " + std::to_string(first)
-                       : "PEs " + std::to_string(first) + ".." + std::to_string(last);
+  return first == last ? "PE " + std::to_string(first) : "PEs " + std::to_string(first) + ".." + std::to_string(last);
 }
 
 /// The job cannot go on, and somebody may be unable to unwind: says why and ends every process.
@@ -316,8 +314,8 @@ void job::end_now(const std::string& message, std::chrono::milliseconds turn) no
 void job::exited(const char* call) noexcept {
   // MPI_Abort may end the process by exit().
   if (ending_.load(std::memory_order_relaxed)) return;  // relaxed: see end_now()
-  end_now((wanted_.name.empty() ? "" : wanted_.name + ": ") + "rank " + std::to_string(rank()) + " (" +
-              pes_of(rank()) + ") called " + call + " amid the job; the job ends",
+  end_now((wanted_.name.empty() ? "" : wanted_.name + ": ") + "rank " + std::to_string(rank()) + " (" + pes_of(rank()) +
+              ") called " + call + " amid the job; the job ends",
           std::chrono::milliseconds(0));
 }
 
@@ -332,7 +330,7 @@ void job::watch() noexcept {
     try {
       if (const auto lost = carrier_.beat(); lost && !failed()) {
         end_now((wanted_.name.empty() ? "" : wanted_.name + ": ") + "rank " + std::to_string(lost->rank) + " (" +
-                pes_of(lost->rank) + ") " + lost->why + "; the job ends",
+                    pes_of(lost->rank) + ") " + lost->why + "; the job ends",
                 loss_turn);
       }
     } catch (const std::exception& thrown) {

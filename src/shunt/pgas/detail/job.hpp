@@ -33,9 +33,9 @@ struct layout {
   int docks = 1;
   int first_dock_here = 0;
   int docks_here = 1;
-  std::vector<std::uint16_t> dock_of;   // by PE
-  std::vector<int> first_pe;            // by dock, and one more
-  std::vector<std::uint16_t> rank_of;   // by dock
+  std::vector<std::uint16_t> dock_of;  // by PE
+  std::vector<int> first_pe;           // by dock, and one more
+  std::vector<std::uint16_t> rank_of;  // by dock
 
   /// \param workers  docks that each rank can carry, by rank
   static layout over(int pes, const std::vector<int>& workers, int rank);
@@ -117,7 +117,7 @@ class job {
   std::vector<std::vector<std::uint16_t>> hop_tables_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> ending_{false};  // the carrier's abort() has been called
-  std::mutex guard_;  // of everything below
+  std::mutex guard_;                 // of everything below
   std::condition_variable over_changed_;
   bool over_ = false;
   std::string message_;

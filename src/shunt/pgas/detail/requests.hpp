@@ -1,7 +1,7 @@
 /// Requests and replies: how they travel, whatever a form calls them.
 ///
-/// Where trains go straight, what is done with a reply stays at home on a shelf: the dock that is asked unloads a run of
-/// requests in order, so its replies come back in order, and name only the run. A read of a distributed table then
+/// Where trains go straight, what is done with a reply stays at home on a shelf: the dock that is asked unloads a run
+/// of requests in order, so its replies come back in order, and name only the run. A read of a distributed table then
 /// moves its index there and its value back, nothing else.
 ///
 ///   asking dock    run of requests, ticket 7 | q0 | q1 | q2 | ...      shelf 7 | t0 | t1 | t2 | ...
@@ -83,7 +83,8 @@ class requests {
   template <class Good, class Answer>
   [[gnu::always_inline]] static void answer_all(arrival& a, Answer each) {
     dock& d = *a.at;
-    // Where goods say their stops the reply's shelf does, and runs of replies by different PEs are kept apart by ticket.
+    // Where goods say their stops the reply's shelf does, and runs of replies by different PEs are kept apart by
+    // ticket.
     const run_key key = key_of(shelved_reply, a.sender_bits(true));
     const int back = d.plain ? a.stop.from : a.from_dock;
     const auto ticket = a.run->ticket;
@@ -155,20 +156,24 @@ class requests {
     each_good<response>(a, [&a](const response& r) { done(a, r.kept, r.value); });
   }
 
-  static inline const wire::handler shelved_reply{
-      typeid(shelved_replies),         Policy::name(),
-      unload_replies,                  Policy::mailbox,
-      wire::answers | wire::untagged,  wire::good_layout::untagged<reply>(),
-      Policy::owner()};
-  static inline const wire::handler shelved_request{
-      typeid(requests), Policy::name(), unload_requests, Policy::mailbox, wire::asks, wire::good_layout::of<ask>(),
-      Policy::owner(),  &shelved_reply};
-  static inline const wire::handler travelling_request{
-      typeid(question), Policy::name(), unload_questions, Policy::mailbox, wire::asks, wire::good_layout::of<question>(),
-      Policy::owner()};
-  static inline const wire::handler travelling_reply{
-      typeid(response), Policy::name(), unload_responses, Policy::mailbox, wire::answers,
-      wire::good_layout::of<response>(), Policy::owner()};
+  static inline const wire::handler shelved_reply{typeid(shelved_replies),
+                                                  Policy::name(),
+                                                  unload_replies,
+                                                  Policy::mailbox,
+                                                  wire::answers | wire::untagged,
+                                                  wire::good_layout::untagged<reply>(),
+                                                  Policy::owner()};
+  static inline const wire::handler shelved_request{typeid(requests), Policy::name(), unload_requests,
+                                                    Policy::mailbox,  wire::asks,     wire::good_layout::of<ask>(),
+                                                    Policy::owner(),  &shelved_reply};
+  static inline const wire::handler travelling_request{typeid(question), Policy::name(),
+                                                       unload_questions, Policy::mailbox,
+                                                       wire::asks,       wire::good_layout::of<question>(),
+                                                       Policy::owner()};
+  static inline const wire::handler travelling_reply{typeid(response), Policy::name(),
+                                                     unload_responses, Policy::mailbox,
+                                                     wire::answers,    wire::good_layout::of<response>(),
+                                                     Policy::owner()};
 };
 
 }  // namespace detail

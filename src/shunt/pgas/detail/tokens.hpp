@@ -1,8 +1,8 @@
 /// The tokens of one round of a dissemination barrier, from the one dock that sends them there.
 ///
-/// Barriers are numbered from 1. The sender may be one ahead: it is in barrier n+1 when this dock is still in n. And its
-/// tokens may overtake each other: two workers of a process may hand over what they found in either order. So a token
-/// tells its number, and the highest number heard decides:
+/// Barriers are numbered from 1. The sender may be one ahead: it is in barrier n+1 when this dock is still in n. And
+/// its tokens may overtake each other: two workers of a process may hand over what they found in either order. So a
+/// token tells its number, and the highest number heard decides:
 ///
 ///   heard     this dock, in barrier n
 ///   below n   waits

@@ -37,13 +37,13 @@ struct fiber_record {
   const fiber* who = nullptr;
   state doing = state::parked;
   bool has_deadline = false;
-  std::array<char, 48> name{};      // cut off if it is longer
+  std::array<char, 48> name{};        // cut off if it is longer
   std::array<char, 120> waits_for{};  // of one that is parked; cut off likewise
   const fiber* waits_on = nullptr;
   const note_text* work = nullptr;  // what the fiber works on; of the same sheet
   std::uint32_t parked_ms = 0;      // for so long; about
   std::size_t stack_bytes = 0;
-  std::size_t stack_used = 0;       // of the deepest frame; 0: not known
+  std::size_t stack_used = 0;  // of the deepest frame; 0: not known
   std::uint8_t frame_count = 0;
   std::array<const void*, most_frames> frames{};
 };
@@ -81,10 +81,14 @@ class sheet {
     return seen == full;
   }
   /// A look; withdraw() decides.
-  [[nodiscard]] bool answered() const noexcept { return word_.load(std::memory_order_relaxed) == full; }  // relaxed: a hint
+  [[nodiscard]] bool answered() const noexcept {
+    return word_.load(std::memory_order_relaxed) == full;
+  }  // relaxed: a hint
 
   /// The worker's thread. \return whether it is the caller's to fill.
-  [[nodiscard]] bool wanted() const noexcept { return word_.load(std::memory_order_relaxed) == given; }  // relaxed: a hint
+  [[nodiscard]] bool wanted() const noexcept {
+    return word_.load(std::memory_order_relaxed) == given;
+  }  // relaxed: a hint
   [[nodiscard]] bool take() noexcept {
     auto seen = given;
     return word_.compare_exchange_strong(seen, taken, std::memory_order_acquire, std::memory_order_relaxed);

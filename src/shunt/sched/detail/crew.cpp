@@ -25,8 +25,8 @@ namespace detail {
 
 void check_stack(const char* what, std::size_t bytes) {
   if (bytes <= context::stack_pool::largest) return;
-  throw usage_error(std::string(what) + ": a stack of " + std::to_string(bytes) + " bytes: " +
-                    context::stack_pool::bounds());
+  throw usage_error(std::string(what) + ": a stack of " + std::to_string(bytes) +
+                    " bytes: " + context::stack_pool::bounds());
 }
 
 namespace {
@@ -105,7 +105,7 @@ void crew::start() {
     const std::scoped_lock held(stop_lock);
     asked_to_stop = std::move(fresh);
   }
-  stopping_.store(false, std::memory_order_relaxed);  // relaxed: no worker runs yet
+  stopping_.store(false, std::memory_order_relaxed);    // relaxed: no worker runs yet
   told_stuck_.store(false, std::memory_order_relaxed);  // likewise
   refused_fibers = 0;
   refusal = nullptr;
@@ -122,7 +122,8 @@ void crew::rest(worker& who, std::chrono::nanoseconds at_most) noexcept {
   if (!last || limit <= limit.zero() || at_most < limit) {
     bed.park(at_most);
   } else {
-    constexpr std::chrono::nanoseconds longest = std::chrono::minutes(1);  // a look that rare costs an idle process nothing
+    constexpr std::chrono::nanoseconds longest =
+        std::chrono::minutes(1);  // a look that rare costs an idle process nothing
     for (auto patience = limit;; patience = std::max(limit, std::min(2 * patience, longest))) {
       const auto end = std::chrono::steady_clock::now() + patience;
       bed.park(patience);
@@ -151,9 +152,11 @@ void crew::rest(worker& who, std::chrono::nanoseconds at_most) noexcept {
 /// `rests_` has grown. Those that still rest wake none.
 bool crew::all_rest(std::uint64_t turn) const noexcept {
   const auto same = [&] {
-    return resting_.load(std::memory_order_seq_cst) == settings.workers && rests_.load(std::memory_order_seq_cst) == turn;
+    return resting_.load(std::memory_order_seq_cst) == settings.workers &&
+           rests_.load(std::memory_order_seq_cst) == turn;
   };
-  return same() && std::all_of(workers.begin(), workers.end(), [](const auto& w) { return w->address().mail.is_armed(); }) &&
+  return same() &&
+         std::all_of(workers.begin(), workers.end(), [](const auto& w) { return w->address().mail.is_armed(); }) &&
          same() && !stopping();
 }
 
@@ -164,23 +167,26 @@ void crew::tell_stuck(const worker& who, std::uint64_t turn) noexcept {
   });
   const bool for_ever = none_can_wake(*this);
   const bool ends = for_ever && settings.end_if_stuck;
-  if ((fed || told_stuck_.load(std::memory_order_relaxed)) && !for_ever) return;  // relaxed: one worker decides at a time
+  if ((fed || told_stuck_.load(std::memory_order_relaxed)) && !for_ever)
+    return;  // relaxed: one worker decides at a time
   // Another thread may have woken a fiber, and ended, before none_can_wake() looked.
   if (!all_rest(turn)) return;
   if (!told_stuck_.exchange(true, std::memory_order_relaxed)) {
     try {
-      report((for_ever ? "shunt: no fiber can run, and nothing in this process can wake one: there is no other thread, timer, "
-                         "poller or signal handler. "
-                       : "shunt: no fiber can run, and none will unless another thread wakes it. ") +
-             refusals() + fibers_of(*this));
+      report(
+          (for_ever
+               ? "shunt: no fiber can run, and nothing in this process can wake one: there is no other thread, timer, "
+                 "poller or signal handler. "
+               : "shunt: no fiber can run, and none will unless another thread wakes it. ") +
+          refusals() + fibers_of(*this));
     } catch (...) {  // no memory for the text: then none is written
     }
   }
   // The report may have been given to code that wakes one: here, or elsewhere.
   if (!ends || who.has_runnable() || !all_rest(turn)) return;
   report("shunt: so the process ends, with status 70 (options::end_if_stuck, SHUNT_END_IF_STUCK=0: it waits)\n");
-  // A fiber may keep the lock of stdout, and no fiber goes on. Others' destructors must not run: fibers refer to what they
-  // would destroy, and this may be any thread.
+  // A fiber may keep the lock of stdout, and no fiber goes on. Others' destructors must not run: fibers refer to what
+  // they would destroy, and this may be any thread.
   if (ftrylockfile(stdout) == 0) {
     static_cast<void>(std::fflush(stdout));
     funlockfile(stdout);

@@ -59,9 +59,7 @@ class sleepers {
 
  private:
   static std::uint64_t bit(int worker) noexcept { return std::uint64_t{1} << (worker % 64); }
-  std::atomic<std::uint64_t>& word(int worker) noexcept {
-    return words_[static_cast<std::size_t>(worker / 64)];
-  }
+  std::atomic<std::uint64_t>& word(int worker) noexcept { return words_[static_cast<std::size_t>(worker / 64)]; }
   std::vector<std::atomic<std::uint64_t>> words_;
 };
 
@@ -81,9 +79,9 @@ class crew {
   }
   /// Fibers that have not ended, started or not; about.
   [[nodiscard]] std::size_t alive() const noexcept;
-  void start();           ///< before the workers work. \throws std::bad_alloc
+  void start();  ///< before the workers work. \throws std::bad_alloc
   void stop() noexcept;
-  void end() noexcept;    ///< after they have worked
+  void end() noexcept;  ///< after they have worked
 
   /// runtime's. Any thread.
   void request_stop() noexcept;
@@ -109,18 +107,18 @@ class crew {
   [[nodiscard]] std::string refusals();
 
   runtime& face;
-  options settings;           // workers resolved
+  options settings;  // workers resolved
   bool oversubscribed = false;
-  std::vector<int> cpus;      // to pin to, one a worker; empty: not pinned
+  std::vector<int> cpus;  // to pin to, one a worker; empty: not pinned
   std::vector<std::unique_ptr<worker>> workers;
   sleepers asleep;
 
-  std::mutex outside_lock;    // guards outside_blocks: spawns by threads that are no workers
+  std::mutex outside_lock;  // guards outside_blocks: spawns by threads that are no workers
   fiber_cache outside_blocks;
   alignas(quiet_distance) std::atomic<std::uint64_t> spawned_outside{0};
   std::atomic<bool> in_run{false};
 
-  std::mutex failure_lock;    // guards the three
+  std::mutex failure_lock;  // guards the three
   std::exception_ptr failure;
   std::exception_ptr refusal;  // the first in this run
   std::size_t refused_fibers = 0;
@@ -128,7 +126,7 @@ class crew {
   /// What a fiber is told that cannot be started for lack of memory for something small.
   [[nodiscard]] std::exception_ptr out_of_memory() const noexcept;
 
-  std::mutex stop_lock;       // guards the two
+  std::mutex stop_lock;                              // guards the two
   std::stop_source asked_to_stop{std::nostopstate};  // none outside of a run
   std::chrono::steady_clock::time_point late = std::chrono::steady_clock::time_point::max();
 

@@ -41,8 +41,9 @@ constexpr debug_layout layout_of() {
   all.running = offsetof(Desk, ready) + ready_ring::running_at();
   static_assert(sizeof(Post::worker) == 4);
   all.worker = offsetof(Post, worker);
-  static_assert(offsetof(seat, at) == 0 && offsetof(context::place, sp) == 0 && offsetof(context::place, fp) == sizeof(void*) &&
-                offsetof(context::place, pc) == 2 * sizeof(void*) && offsetof(context::place, kept) == 3 * sizeof(void*));
+  static_assert(offsetof(seat, at) == 0 && offsetof(context::place, sp) == 0 &&
+                offsetof(context::place, fp) == sizeof(void*) && offsetof(context::place, pc) == 2 * sizeof(void*) &&
+                offsetof(context::place, kept) == 3 * sizeof(void*));
   all.seats = offsetof(Desk, ready) + ready_ring::memory_at();
   all.seat_count = offsetof(Desk, ready) + ready_ring::capacity_at();
   all.seat_bytes = sizeof(seat);

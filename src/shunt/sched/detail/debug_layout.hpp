@@ -50,9 +50,10 @@ struct debug_layout {
 
   word worker = none;  // in what `home` leads to: four bytes, the worker's number in its runtime
 
-  // Of fibers that are ready and have yielded, where they stopped may be in a seat of their worker's instead. In the desk, at `seats`, the
-  // address of all of its seats, at `seat_count`, in four bytes, their number. A seat whose first word is not 0 holds
-  // what those words of a block do, in this order, and at `seat_who` the address of the block; of the running fiber it is an old one.
+  // Of fibers that are ready and have yielded, where they stopped may be in a seat of their worker's instead. In the
+  // desk, at `seats`, the address of all of its seats, at `seat_count`, in four bytes, their number. A seat whose first
+  // word is not 0 holds what those words of a block do, in this order, and at `seat_who` the address of the block; of
+  // the running fiber it is an old one.
   word seats = none;
   word seat_count = none;
   word seat_bytes = none;

@@ -57,7 +57,8 @@ struct alignas(cache_line) desk {
   static inline constinit const context::exception_state forbidden{nullptr, 1};
 };
 static_assert(sizeof(void*) != 8 || sizeof(desk) == 2 * cache_line);
-static_assert(sizeof(void*) != 8 || offsetof(desk, ready) + ready_ring::running_at() < cache_line);  // all that a yield needs
+static_assert(sizeof(void*) != 8 ||
+              offsetof(desk, ready) + ready_ring::running_at() < cache_line);  // all that a yield needs
 
 /// Of threads that are no workers: its ring is empty, so whoever sits there is sent to yield_slowly().
 extern constinit desk nobodys_desk;
@@ -76,8 +77,10 @@ extern constinit desk nobodys_desk;
 [[gnu::always_inline]] inline bool yield_quickly(desk& d) noexcept {
 #if SHUNT_PLACES_SUFFICE
   seat* const mine = d.ready.mine();
-  if (mine == nullptr || d.in_the_way->any()) [[unlikely]] return false;
-  if (--d.credit <= 0) [[unlikely]] return false;
+  if (mine == nullptr || d.in_the_way->any()) [[unlikely]]
+    return false;
+  if (--d.credit <= 0) [[unlikely]]
+    return false;
   seat* const next = d.ready.after(mine);
   context::place* to = &next->at;
   void* sp = to->sp;
@@ -86,7 +89,8 @@ extern constinit desk nobodys_desk;
     sp = to->sp;
   }
   d.ready.move_on_to(next);
-  if (d.asks_ahead) [[unlikely]] d.ready.ask_ahead(next);
+  if (d.asks_ahead) [[unlikely]]
+    d.ready.ask_ahead(next);
   context::switch_places(mine->at, *to, sp);
   return true;
 #else

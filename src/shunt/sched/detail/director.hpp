@@ -25,8 +25,8 @@ struct director {
   std::vector<fiber_id> asked;  // the same, for the chooser
 };
 
-/// While it lives, others ask whether a chooser decides for them. relaxed: the worker that it decides for is this thread,
-/// or begins after it; others may ask in vain.
+/// While it lives, others ask whether a chooser decides for them. relaxed: the worker that it decides for is this
+/// thread, or begins after it; others may ask in vain.
 class directed {
  public:
   explicit directed(bool is) noexcept : is_(is) { directed_runs.fetch_add(is, std::memory_order_relaxed); }

@@ -44,7 +44,7 @@ struct post {
   alignas(quiet_distance) inbox<fiber> mail;
   parker bed;
   post* next_free = nullptr;
-  std::int32_t worker = -1;        // its number, for debuggers
+  std::int32_t worker = -1;      // its number, for debuggers
   std::atomic<bool> fed{false};  // a thread that is no worker has woken a fiber here: others may do so again
 
   /// Any thread.
@@ -60,11 +60,11 @@ struct post {
 struct alignas(cache_line) fiber {
   // What a switch touches comes first, in one line.
   context::execution run;
-  fiber_state state;      // the only member that a stale waker touches (F1)
-  bool started = false;   // has a stack; F3 holds from here on
-  bool timed_out = false; // its last park ended because its time was over
-  bool migrates = false;  // spawn_options::migrates
-  bool over : 1 = false;  // it migrated, and has ended: goes to its birthplace
+  fiber_state state;                    // the only member that a stale waker touches (F1)
+  bool started = false;                 // has a stack; F3 holds from here on
+  bool timed_out = false;               // its last park ended because its time was over
+  bool migrates = false;                // spawn_options::migrates
+  bool over : 1 = false;                // it migrated, and has ended: goes to its birthplace
   bool even_without_stack : 1 = false;  // spawn_options::even_without_stack
 
   // What a wait touches, in the next line.
@@ -81,13 +81,13 @@ struct alignas(cache_line) fiber {
   static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
   std::uint32_t timer = no_timer;  // its place among its worker's deadlines
 
-  std::atomic<fiber*> waits_on{nullptr};       // the fiber without whose end it never goes on
-  std::atomic<std::uint32_t> on_life{0};       // and that one's `life`
-  std::atomic<std::uint32_t> life{0};          // of this block: one higher when the fiber has ended
+  std::atomic<fiber*> waits_on{nullptr};  // the fiber without whose end it never goes on
+  std::atomic<std::uint32_t> on_life{0};  // and that one's `life`
+  std::atomic<std::uint32_t> life{0};     // of this block: one higher when the fiber has ended
 
-  void* scope = nullptr;             // this_fiber::scope()
-  std::uint32_t pins = 0;            // while not 0 it stays where it is: see this_fiber::stay
-  std::int32_t birthplace = 0;       // the worker whose stack it has; of one that migrates
+  void* scope = nullptr;        // this_fiber::scope()
+  std::uint32_t pins = 0;       // while not 0 it stays where it is: see this_fiber::stay
+  std::int32_t birthplace = 0;  // the worker whose stack it has; of one that migrates
 
   // From its start and for its end.
   context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's

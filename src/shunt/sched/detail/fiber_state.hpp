@@ -39,8 +39,7 @@ class fiber_state {
   after_park commit_park() noexcept {
     auto seen = word::running;
     // release: edge `handed` out. acquire on failure: edge `signal` in, a wake came first.
-    if (word_.compare_exchange_strong(seen, word::parked, std::memory_order_acq_rel,
-                                      std::memory_order_acquire)) {
+    if (word_.compare_exchange_strong(seen, word::parked, std::memory_order_acq_rel, std::memory_order_acquire)) {
       return after_park::pick_next;
     }
     SHUNT_ASSERT(seen == word::woken);
@@ -56,8 +55,7 @@ class fiber_state {
       const auto next = seen == word::parked ? word::running : word::woken;
       // acq_rel: edge `signal` out, edge `handed` in. `woken -> woken` is written too: without the
       // write this waker's half of `signal` would be missing.
-      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
+      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed)) {
         return seen == word::parked ? after_wake::enqueue : after_wake::nothing;
       }
     }
@@ -67,8 +65,7 @@ class fiber_state {
   after_wake expire() noexcept {
     auto seen = word::parked;
     // acq_rel, relaxed on failure: as wake(), which has nothing to hand on here.
-    return word_.compare_exchange_strong(seen, word::running, std::memory_order_acq_rel,
-                                         std::memory_order_relaxed)
+    return word_.compare_exchange_strong(seen, word::running, std::memory_order_acq_rel, std::memory_order_relaxed)
                ? after_wake::enqueue
                : after_wake::nothing;
   }

@@ -46,8 +46,7 @@ class inbox {
     do {
       node->link = is_list(seen) ? to_node(seen) : nullptr;
       // release: edge `sent` out. acquire: the order among pushers' nodes, for link chains.
-    } while (!word_.compare_exchange_weak(seen, from_node(node), std::memory_order_acq_rel,
-                                          std::memory_order_relaxed));
+    } while (!word_.compare_exchange_weak(seen, from_node(node), std::memory_order_acq_rel, std::memory_order_relaxed));
     return seen == asleep ? after_push::wake : after_push::nothing;
   }
 
@@ -57,8 +56,7 @@ class inbox {
     for (;;) {
       const auto next = is_list(seen) ? seen : notified;
       // acq_rel: edge `sent` out, and the earlier pushers' halves stay in the chain.
-      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
+      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed)) {
         return seen == asleep ? after_push::wake : after_push::nothing;
       }
     }
@@ -68,15 +66,13 @@ class inbox {
   after_arm arm() noexcept {
     auto seen = empty;
     // acquire on failure: edge `sent` in, from unpark(). On success nothing was sent.
-    if (word_.compare_exchange_strong(seen, asleep, std::memory_order_seq_cst,
-                                      std::memory_order_acquire)) {
+    if (word_.compare_exchange_strong(seen, asleep, std::memory_order_seq_cst, std::memory_order_acquire)) {
       return after_arm::sleep;
     }
     SHUNT_ASSERT(seen != asleep);
     if (seen == notified) {
       // Only another push or unpark can come between; the exchange takes its `sent` along.
-      word_.compare_exchange_strong(seen, empty, std::memory_order_acq_rel,
-                                    std::memory_order_acquire);
+      word_.compare_exchange_strong(seen, empty, std::memory_order_acq_rel, std::memory_order_acquire);
     }
     return after_arm::stay;
   }
@@ -109,9 +105,7 @@ class inbox {
 
   static bool is_list(std::uintptr_t word) noexcept { return word > notified; }
   static Node* to_node(std::uintptr_t word) noexcept { return reinterpret_cast<Node*>(word); }
-  static std::uintptr_t from_node(Node* node) noexcept {
-    return reinterpret_cast<std::uintptr_t>(node);
-  }
+  static std::uintptr_t from_node(Node* node) noexcept { return reinterpret_cast<std::uintptr_t>(node); }
 
   std::atomic<std::uintptr_t> word_{empty};
 };

@@ -43,8 +43,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <shunt/base/cache_line.hpp>
 #include <shunt/base/asymmetric_fence.hpp>
+#include <shunt/base/cache_line.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -82,12 +82,10 @@ class job_ring {
       tail_.store(at + 1, std::memory_order_release);  // edge `pushed` out
       asymmetric_fence::light();                       // pair `asleep`
       // relaxed: pair `asleep` is the fence's; listen() takes edge `wanted`
-      return limit_.load(std::memory_order_relaxed) > at ? after_push_job::nothing
-                                                         : after_push_job::tell;
+      return limit_.load(std::memory_order_relaxed) > at ? after_push_job::nothing : after_push_job::tell;
     } else {
       tail_.exchange(at + 1, std::memory_order_seq_cst);  // edge `pushed` out; pair `asleep`
-      return limit_.load(std::memory_order_seq_cst) > at ? after_push_job::nothing
-                                                         : after_push_job::tell;
+      return limit_.load(std::memory_order_seq_cst) > at ? after_push_job::nothing : after_push_job::tell;
     }
   }
 
@@ -170,9 +168,7 @@ class job_ring {
  private:
   static constexpr position spare_limit = static_cast<position>(Slots) - 2;
 
-  std::atomic<Job*>& slot(position at) noexcept {
-    return slots_[static_cast<std::size_t>(at) & (Slots - 1)];
-  }
+  std::atomic<Job*>& slot(position at) noexcept { return slots_[static_cast<std::size_t>(at) & (Slots - 1)]; }
 
   /// The rest of take(), at leisure: a thief is near, or others' jobs lie above.
   [[gnu::noinline]] whose take_surely(position at) noexcept {

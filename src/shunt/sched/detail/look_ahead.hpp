@@ -1,11 +1,13 @@
 /// Whether a yield asks for the stack of a fiber some seats ahead: tried, and done while it pays.
 ///
-/// Among many fibers the next one's stack is in no near cache, nor is its page's translation. To have asked for it a dozen
-/// seats earlier hides most of both, and a yield takes half as long. Unless a fiber's loop lives in its registers
-/// (context/switch.hpp): then nothing needs the stack, and finding its page is most of what a yield costs. Nobody can tell
-/// which it is, so the worker measures a stretch of yields with and without, now and then, and goes on with what was faster.
+/// Among many fibers the next one's stack is in no near cache, nor is its page's translation. To have asked for it a
+/// dozen seats earlier hides most of both, and a yield takes half as long. Unless a fiber's loop lives in its registers
+/// (context/switch.hpp): then nothing needs the stack, and finding its page is most of what a yield costs. Nobody can
+/// tell which it is, so the worker measures a stretch of yields with and without, now and then, and goes on with what
+/// was faster.
 ///
-/// One thread's. Cost: a look at a clock for each stretch of 64 to 512 switches, and one stretch of 64 is the slower one's.
+/// One thread's. Cost: a look at a clock for each stretch of 64 to 512 switches, and one stretch of 64 is the slower
+/// one's.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,7 @@ class look_ahead {
  public:
   using time = std::chrono::steady_clock::time_point;
 
-  static constexpr std::size_t few = 1024;       ///< so many fibers' stacks are near, with their translations
+  static constexpr std::size_t few = 1024;  ///< so many fibers' stacks are near, with their translations
   static constexpr int stretches_a_trial = 64;
 
   /// A stretch of so many switches has ended. \return whether to ask in the next one.

@@ -59,10 +59,10 @@ std::uintptr_t stack_pointer(const void* context) noexcept {
 #endif
 }
 
-/// Whether an access to `at` is of a stack that ended at `low`: it lies in the gap below, or further down in a frame that
-/// reaches beyond the gap.
+/// Whether an access to `at` is of a stack that ended at `low`: it lies in the gap below, or further down in a frame
+/// that reaches beyond the gap.
 bool ran_off(std::uintptr_t at, std::uintptr_t low, std::uintptr_t sp) noexcept {
-  constexpr std::uintptr_t below_sp = 4096;               // a red zone; a page that is probed before it is taken
+  constexpr std::uintptr_t below_sp = 4096;                 // a red zone; a page that is probed before it is taken
   constexpr std::uintptr_t most = std::uintptr_t{1} << 30;  // further down sp is of another stack, for signals perhaps
   if (at >= low) return false;
   return low - at <= context::stack_pool::widest_gap() || (sp < low && low - sp <= most && at >= sp - below_sp);
@@ -103,10 +103,10 @@ overflow_watch::overflow_watch() noexcept {
   auto& all = all_watchers();
   const std::scoped_lock held(all.lock);
   if (++all.count > 1) return;
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
   default_action = now;
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
@@ -118,7 +118,7 @@ overflow_watch::~overflow_watch() {
   const std::scoped_lock held(all.lock);
   if (--all.count > 0 || !all.installed) return;
   all.installed = false;
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) {
     sigaction(SIGSEGV, &default_action, nullptr);  // unless somebody has put another one there
   }
@@ -127,7 +127,8 @@ overflow_watch::~overflow_watch() {
 signal_stack::signal_stack() noexcept {
   stack_t now{};
   if (sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
-  const auto bytes = std::max<std::size_t>(16 * 1024, static_cast<std::size_t>(std::max(0L, sysconf(_SC_MINSIGSTKSZ))) + 8192);
+  const auto bytes =
+      std::max<std::size_t>(16 * 1024, static_cast<std::size_t>(std::max(0L, sysconf(_SC_MINSIGSTKSZ))) + 8192);
   memory_.reset(new (std::nothrow) char[bytes]);
   if (!memory_) return;
   stack_t ours{};

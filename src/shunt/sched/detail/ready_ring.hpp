@@ -1,22 +1,23 @@
-/// Who runs, and started fibers that are ready, first in first out, and where those among them stopped that have yielded.
+/// Who runs, and started fibers that are ready, first in first out, and where those among them stopped that have
+/// yielded.
 ///
 ///   wide:    | . | . | f0 | f1 | f2 | ... | . | . |       region: the whole memory
 ///                      ^ head: next         ^ tail: who is pushed
-///   closed:          | f5 | f6 | me | f1 | ... | f4 |     region: a seat for each that is ready and for the one that runs
+///   closed:          | f5 | f6 | me | f1 | ... | f4 |     region: a seat for each that is ready or runs
 ///                                ^ mine: tail; head is the next one
 ///
-/// Fibers that do nothing but yield take their turns in one order. Once nobody has come for a whole round, the region is
-/// closed round them: then a yield stores where it stopped in its own seat, and goes on at the next one. It touches
-/// neither block, its own or the next; seats lie side by side, so the processor fetches them ahead, and the one word that
-/// each yield reads from the last one is `mine`, which says who runs, too. Whoever parks leaves a gap, which the next one to
-/// come fills; one more than there are seats opens the region, which moves its seats once.
+/// Fibers that do nothing but yield take their turns in one order. Once nobody has come for a whole round, the region
+/// is closed round them: then a yield stores where it stopped in its own seat, and goes on at the next one. It touches
+/// neither block, its own or the next; seats lie side by side, so the processor fetches them ahead, and the one word
+/// that each yield reads from the last one is `mine`, which says who runs, too. Whoever parks leaves a gap, which the
+/// next one to come fills; one more than there are seats opens the region, which moves its seats once.
 ///
 /// Invariants
 ///   S1  A ready fiber's place is in its seat if `at.sp` is not null, else in its block.
 ///   S2  In the whole memory a seat whose `at.sp` is not null, and whose fiber does not run, says where that fiber
 ///       stopped. So who looks from outside needs to know neither region nor head.
-///   S3  `mine` is not null while a fiber runs that may yield straight to the next seat, and only then: all seats of the
-///       region but that one are taken. leave_seat() comes before anything else is done with the ring.
+///   S3  `mine` is not null while a fiber runs that may yield straight to the next seat, and only then: all seats of
+///       the region but that one are taken. leave_seat() comes before anything else is done with the ring.
 ///   S4  While it is not, `running` is who had such a seat first, hence not null.
 ///
 /// Memory is reserved when a fiber starts, so that push() cannot fail.
@@ -71,7 +72,8 @@ class ready_ring {
   void push(fiber* f) noexcept {
     leave_seat();
     SHUNT_ASSERT(count_ < capacity_);
-    if (count_ == room_) [[unlikely]] open();
+    if (count_ == room_) [[unlikely]]
+      open();
     tail_->who = f;
     tail_ = after(tail_);
     ++count_;
@@ -86,9 +88,9 @@ class ready_ring {
     }
     return f;
   }
-  /// The same for who parks: a round of such fibers is long, system calls in it, so what was asked for many places ahead
-  /// would be gone again, and a miss on the way to it would hold up the next call. Of the next one more is asked for: the
-  /// frames that it will return through.
+  /// The same for who parks: a round of such fibers is long, system calls in it, so what was asked for many places
+  /// ahead would be gone again, and a miss on the way to it would hold up the next call. Of the next one more is asked
+  /// for: the frames that it will return through.
   [[nodiscard]] fiber* pop_after_park() noexcept {
     fiber* const f = take_first();
     if (count_ > 2) ahead(2).who->prefetch();
@@ -110,7 +112,8 @@ class ready_ring {
   void take_seat() noexcept {
     if (!context::places_suffice || count_ == 0 || count_ + 1 != room_) return;
     tail_->who = running_;
-    std::atomic_signal_fence(std::memory_order_release);  // who interrupts this thread finds no seat, or one that says whose
+    std::atomic_signal_fence(
+        std::memory_order_release);  // who interrupts this thread finds no seat, or one that says whose
     mine_ = tail_;
   }
   void leave_seat() noexcept {
@@ -131,7 +134,8 @@ class ready_ring {
     __builtin_prefetch(s[stacks_ahead].at.sp);  // there are so many behind the last one; what they hold may be old
   }
 
-  /// Writes down in the blocks where fibers stopped, but for the running one's. Amid anything but open(), even in a signal handler.
+  /// Writes down in the blocks where fibers stopped, but for the running one's. Amid anything but open(), even in a
+  /// signal handler.
   void show_places() const noexcept {
     const fiber* const runs = running();
     for (std::size_t i = 0; i < capacity_; ++i) {
@@ -184,7 +188,8 @@ class ready_ring {
   std::uint32_t count_ = 0;
   std::uint32_t room_ = 0;  // seats in the region; 0: they move
   std::uint32_t capacity_ = 0;
-  // So many yields more without a push that opens, and the region is closed: a round, so that opening costs a fraction of it.
+  // So many yields more without a push that opens, and the region is closed: a round, so that opening costs a fraction
+  // of it.
   std::int32_t until_close_ = 1;
   seat* memory_ = nullptr;
 };

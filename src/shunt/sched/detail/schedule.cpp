@@ -170,7 +170,8 @@ std::unique_ptr<follower> make_follower(const schedule& s, std::size_t most_step
   return std::make_unique<along_path>(s.path, most_steps, std::move(end));
 }
 
-bool next_path(const std::vector<fork_in_path>& taken, std::uint64_t most_preemptions, std::vector<std::uint32_t>& path) {
+bool next_path(const std::vector<fork_in_path>& taken, std::uint64_t most_preemptions,
+               std::vector<std::uint32_t>& path) {
   for (auto last = taken.size(); last-- > 0;) {
     const auto& here = taken[last];
     if (here.taken + 1 >= here.ways) continue;

@@ -53,8 +53,8 @@ class steal_deque {
   /// Owner only. \throws std::bad_alloc if it must grow and cannot; nothing is pushed then.
   void push(T* item) {
     const auto bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: D1
-    const auto top = top_.load(std::memory_order_acquire);  // a thief's read precedes our overwrite
-    auto* slots = array_.load(std::memory_order_relaxed);  // relaxed: only the owner stores it
+    const auto top = top_.load(std::memory_order_acquire);        // a thief's read precedes our overwrite
+    auto* slots = array_.load(std::memory_order_relaxed);         // relaxed: only the owner stores it
     if (bottom - top >= slots->size()) slots = grow(slots, top, bottom);
     slots->at(bottom).store(item, std::memory_order_relaxed);  // relaxed: edge `pushed` follows
     bottom_.store(bottom + 1, std::memory_order_seq_cst);      // edge `pushed`; seq_cst: above
@@ -73,12 +73,12 @@ class steal_deque {
       bottom_.store(bottom, std::memory_order_release);  // was empty; keeps edge `pushed` whole
       return nullptr;
     }
-    auto* const slots = array_.load(std::memory_order_relaxed);  // relaxed: only the owner stores
+    auto* const slots = array_.load(std::memory_order_relaxed);       // relaxed: only the owner stores
     T* const item = slots->at(last).load(std::memory_order_relaxed);  // relaxed: our own store
     if (top < last) return item;
     const bool ours = top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
                                                    std::memory_order_relaxed);  // D3
-    bottom_.store(bottom, std::memory_order_release);  // keeps edge `pushed` whole
+    bottom_.store(bottom, std::memory_order_release);                           // keeps edge `pushed` whole
     return ours ? item : nullptr;
   }
 
@@ -91,10 +91,8 @@ class steal_deque {
     // relaxed: may be a newer item than the one meant, if the slot went round (D2); then top_ has
     // moved, and the exchange fails.
     T* const item = slots->at(top).load(std::memory_order_relaxed);
-    return top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
-                                        std::memory_order_relaxed)
-               ? item
-               : nullptr;
+    return top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed) ? item
+                                                                                                            : nullptr;
   }
 
   /// Any thread. A sleeper that announced itself by a seq_cst operation before this call sees every
@@ -106,11 +104,8 @@ class steal_deque {
  private:
   class array {
    public:
-    explicit array(std::size_t slots)
-        : mask_(slots - 1), slots_(std::make_unique<std::atomic<T*>[]>(slots)) {}
-    [[nodiscard]] std::int64_t size() const noexcept {
-      return static_cast<std::int64_t>(mask_ + 1);
-    }
+    explicit array(std::size_t slots) : mask_(slots - 1), slots_(std::make_unique<std::atomic<T*>[]>(slots)) {}
+    [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(mask_ + 1); }
     [[nodiscard]] std::atomic<T*>& at(std::int64_t index) noexcept {
       return slots_[static_cast<std::size_t>(index) & mask_];
     }

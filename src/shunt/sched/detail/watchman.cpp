@@ -19,14 +19,13 @@
 #include <shunt/context/backtrace.hpp>
 #include <shunt/sched/detail/census.hpp>
 #include <shunt/sched/detail/crew.hpp>
-#include <shunt/sched/report_notes.hpp>
 #include <shunt/sched/detail/time_limit.hpp>
 #include <shunt/sched/detail/worker.hpp>
 #include <shunt/sched/detail/write_all.hpp>
 #include <shunt/sched/report.hpp>
+#include <shunt/sched/report_notes.hpp>
 
 #if defined(__linux__)
-#include <csignal>
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -35,6 +34,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <csignal>
 #endif
 
 namespace shunt {
@@ -48,7 +48,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto until_signal = 100ms;  // for a worker's loop to answer
-constexpr auto until_given_up = 2s;   // long after the signal: a busy machine may leave a thread without a CPU for a while
+constexpr auto until_given_up =
+    2s;  // long after the signal: a busy machine may leave a thread without a CPU for a while
 constexpr auto between_looks = 50us;
 constexpr std::size_t slabs_at_once = 64;
 constexpr std::size_t most_beside = 20;  // fibers that are named beside the one that keeps their worker
@@ -71,15 +72,15 @@ struct watch {
 };
 
 #if defined(__linux__)
-/// What the handler of SIGUSR1 uses. It is installed before main(), and stays: so it needs no lock, and nothing that has
-/// to be constructed.
+/// What the handler of SIGUSR1 uses. It is installed before main(), and stays: so it needs no lock, and nothing that
+/// has to be constructed.
 ///
 ///   H1  The bell is written to only by a caller that has raised `ringing`, and found it there afterwards; and it is
 ///       closed only after it was taken away, and `ringing` was seen at 0. All of that is sequentially consistent:
 ///       a handler that the closing thread did not see finds no bell.
 ///   H2  After a fork the bell is the parent's: `process` says whose it is.
-constinit std::atomic<int> bell{-1};     // eventfd: SIGUSR1, news, or the end; -1: no thread
-constinit std::atomic<int> ringing{0};   // handlers that may be about to ring it
+constinit std::atomic<int> bell{-1};    // eventfd: SIGUSR1, news, or the end; -1: no thread
+constinit std::atomic<int> ringing{0};  // handlers that may be about to ring it
 constinit std::atomic<pid_t> process{0};
 #endif
 
@@ -110,7 +111,7 @@ void interrupted(int, siginfo_t*, void* context) {
 class interrupter {
  public:
   interrupter() noexcept {
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_sigaction = interrupted;
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
@@ -128,7 +129,7 @@ class interrupter {
 
  private:
   bool usable_ = false;
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 #else
 struct interrupter {
@@ -146,7 +147,8 @@ class table {
   explicit table(std::span<const fiber_slab> all, std::size_t most = ~std::size_t{0}) : all_(all), most_(most) {
     for (std::size_t i = 0; i < all.size(); ++i) numbers_[all[i].data()] = i * all[i].size();
     for (const auto& each : note_sources) {
-      if (const auto source = each.load(std::memory_order_acquire)) source(notes_);  // acquire: what it reads was made before
+      if (const auto source = each.load(std::memory_order_acquire))
+        source(notes_);  // acquire: what it reads was made before
     }
   }
 
@@ -221,7 +223,8 @@ class table {
   /// As people write it: without the inline namespace.
   static std::string plain(std::string function) {
     constexpr std::string_view inner = "shunt::v1::";
-    for (auto at = function.find(inner); at != std::string::npos; at = function.find(inner, at)) function.erase(at + 7, 4);
+    for (auto at = function.find(inner); at != std::string::npos; at = function.find(inner, at))
+      function.erase(at + 7, 4);
     return function;
   }
   static std::string seconds(std::uint32_t ms) {
@@ -277,7 +280,9 @@ void look(std::span<worker* const> whom, std::span<const fiber_slab> all, sheet:
         }
         if (!w.census().withdraw()) {
           given_up[i] = true;
-          if (first == 0) into.say("worker " + std::to_string(w.index()) + " does not answer: its thread does not run, or holds signals off");
+          if (first == 0)
+            into.say("worker " + std::to_string(w.index()) +
+                     " does not answer: its thread does not run, or holds signals off");
           continue;
         }
         for (const auto& record : w.census().records()) into.add(w, record);
@@ -327,7 +332,8 @@ void say_nothing_runs() noexcept {
   char digits[24];
   char* first = digits + sizeof digits - 1;
   *first = '\0';
-  for (auto left = static_cast<unsigned long>(getpid()); left != 0; left /= 10) *--first = static_cast<char>('0' + left % 10);
+  for (auto left = static_cast<unsigned long>(getpid()); left != 0; left /= 10)
+    *--first = static_cast<char>('0' + left % 10);
   add(first);
   // relaxed: for people
   add(directed_runs.load(std::memory_order_relaxed) == 0
@@ -347,14 +353,14 @@ void on_user_signal(int) {
 }
 
 bool has_default_action(int number) noexcept {
-  struct sigaction now {};
+  struct sigaction now{};
   return sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
 }
 
 /// SIGUSR1 asks for a report, from now on and for good, unless the program or its parent has decided about it.
 void take_signal() noexcept {
   if (!has_default_action(SIGUSR1)) return;
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_handler = on_user_signal;
   ours.sa_flags = SA_RESTART | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
@@ -368,7 +374,7 @@ void take_signal() noexcept {
 /// A worker's fiber that is between the same two switches as at the last look.
 struct stall_look {
   std::uint64_t beat = 0;
-  std::chrono::nanoseconds used{-1};  // CPU time of its thread as of the last look; -1: not known
+  std::chrono::nanoseconds used{-1};               // CPU time of its thread as of the last look; -1: not known
   std::chrono::steady_clock::time_point first{};   // of the looks that found this beat
   std::chrono::steady_clock::time_point asleep{};  // of those that also found this CPU time
   int sleeps = 0;                                  // so many of them after the first
@@ -379,7 +385,8 @@ struct stall_look {
 
 /// Of a thread of this process; -1: not known.
 std::chrono::nanoseconds cpu_time_of(long thread) noexcept {
-  // As pthread_getcpuclockid() makes it, which wants the thread's other name: clockid_t of a thread, and CPUCLOCK_SCHED.
+  // As pthread_getcpuclockid() makes it, which wants the thread's other name: clockid_t of a thread, and
+  // CPUCLOCK_SCHED.
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | 6U);
   timespec used{};
   if (clock_gettime(clock, &used) != 0) return -1ns;
@@ -408,9 +415,9 @@ bool sleeps_in_kernel(long thread) {
 
 /// What a thread of ours waits for in the kernel.
 struct kernel_wait {
-  long call = -1;          // the system call's number; -1: not known
-  bool is_lock = false;    // a futex's: its fiber may be interrupted, which only makes it look again
-  long mutex_owner = 0;    // of a mutex, as the C library lays it out: the thread that holds it; 0: none that is known
+  long call = -1;        // the system call's number; -1: not known
+  bool is_lock = false;  // a futex's: its fiber may be interrupted, which only makes it look again
+  long mutex_owner = 0;  // of a mutex, as the C library lays it out: the thread that holds it; 0: none that is known
 };
 
 kernel_wait kernel_wait_of(long thread) {
@@ -451,8 +458,9 @@ void tell_blocked(crew& c, worker& who, std::uint64_t beat, std::chrono::nanosec
   std::string text = "shunt: a fiber has kept worker " + number + " for more than " + as_seconds(so_long) +
                      " s, and runs nothing: its thread waits in the kernel, ";
   if (held_by(who)) {
-    text += "for a mutex that the same thread holds already. It never ends: a fiber of this worker keeps a std::mutex "
-            "over a wait (hold none over a wait), or locks one twice";
+    text +=
+        "for a mutex that the same thread holds already. It never ends: a fiber of this worker keeps a std::mutex "
+        "over a wait (hold none over a wait), or locks one twice";
   } else if (wait.mutex_owner != 0) {
     const auto owner = std::find_if(c.workers.begin(), c.workers.end(), [&](const auto& one) { return held_by(*one); });
     text += "for a mutex that ";
@@ -556,7 +564,8 @@ void* stand_watch(void*) {
     std::chrono::nanoseconds patience = std::chrono::nanoseconds::max();
     {
       const std::scoped_lock held(w.lock);
-      // At most once between two timed looks: workers that fall asleep and wake up all the time must not ring each time.
+      // At most once between two timed looks: workers that fall asleep and wake up all the time must not ring each
+      // time.
       const bool any = std::any_of(w.crews.begin(), w.crews.end(), [](const crew* c) { return looked_at(*c); });
       const bool all_asleep = any && !was_rung && doze_if_all_sleep(w);
       for (crew* const c : w.crews) {
@@ -682,7 +691,9 @@ void add_note_source(note_source source) noexcept {
   for (auto& each : note_sources) {
     note_source seen = nullptr;
     // release: pairs with table's load
-    if (each.compare_exchange_strong(seen, source, std::memory_order_release, std::memory_order_relaxed) || seen == source) return;
+    if (each.compare_exchange_strong(seen, source, std::memory_order_release, std::memory_order_relaxed) ||
+        seen == source)
+      return;
   }
 }
 
@@ -725,7 +736,7 @@ bool none_can_wake([[maybe_unused]] crew& of) noexcept {
   // A handler may wake a fiber. Not so ours, those of faults, and the C library's own two, which begin at 32.
   const auto bit = [](int signal) { return 1ULL << (signal - 1); };
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, 32, 33}) signals &= ~bit(fault);
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(SIGUSR1, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_user_signal) {
     signals &= ~bit(SIGUSR1);
   }
@@ -773,7 +784,7 @@ void worker::fill_census(bool stacks) noexcept {
       if (r == nullptr) return;
       *r = {};
       r->who = &f;
-      r->doing = is_running ? fiber_record::state::running
+      r->doing = is_running         ? fiber_record::state::running
                  : f.state.parked() ? fiber_record::state::parked
                                     : fiber_record::state::ready;
       r->has_deadline = f.timer != fiber::no_timer;

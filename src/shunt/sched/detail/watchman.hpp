@@ -32,7 +32,8 @@ extern constinit std::atomic<bool> dozes;
 void wake_the_watch() noexcept;
 /// A worker, after it has said that it is awake (worker::sleeps()). seq_cst: edge `up`, see doze_if_all_sleep().
 inline void tell_the_watch() noexcept {
-  if (dozes.load(std::memory_order_seq_cst)) [[unlikely]] wake_the_watch();
+  if (dozes.load(std::memory_order_seq_cst)) [[unlikely]]
+    wake_the_watch();
 }
 
 /// Whether no code can run in this process but that of these workers: see options::end_if_stuck.

@@ -89,13 +89,10 @@ void worker::drop_fiber(fiber* f) noexcept {
 
 // --- the running fiber's side ---
 
-void throw_outside(const char* call, const char* what) {
-  throw error(std::string(call) + ": called outside " + what);
-}
+void throw_outside(const char* call, const char* what) { throw error(std::string(call) + ": called outside " + what); }
 
 /// Goes on elsewhere; what the C++ runtime knows of this execution's exceptions stays with it.
-[[gnu::always_inline]] inline void worker::swap(context::execution& from,
-                                                context::execution& to) noexcept {
+[[gnu::always_inline]] inline void worker::swap(context::execution& from, context::execution& to) noexcept {
   if (!exceptions->any()) [[likely]] {
     context::switch_to(from, to);
     return;
@@ -105,8 +102,8 @@ void throw_outside(const char* call, const char* what) {
   *here().exceptions = kept;  // of the thread that it is on now
 }
 
-/// The loop should run. If it would find nothing to do but to send back, some more switches are granted; but it looks at
-/// the clock after so many. \return whether they are.
+/// The loop should run. If it would find nothing to do but to send back, some more switches are granted; but it looks
+/// at the clock after so many. \return whether they are.
 [[gnu::always_inline]] inline bool worker::go_on_without_loop(const fiber& me) noexcept {
   if (credit > 0 || outside != nullptr || !timers_.empty() || post_->mail.has_anything() || !tasks_.looks_empty() ||
       !newcomers_.empty() || !roamers_.empty() || me.migrates || directed_ != nullptr || ready.empty() ||
@@ -165,7 +162,8 @@ void worker::interleave() noexcept {
 
 void yield_slowly() {
   worker* const here = worker::current();
-  if (here == nullptr) [[unlikely]] throw_outside("yield", "a runtime");
+  if (here == nullptr) [[unlikely]]
+    throw_outside("yield", "a runtime");
   here->yield_slowly();
 }
 
@@ -177,7 +175,8 @@ void yield_slowly() {
   ready.leave_seat();
   if (--credit > 0 || go_on_without_loop(*me)) {
     fiber* next = favoured;
-    if (next != nullptr && (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
+    if (next != nullptr &&
+        (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
       favoured = nullptr;
     } else if (next == nullptr && !ready.empty()) {
       next = ready.pop_after_park();
@@ -197,7 +196,8 @@ void yield_slowly() {
 [[gnu::always_inline]] inline void worker::park(const char* what, bool rests) {
   require_permission("park");
   fiber* const me = must_be_fiber("park");
-  if (directed_ != nullptr) [[unlikely]] interleave();
+  if (directed_ != nullptr) [[unlikely]]
+    interleave();
   if (me->state.commit_park() == after_park::run_again) return;
   leave(me, what, rests);
 }
@@ -209,7 +209,8 @@ bool worker::park_until(timers::time deadline, const char* what, bool rests) {
     park(what, rests);
     return true;
   }
-  if (directed_ != nullptr) [[unlikely]] interleave();
+  if (directed_ != nullptr) [[unlikely]]
+    interleave();
   timers_.reserve();
   if (me->state.commit_park() == after_park::run_again) return true;
   timers_.add(*me, deadline);
@@ -291,7 +292,7 @@ void worker::work() noexcept {
   wakes_up();
   directed_ == nullptr ? loop() : loop_directed();
   sleeps_.store(true, std::memory_order_relaxed);  // relaxed: the watch then looks at a worker that has nothing to show
-  thread_.store(0, std::memory_order_relaxed);  // relaxed: as above
+  thread_.store(0, std::memory_order_relaxed);     // relaxed: as above
   *exceptions = of_caller;
   set_exceptions(&no_exceptions);
   this_threads_desk = &nobodys_desk;
@@ -339,7 +340,8 @@ void worker::duty() noexcept {
   until_duty_ = switches_a_duty;
   until_loop_ = duties_a_loop;
   look_at_clock();
-  if (census_.wanted()) [[unlikely]] answer_census();
+  if (census_.wanted()) [[unlikely]]
+    answer_census();
   const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() + roamers_.size() <= 1;
   bool moved = drain();
   if (outside != nullptr) moved |= outside->poll();
@@ -511,7 +513,8 @@ bool worker::look_around() noexcept {
   until_duty_ = switches_a_duty;
   until_loop_ = duties_a_loop;
   if (--until_clock_ <= 0) look_at_clock();
-  if (census_.wanted()) [[unlikely]] answer_census();
+  if (census_.wanted()) [[unlikely]]
+    answer_census();
   bool moved = drain();
   if (outside != nullptr) moved |= outside->poll();
   moved |= expire();
@@ -659,19 +662,22 @@ namespace this_fiber {
 
 void park(const char* what) {
   detail::worker* const here = detail::current_worker();
-  if (here == nullptr) [[unlikely]] detail::throw_outside("park", "a runtime");
+  if (here == nullptr) [[unlikely]]
+    detail::throw_outside("park", "a runtime");
   here->park(what);
 }
 
 bool park_until(std::chrono::steady_clock::time_point deadline, const char* what) {
   detail::worker* const here = detail::worker::current();
-  if (here == nullptr) [[unlikely]] detail::throw_outside("park_until", "a runtime");
+  if (here == nullptr) [[unlikely]]
+    detail::throw_outside("park_until", "a runtime");
   return here->park_until(deadline, what);
 }
 
 bool rest_until(std::chrono::steady_clock::time_point deadline, const char* what) {
   detail::worker* const here = detail::worker::current();
-  if (here == nullptr) [[unlikely]] detail::throw_outside("rest_until", "a runtime");
+  if (here == nullptr) [[unlikely]]
+    detail::throw_outside("rest_until", "a runtime");
   return here->park_until(deadline, what, true);
 }
 

@@ -2,9 +2,9 @@
 ///
 /// What runs next, in this order: the fiber that the last one woke (at most 16 times in a row while
 /// others are ready), newcomers (pinned here, not started yet; at most 64 in a row while others are
-/// ready), ready fibers, those that migrate and the others by turns, each first come first served, own tasks newest first, the poller's and
-/// others' wakes, other workers' tasks oldest first. A fiber that yields while none but tasks is
-/// ready lets up to 16 of them go first. Every 64 switches the loop does its duty, whatever is
+/// ready), ready fibers, those that migrate and the others by turns, each first come first served, own tasks newest
+/// first, the poller's and others' wakes, other workers' tasks oldest first. A fiber that yields while none but tasks
+/// is ready lets up to 16 of them go first. Every 64 switches the loop does its duty, whatever is
 /// ready: it empties the inbox, polls, looks at the clock, moves its oldest task among the
 /// newcomers, and lets up to 16 tasks go first.
 ///
@@ -72,16 +72,18 @@ class worker : public desk {
   }
   /// \throws why the running fiber has no stack of its own, if it has none.
   void require_stack() const {
-    if (without_stack_ != nullptr) [[unlikely]] without_stack_->refuse("require_stack");
+    if (without_stack_ != nullptr) [[unlikely]]
+      without_stack_->refuse("require_stack");
   }
   void require_permission(const char* call) {
-    if (forbid != nullptr && waiting_forbidden()) [[unlikely]] forbid->refuse(call);
+    if (forbid != nullptr && waiting_forbidden()) [[unlikely]]
+      forbid->refuse(call);
   }
   [[nodiscard]] job_deque& jobs() noexcept { return jobs_; }
   void interleave() noexcept;
 
   // This worker's thread.
-  void ready_here(fiber* f) noexcept;                       // woken: soon
+  void ready_here(fiber* f) noexcept;  // woken: soon
   void newcomer(fiber* f) noexcept { newcomers_.push(f); }
   void ready_soon(fiber* f) noexcept { f->migrates ? roamers_.push(f) : ready.push(f); }
   [[nodiscard]] fiber* new_fiber() { return blocks_.take(); }
@@ -97,9 +99,7 @@ class worker : public desk {
   [[nodiscard]] fiber* steal() noexcept { return tasks_.steal(); }
   [[nodiscard]] bool no_task() const noexcept { return tasks_.looks_empty(); }
   /// Edge `tally`, see crew::all_ended().
-  [[nodiscard]] std::uint64_t ended() const noexcept {
-    return ended_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] std::uint64_t ended() const noexcept { return ended_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t spawned() const noexcept {
     return spawned_.load(std::memory_order_relaxed);  // relaxed: see crew::all_ended()
   }
@@ -108,7 +108,9 @@ class worker : public desk {
   [[nodiscard]] sheet& census() noexcept { return census_; }
   [[nodiscard]] long thread() const noexcept { return thread_.load(std::memory_order_relaxed); }  // relaxed: a number
   /// Odd while a fiber runs; another number each time that the loop goes to one or comes back.
-  [[nodiscard]] std::uint64_t beat() const noexcept { return beat_.load(std::memory_order_relaxed); }  // relaxed: a look
+  [[nodiscard]] std::uint64_t beat() const noexcept {
+    return beat_.load(std::memory_order_relaxed);
+  }  // relaxed: a look
   /// It sleeps, or works for no run: there is no fiber that could keep it. Edge `up`, see doze_if_all_sleep().
   [[nodiscard]] bool sleeps() const noexcept { return sleeps_.load(std::memory_order_seq_cst); }
   /// This worker's thread. Fills in the sheet if somebody waits for it.
@@ -136,7 +138,7 @@ class worker : public desk {
   static constexpr int switches_a_duty = 64;
   static constexpr int duties_a_loop = 8;    // while the loop would find nothing
   static constexpr int looks_a_clock = 16;   // each costs as much as some misses of the cache: the vdso is seldom near
-  static constexpr int lone_yield_cost = 8;   // in switches: a lone yielder waits for something
+  static constexpr int lone_yield_cost = 8;  // in switches: a lone yielder waits for something
   static constexpr int favours_in_a_row = 16;
   static constexpr int tasks_a_turn = 16;
   static constexpr int newcomers_in_a_row = 64;
@@ -145,7 +147,7 @@ class worker : public desk {
   static constexpr unsigned colours = 32;
   // An idle worker gives the memory of idle stacks back in steps: some 64, then it sleeps on.
   static constexpr std::chrono::nanoseconds between_trims{10'000'000};
-  static constexpr int idle_yields = 8;       // sched_yields before sleeping, if oversubscribed
+  static constexpr int idle_yields = 8;  // sched_yields before sleeping, if oversubscribed
 
   static std::uint64_t own(const std::atomic<std::uint64_t>& counter) noexcept {
     return counter.load(std::memory_order_relaxed);  // relaxed: only this thread stores it
@@ -196,12 +198,13 @@ class worker : public desk {
   void go_on_with(fiber& me, fiber& next) noexcept;
   fiber* must_be_fiber(const char* call) const {
     fiber* const me = running();
-    if (me == nullptr) [[unlikely]] throw_outside(call, "a fiber");
+    if (me == nullptr) [[unlikely]]
+      throw_outside(call, "a fiber");
     return me;
   }
 
-  fiber_list newcomers_;         // unstarted, to run here
-  fiber_list roamers_;           // started, ready, and may go on elsewhere; apart, for each of their switches leads by the loop
+  fiber_list newcomers_;  // unstarted, to run here
+  fiber_list roamers_;  // started, ready, and may go on elsewhere; apart, for each of their switches leads by the loop
   bool roamers_turn_ = false;
   int newcomers_first_ = newcomers_in_a_row;  // so many more go before the ready ones
   int until_duty_ = switches_a_duty;
@@ -209,13 +212,13 @@ class worker : public desk {
   int until_loop_ = duties_a_loop;
   look_ahead ahead_;
   int favours_ = 0;
-  bool rests_ = false;           // who left last expects nothing soon: see this_fiber::rest_until()
-  int tasks_first_ = 0;          // so many tasks go before the ready fibers
-  bool ended_here_ = false;      // the running fiber has just ended
+  bool rests_ = false;                      // who left last expects nothing soon: see this_fiber::rest_until()
+  int tasks_first_ = 0;                     // so many tasks go before the ready fibers
+  bool ended_here_ = false;                 // the running fiber has just ended
   const no_wait* without_stack_ = nullptr;  // forbids waits while a fiber runs on the loop's stack: run_without_stack()
-  std::uint64_t refusals_here_ = 0;  // fibers that got no stack
+  std::uint64_t refusals_here_ = 0;         // fibers that got no stack
   std::size_t started_here_ = 0;
-  unsigned colour_ = 0;          // of the last stack
+  unsigned colour_ = 0;  // of the last stack
 
   context::execution loop_;
   crew& crew_;
@@ -224,7 +227,7 @@ class worker : public desk {
   const bool asymmetric_ = asymmetric_fence::usable() && crew_.settings.decides == nullptr;
   post* const post_;
   const std::unique_ptr<director> directed_;  // null: nobody decides but this worker
-  pollers pollers_;  // `outside` is all of them
+  pollers pollers_;                           // `outside` is all of them
   std::vector<std::unique_ptr<poller>> kept_;
   timers timers_;
   std::uint32_t now_ms_ = 0;  // as of the last look outside; wraps after 49 days

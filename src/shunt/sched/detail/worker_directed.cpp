@@ -49,7 +49,8 @@ std::string worker::why_stuck() {
   return text;
 }
 
-/// Whoever can go on stands in d.ready afterwards: who stopped at a point first, the others in the order in which they came.
+/// Whoever can go on stands in d.ready afterwards: who stopped at a point first, the others in the order in which they
+/// came.
 void worker::gather() noexcept {
   auto& d = *directed_;
   drain();

@@ -58,8 +58,8 @@ fiber* worker::new_helper() noexcept {
   }
 }
 
-/// A helper's body. A helper without a stack leaves others' jobs to their forkers, which have stacks. This worker's own it
-/// runs: their forkers may be parked, and wait for what the jobs do. Such a job gets the reason where it would wait.
+/// A helper's body. A helper without a stack leaves others' jobs to their forkers, which have stacks. This worker's own
+/// it runs: their forkers may be parked, and wait for what the jobs do. Such a job gets the reason where it would wait.
 void worker::run_jobs() noexcept {
   if (directed_ != nullptr) directed_->helper_waits = false;
   while (job* const j = without_stack_ == nullptr ? steal_job() : jobs_.ring_.steal<fences::symmetric>()) {
@@ -77,8 +77,8 @@ job* worker::steal_job() noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     worker& victim = *crew_.workers[(first + i) % count];
     if (&victim == this) continue;
-    job* const found = asymmetric_ ? victim.jobs_.ring_.steal<fences::asymmetric>()
-                                   : victim.jobs_.ring_.steal<fences::symmetric>();
+    job* const found =
+        asymmetric_ ? victim.jobs_.ring_.steal<fences::asymmetric>() : victim.jobs_.ring_.steal<fences::symmetric>();
     if (found != nullptr) return found;
   }
   return nullptr;

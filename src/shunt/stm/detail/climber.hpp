@@ -1,9 +1,9 @@
 /// How many workers a class is allowed on, found by climbing.
 ///
-/// For two ticks now and then another number is tried; if more commits a second come of it, by 5 %, it stays, else the old
-/// one comes back and the next trial is twice as far off, up to a thousand ticks. Sooner, where a third of the throughput
-/// has gone since: what was decided then was about another program. Not the rate of aborts: where one variable is
-/// contended it is small and throughput is lost all the same, to lines that move between cores.
+/// For two ticks now and then another number is tried; if more commits a second come of it, by 5 %, it stays, else the
+/// old one comes back and the next trial is twice as far off, up to a thousand ticks. Sooner, where a third of the
+/// throughput has gone since: what was decided then was about another program. Not the rate of aborts: where one
+/// variable is contended it is small and throughput is lost all the same, to lines that move between cores.
 ///
 ///   phase      a tick, told the rate since the last one      nothing_ran()
 ///   steady     -> steady, or settles, with another number    -> steady
@@ -52,9 +52,7 @@ class climber {
         }
         if (--ticks_ <= 0 && may_try()) try_another(workers);
         return;
-      case phase::settles:
-        phase_ = phase::measures;
-        return;
+      case phase::settles: phase_ = phase::measures; return;
       case phase::measures:
         phase_ = phase::steady;
         if (rate > worth_it * rate_) {

@@ -105,7 +105,7 @@ void course::look(tx& t) {
   }
   if (the_policies.solo.load(std::memory_order_relaxed)) t.look_for_solo(ns);  // relaxed: policy
   if (!t.retired_.empty() || !t.waiting_.empty()) t.reclaim(false);
-  t.turn_used_ += used;  // fibers of one worker take turns
+  t.turn_used_ += used;                                    // fibers of one worker take turns
   if (t.turn_used_ >= quantum / 1ns && hot_ == nullptr) {  // others wait for who has its turn in a lane
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
     t.begin_turn(ns_now());
@@ -170,18 +170,10 @@ void course::count_loss(tx& t) {
   at_ = t.lost_at_;
   auto& n = *t.counted_;
   switch (t.lost_by_) {
-    case tx::cause::locked:
-      counts::add(n.locked, 1);
-      break;
-    case tx::cause::stale:
-      counts::add(n.stale, 1);
-      break;
-    case tx::cause::validation:
-      counts::add(n.validation, 1);
-      break;
-    case tx::cause::wants_alone:
-      alone_ = true;
-      break;
+    case tx::cause::locked: counts::add(n.locked, 1); break;
+    case tx::cause::stale: counts::add(n.stale, 1); break;
+    case tx::cause::validation: counts::add(n.validation, 1); break;
+    case tx::cause::wants_alone: alone_ = true; break;
   }
   if (at_ != nullptr) hot_variables.note(at_);
 }
@@ -278,14 +270,9 @@ bool course::go_on(tx& t, outcome ended_by) {
   try {
     switch (ended_by) {
       case outcome::committed:
-      case outcome::settles:
-        end(t);
-        return false;
-      case outcome::lost:
-        lost(t);
-        return true;
-      case outcome::retry:
-        return retried(t);
+      case outcome::settles: end(t); return false;
+      case outcome::lost: lost(t); return true;
+      case outcome::retry: return retried(t);
     }
     return false;
   } catch (...) {

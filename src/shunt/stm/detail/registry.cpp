@@ -23,7 +23,7 @@ tx* registry::take_participant() {
   }
   tx* const made = new tx(made_++);
   made->next = first_.load(std::memory_order_relaxed);
-  first_.store(made, std::memory_order_release);  // edge: it was made
+  first_.store(made, std::memory_order_release);   // edge: it was made
   alive_.fetch_add(1, std::memory_order_relaxed);  // relaxed: policy
   return made;
 }

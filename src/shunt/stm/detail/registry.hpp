@@ -28,7 +28,7 @@ class registry {
   }
   [[nodiscard]] participant* first() const noexcept {
     return first_.load(std::memory_order_acquire);
-  }                                                                                            // edge: it was made
+  }  // edge: it was made
   [[nodiscard]] int alive() const noexcept { return alive_.load(std::memory_order_relaxed); }  // relaxed: policy
 
   /// Made at the first call. \throws std::bad_alloc

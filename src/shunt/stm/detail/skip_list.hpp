@@ -120,8 +120,7 @@ class skip_list {
     way to;
     node* const n = not_less(t, key, to);
     if (!is(n, key)) return false;
-    for (int level = 0; level < n->links.height(); ++level)
-      t.write(*to[level_index(level)], t.read(n->links[level]));
+    for (int level = 0; level < n->links.height(); ++level) t.write(*to[level_index(level)], t.read(n->links[level]));
     t.destroy(n);
     return true;
   }

@@ -20,8 +20,8 @@ class sleeper : private sched::sleeper {
   using sched::sleeper::wake;
   using sched::sleeper::woken;
 
-  /// \return false if the time was over first. Without a deadline it need not be looked at. \throws std::bad_alloc, for a
-  /// deadline.
+  /// \return false if the time was over first. Without a deadline it need not be looked at. \throws std::bad_alloc, for
+  /// a deadline.
   bool sleep_until(time_point deadline, const char* what);
 };
 

@@ -43,7 +43,8 @@ class track {
   void enter(std::uint64_t bit, const class_record& whose);
 
   /// A holder, now and then: if its slice is over, and somebody waits, that one is woken.
-  /// \param used  what it has used of its slice since the last look: time that it had its CPU, more of it on a fast core.
+  /// \param used  what it has used of its slice since the last look: time that it had its CPU, more of it on a fast
+  ///   core.
   void look(std::uint64_t bit, time_point now, std::chrono::nanoseconds used) noexcept;
 
   /// So many places from now on; those who wait look again.

@@ -40,8 +40,7 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
 [[nodiscard]] inline std::string plugin_version() {
   return "shunt transport 3 (train " + std::to_string(sizeof(rail::train)) + ", service " +
          std::to_string(sizeof(service)) + ", limits " + std::to_string(sizeof(limits)) + ", loss " +
-         std::to_string(sizeof(loss)) + ", string " +
-         std::to_string(sizeof(std::string)) + ")";
+         std::to_string(sizeof(loss)) + ", string " + std::to_string(sizeof(std::string)) + ")";
 }
 
 /// One MPI that a plugin may be made with.

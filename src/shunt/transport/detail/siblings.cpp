@@ -132,8 +132,8 @@ std::string explain(const self& me, const std::vector<sibling>& others, const ch
   // The launcher has started all of them here, so one that is not here has been here.
   if (me.here > 1 && me.here == me.ranks) {
     for (int r = 0; r < me.ranks; ++r) {
-      const bool there = r == me.rank || std::any_of(others.begin(), others.end(),
-                                                     [r](const sibling& s) { return s.rank == r; });
+      const bool there =
+          r == me.rank || std::any_of(others.begin(), others.end(), [r](const sibling& s) { return s.rank == r; });
       if (!there) return "rank " + std::to_string(r) + " has ended";
     }
   }

@@ -20,8 +20,8 @@ inline constexpr const char* keeper_name = "shunt-keeper";
 struct sibling {
   int rank = 0;
   int pid = 0;
-  char state = '?';      ///< as proc(5) has it: 'T' and 't' are stopped, 'Z' has ended
-  bool keeper = false;   ///< has the thread above
+  char state = '?';     ///< as proc(5) has it: 'T' and 't' are stopped, 'Z' has ended
+  bool keeper = false;  ///< has the thread above
 };
 
 /// What the launcher says of this process; -1, 0: it does not.
