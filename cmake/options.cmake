@@ -18,6 +18,9 @@ set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefi
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+elseif(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  message(WARNING "CMAKE_BUILD_TYPE is not set: this project and shunt are compiled without optimisation, and messages "
+    "cost some 15 times as much. Configure with -DCMAKE_BUILD_TYPE=Release")
 endif()
 
 add_library(shunt_warnings INTERFACE)

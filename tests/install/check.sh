@@ -32,6 +32,9 @@ step "no tests or sources among the headers" must_fail tests_inside
 step "commands for gdb" test -f "$prefix/share/shunt/gdb/shunt.py"
 
 step "find_package: configure" consumer found -DCMAKE_PREFIX_PATH="$prefix"
+warned() { "$@" 2>&1 | tr -s '\n ' ' ' | grep -q 'CMAKE_BUILD_TYPE is not set: .*compiled without optimisation'; }
+step "find_package: without a build type it warns" warned consumer found -DCMAKE_PREFIX_PATH="$prefix"
+step "find_package: with one it does not" must_fail warned consumer typed -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
 step "find_package: build" "$cmake" --build "$folder/found"
 step "find_package: run" says_right "$folder/found/consumer" --pes 3
 if [[ -n $mpis ]]; then
@@ -53,6 +56,7 @@ else
 fi
 
 # With the library shared, so that both kinds are tried.
+step "add_subdirectory: without a build type it warns" warned consumer inside -DSHUNT_FOLDER="$source" -DBUILD_SHARED_LIBS=ON
 step "add_subdirectory, shared: configure" consumer inside -DSHUNT_FOLDER="$source" -DBUILD_SHARED_LIBS=ON
 step "add_subdirectory, shared: build" "$cmake" --build "$folder/inside" --parallel "$(nproc)"
 step "add_subdirectory, shared: run" says_right "$folder/inside/consumer" --pes 3

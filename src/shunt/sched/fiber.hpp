@@ -84,7 +84,7 @@ void park(const char* what = "a wake");
 /// Runs on after `deadline`. The worker runs other fibers meanwhile. Wakes do not cut it short.
 /// \throws as park_until().
 void sleep_until(std::chrono::steady_clock::time_point deadline);
-inline void sleep_for(std::chrono::nanoseconds time) { sleep_until(after(time)); }
+void sleep_for(std::chrono::nanoseconds time);
 
 /// \throws shunt::error outside a fiber.
 [[nodiscard]] inline waker self() {

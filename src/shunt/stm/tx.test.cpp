@@ -381,6 +381,10 @@ TEST_CASE("a body that waits or spawns is refused, by the name of the call") {
     CHECK_THAT(refused([] { this_fiber::yield(); }), Catch::StartsWith("yield: called inside a transaction"));
     CHECK_THAT(refused([] { this_fiber::park(); }), Catch::StartsWith("park: called inside a transaction"));
     CHECK_THAT(refused([] { this_fiber::sleep_for(1ms); }),
+               Catch::StartsWith("sleep_for: called inside a transaction"));
+    CHECK_THAT(refused([] { this_fiber::sleep_until(shunt::sched::after(1ms)); }),
+               Catch::StartsWith("sleep_until: called inside a transaction"));
+    CHECK_THAT(refused([] { static_cast<void>(this_fiber::park_until(shunt::sched::after(1ms))); }),
                Catch::StartsWith("park_until: called inside a transaction"));
     CHECK_THAT(refused([&] { rt.spawn([] {}); }), Catch::StartsWith("spawn: called inside a transaction"));
     CHECK(x.load() == 0);

@@ -202,9 +202,9 @@ void yield_slowly() {
   leave(me, what, rests);
 }
 
-bool worker::park_until(timers::time deadline, const char* what, bool rests) {
-  require_permission("park_until");
-  fiber* const me = must_be_fiber("park_until");
+bool worker::park_until(timers::time deadline, const char* what, const char* call, bool rests) {
+  require_permission(call);
+  fiber* const me = must_be_fiber(call);
   if (deadline == timers::time::max()) {
     park(what, rests);
     return true;
@@ -667,25 +667,35 @@ void park(const char* what) {
   here->park(what);
 }
 
-bool park_until(std::chrono::steady_clock::time_point deadline, const char* what) {
+namespace {
+
+/// \param call  what the program called
+bool park_until_for(const char* call, std::chrono::steady_clock::time_point deadline, const char* what, bool rests) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]]
-    detail::throw_outside("park_until", "a runtime");
-  return here->park_until(deadline, what);
+    detail::throw_outside(call, "a runtime");
+  return here->park_until(deadline, what, call, rests);
+}
+
+void sleep_for_call(const char* call, std::chrono::steady_clock::time_point deadline) {
+  do {
+    static_cast<void>(park_until_for(call, deadline, "a time", false));
+  } while (now() < deadline);
+}
+
+}  // namespace
+
+bool park_until(std::chrono::steady_clock::time_point deadline, const char* what) {
+  return park_until_for("park_until", deadline, what, false);
 }
 
 bool rest_until(std::chrono::steady_clock::time_point deadline, const char* what) {
-  detail::worker* const here = detail::worker::current();
-  if (here == nullptr) [[unlikely]]
-    detail::throw_outside("rest_until", "a runtime");
-  return here->park_until(deadline, what, true);
+  return park_until_for("rest_until", deadline, what, true);
 }
 
-void sleep_until(std::chrono::steady_clock::time_point deadline) {
-  do {
-    static_cast<void>(park_until(deadline, "a time"));
-  } while (now() < deadline);
-}
+void sleep_until(std::chrono::steady_clock::time_point deadline) { sleep_for_call("sleep_until", deadline); }
+
+void sleep_for(std::chrono::nanoseconds time) { sleep_for_call("sleep_for", after(time)); }
 
 }  // namespace this_fiber
 }  // namespace sched

@@ -59,7 +59,8 @@ class worker : public desk {
   // This worker's running fiber.
   void yield_slowly();
   void park(const char* what, bool rests = false);
-  bool park_until(timers::time deadline, const char* what, bool rests = false);
+  /// \param call  what the program called, for errors
+  bool park_until(timers::time deadline, const char* what, const char* call, bool rests = false);
   void require_wait(const char* call) {
     require_permission(call);
     must_be_fiber(call);
