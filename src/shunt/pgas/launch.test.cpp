@@ -153,6 +153,12 @@ TEST_CASE("launch: 0 after a good job, 1 after an error, 2 after a usage error; 
     CHECK(pgas::launch(l.argc, l.argv.data(), [](pgas::pe&) { throw std::runtime_error("on purpose"); }) == 1);
   }
   {
+    line l({"p", "--pes", "2"});
+    CHECK(pgas::launch(l.argc, l.argv.data(), [](pgas::pe&) { throw shunt::usage_error("on purpose"); }) == 2);
+    CHECK_THROWS_AS(pgas::run({.pes = 2}, [](pgas::pe&) { throw shunt::usage_error("on purpose"); }),
+                    shunt::usage_error);
+  }
+  {
     line l({"p", "--pes", "x"});
     CHECK(pgas::launch(l.argc, l.argv.data(), [](pgas::pe&) {}) == 2);
   }

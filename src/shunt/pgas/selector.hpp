@@ -15,7 +15,7 @@
 /// std::vector<long>& counts; };` is an aggregate, made by `histogram h{{me}, *table}`.
 ///
 /// A selector with several mailboxes names what each carries, `pgas::selector<gather, request, reply>`, and
-/// processes by type, or, where two mailboxes carry the same type, by mailbox: 
+/// processes by type, or, where two mailboxes carry the same type, by mailbox:
 /// `process(pgas::mailbox_index<1>, long, int)`.
 /// A mailbox of `pgas::varying<T>` carries any number of T: `send(pe, std::span<const T>)`, `process(std::span<const
 /// T>)`; of `pgas::varying<char>` text: `process(std::string_view)`.

@@ -622,7 +622,8 @@ bool dock::unload_runs(rail::train& t) {
     } catch (const std::exception& thrown) {
       const std::string who = "PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name());
       const std::string_view what = thrown.what();
-      whole.fail(what.starts_with(who) ? std::string(what) : who + " threw: " + std::string(what));
+      whole.fail(what.starts_with(who) ? std::string(what) : who + " threw: " + std::string(what),
+                 job::fault_of(thrown));
     } catch (...) {
       whole.fail("PE " + std::to_string(a.stop.to) + ": handler " + std::string(how.name()) +
                  " threw something that is not a std::exception");

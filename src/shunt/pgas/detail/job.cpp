@@ -249,6 +249,7 @@ void job::run(const std::function<void(pe&)>& program) {
   tear_down();
   if (failed()) {
     if (remote()) end_now(message_, failure_turn);
+    if (kind_.load(std::memory_order_relaxed) == fault::usage) throw usage_error(message_);  // relaxed: all have joined
     throw error(message_);
   }
   if (remote()) carrier_.stop();
@@ -264,7 +265,7 @@ void job::run_pe(dock& d, int index, const std::function<void(pe&)>& program) no
   } catch (const job_over&) {
   } catch (const std::exception& thrown) {
     const std::string_view what = thrown.what();
-    fail(what.starts_with(who) ? std::string(what) : who + std::string(what));
+    fail(what.starts_with(who) ? std::string(what) : who + std::string(what), fault_of(thrown));
   } catch (...) {
     fail(who + "threw something that is not a std::exception");
   }
@@ -275,12 +276,13 @@ std::string job::message() {
   return message_;
 }
 
-void job::fail(const std::string& message) noexcept {
+void job::fail(const std::string& message, fault kind) noexcept {
   {
     const std::lock_guard lock(guard_);
     if (failed()) return;
     message_ = wanted_.name.empty() ? message : wanted_.name + ": " + message;
     failed_at_ = std::chrono::steady_clock::now();
+    kind_.store(kind, std::memory_order_relaxed);    // relaxed: likewise
     failed_.store(true, std::memory_order_relaxed);  // relaxed: `message_` travels under the lock
     try {
       if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
@@ -308,7 +310,8 @@ void job::end_now(const std::string& message, std::chrono::milliseconds turn) no
   std::fflush(nullptr);
   if (remote()) std::this_thread::sleep_for(drain);
   ending_.store(true, std::memory_order_relaxed);  // relaxed: read by exited() on this thread, below MPI_Abort
-  carrier_.abort(1);
+  carrier_.abort(
+      static_cast<int>(kind_.load(std::memory_order_relaxed)));  // relaxed: stored before `failed_`, if at all
 }
 
 void job::exited(const char* call) noexcept {

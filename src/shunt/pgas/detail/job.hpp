@@ -76,8 +76,13 @@ class job {
   /// Any thread. Why the job has failed; empty: it has not.
   [[nodiscard]] std::string message();
 
-  /// Any thread. The first message counts.
-  void fail(const std::string& message) noexcept;
+  /// What a job that has failed ends with: an error, or a usage_error, and its exit status.
+  enum class fault : std::uint8_t { failure = 1, usage = 2 };
+  /// Any thread. The first message counts, and its `kind`.
+  void fail(const std::string& message, fault kind = fault::failure) noexcept;
+  [[nodiscard]] static fault fault_of(const std::exception& thrown) noexcept {
+    return dynamic_cast<const usage_error*>(&thrown) != nullptr ? fault::usage : fault::failure;
+  }
   [[nodiscard]] bool failed() const noexcept {
     return failed_.load(std::memory_order_relaxed);  // relaxed: the message has its own lock
   }
@@ -121,6 +126,7 @@ class job {
   std::condition_variable over_changed_;
   bool over_ = false;
   std::string message_;
+  std::atomic<fault> kind_{fault::failure};
   std::chrono::steady_clock::time_point failed_at_{};
   std::thread watcher_;
 };
