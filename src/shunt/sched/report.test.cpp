@@ -295,19 +295,21 @@ TEST_CASE("program: keeps a std::mutex over a wait", "[.child]") {
 }
 
 TEST_CASE("a std::mutex that a fiber keeps over a wait is told by default: which fiber keeps the worker, and where") {
-  const auto child =
-      shunt::testing::this_program_runs("program: keeps a std::mutex over a wait",
-                                        shunt::testing::emulator().empty() ? "`keeps it`, worker 0, parked" : "\n");
+#if defined(SHUNT_TSAN)  // which may hold signals off where a mutex is waited for: then the fibers cannot be asked
+  constexpr bool answers = false;
+#else
+  const bool answers = shunt::testing::emulator().empty();  // the kernel numbers its calls as the other machine does
+#endif
+  const auto child = shunt::testing::this_program_runs("program: keeps a std::mutex over a wait",
+                                                       answers ? "`keeps it`, worker 0, parked" : "\n");
   INFO(child.said);
   CHECK(child.says("shunt: a fiber has kept worker 0 for more than 5 s"));
   CHECK(count_of(child.said, "has kept worker") == 1);
-  if (!shunt::testing::emulator().empty()) return;  // the kernel numbers its calls as the other machine does
-#if !defined(SHUNT_TSAN)                            // which may hold signals off where a mutex is waited for
-  CHECK(child.says("`wants it`, worker 0, running"));
-#endif
+  if (!shunt::testing::emulator().empty()) return;
 #if defined(__GLIBC__)
   CHECK(child.says("for a mutex that the same thread holds already"));
 #endif
+  if (answers) CHECK(child.says("`wants it`, worker 0, running"));
 }
 
 TEST_CASE("a fiber whose thread sleeps in the kernel is told with its stack and the fibers that it keeps, once") {
