@@ -456,8 +456,12 @@ def timed(program, mpi, launcher, trials, seed, one):
             pids = re.findall(rf"^rank {victim} process (\d+) at main", text, re.MULTILINE)
             known = [rf"rank {victim}\b(?! process \d+| returned)", rf",{victim}\]",
                      *(rf"PID {pid} RUNNING" for pid in pids)]
-            returned = f"rank {victim} returned" in text  # what happens to a rank that is done is its launcher's to tell
-            check(returned or job.hung or any(re.search(k, text) for k in known), f"{name}: does not name rank {victim}", shown)
+            # What happens to a rank that is done is its launcher's to tell; and to one that all others have outlived: they
+            # return once the last collective call is over on all ranks, and then none waits for it.
+            returned = f"rank {victim} returned" in text
+            outlived = all(f"rank {r} returned" in text for r in range(ranks) if r != victim)
+            check(returned or outlived or job.hung or any(re.search(k, text) for k in known),
+                  f"{name}: does not name rank {victim}", shown)
 
 
 def leftovers(before):
