@@ -29,7 +29,7 @@ function(shunt_add_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200 COST 10)
   if(CMAKE_CROSSCOMPILING_EMULATOR)  # a test that starts its own program once more needs it, too
     list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "SHUNT_EMULATOR=${emulator}")
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "TESTS_EMULATOR=${emulator}")
   endif()
 endfunction()
 

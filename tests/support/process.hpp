@@ -50,7 +50,7 @@ struct child_end {
 /// machine's.
 inline std::vector<std::string> emulator() {
   std::vector<std::string> words;
-  const char* const text = std::getenv("SHUNT_EMULATOR");
+  const char* const text = std::getenv("TESTS_EMULATOR");
   std::istringstream all(text == nullptr ? "" : text);
   for (std::string word; all >> word;) words.push_back(word);
   return words;

@@ -73,8 +73,9 @@ class fuzzed_end final : public transport::carrier {
 /// As long as in the jobs' options: a train's capacity.
 constexpr std::size_t capacity = 1024;
 
+/// All arithmetic is modulo 2^n: captures and values are the program's own, and the network may bring any.
 struct part {
-  std::array<long, 64> cells{};
+  std::array<unsigned long, 64> cells{};
 };
 
 struct letters : pgas::selector<letters, std::uint32_t, pgas::varying<char>, pgas::asking<int, short, long>> {
@@ -83,8 +84,10 @@ struct letters : pgas::selector<letters, std::uint32_t, pgas::varying<char>, pga
   void process(std::string_view text) {
     for (const char c : text) sum += static_cast<unsigned char>(c);
   }
-  long process(int asked, int from) { return asked + from; }
-  void replied(short kept, long answer) { sum += static_cast<unsigned long>(kept + answer); }
+  long process(int asked, int from) { return long{asked} + from; }
+  void replied(short kept, long answer) {
+    sum += static_cast<unsigned long>(kept) + static_cast<unsigned long>(answer);
+  }
   unsigned long sum = 0;
 };
 
@@ -111,10 +114,11 @@ void send_everything(pgas::pe& me, Adder& adder, letters& post, int times) {
   const int there = me.count() - 1 - me.index();
   for (int i = 0; i < times; ++i) {
     adder.send(there, [i](part& c) { ++c.cells[static_cast<std::size_t>(i) % 64]; });
-    adder.send(there, std::string_view("text"), [](part& c, std::string_view t) { c.cells[0] += std::ssize(t); });
+    adder.send(there, std::string_view("text"), [](part& c, std::string_view t) { c.cells[0] += std::size(t); });
     adder.ask(
-        there, [i](part& c, auto& at) { return c.cells[static_cast<std::size_t>(i + at.from()) % 64]; },
-        [](part& c, long value) { c.cells[1] += value; });
+        there,
+        [i](part& c, auto& at) { return c.cells[(static_cast<unsigned>(i) + static_cast<unsigned>(at.from())) % 64]; },
+        [](part& c, unsigned long value) { c.cells[1] += value; });
     post.send<0>(there, 7u);
     post.send<1>(there, std::string_view("letter"));
     post.ask<2>(there, 5, short{3});
