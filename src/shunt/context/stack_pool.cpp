@@ -37,9 +37,11 @@ constexpr std::size_t warm_at_most = 64;
 constexpr int trims_until_idle = 64;
 constexpr std::size_t advised_at_once = 64;
 // Below a stack, never accessed: so far may a frame that is not written in order reach beyond its stack before it finds
-// a neighbour. DESIGN.md, "Stacks", for what a larger one costs. An odd number of pages: neighbours' entries in the
-// page tables then lie in different sets of the caches.
-constexpr std::size_t wide_gap = 17;  // pages
+// a neighbour. DESIGN.md, "Stacks", for what a larger one costs; an eighth of a small stack, for among many of them a
+// larger share makes switches slower. An odd number of pages: neighbours' entries in the page tables then lie in
+// different sets of the caches.
+constexpr std::size_t widest = 17;  // pages
+constexpr std::size_t usual = 256 * 1024;
 
 std::size_t page() noexcept {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -122,7 +124,13 @@ stack_pool::~stack_pool() {
   for (const auto& s : slabs_) munmap(s.start, s.bytes);
 }
 
-std::size_t stack_pool::widest_gap() noexcept { return wide_gap * page(); }
+std::size_t stack_pool::wide_gap(std::size_t stack_bytes) noexcept {
+  return (stack_bytes >= usual ? widest : stack_bytes / page() / 8 | 1) * page();
+}
+
+std::size_t stack_pool::gap_below(std::size_t stack_bytes) const noexcept {
+  return narrow_ ? page() : wide_gap(stack_bytes);
+}
 
 std::string stack_pool::bounds() { return "a stack has at most " + std::to_string(largest >> 30) + " GiB"; }
 
@@ -182,7 +190,7 @@ bool stack_pool::trim(std::size_t most) noexcept {
     const auto end = std::min(c.idle, c.free.size() - warm);
     while (c.cold < end && most > 0) {
       const auto count = std::min({end - c.cold, most, advised_at_once});
-      give_memory_back(&c.free[c.cold], count, c.bytes, gap_);
+      give_memory_back(&c.free[c.cold], count, c.bytes, gap_below(c.bytes));
       c.cold += count;
       most -= count;
     }
@@ -194,10 +202,11 @@ bool stack_pool::trim(std::size_t most) noexcept {
 /// A slab with so many stacks as there is address space for, and with wide gaps if there is enough for those.
 void stack_pool::new_slab(size_class& c) {
   if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 8);
-  if (gap_ == 0) gap_ = address_space_is_limited() ? page() : widest_gap();
-  auto stacks = std::clamp<std::size_t>(slab_target / (c.bytes + gap_), 1, stacks_a_slab_at_most);
+  if (slabs_.empty()) narrow_ = address_space_is_limited();
+  auto stacks = std::clamp<std::size_t>(slab_target / (c.bytes + gap_below(c.bytes)), 1, stacks_a_slab_at_most);
   for (;;) {
-    const auto bytes = stacks * (c.bytes + gap_);
+    const auto gap = gap_below(c.bytes);
+    const auto bytes = stacks * (c.bytes + gap);
     void* const start =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (start != MAP_FAILED) {
@@ -207,12 +216,12 @@ void stack_pool::new_slab(size_class& c) {
       slabs_.push_back({start, bytes});
       c.fresh = static_cast<char*>(start);
       c.fresh_left = stacks;
-      c.fresh_gap = gap_;
+      c.fresh_gap = gap;
       return;
     }
-    if (errno != ENOMEM || (gap_ == page() && stacks == 1)) fail("mmap", errno, c.bytes, bytes);
-    if (gap_ > page()) {
-      gap_ = page();
+    if (errno != ENOMEM || (gap == page() && stacks == 1)) fail("mmap", errno, c.bytes, bytes);
+    if (gap > page()) {
+      narrow_ = true;
     } else {
       stacks /= 2;
     }

@@ -4,8 +4,9 @@
 ///                ^ low               ^ low + bytes: where the stack begins to grow down
 ///
 /// Invariants
-///   P1  Below every stack that was handed out lies a gap that faults on any access: of 17 pages, or of one where the
-///       process's address space is limited (RLIMIT_AS) or used up.
+///   P1  Below every stack that was handed out lies a gap that faults on any access: of 17 pages; below a
+///       stack of less than 256 KiB an eighth of that stack; one page where the process's address space is limited
+///       (RLIMIT_AS) or used up.
 ///   P2  A slab is unmapped only by the destructor; a stack given back keeps its pages, so that
 ///       the next user finds them in cache. Memory held: the peak number of stacks in use, less
 ///       what trim() gave back to the system.
@@ -44,7 +45,7 @@ class stack_pool {
   /// The largest stack that can be asked for: more than any system has address space for.
   static constexpr std::size_t largest = std::size_t{1} << (sizeof(std::size_t) > 4 ? 48 : 31);
   /// Bytes of the gap below a stack, where there is address space for it; legal in a signal handler.
-  [[nodiscard]] static std::size_t widest_gap() noexcept;
+  [[nodiscard]] static std::size_t wide_gap(std::size_t stack_bytes) noexcept;
   /// What `largest` means: the end of an error message.
   [[nodiscard]] static std::string bounds();
 
@@ -93,13 +94,15 @@ class stack_pool {
   size_class& class_of(std::size_t bytes);
   void* carve(size_class& c);
   void new_slab(size_class& c);
+  /// In the next slab.
+  [[nodiscard]] std::size_t gap_below(std::size_t stack_bytes) const noexcept;
   void install_guard(char* at, std::size_t gap, std::size_t of_stack);
 
   guards how_;
   bool guards_by_madvise_ = true;  // until the kernel says that it cannot
   bool guards_proven_ = false;     // one was asked for, and is there
   std::vector<unsigned> watched_;  // by Valgrind: its numbers for the stacks; empty without it
-  std::size_t gap_ = 0;            // in the next slab; never grows, so no slab has a smaller one. 0: not known yet
+  bool narrow_ = false;            // gaps of new slabs are one page; stays so, so no slab has a smaller one than those
   std::size_t taken_ = 0;
   int trims_ = 0;                    // since untouched stacks were last called idle
   std::vector<size_class> classes_;  // few: one a size in use

@@ -203,11 +203,16 @@ TEST_CASE("stack_pool: sizes that no address space has are refused, and the larg
   CHECK(guarded(pool.take(1)));
 }
 
-TEST_CASE("stack_pool: below each stack lies a gap that faults, of 17 pages where there is address space") {
+TEST_CASE(
+    "stack_pool: below each stack lies a gap that faults, of 17 pages, or an eighth of a small stack, where there is "
+    "address "
+    "space") {
   stack_pool pool(GENERATE(guards::best, guards::by_mprotect));
-  const auto gap = stack_pool::widest_gap();
-  CHECK(gap == 17 * page());
-  const auto stacks = take(pool, 70, 256 * 1024);  // more than a slab
+  const auto [bytes, pages] =
+      GENERATE(table<std::size_t, std::size_t>({{16 << 10, 1}, {64 << 10, 3}, {256 << 10, 17}, {8 << 20, 17}}));
+  const auto gap = stack_pool::wide_gap(bytes);
+  CHECK(gap == pages * page());
+  const auto stacks = take(pool, 70, bytes);  // more than a slab
   for (const auto& s : stacks) {
     for (std::size_t down = 1; down <= gap; down += page()) CHECK(faults(static_cast<char*>(s.low) - down));
     CHECK(faults(static_cast<char*>(s.low) - gap));

@@ -59,19 +59,21 @@ std::uintptr_t stack_pointer(const void* context) noexcept {
 #endif
 }
 
-/// Whether an access to `at` is of a stack that ended at `low`: it lies in the gap below, or further down in a frame
+/// Whether an access to `at` is of that stack: it lies in the gap below, or further down in a frame
 /// that reaches beyond the gap.
-bool ran_off(std::uintptr_t at, std::uintptr_t low, std::uintptr_t sp) noexcept {
+bool ran_off(std::uintptr_t at, const context::stack_pool::stack& stack, std::uintptr_t sp) noexcept {
+  const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
   constexpr std::uintptr_t below_sp = 4096;                 // a red zone; a page that is probed before it is taken
   constexpr std::uintptr_t most = std::uintptr_t{1} << 30;  // further down sp is of another stack, for signals perhaps
   if (at >= low) return false;
-  return low - at <= context::stack_pool::widest_gap() || (sp < low && low - sp <= most && at >= sp - below_sp);
+  return low - at <= context::stack_pool::wide_gap(stack.bytes) ||
+         (sp < low && low - sp <= most && at >= sp - below_sp);
 }
 
 void on_fault(int, siginfo_t* about, void* context) {
   if (const fiber* const f = here().running(); f != nullptr) {
     const auto at = reinterpret_cast<std::uintptr_t>(about->si_addr);
-    if (ran_off(at, reinterpret_cast<std::uintptr_t>(f->stack.low), stack_pointer(context))) {
+    if (ran_off(at, f->stack, stack_pointer(context))) {
       line text;
       text << "shunt: ";
       if (f->called().empty()) {

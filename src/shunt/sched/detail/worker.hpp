@@ -213,11 +213,9 @@ class worker : public desk {
   int until_loop_ = duties_a_loop;
   look_ahead ahead_;
   int favours_ = 0;
-  bool rests_ = false;                      // who left last expects nothing soon: see this_fiber::rest_until()
-  int tasks_first_ = 0;                     // so many tasks go before the ready fibers
-  bool ended_here_ = false;                 // the running fiber has just ended
-  const no_wait* without_stack_ = nullptr;  // forbids waits while a fiber runs on the loop's stack: run_without_stack()
-  std::uint64_t refusals_here_ = 0;         // fibers that got no stack
+  bool rests_ = false;       // who left last expects nothing soon: see this_fiber::rest_until()
+  int tasks_first_ = 0;      // so many tasks go before the ready fibers
+  bool ended_here_ = false;  // the running fiber has just ended
   std::size_t started_here_ = 0;
   unsigned colour_ = 0;  // of the last stack
 
@@ -235,6 +233,9 @@ class worker : public desk {
   context::stack_pool stacks_;
   fiber_cache blocks_;
   std::uint64_t victim_ = 0;  // where the next round of stealing begins
+  // Cold: behind all that switches touch.
+  const no_wait* without_stack_ = nullptr;  // forbids waits while a fiber runs on the loop's stack: run_without_stack()
+  std::uint64_t refusals_here_ = 0;         // fibers that got no stack
 
   // Read by others.
   steal_deque<fiber> tasks_;
