@@ -35,8 +35,8 @@ struct options {
   /// it, the two would bind to the same CPUs.
   bool pin = true;
 
-  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; below it a gap that faults on any access:
-  /// 68 KiB, an eighth of a stack of less than 256 KiB (a page where RLIMIT_AS is set). See context/DESIGN.md, "Stacks".
+  /// A fiber's stack, unless spawn_options says otherwise. Rounded up to pages; below it a gap that faults on any
+  /// access: 68 KiB, an eighth of a stack of less than 256 KiB (a page where RLIMIT_AS is set). See context/DESIGN.md.
   std::size_t stack_bytes = 256 * 1024;
 
   /// The stack of run()'s root: often a program's main part, written with 8 MiB in mind. Address
