@@ -64,11 +64,15 @@ class baton {
     pass_on();
   }
   void point() {
-    if (me_ < 0 || random_() % 3 != 0) return;  // only who has the turn draws
+    if (me_ < 0) return;
+    time_.store(time_.load() + step);  // only the thread that has the turn counts, and draws
+    if (random_() % 3 != 0) return;
     std::unique_lock held(lock_);
     pass_on();
     changed_.wait(held, [&] { return turn_ == me_; });
   }
+  /// The program's own: it goes on with the points that were passed, so the seed alone decides what the engine does.
+  [[nodiscard]] std::chrono::steady_clock::time_point time() const { return time_.load(); }
   bool sleep(const std::atomic<std::uint32_t>& word) {
     if (me_ < 0) return false;
     std::unique_lock held(lock_);
@@ -103,6 +107,8 @@ class baton {
   std::vector<state> states_;
   std::mt19937 random_;
   int turn_ = 0;
+  static constexpr std::chrono::microseconds step{20};
+  std::atomic<std::chrono::steady_clock::time_point> time_{};  // of all programs
   static thread_local int me_;
 };
 thread_local int baton::me_ = -1;
@@ -267,6 +273,7 @@ inline namespace v1 {
 namespace stm::detail {
 void test_point() noexcept { the_baton.point(); }
 bool test_sleep(const std::atomic<std::uint32_t>& until_not_0) noexcept { return the_baton.sleep(until_not_0); }
+std::chrono::steady_clock::time_point now() noexcept { return the_baton.time(); }
 }  // namespace stm::detail
 }  // namespace v1
 }  // namespace shunt

@@ -46,6 +46,7 @@ void shunt::stm::detail::test_point() noexcept {
 }
 
 bool shunt::stm::detail::test_sleep(const std::atomic<std::uint32_t>&) noexcept { return false; }
+std::chrono::steady_clock::time_point shunt::stm::detail::now() noexcept { return sched::now(); }
 
 namespace {
 

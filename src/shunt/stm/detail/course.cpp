@@ -29,7 +29,7 @@ lane& lane_of(const variable* v) noexcept {
   return all[(reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 58];
 }
 
-std::int64_t ns_now() noexcept { return sched::now().time_since_epoch() / 1ns; }
+std::int64_t ns_now() noexcept { return stm::detail::now().time_since_epoch() / 1ns; }
 
 }  // namespace
 
@@ -75,14 +75,14 @@ tx& course::begin() {
   }
   t.read_only_ = manner_ == manner::snapshot;
   t.read_unlogged(t.read_only_ && lost_ < unlogged_attempts);
-  if (lost_ != 0) began_ = sched::now();
+  if (lost_ != 0) began_ = stm::detail::now();
   t.begin();
   return t;
 }
 
 /// Now and then: about every 20 to 50 us of transactions; oftener where they are so short that it costs little.
 void course::look(tx& t) {
-  const auto now = sched::now();
+  const auto now = stm::detail::now();
   const std::int64_t ns = now.time_since_epoch() / 1ns;
   const auto since = ns - t.last_look_;
   t.last_look_ = ns;
@@ -119,7 +119,7 @@ void course::end(tx& t) {
   counts::add(n.commits, 1);
   if (alone_) counts::add(n.alone, 1);
   if (lost_ != 0) {
-    const auto lost = sched::now() - first_loss_;
+    const auto lost = stm::detail::now() - first_loss_;
     counts::add(n.lost_ns, static_cast<std::uint64_t>(lost / 1ns));
     counts::at_least(n.most_attempts, static_cast<std::uint64_t>(lost_) + 1);
   }
@@ -161,7 +161,7 @@ void course::undone(tx& t) noexcept {
 }
 
 void course::count_loss(tx& t) {
-  const auto now = sched::now();
+  const auto now = stm::detail::now();
   if (lost_++ == 0) {
     first_loss_ = now;
   } else {

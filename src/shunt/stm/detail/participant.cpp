@@ -33,7 +33,7 @@ std::atomic<std::int64_t> solo_not_before{0};
 std::atomic<std::int64_t> solo_rest{rest_at_least};
 std::atomic<std::int64_t> solo_since{0};
 
-std::int64_t now_ns() noexcept { return sched::now().time_since_epoch() / 1ns; }
+std::int64_t now_ns() noexcept { return stm::detail::now().time_since_epoch() / 1ns; }
 
 /// Another one has come: how soon is solo mode worth another trial?
 void solo_has_ended() noexcept {

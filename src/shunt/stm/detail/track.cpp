@@ -3,6 +3,7 @@
 #include <shunt/sched/fiber.hpp>
 #include <shunt/stm/detail/class_record.hpp>
 #include <shunt/stm/detail/track.hpp>
+#include <shunt/stm/detail/word.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -62,7 +63,7 @@ void track::enter(std::uint64_t bit, const class_record& whose) {
   time_point until;
   bool stands = false;
   for (;;) {
-    const auto now = sched::now();
+    const auto now = stm::detail::now();
     {
       const std::scoped_lock held(lock_);
       const bool holds_now = holds(bit);

@@ -16,8 +16,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <shunt/base/cache_line.hpp>
+#include <shunt/sched/fiber.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -41,7 +43,8 @@ struct variable {
   mutable std::atomic<word> lock{one_step};
 };
 
-// Where the history checker's builds let another thread go on, sleep in its way, and leave something out: tests/stm.
+// Where the history checker's builds let another thread go on, sleep in its way, take the time from its program, and
+// leave something out: tests/stm.
 enum class flaw {
   none,
   second_look,
@@ -57,10 +60,12 @@ enum class flaw {
 #if defined(SHUNT_STM_FLAW)
 void test_point() noexcept;
 [[nodiscard]] bool test_sleep(const std::atomic<std::uint32_t>& until_not_0) noexcept;  // whether it has slept
+[[nodiscard]] std::chrono::steady_clock::time_point now() noexcept;
 [[nodiscard]] constexpr bool has(flaw f) noexcept { return f == static_cast<flaw>(SHUNT_STM_FLAW); }
 #else
 inline void test_point() noexcept {}
 [[nodiscard]] inline bool test_sleep(const std::atomic<std::uint32_t>&) noexcept { return false; }
+[[nodiscard]] inline std::chrono::steady_clock::time_point now() noexcept { return sched::now(); }
 [[nodiscard]] constexpr bool has(flaw) noexcept { return false; }
 #endif
 
