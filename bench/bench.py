@@ -117,7 +117,7 @@ class Row:
         if metric == "max_rss_bytes":
             return sample.get("max_rss_bytes")
         if metric in ["aborts_per_commit", "share"]:
-            return sample[metric]
+            return sample.get(metric)
         if metric == "million_ops_per_s":
             return sample["operations"] / sample["seconds"] / 1e6
         if metric == "ratio_to_serial":  # forkjoin: of its own process; heat: of system `serial` in the same repetition
@@ -157,6 +157,8 @@ class Row:
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
+        if not any(s and "aborts_per_commit" in s for s in self.samples):  # a system that does not count them
+            names = [n for n in names if n != "aborts_per_commit"]
         if self.table == "heat" and all(s and "serial_seconds" in s for s in self.samples):
             names = names + ["ratio_to_serial"]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -24,9 +25,18 @@ struct plain_threads {
     for (long i = 0; i < count; ++i) all.emplace_back([&body, i] { body(i); });
     for (auto& t : all) t.join();
   }
-  /// Attempts that were undone since the process began, where a system knows.
-  static double aborts() { return 0; }
 };
+
+/// Attempts that were undone since the process began, of a system that counts them; of others nothing is known.
+template <typename System>
+concept counts_aborts = requires {
+  { System::aborts() } -> std::convertible_to<double>;
+};
+template <typename System>
+double aborts_of() {
+  if constexpr (counts_aborts<System>) return System::aborts();
+  return 0;
+}
 
 /// The smallest share over the largest.
 inline double fairness(const std::vector<long>& counts) {
@@ -61,6 +71,12 @@ inline std::string member(const char* name, double value) {
   char text[96];
   std::snprintf(text, sizeof text, ", \"%s\": %.6g", name, value);
   return text;
+}
+
+/// Nothing for a system that does not count them: what is not known is not 0.
+template <typename System>
+std::string aborts_member(double per_commit) {
+  return counts_aborts<System> ? member("aborts_per_commit", per_commit) : std::string();
 }
 
 }  // namespace bench

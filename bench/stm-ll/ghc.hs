@@ -75,4 +75,4 @@ main = do
     let expected = (keys + 1) `div` 2 + grown
     when (got /= expected) $ wrong "the list's length" got expected
     when (sample > 0) $
-      report seconds [("operations", fromIntegral (sum shares)), ("aborts_per_commit", 0)] shares
+      report seconds [("operations", fromIntegral (sum shares))] shares

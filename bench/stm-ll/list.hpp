@@ -23,7 +23,7 @@ int list_operations(int argc, char** argv) {
     };
     std::vector<own> all(static_cast<std::size_t>(o.fibers));
     for (std::size_t i = 0; i < all.size(); ++i) all[i].random = 88172645463325252UL + 7919UL * i;
-    const double aborts = system.aborts();
+    const double aborts = aborts_of<System>();
     const double begin = bench_now();
     const auto shares = for_a_time(system, o.fibers, o.milliseconds, [&](long me, long) {
       auto& mine = all[static_cast<std::size_t>(me)];
@@ -49,9 +49,9 @@ int list_operations(int argc, char** argv) {
                   static_cast<unsigned long long>(expected));
     }
     if (sample < 0) continue;
-    const double per_operation = (system.aborts() - aborts) / static_cast<double>(operations);
+    const double per_operation = (aborts_of<System>() - aborts) / static_cast<double>(operations);
     bench_report(seconds, (member("operations", static_cast<double>(operations)) +
-                           member("aborts_per_commit", per_operation) + member("share", fairness(shares)))
+                           aborts_member<System>(per_operation) + member("share", fairness(shares)))
                               .c_str());
   }
   return 0;

@@ -18,4 +18,4 @@ main = do
     got <- readTVarIO x
     let expected = each * fibers o + sum shares
     when (got /= expected) $ wrong "the integer" got expected
-    when (sample > 0) $ report seconds [("aborts_per_commit", 0)] shares
+    when (sample > 0) $ report seconds [] shares

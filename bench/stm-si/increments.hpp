@@ -13,13 +13,13 @@ int increments(int argc, char** argv) {
   for (long sample = -o.warmup; sample < o.samples; ++sample) {
     Counter counter;
     const long each = o.updates / o.fibers;
-    const double aborts = system.aborts();
+    const double aborts = aborts_of<System>();
     const double begin = bench_now();
     system.together(o.fibers, [&](long) {
       for (long i = 0; i < each; ++i) counter.increment();
     });
     const double seconds = bench_now() - begin;
-    const double per_commit = (system.aborts() - aborts) / static_cast<double>(each * o.fibers);
+    const double per_commit = (aborts_of<System>() - aborts) / static_cast<double>(each * o.fibers);
     const auto shares = for_a_time(system, o.fibers, o.milliseconds, [&](long, long) { counter.increment(); });
     long expected = each * o.fibers;
     for (const long s : shares) expected += s;
@@ -28,7 +28,7 @@ int increments(int argc, char** argv) {
                   static_cast<unsigned long long>(expected));
     }
     if (sample < 0) continue;
-    bench_report(seconds, (member("aborts_per_commit", per_commit) + member("share", fairness(shares))).c_str());
+    bench_report(seconds, (aborts_member<System>(per_commit) + member("share", fairness(shares))).c_str());
   }
   return 0;
 }
