@@ -1,4 +1,4 @@
-# One test program a room, from the *.test.cpp files that lie beside the sources.
+# One test program a module, from the *.test.cpp files that lie beside the sources.
 #
 # Labels     none      unit tests: run in every build, sanitizers included
 #            check     of the code as such: layers, headers, what must not compile, the install tree
@@ -33,15 +33,15 @@ function(shunt_add_test name)
   endif()
 endfunction()
 
-file(GLOB rooms RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
-foreach(room IN LISTS rooms)
-  file(GLOB sources CONFIGURE_DEPENDS src/shunt/${room}/*.test.cpp src/shunt/${room}/detail/*.test.cpp)
+file(GLOB modules RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
+foreach(module IN LISTS modules)
+  file(GLOB sources CONFIGURE_DEPENDS src/shunt/${module}/*.test.cpp src/shunt/${module}/detail/*.test.cpp)
   if(sources)
-    shunt_add_test(${room} SOURCES ${sources})
+    shunt_add_test(${module} SOURCES ${sources})
   endif()
 endforeach()
 
-# The room `context` once more, over Boost.Context: as on machines for which the project has no switch of its own.
+# The module `context` once more, over Boost.Context: as on machines for which the project has no switch of its own.
 if(NOT SHUNT_CONTEXT_BOOST)
   find_package(Boost 1.74 QUIET COMPONENTS context)
   if(Boost_CONTEXT_FOUND)

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Holds the house's table against the code: which room may include which.
+"""Holds the house's table against the code: which module may include which.
 
   tools/layers.py [ROOT]     one line a violation (file:line: what, why); exit 1 if there is one
 
 Rules
-  L1  A file of a room includes headers of its own room and of the rooms in its row of ROOMS.
-  L2  A front, src/shunt/<room>.hpp, counts as its room. src/shunt/shunt.hpp is above all rooms; no room includes it.
-  L3  <room>/detail/ is private: only files of the room itself include it.
-  L4  apps, examples, bench, tools and tests include any room's public headers. Tests of rooms lie in the rooms, and obey
-      the rooms' rows; tests/ may look into detail/.
-  L5  A room that is not in the table, or a header that does not exist, is a violation too: a new room starts here.
-  L6  No room includes what lies outside src/shunt by a quoted path that leaves the room.
+  L1  A file of a module includes headers of its own module and of the modules in its row of MODULES.
+  L2  A module header, src/shunt/<module>.hpp, counts as its module. src/shunt/shunt.hpp is above all modules; no module includes it.
+  L3  <module>/detail/ is private: only files of the module itself include it.
+  L4  apps, examples, bench, tools and tests include any module's public headers. Tests of modules lie in the modules, and obey
+      the modules' rows; tests/ may look into detail/.
+  L5  A module that is not in the table, or a header that does not exist, is a violation too: a new module starts here.
+  L6  No module includes what lies outside src/shunt by a quoted path that leaves the module.
 """
 import os
 import re
 import sys
 
-ROOMS = {
+MODULES = {
     "base": [],
     "context": ["base"],
     "rail": ["base"],
@@ -61,18 +61,18 @@ def files(root, folder):
                 yield os.path.relpath(os.path.join(where, name), root)
 
 
-def room_of(inside):
-    """The room of a path relative to src/shunt: its first folder, or the front's name."""
+def module_of(inside):
+    """The module of a path relative to src/shunt: its first folder, or the module header's name."""
     first, _, rest = inside.partition("/")
     return first if rest else os.path.splitext(first)[0]
 
 
 def check_file(root, path):
     parts = path.split("/")
-    owner = room_of("/".join(parts[2:])) if parts[:2] == ["src", "shunt"] else None
-    above = owner == "shunt"  # src/shunt/shunt.hpp: the front of fronts
-    if owner and not above and owner not in ROOMS:
-        yield 1, f"room `{owner}` is not in the table of tools/layers.py"
+    owner = module_of("/".join(parts[2:])) if parts[:2] == ["src", "shunt"] else None
+    above = owner == "shunt"  # src/shunt/shunt.hpp: the header of all modules
+    if owner and not above and owner not in MODULES:
+        yield 1, f"module `{owner}` is not in the table of tools/layers.py"
         return
     for line, bracket, name in includes(os.path.join(root, path)):
         if bracket == '"':
@@ -82,28 +82,28 @@ def check_file(root, path):
                 target = os.path.join("src", name)
             elif owner and not above and not target.startswith(f"src/shunt/{owner}/"):
                 if not target.startswith("src/shunt/"):
-                    yield line, f'room `{owner}` includes "{name}", which lies outside src/shunt'
+                    yield line, f'module `{owner}` includes "{name}", which lies outside src/shunt'
                     continue
         else:
             target = os.path.join("src", name)
         if not target.startswith("src/shunt/"):
             continue
         inside = target[len("src/shunt/"):]
-        room = room_of(inside)
+        module = module_of(inside)
         if not os.path.exists(os.path.join(root, target)):
             yield line, f"{name} does not exist"
-        elif room == "shunt":
+        elif module == "shunt":
             if owner and not above:
-                yield line, f"room `{owner}` includes {name}, the front of all rooms"
-        elif room not in ROOMS:
-            yield line, f"room `{room}` of {name} is not in the table of tools/layers.py"
-        elif owner == room:
+                yield line, f"module `{owner}` includes {name}, the header of all modules"
+        elif module not in MODULES:
+            yield line, f"module `{module}` of {name} is not in the table of tools/layers.py"
+        elif owner == module:
             continue
         elif "detail" in inside.split("/") and parts[0] != "tests":
-            yield line, f"{name} is private to room `{room}`"
-        elif owner and not above and room not in ROOMS[owner]:
-            allowed = ", ".join(ROOMS[owner]) or "no other room"
-            yield line, f"room `{owner}` includes {name} of `{room}`; it may include {allowed}"
+            yield line, f"{name} is private to module `{module}`"
+        elif owner and not above and module not in MODULES[owner]:
+            allowed = ", ".join(MODULES[owner]) or "no other module"
+            yield line, f"module `{owner}` includes {name} of `{module}`; it may include {allowed}"
 
 
 def check(root):

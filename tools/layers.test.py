@@ -45,11 +45,11 @@ class Layers(unittest.TestCase):
     def test_a_sound_house_has_no_violation(self):
         self.assertEqual(self.violations({}), [])
 
-    def test_a_lower_room_that_includes_a_higher_one_is_named_with_file_and_line(self):
+    def test_a_lower_module_that_includes_a_higher_one_is_named_with_file_and_line(self):
         self.assert_one({"src/shunt/rail/bad.hpp": "#pragma once\n\n#include <shunt/sched/fiber.hpp>\n"},
                         "src/shunt/rail/bad.hpp:3:", "`rail`", "`sched`")
 
-    def test_a_front_counts_as_its_room(self):
+    def test_a_module_header_counts_as_its_module(self):
         self.assert_one({"src/shunt/base/bad.cpp": "#include <shunt/rail.hpp>\n"}, "src/shunt/base/bad.cpp:1:")
         self.assert_one({"src/shunt/rail.hpp": "#include <shunt/pgas/pe.hpp>\n"}, "src/shunt/rail.hpp:1:")
 
@@ -57,18 +57,18 @@ class Layers(unittest.TestCase):
         self.assert_one({"src/shunt/rail/bad.cpp": '#include "../sched/fiber.hpp"\n'}, "`sched`")
         self.assert_one({"src/shunt/rail/bad.cpp": '#include "../../../apps/count.hpp"\n'}, "outside src/shunt")
 
-    def test_detail_is_private_to_its_room_also_for_rooms_above_and_programs(self):
+    def test_detail_is_private_to_its_module_also_for_modules_above_and_programs(self):
         for path in ["src/shunt/sched/bad.cpp", "apps/bad.cpp", "bench/bad.cpp", "tools/bad.cpp", "examples/bad.cpp"]:
             self.assert_one({path: "#include <shunt/rail/detail/pool.hpp>\n"}, path + ":1:", "private")
 
-    def test_no_room_includes_the_front_of_all(self):
-        self.assert_one({"src/shunt/pgas/bad.cpp": "#include <shunt/shunt.hpp>\n"}, "front of all rooms")
+    def test_no_module_includes_the_header_of_all(self):
+        self.assert_one({"src/shunt/pgas/bad.cpp": "#include <shunt/shunt.hpp>\n"}, "header of all modules")
 
-    def test_an_unknown_room_and_a_missing_header_are_violations(self):
+    def test_an_unknown_module_and_a_missing_header_are_violations(self):
         self.assert_one({"src/shunt/attic/a.hpp": ""}, "`attic`")
         self.assert_one({"apps/bad.cpp": "#include <shunt/rail/gone.hpp>\n"}, "does not exist")
 
-    def test_a_test_of_a_room_obeys_the_rooms_row(self):
+    def test_a_test_of_a_module_obeys_the_modules_row(self):
         self.assert_one({"src/shunt/rail/train.test.cpp": "#include <shunt/pgas.hpp>\n"}, "train.test.cpp:1:")
 
     def test_what_stands_in_a_comment_is_no_include(self):

@@ -1,4 +1,4 @@
-/// Front of the room `actor`: messages that are variables, and typed actors.
+/// Module header of `actor`: messages that are variables, and typed actors.
 #pragma once
 
 #include <shunt/actor/core.hpp>

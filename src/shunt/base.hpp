@@ -1,4 +1,4 @@
-/// Front of the room `base`: cache lines, fences, clock, times by size, CPUs, random numbers, errors, options, names of
+/// Module header of `base`: cache lines, fences, clock, times by size, CPUs, random numbers, errors, options, names of
 /// functions, memory of small objects.
 #pragma once
 

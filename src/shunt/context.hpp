@@ -1,4 +1,4 @@
-/// Front of the room `context`: the switch, stacks, backtraces, and the exceptions that a fiber carries.
+/// Module header of `context`: the switch, stacks, backtraces, and the exceptions that a fiber carries.
 #pragma once
 
 #include <shunt/context/backtrace.hpp>

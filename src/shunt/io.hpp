@@ -1,4 +1,4 @@
-/// Front of the room `io`: sockets, pipes, files, signals, processes and time; a fiber waits, its worker
+/// Module header of `io`: sockets, pipes, files, signals, processes and time; a fiber waits, its worker
 /// does not.
 #pragma once
 

@@ -1,4 +1,4 @@
-/// Front of the room `pgas`: PEs, symmetric objects, actors and selectors, collectives.
+/// Module header of `pgas`: PEs, symmetric objects, actors and selectors, collectives.
 #pragma once
 
 #include <shunt/pgas/actor_of.hpp>

@@ -1,4 +1,4 @@
-/// Front of the room `rail`: trains, the inboxes they arrive in, and lines of stations.
+/// Module header of `rail`: trains, the inboxes they arrive in, and lines of stations.
 #pragma once
 
 #include <shunt/rail/inbox.hpp>

@@ -1,4 +1,4 @@
-/// Front of the room `sched`: fibers, workers, parking, and reports of what is stuck.
+/// Module header of `sched`: fibers, workers, parking, and reports of what is stuck.
 #pragma once
 
 #include <shunt/sched/chooser.hpp>

@@ -1,4 +1,4 @@
-/// Front of the room `stm`: transactions over shared variables, structures made of those, and the scheduler that knows
+/// Module header of `stm`: transactions over shared variables, structures made of those, and the scheduler that knows
 /// of them.
 #pragma once
 

@@ -1,4 +1,4 @@
-/// Front of the room `task`: finish, async, futures, fibers with handles, groups, railways, fork_join, parallel_for,
+/// Module header of `task`: finish, async, futures, fibers with handles, groups, railways, fork_join, parallel_for,
 /// coroutines.
 #pragma once
 

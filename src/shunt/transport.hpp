@@ -1,4 +1,4 @@
-/// Front of the room `transport`: what carries trains between processes.
+/// Module header of `transport`: what carries trains between processes.
 #pragma once
 
 #include <shunt/transport/transport.hpp>

@@ -1,4 +1,4 @@
-/// Front of the room `wire`: how goods lie in a train, and names of handlers that hold across processes.
+/// Module header of `wire`: how goods lie in a train, and names of handlers that hold across processes.
 #pragma once
 
 #include <shunt/wire/handlers.hpp>

@@ -1,4 +1,4 @@
-// Parts of the room that no user sees.
+// Parts of the module that no user sees.
 #include <shunt/pgas/detail/event.hpp>
 #include <shunt/pgas/detail/job.hpp>
 #include <shunt/pgas/detail/tokens.hpp>

@@ -53,7 +53,7 @@ namespace this_fiber {
 [[gnu::always_inline]] inline void yield();
 
 /// A point at which other fibers may run first if a chooser decides (chooser.hpp); elsewhere it does nothing, and costs
-/// a load. For what the rooms do not see: between two accesses to what fibers share, say. Not in the hold of a lock
+/// a load. For what the modules do not see: between two accesses to what fibers share, say. Not in the hold of a lock
 /// that others take. Legal anywhere.
 inline void interleave() noexcept {
   if (detail::directed_runs.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -121,7 +121,7 @@ inline void require_wait(const char* call) {
 /// and outside of fibers, nothing. Cost: about 2 ns.
 void require_stack();
 
-/// One word that belongs to the running fiber, for the room that builds task scopes on it. Null in
+/// One word that belongs to the running fiber, for the module that builds task scopes on it. Null in
 /// a new fiber, and outside of fibers.
 [[nodiscard]] inline void* scope() noexcept {
   const detail::fiber* const me = detail::here().running();

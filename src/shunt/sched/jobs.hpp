@@ -1,6 +1,6 @@
 /// Jobs: calls that wait on their forker's stack, to be run by it, or by an idle worker before.
 ///
-/// For rooms that build forms of parallelism (task/fork_join.hpp); programs use those. A forker
+/// For modules that build forms of parallelism (task/fork_join.hpp); programs use those. A forker
 /// makes a job, pushes it, does something else, and takes it back:
 ///
 /// ```cpp
