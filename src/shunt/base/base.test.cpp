@@ -115,6 +115,15 @@ TEST_CASE("environment: reads registered variables; empty is unset") {
   }
 }
 
+TEST_CASE("edit_distance: insertions, deletions and replacements") {
+  CHECK(shunt::edit_distance("", "") == 0);
+  CHECK(shunt::edit_distance("", "pes") == 3);
+  CHECK(shunt::edit_distance("pes", "") == 3);
+  CHECK(shunt::edit_distance("--pess", "--pes") == 1);
+  CHECK(shunt::edit_distance("--pse", "--pes") == 2);
+  CHECK(shunt::edit_distance("kitten", "sitting") == 3);
+}
+
 TEST_CASE("environment: a misspelt variable is an error that lists the near ones") {
   CHECK_NOTHROW(shunt::environment::check());
   ::setenv("SHUNT_WORKRES", "2", 1);

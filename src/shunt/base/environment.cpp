@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
-#include <vector>
 
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/spelling.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -41,22 +40,6 @@ bool registered(std::string_view name) noexcept {
   return std::any_of(std::begin(table), std::end(table), [name](const variable& v) { return v.name == name; });
 }
 
-/// Levenshtein's distance: insertions, deletions and replacements of one character.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    auto diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const auto replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::span<const variable> known() noexcept { return table; }
@@ -88,7 +71,7 @@ void check() {
     std::string candidates;
     for (const bool only_near : {true, false}) {
       for (const auto& v : table) {
-        if (only_near && distance(name, v.name) > near) continue;
+        if (only_near && edit_distance(name, v.name) > near) continue;
         if (!candidates.empty()) candidates.append(", ");
         candidates.append(v.name);
       }

@@ -6,6 +6,7 @@
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/parse.hpp>
+#include <shunt/base/spelling.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/job.hpp>
 
@@ -141,9 +142,34 @@ void run(const options& wanted, const std::function<void(pe&)>& program) {
   whole.run(program);
 }
 
+namespace {
+
+/// What the program leaves unread would be left out in silence: a word that is nearly one of a job's options is told,
+/// once a job. It may be the program's own, so it is no error.
+void tell_misspelt(int argc, char** argv) {
+  for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* const text = std::getenv(rank); text != nullptr && std::string_view(text) != "0") return;
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    if (word == "--") return;
+    const auto name = word.substr(0, word.find('='));
+    if (!name.starts_with("--")) continue;
+    for (const auto& s : settings) {
+      if (edit_distance(name, s.option) != 1) continue;
+      std::fprintf(stderr, "%s: %s is left to the program; the job's own option is %s\n", argv[0],
+                   std::string(name).c_str(), std::string(s.option).c_str());
+    }
+  }
+}
+
+}  // namespace
+
 int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
   try {
-    run(options_from(argc, argv), program);
+    const auto wanted = options_from(argc, argv);
+    tell_misspelt(argc, argv);
+    run(wanted, program);
     return 0;
   } catch (const usage_error& bad) {
     std::fprintf(stderr, "%s\n", bad.what());

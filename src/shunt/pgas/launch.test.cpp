@@ -2,12 +2,15 @@
 #include <support/jobs.hpp>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <shunt/pgas/detail/job.hpp>
@@ -170,6 +173,32 @@ TEST_CASE("launch: 0 after a good job, 1 after an error, 2 after a usage error; 
     line l({"p", "--pes", "2", "--budget", "4096", "--train", "4096"});
     CHECK(pgas::launch(l.argc, l.argv.data(), [](pgas::pe&) {}) == 2);
   }
+}
+
+TEST_CASE("launch: a word that is nearly a job's option is left to the program, and told") {
+  const auto said = [](const std::vector<std::string>& words) {
+    line l(words);
+    const int kept = dup(STDERR_FILENO);
+    std::FILE* const into = std::tmpfile();
+    REQUIRE(into != nullptr);
+    dup2(fileno(into), STDERR_FILENO);
+    const int status = pgas::launch(l.argc, l.argv.data(), [](pgas::pe&) {});
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    std::rewind(into);
+    char text[512];
+    const std::string all(text, std::fread(text, 1, sizeof text, into));
+    std::fclose(into);
+    CHECK(status == 0);
+    CHECK(l.left().size() == words.size() - 2);
+    return all;
+  };
+  CHECK(said({"p", "--pes", "2", "--pess", "4"}) ==
+        "p: --pess is left to the program; the job's own option is --pes\n");
+  CHECK(said({"p", "--pes", "2", "--buget=4k"}) ==
+        "p: --buget is left to the program; the job's own option is --budget\n");
+  CHECK(said({"p", "--pes", "2", "--table", "pess"}).empty());
+  CHECK(said({"p", "--pes", "2", "--", "--pess"}).empty());
 }
 
 TEST_CASE("run: refuses options out of range before anything starts") {
