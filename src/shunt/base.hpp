@@ -11,8 +11,8 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/latency_histogram.hpp>
 #include <shunt/base/parse.hpp>
-#include <shunt/base/spelling.hpp>
 #include <shunt/base/random.hpp>
+#include <shunt/base/spelling.hpp>
 #include <shunt/base/symbols.hpp>
 #include <shunt/base/thread_cache.hpp>
 #include <shunt/base/topology.hpp>
