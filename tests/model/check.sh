@@ -67,7 +67,7 @@ check() {
       spin $switches -a "$here/$model.pml" >spin.out 2>&1 &&
       ! grep -q -i error spin.out &&
       "$cc" $speed -w -DMEMLIM=2000 $build -o pan pan.c >cc.out 2>&1 &&
-      { ./pan $run -m200000 -n $table -Q2 >pan.out 2>&1; true; }
+      { ./pan $run -m200000 -n $table -Q10 >pan.out 2>&1; true; }
   ); then
     verdict='does not build'
     cat "$room/spin.out" "$room/cc.out" >"$room/pan.out" 2>/dev/null

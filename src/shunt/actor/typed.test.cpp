@@ -512,13 +512,14 @@ TEST_CASE(
 
 TEST_CASE(
     "report_fibers: of a handler that keeps its worker, names the actor, the method, and what waits in the mailbox") {
-  manager all(with(1));
-  const auto who = all.spawn<spinner>({.name = "keeps"});
-  const auto helper = all.spawn<counter>();
+  // Before the manager, which waits for its handlers when it ends: these look at them until then.
   gate g;
   std::atomic<bool> over{false};
   std::atomic<bool> spins{false};
   std::atomic<bool> second{false};
+  manager all(with(1));
+  const auto who = all.spawn<spinner>({.name = "keeps"});
+  const auto helper = all.spawn<counter>();
   hold(helper, g);
   who.tell<&spinner::send_and_spin>(who, 3, &over, &spins, &second);
   while (!spins) std::this_thread::yield();
