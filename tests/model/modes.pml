@@ -4,7 +4,7 @@
  *   number[p]:  odd while p is inside; buffer[p]: stored by p and not seen by others yet
  *
  * Invariants
- *   M1  While one is inside in solo mode or alone, nobody else is inside.
+ *   M1  While one is inside in solo mode or alone, no other participant is inside.
  *   M2  What a body has read is not freed before it has left.
  *   M3  All come to their end: no end but that one. A mode is left by the one that may leave it.
  *

@@ -192,7 +192,7 @@ inline lock_it(x) {
   od
 }
 
-/* Commuting increments meet the values that stand there now, and nobody else writes these variables. */
+/* Commuting increments meet the values that stand there now, and no other transaction writes these variables. */
 inline apply() {
 #ifdef COMMUTES
 #ifndef M_COMMUTES_EARLY

@@ -147,9 +147,7 @@ namespace {
 /// What the program leaves unread would be left out in silence: a word that is nearly one of a job's options is told,
 /// once a job. It may be the program's own, so it is no error.
 void tell_misspelt(int argc, char** argv) {
-  for (const char* const rank : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
-    if (const char* const text = std::getenv(rank); text != nullptr && std::string_view(text) != "0") return;
-  }
+  if (const char* const rank = detail::rank_by_launcher(); rank != nullptr && std::string_view(rank) != "0") return;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word(argv[i]);
     if (word == "--") return;

@@ -77,8 +77,8 @@ struct waiter : one_event::listener {
     who.wake();
   }
   [[nodiscard]] bool has_been_told() const noexcept {
-    return told.load(std::memory_order_acquire);
-  }  // edge `happened` in
+    return told.load(std::memory_order_acquire);  // edge `happened` in
+  }
   sched::waker who = sched::this_fiber::self();
   std::atomic<bool> told{false};
 };

@@ -39,13 +39,8 @@ void exit_amid(const char* call) noexcept {
     return known.guard.unlock();
   }
   // MPI is just being initialised, or finalised, by another thread: MPI_Abort is no choice.
-  std::string who = "this process";
-  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
-    if (const char* const rank = std::getenv(variable)) {
-      who = std::string("rank ") + rank;
-      break;
-    }
-  }
+  const char* const rank = rank_by_launcher();
+  const std::string who = rank == nullptr ? "this process" : std::string("rank ") + rank;
   std::fprintf(stderr, "%s%s%s called %s while the job began or ended; the job ends\n", known.name.c_str(),
                known.name.empty() ? "" : ": ", who.c_str(), call);
   std::fflush(nullptr);
@@ -75,6 +70,13 @@ void register_handlers() {
 }
 
 }  // namespace
+
+const char* rank_by_launcher() noexcept {
+  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* const rank = std::getenv(variable)) return rank;
+  }
+  return nullptr;
+}
 
 exit_watch::exit_watch(bool wanted, const std::string& name) : mine_(wanted) {
   if (!mine_) return;

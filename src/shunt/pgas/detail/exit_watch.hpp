@@ -15,6 +15,9 @@ namespace detail {
 
 class job;
 
+/// This process's rank as its launcher's variables say it, before MPI does; null: they say none.
+[[nodiscard]] const char* rank_by_launcher() noexcept;
+
 /// While one lives, exit() is watched. One at a time in a process.
 class exit_watch {
  public:

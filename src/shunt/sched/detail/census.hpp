@@ -82,13 +82,13 @@ class sheet {
   }
   /// A look; withdraw() decides.
   [[nodiscard]] bool answered() const noexcept {
-    return word_.load(std::memory_order_relaxed) == full;
-  }  // relaxed: a hint
+    return word_.load(std::memory_order_relaxed) == full;  // relaxed: a hint
+  }
 
   /// The worker's thread. \return whether it is the caller's to fill.
   [[nodiscard]] bool wanted() const noexcept {
-    return word_.load(std::memory_order_relaxed) == given;
-  }  // relaxed: a hint
+    return word_.load(std::memory_order_relaxed) == given;  // relaxed: a hint
+  }
   [[nodiscard]] bool take() noexcept {
     auto seen = given;
     return word_.compare_exchange_strong(seen, taken, std::memory_order_acquire, std::memory_order_relaxed);

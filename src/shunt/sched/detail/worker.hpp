@@ -110,8 +110,8 @@ class worker : public desk {
   [[nodiscard]] long thread() const noexcept { return thread_.load(std::memory_order_relaxed); }  // relaxed: a number
   /// Odd while a fiber runs; another number each time that the loop goes to one or comes back.
   [[nodiscard]] std::uint64_t beat() const noexcept {
-    return beat_.load(std::memory_order_relaxed);
-  }  // relaxed: a look
+    return beat_.load(std::memory_order_relaxed);  // relaxed: a look
+  }
   /// It sleeps, or works for no run: there is no fiber that could keep it. Edge `up`, see doze_if_all_sleep().
   [[nodiscard]] bool sleeps() const noexcept { return sleeps_.load(std::memory_order_seq_cst); }
   /// This worker's thread. Fills in the sheet if somebody waits for it.

@@ -27,8 +27,8 @@ class registry {
     for (const participant* p = first(); p != nullptr; p = p->next) visit(static_cast<const tx&>(*p));
   }
   [[nodiscard]] participant* first() const noexcept {
-    return first_.load(std::memory_order_acquire);
-  }  // edge: it was made
+    return first_.load(std::memory_order_acquire);  // edge: it was made
+  }
   [[nodiscard]] int alive() const noexcept { return alive_.load(std::memory_order_relaxed); }  // relaxed: policy
 
   /// Made at the first call. \throws std::bad_alloc
