@@ -143,7 +143,7 @@ TEST_CASE("no stack: a coroutine goes on without one, and what in it needs one t
 }
 
 TEST_CASE("no stack: of a fork both branches end, though each waits for the other's beginning") {
-  // A worker that runs the second branch without a stack cannot wait in it, but the first one can.
+  // A worker that runs the second branch without a stack cannot wait in it; the first branch can wait.
   on_one_and_two([] {
     shunt::promise<int> left;
     shunt::fork_join([&] { static_cast<void>(left.get_future().get()); }, [&] { left.set_value(1); });
