@@ -19,8 +19,8 @@
 /// Who changes the mode waits without giving its thread to another fiber, which could be one that waits for the mode.
 /// That takes as long as the longest body that runs; no body waits for anything.
 ///
-/// Edge `left`: a participant that leaves (release) -> one that changes the mode, or frees memory (acquire). That one waits
-/// until the number has changed, and may read the next odd one. So going inside is a release store as well: it
+/// Edge `left`: a participant that leaves (release) -> one that changes the mode, or frees memory (acquire). That one
+/// waits until the number has changed, and may read the next odd one. So going inside is a release store as well: it
 /// continues no release sequence of the store before it.
 /// Edge `mode`: who changed it (release) -> who goes inside (acquire).
 #pragma once
