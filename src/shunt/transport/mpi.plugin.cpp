@@ -351,6 +351,7 @@ class mpi final : public carrier {
   template <class What>
   std::optional<loss> look(What what);                      // without it
   std::optional<loss> behind_the_gate(nanoseconds waited);  // without it
+  [[nodiscard]] std::optional<loss> ended() const;          // with or without it
   [[nodiscard]] bool stopped(int rank) const;
   bool said_goodbye();
   void stop_receiving();
@@ -394,7 +395,8 @@ class mpi final : public carrier {
   std::vector<MPI_Status> statuses_;
   std::vector<neighbour> neighbours_;  // not resized once its requests exist: they point into it
   std::vector<MPI_Request> pulses_;    // persistent; 2i hears neighbours_[i], 2i + 1 speaks to it
-  std::vector<process> processes_;     // processes_[i] is watched by ends_[i]; not changed after the constructor
+  // Not changed after the constructor: ended() and behind_the_gate() read them without the gate (edge `known`).
+  std::vector<process> processes_;  // processes_[i] is watched by ends_[i]
   std::vector<pollfd> ends_;
   std::optional<loss> ended_early_;
   clock::time_point last_beat_;
@@ -829,15 +831,10 @@ std::optional<loss> mpi::watch() {
   const auto gap = std::min<nanoseconds>(now - last_beat_, wanted_.deadline / beats_a_deadline);
   last_beat_ = now;
   for (auto& n : neighbours_) n.silent += gap;
+  // The kernel first: a rank that was killed inside MPI may have left MPI's shared memory so that no call of MPI returns.
+  if (auto lost = ended()) return lost;
   listen();
   speak(alive);
-  if (ended_early_) return ended_early_;
-  if (!ends_.empty() && ::poll(ends_.data(), static_cast<nfds_t>(ends_.size()), 0) > 0) {
-    for (std::size_t i = 0; i < ends_.size(); ++i) {
-      if ((ends_[i].revents & POLLIN) == 0) continue;
-      return loss{processes_[i].rank, "ended (process " + std::to_string(processes_[i].pid) + ")"};
-    }
-  }
   const auto lost = std::any_of(neighbours_.begin(), neighbours_.end(),
                                 [this](const neighbour& n) { return n.silent >= wanted_.deadline && !n.bye_heard; });
   if (!lost) return std::nullopt;
@@ -854,6 +851,18 @@ std::optional<loss> mpi::watch() {
     }
   }
   return loss{worst->rank, "silent for " + seconds(worst->silent) + ": stopped or unreachable"};
+}
+
+/// A rank of this machine whose process has ended, by what the kernel says. Needs no gate: reads what does not change.
+std::optional<loss> mpi::ended() const {
+  if (ended_early_) return ended_early_;
+  std::vector<pollfd> ends = ends_;
+  if (ends.empty() || ::poll(ends.data(), static_cast<nfds_t>(ends.size()), 0) <= 0) return std::nullopt;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if ((ends[i].revents & POLLIN) == 0) continue;
+    return loss{processes_[i].rank, "ended (process " + std::to_string(processes_[i].pid) + ")"};
+  }
+  return std::nullopt;
 }
 
 /// Whether a rank is known to be stopped: one of this machine, by job control or a debugger.
@@ -913,12 +922,13 @@ std::optional<loss> mpi::look(What what) {
   return what();
 }
 
-/// A thread of this process has not come back from MPI: a rank that is stopped may hold what MPI wants there.
+/// A thread of this process has not come back from MPI: a rank that has ended or is stopped may hold what MPI wants there.
 std::optional<loss> mpi::behind_the_gate(nanoseconds waited) {
   const auto sum = gate_closed_.load(std::memory_order_relaxed) + std::min<nanoseconds>(waited, 2 * gate_turn).count();
   gate_closed_.store(sum, std::memory_order_relaxed);
   const nanoseconds limit(gate_limit_.load(std::memory_order_acquire));  // edge `known`
   if (limit.count() <= 0 || nanoseconds(sum) < limit) return std::nullopt;
+  if (auto lost = ended()) return lost;
   for (const auto& p : processes_) {
     if (stopped(p.rank)) return loss{p.rank, "stopped (process " + std::to_string(p.pid) + ")"};
   }
