@@ -3,5 +3,5 @@
 
 #include <shunt/rail/inbox.hpp>
 #include <shunt/rail/line.hpp>
-#include <shunt/rail/platform.hpp>
 #include <shunt/rail/train.hpp>
+#include <shunt/rail/train_inbox.hpp>

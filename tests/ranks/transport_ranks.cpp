@@ -70,7 +70,7 @@ class yard {
     for (std::size_t i = 0; i < trains; ++i) {
       void* const memory = ::operator new(sizeof(train) + capacity, std::align_val_t{shunt::cache_line});
       all_.emplace_back(::new (memory) train);
-      all_.back()->home = &platform_;
+      all_.back()->home = &train_inbox_;
       all_.back()->capacity = static_cast<std::uint32_t>(capacity);
       free_.push_back(*all_.back());
       ++at_home_;
@@ -99,7 +99,7 @@ class yard {
     }
   };
   void gather() {
-    for (train* t = platform_.arrivals(); t != nullptr;) {
+    for (train* t = train_inbox_.arrivals(); t != nullptr;) {
       train* const following = t->next;
       EXPECT(t->head.empty == 1);
       free_.push_back(*t);
@@ -107,7 +107,7 @@ class yard {
       t = following;
     }
   }
-  shunt::rail::platform platform_;
+  shunt::rail::train_inbox train_inbox_;
   std::vector<std::unique_ptr<train, release>> all_;
   train_list free_;
   std::size_t at_home_ = 0;

@@ -35,7 +35,7 @@ namespace shunt::testing {
 /// A train that is no pool's, with a copy of what crossed the network; the rest of its memory is zeros.
 class train_copy {
  public:
-  train_copy(std::size_t capacity, std::span<const std::byte> freight, rail::platform* home)
+  train_copy(std::size_t capacity, std::span<const std::byte> freight, rail::train_inbox* home)
       : memory_(sizeof(rail::train) + capacity, alignof(rail::train)), train_(::new(memory_.data()) rail::train) {
     std::memset(train_->goods(), 0, capacity);
     train_->capacity = static_cast<std::uint32_t>(capacity);
@@ -117,8 +117,8 @@ class memory_network {
     memory_network& all_;
     int rank_;
     std::size_t capacity_ = 0;
-    std::mutex gate_;      // of what follows
-    rail::platform home_;  // never armed
+    std::mutex gate_;         // of what follows
+    rail::train_inbox home_;  // never armed
     std::deque<train_copy> trains_;
   };
 

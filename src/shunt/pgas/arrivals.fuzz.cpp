@@ -225,7 +225,7 @@ class standing_job {
   }
 
   fuzzed_end end_;
-  rail::platform home_;
+  rail::train_inbox home_;
   std::vector<testing::train_copy> trains_;
   std::mutex guard_;
   std::condition_variable changed_;

@@ -26,7 +26,7 @@ namespace shunt {
 inline namespace v1 {
 namespace rail {
 
-class platform;
+class train_inbox;
 
 /// Strictest alignment a good may ask for.
 inline constexpr std::size_t good_alignment = 16;
@@ -44,9 +44,9 @@ struct train_head {
 static_assert(sizeof(train_head) == 16);
 
 struct alignas(cache_line) train {
-  train* next = nullptr;       ///< link of whichever list holds the train (T1)
-  platform* home = nullptr;    ///< where it goes once unloaded
-  std::uint32_t capacity = 0;  ///< bytes of goods that fit
+  train* next = nullptr;        ///< link of whichever list holds the train (T1)
+  train_inbox* home = nullptr;  ///< where it goes once unloaded
+  std::uint32_t capacity = 0;   ///< bytes of goods that fit
   alignas(16) std::byte pad_[cache_line - 48] = {};
   train_head head;
 
@@ -87,7 +87,7 @@ class train_list {
   train* last_ = nullptr;
 };
 
-/// The trains of one dock. Owned by one thread: trains that others return arrive at its platform.
+/// The trains of one dock. Owned by one thread: trains that others return arrive at its train_inbox.
 ///
 /// A pool buys a train only when none is at home, and never more than its limit: the pool is the
 /// credit of its owner. Channel 0 is for programs, which can wait: at most `regular` of its trains
@@ -99,7 +99,7 @@ class train_pool {
   /// \param regular   trains of one channel, at least 1
   /// \param limit     trains that exist at most, at least 2 * `regular`
   /// \param resting   as soon as so many are at home, the oldest of them is used rather than a new one
-  train_pool(platform& home, std::size_t capacity, std::size_t regular, std::size_t limit, std::size_t resting)
+  train_pool(train_inbox& home, std::size_t capacity, std::size_t regular, std::size_t limit, std::size_t resting)
       : home_(&home), capacity_(capacity), regular_(regular), limit_(limit), resting_(resting) {}
   train_pool(const train_pool&) = delete;
   train_pool& operator=(const train_pool&) = delete;
@@ -162,7 +162,7 @@ class train_pool {
     ++at_home_;
   }
 
-  platform* home_;
+  train_inbox* home_;
   std::size_t capacity_;
   std::size_t regular_;
   std::size_t limit_;

@@ -1,4 +1,4 @@
-// Trains, the pool that is the credit of its owner, and the platform where they arrive.
+// Trains, the pool that is the credit of its owner, and the train_inbox where they arrive.
 #include <shunt/rail.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using rail::train;
 using rail::train_pool;
 
 TEST_CASE("train: head and goods are one block, and goods start at a cache line") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 2, 8, 2);
   for (int i = 0; i < 3; ++i) {
     train* t = pool.take(1);
@@ -46,7 +46,7 @@ TEST_CASE("train_list: first in, first out, and usable again once empty") {
 }
 
 TEST_CASE("train_pool: programs have `regular` trains out at most, whatever is at home") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 2, 8, 2);
   train* const a = pool.take(0);
   train* const b = pool.take(0);
@@ -65,7 +65,7 @@ TEST_CASE("train_pool: programs have `regular` trains out at most, whatever is a
 }
 
 TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool says when it is strained") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 2, 6, 2);
   REQUIRE(pool.take(0) != nullptr);
   REQUIRE(pool.take(0) != nullptr);
@@ -86,7 +86,7 @@ TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool sa
 }
 
 TEST_CASE("train_pool: all handlers' trains out leave programs their share once the pool's limit allows it") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 2, 4, 2);
   std::vector<train*> all;
   while (train* t = pool.take(1)) all.push_back(t);
@@ -101,7 +101,7 @@ TEST_CASE("train_pool: all handlers' trains out leave programs their share once 
 }
 
 TEST_CASE("train_pool: `regular` trains travel in turn, whichever has rested longest") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 3, 6, 3);
   for (int i = 0; i < 3; ++i) pool.put(*pool.take(0));  // one after the other, and yet three are bought
   CHECK(pool.bytes() == 3 * (512 + sizeof(train)));
@@ -116,7 +116,7 @@ TEST_CASE("train_pool: `regular` trains travel in turn, whichever has rested lon
 }
 
 TEST_CASE("train_pool: once enough are at home, the oldest is used and none is bought") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 8, 16, 2);
   for (int i = 0; i < 9; ++i) pool.put(*pool.take(0));
   CHECK(pool.bytes() == 2 * (512 + sizeof(train)));
@@ -130,7 +130,7 @@ TEST_CASE("train_pool: once enough are at home, the oldest is used and none is b
 }
 
 TEST_CASE("train_pool: the last train that stayed is taken again to stay, and serves others when nothing else can") {
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, 512, 2, 4, 2);
   train* const stays = pool.take(0, true);
   pool.put(*stays, true);
@@ -149,7 +149,7 @@ TEST_CASE("train_pool: the last train that stayed is taken again to stay, and se
 TEST_CASE("train_pool: trains lie apart, whether many fit into a huge page, one just does, or none") {
   using shunt::huge_page;
   const std::size_t capacity = GENERATE_COPY(huge_page / 4, huge_page - sizeof(rail::train), huge_page, 2 * huge_page);
-  rail::platform home;
+  rail::train_inbox home;
   train_pool pool(home, capacity, 3, 6, 3);
   std::vector<rail::train*> trains;
   while (rail::train* const t = pool.take(1)) {
@@ -166,7 +166,7 @@ TEST_CASE("train_pool: trains lie apart, whether many fit into a huge page, one 
 }
 
 TEST_CASE("train_pool: never more bytes than limit trains, in any order of taking and putting") {
-  rail::platform home;
+  rail::train_inbox home;
   constexpr std::size_t regular = 3, limit = 9;
   train_pool pool(home, 576, regular, limit, regular);
   std::vector<train*> out;
@@ -207,9 +207,9 @@ struct sleeper {
 };
 }  // namespace
 
-TEST_CASE("platform: a train in front of a sleeping owner wakes it, once; in front of one awake, never") {
+TEST_CASE("train_inbox: a train in front of a sleeping owner wakes it, once; in front of one awake, never") {
   sleeper owner;
-  rail::platform p(sleeper::wake, &owner);
+  rail::train_inbox p(sleeper::wake, &owner);
   train a, b;
   p.deliver(a);
   CHECK(owner.wakes == 0);
@@ -227,9 +227,9 @@ TEST_CASE("platform: a train in front of a sleeping owner wakes it, once; in fro
   CHECK(first->next == &b);
 }
 
-TEST_CASE("platform: a train sent home arrives there, empty, with its channel") {
+TEST_CASE("train_inbox: a train sent home arrives there, empty, with its channel") {
   sleeper owner;
-  rail::platform home(sleeper::wake, &owner);
+  rail::train_inbox home(sleeper::wake, &owner);
   train_pool pool(home, 512, 2, 8, 2);
   train* const t = pool.take(1);
   REQUIRE(home.arm());

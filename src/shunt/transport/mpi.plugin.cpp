@@ -148,7 +148,7 @@ struct release_train {
 };
 using owned_train = std::unique_ptr<rail::train, release_train>;
 
-owned_train make_train(rail::platform& home, std::size_t capacity) {
+owned_train make_train(rail::train_inbox& home, std::size_t capacity) {
   void* const memory = ::operator new(sizeof(rail::train) + capacity, std::align_val_t{cache_line});
   owned_train t(::new (memory) rail::train);
   t->home = &home;
@@ -311,10 +311,10 @@ class mpi final : public carrier {
     int bytes = -1;
     int source = -1;
   };
-  /// The receive side of a channel. Unloaded trains come home to it: the channel is told by the platform,
+  /// The receive side of a channel. Unloaded trains come home to it: the channel is told by the train inbox,
   /// since a train's head is overwritten by every freight.
   struct lane {
-    rail::platform home;
+    rail::train_inbox home;
     std::vector<slot> ring;
     std::size_t first = 0;
     std::size_t posted = 0;

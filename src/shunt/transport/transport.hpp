@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include <shunt/rail/platform.hpp>
 #include <shunt/rail/train.hpp>
+#include <shunt/rail/train_inbox.hpp>
 
 namespace shunt {
 inline namespace v1 {

@@ -264,7 +264,7 @@ void hall::send_outside(slot& m) {
         static_cast<void>(load.step(m.what->bytes));
         load.end(*t);
         count_sent();
-        return c.home->platform_.deliver(*t);
+        return c.home->train_inbox_.deliver(*t);
       }
       if (!outside_armed_) {
         if (!outside_.arm()) continue;
@@ -321,7 +321,7 @@ void hall::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point
   if (!clock) return;
   station& home = *stations_[0];
   if (station::here() == &home) return clock.wake();
-  // By its station's platform, which is looked at before each batch: a worker that is never idle looks for wakes of
+  // By its station's train inbox, which is looked at before each batch: a worker that is never idle looks for wakes of
   // other threads every 64 switches only, which may be as many batches.
   home.at_home([clock] { clock.wake(); });
 }

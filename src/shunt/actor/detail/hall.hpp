@@ -156,7 +156,7 @@ class hall {
   // Senders that are none of our fibers: trains of one message.
   std::mutex outside_lock_;
   std::atomic<std::uint64_t> sent_outside_{0};
-  rail::platform outside_;
+  rail::train_inbox outside_;
   rail::train_pool outside_pool_;
   bool outside_armed_ = false;
   waiter* outside_waiting_ = nullptr;

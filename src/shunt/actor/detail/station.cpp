@@ -31,7 +31,7 @@ constexpr std::size_t trains = 32;
 // engine need not be woken then, which costs several times what such a turn does.
 constexpr int turns_before_rest = 16;
 
-// At the platform before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others
+// At the train inbox before everything rests: some 30 ns each. A rest costs its station a microsecond and more, and others
 // a wake, which takes up to 30 us across cores: who had rested for a shorter time than the looks take looks longer the
 // next time.
 constexpr int looks_before_rest = 64;
@@ -62,8 +62,8 @@ station::station(hall& all, int index, int stations)
     : lanes_(static_cast<std::size_t>(stations)),
       all_(all),
       index_(index),
-      platform_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
-      pool_(platform_, bytes_a_train, std::max<std::size_t>(trains, 2 * lanes_.size()),
+      train_inbox_([](void* self) noexcept { static_cast<station*>(self)->porter_.wake(); }, this),
+      pool_(train_inbox_, bytes_a_train, std::max<std::size_t>(trains, 2 * lanes_.size()),
             2 * std::max<std::size_t>(trains, 2 * lanes_.size()), trains) {
   looks_ = looks_before_rest;
   spins_ = stations > 1 && static_cast<std::size_t>(stations) <= usable_cpus().size();
@@ -203,7 +203,7 @@ bool station::open_train(lane& l, station& to) {
 void station::dispatch(lane& l, station& to) noexcept {
   --opened_;
   l.load.end(*l.open);
-  to.platform_.deliver(*std::exchange(l.open, nullptr));
+  to.train_inbox_.deliver(*std::exchange(l.open, nullptr));
 }
 
 void station::dispatch_opened() noexcept {
@@ -362,7 +362,7 @@ void station::drop_oldest(cell& c) noexcept {
 /// What has come: trains that have come home are at home then, and who waits for one is told. The others stand in line.
 void station::sort_arrivals() noexcept {
   bool some_home = false;
-  for (rail::train* t = platform_.arrivals(); t != nullptr;) {
+  for (rail::train* t = train_inbox_.arrivals(); t != nullptr;) {
     rail::train* const next = t->next;
     if (t->head.empty != 0) {
       pool_.put(*t);
@@ -611,7 +611,7 @@ inline void station::begin_turn(engine& me) noexcept {
   take_over(me);
   // relaxed: the owner's thread; others only take a hint
   if (armed_.load(std::memory_order_relaxed)) {
-    platform_.disarm();
+    train_inbox_.disarm();
     armed_.store(false, std::memory_order_relaxed);
     if (spins_) looks_ = steady_clock::now() - rested_ < short_rest ? looks_after_short_rest : looks_before_rest;
   }
@@ -619,7 +619,7 @@ inline void station::begin_turn(engine& me) noexcept {
 
 /// No engine runs or is ready: S2. \return false: something has come.
 bool station::rest_engine() noexcept {
-  if (!platform_.arm()) return false;
+  if (!train_inbox_.arm()) return false;
   armed_.store(true, std::memory_order_relaxed);
   all_.idle();
   if (spins_) rested_ = steady_clock::now();
@@ -926,7 +926,7 @@ bool station::work(engine& me) {
 bool station::look_around() noexcept {
   if (!spins_) return false;
   for (int i = 0; i < looks_ && !sched::this_worker::has_runnable(); ++i) {
-    if (platform_.any()) return true;
+    if (train_inbox_.any()) return true;
     relax();
   }
   return false;
@@ -937,7 +937,7 @@ bool station::look_around() noexcept {
 void station::at_home(std::function<void()> what) {
   auto* const c = new control(std::move(what));
   all_.count_sent();
-  platform_.deliver(*c);
+  train_inbox_.deliver(*c);
 }
 
 address station::take_cell(std::unique_ptr<biography>& about, void* object, std::uint32_t capacity,

@@ -16,7 +16,7 @@
 /// Invariants
 ///   S1  engine_ is the engine that ran last, unless it became idle. While it is not null, it runs, or another one is
 ///       ready, or who lets them run is (askers_): in its turn that one finds none ready, and calls one.
-///   S2  With no engine running or ready, the platform is armed: what comes wakes the porter, a fiber that never runs
+///   S2  With no engine running or ready, the train inbox is armed: what comes wakes the porter, a fiber that never runs
 ///       handlers, and it wakes an engine.
 ///   S3  Slots are the station's: they come from its store, and return to it. Trains go home.
 ///   S4  sent_ counts three things when they begin, done_ when they end: trains, from when they are opened until they
@@ -312,7 +312,7 @@ class alignas(quiet_distance) station {
   [[nodiscard]] bool may_stand() noexcept;
   /// Of what has come, as much as a batch handles. \return whether there was anything.
   bool unload() noexcept {
-    if (in_line_.empty() && !platform_.any() && dead_.empty()) return false;
+    if (in_line_.empty() && !train_inbox_.any() && dead_.empty()) return false;
     unload_line();
     if (!dead_.empty()) bury_dead();
     return true;
@@ -385,7 +385,7 @@ class alignas(quiet_distance) station {
   const int index_;
   std::atomic<bool> armed_{false};  // nobody is awake here
   sched::waker porter_;             // written before any other thread knows the station
-  rail::platform platform_;
+  rail::train_inbox train_inbox_;
 
   alignas(quiet_distance) rail::train_pool pool_;
   std::mutex gate_;  // cells that nobody lives in, who waits for room, closed_

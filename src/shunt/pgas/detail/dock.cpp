@@ -161,13 +161,13 @@ dock::dock(job& the_job, int index_, int local_, int first, int here)
       local(local_),
       first_pe(first),
       pes_here(here),
-      platform(
+      train_inbox(
           [](void* d) noexcept {
             auto& sleeper = *static_cast<dock*>(d);
             sleeper.whole.runtime().unpark(sleeper.local);
           },
           this),
-      pool_(platform, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit,
+      pool_(train_inbox, the_job.trains().capacity, the_job.trains().regular, the_job.trains().limit,
             the_job.trains().resting) {
   const auto& plan = the_job.plan();
   pes = static_cast<unsigned>(plan.pes);
@@ -490,7 +490,7 @@ bool dock::sort_arrivals() {
       pending_[t.head.channel].push_back(t);
     }
   };
-  for (rail::train* t = platform.arrivals(); t != nullptr;) {
+  for (rail::train* t = train_inbox.arrivals(); t != nullptr;) {
     rail::train& now = *t;
     t = t->next;
     sort(now);
@@ -555,15 +555,15 @@ bool dock::poll() {
 
 bool dock::arm() {
   if (announce()) return false;
-  return (spoiled_ || !whole.failed()) && platform.arm();
+  return (spoiled_ || !whole.failed()) && train_inbox.arm();
 }
-void dock::disarm() { platform.disarm(); }
+void dock::disarm() { train_inbox.disarm(); }
 std::chrono::nanoseconds dock::patience() {
   return whole.remote() ? whole.carrier().patience() : std::chrono::nanoseconds::max();
 }
 
 void dock::let_go(rail::train& t) {
-  if (t.home == &platform) {
+  if (t.home == &train_inbox) {
     pool_.put(t, true);
     trains_home.notify_one();
   } else {
@@ -689,7 +689,7 @@ bool dock::idle_step(int& idle) {
   if (flush()) return false;
   if (!whole.remote()) {
     // Nothing but a train can change anything: watch the one word that says so.
-    for (int looks = 0; looks < looks_a_step && !platform.any(); ++looks) {
+    for (int looks = 0; looks < looks_a_step && !train_inbox.any(); ++looks) {
       if (idle >= tight_steps) relax();
     }
   } else {

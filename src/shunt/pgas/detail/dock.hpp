@@ -10,7 +10,7 @@
 /// all PEs of the dock, and a train for any PE of a dock is unloaded by whichever fiber of the dock makes progress.
 ///
 /// Invariants
-///   D1  Everything here is touched by the dock's thread only, except the platform and job::failed.
+///   D1  Everything here is touched by the dock's thread only, except the train inbox and job::failed.
 ///   D2  A handler never waits: what it sends goes into trains of channel 1, which may use the pool up to its limit.
 ///   D3  Trains of channel 1 are always unloaded. Trains of channel 0 are unloaded only while the pool is not
 ///       strained, so that requests cannot outgrow replies.
@@ -321,7 +321,7 @@ class dock final : public sched::poller, private sched::no_wait {
   [[nodiscard]] bool in_handler() const noexcept { return now_ != nullptr; }
   [[nodiscard]] const traffic& moved() const noexcept { return moved_; }
   [[nodiscard]] const rail::train_pool& pool() const noexcept { return pool_; }
-  rail::platform platform;
+  rail::train_inbox train_inbox;
   event trains_home;  // a train of the pool came home
   event activity;     // progress() did something
 

@@ -180,7 +180,7 @@ void job::agree() {
 void job::deliver(rail::train& t, int to_dock) {
   const int rank = plan_.rank_of[static_cast<std::size_t>(to_dock)];
   if (rank == carrier_.rank()) {
-    docks_[static_cast<std::size_t>(to_dock - plan_.first_dock_here)]->platform.deliver(t);
+    docks_[static_cast<std::size_t>(to_dock - plan_.first_dock_here)]->train_inbox.deliver(t);
   } else {
     carrier_.send(t, rank);
   }

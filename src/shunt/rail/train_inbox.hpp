@@ -11,14 +11,14 @@ namespace shunt {
 inline namespace v1 {
 namespace rail {
 
-class platform {
+class train_inbox {
  public:
   /// Called by whoever put a train in front of a sleeping owner; any thread, must not wait.
   using wake_function = void (*)(void* owner) noexcept;
 
-  platform() = default;
+  train_inbox() = default;
   /// \param owner  handed to `wake`; both may be null for an owner that never arms its inbox.
-  platform(wake_function wake, void* owner) noexcept : wake_(wake), owner_(owner) {}
+  train_inbox(wake_function wake, void* owner) noexcept : wake_(wake), owner_(owner) {}
 
   /// Any thread: hands the train over (T1).
   void deliver(train& t) noexcept {
