@@ -25,8 +25,8 @@ struct debug_layout {
   word blocks_a_slab = 0;
   word block_bytes = none;
 
-  // Offsets in a block. The first four are words that hold where a fiber stopped, if it does not
-  // run; every other register is where the unwind tables of pc say (context/switch.hpp).
+  // Offsets in a block. The first four are words that hold where a fiber stopped, if it does not run. Every other
+  // register is where the unwind tables of pc say (context/switch.hpp).
   word sp = none;
   word fp = none;
   word pc = none;
@@ -41,23 +41,23 @@ struct debug_layout {
   word waits_for = none;    // an address of text that ends with 0; or 0
   word since = none;        // four bytes: milliseconds of the steady clock, modulo 2^32
 
-  // A thread that works for a runtime: at its thread pointer plus `desk` lies the address of its
-  // desk, and `mine` bytes into that the address of the seat (below) of the fiber that runs; if that is 0,
-  // `running` bytes into it the address of that fiber's block.
-  word desk = none;
-  word mine = none;
+  // A thread that works for a runtime: at its thread pointer plus `worker_state` lies the address of its worker's state.
+  // `current` bytes into the state lies the address of the slot (below) of the fiber that runs. If that is 0, the
+  // address of that fiber's block lies `running` bytes into the state.
+  word worker_state = none;
+  word current = none;
   word running = none;
 
   word worker = none;  // in what `home` leads to: four bytes, the worker's number in its runtime
 
-  // Of fibers that are ready and have yielded, where they stopped may be in a seat of their worker's instead. In the
-  // desk, at `seats`, the address of all of its seats, at `seat_count`, in four bytes, their number. A seat whose first
-  // word is not 0 holds what those words of a block do, in this order, and at `seat_who` the address of the block; of
-  // the running fiber it is an old one.
-  word seats = none;
-  word seat_count = none;
-  word seat_bytes = none;
-  word seat_who = none;
+  // Where a fiber that is ready and has yielded stopped may be in a slot of its worker's ring instead. In the worker's
+  // state, at `slots`, lies the address of all of its slots; at `slot_count`, in four bytes, their number. A slot whose
+  // first word is not 0 holds what the first four words of a block do, in the same order, and at `slot_fiber` the address
+  // of the block. The slot of the running fiber holds old words.
+  word slots = none;
+  word slot_count = none;
+  word slot_bytes = none;
+  word slot_fiber = none;
 };
 
 /// The caller holds the lock of the slabs.
