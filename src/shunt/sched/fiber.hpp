@@ -2,8 +2,8 @@
 ///
 /// A fiber is a function with a stack of its own, run by a worker. It runs until it yields, parks or ends: nothing
 /// interrupts it. Once started it stays on its worker (unless it was spawned with spawn_options::migrates). So its
-/// thread_locals, errno among them, are its worker's and stay in one place; but all fibers of the worker share them, so a
-/// value does not survive a yield or park.
+/// thread_locals, errno among them, are its worker's and stay in one place; but all fibers of the worker share them, so
+/// a value does not survive a yield or park.
 #pragma once
 
 #include <atomic>
@@ -53,8 +53,8 @@ namespace this_fiber {
 [[gnu::always_inline]] inline void yield();
 
 /// Legal anywhere. If a strategy decides (explore/strategy.hpp), other fibers may run first here; otherwise it does
-/// nothing, and costs a load. For points that the modules do not see: between two accesses to what fibers share, say. Not
-/// while the caller holds a lock that other fibers take.
+/// nothing, and costs a load. For points that the modules do not see: between two accesses to what fibers share, say.
+/// Not while the caller holds a lock that other fibers take.
 inline void interleave() noexcept {
   if (detail::controlled_runs.load(std::memory_order_relaxed) != 0) [[unlikely]]
     detail::interleave_slowly();  // relaxed: as in now()
@@ -69,8 +69,8 @@ void park(const char* what = "a wake");
 /// The same, until `deadline` at the latest. time_point::max() is no deadline: then it is park().
 /// \return false: the deadline passed first. A wake that comes later makes the next park() return at once.
 /// \throws what yield() throws; std::bad_alloc.
-/// Cost: that of park(), and O(log n) in the deadlines that are waited for on this worker. The worker looks at the clock
-/// every 64 switches, and when nothing else is ready.
+/// Cost: that of park(), and O(log n) in the deadlines that are waited for on this worker. The worker looks at the
+/// clock every 64 switches, and when nothing else is ready.
 [[nodiscard]] bool park_until(std::chrono::steady_clock::time_point deadline, const char* what = "a wake");
 [[nodiscard]] inline bool park_for(std::chrono::nanoseconds time, const char* what = "a wake") {
   return park_until(after(time), what);
@@ -120,8 +120,8 @@ inline void require_wait(const char* call) {
 /// spawn_options::even_without_stack. Otherwise, and outside of fibers, it does nothing. Cost: about 2 ns.
 void require_stack();
 
-/// Legal anywhere. One word that belongs to the running fiber, for the module that builds task scopes on it. Null in a new
-/// fiber, and outside of fibers.
+/// Legal anywhere. One word that belongs to the running fiber, for the module that builds task scopes on it. Null in a
+/// new fiber, and outside of fibers.
 [[nodiscard]] inline void* scope() noexcept {
   const detail::fiber* const me = detail::here().running();
   return me == nullptr ? nullptr : me->scope;
@@ -134,9 +134,9 @@ inline void set_scope(void* word) {
   me->scope = word;
 }
 
-/// While one lives, a fiber that migrates stays on its worker: for code that keeps something of the thread over a wait, a
-/// thread_local's address or a lock that knows its owner. In other fibers, and outside, it does nothing. The fiber that
-/// made it destroys it. They nest.
+/// While one lives, a fiber that migrates stays on its worker: for code that keeps something of the thread over a wait,
+/// a thread_local's address or a lock that knows its owner. In other fibers, and outside, it does nothing. The fiber
+/// that made it destroys it. They nest.
 class stay {
  public:
   stay() noexcept : fiber_(detail::here().running()) {

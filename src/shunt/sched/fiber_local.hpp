@@ -27,8 +27,8 @@ void add_local(std::uint64_t key, void* value, void (*destroy)(void*) noexcept);
 }  // namespace detail
 
 /// Any number of fibers may use it at a time, on any workers. A fiber's value is made at the fiber's first use, and
-/// destroyed after the fiber's body has ended, the last made first; also if this object is gone by then. A stolen branch
-/// of fork_join() runs on a fiber that has run branches of others before: hand such a branch what it needs.
+/// destroyed after the fiber's body has ended, the last made first; also if this object is gone by then. A stolen
+/// branch of fork_join() runs on a fiber that has run branches of others before: hand such a branch what it needs.
 template <typename T>
 class fiber_local {
  public:

@@ -5,8 +5,9 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// While one is set (this_worker::forbid_wait(), waits_forbidden), park() and yield() of the worker's running fiber throw
-/// what refuse() throws, and spawn() throws what on_spawn() throws. Every function is called on the worker's thread.
+/// While one is set (this_worker::forbid_wait(), waits_forbidden), park() and yield() of the worker's running fiber
+/// throw what refuse() throws, and spawn() throws what on_spawn() throws. Every function is called on the worker's
+/// thread.
 class no_wait {
  public:
   virtual ~no_wait() = default;
@@ -14,8 +15,8 @@ class no_wait {
   [[noreturn]] virtual void refuse(const char* call) const = 0;
   /// A fiber is about to be spawned here. Throws where not even that may be done.
   virtual void on_spawn() const {}
-  /// Whether it still refuses. Asked when something would wait here; false: it is cleared, as by forbid_wait(nullptr). So
-  /// code that forbids often need not clear it each time.
+  /// Whether it still refuses. Asked when something would wait here; false: it is cleared, as by forbid_wait(nullptr).
+  /// So code that forbids often need not clear it each time.
   [[nodiscard]] virtual bool in_force() const noexcept { return true; }
 };
 

@@ -8,9 +8,10 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// It is attached to a worker, before run() or by one of the worker's fibers. The worker's loop calls every function, on
-/// the worker's thread and on the loop's own stack, never inside a fiber. So none may park or yield. None may throw: an
-/// exception that leaves a poller ends the process. A poller keeps its error, and hands it to the fibers that wait on it.
+/// It is attached to a worker, before run() or by one of the worker's fibers. The worker's loop calls every function,
+/// on the worker's thread and on the loop's own stack, never inside a fiber. So none may park or yield. None may throw:
+/// an exception that leaves a poller ends the process. A poller keeps its error, and hands it to the fibers that wait
+/// on it.
 ///
 /// Going to sleep, and what each side must do:
 ///

@@ -27,8 +27,8 @@ using detail::worker;
 
 namespace {
 
-/// The threads of a run's workers, except for the first one, which is run()'s caller. They wait behind a gate, so that a
-/// run for which the system gives too few threads can still be cancelled.
+/// The threads of a run's workers, except for the first one, which is run()'s caller. They wait behind a gate, so that
+/// a run for which the system gives too few threads can still be cancelled.
 class worker_threads {
  public:
   /// Starts threads that will call work(1) .. work(count). \throws std::system_error, std::bad_alloc
@@ -152,6 +152,7 @@ struct runtime::parts {
 
 runtime::runtime(options wanted) : parts_(std::make_unique<parts>(*this, wanted)) {}
 
+/// A runtime that still runs cannot be destroyed, and a destructor cannot throw: it says so and aborts.
 runtime::~runtime() {
   // relaxed: for a caller that breaks the contract; no edge is promised
   if (!parts_->all.in_run.load(std::memory_order_relaxed)) return;
@@ -191,6 +192,7 @@ void runtime::unpark(int index) noexcept {
   parts_->at(index).remote.unpark();
 }
 
+/// Checks everything before it takes a block, counts the fiber before another thread can run it, and enqueues it last.
 fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   detail::check_stack("spawn", where.stack_bytes);
@@ -231,6 +233,7 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   return id;
 }
 
+/// Makes everything that may fail first (prepare()); then works as worker 0 until all fibers have ended.
 void runtime::run(std::function<void()> root) {
   if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
   auto& all = parts_->all;

@@ -34,8 +34,8 @@ struct options {
   /// than half as many: where a second process like this one would fit beside it, both would bind to the same CPUs.
   bool pin = true;
 
-  /// A fiber's stack, in bytes, unless spawn_options says otherwise. Rounded up to pages. Below it lies a gap that faults
-  /// on any access: 68 KiB; an eighth of a stack of less than 256 KiB; a page where RLIMIT_AS is set. See
+  /// A fiber's stack, in bytes, unless spawn_options says otherwise. Rounded up to pages. Below it lies a gap that
+  /// faults on any access: 68 KiB; an eighth of a stack of less than 256 KiB; a page where RLIMIT_AS is set. See
   /// context/DESIGN.md.
   std::size_t stack_bytes = 256 * 1024;
 
@@ -44,8 +44,8 @@ struct options {
   std::size_t root_stack_bytes = 8 * 1024 * 1024;
 
   /// How long a worker without work looks for some before it sleeps; not at all if the last fiber that left it rests
-  /// (this_fiber::rest_until). With more workers than CPUs (or quota) a worker does not spin, but offers its CPU to other
-  /// threads 8 times.
+  /// (this_fiber::rest_until). With more workers than CPUs (or quota) a worker does not spin, but offers its CPU to
+  /// other threads 8 times.
   std::chrono::nanoseconds spin{50'000};
 
   /// If every worker has slept for so long, none with a poller or a deadline, and no other thread has woken a fiber of
@@ -54,11 +54,11 @@ struct options {
   std::chrono::nanoseconds stuck_after{1'000'000'000};
 
   /// If moreover nothing in this process can ever wake a fiber of this run, the process ends with status 70 and a line
-  /// that says so: run() could not return, and the fibers' frames cannot be left. stdout is flushed; no destructor and no
-  /// atexit function runs. Nothing can wake a fiber where all of this holds: every worker sleeps, without a poller or a
-  /// deadline; the process has no threads but this runtime's; and no signal has a handler but SIGUSR1 (ours) and those of
-  /// faults. What cannot be found out, without /proc say, counts as something that can. With SHUNT_END_IF_STUCK=0 the
-  /// process waits instead.
+  /// that says so: run() could not return, and the fibers' frames cannot be left. stdout is flushed; no destructor and
+  /// no atexit function runs. Nothing can wake a fiber where all of this holds: every worker sleeps, without a poller
+  /// or a deadline; the process has no threads but this runtime's; and no signal has a handler but SIGUSR1 (ours) and
+  /// those of faults. What cannot be found out, without /proc say, counts as something that can. With
+  /// SHUNT_END_IF_STUCK=0 the process waits instead.
   bool end_if_stuck = true;
 
   /// A fiber that keeps its worker for so long without a yield or park is reported, with its stack, once each time. The
@@ -67,13 +67,13 @@ struct options {
 
   /// A fiber that keeps its worker for so long while the worker's thread sleeps in the kernel is reported, with its
   /// stack and up to 20 other fibers of that worker, once each time: it waits for a std::mutex that another fiber of
-  /// the worker keeps over a wait, or it makes a blocking call. While any worker is awake, the monitor looks each half of
-  /// that time, so the report comes after one and a half times of it at the latest. A fiber whose worker has no other
-  /// started fiber is reported only if it waits for a mutex that is held. 0: never.
+  /// the worker keeps over a wait, or it makes a blocking call. While any worker is awake, the monitor looks each half
+  /// of that time, so the report comes after one and a half times of it at the latest. A fiber whose worker has no
+  /// other started fiber is reported only if it waits for a mutex that is held. 0: never.
   std::chrono::nanoseconds blocked_after{5'000'000'000};
 
-  /// If a run has not ended so long after runtime::request_stop(), `report` is called once with the fibers that are still
-  /// alive: they do not listen. 0: never.
+  /// If a run has not ended so long after runtime::request_stop(), `report` is called once with the fibers that are
+  /// still alive: they do not listen. 0: never.
   std::chrono::nanoseconds stop_after{5'000'000'000};
 
   /// Decides what runs next, and is used until the runtime ends: see explore/strategy.hpp. Then there is one worker.
@@ -91,10 +91,10 @@ struct spawn_options {
   std::string name{};           ///< for messages and debuggers
   std::size_t stack_bytes = 0;  ///< 0: the runtime's
 
-  /// The fiber may go to an idle worker also after it has started, when it is ready: `worker` is then where it starts. For
-  /// fibers that compute for long, and wait between. What it costs: after any yield, park or wait a thread_local, errno
-  /// among them, may be another thread's, and compilers do not know that: see this_fiber::stay. A switch takes some 10 ns
-  /// more, a fork of fork_join some 10 ns.
+  /// The fiber may go to an idle worker also after it has started, when it is ready: `worker` is then where it starts.
+  /// For fibers that compute for long, and wait between. What it costs: after any yield, park or wait a thread_local,
+  /// errno among them, may be another thread's, and compilers do not know that: see this_fiber::stay. A switch takes
+  /// some 10 ns more, a fork of fork_join some 10 ns.
   bool migrates = false;
 
   /// What happens if the system gives no memory for a stack when the fiber is to start. False: the body is dropped, and
@@ -120,16 +120,18 @@ class runtime {
   [[nodiscard]] int workers() const noexcept;
 
   /// Before run(). `source` is used until the runtime ends, or detach(), beside other pollers that are attached.
-  /// \throws usage_error for a worker out of range, while run() runs, or if `source` has a descriptor and another poller
+  /// \throws usage_error for a worker out of range, while run() runs, or if `source` has a descriptor and another
+  /// poller
   ///         of that worker has one, too; shunt::error if the system has no descriptor left; std::bad_alloc.
   void attach(int worker, poller& source);
 
   /// Not inside run(). From now on `source` is not used. If it is not attached there, nothing happens.
   void detach(int worker, const poller& source) noexcept;
 
-  /// Runs `root` as a fiber of worker 0, which is the calling thread, beside all that was spawned. Returns when root and
-  /// every spawned fiber have ended. May be called again. The calling thread's affinity is the same afterwards.
-  /// \throws what root or another fiber's body threw, or why a fiber got no stack (a shunt::error that names the limit to
+  /// Runs `root` as a fiber of worker 0, which is the calling thread, beside all that was spawned. Returns when root
+  /// and every spawned fiber have ended. May be called again. The calling thread's affinity is the same afterwards.
+  /// \throws what root or another fiber's body threw, or why a fiber got no stack (a shunt::error that names the limit
+  /// to
   ///         raise). On the first such exception the run calls request_stop(); all other fibers run to their end; then
   ///         that exception is thrown here. Later ones are dropped.
   /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts no more threads: the
@@ -137,16 +139,17 @@ class runtime {
   void run(std::function<void()> root);
 
   /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread, or a poller, while it
-  /// knows that run() cannot return (a fiber waits for it, say). Fibers that were spawned for one worker start in order;
-  /// the others start newest first, or where they are stolen.
+  /// knows that run() cannot return (a fiber waits for it, say). Fibers that were spawned for one worker start in
+  /// order; the others start newest first, or where they are stolen.
   /// \return the new fiber's id; it may have ended by then.
   /// \throws usage_error for a worker out of range or a stack of more than context::stack_pool::largest;
   ///         std::bad_alloc. Cost: about 100 ns. The stack is taken when the fiber starts: see run() and
   ///         spawn_options::even_without_stack for what happens if there is none.
   fiber_id spawn(std::function<void()> body, spawn_options where = {});
 
-  /// Any thread. Asks everything in the present run to end, once: through stop_token(), and with it every shunt::fiber's
-  /// token. Waits that were given such a token end then; other waits go on. Outside of a run nothing happens.
+  /// Any thread. Asks everything in the present run to end, once: through stop_token(), and with it every
+  /// shunt::fiber's token. Waits that were given such a token end then; other waits go on. Outside of a run nothing
+  /// happens.
   void request_stop() noexcept;
 
   /// Any thread. The present run's token; the next run has another one.
@@ -192,8 +195,8 @@ namespace this_worker {
 /// throws; shunt::error outside a runtime. Cost: an allocation or two.
 void attach(std::unique_ptr<poller> source);
 
-/// Any thread. The poller of exactly this class that is attached to this worker; nullptr for none, or on a thread that is
-/// no worker.
+/// Any thread. The poller of exactly this class that is attached to this worker; nullptr for none, or on a thread that
+/// is no worker.
 template <typename Poller>
 [[nodiscard]] Poller* attached() noexcept {
   poller* const outside = detail::here().outside;
@@ -203,8 +206,8 @@ template <typename Poller>
   return static_cast<Poller*>(detail::one_of(*outside, typeid(Poller)));
 }
 
-/// Any thread. The mark of the poller of this worker that has one: poller::mark(). 0 for none, or on a thread that is no
-/// worker.
+/// Any thread. The mark of the poller of this worker that has one: poller::mark(). 0 for none, or on a thread that is
+/// no worker.
 [[nodiscard]] inline std::uint32_t mark() noexcept { return detail::here().mark; }
 
 /// Sets, or with nullptr clears, what refuses waits on this worker. The running fiber must put the previous one back

@@ -20,8 +20,8 @@ namespace sched {
 ///
 /// A second wake() before the reset may end a later park early, like any stray wake.
 ///
-/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and what
-/// earlier wakers wrote. (An exchange continues their release sequences; a store would not.)
+/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and
+/// what earlier wakers wrote. (An exchange continues their release sequences; a store would not.)
 class sleeper {
  public:
   /// The fiber or thread that will sleep. Not on a worker outside of its fibers: the sleep would block all of them.
@@ -48,8 +48,9 @@ class sleeper {
     static_cast<void>(sleep_until(std::chrono::steady_clock::time_point::max(), what));
   }
   /// \param deadline  time_point::max(): none.
-  /// \return false: the deadline passed first. A waker may still have the address: the caller must take it away from all
-  /// wakers before this object goes. The same holds after an exception. \throws what this_fiber::park_until() throws.
+  /// \return false: the deadline passed first. A waker may still have the address: the caller must take it away from
+  /// all wakers before this object goes. The same holds after an exception. \throws what this_fiber::park_until()
+  /// throws.
   [[nodiscard]] bool sleep_until(std::chrono::steady_clock::time_point deadline, const char* what) {
     constexpr auto for_ever = std::chrono::steady_clock::time_point::max();
     while (!woken()) {

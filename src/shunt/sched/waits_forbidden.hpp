@@ -31,8 +31,8 @@ class waits_forbidden {
     state_.set_forbid(&by);
     job_deque::set_here(nullptr);
   }
-  /// The same from now on, for as long as by.in_force(): for scopes that are so short and so many that even these stores
-  /// cost too much for each. \return false: another no_wait forbids here, and nothing has changed.
+  /// The same from now on, for as long as by.in_force(): for scopes that are so short and so many that even these
+  /// stores cost too much for each. \return false: another no_wait forbids here, and nothing has changed.
   [[nodiscard, gnu::always_inline]] static bool while_in_force(const no_wait& by) noexcept {
     auto& d = detail::here();
     return d.forbid == &by || !d.in_fiber() || newly(d, by);

@@ -1,8 +1,8 @@
-/// What a debugger needs to find every fiber of the process: live or in a core file, in any build,
-/// without debug information. tools/gdb/shunt.py reads it.
+/// What a debugger needs to find every fiber of the process: live or in a core file, in any build, without debug
+/// information. tools/gdb/shunt.py reads it.
 ///
-/// One symbol, `shunt_debug_fibers_v2`, a table of words. Words are only ever added, at the end;
-/// another meaning is another symbol.
+/// One symbol, `shunt_debug_fibers_v2`, a table of words. Words are only ever added, at the end; another meaning gets
+/// another symbol.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct debug_layout {
 
   word words = sizeof(debug_layout) / sizeof(word);
 
-  // Every block of every fiber, living or not: slabs[i][j], i < slab_count, j < blocks_a_slab.
+  // Every block, of a fiber or free: slabs[i][j], i < slab_count, j < blocks_a_slab.
   const void* slabs = nullptr;
   word slab_count = 0;
   word blocks_a_slab = 0;
@@ -41,9 +41,9 @@ struct debug_layout {
   word waits_for = none;    // an address of text that ends with 0; or 0
   word since = none;        // four bytes: milliseconds of the steady clock, modulo 2^32
 
-  // A thread that works for a runtime: at its thread pointer plus `worker_state` lies the address of its worker's state.
-  // `current` bytes into the state lies the address of the slot (below) of the fiber that runs. If that is 0, the
-  // address of that fiber's block lies `running` bytes into the state.
+  // A thread that works for a runtime: at its thread pointer plus `worker_state` lies the address of its worker's
+  // state. `current` bytes into the state lies the address of the slot (below) of the fiber that runs. If that is 0,
+  // the address of that fiber's block lies `running` bytes into the state.
   word worker_state = none;
   word current = none;
   word running = none;
@@ -52,8 +52,8 @@ struct debug_layout {
 
   // Where a fiber that is ready and has yielded stopped may be in a slot of its worker's ring instead. In the worker's
   // state, at `slots`, lies the address of all of its slots; at `slot_count`, in four bytes, their number. A slot whose
-  // first word is not 0 holds what the first four words of a block do, in the same order, and at `slot_fiber` the address
-  // of the block. The slot of the running fiber holds old words.
+  // first word is not 0 holds what the first four words of a block do, in the same order, and at `slot_fiber` the
+  // address of the block. The slot of the running fiber holds old words.
   word slots = none;
   word slot_count = none;
   word slot_bytes = none;

@@ -50,6 +50,8 @@ store& the_store() {
 
 }  // namespace
 
+/// Without a block of its own it takes a batch from the store; an empty store first makes a slab of blocks, and shows
+/// it to debuggers.
 fiber* fiber_cache::take() {
   if (free_ == nullptr) {
     auto& s = the_store();
@@ -78,6 +80,8 @@ fiber* fiber_cache::take() {
   return f;
 }
 
+/// Keeps the block. Half of what is too many goes back to the store, so that a worker that only ends fibers locks
+/// seldom.
 void fiber_cache::give(fiber* f) noexcept {
   f->link = free_;
   free_ = f;

@@ -1,12 +1,13 @@
 /// A fiber's control block, the queues it stands in, and the pool it comes from.
 ///
 /// Invariants
-///   fiber.F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a waker may touch
-///             `state` at any time. Everything else belongs to the fiber's present generation.
+///   fiber.F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a waker may
+///             touch `state` at any time. Everything else belongs to the fiber's present generation.
 ///   fiber.F2  A fiber stands in at most one queue, which uses `link` if it needs one: its worker's list of unstarted
 ///             or of migratable fibers, an inbox, the pool. Rings and deques hold pointers.
-///   fiber.F3  Once started, a fiber runs on its home worker only. A fiber that migrates gets another home while it is
-///             ready. Its home worker does that in its loop, where all registers of the fiber are saved. See DESIGN.md.
+///   fiber.F3  Once started, a fiber runs on its home worker only. A fiber that migrates gets another home while it
+///             is ready. Its home worker does that in its loop, where all registers of the fiber are saved. See
+///             DESIGN.md.
 ///   fiber.F4  If `home` names a worker, only that worker's thread writes `started`; and from then until `started` is
 ///             false again, only that thread writes the rest. So that thread may look at all its fibers at any time.
 #pragma once

@@ -26,6 +26,7 @@ class no_stack final : public no_wait {
 
 }  // namespace
 
+/// First the generation, so that no id means this fiber any more; then every member as a new fiber expects it.
 void fiber_starter::drop(fiber* f) noexcept {
   // relaxed: only the owner of the block stores it. release: what the fiber was is over before edges to it end
   // (deadlock.E2).
@@ -66,8 +67,9 @@ bool fiber_starter::start(worker& w, fiber* f, void (*body)(void*) noexcept) noe
   return true;
 }
 
-/// The whole life of a fiber that gets no stack. Its body runs here, on the loop's stack, if it was spawned so. All that
-/// waits throws `why`, so the body can tell those that wait for it. Otherwise the fiber is dropped, and the run fails.
+/// The whole life of a fiber that gets no stack. Its body runs here, on the loop's stack, if it was spawned so. All
+/// that waits throws `why`, so the body can tell those that wait for it. Otherwise the fiber is dropped, and the run
+/// fails.
 void fiber_starter::run_without_stack(worker& w, fiber* f, const std::exception_ptr& why) noexcept {
   ++failures_;
   w.all.start_failed(why);

@@ -13,9 +13,9 @@
 ///   handed   commit_park -> wake   the home worker's last use of the fiber's queue link precedes
 ///                                  the use by the thread that enqueues
 ///
-/// Unlike in the usual protocol, the fiber commits before it leaves its stack. That is sound because the thread that must
-/// enqueue the fiber hands it to its home worker. The home worker is the thread that the fiber parks on, and takes the
-/// fiber up only after it has left its stack. See DESIGN.md, "A started fiber stays".
+/// Unlike in the usual protocol, the fiber commits before it leaves its stack. That is sound because the thread that
+/// must enqueue the fiber hands it to its home worker. The home worker is the thread that the fiber parks on, and takes
+/// the fiber up only after it has left its stack. See DESIGN.md, "A started fiber stays".
 #pragma once
 
 #include <atomic>

@@ -87,8 +87,8 @@ void idle::wake_up(worker& w) noexcept {
   tell_monitor();
 }
 
-/// Announces the sleep first, then looks once more at everything that may have come before the announcement: a push that
-/// did not see the announcement is seen here. DESIGN.md, "No worker sleeps on work", says why in this order.
+/// Announces the sleep first, then looks once more at everything that may have come before the announcement: a push
+/// that did not see the announcement is seen here. DESIGN.md, "No worker sleeps on work", says why in this order.
 void idle::sleep(worker& w) noexcept {
   const bool stacks_to_trim = w.starter.trim();
   if (w.remote.inbox.arm() == after_arm::stay) return;

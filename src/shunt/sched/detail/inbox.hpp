@@ -12,7 +12,8 @@
 /// Invariants
 ///   fiber_inbox.I1  Exactly one of push, unpark and drain ends `asleep`. The caller that is told `wake` calls the
 ///                   parker's unpark(), once.
-///   fiber_inbox.I2  A fiber is in at most one list: its state word decides which thread enqueues it (fiber_state.hpp).
+///   fiber_inbox.I2  A fiber is in at most one list: its state word decides which thread enqueues it
+///                   (fiber_state.hpp).
 ///
 /// Edge `sent`, any thread -> owner: what was written before push() or unpark() is visible after drain(), or after an
 /// arm() that says `stay`. Every transition is written, those that change nothing too.

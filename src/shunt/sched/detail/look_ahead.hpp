@@ -2,9 +2,9 @@
 ///
 /// Among many fibers the next fiber's stack is in no near cache, and neither is its page's translation. A prefetch a
 /// dozen slots earlier hides most of both, and a yield takes half as long. If a fiber's loop lives in its registers
-/// (context/switch.hpp), though, nothing needs the stack, and finding its page is most of what a yield costs. Which case
-/// it is cannot be known beforehand. So the worker measures a stretch of yields with and without now and then, and goes
-/// on with what was faster.
+/// (context/switch.hpp), though, nothing needs the stack, and finding its page is most of what a yield costs. Which
+/// case it is cannot be known beforehand. So the worker measures a stretch of yields with and without now and then, and
+/// goes on with what was faster.
 ///
 /// Owner only: one thread. Cost: a look at a clock for each stretch of 64 to 512 switches; one stretch of 64 runs the
 /// slower way.

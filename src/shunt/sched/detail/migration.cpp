@@ -18,7 +18,8 @@ bool may_leave(const fiber& f) noexcept { return f.pins == 0 && f.timer == fiber
 
 }  // namespace
 
-/// Looks at no more than twice as many fibers as it may hand over, and claims a sleeper only for the first that may leave.
+/// Looks at no more than twice as many fibers as it may hand over, and claims a sleeper only for the first that may
+/// leave.
 void hand_over(worker& w) noexcept {
   const bool others = w.run_next != nullptr || !w.ready.empty() || !w.unstarted.empty();
   const auto most = std::min((w.migratable.size() + (others ? 1 : 0)) / 2, most_at_a_time);

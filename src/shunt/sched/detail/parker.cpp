@@ -32,6 +32,7 @@ void parker::need_bell() {
               error::facts{-1, -1, code});
 }
 
+/// Says that it is away before it sleeps, so that every unpark() from then on rings the bell.
 void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept {
   // acquire: as in park(). release: edge `bell` out.
   if (token_.exchange(away, std::memory_order_acq_rel) == 1) {

@@ -8,8 +8,8 @@
 /// `away`: the owner sleeps on descriptors, where no futex reaches it. Its bell does: an eventfd.
 ///
 /// A token or a ring that comes late (after the sleeper's time ran out) makes the next park return at once: a spurious
-/// wake, which every caller copes with. An unpark() that was meant for an earlier owner may do the same. Therefore a bell
-/// lives as long as the process, like its parker.
+/// wake, which every caller copes with. An unpark() that was meant for an earlier owner may do the same. Therefore a
+/// bell lives as long as the process, like its parker.
 #pragma once
 
 #include <atomic>

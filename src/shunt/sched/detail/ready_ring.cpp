@@ -10,6 +10,7 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
+/// Copies the ready fibers to the low end of a larger memory, whose region is wide.
 void ready_ring::grow(std::size_t fibers) {
   leave_slot();
   const auto slots = std::bit_ceil(std::max<std::size_t>(64, fibers));

@@ -14,12 +14,13 @@
 /// slots once.
 ///
 /// Invariants
-///   ring.S1  A ready fiber's place is in its slot if `at.sp` is not null, else in its block.
-///   ring.S2  In the whole memory, a slot whose `at.sp` is not null, and whose occupant does not run, says where that
-///            fiber stopped. So an observer needs to know neither region nor head.
-///   ring.S3  `current_` is not null exactly while a fiber runs that may yield straight to the next slot: all slots of
-///            the region but that one are taken. leave_slot() comes before anything else is done with the ring.
-///   ring.S4  While `current_` is not null, `running_` is the first fiber that had such a slot, hence not null.
+///   ready_ring.S1  A ready fiber's place is in its slot if `at.sp` is not null, else in its block.
+///   ready_ring.S2  In the whole memory, a slot whose `at.sp` is not null, and whose occupant does not run, says
+///                  where that fiber stopped. So an observer needs to know neither region nor head.
+///   ready_ring.S3  `current_` is not null exactly while a fiber runs that may yield straight to the next slot: all
+///                  slots of the region but that one are taken. leave_slot() comes before anything else is done with
+///                  the ring.
+///   ready_ring.S4  While `current_` is not null, `running_` is the first fiber that had such a slot, hence not null.
 ///
 /// Memory is reserved when a fiber starts, so that push() cannot fail.
 ///
@@ -42,7 +43,7 @@ namespace sched {
 namespace detail {
 
 struct slot {
-  context::place at;  // ring.S1
+  context::place at;  // ready_ring.S1
   fiber* occupant = nullptr;
 };
 
@@ -56,7 +57,7 @@ class ready_ring {
   /// The running fiber; null: none.
   [[nodiscard]] fiber* running() const noexcept { return current_ != nullptr ? current_->occupant : running_; }
   /// Whether a fiber runs: one load.
-  [[nodiscard]] bool has_running() const noexcept { return running_ != nullptr; }  // ring.S4
+  [[nodiscard]] bool has_running() const noexcept { return running_ != nullptr; }  // ready_ring.S4
   void set_running(fiber* f) noexcept {
     leave_slot();
     running_ = f;
@@ -90,9 +91,9 @@ class ready_ring {
     }
     return f;
   }
-  /// The same for a fiber that parks. A round of such fibers is long and contains system calls: what was prefetched many
-  /// places ahead would be evicted again, and a miss on the way to it would delay the next call. So only the next fiber
-  /// is prefetched, and more of it: the frames that it will return through.
+  /// The same for a fiber that parks. A round of such fibers is long and contains system calls: what was prefetched
+  /// many places ahead would be evicted again, and a miss on the way to it would delay the next call. So only the next
+  /// fiber is prefetched, and more of it: the frames that it will return through.
   [[nodiscard]] fiber* pop_after_park() noexcept {
     fiber* const f = take_first();
     if (count_ > 2) ahead(2).occupant->prefetch();
@@ -110,7 +111,7 @@ class ready_ring {
     high_ = tail_ + 1;
     region_ = count_ + 1;
   }
-  /// Lets the running fiber yield straight to the next one, if there is a slot for it (ring.S3).
+  /// Lets the running fiber yield straight to the next one, if there is a slot for it (ready_ring.S3).
   void take_slot() noexcept {
     if (!context::places_suffice || count_ == 0 || count_ + 1 != region_) return;
     tail_->occupant = running_;
@@ -144,13 +145,15 @@ class ready_ring {
     const fiber* const runs = running();
     for (std::size_t i = 0; i < capacity_; ++i) {
       const slot& s = memory_[i];
-      if (s.at.sp != nullptr && s.occupant != runs) static_cast<context::place&>(s.occupant->run) = s.at;  // ring.S2
+      if (s.at.sp != nullptr && s.occupant != runs)
+        static_cast<context::place&>(s.occupant->run) = s.at;  // ready_ring.S2
     }
   }
   /// In a signal handler on this thread: whether it has interrupted open().
   [[nodiscard]] bool moves() const noexcept { return region_ == 0 && capacity_ != 0; }
 
-  // Offsets for debuggers: of the memory's address, of the number of its slots (four bytes), of `current_`, of `running_`.
+  // Offsets for debuggers: of the memory's address, of the number of its slots (four bytes), of `current_`, of
+  // `running_`.
   [[nodiscard]] static constexpr std::size_t memory_at() noexcept;
   [[nodiscard]] static constexpr std::size_t capacity_at() noexcept;
   [[nodiscard]] static constexpr std::size_t current_at() noexcept;
@@ -181,11 +184,11 @@ class ready_ring {
   void grow(std::size_t fibers);
 
   // What a yield needs.
-  slot* current_ = nullptr;  // ring.S3
+  slot* current_ = nullptr;  // ready_ring.S3
   slot* low_ = nullptr;      // the region
   slot* high_ = nullptr;
 
-  fiber* running_ = nullptr;  // ring.S4
+  fiber* running_ = nullptr;  // ready_ring.S4
 
   slot* head_ = nullptr;
   slot* tail_ = nullptr;

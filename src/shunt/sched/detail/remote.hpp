@@ -14,8 +14,8 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-/// Type-stable like a fiber's block (fiber.F1): a thread that woke a fiber may still touch its worker's remote when that
-/// fiber has ended, and the runtime with it.
+/// Type-stable like a fiber's block (fiber.F1): a thread that woke a fiber may still touch its worker's remote when
+/// that fiber has ended, and the runtime with it.
 struct remote {
   alignas(quiet_distance) detail::inbox<fiber> inbox;
   detail::parker parker;

@@ -20,8 +20,8 @@ void run_queues::push_woken(fiber* f) noexcept {
   }
 }
 
-/// run_next first, then the unstarted fibers, then the migratable and the other ready ones in turn; each of the first two
-/// at most so many times in a row.
+/// run_next first, then the unstarted fibers, then the migratable and the other ready ones in turn; each of the first
+/// two at most so many times in a row.
 fiber* run_queues::pick() noexcept {
   if (run_next != nullptr) {
     if (may_run_next_or_alone()) return std::exchange(run_next, nullptr);

@@ -1,9 +1,9 @@
 /// What runs next on a worker: its queues of fibers, and the order in which they are served.
 ///
-/// The order: the fiber that the last one woke (at most 16 times in a row while others are ready); unstarted fibers that
-/// are pinned here (at most 64 in a row while others are ready); ready fibers, the migratable and the others in turn, each
-/// first come first served. The worker's loop adds what comes from elsewhere: own tasks (newest first), the inbox and the
-/// pollers, other workers' tasks (oldest first).
+/// The order: the fiber that the last one woke (at most 16 times in a row while others are ready); unstarted fibers
+/// that are pinned here (at most 64 in a row while others are ready); ready fibers, the migratable and the others in
+/// turn, each first come first served. The worker's loop adds what comes from elsewhere: own tasks (newest first), the
+/// inbox and the pollers, other workers' tasks (oldest first).
 ///
 /// Owner only: the worker's thread.
 #pragma once

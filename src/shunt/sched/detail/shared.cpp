@@ -29,6 +29,7 @@ void check_stack(const char* what, std::size_t bytes) {
 
 namespace {
 
+/// The options as the runtime uses them: checked, with the number of workers, and with what the environment says.
 options resolved(options wanted) {
   check_stack("stack_bytes", wanted.stack_bytes);
   check_stack("root_stack_bytes", wanted.root_stack_bytes);
@@ -102,6 +103,7 @@ std::size_t shared::alive() const noexcept {
   return spawned > ended ? static_cast<std::size_t>(spawned - ended) : 0;
 }
 
+/// Forgets all that the last run left.
 void shared::start() {
   {
     std::stop_source fresh;
@@ -153,6 +155,7 @@ std::exception_ptr shared::out_of_memory() const noexcept {
   }
 }
 
+/// How many, and why the first one failed.
 std::string shared::start_failures() {
   const std::scoped_lock held(failure_lock);
   if (fibers_not_started == 0) return {};

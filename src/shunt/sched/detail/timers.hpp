@@ -1,5 +1,5 @@
-/// The deadlines of one worker's parked fibers: a heap with four children a node. Each fiber knows its place in it, so a
-/// wake before the deadline takes the deadline out again.
+/// The deadlines of one worker's parked fibers: a heap with four children a node. Each fiber knows its place in it, so
+/// a wake before the deadline takes the deadline out again.
 ///
 /// Owner only: the worker's thread. Cost: add and remove O(log n), some tens of ns at 100,000 deadlines.
 #pragma once

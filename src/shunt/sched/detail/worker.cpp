@@ -25,12 +25,6 @@ namespace detail {
 constinit worker_state no_worker;
 [[gnu::used]] constinit thread_local worker_state* this_threads_state = &no_worker;
 
-/// Good until the next switch, like here().
-[[gnu::always_inline]] static inline worker* current_worker() noexcept {
-  worker_state& d = here();
-  return &d == &no_worker ? nullptr : static_cast<worker*>(&d);
-}
-
 worker* worker::current() noexcept { return current_worker(); }
 
 worker_state* here_by_call() noexcept { return this_threads_state; }
@@ -87,8 +81,8 @@ void throw_outside(const char* call, const char* what) { throw error(std::string
 }
 
 /// The budget is spent, so the loop should run. If the loop would find nothing to do but to switch back, some more
-/// switches are granted instead; after several such grants it runs all the same, and looks at the clock. \return whether
-/// they are granted.
+/// switches are granted instead; after several such grants it runs all the same, and looks at the clock. \return
+/// whether they are granted.
 [[gnu::always_inline]] inline bool worker::go_on_without_loop(const fiber& me) noexcept {
   if (budget > 0 || outside != nullptr || !deadlines.empty() || remote.inbox.has_anything() || !tasks.looks_empty() ||
       !unstarted.empty() || !migratable.empty() || me.migrates || controlled != nullptr || ready.empty() ||
@@ -107,8 +101,8 @@ void throw_outside(const char* call, const char* what) { throw error(std::string
   swap(me.run, next.run);
 }
 
-/// Tries the ways in the order of their cost: straight to the next ready fiber; return, if this fiber is alone; straight
-/// to the fiber that was woken last; the loop.
+/// Tries the ways in the order of their cost: straight to the next ready fiber; return, if this fiber is alone;
+/// straight to the fiber that was woken last; the loop.
 void worker::yield_slowly() {
   const bool forbade = forbid != nullptr;
   require_permission("yield");  // the loop's poller may forbid it too
@@ -220,6 +214,8 @@ bool worker::has_runnable() const noexcept {
          (controlled != nullptr && !controlled->ready.empty());
 }
 
+/// The outermost frame of every fiber. An exception that leaves the body fails the run; what the fiber owns goes here,
+/// on its own stack; the loop does the rest.
 void worker::fiber_main(void* self) noexcept {
   auto* const me = static_cast<fiber*>(self);
   try {
@@ -252,6 +248,8 @@ void worker::push_task(fiber* f) {
   all.offer_task();
 }
 
+/// Makes the thread this worker's: its number, its thread_local state, its exceptions. Takes all of that back at the
+/// end.
 void worker::work() noexcept {
   const signal_stack for_faults;
   look_at_clock();
@@ -346,11 +344,13 @@ bool worker::look_outside() noexcept {
   return moved;
 }
 
+/// Grants the fiber, and those that it switches to, switches until the next maintenance. When the loop is back,
+/// whichever fiber ran last may have ended.
 void worker::run(fiber* f) noexcept {
   --until_maintenance_;
   if (!f->started && !starter.start(*this, f, &fiber_main)) return;
-  // Each switch leads through the loop while there are unstarted fibers, or fibers that other workers may take, or while
-  // a strategy decides.
+  // Each switch leads through the loop while there are unstarted fibers, or fibers that other workers may take, or
+  // while a strategy decides.
   const bool free_to_switch = unstarted.empty() && migratable.empty() && !f->migrates && controlled == nullptr;
   const int granted = free_to_switch ? until_maintenance_ + 1 : 1;
   budget = granted;
@@ -371,6 +371,7 @@ void worker::run(fiber* f) noexcept {
   }
 }
 
+/// A fiber whose wake came before its deadline was seen stays woken: the exchange of its state word decides.
 bool worker::expire() noexcept {
   if (deadlines.empty()) return false;
   bool moved = false;
@@ -429,22 +430,7 @@ void worker::look_at_clock() noexcept {
 
 }  // namespace detail
 
-// Here, so that the compiler sees through what programs call most.
-
-void waker::wake() const noexcept {
-  if (fiber_ == nullptr) return;
-  if (fiber_->state.wake() == detail::after_wake::nothing) return;
-  detail::worker* const here = detail::current_worker();
-  detail::remote* const home = fiber_->where();
-  if (here != nullptr && &here->remote == home) {
-    here->push_woken(fiber_);
-  } else {
-    if (here == nullptr) {
-      home->woken_from_outside.store(true, std::memory_order_relaxed);  // relaxed: a hint for stuck_detector
-    }
-    home->send(fiber_);
-  }
-}
+// Here, so that the compiler sees through worker::park().
 
 namespace this_fiber {
 

@@ -9,8 +9,8 @@
 /// Functions beside it: migration.hpp hands fibers over, jobs/detail/helpers.hpp runs forked jobs.
 ///
 /// Every 64 switches the loop does its maintenance, though fibers are ready: it empties the inbox, polls, looks at the
-/// clock, moves its oldest task among the unstarted fibers, and lets up to 16 tasks run first. A fiber that yields while
-/// only tasks are ready lets up to 16 of them run first, too.
+/// clock, moves its oldest task among the unstarted fibers, and lets up to 16 tasks run first. A fiber that yields
+/// while only tasks are ready lets up to 16 of them run first, too.
 ///
 /// DESIGN.md says why a started fiber stays, why no worker sleeps on work, and how workers know that all has ended.
 #pragma once
@@ -178,6 +178,12 @@ class worker : public run_queues {
   detail::published published;
   detail::snapshot snapshot;
 };
+
+/// Any thread. The same as worker::current(), inlined. Good until the next switch, like here().
+[[nodiscard, gnu::always_inline]] inline worker* current_worker() noexcept {
+  worker_state& d = here();
+  return &d == &no_worker ? nullptr : static_cast<worker*>(&d);
+}
 
 }  // namespace detail
 }  // namespace sched

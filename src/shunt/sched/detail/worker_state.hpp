@@ -35,7 +35,7 @@ struct alignas(cache_line) worker_state {
   bool prefetches = false;                                     // look_ahead.hpp
   fiber* run_next = nullptr;                                   // woken by the running fiber; runs next
   const no_wait* forbid = nullptr;                             // see set_forbid()
-  ready_ring ready;                                            // first what a yield needs of it; also: who runs
+  ready_ring ready;                                            // what a yield needs comes first; also: the running one
 
   context::exception_state* exceptions = &no_exceptions;
   poller* outside = nullptr;  // stands for all pollers of this worker; null: there is none
@@ -74,8 +74,8 @@ extern constinit worker_state no_worker;
   return *found;
 }
 
-/// Switches straight to the next ready fiber, if the running one has a slot (ready_ring.hpp, ring.S3) and nothing else
-/// has to be looked at. \return false: nothing has happened.
+/// Switches straight to the next ready fiber, if the running one has a slot (ready_ring.hpp, ready_ring.S3) and nothing
+/// else has to be looked at. \return false: nothing has happened.
 [[gnu::always_inline]] inline bool yield_quickly(worker_state& d) noexcept {
 #if SHUNT_PLACES_SUFFICE
   slot* const current = d.ready.current();
@@ -86,7 +86,7 @@ extern constinit worker_state no_worker;
   slot* const next = d.ready.after(current);
   context::place* to = &next->at;
   void* sp = to->sp;
-  if (sp == nullptr) [[unlikely]] {  // ring.S1
+  if (sp == nullptr) [[unlikely]] {  // ready_ring.S1
     to = &next->occupant->run;
     sp = to->sp;
   }

@@ -134,6 +134,7 @@ std::string end_of(int status) {
   return "it was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ')';
 }
 
+/// Forks the run's process, reads its verdict until it closes its end of the pipe, and kills it if that takes too long.
 seen run_apart(const std::function<void()>& program, const schedule& s, const exploration& how, int output) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) system_failed("pipe2");
@@ -181,6 +182,7 @@ schedule first_of(const exploration& how) {
 
 }  // namespace
 
+/// Derives each run's schedule from the one before it: the next seed, or the next path.
 explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how) {
   if (sched::this_worker::index() >= 0) throw usage_error("explore: called on a worker of a runtime");
   if (how.depth < 1) throw usage_error("explore: a depth of " + std::to_string(how.depth) + "; it is at least 1");

@@ -13,9 +13,9 @@
 /// }
 /// ```
 ///
-/// Each run is a process of its own, forked from this one, in which one worker runs what a strategy chooses. strategy.hpp
-/// says what a step is, what time is, and what is not controlled. So every run begins with the same memory, and a run
-/// that crashes, never ends, or leaves fibers behind harms no other run. A run fails
+/// Each run is a process of its own, forked from this one, in which one worker runs what a strategy chooses.
+/// strategy.hpp says what a step is, what time is, and what is not controlled. So every run begins with the same
+/// memory, and a run that crashes, never ends, or leaves fibers behind harms no other run. A run fails
 ///   - if an exception leaves the program, or one of its fibers;
 ///   - if it can never continue: a deadlock, or a lost wake-up. The report has the table of all fibers;
 ///   - if it ends the process, by a signal or otherwise;
@@ -42,9 +42,9 @@ namespace test {
 enum class policy : std::uint8_t {
   /// In each step any ready fiber, with equal probability.
   random,
-  /// Fibers have random priorities; `depth` - 1 times, at random steps, the running fiber gets the lowest one. A mistake
-  /// that needs `depth` orderings, among n fibers that take k steps, is found with a probability of at least
-  /// 1 / (n k^(depth - 1)) a run. A fiber that gives way (by a yield, say) gets the lowest priority too.
+  /// Fibers have random priorities; `depth` - 1 times, at random steps, the running fiber gets the lowest one. A
+  /// mistake that needs `depth` orderings, among n fibers that take k steps, is found with a probability of at
+  /// least 1 / (n k^(depth - 1)) a run. A fiber that gives way (by a yield, say) gets the lowest priority too.
   pct,
   /// Every order, one after the other, as far as the runs suffice: first the fair one, then those that differ late.
   exhaustive,

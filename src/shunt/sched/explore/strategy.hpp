@@ -1,14 +1,14 @@
 /// Decides what a runtime of one worker does next, in place of the order in which fibers become ready.
 ///
-/// A runtime with a strategy (options::strategy) is deterministic: it has one worker, no order but the strategy's, and a
-/// time of its own. The same program with the same choices runs the same way. test::explore() is built on it, and is what
-/// programs want; a strategy of your own is for policies that explore() does not have.
+/// A runtime with a strategy (options::strategy) is deterministic: it has one worker, no order but the strategy's, and
+/// a time of its own. The same program with the same choices runs the same way. test::explore() is built on it, and is
+/// what programs want; a strategy of your own is for policies that explore() does not have.
 ///
 /// The strategy is asked before each step. A step is what one fiber does between two points at which another fiber may
 /// run. Such points are: a yield, a park, a fiber's beginning and end; a call by which fibers meet (a spawn, a send, a
-/// promise that is kept, a wait, a transaction: they call this_fiber::interleave()); and each call of interleave() in the
-/// program. Within a step nothing interferes: memory is read and written as if there were one thread. So memory orders
-/// that are too weak are not found.
+/// promise that is kept, a wait, a transaction: they call this_fiber::interleave()); and each call of interleave() in
+/// the program. Within a step nothing interferes: memory is read and written as if there were one thread. So memory
+/// orders that are too weak are not found.
 ///
 /// Time: the run's own, sched::now(), begins an hour after the clock's epoch. Each step takes a microsecond of it. When
 /// no fiber is ready, it jumps to the next deadline. So an hour's sleep costs nothing, and no deadline passes while a
@@ -30,7 +30,8 @@ namespace sched {
 class strategy {
  public:
   struct moment {
-    /// The fibers that can go on, at least one, in the order in which they became ready. Taken in turn, they run fairly.
+    /// The fibers that can go on, at least one, in the order in which they became ready. Taken in turn, they run
+    /// fairly.
     std::span<const fiber_id> ready;
     /// The first of them has just called interleave(), and would have gone on but for the question. To choose another
     /// fiber is a pre-emption.

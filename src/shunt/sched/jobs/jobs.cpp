@@ -27,6 +27,7 @@ void job::wait() noexcept {
   while (word_.load(std::memory_order_acquire) != done) this_fiber::park("a stolen job");  // edge `done` in
 }
 
+/// Under the forker's scope. The last store to the word is the last access to the job, which may be gone then.
 void job::run_stolen() noexcept {
   this_fiber::set_scope(scope_);
   body_(*this);
@@ -54,6 +55,7 @@ job_deque::position job_deque::tell(position at) noexcept {
   return verdict == detail::whose::mine ? nowhere : at;
 }
 
+/// Refuses first where waiting is forbidden; then pins the fiber for as long as the job is in the ring.
 job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr || !here->in_fiber()) {

@@ -1,7 +1,8 @@
-/// Jobs: calls that wait on their forker's stack. The forker runs its job itself, unless an idle worker steals it first.
+/// Jobs: calls that wait on their forker's stack. The forker runs its job itself, unless an idle worker steals it
+/// first.
 ///
-/// For modules that build forms of parallelism (task/fork_join.hpp); programs use those. A forker makes a job, pushes it,
-/// does something else, and takes it back:
+/// For modules that build forms of parallelism (task/fork_join.hpp); programs use those. A forker makes a job, pushes
+/// it, does something else, and takes it back:
 ///
 /// ```cpp
 /// auto* const jobs = sched::job_deque::here();
@@ -36,14 +37,14 @@ struct helpers;
 
 /// One call, on its forker's stack.
 ///
-///   word       finish(), the thief       wait(), the forker
+///   word       run_stolen(), the thief   wait(), the forker
 ///   open       -> done                   -> asked, parks until done
 ///   asked      -> done, wakes            breach of contract
 ///   done       breach of contract        returns
 ///
 /// Edges
-///   asked   wait -> finish   the waker of the forker
-///   done    finish -> wait   what the job wrote. The thief touches nothing of the job afterwards.
+///   asked   wait -> run_stolen   the waker of the forker
+///   done    run_stolen -> wait   what the job wrote. The thief touches nothing of the job afterwards.
 class job {
  public:
   /// Runs the job: called once, on the thief's fiber. Must not throw.
@@ -90,8 +91,8 @@ class job_deque {
     return found;
   }
 
-  /// The running fiber of this worker. Never waits; allocates nothing; wakes a sleeper if there is one. \return where the
-  /// job is; nowhere if there was no room: then the forker runs it itself.
+  /// The running fiber of this worker. Never waits; allocates nothing; wakes a sleeper if there is one. \return where
+  /// the job is; nowhere if there was no room: then the forker runs it itself.
   [[nodiscard]] position push(job& j) noexcept {
     const auto at = ring_.next();
     j.scope_ = ready_.running()->scope;

@@ -65,6 +65,8 @@ void append_name(std::string& text, const fiber& f) {
 
 }  // namespace
 
+/// Makes the edge first, and looks for a circle then: of fibers that close one at the same time, the last sees all
+/// edges.
 waits_for_end::waits_for_end(fiber_id whose, const char* call) {
   fiber* const other = fiber::behind(whose);
   if (other == nullptr) return;

@@ -17,17 +17,18 @@ class deadlock : public error {
   using error::error;
 };
 
-/// While one lives, the running fiber waits for another fiber's end, without a deadline, and nothing else ends the wait.
-/// The fiber that closes a circle of such waits gets `deadlock`. For functions that wait; they park while it lives.
+/// While one lives, the running fiber waits for another fiber's end, without a deadline, and nothing else ends the
+/// wait. The fiber that closes a circle of such waits gets `deadlock`. For functions that wait; they park while it
+/// lives.
 ///
 /// Edges between fibers, F -> G: "F waits for the end of G".
-///   deadlock.E1  Only F makes and removes an edge of F, and F does not run while it waits. So no edge of a circle goes
-///                away.
+///   deadlock.E1  Only F makes and removes an edge of F, and F does not run while it waits. So no edge of a circle
+///                goes away.
 ///   deadlock.E2  An edge to a fiber that has ended does not count: it carries the generation of the fiber it means.
-/// A fiber that makes an edge looks afterwards whether edges lead back to it. If several fibers close a circle at the same
-/// time, the last one in the order of sequentially consistent stores sees the edges of all. It reads what it sees twice:
-/// edges that are there both times were there together. One fiber of a circle gets the exception, and its edge is gone
-/// before another fiber looks.
+/// A fiber that makes an edge looks afterwards whether edges lead back to it. If several fibers close a circle at the
+/// same time, the last one in the order of sequentially consistent stores sees the edges of all. It reads what it sees
+/// twice: edges that are there both times were there together. One fiber of a circle gets the exception, and its edge
+/// is gone before another fiber looks.
 class waits_for_end {
  public:
   /// A fiber only. Looks along 1,000 edges at most, so a longer circle is not found.

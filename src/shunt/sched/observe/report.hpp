@@ -10,9 +10,9 @@
 /// ...
 /// ```
 ///
-/// The same is written to stderr when the process gets SIGUSR1 while a runtime runs. The library installs its action for
-/// that signal before main(), and again when run() begins, if the signal has its default action then. A program's own
-/// action stays, and so does SIG_IGN. From then on SIGUSR1 ends no program: where no runtime runs, a line says so.
+/// The same is written to stderr when the process gets SIGUSR1 while a runtime runs. The library installs its action
+/// for that signal before main(), and again when run() begins, if the signal has its default action then. A program's
+/// own action stays, and so does SIG_IGN. From then on SIGUSR1 ends no program: where no runtime runs, a line says so.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// Any thread; a fiber too. The fibers of every runtime of this process that runs. Each worker writes down its own fibers,
-/// all of one moment, the next time that it looks outside; meanwhile the fibers run on. A fiber that has kept its worker
-/// for a tenth of a second is interrupted by a signal (SIGURG, whose action is ours for that moment; a blocking system
-/// call of that fiber may then end early, with EINTR). A worker that answers neither, as its thread does not run, is
-/// named. Functions have names as far as the program's files have symbol tables.
+/// Any thread; a fiber too. The fibers of every runtime of this process that runs. Each worker writes down its own
+/// fibers, all of one moment, the next time that it looks outside; meanwhile the fibers run on. A fiber that has kept
+/// its worker for a tenth of a second is interrupted by a signal (SIGURG, whose action is ours for that moment; a
+/// blocking system call of that fiber may then end early, with EINTR). A worker that answers neither, as its thread
+/// does not run, is named. Functions have names as far as the program's files have symbol tables.
 /// Cost: some microseconds a fiber. \throws std::bad_alloc
 [[nodiscard]] std::string report_fibers();
 

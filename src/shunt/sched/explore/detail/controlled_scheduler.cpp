@@ -37,6 +37,7 @@ void interleave_slowly() noexcept {
   if (worker* const here = worker::current(); here != nullptr) here->interleave();
 }
 
+/// Time stands still while a fiber can go on; then it jumps to the next deadline; then all have ended, or are stuck.
 void controlled_scheduler::loop(worker& w) noexcept {
   for (;;) {
     gather(w);

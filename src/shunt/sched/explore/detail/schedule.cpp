@@ -134,6 +134,7 @@ std::string schedule::text() const {
   return all;
 }
 
+/// By the name in front of the colon.
 schedule schedule::parse(std::string_view text) {
   const auto whole = text;
   const auto begins = [&](std::string_view name) {

@@ -36,6 +36,7 @@ bool helpers::start_soon(worker& w) noexcept {
   return true;
 }
 
+/// A fiber that may run on the loop's stack, if there is no memory for its own.
 fiber* helpers::make(worker& w) noexcept {
   try {
     fiber* const f = w.starter.new_fiber();
@@ -50,9 +51,9 @@ fiber* helpers::make(worker& w) noexcept {
   }
 }
 
-/// A helper's body. A helper without a stack leaves other workers' jobs to their forkers, which have stacks. It runs the
-/// jobs of this worker: their forkers may be parked, and wait for what the jobs do. Where such a job would wait, the wait
-/// throws why there is no stack.
+/// A helper's body. A helper without a stack leaves other workers' jobs to their forkers, which have stacks. It runs
+/// the jobs of this worker: their forkers may be parked, and wait for what the jobs do. Where such a job would wait,
+/// the wait throws why there is no stack.
 void helpers::run_jobs(worker& w) noexcept {
   if (w.controlled != nullptr) w.controlled->helper_waits = false;
   while (job* const j = w.starter.without_stack() == nullptr ? steal(w) : w.jobs.ring_.steal<fences::symmetric>()) {

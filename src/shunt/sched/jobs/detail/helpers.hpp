@@ -1,8 +1,8 @@
 /// A worker's share in forked jobs: when it looks for them, and the fibers that run them.
 ///
-/// A helper is a fiber that steals jobs and runs them until there is none, or the worker has other fibers to run. An idle
-/// worker starts a helper when it sees a job, in its own ring too: the job's forker may be parked. The helper may park as
-/// well, in the middle of a job; then the next helper starts.
+/// A helper is a fiber that steals jobs and runs them until there is none, or the worker has other fibers to run. An
+/// idle worker starts a helper when it sees a job, in its own ring too: the job's forker may be parked. The helper may
+/// park as well, in the middle of a job; then the next helper starts.
 ///
 /// Owner only: the worker's thread.
 #pragma once

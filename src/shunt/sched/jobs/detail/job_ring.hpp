@@ -5,15 +5,15 @@
 ///   ....   | oldest | gap | newest  |   free     |  spare       slot = position & (Slots - 1)
 ///          ^ steal          take ^    ^ push
 ///
-/// The fiber that pushed a job takes it back. Fibers of one worker share its ring, so a fiber that returns from a wait may
-/// find jobs of other fibers above its own. Its take then leaves a gap (a null slot).
+/// The fiber that pushed a job takes it back. Fibers of one worker share its ring, so a fiber that returns from a wait
+/// may find jobs of other fibers above its own. Its take then leaves a gap (a null slot).
 ///
 /// Invariants
 ///   job_ring.J1  Only the owner's thread stores tail_ and the slots.
 ///   job_ring.J2  head_ is stored under lock_ only. Outside of the lock it may be one too large for a moment, while a
 ///                thief tries; under the lock it is exact.
-///   job_ring.J3  Slots [head_, tail_) hold jobs and gaps, at most Slots of them: limit_ <= head_ + Slots-2, a push may
-///                overshoot limit_ by one, and job_ring.J2 takes the other spare slot.
+///   job_ring.J3  Slots [head_, tail_) hold jobs and gaps, at most Slots of them: limit_ <= head_ + Slots-2, a push
+///                may overshoot limit_ by one, and job_ring.J2 takes the other spare slot.
 ///   job_ring.J4  A job stands in one slot, under the position that push() gave. Positions are given again only after
 ///                the job that had them was taken back.
 ///   job_ring.J5  limit_ is 0 while a sleeper wants to hear of the next push, and in the beginning.
@@ -31,9 +31,9 @@
 /// With asymmetric fences the owner's side is plain, and the other side has the heavy fence between its two accesses.
 /// Without them all eight accesses are sequentially consistent. See sched/JOBS.md for the proof.
 ///
-/// Source: Frigo, Leiserson, Randall: The implementation of the Cilk-5 multithreaded language (protocol THE). PLDI 1998,
-/// doi:10.1145/277650.277725. The ring's endless positions: Chase, Lev, SPAA 2005, doi:10.1145/1073970.1073974. How a
-/// thief tells the owner that it waits: van Dijk, van de Pol: Lace. Euro-Par 2014 workshops,
+/// Source: Frigo, Leiserson, Randall: The implementation of the Cilk-5 multithreaded language (protocol THE). PLDI
+/// 1998, doi:10.1145/277650.277725. The ring's endless positions: Chase, Lev, SPAA 2005, doi:10.1145/1073970.1073974.
+/// How a thief tells the owner that it waits: van Dijk, van de Pol: Lace. Euro-Par 2014 workshops,
 /// doi:10.1007/978-3-319-14313-2_18.
 #pragma once
 
@@ -50,8 +50,9 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-/// How the owner of a ring and the other threads keep from missing each other. The other threads of a process all use the
-/// same way. The owner may be symmetric where they are not: its operations are then stronger than their heavy fence needs.
+/// How the owner of a ring and the other threads keep from missing each other. The other threads of a process all use
+/// the same way. The owner may be symmetric where they are not: its operations are then stronger than their heavy fence
+/// needs.
 enum class fences : bool { symmetric, asymmetric };
 
 /// What the owner owes after push(): `tell` is listen().
@@ -153,9 +154,10 @@ class job_ring {
     return at <= head_.load(std::memory_order_relaxed);  // relaxed: a look
   }
 
-  /// Any thread that will sleep, after it has announced itself by a seq_cst operation. The owner's next push says `tell`.
-  /// \return whether the caller owes a heavy fence (where they are usable) before it asks looks_empty(); one fence serves
-  /// for many rings.
+  /// Any thread that will sleep, after it has announced itself by a seq_cst operation. The owner's next push says
+  /// `tell`.
+  /// \return whether the caller owes a heavy fence (where they are usable) before it asks looks_empty(); one fence
+  /// serves for many rings.
   [[nodiscard]] bool want() noexcept {
     // 0 already: then the owner's next push tells anyway, or another sleeper is between want() and its own look, and
     // will see what this one might miss. seq_cst, both: edge `wanted`.

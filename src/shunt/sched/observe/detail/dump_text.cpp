@@ -79,8 +79,8 @@ void dump_text::write_state(const fiber_record& r) {
   }
 }
 
-/// Frames that many fibers share are written once. What every stack has in common tells nothing and is left out: how the
-/// fiber parked, and what called its body.
+/// Frames that many fibers share are written once. What every stack has in common tells nothing and is left out: how
+/// the fiber parked, and what called its body.
 void dump_text::write_frames(const fiber_record& r) {
   const std::vector<const void*> frames(r.frames.begin(), r.frames.begin() + r.frame_count);
   if (frames.empty()) {

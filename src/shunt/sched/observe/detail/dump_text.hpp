@@ -23,8 +23,9 @@ class worker;
 /// One thread.
 class dump_text {
  public:
-  /// Asks the note sources of other modules. \param all  all slabs: they number the fibers. \param most  at most so many
-  /// fibers that do not run are described; then running fibers come first. \throws std::bad_alloc, as add() and say().
+  /// Asks the note sources of other modules. \param all  all slabs: they number the fibers. \param most  at most so
+  /// many fibers that do not run are described; then running fibers come first. \throws std::bad_alloc, as add() and
+  /// say().
   explicit dump_text(std::span<const fiber_slab> all, std::size_t most = ~std::size_t{0});
 
   void add(const worker& of, const fiber_record& r);

@@ -34,6 +34,7 @@ constexpr auto between_looks = 50us;
 constexpr std::size_t slabs_at_once = 64;
 
 #if defined(__linux__)
+/// The handler of SIGURG: answers for the interrupted worker, with the stack pointer of what was interrupted.
 void interrupted(int, siginfo_t*, void* context) {
   const int kept = errno;
   [[maybe_unused]] const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -93,6 +94,7 @@ class collector {
   collector(const collector&) = delete;
   collector& operator=(const collector&) = delete;
 
+  /// Asks all workers before it waits for the first: they answer at the same time.
   void collect(std::span<const fiber_slab> part, snapshot::scope what, bool first_part) {
     for (worker* w : workers_) w->snapshot.reserve(part.size() * part.front().size());
     for (worker* w : workers_) {
@@ -111,6 +113,7 @@ class collector {
   }
 
  private:
+  /// Interrupts the worker once if its loop does not answer, and gives up much later.
   void wait_for(std::size_t i, std::chrono::steady_clock::time_point begun) {
     const worker& w = *workers_[i];
     bool interrupted_it = false;
@@ -124,6 +127,7 @@ class collector {
       std::this_thread::sleep_for(between_looks);
     }
   }
+  /// Adds what the worker wrote; or, once a collection, a line about a worker that did not answer.
   void take(std::size_t i, bool first_part) {
     worker& w = *workers_[i];
     if (!w.snapshot.withdraw()) {
@@ -157,6 +161,7 @@ void collect(std::span<worker* const> workers, std::span<const fiber_slab> all, 
   }
 }
 
+/// The first line counts; then a line for each started fiber.
 std::string fibers_of_locked(shared& of) {
   const auto all = all_fibers();
   std::vector<worker*> workers;

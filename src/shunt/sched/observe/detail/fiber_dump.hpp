@@ -16,9 +16,9 @@ class dump_text;
 class shared;
 class worker;
 
-/// Asks each of `workers` for its fibers, and adds them to `into`. Wakes workers that sleep. A worker that a fiber keeps
-/// from its loop is interrupted by a signal; a worker that answers neither is named.
-/// The caller holds the registry's lock. \throws std::bad_alloc
+/// Asks each of `workers` for its fibers, and adds them to `into`. Wakes workers that sleep. A worker that a fiber
+/// keeps from its loop is interrupted by a signal; a worker that answers neither is named. The caller holds the
+/// registry's lock. \throws std::bad_alloc
 void collect(std::span<worker* const> workers, std::span<const fiber_slab> all, snapshot::scope what, dump_text& into);
 
 /// Any thread; `of` runs. \throws std::bad_alloc

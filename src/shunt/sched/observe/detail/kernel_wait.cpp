@@ -48,6 +48,7 @@ bool sleeps_in_kernel(long thread) {
   return state == 'S' || state == 'D';
 }
 
+/// Parses what /proc says of the system call; of a futex that looks like a mutex reads the owner.
 kernel_wait kernel_wait_of(long thread) {
   kernel_wait found;
   const auto text = proc_text(thread, "syscall");

@@ -42,8 +42,8 @@ constinit pthread_t thread{};     // guarded by the registry's turn
 
 /// While no worker runs anything, the monitor looks at nothing, and sleeps until it is told. The caller holds the
 /// registry's lock.
-/// Edge `up`: a worker says that it is awake, then looks whether the monitor dozes; the monitor says that it dozes, then
-/// looks whether each worker is awake. All four are sequentially consistent, so at least one side sees the other.
+/// Edge `up`: a worker says that it is awake, then looks whether the monitor dozes; the monitor says that it dozes,
+/// then looks whether each worker is awake. All four are sequentially consistent, so at least one side sees the other.
 bool doze_if_all_sleep(const registry& r) noexcept {
   monitor_dozes.store(true, std::memory_order_seq_cst);  // edge `up`
   for (const shared* const s : r.runtimes) {
@@ -157,6 +157,7 @@ void forget_parent(registry& r) noexcept {
 }  // namespace
 #endif
 
+/// Registers the runtime; the first one of the process starts the monitor's thread.
 monitored_run::monitored_run(shared& of) noexcept : of_(nullptr) {
   auto& r = the_registry();
   const std::scoped_lock my_turn(r.turn);
@@ -178,6 +179,7 @@ monitored_run::monitored_run(shared& of) noexcept : of_(nullptr) {
 #endif
 }
 
+/// The last runtime of the process ends the monitor's thread.
 monitored_run::~monitored_run() {
   if (of_ == nullptr) return;
   auto& r = the_registry();

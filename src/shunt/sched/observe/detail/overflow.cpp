@@ -59,8 +59,8 @@ std::uintptr_t stack_pointer(const void* context) noexcept {
 #endif
 }
 
-/// Whether an access to `at` ran off that stack: it lies in the gap below, or further down in a frame that reaches beyond
-/// the gap.
+/// Whether an access to `at` ran off that stack: it lies in the gap below, or further down in a frame that reaches
+/// beyond the gap.
 bool ran_off(std::uintptr_t at, const context::stack_pool::stack& stack, std::uintptr_t sp) noexcept {
   const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
   constexpr std::uintptr_t below_sp = 4096;  // a red zone; a page that is probed before it is taken
@@ -71,6 +71,8 @@ bool ran_off(std::uintptr_t at, const context::stack_pool::stack& stack, std::ui
          (sp < low && low - sp <= most && at >= sp - below_sp);
 }
 
+/// Names the running fiber if the fault is an overflow of its stack; then lets the fault happen again, with the former
+/// action.
 void on_fault(int, siginfo_t* about, void* context) {
   if (const fiber* const f = here().running(); f != nullptr) {
     const auto at = reinterpret_cast<std::uintptr_t>(about->si_addr);
@@ -102,6 +104,7 @@ reporters& all_reporters() {
 
 }  // namespace
 
+/// Only the first of several runs installs the handler.
 overflow_reporter::overflow_reporter() noexcept {
   auto& all = all_reporters();
   const std::scoped_lock held(all.lock);

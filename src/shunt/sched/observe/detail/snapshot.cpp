@@ -27,6 +27,7 @@ void fill_stack(fiber_record& r, const fiber& f) noexcept {
   r.stack_used = low + f.stack.bytes - reinterpret_cast<std::uintptr_t>(f.run.sp);
 }
 
+/// Copies what a report says of the fiber, texts included: when the requester reads the record, the fiber may be gone.
 void fill_record(worker& w, fiber_record& r, const fiber& f, bool stacks) noexcept {
   r = {};
   r.fiber = &f;

@@ -1,8 +1,8 @@
 /// A look at every fiber of a runtime, from any thread, while it runs.
 ///
 /// The requesting thread gives each worker a snapshot to fill, and the worker writes down its own fibers (fiber.F4): in
-/// its loop; or, if a fiber keeps it from there, in a signal handler on its thread. So no other thread ever reads what a
-/// fiber consists of, and without a request a worker pays one load a round.
+/// its loop; or, if a fiber keeps it from there, in a signal handler on its thread. So no other thread ever reads what
+/// a fiber consists of, and without a request a worker pays one load a round.
 ///
 ///   word        requester: request()   worker: take()      worker: finished()   requester: withdraw()
 ///   idle        -> requested

@@ -42,6 +42,7 @@ void stuck_detector::sleep(worker& w, std::chrono::nanoseconds at_most) noexcept
   sleeping_.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: see all_sleep()
 }
 
+/// Looks ever more seldom. Returns when the worker was unparked, or has something to run.
 void stuck_detector::sleep_and_look(worker& w, std::uint64_t turn, std::chrono::nanoseconds at_most) noexcept {
   constexpr std::chrono::nanoseconds longest = std::chrono::minutes(1);  // so rare a look costs an idle process nothing
   const auto limit = all_.settings.stuck_after;
@@ -68,8 +69,8 @@ void stuck_detector::sleep_and_look(worker& w, std::uint64_t turn, std::chrono::
 ///
 /// If it says so, then at the second look at `turn_` no worker runs, and none was about to. A worker that was woken has
 /// something in its inbox until it has left sleep(), since it empties the inbox after that. So a worker that was woken
-/// before the looks at the inboxes is seen there; or it had left, and `sleeping_` is too small; or it has come back, and
-/// `turn_` has grown. Workers that still sleep wake none.
+/// before the looks at the inboxes is seen there; or it had left, and `sleeping_` is too small; or it has come back,
+/// and `turn_` has grown. Workers that still sleep wake none.
 bool stuck_detector::all_sleep(std::uint64_t turn) const noexcept {
   const auto same = [&] {  // seq_cst: the proof above is about one order of these looks and of what they look at
     return sleeping_.load(std::memory_order_seq_cst) == all_.settings.workers &&

@@ -21,8 +21,8 @@ class stuck_detector {
   void begin_run() noexcept { told_.store(false, std::memory_order_relaxed); }  // relaxed: no worker runs yet
 
   /// A worker that has nothing to do, and no poller or deadline that will bring it work; in its last step before sleep.
-  /// Sleeps for `at_most`, or until it is unparked. If all workers sleep here for options::stuck_after, it reports that;
-  /// if they will for ever, it may end the process (options::end_if_stuck).
+  /// Sleeps for `at_most`, or until it is unparked. If all workers sleep here for options::stuck_after, it reports
+  /// that; if they will for ever, it may end the process (options::end_if_stuck).
   void sleep(worker& w, std::chrono::nanoseconds at_most) noexcept;
 
  private:

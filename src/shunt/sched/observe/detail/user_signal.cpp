@@ -25,7 +25,7 @@ constinit std::atomic<pid_t> process{0};
 
 void on_user_signal(int) {
   const int kept = errno;
-  // seq_cst, here and below: event.H1, event.H2
+  // seq_cst, here and below: monitor_event.H1, monitor_event.H2
   writers.fetch_add(1, std::memory_order_seq_cst);
   const int its_event =
       process.load(std::memory_order_seq_cst) == getpid() ? event.load(std::memory_order_seq_cst) : -1;
@@ -53,23 +53,23 @@ int monitor_event() noexcept {
 bool open_monitor_event() noexcept {
   const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (made < 0) return false;
-  event.store(made, std::memory_order_seq_cst);  // event.H1
+  event.store(made, std::memory_order_seq_cst);  // monitor_event.H1
   return true;
 }
 
 void close_monitor_event() noexcept {
-  const int old = event.exchange(-1, std::memory_order_seq_cst);  // event.H1
+  const int old = event.exchange(-1, std::memory_order_seq_cst);  // monitor_event.H1
   while (writers.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
   close(old);
 }
 
 bool forget_parents_event() noexcept {
-  // relaxed, but for event.H2: after a fork there is no other thread yet that has anything to do with it
+  // relaxed, but for monitor_event.H2: after a fork there is no other thread yet that has anything to do with it
   if (process.load(std::memory_order_relaxed) == getpid()) return false;
   writers.store(0, std::memory_order_relaxed);  // a thread of the parent may have been in its handler
   if (monitor_event() >= 0) close(monitor_event());
   event.store(-1, std::memory_order_relaxed);
-  process.store(getpid(), std::memory_order_seq_cst);  // event.H2
+  process.store(getpid(), std::memory_order_seq_cst);  // monitor_event.H2
   return true;
 }
 
@@ -90,6 +90,7 @@ bool is_our_action(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == on_user_signal;
 }
 
+/// Builds the line by hand: a signal handler may use neither memory nor the formatting of the C++ library.
 void say_nothing_runs() noexcept {
   char text[160] = "shunt: process ";
   std::size_t length = std::strlen(text);

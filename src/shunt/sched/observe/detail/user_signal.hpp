@@ -4,10 +4,11 @@
 /// constructed.
 ///
 /// Invariants
-///   event.H1  The event is written to only by a caller that has raised the count of writers, and found the event there
-///             afterwards. It is closed only after it was taken away, and the count was seen at 0 after that. All of
-///             that is sequentially consistent: a handler that the closing thread did not see finds no event.
-///   event.H2  After a fork the event is the parent's: the handler compares process numbers.
+///   monitor_event.H1  The event is written to only by a caller that has raised the count of writers, and found the
+///                     event there afterwards. It is closed only after it was taken away, and the count was seen at 0
+///                     after that. All of that is sequentially consistent: a handler that the closing thread did not
+///                     see finds no event.
+///   monitor_event.H2  After a fork the event is the parent's: the handler compares process numbers.
 #pragma once
 
 #include <cstdint>
