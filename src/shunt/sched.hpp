@@ -1,14 +1,14 @@
 /// Module header of `sched`: fibers, workers, parking, and reports of what is stuck.
 #pragma once
 
-#include <shunt/sched/chooser.hpp>
-#include <shunt/sched/deadlock.hpp>
-#include <shunt/sched/explore.hpp>
+#include <shunt/sched/explore/explore.hpp>
+#include <shunt/sched/explore/strategy.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/fiber_local.hpp>
 #include <shunt/sched/futex.hpp>
+#include <shunt/sched/observe/deadlock.hpp>
+#include <shunt/sched/observe/report.hpp>
 #include <shunt/sched/poller.hpp>
-#include <shunt/sched/report.hpp>
 #include <shunt/sched/runtime.hpp>
 #include <shunt/sched/sleeper.hpp>
 #include <shunt/sched/waits_forbidden.hpp>

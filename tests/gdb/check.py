@@ -3,8 +3,8 @@
 
   check.py live|core GDB SCRIPT PROGRAM
 
-live: of the process as gdb runs it. core: of a core file that the script wrote of it. Exit status 77: this machine lets
-nobody debug.
+live: of the process as gdb runs it. core: of a core file that the script wrote of it. Exit status 77: this machine
+allows no debugger.
 """
 import os
 import re
@@ -14,7 +14,7 @@ import tempfile
 
 GUARD = 240  # seconds: hung
 FIBERS = 1000
-SEATED = 8
+IN_RING = 8
 WHERE = ["parks_in_the_north", "parks_in_the_east", "parks_in_the_south", "parks_in_the_west"]
 
 failed = 0
@@ -43,7 +43,7 @@ def gdb(debugger, files, *commands):
                           env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""}, timeout=GUARD, check=False)
     text = done.stdout.decode(errors="replace")
     if "ptrace: Operation not permitted" in text or "Could not trace the inferior process" in text:
-        print("skipped: this machine lets nobody debug (ptrace)")
+        print("skipped: this machine allows no debugger (ptrace)")
         sys.exit(77)
     parts = re.split(r"^@(\d+)\n", text, flags=re.MULTILINE)
     return {int(number): part for number, part in zip(parts[1::2], parts[2::2])}, text
@@ -87,7 +87,7 @@ def check_shown(listed, frames, some, none, own, threads):
         check("shunt_context_begin_v1" in body or "shunt_context_bottom_v1" in body or "shunt_context_main_v1" in body,
               f"fiber_{i}: the frames go down to its bottom", body)
         check("corrupt" not in body and "Backtrace stopped" not in body, f"fiber_{i}: the frames end well", body)
-    for name in (f"seated_{i}" for i in range(SEATED)):
+    for name in (f"in_ring_{i}" for i in range(IN_RING)):
         check(any("  ready" in row for row in rows.get(name, [])), f"{name}: ready", "\n".join(rows.get(name, [])))
         body = blocks.get(name, ("", ""))[1]
         check("yields_in_the_ring" in body and re.search(r"shunt_context_(begin|bottom|main)_v1", body),

@@ -1,7 +1,7 @@
 /// A process to look at with tools/gdb/shunt.py: 1,000 fibers on two workers have parked, each in
 /// one of four functions, when all_are_parked() is called.
 ///
-/// Beside them, by name: `root` runs; on its worker `yields`, and those whose names begin with `seated_`, are ready,
+/// Beside them, by name: `root` runs; on its worker `yields`, and those whose names begin with `in_ring_`, are ready,
 /// and `late` has not started. The latter have done nothing but yield, together with root, for many rounds.
 #include <atomic>
 #include <cstdio>
@@ -16,7 +16,7 @@ using namespace shunt::sched;
 
 constexpr int workers = 2;
 constexpr int fibers_a_worker = 500;
-constexpr int seated = 8;
+constexpr int in_ring = 8;
 
 std::atomic<bool> open{false};
 std::atomic<int> workers_parked{0};
@@ -77,7 +77,7 @@ int main() {
                   },
                   {.worker = w, .name = "fiber_" + std::to_string(number), .stack_bytes = 16 * 1024});
             }
-            // On their worker: when this fiber runs, whoever has started does not, but is parked.
+            // On their worker: when this fiber runs, those that have started are parked.
             while (started < fibers_a_worker) this_fiber::yield();
             workers_parked.fetch_add(1, std::memory_order_release);  // pairs with root's load
           },
@@ -92,10 +92,10 @@ int main() {
         },
         {.worker = 0, .name = "yields"});
     while (!yields_runs) this_fiber::yield();
-    for (int i = 0; i < seated; ++i) {
-      both.spawn([] { yields_in_the_ring(); }, {.worker = 0, .name = "seated_" + std::to_string(i)});
+    for (int i = 0; i < in_ring; ++i) {
+      both.spawn([] { yields_in_the_ring(); }, {.worker = 0, .name = "in_ring_" + std::to_string(i)});
     }
-    for (int i = 0; i < 100 * seated; ++i) this_fiber::yield();
+    for (int i = 0; i < 100 * in_ring; ++i) this_fiber::yield();
     both.spawn([] {}, {.worker = 0, .name = "late"});
     all_are_parked();
     open.store(true, std::memory_order_release);  // pairs with the loads in wait_until_open

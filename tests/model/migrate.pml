@@ -1,8 +1,9 @@
-/* Fibers that migrate: parked, woken, timed out, handed over to a worker that sleeps, ended (sched/detail/worker.cpp).
+/* Fibers that migrate: parked, woken, timed out, handed over to a worker that sleeps, ended.
+ * Code: sched/detail/migration.cpp, sched/detail/worker.cpp.
  *
  *   state[f]:  RUNNING | WOKEN | PARKED               sched/detail/fiber_state.hpp
- *   home[f]:   a worker, or NOBODY on the way
- *   stands[f]: where it is: in a worker's roamers, in its inbox, on the worker, or nowhere (parked)
+ *   home[f]:   a worker, or NO_WORKER on the way
+ *   stands[f]: where it is: in a worker's migratable fibers, in its inbox, on the worker, or nowhere (parked)
  *
  * Invariants
  *   G1  A fiber stands in one place, and runs on one worker; it is taken up only after its registers have been saved.
@@ -22,29 +23,29 @@
 #define PARKS 1
 #endif
 
-#define NOBODY  2
+#define NO_WORKER  2
 #define RUNNING 0
 #define WOKEN   1
 #define PARKED  2
 
 #define NOWHERE 0
-#define READY   1       /* in its worker's roamers */
-#define MAIL    2
+#define READY   1       /* in its worker's migratable fibers */
+#define INBOX    2
 #define ON      3       /* on a worker */
 
 byte state[FIBERS];
 byte home[FIBERS];      /* 0 at first */
-byte birthplace[FIBERS];
+byte first_worker[FIBERS];
 byte stands[FIBERS] = READY;
-byte at[FIBERS];        /* of READY, MAIL and ON: the worker */
+byte at[FIBERS];        /* of READY, INBOX and ON: the worker */
 bool saved[FIBERS] = true;
-bool over[FIBERS];
-byte heap[FIBERS] = NOBODY;  /* whose heap its deadline stands in */
+bool ended_away[FIBERS];
+byte heap[FIBERS] = NO_WORKER;  /* the worker in whose heap its deadline stands */
 byte parks[FIBERS];
 byte due[FIBERS];       /* parks that ask for a wake */
 
 bool asleep[2];         /* the inbox's word says so */
-bool bits[2];           /* crew's sleepers */
+bool bits[2];           /* sleepers.hpp */
 bool token[2];
 bool anything[2];       /* in the inbox: a fiber, or an unpark */
 byte ended;
@@ -54,7 +55,7 @@ bool stopping;
 inline send(f, w) {
   atomic {
     assert(stands[f] == NOWHERE);                          /* G1 */
-    stands[f] = MAIL; at[f] = w; anything[w] = true;
+    stands[f] = INBOX; at[f] = w; anything[w] = true;
     if
     :: asleep[w] -> asleep[w] = false; token[w] = true
     :: else
@@ -73,7 +74,7 @@ inline unpark(w) {
 }
 
 inline end_of(f, me) {
-  d_step { assert(birthplace[f] == me); ended++; stands[f] = NOWHERE };   /* G4 */
+  d_step { assert(first_worker[f] == me); ended++; stands[f] = NOWHERE };   /* G4 */
   if
   :: ended == FIBERS -> stopping = true; unpark(0); unpark(1)
   :: else
@@ -87,10 +88,10 @@ inline drain(me) {
   :: f == FIBERS -> break
   :: else ->
      if
-     :: stands[f] == MAIL && at[f] == me ->
+     :: stands[f] == INBOX && at[f] == me ->
         stands[f] = NOWHERE;
         if
-        :: over[f] -> end_of(f, me)
+        :: ended_away[f] -> end_of(f, me)
         :: else ->
 #ifndef M_HOME_KEPT
            home[f] = me;
@@ -104,7 +105,7 @@ inline drain(me) {
   f = 0
 }
 
-/* Of those that are ready here, one by one, as long as another one is left and somebody sleeps. */
+/* Of those that are ready here, one by one, as long as another one is left and a worker sleeps. */
 inline hand_over(me) {
   f = 0;
   do
@@ -121,15 +122,15 @@ inline hand_over(me) {
      };
      if
 #ifndef M_HANDS_DEADLINES
-     :: stands[f] == READY && at[f] == me && others > 1 && heap[f] == NOBODY ->
+     :: stands[f] == READY && at[f] == me && others > 1 && heap[f] == NO_WORKER ->
 #else
      :: stands[f] == READY && at[f] == me && others > 1 ->
 #endif
         if
         :: atomic { bits[1 - me] -> bits[1 - me] = false };  /* the claim */
-           d_step { stands[f] = NOWHERE; home[f] = NOBODY };
+           d_step { stands[f] = NOWHERE; home[f] = NO_WORKER };
 #ifdef M_NO_UNPARK
-           atomic { stands[f] = MAIL; at[f] = 1 - me; anything[1 - me] = true };
+           atomic { stands[f] = INBOX; at[f] = 1 - me; anything[1 - me] = true };
 #else
            send(f, 1 - me);
 #endif
@@ -152,7 +153,7 @@ inline expire(me) {
   :: f < FIBERS && heap[f] == me ->                        /* its time is over, or not yet */
      if
      :: true ->
-        heap[f] = NOBODY;
+        heap[f] = NO_WORKER;
         if
         :: atomic { state[f] == PARKED -> state[f] = RUNNING };
            assert(home[f] == me && stands[f] == NOWHERE);  /* G3 */
@@ -179,8 +180,8 @@ inline run_it(me) {
     stands[r] = ON; saved[r] = false
   };
   if
-  :: heap[r] != NOBODY ->                                  /* park_until() returns: its deadline is taken out */
-     d_step { assert(heap[r] == me); heap[r] = NOBODY }    /* G3 */
+  :: heap[r] != NO_WORKER ->                                  /* park_until() returns: its deadline is taken out */
+     d_step { assert(heap[r] == me); heap[r] = NO_WORKER }    /* G3 */
   :: else
   fi;
   if
@@ -188,7 +189,7 @@ inline run_it(me) {
      d_step { saved[r] = true; stands[r] = NOWHERE };      /* over: it runs no more */
 #ifndef M_STACK_STAYS
      if
-     :: birthplace[r] != me -> over[r] = true; home[r] = NOBODY; send(r, birthplace[r])
+     :: first_worker[r] != me -> ended_away[r] = true; home[r] = NO_WORKER; send(r, first_worker[r])
      :: else -> end_of(r, me)
      fi
 #else
@@ -298,7 +299,7 @@ proctype Outside() {
      if
      :: enqueue ->
         h = home[f];
-        assert(h != NOBODY);                               /* G2 */
+        assert(h != NO_WORKER);                               /* G2 */
 #ifdef M_WAKES_ANYWHERE
         h = 1 - h;
 #endif

@@ -341,7 +341,7 @@ check("rules", "two that look on agree on the order of seq_cst stores", "holds",
 check("rules", "they need not with acquire and release", "fails", four(REL)[:2] + four(ACQ)[2:], disagree)
 
 
-# --- sched/detail/job_ring.hpp, edge `pushed`: push A, take A, push B, push C, take C; a thief finds B by the last ---
+# --- sched/jobs/detail/job_ring.hpp, edge `pushed`: push A, take A, push B, push C, take C; a thief finds B by the last ---
 def ring(take):
     def owner():
         yield store("slot1", 1, RLX)
@@ -371,18 +371,18 @@ check("job_ring", "a thief that finds a job by a take's store sees what it holds
 check("job_ring", "mutant: a take stores tail_ relaxed", "races", ring(RLX), start=empty)
 
 
-stands("job_ring", "sched/detail/job_ring.hpp",
+stands("job_ring", "sched/jobs/detail/job_ring.hpp",
        "tail_.store(at + 1, std::memory_order_release);", "tail_.store(at, std::memory_order_release);",
        "tail_.store(tail, std::memory_order_release);", "if (tail_.load(std::memory_order_seq_cst) <= head)")
 
 
-# The same file, pair `asleep`, with crew.hpp's bits; fences symmetric.
+# The same file, pair `asleep`, with the bits of sched/detail/sleepers.hpp; fences symmetric.
 def wish(claim=SC, push=SC):
     def owner():
         yield exchange("tail", 1, push)
         if (yield load("limit", SC)) == 0:
             yield exchange("limit", 1000, SC)
-            return (yield load("bits", claim)) != 0  # somebody is claimed
+            return (yield load("bits", claim)) != 0  # a sleeper is claimed
         return False
 
     def sleeper():
@@ -400,7 +400,7 @@ check("job_ring", "mutant: the bits are looked at with acquire only", "fails", w
 check("job_ring", "mutant: a push's exchange is acq_rel", "fails", wish(push=AR), lost, [("limit", 1000)])
 
 
-stands("job_ring", "sched/detail/job_ring.hpp", "tail_.exchange(at + 1, std::memory_order_seq_cst);",
+stands("job_ring", "sched/jobs/detail/job_ring.hpp", "tail_.exchange(at + 1, std::memory_order_seq_cst);",
        "limit_.load(std::memory_order_seq_cst) > at", "limit_.exchange(room, std::memory_order_seq_cst);",
        "limit_.load(std::memory_order_seq_cst) == 0", "limit_.exchange(0, std::memory_order_seq_cst);")
 
@@ -633,7 +633,7 @@ stands("railway", "task/railway.cpp", "sched::waker(), std::memory_order_release
        "const std::stop_callback on_stop(stop, [this] { wake(); });", "fiber_.load(std::memory_order_acquire)")
 
 
-# --- sched/detail/crew.hpp, sleepers, and steal_deque.hpp: a task is pushed while a worker falls asleep ---
+# --- sched/detail/sleepers.hpp and steal_deque.hpp: a task is pushed while a worker falls asleep ---
 def tasks(look):
     def pusher():
         yield store("bottom", 1, SC)
@@ -650,7 +650,7 @@ check("sleepers", "a task wakes a sleeper, or the sleeper sees the task", "holds
 check("sleepers", "mutant: the bits are looked at with acquire only", "fails", tasks(ACQ), lost)
 
 
-stands("sleepers", "sched/detail/crew.hpp", "fetch_or(bit(worker), std::memory_order_seq_cst)",
+stands("sleepers", "sched/detail/sleepers.hpp", "fetch_or(bit(worker), std::memory_order_seq_cst)",
        "words_[i].load(std::memory_order_seq_cst)")
 stands("sleepers", "sched/detail/steal_deque.hpp", "bottom_.store(bottom + 1, std::memory_order_seq_cst);",
        "bottom_.load(std::memory_order_seq_cst) <= top_.load(std::memory_order_seq_cst)")

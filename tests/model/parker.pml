@@ -1,6 +1,6 @@
 /* A worker that sleeps on a futex, or on descriptors with a bell (sched/detail/parker.hpp), behind its inbox.
  *
- *   mail:   EMPTY | ASLEEP | LIST                    sched/detail/inbox.hpp
+ *   inbox:   EMPTY | ASLEEP | LIST                    sched/detail/inbox.hpp
  *   token:  0 | 1 | AWAY                             sched/detail/parker.hpp
  *   bell:   an eventfd, ringing or not; readable: the poller's descriptor
  *
@@ -9,8 +9,8 @@
  *   P2  The worker does not run in circles: a token or a ring wakes it once (`stops`: no cycle).
  *
  * SENDERS push SENDS times each; the system makes the descriptor readable EVENTS times. While events are to come the owner
- * sleeps on the descriptor (park_on); afterwards, as one whose poller was detached, in either way. Each exchange, look and
- * system call is a step. SPURIOUS sleeps end because their time is over.
+ * sleeps on the descriptor (park_on); afterwards in either way, like a worker whose poller was detached. Each exchange,
+ * look and system call is a step. SPURIOUS sleeps end because their time is over.
  */
 #ifndef SENDERS
 #define SENDERS 2
@@ -30,7 +30,7 @@
 #define LIST   2
 #define AWAY   2
 
-byte mail = EMPTY;
+byte inbox = EMPTY;
 byte nodes;           /* in the list */
 byte token;
 bool bell;
@@ -46,7 +46,7 @@ proctype Sender() {
   do
   :: sends == SENDS -> break
   :: else ->
-     atomic { before = mail; mail = LIST; nodes++ };
+     atomic { before = inbox; inbox = LIST; nodes++ };
      if
      :: before == ASLEEP ->
         atomic { before = token; token = 1 };
@@ -78,7 +78,7 @@ proctype System() {
 inline drain() {
   atomic {
     taken = taken + nodes; nodes = 0;
-    mail = EMPTY
+    inbox = EMPTY
   }
 }
 
@@ -158,16 +158,16 @@ proctype Owner() {
   byte t;
   bool rung, stay;
   do
-  :: drain();                      /* look_around(): the inbox before the poller */
+  :: drain();                      /* look_outside(): the inbox before the poller */
      poll();
      if
      :: taken == SENDERS * SENDS && polled == EVENTS -> break
      :: else
      fi;
      atomic {
-       stay = (mail != EMPTY);
+       stay = (inbox != EMPTY);
        if
-       :: !stay -> mail = ASLEEP
+       :: !stay -> inbox = ASLEEP
        :: else
        fi
      };

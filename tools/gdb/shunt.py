@@ -22,7 +22,7 @@ import gdb.unwinder
 
 LAYOUT = "shunt_debug_fibers_v2"  # src/shunt/sched/detail/debug_layout.hpp
 FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc kept started state stack_low stack_bytes home"
-          " name body waits_for since desk mine running worker seats seat_count seat_bytes seat_who").split()
+          " name body waits_for since worker_state current running worker slots slot_count slot_bytes slot_fiber").split()
 PLACE = "sp fp pc kept".split()  # where a fiber stopped
 PARKED = 2
 PAGE = 4096
@@ -110,7 +110,7 @@ class Fiber:
         return text_at(self.waits_for) if self.waits_for else ""
 
     def holds(self, sp):
-        """Its guard page included: who ran off a stack stands there."""
+        """Its guard page included: a fiber that ran off its stack stands there."""
         return self.started and self.low - PAGE <= sp < self.low + self.bytes
 
     def title(self):
@@ -127,15 +127,15 @@ class Thread:
         self.thread = thread
         self.sp = evaluate("$" + names[0])
         self.running = None
-        self.seated = {}  # block -> where it stopped, of those that are ready and have a seat
+        self.slotted = {}  # block -> where it stopped, of ready fibers whose slot says that
         try:
-            if layout["desk"] == -1:
+            if layout["worker_state"] == -1:
                 return
-            desk = self.word(evaluate("$" + names[-1]) + layout["desk"])
-            mine = self.word(desk + layout["mine"])
-            self.running = self.word(mine + layout["seat_who"] if mine else desk + layout["running"])
-            if layout["seats"] != -1:
-                self.seated = self.places(desk, layout)
+            state = self.word(evaluate("$" + names[-1]) + layout["worker_state"])
+            current = self.word(state + layout["current"])
+            self.running = self.word(current + layout["slot_fiber"] if current else state + layout["running"])
+            if layout["slots"] != -1:
+                self.slotted = self.places(state, layout)
         except gdb.error:  # no such register, or a thread that has just begun
             pass
 
@@ -143,18 +143,18 @@ class Thread:
     def word(at):
         return struct.unpack("<Q", read(at, 8))[0]
 
-    def places(self, desk, layout):
+    def places(self, state, layout):
         """Block -> where it stopped."""
-        seats = self.word(desk + layout["seats"])
-        count, = struct.unpack("<I", read(desk + layout["seat_count"], 4))
-        size, who_at = layout["seat_bytes"], layout["seat_who"]
-        memory = read(seats, count * size) if count else b""
+        slots = self.word(state + layout["slots"])
+        count, = struct.unpack("<I", read(state + layout["slot_count"], 4))
+        size, fiber_at = layout["slot_bytes"], layout["slot_fiber"]
+        memory = read(slots, count * size) if count else b""
         found = {}
         for at in range(0, len(memory), size):
             place = struct.unpack_from(f"<{len(PLACE)}Q", memory, at)
-            who, = struct.unpack_from("<Q", memory, at + who_at)
-            if place[0] and who != self.running:
-                found[who] = place
+            fiber, = struct.unpack_from("<Q", memory, at + fiber_at)
+            if place[0] and fiber != self.running:
+                found[fiber] = place
         return found
 
 
@@ -202,10 +202,10 @@ def fibers():
     with Selection():
         threads = [Thread(t, known) for t in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num)
                    if not t.is_running()]
-    seated = {block: place for t in threads for block, place in t.seated.items()}
+    slotted = {block: place for t in threads for block, place in t.slotted.items()}
     for one in found:
-        one.place = seated.get(one.at, one.place)
-        for t in threads:  # the stack pointer, too, tells: between two fibers, or where desks cannot be found
+        one.place = slotted.get(one.at, one.place)
+        for t in threads:  # the stack pointer, too, tells: between two fibers, or where the workers' states cannot be found
             if t.running == one.at or one.holds(t.sp):
                 one.thread = t.thread
                 if one.holds(t.sp):

@@ -15,7 +15,7 @@
 #include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/transfer.hpp>
 #include <shunt/io/detail/watch.hpp>
-#include <shunt/sched/report_notes.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {

@@ -84,11 +84,11 @@ TEST_CASE("debug_layout: the table leads to every fiber, and says what it does")
       CHECK(word_at<std::uintptr_t>(block, all.pc) != 0);
 #endif
     }
-    if (all.desk != debug_layout::none) {
+    if (all.worker_state != debug_layout::none) {
       const auto* const thread = static_cast<const char*>(__builtin_thread_pointer());
-      const auto* const desk = word_at<const char*>(thread, all.desk);
-      const auto* const seat = word_at<const char*>(desk, all.mine);
-      CHECK((seat != nullptr ? word_at<const char*>(seat, all.seat_who) : word_at<const char*>(desk, all.running)) ==
+      const auto* const state = word_at<const char*>(thread, all.worker_state);
+      const auto* const slot = word_at<const char*>(state, all.current);
+      CHECK((slot != nullptr ? word_at<const char*>(slot, all.slot_fiber) : word_at<const char*>(state, all.running)) ==
             seen["root"]);
     }
     open = true;

@@ -1,10 +1,11 @@
 // The parts below the runtime, each by its table.
-#include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/fiber_state.hpp>
 #include <shunt/sched/detail/inbox.hpp>
 #include <shunt/sched/detail/look_ahead.hpp>
+#include <shunt/sched/detail/parker.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
+#include <shunt/sched/detail/worker_state.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -55,7 +56,7 @@ constexpr int rounds = 5'000;
 // forbidden  pick_next + nothing   a lost wake: the fiber sleeps for ever
 // forbidden  run_again + enqueue   the fiber would be enqueued while it runs
 TEST_CASE("fiber_state: a wake that races with parking is neither lost nor doubled") {
-  const auto who = GENERATE(order::as_it_comes, order::wake_first, order::park_first);
+  const auto forced = GENERATE(order::as_it_comes, order::wake_first, order::park_first);
   detail::fiber_state state;
   meeting m;
   std::atomic<int> went_first{0};
@@ -65,7 +66,7 @@ TEST_CASE("fiber_state: a wake that races with parking is neither lost nor doubl
   std::thread waker([&] {
     for (int i = 0; i < rounds; ++i) {
       m.wait();
-      if (who == order::park_first) {
+      if (forced == order::park_first) {
         while (!state.parked()) std::this_thread::yield();
       }
       signal = i + 1;
@@ -83,7 +84,7 @@ TEST_CASE("fiber_state: a wake that races with parking is neither lost nor doubl
   for (int i = 0; i < rounds; ++i) {
     handed = i + 1;
     m.wait();
-    if (who == order::wake_first) {
+    if (forced == order::wake_first) {
       while (went_first.load(std::memory_order_relaxed) != i + 1) std::this_thread::yield();
     }
     const auto mine = state.commit_park();
@@ -100,8 +101,8 @@ TEST_CASE("fiber_state: a wake that races with parking is neither lost nor doubl
   }
   waker.join();
   CHECK(wrong == 0);
-  if (who == order::wake_first) CHECK(ran_again == rounds);
-  if (who == order::park_first) CHECK(slept == rounds);
+  if (forced == order::wake_first) CHECK(ran_again == rounds);
+  if (forced == order::park_first) CHECK(slept == rounds);
 }
 
 TEST_CASE("fiber_state: any number of wakes while running are one; the state then serves again") {
@@ -165,11 +166,11 @@ struct ring_worker {
   }
 
   void yield() {
-    if (detail::seat* const mine = ring.mine()) {
+    if (detail::slot* const mine = ring.current()) {
       ++quick;
-      detail::seat* const next = ring.after(mine);
-      detail::fiber* const to = next->who;
-      ring.move_on_to(next);
+      detail::slot* const next = ring.after(mine);
+      detail::fiber* const to = next->occupant;
+      ring.advance_to(next);
       const auto at = next->at.sp != nullptr ? next->at : to->run;
       stop_in(mine->at);
       model.push_back(running);
@@ -179,7 +180,7 @@ struct ring_worker {
       ring.push(running);
       detail::fiber* const next = ring.pop();
       ring.set_running(next);
-      ring.take_seat();
+      ring.take_slot();
       stop_in(running->run);
       model.push_back(running);
       go_on(next, next->run);
@@ -187,36 +188,36 @@ struct ring_worker {
     CHECK(running == model.front());
     model.pop_front();
   }
-  /// The running one goes, and the first one, or `favoured` goes on.
-  void park(detail::fiber* favoured = nullptr) {
-    ring.leave_seat();
+  /// The running one goes, and the first one, or `woken` goes on.
+  void park(detail::fiber* woken = nullptr) {
+    ring.leave_slot();
     stop_in(running->run);
     elsewhere.push_back(running);
-    detail::fiber* next = favoured;
+    detail::fiber* next = woken;
     if (next == nullptr) {
       next = ring.pop_after_park();
       CHECK(next == model.front());
       model.pop_front();
     }
     ring.set_running(next);
-    ring.take_seat();
+    ring.take_slot();
     go_on(next, next->run);
   }
   void wake(detail::fiber* f) {
     ring.push(f);
     model.push_back(f);
   }
-  detail::fiber* somebody_elsewhere(std::size_t which) {
+  detail::fiber* take_elsewhere(std::size_t which) {
     const auto at = elsewhere.begin() + static_cast<std::ptrdiff_t>(which % elsewhere.size());
     detail::fiber* const f = *at;
     elsewhere.erase(at);
     return f;
   }
-  /// Who looks from outside finds everybody where it stopped.
+  /// An observer finds each fiber where it stopped.
   void look() {
     ring.show_places();
     CHECK(ring.running() == running);
-    CHECK(ring.anybody_runs());
+    CHECK(ring.has_running());
     for (const auto* f : model) CHECK(is(f->run, stopped[f]));
     for (const auto* f : elsewhere) CHECK(is(f->run, stopped[f]));
     CHECK(ring.size() == model.size());
@@ -259,11 +260,11 @@ TEST_CASE("ready_ring: whatever yields, parks and wakes come, turns and places a
           if (!w.model.empty()) w.park();
           break;
         case 1:
-          if (!w.elsewhere.empty()) w.park(w.somebody_elsewhere(random()));
+          if (!w.elsewhere.empty()) w.park(w.take_elsewhere(random()));
           break;
         case 2:
         case 3:
-          if (!w.elsewhere.empty()) w.wake(w.somebody_elsewhere(random()));
+          if (!w.elsewhere.empty()) w.wake(w.take_elsewhere(random()));
           break;
         default: w.look();
       }
@@ -274,7 +275,7 @@ TEST_CASE("ready_ring: whatever yields, parks and wakes come, turns and places a
   CHECK((quick > 1000) == shunt::context::places_suffice);
 }
 
-TEST_CASE("ready_ring: grows round those who sit") {
+TEST_CASE("ready_ring: grows round the fibers in their slots") {
   ring_worker w(64);
   const auto more = std::make_unique<detail::fiber[]>(100);
   for (std::size_t i = 0; i < 64; ++i) {
@@ -284,7 +285,7 @@ TEST_CASE("ready_ring: grows round those who sit") {
   }
   w.ring.set_running(w.running);
   for (int i = 0; i < 200; ++i) w.yield();
-  CHECK((w.ring.mine() != nullptr) == shunt::context::places_suffice);
+  CHECK((w.ring.current() != nullptr) == shunt::context::places_suffice);
   w.ring.reserve(164);
   for (std::size_t i = 0; i < 100; ++i) {
     auto* const runs = w.running;
@@ -312,7 +313,7 @@ TEST_CASE("look_ahead: settles on what is faster, and notices when that changes"
     }
     return asked;
   };
-  constexpr int trial = detail::look_ahead::stretches_a_trial;
+  constexpr int trial = detail::look_ahead::stretches_per_trial;
   CHECK(run(10 * trial, 30ns, 10ns) >= 10 * trial - 11);  // all but the first and the trials
   CHECK(run(10 * trial, 5ns, 15ns) < 10 * trial);
   CHECK(run(10 * trial, 5ns, 15ns) <= 10);
@@ -397,7 +398,7 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
   constexpr int senders = 3;
   constexpr int each = 5'000;
   detail::inbox<node> box;
-  detail::parker bed;
+  detail::parker parker;
   std::vector<std::vector<node>> nodes(senders, std::vector<node>(each));
   std::vector<std::thread> threads;
   REQUIRE(box.arm() == after_arm::sleep);  // at least once, however the threads are scheduled
@@ -407,7 +408,7 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
         node& n = nodes[static_cast<std::size_t>(s)][static_cast<std::size_t>(i)];
         n.from = s;
         n.number = i;
-        if (box.push(&n) == after_push::wake) bed.unpark();
+        if (box.push(&n) == after_push::wake) parker.unpark();
         if (i % 64 == 0) std::this_thread::yield();
       }
     });
@@ -415,7 +416,7 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
   std::vector<int> expected(senders, 0);
   int got = 0;
   int wrong = 0;
-  bed.park(std::chrono::nanoseconds::max());
+  parker.park(std::chrono::nanoseconds::max());
   while (got < senders * each) {
     for (node* n = box.drain(); n != nullptr;) {
       node* const next = n->link;
@@ -424,7 +425,7 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
       n = next;
     }
     if (got < senders * each && box.arm() == after_arm::sleep) {
-      bed.park(std::chrono::nanoseconds::max());  // a lost wake hangs here
+      parker.park(std::chrono::nanoseconds::max());  // a lost wake hangs here
     }
   }
   for (auto& t : threads) t.join();
@@ -432,12 +433,12 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
 }
 
 TEST_CASE("parker: returns when its time runs out, and at once when a token lies there") {
-  detail::parker bed;
+  detail::parker parker;
   const auto begin = std::chrono::steady_clock::now();
-  bed.park(std::chrono::milliseconds(5));
+  parker.park(std::chrono::milliseconds(5));
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(5));
-  bed.unpark();
-  bed.park(std::chrono::nanoseconds::max());
+  parker.unpark();
+  parker.park(std::chrono::nanoseconds::max());
 }
 
 TEST_CASE("steal_deque: the owner takes the newest, a thief the oldest, across growth") {

@@ -6,7 +6,7 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/sched/detail/worker.hpp>
-#include <shunt/sched/report_notes.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -65,7 +65,7 @@ const work_note* work_of(const fiber& f) noexcept { return f.locals == nullptr ?
 
 void end_locals(fiber& me) noexcept {
   const std::unique_ptr<fiber_locals> locals(me.locals);
-  while (!locals->all.empty()) {  // what one destroys may make another one
+  while (!locals->all.empty()) {  // a destructor may make another value
     const auto last = locals->all.back();
     locals->all.pop_back();
     last.destroy(last.value);

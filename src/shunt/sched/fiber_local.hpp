@@ -5,7 +5,7 @@
 /// *request_name = "GET /";                                // this fiber's
 /// ```
 ///
-/// For what would be a thread_local: fibers of one worker share those.
+/// Use it instead of a thread_local, which all fibers of one worker share.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,14 @@ namespace detail {
 [[nodiscard]] std::uint64_t new_local_key() noexcept;
 /// The running fiber's value of that key; nullptr for none. \throws shunt::error outside a fiber.
 [[nodiscard]] void* find_local(std::uint64_t key);
-/// The running fiber has none yet. Its end calls destroy(value). \throws std::bad_alloc
+/// Gives the running fiber a value, of which it has none yet. Its end calls destroy(value). \throws std::bad_alloc
 void add_local(std::uint64_t key, void* value, void (*destroy)(void*) noexcept);
 
 }  // namespace detail
 
-/// Any number of fibers at a time, on any worker. A fiber's value is made at its first use there, and
-/// destroyed at its end, the last made first, after its body has ended; also if this object is gone by then.
-/// A stolen branch of fork_join() runs on a fiber of its own, which others' branches have used before:
-/// hand such a branch what it needs.
+/// Any number of fibers may use it at a time, on any workers. A fiber's value is made at the fiber's first use, and
+/// destroyed after the fiber's body has ended, the last made first; also if this object is gone by then. A stolen
+/// branch of fork_join() runs on a fiber that has run branches of others before: hand such a branch what it needs.
 template <typename T>
 class fiber_local {
  public:
@@ -39,7 +38,7 @@ class fiber_local {
   fiber_local(const fiber_local&) = delete;
   fiber_local& operator=(const fiber_local&) = delete;
 
-  /// A fiber only. The running fiber's. Cost: some ns, and one more for each local the fiber has.
+  /// A fiber only. The running fiber's value. Cost: some ns, and one more for each local that the fiber has.
   /// \throws shunt::error outside a fiber; what making it throws; std::bad_alloc.
   [[nodiscard]] T& operator*() const {
     if (void* const known = detail::find_local(key_)) return *static_cast<T*>(known);

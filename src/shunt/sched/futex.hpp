@@ -1,4 +1,4 @@
-/// Sleeping on a 32-bit word: a thin dress for Linux's futex. Elsewhere, short naps.
+/// Sleeping on a 32-bit word: a thin wrapper of Linux's futex. On other systems, short naps.
 ///
 /// For code that blocks a thread. Fibers park instead (fiber.hpp).
 #pragma once
@@ -12,21 +12,21 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// Who may wait and wake on one word.
+/// Which threads may wait and wake on one word.
 enum class futex_scope : std::uint8_t {
   process,  ///< threads of this process
   machine,  ///< any process that maps the word's page as shared memory
 };
 
-/// Sleeps while `word` is `expected`, until woken. May return early for no reason: read the word
-/// again. Not an ordering: the caller's own accesses to `word` carry the edges.
+/// Any thread. Sleeps while `word` is `expected`, until woken. May return early for no reason: read the word again. It
+/// orders nothing: the caller's own accesses to `word` carry the edges.
 /// \param timeout  at most this long; nanoseconds::max() for ever; 0 or less returns at once.
 /// \return false if the time ran out, true otherwise.
 bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max(),
                 futex_scope scope = futex_scope::process) noexcept;
 
-/// Wakes up to `count` sleepers on `word`. Change the word first. Cost: a system call, 1 us or so.
+/// Any thread. Wakes up to `count` sleepers on `word`. Change the word first. Cost: a system call, 1 us or so.
 void futex_wake(const std::atomic<std::uint32_t>& word, int count = 1,
                 futex_scope scope = futex_scope::process) noexcept;
 

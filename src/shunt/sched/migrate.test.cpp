@@ -4,7 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <shunt/sched.hpp>
-#include <shunt/sched/jobs.hpp>
+#include <shunt/sched/jobs/jobs.hpp>
 #include <string>
 #include <support/migrants.hpp>
 #include <support/runtimes.hpp>
@@ -32,7 +32,7 @@ constexpr int many = 5'000;
 
 }  // namespace
 
-TEST_CASE("migrate: who is ready goes on on a worker that sleeps, as itself") {
+TEST_CASE("migrate: a ready fiber continues on a worker that sleeps, as itself") {
   beside_a_busy_fiber([](sched::runtime& rt) {
     verdicts all;
     auto named = migrant;
@@ -120,9 +120,9 @@ TEST_CASE("migrate: a wake before the deadline leaves none behind on the worker 
     std::atomic<bool> waits{false};
     std::atomic<bool> told{false};
     std::atomic<bool> over{false};
-    sched::waker who;
+    sched::waker to_wake;
     spawned sleeper(rt, migrant, [&] {
-      who = this_fiber::self();
+      to_wake = this_fiber::self();
       int on[2] = {0, 0};
       for (int i = 0; i < 200 || on[1] == 0; ++i) {
         told = false;
@@ -136,7 +136,7 @@ TEST_CASE("migrate: a wake before the deadline leaves none behind on the worker 
     while (!over) {
       if (waits.exchange(false)) {
         told = true;
-        who.wake();
+        to_wake.wake();
       }
       this_fiber::yield();
     }
@@ -192,7 +192,7 @@ TEST_CASE("migrate: parked fibers are woken by workers, by fibers that migrate, 
   constexpr int rounds = 500;
   sched::runtime rt({.workers = workers, .spin = 0ns});
   struct place {
-    sched::waker who;
+    sched::waker to_wake;
     std::atomic<int> tokens{0};
   };
   std::vector<place> ring(fibers);
@@ -206,14 +206,14 @@ TEST_CASE("migrate: parked fibers are woken by workers, by fibers that migrate, 
           [&, i] {
             place& mine = ring[static_cast<std::size_t>(i)];
             place& next = ring[static_cast<std::size_t>((i + 1) % fibers)];
-            mine.who = this_fiber::self();
+            mine.to_wake = this_fiber::self();
             ++ready;
             until([&] { return ready == fibers; });
             for (int r = 0; r < rounds; ++r) {
               while (mine.tokens == 0) this_fiber::park();
               --mine.tokens;
               ++next.tokens;
-              next.who.wake();
+              next.to_wake.wake();
             }
             --open;
           },
@@ -223,7 +223,7 @@ TEST_CASE("migrate: parked fibers are woken by workers, by fibers that migrate, 
     foreign = std::thread([&] {  // tokens come from here too
       for (int i = 0; i < fibers; i += 2) {
         ++ring[static_cast<std::size_t>(i)].tokens;
-        ring[static_cast<std::size_t>(i)].who.wake();
+        ring[static_cast<std::size_t>(i)].to_wake.wake();
       }
       outside = true;
     });

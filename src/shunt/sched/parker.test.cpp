@@ -53,39 +53,39 @@ std::string eventfd_behind(int fd) {
 }  // namespace
 
 TEST_CASE("parker: park_on returns for a token, for its descriptor, and when its time is over") {
-  sched::detail::parker bed;
+  sched::detail::parker parker;
   const flag nothing;
   const flag something;
   something.raise();
-  bed.need_bell();
-  bed.need_bell();  // the same one
-  bed.park_on(nothing.fd, 0ns);
-  bed.park_on(nothing.fd, -1ns);
-  bed.park_on(nothing.fd, 1ms);
-  bed.park_on(something.fd, for_ever);
-  bed.unpark();
-  bed.unpark();
-  bed.park_on(nothing.fd, for_ever);
-  bed.unpark();
-  bed.park(for_ever);  // one token, whichever way it is spent
+  parker.need_bell();
+  parker.need_bell();  // the same one
+  parker.park_on(nothing.fd, 0ns);
+  parker.park_on(nothing.fd, -1ns);
+  parker.park_on(nothing.fd, 1ms);
+  parker.park_on(something.fd, for_ever);
+  parker.unpark();
+  parker.unpark();
+  parker.park_on(nothing.fd, for_ever);
+  parker.unpark();
+  parker.park(for_ever);  // one token, whichever way it is spent
 }
 
 TEST_CASE("parker: an unpark that races with park_on is not lost") {
   constexpr int rounds = 20'000;
-  sched::detail::parker bed;
+  sched::detail::parker parker;
   const flag nothing;
-  bed.need_bell();
+  parker.need_bell();
   std::atomic<int> asked{0};
   std::atomic<int> answered{0};
   std::thread owner([&] {
     for (int round = 1; round <= rounds; ++round) {
-      while (asked.load(std::memory_order_relaxed) < round) bed.park_on(nothing.fd, for_ever);
+      while (asked.load(std::memory_order_relaxed) < round) parker.park_on(nothing.fd, for_ever);
       answered.store(round, std::memory_order_relaxed);
     }
   });
   for (int round = 1; round <= rounds; ++round) {
     asked.store(round, std::memory_order_relaxed);  // relaxed: the token carries it
-    bed.unpark();
+    parker.unpark();
     while (answered.load(std::memory_order_relaxed) < round) std::this_thread::yield();
   }
   owner.join();
@@ -94,7 +94,7 @@ TEST_CASE("parker: an unpark that races with park_on is not lost") {
 
 namespace {
 
-/// Says that nobody need be told: what brings work raises its flag.
+/// Its arm() always says true: what brings work raises its flag, and tells no other thread.
 class flag_poller final : public sched::poller {
  public:
   bool poll() override {
@@ -179,16 +179,16 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
 }
 
 TEST_CASE("parker: a bell is kept, but not a parent's") {
-  sched::detail::parker bed;
-  bed.need_bell();
-  const auto mine = eventfd_behind(bed.bell());
-  bed.need_bell();
-  CHECK(eventfd_behind(bed.bell()) == mine);
+  sched::detail::parker parker;
+  parker.need_bell();
+  const auto mine = eventfd_behind(parker.bell());
+  parker.need_bell();
+  CHECK(eventfd_behind(parker.bell()) == mine);
   if (mine.empty()) return;
   const pid_t child = fork();
   if (child == 0) {
-    bed.need_bell();
-    const auto its = eventfd_behind(bed.bell());
+    parker.need_bell();
+    const auto its = eventfd_behind(parker.bell());
     _exit(!its.empty() && its != mine ? 0 : 1);
   }
   int status = -1;

@@ -8,14 +8,14 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// Attached to a worker, before run() or by one of its fibers. Every function is called on that worker's thread, by its
-/// loop, on the loop's own stack, never inside a fiber; so none may park or yield. None may throw:
-/// an exception that leaves a poller ends the process. A poller keeps its error, and hands it to
-/// the fibers that wait on it.
+/// It is attached to a worker, before run() or by one of the worker's fibers. The worker's loop calls every function,
+/// on the worker's thread and on the loop's own stack, never inside a fiber. So none may park or yield. None may throw:
+/// an exception that leaves a poller ends the process. A poller keeps its error, and hands it to the fibers that wait
+/// on it.
 ///
-/// Going to sleep, and what each side then owes:
+/// Going to sleep, and what each side must do:
 ///
-///   worker                                   whoever brings work
+///   worker                                   the thread that brings work
 ///   poll() -> false                          makes the work visible
 ///   arm() -> true, sleeps                    sees "armed": runtime::unpark(worker)
 ///   disarm(), once awake; then poll()
@@ -23,27 +23,27 @@ class poller {
  public:
   virtual ~poller() = default;
 
-  /// Moves what can be moved, without waiting. Called whenever the worker has nothing runnable,
-  /// and every 64 switches otherwise. \return true if it did something.
+  /// Moves what can be moved, without waiting. Called whenever the worker has nothing to run, and every 64 switches
+  /// otherwise. \return true if it did something.
   virtual bool poll() = 0;
 
-  /// The worker is about to sleep. \return true: from now on whoever brings work calls
-  /// runtime::unpark(worker). false: work has come; the worker does not sleep, and polls.
+  /// The worker is about to sleep. \return true: from now on a thread that brings work calls runtime::unpark(worker).
+  /// false: work has come; the worker does not sleep, and polls.
   virtual bool arm() = 0;
 
-  /// After every arm() that returned true, once the worker is awake.
+  /// Called after every arm() that returned true, once the worker is awake.
   virtual void disarm() = 0;
 
   /// The longest sleep without a poll; nanoseconds::max(): until woken. Asked before each sleep.
   virtual std::chrono::nanoseconds patience() = 0;
 
-  /// A descriptor that poll(2) finds readable while there is something to poll; -1: none. A worker
-  /// whose poller has one sleeps on it as well, so what makes it readable need not call unpark().
-  /// One poller of a worker may have one. Asked by attach(), and the same from then on.
+  /// A descriptor that poll(2) finds readable while there is something to poll; -1: none. The worker sleeps on it as
+  /// well, so an event that makes it readable needs no unpark(). At most one poller of a worker may have a descriptor.
+  /// attach() asks for it; it stays the same from then on.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 
-  /// What this_worker::mark() tells, at the cost of a load, to fibers that want to know whose worker they are on; 0:
-  /// nothing. One poller of a worker may have one. Asked by attach(), and the same from then on.
+  /// What this_worker::mark() returns, at the cost of a load, to fibers that want to know what their worker belongs to;
+  /// 0: nothing. At most one poller of a worker may have a mark. attach() asks for it; it stays the same from then on.
   [[nodiscard]] virtual std::uint32_t mark() const noexcept { return 0; }
 };
 

@@ -12,12 +12,12 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/memory_limit.hpp>
 #include <shunt/base/topology.hpp>
-#include <shunt/sched/detail/crew.hpp>
-#include <shunt/sched/detail/director.hpp>
-#include <shunt/sched/detail/overflow.hpp>
-#include <shunt/sched/detail/watchman.hpp>
+#include <shunt/sched/detail/shared.hpp>
 #include <shunt/sched/detail/worker.hpp>
 #include <shunt/sched/detail/write_all.hpp>
+#include <shunt/sched/explore/detail/controlled_scheduler.hpp>
+#include <shunt/sched/observe/detail/monitor.hpp>
+#include <shunt/sched/observe/detail/overflow.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -25,119 +25,45 @@ namespace sched {
 
 using detail::worker;
 
-struct runtime::parts {
-  parts(runtime& face, const options& wanted) : crew(face, wanted) {}
+namespace {
 
-  worker& at(int index) noexcept { return *crew.workers[static_cast<std::size_t>(index)]; }
-
-  void check_worker(const char* call, int index) const {
-    if (index >= 0 && index < crew.settings.workers) return;
-    throw usage_error(std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
-                      std::to_string(crew.settings.workers - 1));
+/// The threads of a run's workers, except for the first one, which is run()'s caller. They wait behind a gate, so that
+/// a run for which the system gives too few threads can still be cancelled.
+class worker_threads {
+ public:
+  /// Starts threads that will call work(1) .. work(count). \throws std::system_error, std::bad_alloc
+  template <typename Work>
+  void start(int count, Work work) {
+    threads_.reserve(static_cast<std::size_t>(count));
+    for (int i = 1; i <= count; ++i) {
+      threads_.emplace_back([this, i, work] {
+        gate_.wait(closed, std::memory_order_acquire);  // acquire: pairs with let()
+        if (gate_.load(std::memory_order_acquire) != cancelled) work(i);
+      });
+    }
+  }
+  [[nodiscard]] std::size_t started() const noexcept { return threads_.size(); }
+  void open() noexcept { let(opened); }
+  /// No thread calls work(). Waits for their ends.
+  void cancel() {
+    let(cancelled);
+    join();
+  }
+  void join() {
+    for (auto& t : threads_) t.join();
   }
 
-  /// Counts and enqueues a fiber on behalf of a thread that is no worker of this runtime.
-  detail::fiber* new_fiber_outside() {
-    const std::scoped_lock held(crew.outside_lock);
-    return crew.outside_blocks.take();
-  }
-  void enqueue_outside(detail::fiber* f, int where) {
-    // relaxed: the send below publishes it; see crew::all_ended()
-    const auto turn = crew.spawned_outside.fetch_add(1, std::memory_order_relaxed);
-    const auto any = static_cast<int>(turn % crew.workers.size());
-    post_of(where < 0 ? any : where).send(f);
-  }
-  detail::post& post_of(int index) noexcept { return at(index).address(); }
-
-  void put_on_cpu(int index) noexcept {
-    if (!crew.cpus.empty()) pin_this_thread(crew.cpus[static_cast<std::size_t>(index)]);
+ private:
+  enum gate : int { closed, opened, cancelled };
+  void let(gate verdict) noexcept {
+    gate_.store(verdict, std::memory_order_release);  // pairs with start()'s loads
+    gate_.notify_all();
   }
 
-  detail::crew crew;
+  std::atomic<int> gate_{closed};
+  std::vector<std::thread> threads_;
 };
 
-runtime::runtime(options wanted) : parts_(std::make_unique<parts>(*this, wanted)) {}
-
-runtime::~runtime() {
-  // relaxed: for a caller that breaks the contract; no edge is promised
-  if (!parts_->crew.in_run.load(std::memory_order_relaxed)) return;
-  const std::string_view fiber = this_fiber::name();
-  std::string text = "shunt: ~runtime: called while run() runs";
-  if (worker::current() != nullptr && &worker::current()->all() == &parts_->crew) {
-    text += this_fiber::inside() ? ", by a fiber of it" : ", by a worker of it";
-    if (!fiber.empty()) text += ", `" + std::string(fiber) + '`';
-  }
-  text += ": a runtime is destroyed after run() has returned\n";
-  detail::write_all(STDERR_FILENO, text);
-  std::abort();
-}
-
-int runtime::workers() const noexcept { return parts_->crew.settings.workers; }
-
-void runtime::attach(int index, poller& source) {
-  parts_->check_worker("attach", index);
-  // relaxed: for a caller that breaks the contract on the same thread; no edge is promised
-  if (parts_->crew.in_run.load(std::memory_order_relaxed)) {
-    throw usage_error("attach: called while run() runs");
-  }
-  parts_->at(index).add(source);
-}
-
-void runtime::detach(int index, const poller& source) noexcept {
-  SHUNT_ASSERT(index >= 0 && index < workers());
-  parts_->at(index).remove(source);
-}
-
-void runtime::request_stop() noexcept { parts_->crew.request_stop(); }
-
-std::stop_token runtime::stop_token() const { return parts_->crew.stop_token(); }
-
-void runtime::unpark(int index) noexcept {
-  SHUNT_ASSERT(index >= 0 && index < workers());
-  parts_->at(index).address().unpark();
-}
-
-fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
-  if (where.worker != -1) parts_->check_worker("spawn", where.worker);
-  detail::check_stack("spawn", where.stack_bytes);
-  worker* here = worker::current();
-  if (here != nullptr && here->waiting_forbidden()) [[unlikely]]
-    here->forbid->on_spawn();
-  if (here != nullptr && &here->all() != &parts_->crew) here = nullptr;
-
-  auto name = detail::fiber::named(std::move(where.name));
-  detail::fiber* const f = here != nullptr ? here->new_fiber() : parts_->new_fiber_outside();
-  f->body = std::move(body);
-  f->name = std::move(name);
-  f->stack.bytes = where.stack_bytes;
-  f->migrates = where.migrates;
-  f->even_without_stack = where.even_without_stack;
-  f->belongs_to(where.worker < 0 ? nullptr : &parts_->post_of(where.worker));
-  const auto id = detail::fiber::id_of(f);
-
-  if (here == nullptr) {
-    parts_->enqueue_outside(f, where.worker);
-    return id;
-  }
-  here->count_spawn();  // before anyone can run it, see crew::all_ended()
-  if (where.worker < 0) {
-    try {
-      here->push_task(f);
-    } catch (...) {
-      here->uncount_spawn();
-      here->drop_fiber(f);
-      throw;
-    }
-  } else if (f->where() == &here->address()) {
-    here->newcomer(f);
-  } else {
-    f->where()->send(f);
-  }
-  this_fiber::interleave();
-  return id;
-}
-
-namespace {
 /// thread_limit_in_force(), or as much as there is memory for.
 std::string thread_limit_now() noexcept {
   try {
@@ -146,84 +72,198 @@ std::string thread_limit_now() noexcept {
     return {};
   }
 }
+
 }  // namespace
 
-void runtime::run(std::function<void()> root) {
-  if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
-  auto& crew = parts_->crew;
-  // acq_rel: an earlier run(), perhaps by another thread, happens before this one.
-  if (crew.in_run.exchange(true, std::memory_order_acq_rel)) {
-    throw usage_error("run: called while run() runs");
+struct runtime::parts {
+  parts(runtime& face, const options& wanted) : all(face, wanted) {}
+
+  worker& at(int index) noexcept { return *all.workers[static_cast<std::size_t>(index)]; }
+
+  void check_worker(const char* call, int index) const {
+    if (index >= 0 && index < all.settings.workers) return;
+    throw usage_error(std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
+                      std::to_string(all.settings.workers - 1));
   }
-  const affinity_keeper keep;
-  const detail::overflow_watch overflows;
-  const detail::watched watched(crew);
-  const detail::directed directed(crew.settings.decides != nullptr);
-  std::exception_ptr failure;
-  try {
-    enum gate : int { closed, open, cancelled };
-    std::atomic<int> state{closed};
-    std::vector<std::thread> threads;
-    const auto finish = [&](int verdict) noexcept {
-      state.store(verdict, std::memory_order_release);  // pairs with the load below
-      state.notify_all();
-    };
+
+  // On behalf of a thread that is no worker of this runtime.
+
+  detail::fiber* new_fiber_outside() {
+    const std::scoped_lock held(all.outside_lock);
+    return all.outside_blocks.take();
+  }
+  void drop_outside(detail::fiber* f) noexcept {
+    const std::scoped_lock held(all.outside_lock);
+    f->body = nullptr;
+    f->name = nullptr;
+    f->stack = {};
+    f->set_home(nullptr);
+    all.outside_blocks.give(f);
+  }
+  /// Counts the fiber, and sends it to worker `where`, or to any if that is -1.
+  void enqueue_outside(detail::fiber* f, int where) {
+    // relaxed: the send below publishes it; see shared::all_ended()
+    const auto turn = all.spawned_outside.fetch_add(1, std::memory_order_relaxed);
+    const auto any = static_cast<int>(turn % all.workers.size());
+    remote_of(where < 0 ? any : where).send(f);
+  }
+  detail::remote& remote_of(int index) noexcept { return at(index).remote; }
+
+  void put_on_cpu(int index) noexcept {
+    if (!all.cpus.empty()) pin_this_thread(all.cpus[static_cast<std::size_t>(index)]);
+  }
+
+  /// Makes all that a run needs: the root's fiber, and the threads, which wait. Afterwards nothing can fail.
+  /// \throws as run(); then nothing has happened.
+  void prepare(std::function<void()> root, worker_threads& threads) {
     try {
-      // Made before the threads: afterwards nothing here can fail.
       auto name = detail::fiber::named("root");
-      detail::fiber* const f = parts_->new_fiber_outside();
+      detail::fiber* const f = new_fiber_outside();
       f->body = std::move(root);
       f->name = std::move(name);
-      f->stack.bytes = crew.settings.root_stack_bytes;
-      f->belongs_to(&parts_->post_of(0));
+      f->stack.bytes = all.settings.root_stack_bytes;
+      f->set_home(&remote_of(0));
       try {
-        threads.reserve(crew.workers.size() - 1);
-        for (int i = 1; i < crew.settings.workers; ++i) {
-          threads.emplace_back([this, i, &state] {
-            state.wait(closed, std::memory_order_acquire);
-            if (state.load(std::memory_order_acquire) == cancelled) return;
-            parts_->put_on_cpu(i);
-            parts_->at(i).work();
-          });
-        }
-        crew.start();
+        threads.start(all.settings.workers - 1, [this](int i) {
+          put_on_cpu(i);
+          at(i).work();
+        });
+        all.start();
       } catch (...) {
-        const std::scoped_lock held(crew.outside_lock);
-        f->body = nullptr;
-        f->name = nullptr;
-        f->stack = {};
-        f->belongs_to(nullptr);
-        crew.outside_blocks.give(f);
+        drop_outside(f);
         throw;
       }
-      parts_->enqueue_outside(f, 0);
+      enqueue_outside(f, 0);
     } catch (...) {
       const std::string limit = thread_limit_now();  // while the threads that were started take memory
-      finish(cancelled);
-      for (auto& t : threads) t.join();
+      threads.cancel();
       try {
         throw;
       } catch (const std::system_error& refused) {
-        throw error("run: cannot start thread " + std::to_string(threads.size() + 1) + " of " +
-                        std::to_string(crew.settings.workers) + ": " + refused.what() + "; " + limit,
+        throw error("run: cannot start thread " + std::to_string(threads.started() + 1) + " of " +
+                        std::to_string(all.settings.workers) + ": " + refused.what() + "; " + limit,
                     error::facts{-1, -1, refused.code().value()});
       }
     }
-    finish(open);
+  }
+
+  detail::shared all;
+};
+
+runtime::runtime(options wanted) : parts_(std::make_unique<parts>(*this, wanted)) {}
+
+/// A runtime that still runs cannot be destroyed, and a destructor cannot throw: it says so and aborts.
+runtime::~runtime() {
+  // relaxed: for a caller that breaks the contract; no edge is promised
+  if (!parts_->all.in_run.load(std::memory_order_relaxed)) return;
+  const std::string_view fiber = this_fiber::name();
+  std::string text = "shunt: ~runtime: called while run() runs";
+  if (worker::current() != nullptr && &worker::current()->all == &parts_->all) {
+    text += this_fiber::inside() ? ", by a fiber of it" : ", by a worker of it";
+    if (!fiber.empty()) text += ", `" + std::string(fiber) + '`';
+  }
+  text += ": a runtime is destroyed after run() has returned\n";
+  detail::write_all(STDERR_FILENO, text);
+  std::abort();
+}
+
+int runtime::workers() const noexcept { return parts_->all.settings.workers; }
+
+void runtime::attach(int index, poller& source) {
+  parts_->check_worker("attach", index);
+  // relaxed: for a caller that breaks the contract on the same thread; no edge is promised
+  if (parts_->all.in_run.load(std::memory_order_relaxed)) {
+    throw usage_error("attach: called while run() runs");
+  }
+  parts_->at(index).attach(source);
+}
+
+void runtime::detach(int index, const poller& source) noexcept {
+  SHUNT_ASSERT(index >= 0 && index < workers());
+  parts_->at(index).detach(source);
+}
+
+void runtime::request_stop() noexcept { parts_->all.request_stop(); }
+
+std::stop_token runtime::stop_token() const { return parts_->all.stop_token(); }
+
+void runtime::unpark(int index) noexcept {
+  SHUNT_ASSERT(index >= 0 && index < workers());
+  parts_->at(index).remote.unpark();
+}
+
+/// Checks everything before it takes a block, counts the fiber before another thread can run it, and enqueues it last.
+fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
+  if (where.worker != -1) parts_->check_worker("spawn", where.worker);
+  detail::check_stack("spawn", where.stack_bytes);
+  worker* here = worker::current();
+  if (here != nullptr && here->waiting_forbidden()) [[unlikely]]
+    here->forbid->on_spawn();
+  if (here != nullptr && &here->all != &parts_->all) here = nullptr;
+
+  auto name = detail::fiber::named(std::move(where.name));
+  detail::fiber* const f = here != nullptr ? here->starter.new_fiber() : parts_->new_fiber_outside();
+  f->body = std::move(body);
+  f->name = std::move(name);
+  f->stack.bytes = where.stack_bytes;
+  f->migrates = where.migrates;
+  f->even_without_stack = where.even_without_stack;
+  f->set_home(where.worker < 0 ? nullptr : &parts_->remote_of(where.worker));
+  const auto id = detail::fiber::id_of(f);
+
+  if (here == nullptr) {
+    parts_->enqueue_outside(f, where.worker);
+    return id;
+  }
+  here->published.count_spawn();  // before another thread can run it, see shared::all_ended()
+  if (where.worker < 0) {
+    try {
+      here->push_task(f);
+    } catch (...) {
+      here->published.uncount_spawn();
+      here->starter.drop(f);
+      throw;
+    }
+  } else if (f->where() == &here->remote) {
+    here->unstarted.push(f);
+  } else {
+    f->where()->send(f);
+  }
+  this_fiber::interleave();
+  return id;
+}
+
+/// Makes everything that may fail first (prepare()); then works as worker 0 until all fibers have ended.
+void runtime::run(std::function<void()> root) {
+  if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
+  auto& all = parts_->all;
+  // acq_rel: an earlier run(), perhaps on another thread, happens before this one.
+  if (all.in_run.exchange(true, std::memory_order_acq_rel)) {
+    throw usage_error("run: called while run() runs");
+  }
+  const affinity_keeper keep;
+  const detail::overflow_reporter overflows;
+  const detail::monitored_run monitored(all);
+  const detail::controlled_run controlled(all.settings.strategy != nullptr);
+  std::exception_ptr failure;
+  try {
+    worker_threads threads;
+    parts_->prepare(std::move(root), threads);
+    threads.open();
     parts_->put_on_cpu(0);
     parts_->at(0).work();
-    for (auto& t : threads) t.join();
-    failure = std::exchange(crew.failure, nullptr);
+    threads.join();
+    failure = std::exchange(all.failure, nullptr);
   } catch (...) {
-    crew.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
+    all.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
     throw;
   }
-  crew.end();
-  crew.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
+  all.end();
+  all.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
   if (failure) std::rethrow_exception(failure);
 }
 
-// --- what asks about this fiber and this worker; yield, park and wake are in worker.cpp ---
+// --- questions of a fiber about itself and its worker; yield, park and wake are in worker.cpp ---
 
 namespace {
 
@@ -255,7 +295,7 @@ namespace this_worker {
 
 int index() noexcept {
   const worker* const here = worker::current();
-  return here == nullptr ? -1 : here->index();
+  return here == nullptr ? -1 : here->index;
 }
 
 bool has_runnable() noexcept {
@@ -265,20 +305,20 @@ bool has_runnable() noexcept {
 
 bool directed() noexcept {
   const worker* const here = worker::current();
-  return here != nullptr && here->directed() != nullptr;
+  return here != nullptr && here->controlled != nullptr;
 }
 
 std::size_t choose(std::size_t ways) noexcept {
-  return ways < 2 || !directed() ? 0 : worker::current()->directed()->decides.choose_among(ways);
+  return ways < 2 || !directed() ? 0 : worker::current()->controlled->strategy.choose_among(ways);
 }
 
-runtime& current() { return must_be_worker("current").all().face; }
+runtime& current() { return must_be_worker("current").all.face; }
 
-void attach(std::unique_ptr<poller> source) { must_be_worker("attach").add(std::move(source)); }
+void attach(std::unique_ptr<poller> source) { must_be_worker("attach").attach(std::move(source)); }
 
-const no_wait* forbid_wait(const no_wait* who) noexcept {
+const no_wait* forbid_wait(const no_wait* by) noexcept {
   worker* const here = worker::current();
-  return here == nullptr ? nullptr : here->forbid_wait(who);
+  return here == nullptr ? nullptr : here->forbid_wait(by);
 }
 
 }  // namespace this_worker

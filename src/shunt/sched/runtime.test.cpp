@@ -296,15 +296,15 @@ TEST_CASE("no_wait: once it is not in force any more, waits, spawns and pushed j
   rt.run([&] {
     auto* const jobs = job_deque::here();
     for (const auto wait : waits) {
-      lapsing who;
-      REQUIRE(shunt::sched::waits_forbidden::while_in_force(who));
-      REQUIRE(shunt::sched::waits_forbidden::while_in_force(who));
+      lapsing refuses;
+      REQUIRE(shunt::sched::waits_forbidden::while_in_force(refuses));
+      REQUIRE(shunt::sched::waits_forbidden::while_in_force(refuses));
       CHECK(job_deque::here() == nullptr);
       CHECK(!this_fiber::may_wait());
       CHECK_THROWS_AS(wait(), refused);
       lapsing another;
       CHECK(!shunt::sched::waits_forbidden::while_in_force(another));
-      who.still = false;
+      refuses.still = false;
       CHECK(this_fiber::may_wait());
       wait();
       CHECK(job_deque::here() == jobs);
@@ -374,7 +374,7 @@ TEST_CASE("exceptions: a destructor that yields during unwinding keeps its fiber
   CHECK(during[1] == 0);
 }
 
-TEST_CASE("yield: what stands in its way is seen also between fibers that do nothing but yield") {
+TEST_CASE("yield: its obstacles are seen also between fibers that only yield") {
   constexpr int rounds = 300;
   const auto now_and_then = [](int i, int period, int me) { return i % period == me; };
   sched::runtime rt(with(1));

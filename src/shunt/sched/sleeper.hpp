@@ -1,4 +1,4 @@
-/// Somebody who waits to be woken: a fiber, which parks, or a thread, which blocks. For code that both call.
+/// A wait for a wake that works for both: a fiber parks, a thread blocks. For code that fibers and threads call.
 #pragma once
 
 #include <atomic>
@@ -12,44 +12,45 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// Lies on the stack of who sleeps; others know it by its address.
+/// Lies on the stack of the fiber or thread that sleeps; wakers have its address.
 ///
 ///   word    wake()            sleep(), sleep_until()   reset()
 ///   asleep  -> woken, wakes   wait                     -> asleep
 ///   woken   -> woken, wakes   return                   -> asleep
 ///
-/// A second wake() before the reset may cut a later park short, as any stray wake.
+/// A second wake() before the reset may end a later park early, like any stray wake.
 ///
 /// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and
-/// what those wrote that woke it before: an exchange continues their release sequences, a store would not.
+/// what earlier wakers wrote. (An exchange continues their release sequences; a store would not.)
 class sleeper {
  public:
-  /// By the fiber or thread that will sleep. Not on a worker outside of its fibers: it would block all of them.
+  /// The fiber or thread that will sleep. Not on a worker outside of its fibers: the sleep would block all of them.
   sleeper() : fiber_(this_fiber::inside() ? this_fiber::self() : waker{}) {}
   sleeper(const sleeper&) = delete;
   sleeper& operator=(const sleeper&) = delete;
 
-  /// Any thread, while the sleeper is sure to exist; it may be gone when this returns.
+  /// Any thread, while the sleeper exists for sure. It may be gone when this returns.
   void wake() noexcept {
-    const auto whom = fiber_;                      // once the word says so, this object may go
+    const auto sleeping = fiber_;                  // once the word says `woken`, this object may go
     word_.exchange(1, std::memory_order_release);  // edge `woken` out
-    if (whom) {
-      whom.wake();
+    if (sleeping) {
+      sleeping.wake();
     } else {
-      futex_wake(word_);  // by its address only: at worst somebody looks at another word in vain
+      futex_wake(word_);  // uses the address only: at worst another word's sleeper wakes in vain
     }
   }
   [[nodiscard]] bool woken() const noexcept { return word_.load(std::memory_order_acquire) != 0; }  // edge `woken` in
 
   /// \param what  static text, for the report of what is stuck.
-  /// \throws as this_fiber::park(), before it waits.
+  /// \throws what this_fiber::park() throws, before it waits.
   void sleep(const char* what) {
     if (fiber_) this_fiber::require_wait(what);
     static_cast<void>(sleep_until(std::chrono::steady_clock::time_point::max(), what));
   }
   /// \param deadline  time_point::max(): none.
-  /// \return false: the time was over first. It may be woken all the same: who sleeps must see to it that nobody does.
-  /// \throws as this_fiber::park_until(); see to it then, too, that nobody wakes it.
+  /// \return false: the deadline passed first. A waker may still have the address: the caller must take it away from
+  /// all wakers before this object goes. The same holds after an exception. \throws what this_fiber::park_until()
+  /// throws.
   [[nodiscard]] bool sleep_until(std::chrono::steady_clock::time_point deadline, const char* what) {
     constexpr auto for_ever = std::chrono::steady_clock::time_point::max();
     while (!woken()) {
@@ -66,14 +67,14 @@ class sleeper {
     return true;
   }
 
-  /// For the next sleep. By the sleeper, while nobody else knows of it, or all who do hold the same lock.
+  /// Prepares the next sleep. The sleeper, while no other thread has the address, or under a lock that all wakers hold.
   void reset() noexcept { word_.store(0, std::memory_order_relaxed); }  // relaxed: that lock orders it
 
  protected:
   [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
 
  private:
-  const waker fiber_;  // nobody's: a thread
+  const waker fiber_;  // empty: a thread sleeps
   std::atomic<std::uint32_t> word_{0};
 };
 

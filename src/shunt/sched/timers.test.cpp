@@ -152,7 +152,7 @@ TEST_CASE("park_until: wakes from another thread race with the deadline, and eac
   CHECK(told == rounds);
 }
 
-TEST_CASE("sleep_until: not a moment less, whoever wakes the sleeper") {
+TEST_CASE("sleep_until: not a moment less, whatever wakes the sleeper") {
   sched::runtime one({.workers = 1});
   one.run([&] {
     const auto me = this_fiber::self();

@@ -42,10 +42,10 @@ TEST_CASE("park: a wake before it makes it return at once; two wakes make one re
   });
 }
 
-TEST_CASE("waker: wakes nobody by default, and may be called after the fiber and its runtime ended") {
-  sched::waker nobody;
-  CHECK_FALSE(nobody);
-  nobody.wake();
+TEST_CASE("waker: wakes no fiber by default, and may be called after the fiber and its runtime ended") {
+  sched::waker empty;
+  CHECK_FALSE(empty);
+  empty.wake();
   sched::waker late;
   {
     sched::runtime rt(with(2));
@@ -65,7 +65,7 @@ TEST_CASE("waker: wakes nobody by default, and may be called after the fiber and
   late.wake();
 }
 
-TEST_CASE("wake: who was just woken by the running fiber runs next, yet nobody starves") {
+TEST_CASE("wake: the fiber that the running one has just woken runs next, yet no fiber starves") {
   sched::runtime rt(with(1));
   int exchanges = 0;
   int at_bystander = -1;
@@ -108,7 +108,7 @@ TEST_CASE("wake: who was just woken by the running fiber runs next, yet nobody s
   CHECK(at_bystander < 100);
 }
 
-TEST_CASE("tasks begin while fibers that have begun are always ready, many of them in each round of duties") {
+TEST_CASE("tasks begin while fibers that have begun are always ready, many of them in each round of maintenance") {
   sched::runtime rt(with(1));
   constexpr int tasks = 640;
   int begun = 0;
@@ -145,31 +145,31 @@ TEST_CASE("wake: a token goes round fibers of several workers, and no wake is lo
   sched::runtime rt(with(workers, spin));
   constexpr int fibers = 12;
   constexpr int rounds = 300;
-  struct seat {
-    sched::waker who;
+  struct member {
+    sched::waker to_wake;
     int token = 0;  // plain: carried by the wake
   };
-  std::vector<seat> seats(fibers);
+  std::vector<member> members(fibers);
   std::atomic<int> seated{0};
   int hops = 0;
   rt.run([&] {
     for (int i = 0; i < fibers; ++i) {
       rt.spawn(
           [&, i] {
-            seat& mine = seats[static_cast<std::size_t>(i)];
-            mine.who = this_fiber::self();
+            member& mine = members[static_cast<std::size_t>(i)];
+            mine.to_wake = this_fiber::self();
             if (seated.fetch_add(1) == fibers - 1) {
-              seats[0].token = 1;
-              seats[0].who.wake();
+              members[0].token = 1;
+              members[0].to_wake.wake();
             }
             for (int r = 1; r <= rounds; ++r) {
               while (mine.token != r) this_fiber::park();
               ++hops;
-              seat& next = seats[static_cast<std::size_t>((i + 1) % fibers)];
+              member& next = members[static_cast<std::size_t>((i + 1) % fibers)];
               const int token = i + 1 == fibers ? r + 1 : r;
               if (token > rounds) return;
               next.token = token;
-              next.who.wake();
+              next.to_wake.wake();
             }
           },
           {i % workers, "", 0});
@@ -183,7 +183,7 @@ TEST_CASE("wake: foreign threads wake fibers that park again and again, about on
   struct box {
     std::atomic<int> mail{0};
     std::atomic<bool> open{false};
-    sched::waker who;
+    sched::waker to_wake;
   };
   constexpr int boxes = 4;
   constexpr int letters = 3'000;
@@ -197,7 +197,7 @@ TEST_CASE("wake: foreign threads wake fibers that park again and again, about on
       for (int i = 0; i < letters; ++i) {
         for (auto& b : all) {
           b.mail.fetch_add(1, std::memory_order_relaxed);  // the wake carries it
-          b.who.wake();
+          b.to_wake.wake();
         }
       }
     });
@@ -207,7 +207,7 @@ TEST_CASE("wake: foreign threads wake fibers that park again and again, about on
       rt.spawn(
           [&, i] {
             box& mine = all[static_cast<std::size_t>(i)];
-            mine.who = this_fiber::self();
+            mine.to_wake = this_fiber::self();
             mine.open.store(true, std::memory_order_release);
             int got = 0;
             while (got < 2 * letters) {
@@ -320,7 +320,7 @@ TEST_CASE("poller: of several on a worker each is polled, and all are armed or n
         [&] {
           for (auto& one : sources) one.consumer = this_fiber::self();
           const auto stop = rt.stop_token();
-          const std::stop_callback wakes(stop, [who = this_fiber::self()] { who.wake(); });
+          const std::stop_callback wakes(stop, [to_wake = this_fiber::self()] { to_wake.wake(); });
           while (!stop.stop_requested()) {
             seen = sources[0].done + sources[1].done + sources[2].done;
             this_fiber::park();
@@ -424,7 +424,7 @@ class sleep_watch final : public sched::poller {
 
 }  // namespace
 
-TEST_CASE("rest_until: the worker sleeps at once if who left it last rests, and looks around before otherwise") {
+TEST_CASE("rest_until: the worker sleeps at once if the fiber that left it last rests, and spins before otherwise") {
   using std::chrono::steady_clock;
   sched::runtime rt(with(1, 1us));
   sleep_watch source;
@@ -465,7 +465,7 @@ TEST_CASE("poller: its patience bounds the worker's sleep") {
     const auto me = this_fiber::self();
     alarm = std::thread([&, me] {
       const int first = source.arms;
-      while (source.arms < first + 5) std::this_thread::yield();  // nobody wakes it, yet it looks again
+      while (source.arms < first + 5) std::this_thread::yield();  // no thread wakes it, yet it looks again
       rang = true;
       me.wake();
     });
@@ -477,12 +477,12 @@ TEST_CASE("poller: its patience bounds the worker's sleep") {
 
 TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not") {
   sched::runtime rt(with(1, 0us));
-  class deaf final : public sched::poller {  // says that nobody need be told, and means unpark()
+  class deaf final : public sched::poller {  // its arm() always says true; work comes by unpark()
    public:
     bool poll() override {
       if (!flag.exchange(false)) return false;
       ++told;
-      who.wake();
+      to_wake.wake();
       return true;
     }
     bool arm() override { return true; }
@@ -490,7 +490,7 @@ TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not"
     std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
     std::atomic<bool> flag{false};
     int told = 0;
-    sched::waker who;
+    sched::waker to_wake;
   } source;
   rt.attach(0, source);
   constexpr int calls = 2'000;
@@ -503,7 +503,7 @@ TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not"
     }
   });
   rt.run([&] {
-    source.who = this_fiber::self();
+    source.to_wake = this_fiber::self();
     for (int i = 0; i < calls; ++i) {
       seen = i;
       while (source.told == i) this_fiber::park();
@@ -546,7 +546,7 @@ TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before 
     for (const bool fiber_wakes : {true, false}) {
       for (const bool asleep : {true, false}) {
         CAPTURE(fiber_sleeps, fiber_wakes, asleep);
-        std::atomic<sched::sleeper*> who{nullptr};
+        std::atomic<sched::sleeper*> to_wake{nullptr};
         std::atomic<pid_t> thread{0};
         std::atomic<bool> done{false};
         int written = 0;
@@ -555,7 +555,7 @@ TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before 
           sched::sleeper me;
           CHECK_FALSE(me.woken());
           thread = gettid();
-          who = &me;
+          to_wake = &me;
           // relaxed: what was written comes by edge `woken`, and by nothing else
           while (!asleep && !done.load(std::memory_order_relaxed)) std::this_thread::yield();
           me.sleep("a test's end");
@@ -567,10 +567,10 @@ TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before 
                               : thread_sleeps(thread);
         };
         const auto wakes = [&] {
-          while (who == nullptr) std::this_thread::yield();
+          while (to_wake == nullptr) std::this_thread::yield();
           while (asleep && !is_asleep()) std::this_thread::yield();
           written = 7;
-          who.load()->wake();
+          to_wake.load()->wake();
           done.store(true, std::memory_order_relaxed);  // relaxed: as above
         };
         std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-/// How others wake a fiber, and know it by.
+/// How a fiber is woken, and how it is identified.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,15 @@ struct fiber;
 /// The right to wake one fiber. A value of one pointer; outlives the fiber and its runtime.
 class waker {
  public:
-  constexpr waker() noexcept = default;  ///< wakes nobody
+  constexpr waker() noexcept = default;  ///< wakes no fiber
 
-  /// Any thread, any number of times, also after the fiber has ended: then it does nothing, or
-  /// wakes a later fiber spuriously. A wake is never lost: if the fiber is not parked, its next
-  /// park() returns at once. What the caller wrote before is visible to the fiber after park().
-  /// Cost: one exchange; to another worker's fiber two more, and a system call if that worker
-  /// sleeps.
+  /// Any thread, any number of times, also after the fiber has ended: then it does nothing, or wakes a later fiber
+  /// spuriously. A wake is never lost: if the fiber is not parked, its next park() returns at once. What the caller
+  /// wrote before is visible to the fiber after park().
+  /// Cost: one exchange; for another worker's fiber two more, and a system call if that worker sleeps.
   void wake() const noexcept;
 
-  /// Asks the memory for what wake() touches, for who will call it some hundred instructions from now.
+  /// Prefetches what wake() touches, for a caller that will call it some hundred instructions from now.
   void prefetch() const noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
@@ -35,20 +34,20 @@ class waker {
   detail::fiber* fiber_ = nullptr;
 };
 
-/// One fiber, told apart from all others that were and will be (until four thousand million have
-/// lived in the same place). A value; keeps nothing alive.
+/// Identifies one fiber among all that were and will be (until 2^32 fibers have used the same block). A value; keeps
+/// nothing alive.
 class fiber_id {
  public:
-  constexpr fiber_id() noexcept = default;  ///< nobody's
+  constexpr fiber_id() noexcept = default;  ///< of no fiber
 
   [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
   friend bool operator==(const fiber_id&, const fiber_id&) = default;
 
  private:
   friend struct detail::fiber;
-  constexpr fiber_id(detail::fiber* f, std::uint32_t life) noexcept : fiber_(f), life_(life) {}
+  constexpr fiber_id(detail::fiber* f, std::uint32_t generation) noexcept : fiber_(f), generation_(generation) {}
   detail::fiber* fiber_ = nullptr;
-  std::uint32_t life_ = 0;
+  std::uint32_t generation_ = 0;
 };
 
 }  // namespace sched

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <numeric>
-#include <shunt/sched/jobs.hpp>
+#include <shunt/sched/jobs/jobs.hpp>
 #include <shunt/stm.hpp>
 #include <shunt/stm/detail/names.hpp>
 #include <shunt/stm/detail/registry.hpp>

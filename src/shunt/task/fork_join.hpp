@@ -28,7 +28,7 @@
 #include <memory>
 #include <optional>
 #include <shunt/base/error.hpp>
-#include <shunt/sched/jobs.hpp>
+#include <shunt/sched/jobs/jobs.hpp>
 #include <type_traits>
 #include <utility>
 #include <variant>

@@ -46,7 +46,7 @@
 #include <shunt/actor/detail/slot.hpp>
 #include <shunt/base/thread_pointer.hpp>
 #include <shunt/rail.hpp>
-#include <shunt/sched/report_notes.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 
 namespace shunt {
 inline namespace v1 {

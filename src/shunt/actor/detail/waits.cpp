@@ -6,9 +6,9 @@
 /// lock, under which alone edges are made and taken away. Whoever closes a circle sees all of it, and is told.
 #include <ctime>
 #include <shunt/actor/detail/station.hpp>
-#include <shunt/sched/deadlock.hpp>
+#include <shunt/sched/observe/deadlock.hpp>
 #include <shunt/sched/fiber_local.hpp>
-#include <shunt/sched/report_notes.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 #include <string>
 
 namespace shunt {

@@ -44,7 +44,7 @@
 #include <shunt/io/detail/system_call.hpp>
 #include <shunt/io/limit.hpp>
 #include <shunt/sched/fiber.hpp>
-#include <shunt/sched/report_notes.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {

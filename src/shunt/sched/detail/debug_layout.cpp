@@ -1,9 +1,10 @@
 #include <shunt/sched/detail/debug_layout.hpp>
 
-#include <shunt/sched/detail/desk.hpp>
 #include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/remote.hpp>
+#include <shunt/sched/detail/worker_state.hpp>
 
-// Of a class with members of the C++ library: what compilers support is not what the standard promises.
+// offsetof in a class with members of the C++ library: compilers support it, the standard does not promise it.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 namespace shunt {
@@ -12,11 +13,11 @@ namespace sched {
 namespace detail {
 namespace {
 
-template <class Fiber, class Desk, class Post>
+template <class Fiber, class State, class Remote>
 constexpr debug_layout layout_of() {
   debug_layout all;
   all.block_bytes = sizeof(Fiber);
-#if !defined(SHUNT_CONTEXT_BOOST)  // whose stopped stacks nobody documents
+#if !defined(SHUNT_CONTEXT_BOOST)  // how its stopped stacks look is not documented
   all.sp = offsetof(Fiber, run) + offsetof(context::execution, sp);
   all.fp = offsetof(Fiber, run) + offsetof(context::execution, fp);
   all.pc = offsetof(Fiber, run) + offsetof(context::execution, pc);
@@ -30,24 +31,24 @@ constexpr debug_layout layout_of() {
   all.home = offsetof(Fiber, home);
 #if defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
   all.name = offsetof(Fiber, name);
-  // std::_Function_base: what is called, in two words, then how; null for nothing.
+  // std::_Function_base: what is called, in two words, then how it is called; null for nothing.
   all.body = offsetof(Fiber, body) + 2 * sizeof(void*);
 #endif
   static_assert(sizeof(Fiber::name) == sizeof(void*) && sizeof(Fiber::home) == sizeof(void*));
   all.waits_for = offsetof(Fiber, waits_for);
   static_assert(sizeof(Fiber::since) == 4);
   all.since = offsetof(Fiber, since);
-  all.mine = offsetof(Desk, ready) + ready_ring::mine_at();
-  all.running = offsetof(Desk, ready) + ready_ring::running_at();
-  static_assert(sizeof(Post::worker) == 4);
-  all.worker = offsetof(Post, worker);
-  static_assert(offsetof(seat, at) == 0 && offsetof(context::place, sp) == 0 &&
+  all.current = offsetof(State, ready) + ready_ring::current_at();
+  all.running = offsetof(State, ready) + ready_ring::running_at();
+  static_assert(sizeof(Remote::worker) == 4);
+  all.worker = offsetof(Remote, worker);
+  static_assert(offsetof(slot, at) == 0 && offsetof(context::place, sp) == 0 &&
                 offsetof(context::place, fp) == sizeof(void*) && offsetof(context::place, pc) == 2 * sizeof(void*) &&
                 offsetof(context::place, kept) == 3 * sizeof(void*));
-  all.seats = offsetof(Desk, ready) + ready_ring::memory_at();
-  all.seat_count = offsetof(Desk, ready) + ready_ring::capacity_at();
-  all.seat_bytes = sizeof(seat);
-  all.seat_who = offsetof(seat, who);
+  all.slots = offsetof(State, ready) + ready_ring::memory_at();
+  all.slot_count = offsetof(State, ready) + ready_ring::capacity_at();
+  all.slot_bytes = sizeof(slot);
+  all.slot_fiber = offsetof(slot, occupant);
   return all;
 }
 
@@ -55,7 +56,8 @@ constexpr debug_layout layout_of() {
 
 extern "C" {
 // Exported whatever a build's flags, and in no debugger's way to be found once stripped.
-[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v2 = layout_of<fiber, desk, post>();
+[[gnu::used, gnu::visibility("default")]] constinit debug_layout shunt_debug_fibers_v2 =
+    layout_of<fiber, worker_state, remote>();
 }
 
 void show_slabs(const void* slabs, std::size_t count, std::size_t blocks_a_slab) noexcept {
@@ -66,8 +68,8 @@ void show_slabs(const void* slabs, std::size_t count, std::size_t blocks_a_slab)
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_thread_pointer)
   // The same for every thread: the variable is in the block that threads begin with (initial-exec).
-  all.desk = reinterpret_cast<debug_layout::word>(&this_threads_desk) -
-             reinterpret_cast<debug_layout::word>(__builtin_thread_pointer());
+  all.worker_state = reinterpret_cast<debug_layout::word>(&this_threads_state) -
+                     reinterpret_cast<debug_layout::word>(__builtin_thread_pointer());
 #endif
 #endif
 }

@@ -1,8 +1,8 @@
-/// What a debugger needs to find every fiber of the process: live or in a core file, in any build,
-/// without debug information. tools/gdb/shunt.py reads it.
+/// What a debugger needs to find every fiber of the process: live or in a core file, in any build, without debug
+/// information. tools/gdb/shunt.py reads it.
 ///
-/// One symbol, `shunt_debug_fibers_v2`, a table of words. Words are only ever added, at the end;
-/// another meaning is another symbol.
+/// One symbol, `shunt_debug_fibers_v2`, a table of words. Words are only ever added, at the end; another meaning gets
+/// another symbol.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct debug_layout {
 
   word words = sizeof(debug_layout) / sizeof(word);
 
-  // Every block of every fiber, living or not: slabs[i][j], i < slab_count, j < blocks_a_slab.
+  // Every block, of a fiber or free: slabs[i][j], i < slab_count, j < blocks_a_slab.
   const void* slabs = nullptr;
   word slab_count = 0;
   word blocks_a_slab = 0;
   word block_bytes = none;
 
-  // Offsets in a block. The first four are words that hold where a fiber stopped, if it does not
-  // run; every other register is where the unwind tables of pc say (context/switch.hpp).
+  // Offsets in a block. The first four are words that hold where a fiber stopped, if it does not run. Every other
+  // register is where the unwind tables of pc say (context/switch.hpp).
   word sp = none;
   word fp = none;
   word pc = none;
@@ -41,23 +41,23 @@ struct debug_layout {
   word waits_for = none;    // an address of text that ends with 0; or 0
   word since = none;        // four bytes: milliseconds of the steady clock, modulo 2^32
 
-  // A thread that works for a runtime: at its thread pointer plus `desk` lies the address of its
-  // desk, and `mine` bytes into that the address of the seat (below) of the fiber that runs; if that is 0,
-  // `running` bytes into it the address of that fiber's block.
-  word desk = none;
-  word mine = none;
+  // A thread that works for a runtime: at its thread pointer plus `worker_state` lies the address of its worker's
+  // state. `current` bytes into the state lies the address of the slot (below) of the fiber that runs. If that is 0,
+  // the address of that fiber's block lies `running` bytes into the state.
+  word worker_state = none;
+  word current = none;
   word running = none;
 
   word worker = none;  // in what `home` leads to: four bytes, the worker's number in its runtime
 
-  // Of fibers that are ready and have yielded, where they stopped may be in a seat of their worker's instead. In the
-  // desk, at `seats`, the address of all of its seats, at `seat_count`, in four bytes, their number. A seat whose first
-  // word is not 0 holds what those words of a block do, in this order, and at `seat_who` the address of the block; of
-  // the running fiber it is an old one.
-  word seats = none;
-  word seat_count = none;
-  word seat_bytes = none;
-  word seat_who = none;
+  // Where a fiber that is ready and has yielded stopped may be in a slot of its worker's ring instead. In the worker's
+  // state, at `slots`, lies the address of all of its slots; at `slot_count`, in four bytes, their number. A slot whose
+  // first word is not 0 holds what the first four words of a block do, in the same order, and at `slot_fiber` the
+  // address of the block. The slot of the running fiber holds old words.
+  word slots = none;
+  word slot_count = none;
+  word slot_bytes = none;
+  word slot_fiber = none;
 };
 
 /// The caller holds the lock of the slabs.

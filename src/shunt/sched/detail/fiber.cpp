@@ -1,6 +1,5 @@
 #include <shunt/sched/detail/fiber.hpp>
 
-#include <memory>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -19,31 +18,29 @@ constexpr std::size_t batch = 64;
 constexpr std::size_t kept_at_most = 4 * batch;
 
 struct slab {
-  fiber blocks[batch];  // not new fiber[]: its address would be kept nowhere, only that of the first block
+  fiber blocks[batch];  // not new fiber[]: its address would be stored nowhere, only that of the first block
 };
 
-constexpr std::size_t slabs_a_yard = huge_page / sizeof(slab);
+constexpr std::size_t slabs_per_huge_page = huge_page / sizeof(slab);
 
 /// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
 struct store {
   std::mutex lock;
   fiber* free_fibers = nullptr;
-  post* free_posts = nullptr;
   std::vector<slab*> fiber_slabs;
-  // Once there are many, slabs lie side by side by the huge page: who goes from fiber to fiber then needs a handful of
-  // entries of the table of address translations for the blocks, and leaves the rest to the stacks.
-  std::vector<block> yards;
-  std::size_t sites = 0;  // left in the last one
-  std::vector<std::unique_ptr<post>> posts;
+  // Once there are many slabs, they lie side by side in huge pages. A worker that goes from fiber to fiber then needs a
+  // handful of entries of the translation cache for the blocks, and leaves the rest to the stacks.
+  std::vector<block> huge_pages;
+  std::size_t slabs_left = 0;  // in the last huge page
 };
 
 slab* new_slab(store& s) {
-  if (s.fiber_slabs.size() < slabs_a_yard) return new slab;
-  if (s.sites == 0) {
-    s.yards.emplace_back(huge_page, cache_line);
-    s.sites = slabs_a_yard;
+  if (s.fiber_slabs.size() < slabs_per_huge_page) return new slab;
+  if (s.slabs_left == 0) {
+    s.huge_pages.emplace_back(huge_page, cache_line);
+    s.slabs_left = slabs_per_huge_page;
   }
-  return ::new (s.yards.back().data() + sizeof(slab) * (slabs_a_yard - s.sites--)) slab;
+  return ::new (s.huge_pages.back().data() + sizeof(slab) * (slabs_per_huge_page - s.slabs_left--)) slab;
 }
 
 store& the_store() {
@@ -53,6 +50,8 @@ store& the_store() {
 
 }  // namespace
 
+/// Without a block of its own it takes a batch from the store; an empty store first makes a slab of blocks, and shows
+/// it to debuggers.
 fiber* fiber_cache::take() {
   if (free_ == nullptr) {
     auto& s = the_store();
@@ -81,6 +80,8 @@ fiber* fiber_cache::take() {
   return f;
 }
 
+/// Keeps the block. Half of what is too many goes back to the store, so that a worker that only ends fibers locks
+/// seldom.
 void fiber_cache::give(fiber* f) noexcept {
   f->link = free_;
   free_ = f;
@@ -115,25 +116,6 @@ std::vector<fiber_slab> all_fibers() {
   all.reserve(s.fiber_slabs.size());
   for (const auto& each : s.fiber_slabs) all.emplace_back(each->blocks);
   return all;
-}
-
-post* take_post() {
-  auto& s = the_store();
-  const std::scoped_lock held(s.lock);
-  if (s.free_posts == nullptr) {
-    s.posts.push_back(std::make_unique<post>());
-    return s.posts.back().get();
-  }
-  post* const p = s.free_posts;
-  s.free_posts = p->next_free;
-  return p;
-}
-
-void give_post(post* p) noexcept {
-  auto& s = the_store();
-  const std::scoped_lock held(s.lock);
-  p->next_free = s.free_posts;
-  s.free_posts = p;
 }
 
 }  // namespace detail

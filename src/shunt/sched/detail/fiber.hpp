@@ -1,14 +1,15 @@
 /// A fiber's control block, the queues it stands in, and the pool it comes from.
 ///
 /// Invariants
-///   F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a
-///       waker may touch `state` at any time. Everything else belongs to the fiber's present life.
-///   F2  A fiber stands in at most one queue, and `link` is that queue's if it needs one: its worker's
-///       newcomers, an inbox, the pool; rings and deques hold pointers.
-///   F3  Once started, it runs on its home worker only. One that migrates gets another home while it is ready, by
-///       its home worker, which is in its loop then: so all its registers are saved. See DESIGN.md.
-///   F4  Of a block that `home` says to be a worker's, `started` is written by that worker's thread only, and so
-///       is everything else from then until it is false again: that thread may look at all its fibers at any time.
+///   fiber.F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a waker may
+///             touch `state` at any time. Everything else belongs to the fiber's present generation.
+///   fiber.F2  A fiber stands in at most one queue, which uses `link` if it needs one: its worker's list of unstarted
+///             or of migratable fibers, an inbox, the pool. Rings and deques hold pointers.
+///   fiber.F3  Once started, a fiber runs on its home worker only. A fiber that migrates gets another home while it
+///             is ready. Its home worker does that in its loop, where all registers of the fiber are saved. See
+///             DESIGN.md.
+///   fiber.F4  If `home` names a worker, only that worker's thread writes `started`; and from then until `started` is
+///             false again, only that thread writes the rest. So that thread may look at all its fibers at any time.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,6 @@
 #include <shunt/context/stack_pool.hpp>
 #include <shunt/context/switch.hpp>
 #include <shunt/sched/detail/fiber_state.hpp>
-#include <shunt/sched/detail/inbox.hpp>
-#include <shunt/sched/detail/parker.hpp>
 #include <shunt/sched/waker.hpp>
 
 namespace shunt {
@@ -35,59 +34,41 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-struct fiber;
 struct fiber_locals;
+struct remote;
 
-/// A worker's address for others. Type-stable like fibers: a thread that woke a fiber may still
-/// touch its worker's post when that fiber, and the runtime with it, has ended.
-struct post {
-  alignas(quiet_distance) inbox<fiber> mail;
-  parker bed;
-  post* next_free = nullptr;
-  std::int32_t worker = -1;      // its number, for debuggers
-  std::atomic<bool> fed{false};  // a thread that is no worker has woken a fiber here: others may do so again
-
-  /// Any thread.
-  void send(fiber* f) noexcept {
-    if (mail.push(f) == after_push::wake) bed.unpark();
-  }
-  /// Any thread.
-  void unpark() noexcept {
-    if (mail.unpark() == after_push::wake) bed.unpark();
-  }
-};
-
+/// A fiber's control block.
 struct alignas(cache_line) fiber {
   // What a switch touches comes first, in one line.
   context::execution run;
-  fiber_state state;                    // the only member that a stale waker touches (F1)
-  bool started = false;                 // has a stack; F3 holds from here on
-  bool timed_out = false;               // its last park ended because its time was over
+  fiber_state state;                    // the only member that a stale waker touches (fiber.F1)
+  bool started = false;                 // has a stack; fiber.F3 holds from here on
+  bool timed_out = false;               // its last park ended at its deadline
   bool migrates = false;                // spawn_options::migrates
-  bool over : 1 = false;                // it migrated, and has ended: goes to its birthplace
+  bool ended_away : 1 = false;          // it migrated, and has ended: goes back to first_worker
   bool even_without_stack : 1 = false;  // spawn_options::even_without_stack
 
   // What a wait touches, in the next line.
-  fiber* link = nullptr;  // F2
+  fiber* link = nullptr;  // fiber.F2
 
-  /// Where it runs, or must start; nullptr: not decided yet, or nobody's. Atomic for F4's sake, who looks at all
-  /// blocks; apart from that relaxed, like a plain word: what hands the fiber on is the queue it stands in.
-  std::atomic<post*> home{nullptr};
+  /// The worker where it runs, or must start; nullptr: not decided yet, or on the way between two workers. Atomic since
+  /// a snapshot reads it in all blocks (fiber.F4). Relaxed: the queue that the fiber stands in hands it on.
+  std::atomic<remote*> home{nullptr};
 
-  // What it waits for, for people; and what waits_for_end needs, which others read (deadlock.hpp).
+  // What it waits for, for reports; and what waits_for_end needs, which other threads read (deadlock.hpp).
   const char* waits_for = nullptr;  // text that lives while it is parked
   std::uint32_t since = 0;          // worker::now_ms_ when it parked last
 
   static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
   std::uint32_t timer = no_timer;  // its place among its worker's deadlines
 
-  std::atomic<fiber*> waits_on{nullptr};  // the fiber without whose end it never goes on
-  std::atomic<std::uint32_t> on_life{0};  // and that one's `life`
-  std::atomic<std::uint32_t> life{0};     // of this block: one higher when the fiber has ended
+  std::atomic<fiber*> waits_on{nullptr};              // the fiber without whose end it never continues
+  std::atomic<std::uint32_t> waits_on_generation{0};  // and the `generation` of that one
+  std::atomic<std::uint32_t> generation{0};           // of this block: one higher when the fiber has ended
 
-  void* scope = nullptr;        // this_fiber::scope()
-  std::uint32_t pins = 0;       // while not 0 it stays where it is: see this_fiber::stay
-  std::int32_t birthplace = 0;  // the worker whose stack it has; of one that migrates
+  void* scope = nullptr;          // this_fiber::scope()
+  std::uint32_t pins = 0;         // while not 0 it stays where it is: see this_fiber::stay
+  std::int32_t first_worker = 0;  // the worker that its stack comes from; used if it migrates
 
   // From its start and for its end.
   context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's
@@ -95,8 +76,8 @@ struct alignas(cache_line) fiber {
   std::function<void()> body;
   std::unique_ptr<const std::string> name;  // null: none
 
-  [[nodiscard]] post* where() const noexcept { return home.load(std::memory_order_relaxed); }  // see `home`
-  void belongs_to(post* p) noexcept { home.store(p, std::memory_order_relaxed); }              // likewise
+  [[nodiscard]] remote* where() const noexcept { return home.load(std::memory_order_relaxed); }  // relaxed: see `home`
+  void set_home(remote* r) noexcept { home.store(r, std::memory_order_relaxed); }                // relaxed: see `home`
   [[nodiscard]] std::string_view called() const noexcept { return name ? std::string_view(*name) : std::string_view{}; }
   /// For `name`. \throws std::bad_alloc
   [[nodiscard]] static std::unique_ptr<const std::string> named(std::string text) {
@@ -108,7 +89,7 @@ struct alignas(cache_line) fiber {
     __builtin_prefetch(this);
     __builtin_prefetch(reinterpret_cast<const char*>(this) + cache_line);
   }
-  /// Of one that waits to go on: where it parked, and the calls that led there, of which it will return from several.
+  /// For a ready fiber: where it parked, and the calls that led there. It will return from several of them.
   void prefetch_frames() const noexcept {
     constexpr std::size_t lines = 8;
     const auto* const innermost = static_cast<const char*>(run.sp);
@@ -116,21 +97,21 @@ struct alignas(cache_line) fiber {
   }
 
   static waker waker_of(fiber* f) noexcept { return waker(f); }
-  /// This thread's, or one that cannot end meanwhile.
+  /// \param f  a fiber of this thread, or one that cannot end meanwhile.
   static fiber_id id_of(fiber* f) noexcept {
-    return {f, f->life.load(std::memory_order_relaxed)};  // relaxed: it changes at the end only
+    return {f, f->generation.load(std::memory_order_relaxed)};  // relaxed: it changes at the fiber's end only
   }
   static fiber* behind(const fiber_id& id) noexcept { return id.fiber_; }
-  static std::uint32_t life_of(const fiber_id& id) noexcept { return id.life_; }
+  static std::uint32_t generation_of(const fiber_id& id) noexcept { return id.generation_; }
   static fiber* behind(const waker& w) noexcept { return w.fiber_; }
 };
 // What a parked fiber costs beside its stack.
 static_assert(sizeof(void*) != 8 || sizeof(fiber) == 3 * cache_line);
 
-/// The running fiber's, at its end, on its own stack.
+/// Destroys the fiber_local values of `me`: the running fiber, at its end, on its own stack.
 void end_locals(fiber& me) noexcept;
 
-/// First in, first out; by F2 it needs no memory, so nothing here fails.
+/// First in, first out. It needs no memory (fiber.F2), so nothing here fails. One thread.
 class fiber_list {
  public:
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
@@ -161,7 +142,7 @@ class fiber_list {
   std::size_t size_ = 0;
 };
 
-/// Blocks for one thread, taken from and given back to a common store in batches.
+/// Blocks for one thread, which takes them from a common store and gives them back, in batches.
 class fiber_cache {
  public:
   fiber_cache() = default;
@@ -180,12 +161,8 @@ class fiber_cache {
 
 /// Blocks that lie side by side, used or not.
 using fiber_slab = std::span<fiber>;
-/// Every one of the process: a fiber made before the call lies in one of them. \throws std::bad_alloc
+/// Any thread. Every slab of the process: a fiber made before the call lies in one of them. \throws std::bad_alloc
 [[nodiscard]] std::vector<fiber_slab> all_fibers();
-
-/// \throws std::bad_alloc
-[[nodiscard]] post* take_post();
-void give_post(post* p) noexcept;
 
 }  // namespace detail
 }  // namespace sched

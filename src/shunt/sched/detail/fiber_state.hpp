@@ -5,17 +5,17 @@
 ///   woken      -> running, run_again    -> woken,   nothing    nothing
 ///   parked     breach of contract       -> running, enqueue    -> running, enqueue
 ///
-/// A fiber that is in a queue is `running`: it is nobody's to enqueue.
+/// A fiber that is in a queue is `running`: no thread may enqueue it again.
 ///
 /// Edges
 ///   signal   wake -> commit_park   what any thread wrote before wake() is visible after park()
 ///                                  (a wake that enqueues passes it on by the inbox's edge `sent`)
 ///   handed   commit_park -> wake   the home worker's last use of the fiber's queue link precedes
-///                                  the enqueuer's
+///                                  the use by the thread that enqueues
 ///
-/// Unlike the usual protocol, the fiber commits before it leaves its stack. That is sound because
-/// whoever must enqueue it hands it to its home worker, which is this very thread, and which takes
-/// it up only after it has left. See DESIGN.md, "A started fiber stays".
+/// Unlike in the usual protocol, the fiber commits before it leaves its stack. That is sound because the thread that
+/// must enqueue the fiber hands it to its home worker. The home worker is the thread that the fiber parks on, and takes
+/// the fiber up only after it has left its stack. See DESIGN.md, "A started fiber stays".
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ enum class [[nodiscard]] after_wake : std::uint8_t { nothing, enqueue };
 
 class fiber_state {
  public:
-  /// The fiber itself.
+  /// The fiber itself, on its worker.
   after_park commit_park() noexcept {
     auto seen = word::running;
     // release: edge `handed` out. acquire on failure: edge `signal` in, a wake came first.
@@ -43,7 +43,7 @@ class fiber_state {
       return after_park::pick_next;
     }
     SHUNT_ASSERT(seen == word::woken);
-    // An exchange: a wake that comes between the two is absorbed, and its `signal` with it.
+    // acquire: edge `signal` in. An exchange: a wake that comes between the two is absorbed, and its `signal` with it.
     word_.exchange(word::running, std::memory_order_acquire);
     return after_park::run_again;
   }
@@ -61,10 +61,10 @@ class fiber_state {
     }
   }
 
-  /// The home worker, when the fiber's time is over: leaves no wake behind if another one came first.
+  /// The home worker, when the fiber's deadline has passed. If a wake came first, nothing changes.
   after_wake expire() noexcept {
     auto seen = word::parked;
-    // acq_rel, relaxed on failure: as wake(), which has nothing to hand on here.
+    // acq_rel: like wake(). relaxed on failure: a wake came first, and has handed on everything.
     return word_.compare_exchange_strong(seen, word::running, std::memory_order_acq_rel, std::memory_order_relaxed)
                ? after_wake::enqueue
                : after_wake::nothing;

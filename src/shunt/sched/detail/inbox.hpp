@@ -6,16 +6,17 @@
 ///   asleep      -> list, wake        -> notified, wake     breach of contract   -> empty, none
 ///   list        -> list, nothing     -> list,     nothing  -> list,   stay      -> empty, the list
 ///
-/// Only the owner calls arm() and drain(); drain() is also how it stops being asleep, after a wake
-/// or when its time ran out.
+/// Only the owner calls arm() and drain(). With drain() it also stops being asleep, after a wake or when its time ran
+/// out.
 ///
 /// Invariants
-///   I1  `asleep` is left by exactly one of push, unpark and drain; the one that is told `wake`
-///       calls the parker's unpark(), once.
-///   I2  A fiber is in at most one list: its state word says who enqueues it (fiber_state.hpp).
+///   fiber_inbox.I1  Exactly one of push, unpark and drain ends `asleep`. The caller that is told `wake` calls the
+///                   parker's unpark(), once.
+///   fiber_inbox.I2  A fiber is in at most one list: its state word decides which thread enqueues it
+///                   (fiber_state.hpp).
 ///
-/// Edge `sent`, any thread -> owner: what was written before push() or unpark() is visible after
-/// drain(), or after an arm() that says `stay`. Every transition is written, the idle ones too.
+/// Edge `sent`, any thread -> owner: what was written before push() or unpark() is visible after drain(), or after an
+/// arm() that says `stay`. Every transition is written, those that change nothing too.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,7 @@ class inbox {
   /// Any thread. Never waits; O(1) but for contention.
   after_push push(Node* node) noexcept {
     static_assert(alignof(Node) >= 4);
-    auto seen = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+    auto seen = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
     do {
       node->link = is_list(seen) ? to_node(seen) : nullptr;
       // release: edge `sent` out. acquire: the order among pushers' nodes, for link chains.
@@ -52,7 +53,7 @@ class inbox {
 
   /// Any thread.
   after_push unpark() noexcept {
-    auto seen = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+    auto seen = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
     for (;;) {
       const auto next = is_list(seen) ? seen : notified;
       // acq_rel: edge `sent` out, and the earlier pushers' halves stay in the chain.
@@ -65,21 +66,22 @@ class inbox {
   /// Owner only.
   after_arm arm() noexcept {
     auto seen = empty;
-    // acquire on failure: edge `sent` in, from unpark(). On success nothing was sent.
+    // acquire on failure: edge `sent` in, from unpark(). On success nothing was sent. seq_cst: is_armed().
     if (word_.compare_exchange_strong(seen, asleep, std::memory_order_seq_cst, std::memory_order_acquire)) {
       return after_arm::sleep;
     }
     SHUNT_ASSERT(seen != asleep);
     if (seen == notified) {
-      // Only another push or unpark can come between; the exchange takes its `sent` along.
+      // acquire: edge `sent` in. Only a push or unpark can come between; then the exchange takes its `sent` along.
+      // release: what this worker did stays ordered before a later unpark().
       word_.compare_exchange_strong(seen, empty, std::memory_order_acq_rel, std::memory_order_acquire);
     }
     return after_arm::stay;
   }
 
-  /// Owner only. \return the first pushed, linked to the later ones; nullptr for none.
+  /// Owner only. \return the first node that was pushed, linked to the later ones; nullptr for none.
   [[nodiscard]] Node* drain() noexcept {
-    // acquire: edge `sent` in. acq_rel keeps a later unpark() ordered behind what we did.
+    // acquire: edge `sent` in. release: what this worker did stays ordered before a later unpark().
     auto seen = word_.exchange(empty, std::memory_order_acq_rel);
     if (!is_list(seen)) return nullptr;
     return turned_round<&Node::link>(to_node(seen));
@@ -90,7 +92,7 @@ class inbox {
     return is_list(word_.load(std::memory_order_relaxed));  // relaxed: drain() takes the edge
   }
 
-  /// Any thread: whether its owner has armed it, and nothing has come since. seq_cst: see crew::all_rest().
+  /// Any thread: whether its owner has armed it, and nothing has come since. seq_cst: see stuck_detector::all_sleep().
   [[nodiscard]] bool is_armed() const noexcept { return word_.load(std::memory_order_seq_cst) == asleep; }
 
   /// Owner only: whether anything came at all, a node or an unpark().

@@ -1,13 +1,13 @@
-/// Whether a yield asks for the stack of a fiber some seats ahead: tried, and done while it pays.
+/// Whether a yield prefetches the stack of a fiber some slots ahead: measured, and done while it pays.
 ///
-/// Among many fibers the next one's stack is in no near cache, nor is its page's translation. To have asked for it a
-/// dozen seats earlier hides most of both, and a yield takes half as long. Unless a fiber's loop lives in its registers
-/// (context/switch.hpp): then nothing needs the stack, and finding its page is most of what a yield costs. Nobody can
-/// tell which it is, so the worker measures a stretch of yields with and without, now and then, and goes on with what
-/// was faster.
+/// Among many fibers the next fiber's stack is in no near cache, and neither is its page's translation. A prefetch a
+/// dozen slots earlier hides most of both, and a yield takes half as long. If a fiber's loop lives in its registers
+/// (context/switch.hpp), though, nothing needs the stack, and finding its page is most of what a yield costs. Which
+/// case it is cannot be known beforehand. So the worker measures a stretch of yields with and without now and then, and
+/// goes on with what was faster.
 ///
-/// One thread's. Cost: a look at a clock for each stretch of 64 to 512 switches, and one stretch of 64 is the slower
-/// one's.
+/// Owner only: one thread. Cost: a look at a clock for each stretch of 64 to 512 switches; one stretch of 64 runs the
+/// slower way.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,11 @@ class look_ahead {
  public:
   using time = std::chrono::steady_clock::time_point;
 
-  static constexpr std::size_t few = 1024;  ///< so many fibers' stacks are near, with their translations
-  static constexpr int stretches_a_trial = 64;
+  static constexpr std::size_t few =
+      1024;  ///< the stacks of so many fibers are in near caches, with their translations
+  static constexpr int stretches_per_trial = 64;
 
-  /// A stretch of so many switches has ended. \return whether to ask in the next one.
+  /// A stretch of so many switches has ended. \return whether to prefetch in the next one.
   bool after(int switches, time now) noexcept {
     if (began_ != time{}) {
       const std::chrono::duration<double, std::nano> took = now - began_;
@@ -35,18 +36,18 @@ class look_ahead {
     }
     began_ = now;
     const bool pays = cost_[1] <= cost_[0];
-    if (cost_[asks_] == 0) return asks_;
-    if (cost_[!asks_] == 0) return asks_ = !asks_;
-    if (--until_trial_ > 0) return asks_ = pays;
-    until_trial_ = stretches_a_trial;
-    return asks_ = !pays;
+    if (cost_[prefetches_] == 0) return prefetches_;
+    if (cost_[!prefetches_] == 0) return prefetches_ = !prefetches_;
+    if (--until_trial_ > 0) return prefetches_ = pays;
+    until_trial_ = stretches_per_trial;
+    return prefetches_ = !pays;
   }
-  /// What comes next is no stretch: who yields are too few, or the worker had nothing to do.
+  /// What comes next is no stretch: too few fibers yield, or the worker had nothing to do.
   void forget_begin() noexcept { began_ = {}; }
 
  private:
   void note(double cost) noexcept {
-    double& known = cost_[asks_];
+    double& known = cost_[prefetches_];
     if (known == 0) {
       known = cost;
     } else {
@@ -58,8 +59,8 @@ class look_ahead {
   static constexpr double outlier = 4;  // times the mean: the worker had lost its CPU
 
   std::array<double, 2> cost_{};  // nanoseconds a switch, without and with; 0: not known
-  bool asks_ = true;
-  int until_trial_ = stretches_a_trial;
+  bool prefetches_ = true;
+  int until_trial_ = stretches_per_trial;
   time began_{};
 };
 

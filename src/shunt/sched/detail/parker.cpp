@@ -22,16 +22,17 @@ namespace detail {
 #if defined(__linux__)
 
 void parker::need_bell() {
-  if (bell_ >= 0 && bells_process_ == getpid()) return;
+  if (bell_ >= 0 && bell_process_ == getpid()) return;
   if (bell_ >= 0) close(bell_);
   bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  bells_process_ = getpid();
+  bell_process_ = getpid();
   if (bell_ >= 0) return;
   const int code = errno;
   throw error("attach: no eventfd to wake the worker with: " + std::generic_category().message(code),
               error::facts{-1, -1, code});
 }
 
+/// Says that it is away before it sleeps, so that every unpark() from then on rings the bell.
 void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept {
   // acquire: as in park(). release: edge `bell` out.
   if (token_.exchange(away, std::memory_order_acq_rel) == 1) {
@@ -43,14 +44,14 @@ void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept 
   token_.exchange(0, std::memory_order_acquire);
   if (found > 0 && watched[0].revents != 0) {
     std::uint64_t rings = 0;
-    // Cannot fail but for "empty", when nothing is to be done.
+    // Fails only if it is empty; then there is nothing to do.
     if (read(bell_, &rings, sizeof rings) < 0) return;
   }
 }
 
 void parker::ring() noexcept {
   const std::uint64_t once = 1;
-  // Cannot fail but for "full", when it is ringing already.
+  // Fails only if it is full; then it is readable already.
   if (write(bell_, &once, sizeof once) < 0) return;
 }
 

@@ -1,12 +1,16 @@
-/// Several pollers of one worker, as one. All of it is that worker's thread's, or nobody runs.
+/// The pollers of one worker, which together look like one poller. Owner only: the worker's thread, or any thread while
+/// run() does not run.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
+#include <shunt/sched/detail/worker_state.hpp>
 #include <shunt/sched/poller.hpp>
 
 namespace shunt {
@@ -20,10 +24,15 @@ class pollers final : public poller {
   void add(poller& one) { all_.push_back(&one); }
   void remove(const poller& one) noexcept { std::erase(all_, &one); }
 
-  /// What stands for them all; nullptr: there is none.
-  [[nodiscard]] poller* together() noexcept {
-    if (all_.empty()) return nullptr;
-    return all_.size() == 1 ? all_.front() : this;
+  /// Room for one more: the next keep() cannot fail. \throws std::bad_alloc
+  void reserve_kept() { kept_.reserve(kept_.size() + 1); }
+  /// Destroys `one` with this object.
+  void keep(std::unique_ptr<poller> one) noexcept { kept_.push_back(std::move(one)); }
+
+  /// The worker's loop asks, from now on, the one poller that stands for them all.
+  void show_in(worker_state& state) noexcept {
+    state.outside = all_.empty() ? nullptr : all_.size() == 1 ? all_.front() : this;
+    state.mark = mark();
   }
   [[nodiscard]] poller* find(const std::type_info& kind) const noexcept {
     const auto at = std::find_if(all_.begin(), all_.end(), [&](const poller* one) { return typeid(*one) == kind; });
@@ -35,7 +44,7 @@ class pollers final : public poller {
     for (poller* const one : all_) moved |= one->poll();
     return moved;
   }
-  /// All of them, or none.
+  /// Arms all of them, or none.
   bool arm() override {
     for (auto at = all_.begin(); at != all_.end(); ++at) {
       if ((*at)->arm()) continue;
@@ -52,14 +61,14 @@ class pollers final : public poller {
     for (poller* const one : all_) least = std::min(least, one->patience());
     return least;
   }
-  /// There is one at most: see runtime::attach().
+  /// At most one of them has a descriptor: see runtime::attach().
   [[nodiscard]] int descriptor() const noexcept override {
     for (const poller* const one : all_) {
       if (one->descriptor() >= 0) return one->descriptor();
     }
     return -1;
   }
-  /// Likewise.
+  /// At most one of them has a mark.
   [[nodiscard]] std::uint32_t mark() const noexcept override {
     for (const poller* const one : all_) {
       if (const auto its = one->mark()) return its;
@@ -69,6 +78,7 @@ class pollers final : public poller {
 
  private:
   std::vector<poller*> all_;
+  std::vector<std::unique_ptr<poller>> kept_;
 };
 
 }  // namespace detail

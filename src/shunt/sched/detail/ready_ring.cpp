@@ -10,29 +10,31 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
+/// Copies the ready fibers to the low end of a larger memory, whose region is wide.
 void ready_ring::grow(std::size_t fibers) {
-  leave_seat();
-  const auto seats = std::bit_ceil(std::max<std::size_t>(64, fibers));
-  // Zeroed by the system where it is large: what nobody has sat on takes no memory.
-  auto* const bigger = static_cast<seat*>(std::calloc(seats + stacks_ahead, sizeof(seat)));
+  leave_slot();
+  const auto slots = std::bit_ceil(std::max<std::size_t>(64, fibers));
+  // Where it is large, the system zeroes it page by page: a slot that was never used takes no memory.
+  auto* const bigger = static_cast<slot*>(std::calloc(slots + stacks_ahead, sizeof(slot)));
   if (bigger == nullptr) throw std::bad_alloc();
   for (std::uint32_t i = 0; i < count_; ++i) bigger[i] = ahead(i);
   std::free(memory_);
   memory_ = bigger;
-  capacity_ = room_ = static_cast<std::uint32_t>(seats);
+  capacity_ = region_ = static_cast<std::uint32_t>(slots);
   low_ = head_ = memory_;
-  high_ = low_ + seats;
+  high_ = low_ + slots;
   tail_ = low_ + count_;
   until_close_ = static_cast<std::int32_t>(count_) + 1;
 }
 
-/// The region is full, and another one comes.
+/// The region is full, and another fiber comes: turns the region so that its first fiber lies at its low end, then
+/// widens it to the whole memory.
 void ready_ring::open() noexcept {
-  room_ = 0;
+  region_ = 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // moves() says so before anything moves
   std::rotate(low_, head_, high_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  room_ = capacity_;
+  region_ = capacity_;
   head_ = low_;
   tail_ = high_;
   low_ = memory_;

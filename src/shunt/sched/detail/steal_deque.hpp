@@ -6,22 +6,21 @@
 ///          ^ steal               ^ push, take
 ///
 /// Invariants
-///   D1  top_ only grows, by compare-exchange. bottom_ is stored by the owner only.
-///   D2  Slots [top_, bottom_) hold items. A slot is overwritten only when top_ has passed it.
-///   D3  The last item goes to whoever moves top_: owner and thief both compete for it there.
-///   D4  An array that was replaced stays readable until the deque ends: a thief may hold it.
+///   steal_deque.D1  top_ only grows, by compare-exchange. Only the owner stores bottom_.
+///   steal_deque.D2  Slots [top_, bottom_) hold items. A slot is overwritten only when top_ has passed it.
+///   steal_deque.D3  The last item goes to the thread that moves top_: owner and thief both compete for it there.
+///   steal_deque.D4  An array that was replaced stays readable until the deque ends: a thief may hold it.
 ///
 /// Edges
 ///   pushed    push -> steal    the item's contents (store and load of bottom_)
 ///   arrays    grow -> steal    the new array's contents (store and load of array_)
 ///
-/// take() stores bottom_ and then reads top_; steal() reads top_ and then bottom_. For D3 these
-/// four are in one total order, so they are seq_cst operations. (Fences would be cheaper by little,
-/// and ThreadSanitizer does not know them.) push() stores bottom_ seq_cst as well: the scheduler's
-/// sleepers rely on it, see DESIGN.md, "Nobody sleeps on work".
+/// take() stores bottom_ and then reads top_; steal() reads top_ and then bottom_. For steal_deque.D3 these four are in
+/// one total order, so they are seq_cst operations. (Fences would be slightly cheaper, but ThreadSanitizer does not
+/// know them.) push() stores bottom_ seq_cst as well: the scheduler's sleepers rely on it, see DESIGN.md, "No worker
+/// sleeps on work".
 ///
-/// Source: Chase, Lev: Dynamic circular work-stealing deque. SPAA 2005,
-/// doi:10.1145/1073970.1073974;
+/// Source: Chase, Lev: Dynamic circular work-stealing deque. SPAA 2005, doi:10.1145/1073970.1073974;
 /// orderings after Le, Pop, Cohen, Zappa Nardelli, PPoPP 2013, doi:10.1145/2442516.2442524.
 #pragma once
 
@@ -52,8 +51,8 @@ class steal_deque {
 
   /// Owner only. \throws std::bad_alloc if it must grow and cannot; nothing is pushed then.
   void push(T* item) {
-    const auto bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: D1
-    const auto top = top_.load(std::memory_order_acquire);        // a thief's read precedes our overwrite
+    const auto bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: steal_deque.D1
+    const auto top = top_.load(std::memory_order_acquire);        // acquire: a thief's read precedes our overwrite
     auto* slots = array_.load(std::memory_order_relaxed);         // relaxed: only the owner stores it
     if (bottom - top >= slots->size()) slots = grow(slots, top, bottom);
     slots->at(bottom).store(item, std::memory_order_relaxed);  // relaxed: edge `pushed` follows
@@ -62,11 +61,12 @@ class steal_deque {
 
   /// Owner only. \return the newest item; nullptr if there is none, or a thief won the last.
   [[nodiscard]] T* take() noexcept {
-    const auto bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: D1
-    // A look first: most calls find nothing, and then cost no seq_cst store. top_ may be stale,
-    // that is too small: then the exact part below decides.
+    const auto bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: steal_deque.D1
+    // A look first: most calls find nothing, and then cost no seq_cst store.
+    // relaxed: top_ may be stale, that is too small; then the exact part below decides.
     if (bottom - top_.load(std::memory_order_relaxed) <= 0) return nullptr;
     const auto last = bottom - 1;
+    // seq_cst, both: steal_deque.D3, see above.
     bottom_.store(last, std::memory_order_seq_cst);
     auto top = top_.load(std::memory_order_seq_cst);
     if (top > last) {
@@ -77,18 +77,18 @@ class steal_deque {
     T* const item = slots->at(last).load(std::memory_order_relaxed);  // relaxed: our own store
     if (top < last) return item;
     const bool ours = top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
-                                                   std::memory_order_relaxed);  // D3
-    bottom_.store(bottom, std::memory_order_release);                           // keeps edge `pushed` whole
+                                                   std::memory_order_relaxed);  // steal_deque.D3
+    bottom_.store(bottom, std::memory_order_release);                           // release: keeps edge `pushed` whole
     return ours ? item : nullptr;
   }
 
   /// Any thread. \return the oldest item; nullptr if there is none, or another thread took it.
   [[nodiscard]] T* steal() noexcept {
-    auto top = top_.load(std::memory_order_seq_cst);
+    auto top = top_.load(std::memory_order_seq_cst);              // steal_deque.D3
     const auto bottom = bottom_.load(std::memory_order_seq_cst);  // edge `pushed` in
     if (top >= bottom) return nullptr;
     auto* const slots = array_.load(std::memory_order_acquire);  // edge `arrays` in
-    // relaxed: may be a newer item than the one meant, if the slot went round (D2); then top_ has
+    // relaxed: may be a newer item than the one meant, if the slot went round (steal_deque.D2); then top_ has
     // moved, and the exchange fails.
     T* const item = slots->at(top).load(std::memory_order_relaxed);
     return top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed) ? item
@@ -129,7 +129,7 @@ class steal_deque {
   alignas(quiet_distance) std::atomic<std::int64_t> top_{0};
   alignas(quiet_distance) std::atomic<std::int64_t> bottom_{0};
   std::atomic<array*> array_{nullptr};
-  std::vector<std::unique_ptr<array>> arrays_;  // owner only; all are kept (D4)
+  std::vector<std::unique_ptr<array>> arrays_;  // owner only; all are kept (steal_deque.D4)
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-/// A time to wait, as Linux's system calls take it: a timespec, or null for ever.
+/// A time to wait, as Linux's system calls take it: a timespec, or null for "for ever".
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class time_limit {
     time_.tv_nsec = static_cast<long>((left - whole).count());
   }
 
-  /// As long as this object.
+  /// Valid as long as this object.
   [[nodiscard]] const timespec* get() const noexcept { return for_ever_ ? nullptr : &time_; }
 
  private:

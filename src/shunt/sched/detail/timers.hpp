@@ -1,7 +1,7 @@
-/// The deadlines of one worker's parked fibers: a heap of four children a node, whose fibers know
-/// their place in it, so that a wake before the time takes its deadline out again.
+/// The deadlines of one worker's parked fibers: a heap with four children a node. Each fiber knows its place in it, so
+/// a wake before the deadline takes the deadline out again.
 ///
-/// Touched by the worker's thread only. Cost: add and remove O(log n), some tens of ns at 100,000.
+/// Owner only: the worker's thread. Cost: add and remove O(log n), some tens of ns at 100,000 deadlines.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ class timers {
   using time = std::chrono::steady_clock::time_point;
 
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
-  /// Not of an empty one.
+  /// The earliest deadline. Not on an empty heap (contract).
   [[nodiscard]] time first() const noexcept { return heap_.front().when; }
-  [[nodiscard]] fiber* first_fiber() const noexcept { return heap_.front().who; }
+  [[nodiscard]] fiber* first_fiber() const noexcept { return heap_.front().owner; }
 
-  /// Room for one more: the next add() cannot fail. \throws std::bad_alloc
+  /// Makes room for one more: the next add() cannot fail. \throws std::bad_alloc
   void reserve() {
     if (heap_.size() == heap_.capacity()) heap_.reserve(heap_.empty() ? 16 : 2 * heap_.size());
   }
@@ -37,7 +37,7 @@ class timers {
   }
   void remove(fiber& f) noexcept {
     const std::size_t at = f.timer;
-    SHUNT_ASSERT(at < heap_.size() && heap_[at].who == &f);
+    SHUNT_ASSERT(at < heap_.size() && heap_[at].owner == &f);
     f.timer = fiber::no_timer;
     const entry last = heap_.back();
     heap_.pop_back();
@@ -52,13 +52,13 @@ class timers {
  private:
   struct entry {
     time when;
-    fiber* who;
+    fiber* owner;
   };
   static std::size_t parent(std::size_t i) noexcept { return (i - 1) / 4; }
 
   void put(std::size_t at, const entry& e) noexcept {
     heap_[at] = e;
-    e.who->timer = static_cast<std::uint32_t>(at);
+    e.owner->timer = static_cast<std::uint32_t>(at);
   }
   void rise(std::size_t at, const entry e) noexcept {
     while (at > 0 && e.when < heap_[parent(at)].when) {

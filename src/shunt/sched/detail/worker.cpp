@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <new>
 #include <string>
+#include <utility>
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -13,85 +13,63 @@
 
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
-#include <shunt/sched/detail/overflow.hpp>
-#include <shunt/sched/detail/watchman.hpp>
+#include <shunt/sched/detail/migration.hpp>
+#include <shunt/sched/jobs/detail/helpers.hpp>
+#include <shunt/sched/observe/detail/overflow.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace sched {
 namespace detail {
 
-constinit desk nobodys_desk;
-[[gnu::used]] constinit thread_local desk* this_threads_desk = &nobodys_desk;
-
-/// Good until the next switch, as here().
-[[gnu::always_inline]] static inline worker* current_worker() noexcept {
-  desk& d = here();
-  return &d == &nobodys_desk ? nullptr : static_cast<worker*>(&d);
-}
+constinit worker_state no_worker;
+[[gnu::used]] constinit thread_local worker_state* this_threads_state = &no_worker;
 
 worker* worker::current() noexcept { return current_worker(); }
 
-desk* here_by_call() noexcept { return this_threads_desk; }
+worker_state* here_by_call() noexcept { return this_threads_state; }
 
-worker::worker(crew& all, int index)
-    : crew_(all),
-      index_(index),
-      post_(take_post()),
-      directed_(all.settings.decides == nullptr ? nullptr : std::make_unique<director>(*all.settings.decides)),
-      victim_(static_cast<std::uint64_t>(index)),
-      jobs_(*this, ready) {
-  post_->worker = index;
+worker::worker(shared& of, int number)
+    : idle(number),
+      all(of),
+      index(number),
+      remote(*take_remote()),
+      controlled(of.settings.strategy == nullptr ? nullptr
+                                                 : std::make_unique<controlled_scheduler>(*of.settings.strategy)),
+      jobs(*this, ready) {
+  remote.worker = number;
 }
 
-worker::~worker() { give_post(post_); }
+worker::~worker() { give_remote(&remote); }
 
-void worker::add(poller& one) {
+void worker::attach(poller& one) {
   if (one.descriptor() >= 0) {
-    if (pollers_.descriptor() >= 0) {
-      throw usage_error("attach: worker " + std::to_string(index_) +
+    if (pollers.descriptor() >= 0) {
+      throw usage_error("attach: worker " + std::to_string(index) +
                         " sleeps on another poller's descriptor; detach that one first");
     }
-    post_->bed.need_bell();
+    remote.parker.need_bell();
   }
-  pollers_.add(one);
-  look_at_pollers();
+  pollers.add(one);
+  pollers.show_in(*this);
 }
 
-void worker::add(std::unique_ptr<poller> one) {
-  kept_.reserve(kept_.size() + 1);
-  add(*one);
-  kept_.push_back(std::move(one));
+void worker::attach(std::unique_ptr<poller> one) {
+  pollers.reserve_kept();
+  attach(*one);
+  pollers.keep(std::move(one));
 }
 
-void worker::drop_unstarted() noexcept {
-  for (fiber* f = post_->mail.drain(); f != nullptr;) {
-    fiber* const next = f->link;
-    drop_fiber(f);
-    f = next;
-  }
-}
-
-void worker::drop_fiber(fiber* f) noexcept {
-  // relaxed: only who holds the block stores it. release: what the fiber was is over before edges to
-  // it end (deadlock.hpp, E2).
-  f->life.store(f->life.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  f->body = nullptr;
-  f->name = nullptr;
-  f->stack = {};
-  f->belongs_to(nullptr);
-  f->scope = nullptr;
-  f->migrates = false;
-  f->over = false;
-  f->even_without_stack = false;
-  blocks_.give(f);
+void worker::detach(const poller& one) noexcept {
+  pollers.remove(one);
+  pollers.show_in(*this);
 }
 
 // --- the running fiber's side ---
 
 void throw_outside(const char* call, const char* what) { throw error(std::string(call) + ": called outside " + what); }
 
-/// Goes on elsewhere; what the C++ runtime knows of this execution's exceptions stays with it.
+/// Switches. What the C++ runtime knows of this execution's exceptions stays with it.
 [[gnu::always_inline]] inline void worker::swap(context::execution& from, context::execution& to) noexcept {
   if (!exceptions->any()) [[likely]] {
     context::switch_to(from, to);
@@ -102,60 +80,60 @@ void throw_outside(const char* call, const char* what) { throw error(std::string
   *here().exceptions = kept;  // of the thread that it is on now
 }
 
-/// The loop should run. If it would find nothing to do but to send back, some more switches are granted; but it looks
-/// at the clock after so many. \return whether they are.
+/// The budget is spent, so the loop should run. If the loop would find nothing to do but to switch back, some more
+/// switches are granted instead; after several such grants it runs all the same, and looks at the clock. \return
+/// whether they are granted.
 [[gnu::always_inline]] inline bool worker::go_on_without_loop(const fiber& me) noexcept {
-  if (credit > 0 || outside != nullptr || !timers_.empty() || post_->mail.has_anything() || !tasks_.looks_empty() ||
-      !newcomers_.empty() || !roamers_.empty() || me.migrates || directed_ != nullptr || ready.empty() ||
-      !jobs_.ring_.looks_empty_here() || census_.wanted() || --until_loop_ <= 0) {
+  if (budget > 0 || outside != nullptr || !deadlines.empty() || remote.inbox.has_anything() || !tasks.looks_empty() ||
+      !unstarted.empty() || !migratable.empty() || me.migrates || controlled != nullptr || ready.empty() ||
+      !jobs.runs_dry() || snapshot.wanted() || --until_loop_ <= 0) {
     return false;
   }
-  credit = switches_a_duty + 1;
-  beat_.store(own(beat_) + 2, std::memory_order_relaxed);  // relaxed: see run()
+  budget = switches_per_maintenance + 1;
+  published.skip_loop();
   return true;
 }
 
-/// Straight from one to the other.
+/// Switches straight from one fiber to the other.
 [[gnu::always_inline]] inline void worker::go_on_with(fiber& me, fiber& next) noexcept {
   ready.set_running(&next);
-  if (favoured == nullptr) ready.take_seat();
+  if (run_next == nullptr) ready.take_slot();
   swap(me.run, next.run);
 }
 
-/// What yield_quickly() left over.
+/// Tries the ways in the order of their cost: straight to the next ready fiber; return, if this fiber is alone;
+/// straight to the fiber that was woken last; the loop.
 void worker::yield_slowly() {
   const bool forbade = forbid != nullptr;
   require_permission("yield");  // the loop's poller may forbid it too
   fiber* const me = must_be_fiber("yield");
-  const bool on = go_on_without_loop(*me);
-  if ((forbade || on) && yield_quickly(*this)) return;  // nothing but that stood in its way
+  const bool granted = go_on_without_loop(*me);
+  if ((forbade || granted) && yield_quickly(*this)) return;  // that was all that it needed the slow path for
   ready.close();
-  if (favoured == nullptr && !ready.empty() && --credit > 0) {
+  if (run_next == nullptr && !ready.empty() && --budget > 0) {
     ready.push(me);
     go_on_with(*me, *ready.pop());
     return;
   }
   if (!has_runnable()) {
-    credit -= lone_yield_cost;
-    if (credit > 0) return;
+    budget -= lone_yield_cost;
+    if (budget > 0) return;
   }
-  // Straight to the one that was woken, as leave() does.
-  if (favoured != nullptr && --credit > 0 && ++favours_ <= favours_in_a_row) {
+  if (run_next != nullptr && --budget > 0 && may_run_next()) {
     ready.push(me);
-    go_on_with(*me, *std::exchange(favoured, nullptr));
+    go_on_with(*me, *std::exchange(run_next, nullptr));
     return;
   }
-  if (favoured == nullptr && ready.empty() && newcomers_.empty() && roamers_.empty()) tasks_first_ = tasks_a_turn;
-  ready_soon(me);
+  if (!has_ready()) tasks_first_ = tasks_in_a_row;
+  push_ready(me);
   ready.set_running(nullptr);
   swap(me->run, loop_);
 }
 
-/// While a chooser decides: as a yield, but first in line.
 void worker::interleave() noexcept {
-  if (directed_ == nullptr || !in_fiber() || waiting_forbidden()) return;
+  if (controlled == nullptr || !in_fiber() || waiting_forbidden()) return;
   fiber* const me = running();
-  directed_->stopped = me;
+  controlled->stopped = me;
   ready.set_running(nullptr);
   swap(me->run, loop_);
 }
@@ -167,20 +145,19 @@ void yield_slowly() {
   here->yield_slowly();
 }
 
-/// Parked: straight to the next started fiber, or to the loop.
+/// The fiber has parked: switches straight to the next started fiber, or to the loop.
 [[gnu::always_inline]] inline void worker::leave(fiber* me, const char* what, bool rests) noexcept {
-  rests_ = rests;
+  idle.last_fiber_rests = rests;
   me->waits_for = what;
   me->since = now_ms_;
-  ready.leave_seat();
-  if (--credit > 0 || go_on_without_loop(*me)) {
-    fiber* next = favoured;
-    if (next != nullptr &&
-        (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty()))) {
-      favoured = nullptr;
+  ready.leave_slot();
+  if (--budget > 0 || go_on_without_loop(*me)) {
+    fiber* next = run_next;
+    if (next != nullptr && may_run_next_or_alone()) {
+      run_next = nullptr;
     } else if (next == nullptr && !ready.empty()) {
       next = ready.pop_after_park();
-      favours_ = 0;
+      run_next_streak = 0;
     } else {
       next = nullptr;
     }
@@ -193,56 +170,59 @@ void yield_slowly() {
   swap(me->run, loop_);
 }
 
-[[gnu::always_inline]] inline void worker::park(const char* what, bool rests) {
-  require_permission("park");
-  fiber* const me = must_be_fiber("park");
-  if (directed_ != nullptr) [[unlikely]]
+[[gnu::always_inline]] inline void worker::park(const char* what, const char* call, bool rests) {
+  require_permission(call);
+  fiber* const me = must_be_fiber(call);
+  if (controlled != nullptr) [[unlikely]]
     interleave();
   if (me->state.commit_park() == after_park::run_again) return;
   leave(me, what, rests);
 }
 
+/// The deadline enters the heap after the commit and before the switch: this thread is the only one that looks there.
 bool worker::park_until(timers::time deadline, const char* what, const char* call, bool rests) {
   require_permission(call);
   fiber* const me = must_be_fiber(call);
   if (deadline == timers::time::max()) {
-    park(what, rests);
+    park(what, call, rests);
     return true;
   }
-  if (directed_ != nullptr) [[unlikely]]
+  if (controlled != nullptr) [[unlikely]]
     interleave();
-  timers_.reserve();
+  deadlines.reserve();
   if (me->state.commit_park() == after_park::run_again) return true;
-  timers_.add(*me, deadline);
+  deadlines.add(*me, deadline);
   me->timed_out = false;
   leave(me, what, rests);
-  if (me->timer != fiber::no_timer) timers_.remove(*me);
+  if (me->timer != fiber::no_timer) deadlines.remove(*me);
   return !me->timed_out;
 }
 
-void worker::look_at_clock() noexcept {
-  until_clock_ = looks_a_clock;
-  if (directed_ != nullptr) [[unlikely]] {
-    now_ms_ = static_cast<std::uint32_t>(directed_->now.time_since_epoch() / std::chrono::milliseconds(1));
-    return;
+const no_wait* worker::forbid_wait(const no_wait* by) noexcept {
+  if (by == nullptr) by = starter.without_stack();  // which stands as long as its fiber runs
+  if (const fiber* const me = running()) {
+    // Where waiting is forbidden no job is pushed: a stolen one would have to be waited for.
+    job_deque::set_here(by == nullptr && asymmetric && !me->migrates ? &jobs : nullptr);
   }
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  now_ms_ = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
+  const no_wait* const before = forbid;
+  set_forbid(by);
+  return before;
 }
 
 bool worker::has_runnable() const noexcept {
-  return favoured != nullptr || !ready.empty() || !newcomers_.empty() || !roamers_.empty() || !tasks_.looks_empty() ||
-         post_->mail.has_nodes() || (directed_ != nullptr && !directed_->ready.empty());
+  return has_ready() || !tasks.looks_empty() || remote.inbox.has_nodes() ||
+         (controlled != nullptr && !controlled->ready.empty());
 }
 
+/// The outermost frame of every fiber. An exception that leaves the body fails the run; what the fiber owns goes here,
+/// on its own stack; the loop does the rest.
 void worker::fiber_main(void* self) noexcept {
   auto* const me = static_cast<fiber*>(self);
   try {
     me->body();
-    me->body = nullptr;  // here, where what the captures' destructors do is still a fiber's doing
+    me->body = nullptr;  // here, so that the destructors of its captures still run in the fiber
   } catch (...) {
-    current()->crew_.fail(std::current_exception());
+    current()->all.fail(std::current_exception());
   }
   if (me->locals != nullptr) end_locals(*me);
   worker* const w = current();
@@ -258,405 +238,199 @@ long number_of_this_thread() noexcept {
 #if defined(SYS_gettid)
   return syscall(SYS_gettid);
 #else
-  return 0;  // nobody can be sent a signal then
+  return 0;  // then no signal can be sent to it
 #endif
 }
 }  // namespace
 
-void worker::ready_here(fiber* f) noexcept {
-  if (f->migrates) {
-    roamers_.push(f);
-  } else if (in_fiber()) {
-    ready.leave_seat();  // a yield looks for who is favoured only where it has no seat
-    if (favoured != nullptr) ready.push(favoured);
-    favoured = f;
-  } else {
-    if (ready.size() < 2) f->prefetch_frames();  // pop_after_park() asks for those of the others
-    ready.push(f);                               // woken by the poller: in the order of arrival
-  }
-}
-
 void worker::push_task(fiber* f) {
-  tasks_.push(f);
-  crew_.offer_task();
+  tasks.push(f);
+  all.offer_task();
 }
 
+/// Makes the thread this worker's: its number, its thread_local state, its exceptions. Takes all of that back at the
+/// end.
 void worker::work() noexcept {
   const signal_stack for_faults;
   look_at_clock();
-  thread_.store(number_of_this_thread(), std::memory_order_relaxed);  // relaxed: a number
-  this_threads_desk = this;
+  published.set_thread(number_of_this_thread());
+  this_threads_state = this;
   set_exceptions(&context::exceptions_of_this_thread());
   const auto of_caller = std::exchange(*exceptions, context::exception_state{});
   context::adopt_thread(loop_);
-  wakes_up();
-  directed_ == nullptr ? loop() : loop_directed();
-  sleeps_.store(true, std::memory_order_relaxed);  // relaxed: the watch then looks at a worker that has nothing to show
-  thread_.store(0, std::memory_order_relaxed);     // relaxed: as above
+  idle::wake_up(*this);
+  controlled == nullptr ? loop() : controlled->loop(*this);
+  published.fall_asleep();
+  published.set_thread(0);
   *exceptions = of_caller;
   set_exceptions(&no_exceptions);
-  this_threads_desk = &nobodys_desk;
+  this_threads_state = &no_worker;
 }
 
+/// Runs what is ready, in the order of run_queues.hpp; then own tasks; then looks for work elsewhere; then sleeps.
 void worker::loop() noexcept {
   for (;;) {
-    if (until_duty_ <= 0) duty();
+    if (until_maintenance_ <= 0) maintain();
     if (tasks_first_ > 0) {
       --tasks_first_;
-      if (fiber* const task = tasks_.take()) {
+      if (fiber* const task = tasks.take()) {
         run(task);
         continue;
       }
       tasks_first_ = 0;
     }
+    if (!migratable.empty()) hand_over(*this);
     if (fiber* const f = pick()) {
       run(f);
-    } else if (fiber* const task = tasks_.take()) {
+    } else if (fiber* const task = tasks.take()) {
       run(task);
-    } else if (!look_around() && !spin()) {
-      if (crew_.stopping()) return;
-      if (crew_.all_ended()) {
-        crew_.stop();
+    } else if (!idle.find_work(*this) && !idle.spin(*this)) {
+      if (all.stopping()) return;
+      if (all.all_ended()) {
+        all.stop();
         return;
       }
-      sleep();
+      idle.sleep(*this);
     }
   }
+}
+
+void worker::begin_round() noexcept {
+  until_maintenance_ = switches_per_maintenance;
+  until_loop_ = maintenances_per_loop;
+}
+
+void worker::begin_idle_round() noexcept {
+  ahead_.forget_begin();
+  begin_round();
+  if (--until_clock_ <= 0) look_at_clock();
 }
 
 /// After a stretch of switches that the loop had no part in.
-void worker::look_whether_asking_pays() noexcept {
+void worker::look_whether_prefetching_pays() noexcept {
   if (!context::places_suffice || ready.size() < look_ahead::few) {
-    asks_ahead = false;
+    prefetches = false;
     ahead_.forget_begin();
   } else {
-    const int duties = 1 + duties_a_loop - std::max(until_loop_, 1);
-    asks_ahead = ahead_.after(duties * switches_a_duty, std::chrono::steady_clock::now());
+    const int maintenances = 1 + maintenances_per_loop - std::max(until_loop_, 1);
+    prefetches = ahead_.after(maintenances * switches_per_maintenance, std::chrono::steady_clock::now());
   }
 }
 
-void worker::duty() noexcept {
-  look_whether_asking_pays();
-  until_duty_ = switches_a_duty;
-  until_loop_ = duties_a_loop;
+/// What the loop does every 64 switches, though fibers are ready.
+void worker::maintain() noexcept {
+  look_whether_prefetching_pays();
+  begin_round();
   look_at_clock();
-  if (census_.wanted()) [[unlikely]]
-    answer_census();
-  const bool alone = favoured == nullptr && newcomers_.empty() && ready.size() + roamers_.size() <= 1;
-  bool moved = drain();
-  if (outside != nullptr) moved |= outside->poll();
-  moved |= expire();
-  if (fiber* const oldest = tasks_.steal()) {
-    newcomers_.push(oldest);
-    tasks_first_ = tasks_a_turn;
+  const bool alone = at_most_one_ready();
+  bool moved = look_outside();
+  if (fiber* const oldest = tasks.steal()) {
+    unstarted.push(oldest);
+    tasks_first_ = tasks_in_a_row;
     moved = true;
   }
-  moved |= help_soon();
-  // The only fiber yields in a loop: it waits for somebody, who may need this CPU.
-  if (alone && !moved && crew_.oversubscribed) sched_yield();
+  moved |= helpers::start_soon(*this);
+  // The only fiber yields in a loop: it waits for another thread, which may need this CPU.
+  if (alone && !moved && all.oversubscribed) sched_yield();
 }
 
-fiber* worker::pick() noexcept {
-  if (!roamers_.empty()) hand_over();
-  if (favoured != nullptr) {
-    if (++favours_ <= favours_in_a_row || (ready.empty() && newcomers_.empty() && roamers_.empty())) {
-      return std::exchange(favoured, nullptr);
-    }
-    ready.push(std::exchange(favoured, nullptr));
-  }
-  favours_ = 0;
-  if (!newcomers_.empty() && ((ready.empty() && roamers_.empty()) || newcomers_first_ > 0)) {
-    --newcomers_first_;
-    return newcomers_.pop();
-  }
-  newcomers_first_ = newcomers_in_a_row;
-  roamers_turn_ = !roamers_turn_;
-  if (!roamers_.empty() && (roamers_turn_ || ready.empty())) return roamers_.pop();
-  return ready.empty() ? nullptr : ready.pop();
-}
-
-/// If somebody sleeps, half of the fibers that may go on elsewhere, and are ready here, do so there; not the only
-/// one that is ready. In the loop, hence none of them is between its decision to stop and its last register saved.
-void worker::hand_over() noexcept {
-  const bool others = favoured != nullptr || !ready.empty() || !newcomers_.empty();
-  const auto most = std::min((roamers_.size() + (others ? 1 : 0)) / 2, most_handed_over);
-  if (most == 0 || crew_.asleep.nobody()) return;
-  post* to = nullptr;
-  auto looks = std::min(roamers_.size(), 2 * most_handed_over);
-  for (std::size_t handed = 0; looks > 0 && handed < most; --looks) {
-    fiber* const f = roamers_.pop();
-    // With a deadline it stands in this worker's heap.
-    if (f->pins != 0 || f->timer != fiber::no_timer) {
-      roamers_.push(f);
-      continue;
-    }
-    if (to == nullptr) {
-      const int claimed = crew_.asleep.claim();
-      if (claimed < 0) return roamers_.push_front(f);
-      to = &crew_.workers[static_cast<std::size_t>(claimed)]->address();
-    }
-    f->belongs_to(nullptr);  // nobody's on the way (F4)
-    to->send(f);
-    ++handed;
-  }
-}
-
-void worker::run(fiber* f) noexcept {
-  --until_duty_;
-  if (!f->started && !start(f)) return;
-  // Each switch comes by here as long as there are newcomers, or fibers that others may want, or somebody decides.
-  const bool nobody_asks = newcomers_.empty() && roamers_.empty() && !f->migrates && directed_ == nullptr;
-  const int granted = nobody_asks ? until_duty_ + 1 : 1;
-  credit = granted;
-  ready.set_running(f);
-  if (nobody_asks && favoured == nullptr) ready.take_seat();
-  job_deque::set_here(asymmetric_ && !f->migrates ? &jobs_ : nullptr);
-  const auto beat = own(beat_);
-  beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: a look is all that others take
-  context::switch_to(loop_, f->run);                 // the loop has no exception in flight
-  beat_.store(beat + 2, std::memory_order_relaxed);  // relaxed: likewise
-  ready.leave_seat();
-  job_deque::set_here(nullptr);
-  until_duty_ -= granted - std::exchange(credit, 0);
-  if (ended_here_) {
-    ended_here_ = false;
-    fiber* const over = running();
-    ready.set_running(nullptr);
-    finish(over);
-  }
-}
-
-bool worker::start(fiber* f) noexcept {
-  f->belongs_to(post_);
-  std::exception_ptr why_not;
-  try {
-    const auto bytes = f->stack.bytes != 0 ? f->stack.bytes : crew_.settings.stack_bytes;
-    ready.reserve(started_here_ + 1);
-    f->stack = stacks_.take(bytes);
-    f->birthplace = index_;
-  } catch (const std::bad_alloc&) {
-    why_not = crew_.out_of_memory();
-  } catch (...) {
-    why_not = std::current_exception();
-  }
-  if (why_not) [[unlikely]] {
-    run_without_stack(f, why_not);
-    return false;
-  }
-  colour_ = (colour_ + 1) % colours;
-  context::prepare(f->run, f->stack.low, f->stack.bytes - colour_ * cache_line, &fiber_main, f);
-  f->started = true;
-  ++started_here_;
-  return true;
-}
-
-namespace {
-
-/// Of a fiber that runs on its worker's loop's stack: from there nothing can switch.
-class no_stack final : public no_wait {
- public:
-  explicit no_stack(const std::exception_ptr& why) noexcept : why_(why) {}
-  [[noreturn]] void refuse(const char*) const override { std::rethrow_exception(why_); }
-
- private:
-  const std::exception_ptr& why_;
-};
-
-}  // namespace
-
-/// For a fiber that gets no stack: its life from beginning to end. Its body, if it asked for that, runs here, on the
-/// loop's stack, and all that waits throws `why`: so it can tell those that wait for it. Else it is dropped.
-void worker::run_without_stack(fiber* f, const std::exception_ptr& why) noexcept {
-  ++refusals_here_;
-  crew_.refused(why);
-  if (!f->even_without_stack) crew_.fail(why);
-  const no_stack refusal(why);
-  const no_wait* const before = forbid;  // a poller's
-  without_stack_ = &refusal;
-  ready.set_running(f);
-  set_forbid(&refusal);
-  f->stack = {};
-  try {
-    if (f->even_without_stack) f->body();
-    f->body = nullptr;  // here, where what the captures' destructors do is still a fiber's doing
-  } catch (...) {
-    crew_.fail(std::current_exception());
-  }
-  if (f->locals != nullptr) end_locals(*f);
-  set_forbid(before);
-  ready.set_running(nullptr);
-  without_stack_ = nullptr;
-  drop_fiber(f);
-  ended_.store(own(ended_) + 1, std::memory_order_release);  // edge `tally`
-}
-
-void worker::finish(fiber* f) noexcept {
-  rests_ = false;
-  if (f->migrates && f->birthplace != index_) {
-    f->over = true;
-    f->belongs_to(nullptr);
-    return crew_.workers[static_cast<std::size_t>(f->birthplace)]->address().send(f);
-  }
-  f->started = false;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // F4: a census does not see it from here on
-  context::retire(f->run);
-  stacks_.give(f->stack);
-  --started_here_;
-  drop_fiber(f);
-  ended_.store(own(ended_) + 1, std::memory_order_release);  // edge `tally`
-}
-
-/// Everything that may make something runnable, once. \return whether something moved.
-/// The inbox before the poller: drain() swallows an unpark(), which promises a poll after it.
-bool worker::look_around() noexcept {
-  ahead_.forget_begin();
-  until_duty_ = switches_a_duty;
-  until_loop_ = duties_a_loop;
-  if (--until_clock_ <= 0) look_at_clock();
-  if (census_.wanted()) [[unlikely]]
-    answer_census();
+/// The inbox before the pollers: drain() swallows an unpark(), which promises a poll after it.
+bool worker::look_outside() noexcept {
+  if (snapshot.wanted()) [[unlikely]]
+    answer_snapshot(*this);
   bool moved = drain();
   if (outside != nullptr) moved |= outside->poll();
   moved |= expire();
-  return moved || steal_one() || help();
+  return moved;
 }
 
-/// Whose time is over goes on. \return whether somebody does.
+/// Grants the fiber, and those that it switches to, switches until the next maintenance. When the loop is back,
+/// whichever fiber ran last may have ended.
+void worker::run(fiber* f) noexcept {
+  --until_maintenance_;
+  if (!f->started && !starter.start(*this, f, &fiber_main)) return;
+  // Each switch leads through the loop while there are unstarted fibers, or fibers that other workers may take, or
+  // while a strategy decides.
+  const bool free_to_switch = unstarted.empty() && migratable.empty() && !f->migrates && controlled == nullptr;
+  const int granted = free_to_switch ? until_maintenance_ + 1 : 1;
+  budget = granted;
+  ready.set_running(f);
+  if (free_to_switch && run_next == nullptr) ready.take_slot();
+  job_deque::set_here(asymmetric && !f->migrates ? &jobs : nullptr);
+  const auto beat = published.enter_fiber();
+  context::switch_to(loop_, f->run);  // the loop has no exception in flight
+  published.leave_fiber(beat);
+  ready.leave_slot();
+  job_deque::set_here(nullptr);
+  until_maintenance_ -= granted - std::exchange(budget, 0);
+  if (ended_here_) {
+    ended_here_ = false;
+    fiber* const ended = running();
+    ready.set_running(nullptr);
+    starter.finish(*this, ended);
+  }
+}
+
+/// A fiber whose wake came before its deadline was seen stays woken: the exchange of its state word decides.
 bool worker::expire() noexcept {
-  if (timers_.empty()) return false;
+  if (deadlines.empty()) return false;
   bool moved = false;
-  for (const auto now = sched::now(); !timers_.empty() && timers_.first() <= now;) {
-    fiber* const f = timers_.first_fiber();
-    timers_.remove(*f);
-    if (f->state.expire() == after_wake::nothing) continue;  // woken already, and under way
+  for (const auto now = sched::now(); !deadlines.empty() && deadlines.first() <= now;) {
+    fiber* const f = deadlines.first_fiber();
+    deadlines.remove(*f);
+    if (f->state.expire() == after_wake::nothing) continue;  // woken already, and in a queue
     f->timed_out = true;
-    ready_soon(f);
+    push_ready(f);
     moved = true;
   }
   return moved;
 }
 
+/// Puts each fiber that was sent here into its queue.
 bool worker::drain() noexcept {
-  if (!post_->mail.has_anything()) return false;
-  fiber* f = post_->mail.drain();
+  if (!remote.inbox.has_anything()) return false;
+  fiber* f = remote.inbox.drain();
   if (f == nullptr) return false;
-  bool tasks = false;
+  bool any_task = false;
   while (f != nullptr) {
     fiber* const next = f->link;
-    if (f->over) {
-      finish(f);
+    if (f->ended_away) {
+      starter.finish(*this, f);
     } else if (f->started && f->migrates) {
-      f->belongs_to(post_);
-      roamers_.push(f);
+      f->set_home(&remote);
+      migratable.push(f);
     } else if (f->where() == nullptr) {
       try {
-        tasks_.push(f);
-        tasks = true;
+        tasks.push(f);
+        any_task = true;
       } catch (...) {  // no memory for the deque: then it runs here
-        newcomers_.push(f);
+        unstarted.push(f);
       }
     } else if (f->started) {
       ready.push(f);
     } else {
-      newcomers_.push(f);
+      unstarted.push(f);
     }
     f = next;
   }
-  if (tasks) crew_.offer_task();
+  if (any_task) all.offer_task();
   return true;
 }
 
-bool worker::steal_one() noexcept {
-  const auto count = crew_.workers.size();
-  if (count == 1) return false;
-  victim_ = victim_ * 6364136223846793005U + 1442695040888963407U;  // Knuth's MMIX
-  const auto first = static_cast<std::size_t>(victim_ >> 33);
-  for (std::size_t i = 0; i < count; ++i) {
-    worker& victim = *crew_.workers[(first + i) % count];
-    if (&victim == this || victim.no_task()) continue;
-    if (fiber* const f = victim.steal()) {
-      newcomers_.push(f);
-      return true;
-    }
+void worker::look_at_clock() noexcept {
+  until_clock_ = looks_per_clock;
+  if (controlled != nullptr) [[unlikely]] {
+    now_ms_ = static_cast<std::uint32_t>(controlled->now.time_since_epoch() / std::chrono::milliseconds(1));
+    return;
   }
-  return false;
-}
-
-/// \return whether something moved.
-bool worker::spin() noexcept {
-  if (rests_ || crew_.stopping()) return false;
-  if (crew_.oversubscribed) {
-    for (int i = 0; i < idle_yields; ++i) {
-      sched_yield();
-      if (look_around()) return true;
-    }
-    return false;
-  }
-  if (crew_.settings.spin <= std::chrono::nanoseconds::zero()) return false;
-  constexpr int pauses_a_look = 16;
-  const auto end = std::chrono::steady_clock::now() + crew_.settings.spin;
-  do {
-    for (int i = 0; i < pauses_a_look && !post_->mail.has_anything(); ++i) relax();
-    if (look_around()) return true;
-    if (crew_.stopping()) return false;
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
-}
-
-void worker::wakes_up() noexcept {
-  sleeps_.store(false, std::memory_order_seq_cst);
-  tell_the_watch();
-}
-
-/// See DESIGN.md, "Nobody sleeps on work", for the order of these steps.
-void worker::sleep() noexcept {
-  const bool stacks_to_give = stacks_.trim();
-  if (post_->mail.arm() == after_arm::stay) return;
-  crew_.asleep.enter(index_);
-  bool work = crew_.stopping();
-  for (const auto& other : crew_.workers) work = work || !other->no_task();
-  work = work || ask_for_jobs();
-  if (!work && (outside == nullptr || outside->arm())) {
-    auto patience = outside == nullptr ? std::chrono::nanoseconds::max() : outside->patience();
-    if (!timers_.empty()) {
-      const auto until_first = timers_.first() - std::chrono::steady_clock::now();
-      patience = std::clamp<std::chrono::nanoseconds>(until_first, std::chrono::nanoseconds(0), patience);
-    }
-    const int also = outside == nullptr ? -1 : outside->descriptor();
-    if (stacks_to_give) patience = std::min(patience, between_trims);
-    sleeps_.store(true, std::memory_order_relaxed);  // relaxed: likewise, see work()
-    if (rests_for_ever()) {
-      crew_.rest(*this, patience);
-    } else if (also < 0) {
-      post_->bed.park(patience);
-    } else {
-      post_->bed.park_on(also, patience);
-    }
-    wakes_up();
-    if (outside != nullptr) outside->disarm();
-    look_at_clock();
-  }
-  crew_.asleep.leave(index_);
-  // Not asleep any more, if nobody has said so yet; what came is taken in the same exchange.
-  drain();
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  now_ms_ = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
 }
 
 }  // namespace detail
 
-// Here, for the compiler to see through: what programs call most.
-
-void waker::wake() const noexcept {
-  if (fiber_ == nullptr) return;
-  if (fiber_->state.wake() == detail::after_wake::nothing) return;
-  detail::worker* const here = detail::current_worker();
-  detail::post* const home = fiber_->where();
-  if (here != nullptr && &here->address() == home) {
-    here->ready_here(fiber_);
-  } else {
-    if (here == nullptr) home->fed.store(true, std::memory_order_relaxed);  // relaxed: a hint for crew::rest()
-    home->send(fiber_);
-  }
-}
+// Here, so that the compiler sees through worker::park().
 
 namespace this_fiber {
 
@@ -664,12 +438,12 @@ void park(const char* what) {
   detail::worker* const here = detail::current_worker();
   if (here == nullptr) [[unlikely]]
     detail::throw_outside("park", "a runtime");
-  here->park(what);
+  here->park(what, "park");
 }
 
 namespace {
 
-/// \param call  what the program called
+/// \param call  the function that the program called
 bool park_until_for(const char* call, std::chrono::steady_clock::time_point deadline, const char* what, bool rests) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]]

@@ -1,4 +1,4 @@
-/// What write(2) leaves over is written too.
+/// write(2), repeated until everything is written.
 #pragma once
 
 #include <cerrno>
@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-/// All of it, or as much as the system takes before it fails for another reason than a signal.
+/// Writes all of `text`, or as much as the system takes before it fails for another reason than a signal.
 inline void write_all(int to, std::string_view text) noexcept {
   while (!text.empty()) {
     const auto written = ::write(to, text.data(), text.size());

@@ -1,0 +1,49 @@
+#include <shunt/sched/detail/remote.hpp>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+namespace {
+
+/// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
+struct store {
+  std::mutex lock;
+  remote* free = nullptr;
+  std::vector<std::unique_ptr<remote>> all;
+};
+
+store& the_store() {
+  static store& s = *new store;
+  return s;
+}
+
+}  // namespace
+
+remote* take_remote() {
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  if (s.free == nullptr) {
+    s.all.push_back(std::make_unique<remote>());
+    return s.all.back().get();
+  }
+  remote* const r = s.free;
+  s.free = r->next_free;
+  return r;
+}
+
+void give_remote(remote* r) noexcept {
+  auto& s = the_store();
+  const std::scoped_lock held(s.lock);
+  r->next_free = s.free;
+  s.free = r;
+}
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,44 @@
+#include <shunt/sched/detail/run_queues.hpp>
+
+#include <utility>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+void run_queues::push_woken(fiber* f) noexcept {
+  if (f->migrates) {
+    migratable.push(f);
+  } else if (in_fiber()) {
+    ready.leave_slot();  // a yield looks at run_next only where the running fiber has no slot
+    if (run_next != nullptr) ready.push(run_next);
+    run_next = f;
+  } else {
+    if (ready.size() < 2) f->prefetch_frames();  // pop_after_park() prefetches those of the others
+    ready.push(f);
+  }
+}
+
+/// run_next first, then the unstarted fibers, then the migratable and the other ready ones in turn; each of the first
+/// two at most so many times in a row.
+fiber* run_queues::pick() noexcept {
+  if (run_next != nullptr) {
+    if (may_run_next_or_alone()) return std::exchange(run_next, nullptr);
+    ready.push(std::exchange(run_next, nullptr));
+  }
+  run_next_streak = 0;
+  if (!unstarted.empty() && ((ready.empty() && migratable.empty()) || unstarted_first_ > 0)) {
+    --unstarted_first_;
+    return unstarted.pop();
+  }
+  unstarted_first_ = unstarted_in_a_row;
+  migratable_turn_ = !migratable_turn_;
+  if (!migratable.empty() && (migratable_turn_ || ready.empty())) return migratable.pop();
+  return ready.empty() ? nullptr : ready.pop();
+}
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,59 @@
+/// What runs next on a worker: its queues of fibers, and the order in which they are served.
+///
+/// The order: the fiber that the last one woke (at most 16 times in a row while others are ready); unstarted fibers
+/// that are pinned here (at most 64 in a row while others are ready); ready fibers, the migratable and the others in
+/// turn, each first come first served. The worker's loop adds what comes from elsewhere: own tasks (newest first), the
+/// inbox and the pollers, other workers' tasks (oldest first).
+///
+/// Owner only: the worker's thread.
+#pragma once
+
+#include <shunt/sched/detail/fiber.hpp>
+#include <shunt/sched/detail/worker_state.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+namespace detail {
+
+class run_queues : public worker_state {
+ public:
+  /// A woken fiber: it runs soon. The running fiber's wake goes to run_next, the loop's in the order of arrival.
+  void push_woken(fiber* f) noexcept;
+  /// A fiber that is ready after all others.
+  void push_ready(fiber* f) noexcept { f->migrates ? migratable.push(f) : ready.push(f); }
+
+  /// Whether a started fiber, or an unstarted one that is pinned here, is ready; run_next aside.
+  [[nodiscard]] bool has_others() const noexcept { return !ready.empty() || !unstarted.empty() || !migratable.empty(); }
+  [[nodiscard]] bool has_ready() const noexcept { return run_next != nullptr || has_others(); }
+  /// One fiber at most is ready, apart from the one that runs.
+  [[nodiscard]] bool at_most_one_ready() const noexcept {
+    return run_next == nullptr && unstarted.empty() && ready.size() + migratable.size() <= 1;
+  }
+
+  /// Counts a turn that run_next would take. \return whether it may: it has not taken too many in a row.
+  [[nodiscard]] bool may_run_next() noexcept { return ++run_next_streak <= run_next_in_a_row; }
+  /// The same, and it may always if nothing else is ready.
+  [[nodiscard]] bool may_run_next_or_alone() noexcept { return may_run_next() || !has_others(); }
+
+  /// Takes the fiber that runs next out of its queue. \return nullptr: none is ready.
+  [[nodiscard]] fiber* pick() noexcept;
+
+  fiber_list unstarted;   // pinned here
+  fiber_list migratable;  // started and ready; apart from `ready`, since each of their switches leads through the loop
+
+ private:
+  static constexpr int run_next_in_a_row = 16;
+  static constexpr int unstarted_in_a_row = 64;
+
+  bool migratable_turn_ = false;
+  int unstarted_first_ = unstarted_in_a_row;  // so many more run before the ready ones
+
+ protected:
+  int run_next_streak = 0;
+};
+
+}  // namespace detail
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,25 @@
+/// Code that must not wait: a handler of a train, a transaction.
+#pragma once
+
+namespace shunt {
+inline namespace v1 {
+namespace sched {
+
+/// While one is set (this_worker::forbid_wait(), waits_forbidden), park() and yield() of the worker's running fiber
+/// throw what refuse() throws, and spawn() throws what on_spawn() throws. Every function is called on the worker's
+/// thread.
+class no_wait {
+ public:
+  virtual ~no_wait() = default;
+  /// Throws. \param call  the function that the program called: "park", "yield".
+  [[noreturn]] virtual void refuse(const char* call) const = 0;
+  /// A fiber is about to be spawned here. Throws where not even that may be done.
+  virtual void on_spawn() const {}
+  /// Whether it still refuses. Asked when something would wait here; false: it is cleared, as by forbid_wait(nullptr).
+  /// So code that forbids often need not clear it each time.
+  [[nodiscard]] virtual bool in_force() const noexcept { return true; }
+};
+
+}  // namespace sched
+}  // namespace v1
+}  // namespace shunt
