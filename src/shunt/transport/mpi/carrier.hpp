@@ -5,17 +5,17 @@
 ///   one at a time    poll() ----------------/                        \--> arrived, in matching order
 ///
 /// Parts
-///   gate              which thread may call MPI (M1)
-///   progress_engine   receives, sends and their completion (M2, M3)
-///   liveness          heartbeats, the kernel's word, lost ranks (M5)
-///   watchdog          the thread that beats and measures time where the program does not (M5)
+///   gate              which thread may call MPI (mpi.M1)
+///   progress_engine   receives, sends and their completion (mpi.M2, mpi.M3)
+///   liveness          heartbeats, the kernel's word, lost ranks (mpi.M5)
+///   watchdog          the thread that beats and measures time where the program does not (mpi.M5)
 ///
-/// Invariants, beside M1 of gate.hpp, M2 and M3 of progress_engine.hpp
-///   M4  Nothing here waits for another rank but the constructor, exchange(), start(), stop() and the destructor. Those
-///       sleep between tests, but for MPI_Init, MPI_Comm_dup and MPI_Finalize.
-///   M5  From before MPI_Init to after MPI_Finalize one thread looks after ranks that do not answer: while a service
-///       runs the program's, by beat(); else the watchdog's. Where heartbeats can be sent it sends and awaits them; in
-///       MPI_Init and in what MPI does at the end it measures time.
+/// Invariants, beside mpi.M1 of gate.hpp, mpi.M2 and mpi.M3 of progress_engine.hpp
+///   mpi.M4  Nothing here waits for another rank but the constructor, exchange(), start(), stop() and the destructor.
+///           Those sleep between tests, but for MPI_Init, MPI_Comm_dup and MPI_Finalize.
+///   mpi.M5  From before MPI_Init to after MPI_Finalize one thread looks after ranks that do not answer: while a
+///           service runs the program's, by beat(); else the watchdog's. Where heartbeats can be sent it sends and
+///           awaits them; in MPI_Init and in what MPI does at the end it measures time.
 ///
 /// No edge of its own: the gate's and rail::inbox's cover what threads hand each other, last_moved_ and ending_ carry
 /// no data, and liveness.hpp names one.
@@ -77,7 +77,7 @@ class mpi_carrier final : public carrier {
   std::atomic<bool> ending_{false};  // abort() has been called
 
   alignas(quiet_distance) gate gate_;
-  // Of the holder of the gate (M1).
+  // Of the holder of the gate (mpi.M1).
   MPI_Comm train_comm_ = MPI_COMM_NULL;
   MPI_Comm heartbeat_comm_ = MPI_COMM_NULL;
   bool started_ = false;

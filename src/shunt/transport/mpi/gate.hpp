@@ -5,9 +5,9 @@
 ///                            +------ pass: the thread may call MPI ---+
 ///
 /// Invariant
-///   M1  Every call of MPI is made by the holder of the gate, which also owns every member that is marked as the
-///       gate's. A function that calls MPI, or uses such a member, takes a `pass`. The exceptions are the
-///       carrier's constructor and destructor, while no other thread knows the carrier.
+///   mpi.M1  Every call of MPI is made by the holder of the gate, which also owns every member that is marked as the
+///           gate's. A function that calls MPI, or uses such a member, takes a `pass`. The exceptions are the carrier's
+///           constructor and destructor, while no other thread knows the carrier.
 ///
 /// A thread that polls without pause would take the gate again before a thread that sleeps for it has woken. So threads
 /// that must have the gate announce themselves, and polling threads make way for them.
@@ -27,7 +27,7 @@ namespace mpi {
 
 class gate {
  public:
-  /// Proof that the calling thread holds the gate (M1). The destructor opens the gate.
+  /// Proof that the calling thread holds the gate (mpi.M1). The destructor opens the gate.
   class pass {
    public:
     pass(pass&&) noexcept = default;

@@ -30,7 +30,7 @@ struct peer {
   bool goodbye_received = false;
 };
 
-/// Every member belongs to the holder of the gate (M1).
+/// Every member belongs to the holder of the gate (mpi.M1).
 class heartbeats {
  public:
   /// Makes the requests, and starts to listen.

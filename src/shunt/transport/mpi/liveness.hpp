@@ -93,7 +93,7 @@ class liveness {
   std::atomic<std::chrono::nanoseconds::rep> stuck_{0};        // for how long beats have not had the gate
   std::atomic<std::chrono::nanoseconds::rep> stuck_limit_{0};  // how long that may be: the deadline; edge `known`
 
-  // Of the holder of the gate (M1).
+  // Of the holder of the gate (mpi.M1).
   bool watching_ = false;
   bool program_beats_ = false;  // a service runs
   std::chrono::milliseconds deadline_;

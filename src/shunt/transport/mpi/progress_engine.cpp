@@ -44,7 +44,7 @@ void progress_engine::start(const gate::pass&, MPI_Comm among, const service& se
   }
 }
 
-/// Posts the next receive of a channel (M2).
+/// Posts the next receive of a channel (mpi.M2).
 void progress_engine::post(int channel, rail::train& t) {
   auto& ring = rings_[channel];
   const auto slot = (ring.first + ring.posted) % ring.receives.size();
@@ -64,7 +64,7 @@ bool progress_engine::send_all(const gate::pass&, outbox& out) {
     leaving_.push_back(t);
     requests_.push_back(MPI_REQUEST_NULL);
     // Synchronous: it completes once the receiver has a train for it. A standard send of a short train would complete
-    // at once and leave it in the receiver's memory, which nothing bounds (M3).
+    // at once and leave it in the receiver's memory, which nothing bounds (mpi.M3).
     check(MPI_Issend(t->freight(), static_cast<int>(t->freight_bytes()), MPI_BYTE, to, t->head.channel, among_,
                      &requests_.back()),
           "MPI_Issend", to);
@@ -154,7 +154,7 @@ void progress_engine::send_departed_home() {
   }
 }
 
-/// Hands over the trains of a channel from the first posted on, while their receives are done (M2).
+/// Hands over the trains of a channel from the first posted on, while their receives are done (mpi.M2).
 void progress_engine::hand_over(int channel, rail::train_list& arrived) {
   auto& ring = rings_[channel];
   while (ring.posted > 0 && ring.receives[ring.first].bytes >= 0) {

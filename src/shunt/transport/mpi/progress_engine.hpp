@@ -7,10 +7,10 @@
 ///       ^ first            posted = 3               handed over from `first` on, while done
 ///
 /// Invariants
-///   M2  A receive is posted at first + posted and handed over at first. MPI matches the trains of one sender to
-///       receives in the order of posting, so this keeps their order although a later receive may complete earlier.
-///   M3  A channel with no free train has no receive posted. Its trains wait at their senders, whose synchronous sends
-///       do not complete; the other channels have their own tags, trains and receives.
+///   mpi.M2  A receive is posted at first + posted and handed over at first. MPI matches the trains of one sender to
+///           receives in the order of posting, so this keeps their order although a later receive may complete earlier.
+///   mpi.M3  A channel with no free train has no receive posted. Its trains wait at their senders, whose synchronous
+///           sends do not complete; the other channels have their own tags, trains and receives.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +33,7 @@ namespace mpi {
 /// Trains that a program has sent and that MPI does not have yet; head.rank says to which rank each goes.
 using outbox = rail::inbox<rail::train>;
 
-/// Every member belongs to the holder of the gate (M1).
+/// Every member belongs to the holder of the gate (mpi.M1).
 class progress_engine {
  public:
   /// Makes the trains that receive, and posts them.

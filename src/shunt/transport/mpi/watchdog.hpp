@@ -1,4 +1,4 @@
-/// The thread that watches this process's waits where the program does not (invariant M5 of carrier.hpp).
+/// The thread that watches this process's waits where the program does not (invariant mpi.M5 of carrier.hpp).
 ///
 /// It does one of two things, every 200 ms:
 ///
