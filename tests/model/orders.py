@@ -433,7 +433,8 @@ def line(clear, asleep=SC, fences=False, others=1):
 
 
 missed = lambda woken, sleeps, *_: sleeps and not woken
-check("line", "of two unloaders behind one progress none sleeps through a departure", "holds", line(SC, others=2), missed)
+check("line", "of two unloaders behind one progress none sleeps through a departure", "holds", line(SC, others=2),
+      missed)
 check("line", "the same, with fences", "holds", line(SC, fences=True), missed)
 check("line", "mutant: `watched` is cleared with acq_rel", "fails", line(AR, others=2), missed)
 check("line", "mutant: the same, with fences", "fails", line(AR, fences=True), missed)
