@@ -23,6 +23,7 @@ class latency_histogram {
     const auto ns = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
     add(counts_[bucket(ns)]);
     add(total_);
+    // relaxed, both: one writer.
     if (ns > most_.load(std::memory_order_relaxed)) most_.store(ns, std::memory_order_relaxed);
   }
 
@@ -65,7 +66,7 @@ class latency_histogram {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }
 
-  // relaxed in every function: each count is a number of its own.
+  // relaxed in every function: each count is a number of its own, and one thread writes it.
   std::array<std::atomic<std::uint64_t>, (64 - fine_bits) * fine> counts_{};
   std::atomic<std::uint64_t> total_{0};
   std::atomic<std::uint64_t> most_{0};

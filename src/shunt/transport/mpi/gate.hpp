@@ -69,7 +69,9 @@ class gate {
   }
 
   /// Any thread. True: another thread must have the gate, so a thread that only polls should not take it.
-  [[nodiscard]] bool is_urgent() const noexcept { return urgent_.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool is_urgent() const noexcept {
+    return urgent_.load(std::memory_order_relaxed) != 0;  // relaxed: see enter_urgently()
+  }
 
  private:
   std::mutex mutex_;
