@@ -13,10 +13,10 @@ using namespace shunt::testing;
 
 namespace {
 
-/// Of every PE: all that its dock owns, at this moment.
+/// Of every PE: all that its pe_worker owns, at this moment.
 void expect_within_budget(pgas::pe& me, std::size_t budget) {
-  const auto& pool = me.home().pool();
-  const auto here = static_cast<std::size_t>(me.home().pes_here);
+  const auto& pool = me.home().out.pool();
+  const auto here = static_cast<std::size_t>(me.home().facts.pes_here);
   expect(pool.bytes() <= pool.limit() * (pool.capacity() + sizeof(rail::train)));
   expect(pool.limit() * (pool.capacity() + sizeof(rail::train)) <= budget * here);
   expect(pool.out(0) <= pool.regular());

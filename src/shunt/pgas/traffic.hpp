@@ -1,4 +1,4 @@
-/// What moved: counters of a dock, a rank or a job.
+/// What moved: counters of a pe_worker, a rank or a job.
 #pragma once
 
 #include <cstdint>

@@ -147,7 +147,7 @@ class train_pool {
   /// Trains that are not at home, of one channel.
   [[nodiscard]] std::size_t out(std::uint8_t channel) const noexcept { return out_[channel]; }
   /// Handlers use more than their regular trains: who makes them send should pause.
-  [[nodiscard]] bool strained() const noexcept { return out_[1] > regular_; }
+  [[nodiscard]] bool over_credit() const noexcept { return out_[1] > regular_; }
   [[nodiscard]] std::size_t regular() const noexcept { return regular_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

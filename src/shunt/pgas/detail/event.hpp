@@ -1,6 +1,6 @@
-/// Fibers of one dock that wait for the same thing.
+/// Fibers of one pe_worker that wait for the same thing.
 ///
-/// One thread owns an event: the fibers that wait are pinned to the dock's worker, and so is who notifies. A fiber
+/// One thread owns an event: the fibers that wait are pinned to the pe_worker's worker, and so is who notifies. A fiber
 /// that is woken looks again: a notification says "something changed", never "it is yours".
 #pragma once
 
