@@ -8,13 +8,10 @@
 /// execution's first frame like any other: the four words are in the block, every other register is where the unwind
 /// tables of pc say.
 ///
-/// Not switched:
-///
-///   SSE control and status word,   The System V ABI makes their control bits the callee's too, but the pair costs
-///   about x87 control word, FPCR         as much as the whole switch, and hardly any program changes them. So the
-///                                  rounding mode belongs to the thread: code that changes it must put it back before
-///                                  it yields or parks.
-///   signal mask                    It belongs to the thread.
+/// Not switched: the SSE control and status word, the x87 control word, and FPCR on AArch64. The System V ABI makes
+/// their control bits the callee's too, but the pair costs about as much as the whole switch, and hardly any program
+/// changes them. So the rounding mode belongs to the thread: code that changes it must put it back before it yields or
+/// parks. The signal mask is not switched either; it belongs to the thread.
 ///
 /// When the library is built with a sanitizer, every switch is announced to it (AddressSanitizer's fake stacks,
 /// ThreadSanitizer's fibers).

@@ -13,16 +13,15 @@
 ///   line.L3  Train p is its source's while every sink of the ring has passed p - trains and it has not departed. Then
 ///            it is the unloaders' that all stations before them have passed p, until they pass it too.
 ///   line.L4  An unloader whose every ring has ended gets no more trains. One with a failed station before it gets the
-///   trains
-///       that left before the failure, and then `failed`.
+///            trains that left before the failure, and then `failed`.
 ///
 /// Edges: a release store, and the acquire load that it feeds
-///   loaded    source::depart -> ring_reader::here      the goods, through the train's own header: the first goods lie
-///   on
-///                                                      the same cache line; without headers, -> ring_reader::refresh
-///   passed    unloader::depart -> ring_reader::refresh the goods, as that station leaves them
-///   emptied   unloader::depart -> source::refresh      the memory is free
-///   told      line::ask_to_stop -> source::refresh     no station wants more trains
+///   loaded    source::depart -> ring_reader::here         the goods, through the train's own header: the first goods
+///                                                         lie on the same cache line; without headers, ->
+///                                                         ring_reader::refresh
+///   passed    unloader::depart -> ring_reader::refresh    the goods, as that station leaves them
+///   emptied   unloader::depart -> source::refresh         the memory is free
+///   told      line::ask_to_stop -> source::refresh        no station wants more trains
 ///
 /// A station without a train polls again, spins or sleeps. rail knows no fiber, so the user of the station passes in
 /// how it is woken. Falling asleep, and the wake that a departure owes, is a Dekker pair:
