@@ -7,8 +7,8 @@
 /// updates.finish();                                            // every update has happened, everywhere
 /// ```
 ///
-/// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones. What
-/// may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
+/// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.
+/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
 /// handler gets a reference to each symmetric part that the actor was made of, on the destination PE, in the order
 /// given; and, if it asks for one more parameter, a `here`, through which it sends on.
 ///

@@ -108,7 +108,7 @@ pgas::options options_of(const shape& s) {
   return o;
 }
 
-/// Every kind of good, to a PE of another rank.
+/// Every kind of message, to a PE of another rank.
 template <class Adder>
 void send_everything(pgas::pe& me, Adder& adder, letters& post, int times) {
   const int there = me.count() - 1 - me.index();

@@ -1,4 +1,4 @@
-// Trains are the credit of who sends: programs wait for them, memory stays within the budget, and nobody waits for
+// Trains are the credit of their sender: programs wait for them, memory stays within the budget, and no wait lasts for
 // ever.
 #include <support/jobs.hpp>
 
@@ -89,8 +89,8 @@ TEST_CASE("a storm of requests over two hops ends") {
   });
 }
 
-TEST_CASE("PEs of one worker that wait for trains of several lanes all get on") {
-  // Two trains, many lanes: who waits must be told of every train that comes home.
+TEST_CASE("PEs of one worker that wait for trains of several send buffers all get on") {
+  // Two trains, many send buffers: the waiting PEs must be told of every train that comes home.
   const int pes = GENERATE(16, 64);
   const int workers = GENERATE(2, 5, 16);
   const int hops = GENERATE(1, 2);

@@ -12,7 +12,7 @@
 using namespace shunt;
 using pgas::detail::event;
 
-TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all") {
+TEST_CASE("event: notify_one wakes the fiber that has waited longest; notify_all wakes all") {
   sched::runtime one_worker({.workers = 1});
   event e;
   std::vector<int> order;
@@ -28,15 +28,15 @@ TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all"
     }
     while (order.size() < 2) {
       sched::this_fiber::yield();
-      if (e.anybody()) e.notify_one();
+      if (e.any_waiting()) e.notify_one();
       sched::this_fiber::yield();
       sched::this_fiber::yield();
     }
     CHECK(order == std::vector<int>{0, 1});
     e.notify_all();
-    CHECK_FALSE(e.anybody());
+    CHECK_FALSE(e.any_waiting());
   });
-  std::sort(order.begin(), order.end());  // who was woken last runs next
+  std::sort(order.begin(), order.end());  // the fiber that was woken last runs next
   CHECK(order == std::vector<int>{0, 1, 2, 3});
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
           ++woken;
         },
         {.worker = 0});
-    while (!impatient || !e.anybody()) sched::this_fiber::yield();
+    while (!impatient || !e.any_waiting()) sched::this_fiber::yield();
     sched::this_fiber::yield();
     impatient.wake();
     while (!gone_on) sched::this_fiber::yield();
@@ -87,7 +87,7 @@ TEST_CASE("barrier_tokens: whatever overtakes what, a round ends when its token 
     if (!possible) continue;
     ++orders;
     barrier_tokens<std::uint64_t> slot;
-    std::uint64_t in = 1;  // the barrier that this pe_worker is in
+    std::uint64_t in = 1;  // the barrier that this worker is in
     CHECK_FALSE(slot.reached(1));
     for (const auto number : order) {
       slot.arrived(number, 10 * number);
@@ -105,7 +105,7 @@ TEST_CASE("barrier_tokens: whatever overtakes what, a round ends when its token 
   CHECK(skipped > 0);
 }
 
-TEST_CASE("buffer_plan: within the budget, or an error; enough trains for every lane to move") {
+TEST_CASE("buffer_plan: within the budget, or an error; enough trains for every send buffer to move") {
   using pgas::detail::buffer_plan;
   for (const std::size_t budget :
        {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{16} << 20, std::size_t{1} << 30}) {

@@ -297,7 +297,7 @@ TEST_CASE("run: two hops when one would make trains too short, and not otherwise
   pgas::run(o, [](pgas::pe& me) { expect(me.hops() == 1); });
 }
 
-// --- where PEs live, and the way goods take ---
+// --- where PEs live, and the way messages take ---
 
 TEST_CASE("layout: blocks of PEs in order over workers, workers in order over ranks, every PE once") {
   const auto workers = GENERATE(std::vector<int>{1}, std::vector<int>{3}, std::vector<int>{2, 2},

@@ -11,8 +11,8 @@
 /// h.finish();
 /// ```
 ///
-/// A class that works on what other objects own needs no constructor: `struct histogram : pgas::actor<…> { void process(…);
-/// std::vector<long>& counts; };` is an aggregate, made by `histogram h{{me}, *table}`.
+/// A class that works on what other objects own needs no constructor: `struct histogram : pgas::actor<…> { void
+/// process(…); std::vector<long>& counts; };` is an aggregate, made by `histogram h{{me}, *table}`.
 ///
 /// A selector with several mailboxes names what each carries, `pgas::selector<gather, request, reply>`, and
 /// processes by type, or, where two mailboxes carry the same type, by mailbox:

@@ -27,7 +27,7 @@ struct shape {
   std::size_t budget;
 };
 
-/// A lane for each PE, one for each worker, and the grid of two hops.
+/// A send buffer for each PE, one for each worker, and the grid of two hops.
 const shape shapes[] = {
     {"plain", 2, 2, 1, 1, 1 << 20},
     {"routed", 2, 12, 2, 1, 24 << 10},
@@ -51,7 +51,7 @@ struct chain : pgas::selector<chain, int, pgas::varying<char>> {
   long sum = 0;
 };
 
-/// Every kind of good: captures, payloads, requests and replies, values, marks, tokens, pieces.
+/// Every kind of message: captures, payloads, requests and replies, values, marks, tokens, pieces.
 void everything(pgas::pe& me) {
   pgas::symmetric<std::vector<long>> part(me, 16);
   pgas::actor_of adder(part);
@@ -82,7 +82,8 @@ struct rank_facts {
   pgas::detail::job_layout layout;
   validator known;
   rank_facts(const shape& s, int rank)
-      : layout(pgas::detail::job_layout::over(s.pes, std::vector<int>(static_cast<std::size_t>(s.ranks), s.workers), rank)),
+      : layout(pgas::detail::job_layout::over(s.pes, std::vector<int>(static_cast<std::size_t>(s.ranks), s.workers),
+                                              rank)),
         known({rank, layout.pes, layout.workers, s.hops, layout.columns(), std::string_view(s.name) == "plain",
                layout.worker_of, layout.rank_of}) {}
 };
@@ -188,7 +189,7 @@ namespace {
 /// A change that the checks do not betray: as a program would make it that differs, or is wrong.
 struct forgery {
   const char* name;
-  const char* handler;                    ///< of the batch, by the start of its name; "": any batch of a mailbox
+  const char* handler;                      ///< of the batch, by the start of its name; "": any batch of a mailbox
   void (*change)(wire::batch_head& batch);  ///< of the first such batch
   const char* said;
 };
@@ -244,8 +245,8 @@ bool concerns(const forgery& f, const wire::batch_head& batch) {
 void renew_checks(wire::batch_head& batch, const rail::train& t) {
   if (batch.mailbox == pgas::detail::control) {
     auto& head = *reinterpret_cast<wire::span_head*>(batch.messages());
-    head.way =
-        pgas::detail::control_check({batch.messages() + sizeof head, wire::handler_table::at(batch.handler).layout().least});
+    head.way = pgas::detail::control_check(
+        {batch.messages() + sizeof head, wire::handler_table::at(batch.handler).layout().least});
   }
   batch.check = wire::head_check(batch, t.head.from, t.head.to);
 }

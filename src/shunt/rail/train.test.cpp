@@ -64,7 +64,7 @@ TEST_CASE("train_pool: programs have `regular` trains out at most, whatever is a
   CHECK(pool.take(0) != nullptr);
 }
 
-TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool says when it is strained") {
+TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool says when it is over credit") {
   rail::train_inbox home;
   train_pool pool(home, 512, 2, 6, 2);
   REQUIRE(pool.take(0) != nullptr);

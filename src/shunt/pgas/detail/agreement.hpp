@@ -36,8 +36,8 @@ class agreement {
   [[nodiscard]] std::optional<collective_call> other_call(std::uint64_t number,
                                                           const collective_call& mine) const noexcept;
 
-  /// The job ends here: tells the next worker how many notices it has been sent. What was announced has to arrive before
-  /// the transport stops.
+  /// The job ends here: tells the next worker how many notices it has been sent. What was announced has to arrive
+  /// before the transport stops.
   void leave();
   /// Whether the worker before this one has left, and all its notices have arrived.
   [[nodiscard]] bool neighbour_has_left() const noexcept { return left_after_ == received_ + 1; }

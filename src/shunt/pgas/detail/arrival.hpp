@@ -32,8 +32,8 @@ struct arrival {
   [[nodiscard]] Part& part() const noexcept;
 };
 
-/// The handler that runs on a worker now, if any. While one runs it forbids waiting: a handler runs between two messages
-/// of its PE, and nothing else of the worker can run meanwhile.
+/// The handler that runs on a worker now, if any. While one runs it forbids waiting: a handler runs between two
+/// messages of its PE, and nothing else of the worker can run meanwhile.
 class running_handler final : private sched::no_wait {
  public:
   /// Runs in a scope around the unloading of a train: waiting is forbidden in it.

@@ -1,13 +1,13 @@
 /// The tokens of one round of a dissemination barrier, from the one pe_worker that sends them there.
 ///
-/// Barriers are numbered from 1. The sender may be one ahead: it is in barrier n+1 when this pe_worker is still in n. And
-/// its tokens may overtake each other: two workers of a process may hand over what they found in either order. So a
+/// Barriers are numbered from 1. The sender may be one ahead: it is in barrier n+1 when this pe_worker is still in n.
+/// And its tokens may overtake each other: two workers of a process may hand over what they found in either order. So a
 /// token tells its number, and the highest number heard decides:
 ///
 ///   heard     this pe_worker, in barrier n
 ///   below n   waits
 ///   n         goes on; the token's kind is what the sender called
-///   n+1       goes on: the sender has left barrier n, which nobody leaves before all are in it
+///   n+1       goes on: the sender has left barrier n, which no worker leaves before all are in it
 #pragma once
 
 #include <algorithm>

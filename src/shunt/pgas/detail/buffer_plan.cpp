@@ -21,8 +21,8 @@ constexpr std::size_t full_train = std::size_t{16} << 10;
 /// Below it the handing over of a train costs more than what it carries.
 constexpr std::size_t useful_train = 1024;
 constexpr std::size_t least_train = 512;
-/// Trains a send buffer, as far as the budget goes and those under way stay within some rings: one is filled, one travels, one
-/// is unloaded, one comes home.
+/// Trains a send buffer, as far as the budget goes and those under way stay within some rings: one is filled, one
+/// travels, one is unloaded, one comes home.
 constexpr std::size_t trains_a_buffer = 4;
 /// Bytes of open trains. With a thousand buffers no cache near the core holds them: better full trains than none in it.
 constexpr std::size_t open_trains = std::size_t{8} << 20;

@@ -50,8 +50,8 @@ class collectives {
   void worker_barrier(collective_call::kind kind);
   /// The last PE of each worker calls. \return every worker's bytes, by worker.
   [[nodiscard]] std::vector<std::vector<std::byte>> worker_gather(std::vector<std::byte> mine);
-  /// The job fails, whatever the program does with the exception: a PE that caught it and went on would leave the others
-  /// in a call that cannot end. \param mine, theirs  where the PEs are, each with its preposition
+  /// The job fails, whatever the program does with the exception: a PE that caught it and went on would leave the
+  /// others in a call that cannot end. \param mine, theirs  where the PEs are, each with its preposition
   [[noreturn, gnu::cold]] void disagree(const std::string& mine, const std::string& theirs);
 
   /// A PE waits in the construction of a selector until all PEs of this worker have constructed it.

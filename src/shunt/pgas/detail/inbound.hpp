@@ -5,8 +5,8 @@
 ///
 /// Invariants
 ///   inbound.A1  No handler runs while another one of the same worker does.
-///   inbound.A2  Trains of channels 1 and 2 are always unloaded. Trains of channel 0 are unloaded only while the pool is
-///               not over its credit (train_pool::over_credit), so that requests cannot outgrow replies.
+///   inbound.A2  Trains of channels 1 and 2 are always unloaded. Trains of channel 0 are unloaded only while the pool
+///               is not over its credit (train_pool::over_credit), so that requests cannot outgrow replies.
 ///   inbound.A3  A batch is unloaded once: `unloaded` is set in its head, for a train that is looked at again.
 #pragma once
 

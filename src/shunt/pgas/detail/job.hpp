@@ -1,7 +1,7 @@
 /// A job as one rank sees it: its workers, its transport, and whether it has failed.
 ///
-/// A thread of its own watches over it in jobs of several processes, and after a failure: it asks the transport for lost
-/// ranks, and ends the process where a PE does not unwind.
+/// A thread of its own watches over it in jobs of several processes, and after a failure: it asks the transport for
+/// lost ranks, and ends the process where a PE does not unwind.
 #pragma once
 
 #include <atomic>

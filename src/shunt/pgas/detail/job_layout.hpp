@@ -9,8 +9,8 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// PEs lie in contiguous blocks: PE p of P lives on rank r of R when r*P/R <= p < (r+1)*P/R, and on a worker of that rank
-/// by the same rule.
+/// PEs lie in contiguous blocks: PE p of P lives on rank r of R when r*P/R <= p < (r+1)*P/R, and on a worker of that
+/// rank by the same rule.
 struct job_layout {
   int pes = 1;
   int workers = 1;            // of the job

@@ -125,8 +125,8 @@ class outbound {
     }
   }
 
-  /// A handler only. The buffer of replies to a worker, with room for one reply of `bytes` to request `first` of a batch:
-  /// in the batch `mine` if that is still open, else in a new one.
+  /// A handler only. The buffer of replies to a worker, with room for one reply of `bytes` to request `first` of a
+  /// batch: in the batch `mine` if that is still open, else in a new one.
   /// \param to  the buffer: a PE's where there is one for each, else a worker's
   send_buffer& reply_buffer(int to, batch_key key, std::size_t bytes, std::uint32_t request_id, std::uint32_t first,
                             const wire::batch_head* mine) {

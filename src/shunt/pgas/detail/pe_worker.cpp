@@ -74,7 +74,7 @@ bool pe_worker::progress() {
   if (job_.failed()) [[unlikely]]
     return notice_failure();
   const bool any = in_.unload_arrivals();
-  if (any && activity_.anybody()) activity_.notify_all();
+  if (any && activity_.any_waiting()) activity_.notify_all();
   return any;
 }
 

@@ -1,11 +1,11 @@
 /// Continuations of requests that are under way: what is to be done with each reply when it comes.
 ///
-///   a batch of requests    open ──closes──> under way ──first reply──> being answered ──last reply──> (train goes back)
-///                          continuations are written      `unanswered` counts down
+///   a batch of requests    open ──closes──> under way ──first reply──> being answered ──last reply──> (train goes
+///                          back) continuations are written      `unanswered` counts down
 ///
 /// Replies to a batch of requests come back in order, so they need not carry their continuations: a request id names
-/// them, and each batch of replies says the first request that it answers. The continuations of one batch lie in a train
-/// of the worker's pool that does not travel. Owned by the worker's thread; only where trains go straight.
+/// them, and each batch of replies says the first request that it answers. The continuations of one batch lie in a
+/// train of the worker's pool that does not travel. Owned by the worker's thread; only where trains go straight.
 #pragma once
 
 #include <cstddef>

@@ -8,15 +8,17 @@
 /// Invariants, of a train that was found sound
 ///   V1  Its batches lie one after another within its bytes; the messages of each lie within the batch, and are as many
 ///       as its head says.
-///   V2  Each batch names a handler of this program, with the mailbox, the flags and the length of goods of that
+///   V2  Each batch names a handler of this program, with the mailbox, the flags and the length of messages of that
 ///       handler.
-///   V3  Each PE that a good is for lives on the worker that unloads the train or, on the first of two hops, on a
+///   V3  Each PE that a message is for lives on the worker that unloads the train or, on the first of two hops, on a
 ///       worker that is one hop further. Each PE that it came from is one of the job.
-///   V4  The head of each batch, and the captures of each message between workers, carry the check that belongs to them.
+///   V4  The head of each batch, and the captures of each message between workers, carry the check that belongs to
+///       them.
 ///
 /// What depends on this worker's state (does the mailbox exist, was that reply asked for, may that token come now) is
-/// compared where it is used: termination, collectives, agreement, tree_gather, pending_replies. What messages carry, captures and payload,
-/// is the program's: a handler that uses a message as an index has to know where the message comes from.
+/// compared where it is used: termination, collectives, agreement, tree_gather, pending_replies. What messages carry,
+/// captures and payload, is the program's: a handler that uses a message as an index has to know where the message
+/// comes from.
 #pragma once
 
 #include <cstddef>
