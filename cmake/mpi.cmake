@@ -80,8 +80,9 @@ function(shunt_add_mpi mpi wrapper)
   endif()
 
   # Self-contained, so that it serves programs with the library linked either way.
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/shunt/transport/mpi/*.cpp)
   add_library(shunt_mpi_${mpi} MODULE
-    ${PROJECT_SOURCE_DIR}/src/shunt/transport/mpi.plugin.cpp
+    ${sources}
     ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/siblings.cpp
     ${PROJECT_SOURCE_DIR}/src/shunt/base/error.cpp
     ${PROJECT_SOURCE_DIR}/src/shunt/base/machine.cpp)

@@ -1,4 +1,4 @@
-/* A source and the stops behind it: trains round a ring, ends, and who sleeps (rail/line.hpp).
+/* A source and the unloaders behind it (here: stops): trains round a ring, ends, and who sleeps (rail/line.hpp).
  *
  *   station 0: the source; stations 1 .. STOPS: the last stops of its track, each sees every train
  *   progress[i]: trains that have left station i, as the others see it; END is added with the last word

@@ -405,7 +405,7 @@ stands("job_ring", "sched/jobs/detail/job_ring.hpp", "tail_.exchange(at + 1, std
        "limit_.load(std::memory_order_seq_cst) == 0", "limit_.exchange(0, std::memory_order_seq_cst);")
 
 
-# --- rail/line.hpp, sleeping; stops watch one progress, and two trains depart ---
+# --- rail/line.hpp, sleeping; unloaders watch one progress, and two trains depart ---
 def line(clear, asleep=SC, fences=False, others=1):
     """others: how often another stop watches meanwhile. fences: asymmetric ones, and weaker accesses around them."""
     def source():
@@ -433,11 +433,12 @@ def line(clear, asleep=SC, fences=False, others=1):
 
 
 missed = lambda woken, sleeps, *_: sleeps and not woken
-check("line", "of two stops behind one progress none sleeps through a departure", "holds", line(SC, others=2), missed)
+check("line", "of two unloaders behind one progress none sleeps through a departure", "holds", line(SC, others=2),
+      missed)
 check("line", "the same, with fences", "holds", line(SC, fences=True), missed)
 check("line", "mutant: `watched` is cleared with acq_rel", "fails", line(AR, others=2), missed)
 check("line", "mutant: the same, with fences", "fails", line(AR, fences=True), missed)
-check("line", "can hold: with one stop acq_rel is enough", "holds", line(AR, others=0, fences=True), missed)
+check("line", "can hold: with one unloader acq_rel is enough", "holds", line(AR, others=0, fences=True), missed)
 check("line", "mutant: `asleep` is stored with release, exchanged with acq_rel", "fails", line(SC, AR, True), missed)
 
 
@@ -464,7 +465,7 @@ check("line", "mutant: the sleeper is looked for with acq_rel", "fails", tell(AR
 
 
 stands("line", "rail/line.cpp", "t.wanted_.store(false, std::memory_order_seq_cst);",
-       "track_.wanted_.load(std::memory_order_seq_cst)")
+       "ring_.wanted_.load(std::memory_order_seq_cst)")
 
 
 # --- stm/detail/participant.hpp ---

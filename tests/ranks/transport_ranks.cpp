@@ -1,8 +1,8 @@
-/// One transport between several processes: what holds for every carrier, checked by every rank.
+/// One transport between several processes: every rank checks what holds for every carrier.
 ///
 ///   transport_ranks orderly            the scenarios of a job that ends well, one after the other
 ///   transport_ranks killed|stopped     the last rank leaves by SIGKILL or SIGSTOP; the others must name it
-///   transport_ranks resumed            the last rank is stopped for a while, and blames nobody for it
+///   transport_ranks resumed            the last rank is stopped for a while, and reports no other rank as lost
 ///   transport_ranks aborted            the last rank ends the job although one of its threads is busy
 ///   transport_ranks unstarted          exchange and the end, without a service between
 ///   transport_ranks speed [bytes]      latency and bandwidth between ranks 0 and 1
@@ -113,7 +113,7 @@ class yard {
   std::size_t at_home_ = 0;
 };
 
-/// Contents that only this train of this sender has: its number, then bytes that follow from it.
+/// Contents that only this train of this sender has: its number, then bytes computed from it.
 struct label {
   std::uint32_t number;
   std::uint32_t from;
@@ -121,7 +121,7 @@ struct label {
 
 std::uint32_t length_of(std::uint32_t number, std::uint32_t from, std::size_t capacity) {
   const auto mixed = (number * 2'654'435'761u) ^ (from * 40'503u);
-  // Short ones, the empty good, and full ones are all common.
+  // Short trains, the shortest, and full ones are all common.
   const auto kind = mixed >> 30;
   if (kind == 0) return sizeof(label) + mixed % 64;
   if (kind == 1) return static_cast<std::uint32_t>(capacity);
@@ -156,7 +156,7 @@ std::uint32_t unload(train& t, int channel, std::size_t capacity) {
 
 void rest(const carrier& job) { std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(job.patience(), 1ms)); }
 
-/// Receives, and keeps meetings: a signal is a train without goods on channel 1.
+/// Receives trains, and lets ranks meet (a barrier): a signal is a train without goods on channel 1.
 class receiver {
  public:
   explicit receiver(carrier& job)
@@ -182,7 +182,7 @@ class receiver {
     return moved;
   }
 
-  /// Collective: nobody goes on before everybody is here and everything sent before has arrived.
+  /// Collective: no rank goes on before all ranks are here and all trains sent before have arrived.
   template <class Take>
   void meet(Take take) {
     ++meetings_;
@@ -195,16 +195,16 @@ class receiver {
       t->head.from = static_cast<std::uint16_t>(job_.rank());
       job_.send(*t, r);
     }
-    while (!everybody() || !mine_.complete()) {
+    while (!all_ranks_are_here() || !mine_.complete()) {
       if (!turn(take)) rest(job_);
     }
   }
   void meet() {
-    meet([](train&) { fail("a train arrived that nobody should have sent"); });
+    meet([](train&) { fail("a train arrived that no rank should have sent"); });
   }
 
  private:
-  bool everybody() const {
+  bool all_ranks_are_here() const {
     for (int r = 0; r < job_.ranks(); ++r) {
       if (r != job_.rank() && signals_[static_cast<std::size_t>(r)] < meetings_) return false;
     }
@@ -245,7 +245,7 @@ void trains_of_any_length_arrive_in_order(carrier& job, receiver& in, std::size_
     bool moved = false;
     for (train* t = nullptr; out < all && (t = mine.take()) != nullptr; moved = true) {
       std::size_t channel = random() % 2, to = random() % ranks;
-      while (to == me || sent[channel][to] == count) {  // the next lane that has some left
+      while (to == me || sent[channel][to] == count) {  // the next channel and rank that has some left
         to = (to + 1) % ranks;
         if (to == 0) channel ^= 1;
       }
@@ -310,12 +310,12 @@ void a_blocked_channel_holds_up_no_other(carrier& job, receiver& in, std::size_t
         }
       }
       if (sent[1] < count) EXPECT(sent[0] <= 8 + receive_trains);  // the rest waits here
-      if (!in.turn([](train&) { fail("a train arrived that nobody sent"); }) && !moved) rest(job);
+      if (!in.turn([](train&) { fail("a train arrived that no rank sent"); }) && !moved) rest(job);
     }
   }
 }
 
-/// Trains so short that a network would gladly keep them for a receiver that does not ask for them.
+/// Trains are so short that a network could keep them for a receiver that does not ask for them.
 void short_trains_wait_at_their_sender(carrier& job, receiver& in, std::size_t receive_trains) {
   if (job.rank() == 0) {
     std::this_thread::sleep_for(50ms);
@@ -343,7 +343,7 @@ void short_trains_wait_at_their_sender(carrier& job, receiver& in, std::size_t r
       t->head.channel = 0;
       job.send(*t, 0);
     }
-    const auto nothing = [](train&) { fail("a train arrived that nobody sent"); };
+    const auto nothing = [](train&) { fail("a train arrived that no rank sent"); };
     const auto until = clock::now() + 20ms;
     while (clock::now() < until) static_cast<void>(in.turn(nothing));
     EXPECT(mine.at_home() <= receive_trains);
@@ -357,7 +357,7 @@ void short_trains_wait_at_their_sender(carrier& job, receiver& in, std::size_t r
   }
 }
 
-/// Everybody sends to rank 0 as fast as its trains come home.
+/// Every other rank sends to rank 0 as fast as its trains come home.
 void all_to_one_arrives_in_order(carrier& job, receiver& in, std::size_t capacity, std::uint32_t count) {
   const auto others = static_cast<std::uint32_t>(job.ranks() - 1);
   if (job.rank() == 0) {
@@ -381,7 +381,7 @@ void all_to_one_arrives_in_order(carrier& job, receiver& in, std::size_t capacit
         load(*t, sent++, static_cast<std::uint32_t>(job.rank()), 0, capacity);
         job.send(*t, 0);
       }
-      if (!in.turn([](train&) { fail("a train arrived that nobody sent"); }) && t == nullptr) rest(job);
+      if (!in.turn([](train&) { fail("a train arrived that no rank sent"); }) && t == nullptr) rest(job);
     }
   }
 }
@@ -429,18 +429,18 @@ void threads_share_the_transport(carrier& job, receiver& in, std::size_t capacit
   EXPECT(sum == all / count * (std::uint64_t{count} * (count - 1) / 2));
 }
 
-/// Idle ranks sleep; and the first train after that wakes them within the patience they asked for.
+/// Idle ranks sleep for the patience that the transport tells them, and use little of a CPU.
 void idle_ranks_use_little_cpu(carrier& job, receiver& in) {
   std::chrono::nanoseconds longest{0};
   const auto idle_until = [&](clock::time_point end) {
     while (clock::now() < end) {
-      if (!in.turn([](train&) { fail("a train arrived that nobody sent"); })) {
+      if (!in.turn([](train&) { fail("a train arrived that no rank sent"); })) {
         longest = std::max(longest, job.patience());
         std::this_thread::sleep_for(job.patience());
       }
     }
   };
-  idle_until(clock::now() + 100ms);  // what came before is over
+  idle_until(clock::now() + 100ms);  // until the scenario before is over
   const auto from = clock::now();
   const double busy = cpu_seconds();
   idle_until(from + 500ms);
@@ -451,11 +451,11 @@ void idle_ranks_use_little_cpu(carrier& job, receiver& in) {
   EXPECT(share < 0.1);
 }
 
-/// Each scenario has a service of its own, since a train of the next one must not meet a rank that still listens
-/// to this one: stop() and start() are tried as often.
+/// Each scenario has a service of its own, since a train of the next one must not meet a rank that still listens to
+/// this one. So stop() and start() are tested as often.
 template <class Scenario>
-void serve(carrier& job, const shunt::transport::service& wanted, Scenario scenario) {
-  job.start(wanted);
+void serve(carrier& job, const shunt::transport::service& settings, Scenario scenario) {
+  job.start(settings);
   {
     receiver in(job);
     scenario(in);
@@ -466,7 +466,7 @@ void serve(carrier& job, const shunt::transport::service& wanted, Scenario scena
   EXPECT(job.exchange("").size() == static_cast<std::size_t>(job.ranks()));
 }
 
-/// Also: an exception of the plugin is the program's own.
+/// This test shows as well that an exception of the plugin is the program's own type.
 void ranks_must_ask_for_the_same_service(carrier& job) {
   try {
     job.start({.capacity = static_cast<std::size_t>(64 * (1 + job.rank()))});
@@ -486,13 +486,13 @@ std::size_t bytes_in_use() {
 #endif
 }
 
-/// LeakSanitizer cannot tell: MPI unloads the code that would say whose a block was. A service that forgot one
-/// train of its eight would grow by 20 trains here.
+/// LeakSanitizer cannot tell: MPI unloads the code that would show the owner of a block. A service that forgot one of
+/// its trains would grow by 20 trains here.
 void services_give_their_memory_back(carrier& job) {
   constexpr std::size_t capacity = 262'144;
   std::size_t before = 0;
   for (int i = 0; i < 25; ++i) {
-    if (i == 5) before = bytes_in_use();  // what the MPIs keep for later, they have by now
+    if (i == 5) before = bytes_in_use();  // from here on the MPIs have the memory that they keep
     serve(job, {capacity, 4, 30s}, [](receiver&) {});
   }
   const auto after = bytes_in_use();
@@ -518,12 +518,12 @@ void orderly(carrier& job) {
   services_give_their_memory_back(job);
 }
 
-// --- ranks that get lost ---
+// --- ranks that are lost ---
 
-/// Beats beside the program, as the runtime does.
-class watchman {
+/// A thread that beats beside the program, as the runtime does.
+class monitor {
  public:
-  explicit watchman(carrier& job)
+  explicit monitor(carrier& job)
       : thread_([this, &job] {
           while (!over_.load()) {
             const auto lost = job.beat();
@@ -535,7 +535,7 @@ class watchman {
             std::this_thread::sleep_for(100ms);
           }
         }) {}
-  ~watchman() { end(); }
+  ~monitor() { end(); }
   void end() {
     over_.store(true);
     if (thread_.joinable()) thread_.join();
@@ -556,8 +556,8 @@ class watchman {
   std::thread thread_;
 };
 
-/// A counter that the ranks of this machine share by a file without a name: MPI carries nothing any more when a rank
-/// was killed amid a call of it.
+/// A counter that the ranks of this machine share by a file without a name: once a rank was killed inside a call of
+/// MPI, MPI may carry no more.
 class shared_counter {
  public:
   /// Collective.
@@ -586,14 +586,14 @@ class shared_counter {
   std::atomic<int>* count_ = nullptr;
 };
 
-/// The last rank gets lost; every other rank names it. Rank 0 ends the job once all have.
+/// The last rank gets lost; every other rank names it. Rank 0 ends the job once all of them have.
 void lost(carrier& job, int signal, const std::string& why) {
   const int victim = job.ranks() - 1;
   const shared_counter reports(job);
   job.start({.capacity = 1'024, .receive_trains = 4, .deadline = 1s});
   receiver in(job);
   in.meet();
-  watchman watch(job);
+  monitor watch(job);
   const auto nothing = [](train& t) { shunt::rail::send_home(t); };
   const auto start = clock::now();
   bool told = false;
@@ -612,7 +612,7 @@ void lost(carrier& job, int signal, const std::string& why) {
       std::printf("all named rank %d: %s, after %.1f s\n", victim, seen->why.c_str(),
                   std::chrono::duration<double>(clock::now() - start - 500ms).count());
       std::fflush(stdout);
-      std::this_thread::sleep_for(200ms);  // a launcher forwards it before it hears of the end
+      std::this_thread::sleep_for(200ms);  // so that the launcher forwards the line before it notices the end
       job.abort(3);
     }
     std::this_thread::sleep_for(1ms);
@@ -620,7 +620,7 @@ void lost(carrier& job, int signal, const std::string& why) {
   fail("the loss of rank " + std::to_string(victim) + " was not reported by all");
 }
 
-/// The last rank is stopped for longer than the deadline, and goes on: it blames nobody.
+/// The last rank is stopped for longer than the deadline, and goes on: it reports no other rank as lost.
 void resumed(carrier& job) {
   const int victim = job.ranks() - 1;
   const auto pids = job.exchange(std::to_string(getpid()));
@@ -628,7 +628,7 @@ void resumed(carrier& job) {
   {
     receiver in(job);
     in.meet();
-    watchman watch(job);
+    monitor watch(job);
     const auto start = clock::now();
     const auto nothing = [](train&) {};
     bool asleep = false, woken = false;
@@ -669,7 +669,7 @@ void aborted(carrier& job) {
     job.abort(7);
   }
   std::this_thread::sleep_for(10s);
-  std::_Exit(0);  // the test expects failure: an end that does not come is a success too many
+  std::_Exit(0);  // the test expects a failure, so an end that does not come must not look like one
 }
 
 // --- figures ---
@@ -680,7 +680,7 @@ void speed(carrier& job, std::size_t bytes) {
   serve(job, {bytes, 8, 30s}, [&](receiver& in) {
     if (job.rank() > 1) return;
     const int peer = 1 - job.rank();
-    std::size_t got = 0, due = 0;  // all trains of all phases: the peer may be ahead by one
+    std::size_t got = 0, due = 0;  // trains of all phases, since the peer may be a phase ahead
     const auto turn = [&] {
       return in.turn([&](train& t) {
         ++got;

@@ -24,7 +24,7 @@ bool asymmetric_fence::usable() noexcept {
 }
 
 void asymmetric_fence::heavy() noexcept {
-  // Fails for an unregistered process only: usable() was true.
+  // It fails only in a process that is not registered, and usable() has registered this one.
   [[maybe_unused]] const long failed = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   SHUNT_ASSERT(failed == 0);
 }

@@ -3,14 +3,14 @@
 ///   side       often: a = 1; light(); read b         seldom: b = 1; heavy(); read a
 ///   promise    at least one of the two reads sees the other side's store
 ///
-/// light() keeps the compiler from reordering, and no more; heavy() makes the kernel run a full
-/// fence on every CPU that runs a thread of this process (membarrier, private expedited), at some
-/// point of the other thread's program order. If that point lies before the other's store, it comes
-/// before its read too, which then sees b; else heavy()'s caller sees a.
+/// light() keeps the compiler from reordering, and no more. heavy() makes the kernel run a full fence on every CPU that
+/// runs a thread of this process (membarrier, private expedited), at some point of the other thread's program order. If
+/// that point lies before the other thread's store, it lies before its read too, and the read sees b. Else the caller
+/// of heavy() sees a.
 ///
-/// The C++ memory model does not know such fences (a proposal: P1202), nor does ThreadSanitizer:
-/// there, and where the kernel refuses, asymmetric_fence::usable() is false, and both sides use
-/// sequentially consistent operations, or fences, instead.
+/// The C++ memory model does not know such fences (a proposal: P1202), nor does ThreadSanitizer. There, and where the
+/// kernel refuses, asymmetric_fence::usable() is false, and both sides use sequentially consistent operations, or
+/// fences, instead.
 ///
 /// Source: Dice, Huang, Yang: Asymmetric Dekker synchronization. 2001; membarrier(2).
 #pragma once
@@ -26,13 +26,15 @@ struct asymmetric_fence {
   /// Any thread. The first call asks the kernel, and registers the process.
   [[nodiscard]] static bool usable() noexcept;
 
+  /// Any thread, on the frequent side, if usable(). Cost: none.
   static void light() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-  /// If usable(). Cost: a system call and an interrupt for each CPU concerned: 1 to 10 us.
+  /// Any thread, on the other side, if usable(). Cost: a system call and an interrupt for each CPU concerned: 1 to 10
+  /// us.
   static void heavy() noexcept;
 
-  /// If not usable(), for both sides, between the store and the read, where not all of what it orders is sequentially
-  /// consistent. Nothing under ThreadSanitizer, which knows no fences: the caller's store is a read-modify-write there,
+  /// Any thread, on both sides, if not usable(): between the store and the read, where these are not both sequentially
+  /// consistent. No fence under ThreadSanitizer, which knows none: the caller's store is a read-modify-write there,
   /// which is a fence on the machines that ThreadSanitizer runs on.
   static void symmetric() noexcept {
 #if !defined(SHUNT_TSAN)

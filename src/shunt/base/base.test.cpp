@@ -251,7 +251,7 @@ TEST_CASE("thread_cache: a block is kept for the next object of its size, and of
   }
 }
 
-TEST_CASE("thread_cache: so many are kept and no more, the others are there for all threads") {
+TEST_CASE("thread_cache: a thread keeps so many blocks and no more; the others are for all threads") {
   using shunt::thread_cache;
   std::vector<void*> all;
   for (std::uint32_t i = 0; i < 3 * thread_cache::kept_of_a_size; ++i) {
@@ -260,7 +260,7 @@ TEST_CASE("thread_cache: so many are kept and no more, the others are there for 
   }
   std::size_t most = 0, after_that = 0;
   for (std::uint32_t i = 0; i < all.size(); ++i) {
-    CHECK(static_cast<unsigned char*>(all[i])[99] == static_cast<unsigned char>(i));  // nobody else's
+    CHECK(static_cast<unsigned char*>(all[i])[99] == static_cast<unsigned char>(i));  // no other object lies here
     thread_cache::give(all[i], 100);
     if (most == thread_cache::kept_of_a_size && after_that == 0) after_that = thread_cache::kept(100);
     most = std::max(most, thread_cache::kept(100));
@@ -287,7 +287,8 @@ TEST_CASE("thread_cache: so many are kept and no more, the others are there for 
   }).join();
 }
 
-TEST_CASE("thread_cache: who frees keeps, and a thread that ends leaves what it kept, then keeps nothing") {
+TEST_CASE(
+    "thread_cache: a thread that frees blocks keeps them, leaves them to all threads when it ends, then keeps none") {
   using shunt::thread_cache;
   struct later {
     void* block = nullptr;
@@ -323,7 +324,7 @@ TEST_CASE("thread_cache: who frees keeps, and a thread that ends leaves what it 
   CHECK(there.empty());
 }
 
-TEST_CASE("in_thread_cache: objects lie there, but those of a larger alignment on the heap") {
+TEST_CASE("in_thread_cache: objects lie there, except those of a larger alignment, which lie on the heap") {
   struct small : shunt::in_thread_cache {
     long value = 7;
   };
@@ -339,7 +340,7 @@ TEST_CASE("in_thread_cache: objects lie there, but those of a larger alignment o
   CHECK(shunt::thread_cache::kept(sizeof(wide)) == kept);
 }
 
-TEST_CASE("latency_histogram: every time is told to within 1.6 %, from nothing to centuries") {
+TEST_CASE("latency_histogram: every time is exact to within 1.6 %, from 0 to centuries") {
   using std::chrono::nanoseconds;
   for (const double scale : {0.0, 1.0, 7.0, 63.0, 64.0, 65.0, 127.0, 128.0, 1e3, 123'456.0, 1e9, 3.6e12, 9e18}) {
     shunt::latency_histogram h;
@@ -354,7 +355,7 @@ TEST_CASE("latency_histogram: every time is told to within 1.6 %, from nothing t
   }
 }
 
-TEST_CASE("latency_histogram: percentiles are of what was recorded; less than nothing is nothing") {
+TEST_CASE("latency_histogram: percentiles are those of the recorded times; a negative time counts as 0") {
   using std::chrono::nanoseconds;
   shunt::latency_histogram h;
   CHECK(h.percentile(0.5) == nanoseconds(0));

@@ -8,11 +8,11 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Of x86-64, and of AArch64 with pages of 4 KiB.
+/// Bytes of a huge page of x86-64, and of AArch64 with pages of 4 KiB.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-/// Owns it. From a huge page on, it begins at one, and the system is asked for such: thousands of pieces then need a
-/// handful of entries of the table of address translations, and one page fault in place of 512.
+/// Owns its memory. A block of at least a huge page is aligned to one, and asks the system for huge pages: thousands of
+/// pieces then need a handful of entries of the table of address translations, and one page fault in place of 512.
 class block {
  public:
   block() noexcept = default;  ///< no memory

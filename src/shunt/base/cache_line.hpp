@@ -10,14 +10,14 @@ inline namespace v1 {
 /// Bytes that one coherence transaction moves on x86-64 and on most AArch64 parts.
 inline constexpr std::size_t cache_line = 64;
 
-/// Bytes that two threads' data are kept apart: adjacent-line prefetchers (Intel's spatial
-/// prefetcher; Intel 64 Optimization Reference Manual, 3.7.3) pull lines in pairs.
+/// Bytes between the data of two threads: adjacent-line prefetchers (Intel's spatial prefetcher; Intel 64 Optimization
+/// Reference Manual, 3.7.3) pull lines in pairs.
 inline constexpr std::size_t quiet_distance = 2 * cache_line;
 
-/// Asks for a line in order to write it; any address, no effect but on time.
+/// Any thread. Fetches a line in order to write it. Any address is legal; there is no effect but on time.
 inline void prefetch_to_write(std::uintptr_t address) noexcept {
 #if defined(__x86_64__)
-  // Compilers emit it only where told of the CPU; those without it take it for a no-op.
+  // In assembler: compilers emit it only for CPUs that are known to have it. To other CPUs it is a no-op.
   asm volatile("prefetchw %0" : : "m"(*reinterpret_cast<const char*>(address)));
 #else
   __builtin_prefetch(reinterpret_cast<const void*>(address), 1);

@@ -1,4 +1,4 @@
-/// Objects linked one behind the other, by a pointer of their own.
+/// Singly linked chains of objects that hold the link themselves (intrusive lists).
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Turns a chain round: of inboxes, whose chains begin with the newest. \param first  null: an empty chain.
-/// \param end   the last one's pointer is this or less, read as a number; 0: it is null.
-/// \tparam Link  the objects' pointer to the next one.
-/// \return what was last.
+/// Owner of the chain only. Reverses it: an inbox's chain begins with the newest object.
+/// \tparam Link  the objects' pointer to the next one
+/// \param first  null: an empty chain
+/// \param end    the last object's pointer is this or less, read as a number; 0: it is null
+/// \return the object that was last, which is now first. Cost: one pass.
 template <auto Link, class Node>
 [[nodiscard]] Node* turned_round(Node* first, std::uintptr_t end = 0) noexcept {
   Node* last = nullptr;

@@ -7,8 +7,8 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Counts at a constant, unspecified rate (time-stamp counter, CNTVCT_EL0; else nanoseconds).
-/// For intervals on one CPU; not ordered with the instructions around it. Cost: about 10 ns.
+/// Any thread. Counts at a constant, unspecified rate (time-stamp counter, CNTVCT_EL0; else nanoseconds). For intervals
+/// on one CPU; not ordered with the instructions around it. Cost: about 10 ns.
 [[nodiscard]] inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   return __builtin_ia32_rdtsc();
@@ -21,7 +21,7 @@ inline namespace v1 {
 #endif
 }
 
-/// Tells the core that this loop waits: it yields resources to its sibling thread and leaves the
+/// Any thread. Tells the core that this loop waits: the core yields resources to its sibling thread, and leaves the
 /// loop without a memory-order violation. Cost: 5 to 140 cycles, by model.
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

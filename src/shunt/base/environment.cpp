@@ -49,7 +49,7 @@ std::optional<std::string> read(std::string_view name) {
   const auto* const entry =
       std::find_if(std::begin(table), std::end(table), [name](const variable& v) { return v.name == name; });
   const auto text = std::string(name);
-  // Of a program that runs with more rights than its caller (set-user-ID, file capabilities) the caller chooses no
+  // If a program runs with more rights than its caller (set-user-ID, file capabilities), the caller must not choose its
   // code.
 #if defined(__GLIBC__)
   const char* const value = entry->names_code ? secure_getenv(text.c_str()) : std::getenv(text.c_str());
@@ -61,6 +61,7 @@ std::optional<std::string> read(std::string_view name) {
   return std::string(value);
 }
 
+/// For the first unknown name: the near names if there are any, else all.
 void check() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view pair(*entry);

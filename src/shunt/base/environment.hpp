@@ -18,16 +18,17 @@ struct variable {
   bool names_code = false;  ///< code is loaded from there: unset in programs that have more rights than their caller
 };
 
-/// Every variable that the library reads, in the manual's order.
+/// Any thread. Every variable that the library reads, in the manual's order.
 [[nodiscard]] std::span<const variable> known() noexcept;
 
-/// \param name  a registered one (contract).
-/// \return its value; nothing if it is unset or empty.
+/// Any thread, while none changes the environment.
+/// \param name  a registered one (contract)
+/// \return its value; nothing if it is unset or empty
 [[nodiscard]] std::optional<std::string> read(std::string_view name);
 
-/// Looks for misspelt variables.
-/// \throws usage_error for a variable that begins with SHUNT_ and is not registered; the message
-///         lists the registered ones that are nearly spelt so, or all.
+/// Any thread, while none changes the environment. Looks for misspelt variables.
+/// \throws usage_error for a variable that begins with SHUNT_ and is not registered; the message lists the registered
+///         ones whose spelling is near, or all
 void check();
 
 }  // namespace environment

@@ -1,8 +1,11 @@
 /// The one family of exceptions, and contracts.
 ///
-/// Three kinds of bad news, three manners: what is expected on a hot path (full, empty, closed) is
-/// a `[[nodiscard]]` value; a failure of the world below is a `shunt::error`; a broken contract of
-/// the caller is `SHUNT_ASSERT`, checked in debug builds and never an optimiser's assumption.
+/// Three kinds of bad news, three manners:
+///
+///   expected on a hot path (full, empty, closed)   a `[[nodiscard]]` value
+///   the layer below has failed                     an exception, `shunt::error`
+///   the caller has broken a contract               `SHUNT_ASSERT`: checked in debug builds, never an optimiser's
+///                                                  assumption
 #pragma once
 
 #include <exception>
@@ -15,7 +18,7 @@ inline namespace v1 {
 
 /// Something below the caller, or something the caller asked for, failed.
 ///
-/// what() is one line that a user can act on: who (PE, rank, option, file and line), what, and
+/// what() is one line that a user can act on. It names the place (PE, rank, option, file and line), what failed, and
 /// what to do. The other members are the same facts for programs.
 class error : public std::runtime_error {
  public:
@@ -31,7 +34,9 @@ class error : public std::runtime_error {
   error(const std::string& what, facts known, std::source_location where = std::source_location::current())
       : std::runtime_error(what), facts_(known), where_(where) {}
 
+  /// What is known of the failure, as numbers.
   [[nodiscard]] const facts& known() const noexcept { return facts_; }
+  /// The line that made the error.
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
 
  private:
@@ -46,11 +51,12 @@ class usage_error : public error {
   using error::error;
 };
 
-/// \return what() of the exception, or that it has none. \param failure  not null (contract). \throws std::bad_alloc
+/// Any thread. \return what() of the exception, or that it has none.
+/// \param failure  not null (contract). \throws std::bad_alloc
 [[nodiscard]] std::string what_of(const std::exception_ptr& failure);
 
 namespace detail {
-/// Prints `file:line: contract broken: text` and aborts. Debug builds only.
+/// Any thread. Prints `file:line: contract broken: text` and aborts. Debug builds only.
 [[noreturn]] void contract_broken(const char* text, const char* file, int line) noexcept;
 }  // namespace detail
 

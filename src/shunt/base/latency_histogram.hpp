@@ -1,6 +1,6 @@
-/// Counts of times, by size: every time to within 1.6 %, whatever its order of magnitude, in fixed memory.
+/// Counts of times, by size, in fixed memory: every time to within 1.6 %, whatever its order of magnitude.
 ///
-/// A time of n significant bits is counted under its first 7: the buckets of one power of two are of equal width.
+/// A time is counted under its first 7 significant bits: the buckets of one power of two are of equal width.
 /// Source: Tene, HdrHistogram (log-linear buckets).
 #pragma once
 
@@ -15,24 +15,27 @@
 namespace shunt {
 inline namespace v1 {
 
-/// One thread records; any thread reads meanwhile, and sees a moment's counts. 30 KB.
+/// One thread records; any thread may read meanwhile, and sees a moment's counts. 30 KB.
 class latency_histogram {
  public:
-  /// Less than 0 counts as 0. Cost: some ns.
+  /// The recording thread. A negative time counts as 0. Cost: some ns.
   void record(std::chrono::nanoseconds time) noexcept {
     const auto ns = static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
     add(counts_[bucket(ns)]);
     add(total_);
+    // relaxed, both: one writer.
     if (ns > most_.load(std::memory_order_relaxed)) most_.store(ns, std::memory_order_relaxed);
   }
 
+  /// Any thread. Times recorded so far.
   [[nodiscard]] std::uint64_t count() const noexcept { return total_.load(std::memory_order_relaxed); }
+  /// Any thread. The longest time; 0 if there are none.
   [[nodiscard]] std::chrono::nanoseconds max() const noexcept {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(most_.load(std::memory_order_relaxed)));
   }
 
-  /// The least time that at least `share` of all were not above; 0 if there are none.
-  /// \param share  0 to 1: 0.5 for the median, 0.99.
+  /// Any thread. The least time that at least `share` of all times do not exceed; 0 if there are none.
+  /// \param share  0 to 1: 0.5 for the median, 0.99
   [[nodiscard]] std::chrono::nanoseconds percentile(double share) const noexcept {
     const auto all = static_cast<double>(count());
     double seen = 0;
@@ -63,7 +66,7 @@ class latency_histogram {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }
 
-  // relaxed throughout: each count is a number of its own.
+  // relaxed in every function: each count is a number of its own, and one thread writes it.
   std::array<std::atomic<std::uint64_t>, (64 - fine_bits) * fine> counts_{};
   std::atomic<std::uint64_t> total_{0};
   std::atomic<std::uint64_t> most_{0};

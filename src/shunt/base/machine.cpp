@@ -23,7 +23,7 @@ std::string kernel_identity(const std::string& root) {
 std::string machine_identity(const std::string& root) {
   std::string text = kernel_identity(root);
   for (const char* const kind : {"net", "pid", "ipc"}) {
-    std::error_code unknown;  // no /proc, or a kernel without this kind: nothing is known to part them
+    std::error_code unknown;  // no /proc, or a kernel without this kind of namespace
     const auto number = std::filesystem::read_symlink(root + "/proc/self/ns/" + kind, unknown);
     text += ' ' + (unknown ? std::string(kind) + ":?" : number.string());
   }

@@ -15,7 +15,7 @@ namespace shunt {
 inline namespace v1 {
 namespace {
 
-/// Reads a small file; no stream, as memory is short. Empty where it cannot be read.
+/// Reads a small file, without a stream, since memory is short. Empty if it cannot be read.
 template <std::size_t Bytes>
 struct small_file {
   char text[Bytes] = {};
@@ -36,15 +36,15 @@ struct small_file {
   }
 };
 
-/// Of this process. Counting 65,530 of them takes some 20 ms, and errors of this kind come in crowds: the count of the
-/// last second serves.
+/// Mappings of this process. Counting 65,530 of them takes some 20 ms, and errors of this kind come in crowds, so a
+/// count of the last second serves.
 unsigned long long mappings() noexcept {
   static std::atomic<long> counted_at{-10};
   static std::atomic<unsigned long long> last{0};
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   if (now.tv_sec - counted_at.load(std::memory_order_relaxed) <= 1) {  // relaxed: any recent count serves
-    return last.load(std::memory_order_relaxed);                       // likewise
+    return last.load(std::memory_order_relaxed);                       // relaxed: the same
   }
   unsigned long long lines = 0;
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -55,6 +55,7 @@ unsigned long long mappings() noexcept {
     }
     close(fd);
   }
+  // relaxed, both: a thread that sees a new time and an old count returns a count that is not much older.
   last.store(lines, std::memory_order_relaxed);
   counted_at.store(now.tv_sec, std::memory_order_relaxed);
   return lines;
@@ -71,7 +72,7 @@ bool exceeds(int resource, unsigned long long used, std::size_t more, unsigned l
   return used + more / 1024 + 4 > kib;
 }
 
-/// The limit on data, or on all address space, that stands in the way of so many bytes more. Empty for none.
+/// The limit on data, or on all address space, that `bytes` more would exceed. Empty: none.
 std::string process_limit(std::size_t bytes) {
   const small_file<8192> status("/proc/self/status");
   unsigned long long limit = 0;
@@ -90,6 +91,7 @@ std::string process_limit(std::size_t bytes) {
 
 }  // namespace
 
+/// The process's own limits first, then the system's promise of memory, then the number of mappings.
 std::string memory_limit_in_force(std::size_t bytes) {
   if (auto known = process_limit(bytes); !known.empty()) return known;
   const small_file<64> mode("/proc/sys/vm/overcommit_memory");

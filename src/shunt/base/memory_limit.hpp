@@ -7,14 +7,14 @@
 namespace shunt {
 inline namespace v1 {
 
-/// After a call failed with ENOMEM that asked for `bytes` of address space, or for a mapping: names the limit that is
-/// at its bound, its value, and what raises it: RLIMIT_AS, RLIMIT_DATA, the commit limit of vm.overcommit_memory=2,
-/// vm.max_map_count. Where it cannot tell, it names the candidates.
+/// Any thread. After a call failed with ENOMEM that asked for `bytes` of address space, or for a mapping: names the
+/// limit that stands at its bound, its value, and what raises it: RLIMIT_AS, RLIMIT_DATA, the commit limit of
+/// vm.overcommit_memory=2, vm.max_map_count. Where it cannot tell, it names the candidates.
 /// Cost: some system calls; mappings are counted at most once a second. \throws std::bad_alloc
 [[nodiscard]] std::string memory_limit_in_force(std::size_t bytes);
 
-/// After the system refused a thread (EAGAIN): likewise, RLIMIT_NPROC and the system's own limits on threads among
-/// them.
+/// Any thread. After the system refused a thread (EAGAIN): the same, with RLIMIT_NPROC and the system's own limits on
+/// threads among the candidates.
 /// \throws std::bad_alloc
 [[nodiscard]] std::string thread_limit_in_force();
 

@@ -1,8 +1,8 @@
 /// Random numbers that depend on a seed and a position, and on nothing else.
 ///
-/// A sequential generator makes a program's input depend on how many processing elements drew from
-/// it. A counter-based one maps (seed, stream, index) to a number: any PE computes the number of
-/// any position, without state and without communication.
+/// A sequential generator makes a program's input depend on how many processing elements drew from it. A counter-based
+/// one maps (seed, stream, index) to a number: any PE computes the number at any position, without state and without
+/// communication.
 ///
 /// Source: Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3. SC 2011,
 /// doi:10.1145/2063384.2063405. Philox4x32-10, tested against the authors' known answers.
@@ -38,13 +38,13 @@ inline namespace v1 {
 /// ```
 class counter_random {
  public:
-  /// \param seed    the whole experiment's.
-  /// \param stream  tells independent sequences of one seed apart.
+  /// \param seed    of the whole experiment
+  /// \param stream  numbers independent sequences of one seed
   explicit constexpr counter_random(std::uint64_t seed, std::uint64_t stream = 0) noexcept
       : seed_(seed), stream_(stream) {}
 
-  /// Both numbers of one block: those at positions 2 * `number` and 2 * `number` + 1.
-  /// Half the cost a number for who reads in order.
+  /// Both numbers of one block: those at positions 2 * `number` and 2 * `number` + 1. A caller that reads in order pays
+  /// half the cost a number.
   [[nodiscard]] constexpr std::array<std::uint64_t, 2> block(std::uint64_t number) const noexcept {
     const auto out = philox4x32_10({low(number), high(number), low(stream_), high(stream_)}, {low(seed_), high(seed_)});
     return {join(out[0], out[1]), join(out[2], out[3])};
@@ -53,8 +53,8 @@ class counter_random {
   /// 64 uniform bits. Cost: one block, some 10 to 20 ns, no memory traffic.
   [[nodiscard]] constexpr std::uint64_t at(std::uint64_t index) const noexcept { return block(index / 2)[index % 2]; }
 
-  /// A number in [0, `bound`), by multiply-high: no division; a value's probability is off by at
-  /// most bound / 2^64 of itself. \param bound  at least 1; 0 yields 0.
+  /// A number in [0, `bound`), by multiply-high, without a division. A value's probability is off by at most
+  /// bound / 2^64 of itself. \param bound  at least 1; 0 yields 0
   [[nodiscard]] constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const noexcept {
     __extension__ using wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<wide>(at(index)) * bound) >> 64);

@@ -3,8 +3,8 @@
 ///   SHUNT_ASAN   AddressSanitizer
 ///   SHUNT_TSAN   ThreadSanitizer
 ///
-/// Each is 1, or not defined. gcc alone also defines __SANITIZE_THREAD__ and its like: asked for
-/// where the limits of gcc's sanitizers are meant.
+/// Each is 1, or not defined. gcc alone also defines __SANITIZE_THREAD__ and the like; code asks for these where it
+/// means the limits of gcc's sanitizers.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -96,7 +96,7 @@ TEST_CASE("slabs: a chain is as long as asked for, also where it needs several s
   CHECK(all.count() == 1);
 }
 
-TEST_CASE("slabs: what is in use stays close together: what others left comes before what is empty") {
+TEST_CASE("slabs: blocks in use stay close together: slabs in use come before empty ones") {
   static slabs all;
   const auto which = slabs::class_of(24);
   auto blocks = take_slabs(all, which, 3);
@@ -121,7 +121,7 @@ TEST_CASE("slabs: what is in use stays close together: what others left comes be
   CHECK(all.count() == 1);
 }
 
-TEST_CASE("slabs: of those with some at home any may be the next to be empty") {
+TEST_CASE("slabs: any slab with blocks at home may be the next one to be empty") {
   static slabs all;
   const auto which = slabs::class_of(64);
   std::array<std::size_t, 3> order{0, 1, 2};
@@ -145,7 +145,7 @@ TEST_CASE("slabs: of those with some at home any may be the next to be empty") {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("slabs: sizes have nothing to do with each other") {
+TEST_CASE("slabs: sizes do not affect each other") {
   static slabs all;
   void* const small = take_one(all, 0);
   void* const large = take_one(all, slabs::classes - 1);
@@ -155,7 +155,7 @@ TEST_CASE("slabs: sizes have nothing to do with each other") {
   CHECK(all.count() == 2);  // a spare each
 }
 
-TEST_CASE("slabs: threads that give what others took neither lose nor share a block") {
+TEST_CASE("slabs: threads that give blocks which others took neither lose nor share one") {
   static slabs all;
   const auto which = slabs::class_of(40);
   constexpr std::uintptr_t threads = 4, rounds = 3000;

@@ -1,4 +1,4 @@
-/// How far two words are apart: for messages that name what was meant.
+/// How far two words are apart, for messages that guess what the user meant.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Characters that are inserted, deleted or replaced to make one word of the other, at least. Any thread.
+/// Any thread. The least number of characters to insert, delete or replace that makes one word of the other.
 /// Source: Levenshtein: Binary codes capable of correcting deletions, insertions, and reversals. Soviet Physics Doklady
 /// 10 (1966); the computation by rows is Wagner and Fischer's, doi:10.1145/321796.321811.
 /// Cost: O(a.size() * b.size()). \throws std::bad_alloc

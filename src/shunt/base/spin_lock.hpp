@@ -8,17 +8,22 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Held for some ten nanoseconds, now and then for a system call, by threads that do not wait while they hold it. Who
-/// finds it held looks again, and lets other threads run after a while, for the holder may have lost its CPU. Lockable,
-/// as std::scoped_lock wants it. Cost: one exchange to lock, a store to unlock; half of a std::mutex, in a fortieth of
-/// its room.
+/// Threads hold it for some ten nanoseconds, now and then for a system call, and do not wait while they hold it. A
+/// thread that finds it held looks again, and lets other threads run after a while, since the holder may have lost its
+/// CPU. BasicLockable, as std::scoped_lock wants it. Cost: one exchange to lock, a store to unlock; half of a
+/// std::mutex, in a fortieth of its room.
+///
+/// Edge: a release store, and the acquire exchange that it feeds
+///   held   unlock -> lock   what earlier holders wrote
 class spin_lock {
  public:
+  /// Any thread that does not hold it.
   void lock() noexcept {
-    // acquire: edge `held`, unlock -> lock: what the holders before wrote
+    // acquire: edge `held`.
     while (held_.exchange(true, std::memory_order_acquire)) wait();
   }
-  void unlock() noexcept { held_.store(false, std::memory_order_release); }  // edge `held` out
+  /// The thread that holds it.
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }  // edge `held`
 
  private:
   [[gnu::cold, gnu::noinline]] void wait() const noexcept {

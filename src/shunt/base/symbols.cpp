@@ -41,8 +41,8 @@ std::string readable(const char* symbol) {
 
 }  // namespace
 
-/// The functions of one program file, by their address in it (ELF, System V ABI, chapter 4). None if
-/// the file cannot be read, or is not what it should be: names are a help, never a reason to fail.
+/// The functions of one program file, by their address in it (ELF, System V ABI, chapter 4). None if the file cannot be
+/// read, or is not such a file: names are a help, never a reason to fail.
 struct symbols::file {
   struct function {
     std::uintptr_t begin;
@@ -72,6 +72,7 @@ struct symbols::file {
   explicit file(const char*) {}
 #endif
 
+  /// The function that has this address of the file; null: none.
   [[nodiscard]] const function* at(std::uintptr_t address) const noexcept {
     auto after = std::upper_bound(functions.begin(), functions.end(), address,
                                   [](std::uintptr_t a, const function& f) { return a < f.begin; });
@@ -89,7 +90,7 @@ struct symbols::file {
     const char* start;
     std::size_t bytes;
 
-    /// nullptr unless all of it lies inside.
+    /// `count` objects at `offset`; null unless all of them lie inside the file.
     template <typename T>
     [[nodiscard]] const T* get(std::size_t offset, std::size_t count = 1) const noexcept {
       if (offset > bytes || (bytes - offset) / sizeof(T) < count || offset % alignof(T) != 0) return nullptr;
@@ -97,6 +98,7 @@ struct symbols::file {
     }
   };
 
+  /// Takes the functions of the first symbol table of this type. Every offset is checked: the file may be damaged.
   /// \return whether there is such a section.
   bool read(const image& whole, std::uint32_t section_type) {
     const auto* const header = whole.get<ElfW(Ehdr)>(0);
@@ -132,6 +134,8 @@ struct symbols::parts {
 symbols::symbols() : parts_(std::make_unique<parts>()) {}
 symbols::~symbols() = default;
 
+/// The loader knows which file has the address, and the file's table knows the function. Without a name, file and
+/// offset; without a file, the address.
 std::string symbols::name(const void* return_address) {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
 #if defined(__linux__)
@@ -141,7 +145,7 @@ std::string symbols::name(const void* return_address) {
       map != nullptr) {
     const std::string path = map->l_name != nullptr && *map->l_name != '\0' ? map->l_name : "/proc/self/exe";
     const auto inside = address - map->l_addr;
-    if (path.front() == '/') {  // else the vDSO, or a file of what was the current folder: not what lies there now
+    if (path.front() == '/') {  // else the vDSO, or relative to a folder that may have changed
       const auto known = parts_->files.try_emplace(path, path.c_str()).first;
       if (const auto* const f = known->second.at(inside)) return readable(f->symbol.c_str());
     }

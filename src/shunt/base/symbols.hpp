@@ -1,4 +1,4 @@
-/// Functions' names by address, for messages to people.
+/// Functions' names by address, for messages that people read.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Reads each program file that it is asked about once, and keeps its table. One thread at a time.
+/// Reads the table of each program file once, when an address of it is looked up, and keeps it. One thread at a time.
 class symbols {
  public:
   symbols();
@@ -15,8 +15,8 @@ class symbols {
   symbols(const symbols&) = delete;
   symbols& operator=(const symbols&) = delete;
 
-  /// \param return_address  looked up at one byte less, so that a call at the end of a function is its.
-  /// \return "function(int)" as far as the file tells, else "program+0x1234"; "0x1234" for no file's.
+  /// \param return_address  looked up at one byte less, since a call at the end of a function returns behind it
+  /// \return "function(int)" if the file has the name, else "program+0x1234"; "0x1234" for an address of no file
   /// \throws std::bad_alloc
   [[nodiscard]] std::string name(const void* return_address);
 

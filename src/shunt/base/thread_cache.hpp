@@ -1,19 +1,22 @@
-/// Memory of small objects that come and go often: who frees one keeps it, for the thread's next one.
+/// Memory of small objects that come and go often: a thread that frees one keeps it for the next one that it makes.
 ///
 /// ```cpp
 /// struct node : shunt::in_thread_cache { long value; };
 /// delete new node;  // some ten instructions each; by the C library's heap a hundred and fifty together
 /// ```
 ///
-/// A block may be freed by another thread than took it: that one then keeps it. A thread keeps at most `kept_of_a_size`
-/// blocks of a size. What is more, and what it has when it ends, is for all threads (detail/slabs.hpp): so objects of
-/// one size lie close together, whoever makes and deletes them. Memory comes from the heap in slabs of 16 KiB, and goes
-/// back when all of a slab is free; the last one of each size stays.
+/// One thread may free a block that another has taken: the thread that frees it keeps it. A thread keeps a magazine of
+/// at most `kept_of_a_size` blocks for each size. Further blocks, and those that it has when it ends, are for all
+/// threads (detail/slabs.hpp): so objects of one size lie close together, whichever thread makes and deletes them.
+/// Memory comes from the heap in slabs of 16 KiB, and goes back when all of a slab is free; the last slab of each size
+/// stays.
 ///
-/// A block is given back as of the size that it was taken for: who deletes an object through a pointer to its base
-/// needs a virtual destructor there, as everywhere, or memory is overwritten.
+/// The caller that gives a block back names the size for which it was taken. So an object that is deleted through a
+/// pointer to its base needs a virtual destructor there, as everywhere; else memory is overwritten.
 ///
-/// Under AddressSanitizer nothing is kept, so that it sees each object's end (thread_cache::keeps).
+/// Under AddressSanitizer threads keep no blocks, so that it sees each object's end (thread_cache::keeps).
+///
+/// Source: Bonwick, Adams: Magazines and vmem, USENIX 2001.
 #pragma once
 
 #include <array>
@@ -30,7 +33,7 @@ inline namespace v1 {
 
 class thread_cache {
  public:
-  static constexpr std::size_t largest = detail::slabs::largest;  // bytes; what is larger is the heap's at once
+  static constexpr std::size_t largest = detail::slabs::largest;  // bytes; larger blocks are the heap's at once
   static constexpr std::uint32_t kept_of_a_size = 32;             // sizes are multiples of 8
   static_assert(detail::slabs::step == 8 && detail::slabs::slab_bytes == 16 * 1024);
 #if defined(SHUNT_ASAN)
@@ -44,7 +47,7 @@ class thread_cache {
   [[nodiscard, gnu::always_inline]] static void* take(std::size_t bytes) {
     if (bytes > largest || !keeps) return ::operator new(bytes);
     if (thread_cache* const mine = of_this_thread()) [[likely]] {
-      auto& [first, room] = mine->shelves_[shelf_of(bytes)];
+      auto& [first, room] = mine->magazines_[magazine_of(bytes)];
       if (block* const b = first) [[likely]] {
         first = b->next;
         ++room;
@@ -54,11 +57,11 @@ class thread_cache {
     return take_slowly(bytes);
   }
 
-  /// Any thread, any fiber. \param at  what take(bytes) returned.
+  /// Any thread, any fiber. \param at  what take(bytes) returned, on any thread
   [[gnu::always_inline]] static void give(void* at, std::size_t bytes) noexcept {
     if (bytes > largest || !keeps) return ::operator delete(at);
     if (thread_cache* const mine = of_this_thread()) [[likely]] {
-      auto& [first, room] = mine->shelves_[shelf_of(bytes)];
+      auto& [first, room] = mine->magazines_[magazine_of(bytes)];
       if (room > 0) [[likely]] {
         first = ::new (at) block{first};
         --room;
@@ -68,35 +71,35 @@ class thread_cache {
     give_slowly(at, bytes);
   }
 
-  /// How many blocks for `bytes` the calling thread keeps.
+  /// Any thread. How many blocks for `bytes` the calling thread keeps.
   [[nodiscard]] static std::size_t kept(std::size_t bytes) noexcept {
     const thread_cache* const mine = of_this_thread();
-    return mine == nullptr || bytes > largest ? 0 : kept_of_a_size - mine->shelves_[shelf_of(bytes)].room;
+    return mine == nullptr || bytes > largest ? 0 : kept_of_a_size - mine->magazines_[magazine_of(bytes)].room;
   }
 
  private:
   using block = detail::free_block;
-  struct shelf {
+  struct magazine {
     block* first = nullptr;
-    std::uint32_t room = kept_of_a_size;  // for so many more
+    std::uint32_t room = kept_of_a_size;  // how many more blocks fit
   };
   struct owner;
 
-  static constexpr std::size_t shelf_of(std::size_t bytes) noexcept {
+  static constexpr std::size_t magazine_of(std::size_t bytes) noexcept {
     return bytes == 0 ? 0 : detail::slabs::class_of(bytes);
   }
 
-  /// Null: the thread keeps nothing, yet or any more.
+  /// Null: the thread has no cache yet, or no more.
   [[nodiscard, gnu::always_inline]] static thread_cache* of_this_thread() noexcept;
   [[gnu::noinline]] static thread_cache* of_this_thread_by_call() noexcept;
   [[nodiscard]] static thread_cache* opened() noexcept;
   [[nodiscard, gnu::noinline]] static void* take_slowly(std::size_t bytes);
   [[gnu::noinline]] static void give_slowly(void* at, std::size_t bytes) noexcept;
 
-  std::array<shelf, detail::slabs::classes> shelves_;
+  std::array<magazine, detail::slabs::classes> magazines_;
 };
 
-/// Of a class whose objects lie in such memory, where they need no larger alignment.
+/// Base of a class whose objects lie in such memory, unless they need a larger alignment.
 struct in_thread_cache {
   [[nodiscard]] static void* operator new(std::size_t bytes) { return thread_cache::take(bytes); }
   static void operator delete(void* at, std::size_t bytes) noexcept { thread_cache::give(at, bytes); }

@@ -1,14 +1,15 @@
-/// A thread's own pointer, read by instructions of ours.
+/// A thread_local pointer, read by instructions that this file writes.
 ///
-/// Compilers keep the address of a thread_local variable across calls: in a fiber that migrates meanwhile it is then
-/// another thread's. And where they keep its offset on the stack, every switch waits for one load more from the stack
-/// it has just come to (7.7 against 3.5 ns).
+/// A compiler may keep the address of a thread_local variable across calls. In a fiber that migrates meanwhile it is
+/// then the address of another thread's variable. And where a compiler keeps the variable's offset on the stack, every
+/// switch waits for one load more from the stack that it has just entered (7.7 against 3.5 ns).
 #pragma once
 
-/// `found = ` the calling thread's variable. \param symbol  its assembler name, a literal; the variable is a pointer,
-/// and its TLS model initial-exec: one load more than a constant address, also in a shared library, where the default
-/// is a call. The library then needs eight bytes of the static block that the loader keeps for such use.
-/// \param by_call  reads it elsewhere: a function that is never inlined.
+/// Any thread. Sets `found` to the calling thread's variable.
+/// \param symbol   its assembler name, a literal. The variable is a pointer, and its TLS model is initial-exec: one
+///                 load more than a constant address, also in a shared library, where the default is a call. The
+///                 library then needs eight bytes of the static block that the loader keeps for such use.
+/// \param by_call  a function that reads it on other machines, and is never inlined
 #if defined(__x86_64__)
 #define SHUNT_READ_THREAD_POINTER(found, symbol, by_call) \
   asm volatile("movq " symbol                             \

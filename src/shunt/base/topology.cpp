@@ -24,7 +24,7 @@ namespace {
 constexpr int bits_a_word = static_cast<int>(8 * sizeof(unsigned long));
 constexpr std::size_t mask_words_at_most = (1U << 20) / 64;  // a million CPUs
 
-/// The kernel refuses masks shorter than its own: double until it is content.
+/// The kernel refuses a mask shorter than its own: doubles the length until the kernel accepts it.
 std::vector<unsigned long> affinity_mask() {
   for (std::size_t words = 16; words <= mask_words_at_most; words *= 2) {
     std::vector<unsigned long> mask(words, 0);
@@ -150,7 +150,7 @@ int workers_for(std::size_t cpus, std::optional<double> quota) {
   return workers;
 }
 
-/// share_cpus() at work: which process has which CPU.
+/// share_cpus() at work: which process has which CPU. The constructor divides, shares() reports.
 class division {
  public:
   explicit division(std::span<const cpu_claim> claims)
@@ -158,16 +158,16 @@ class division {
     for (std::size_t p = 0; p < claims.size(); ++p) {
       together_[p] = p;
       for (const int cpu : claims[p].usable) {
-        const auto spot = static_cast<std::size_t>(cpu);
-        if (spot >= owner_.size()) {
-          owner_.resize(spot + 1, none);
-          first_user_.resize(spot + 1, none);
+        const auto index = static_cast<std::size_t>(cpu);
+        if (index >= owner_.size()) {
+          owner_.resize(index + 1, none);
+          first_user_.resize(index + 1, none);
         }
-        if (first_user_[spot] == none) {
-          first_user_[spot] = p;
+        if (first_user_[index] == none) {
+          first_user_[index] = p;
         } else {
-          alone_[p] = alone_[first_user_[spot]] = false;
-          join(p, first_user_[spot]);
+          alone_[p] = alone_[first_user_[index]] = false;
+          join(p, first_user_[index]);
         }
       }
       for (const auto& l : claims[p].limits) {
@@ -179,16 +179,19 @@ class division {
         join(p, g.first);
       }
     }
-    // In turn, each one more: so those that have fewest are asked first. One that can have no more now never can.
+    // In turn, each process gets one more: so those that have fewest come first. A process that cannot get one more now
+    // never can.
     std::vector<std::size_t> asking(claims.size());
     for (std::size_t p = 0; p < claims.size(); ++p) asking[p] = p;
     while (!asking.empty()) std::erase_if(asking, [this](std::size_t p) { return !one_more(p); });
   }
 
+  /// Processes that want their share, and are alike, get the least that one of them has. Where a process has fewer CPUs
+  /// than workers, there is no room for all that compete with it.
   std::vector<cpu_share> shares() {
     std::vector<cpu_share> all(claims_.size());
     std::vector<bool> crowded(claims_.size(), false);
-    std::map<std::pair<std::vector<int>, std::string>, int> least;  // of those with the same mask and groups
+    std::map<std::pair<std::vector<int>, std::string>, int> least;  // of processes with the same mask and groups
     const auto kind = [this](std::size_t p) {
       std::pair<std::vector<int>, std::string> same{claims_[p].usable, {}};
       for (const auto& l : claims_[p].limits) same.second += l.group + ' ';
@@ -218,13 +221,14 @@ class division {
     std::size_t first = 0;
   };
 
-  /// Those that compete, directly or through others, have the same top.
+  /// Processes that compete, directly or through others, have the same top (union-find).
   std::size_t top(std::size_t p) {
     while (together_[p] != p) p = together_[p] = together_[together_[p]];
     return p;
   }
   void join(std::size_t a, std::size_t b) { together_[top(a)] = top(b); }
 
+  /// Gives `p` one CPU more, if its mask, its groups and the number that it wants allow.
   bool one_more(std::size_t p) {
     const auto& claim = claims_[p];
     if (claim.wanted != 0 && count_[p] >= claim.wanted) return false;
@@ -246,18 +250,18 @@ class division {
     for (std::size_t at = 0; at < queue.size(); ++at) {
       const auto now = queue[at];
       for (const int cpu : claims_[now].usable) {
-        const auto spot = static_cast<std::size_t>(cpu);
-        if (seen_[spot]) continue;
-        seen_[spot] = true;
-        giver[spot] = now;
-        const auto owner = owner_[spot];
+        const auto index = static_cast<std::size_t>(cpu);
+        if (seen_[index]) continue;
+        seen_[index] = true;
+        giver[index] = now;
+        const auto owner = owner_[index];
         if (owner != none) {
           if (owner == p || from[owner] != none) continue;
-          from[owner] = spot;
+          from[owner] = index;
           queue.push_back(owner);
           continue;
         }
-        for (auto free = spot; free != none;) {  // back along the path: each takes what was found for it
+        for (auto free = index; free != none;) {  // back along the path: each process takes the CPU found for it
           const auto taker = giver[free];
           owner_[free] = taker;
           free = taker == p ? none : from[taker];

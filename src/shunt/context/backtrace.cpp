@@ -2,10 +2,10 @@
 
 #include <unwind.h>
 
-// Calls function(argument) as if `e` had: to an unwinder, whoever is called here returns to where `e`
-// goes on. Register rbx (x19) leads to `e`, and the rules say of the caller's frame: its stack pointer
-// is e->sp, its frame pointer lies in e->fp, its address in e->pc, rbx (x19) in e->kept. No other register is anything
-// there, for a switch changes them all.
+// Calls function(argument) as if `e` had called it: to an unwinder, the function returns to where `e` goes on. Register
+// rbx (x19) points to `e`, and the rules say of the caller's frame: its stack pointer is e->sp, its frame pointer lies
+// in e->fp, its address in e->pc, rbx (x19) in e->kept. No other register has a meaning there, since a switch changes
+// them all.
 //
 //   .cfi_escape 0x0f, length, expression            DW_CFA_def_cfa_expression
 //   .cfi_escape 0x10, register, length, expression  DW_CFA_expression: where it was saved
@@ -85,7 +85,7 @@ namespace {
 
 struct walk {
   std::span<const void*> into;
-  int skip;  // our own frames
+  int skip;  // frames of this file
   std::size_t found = 0;
 };
 

@@ -68,7 +68,7 @@ void finish(visitor& v) {
 
 }  // namespace
 
-TEST_CASE("switch: goes back and forth, on the other stack, and keeps locals and callee-saved registers") {
+TEST_CASE("switch: runs on the other stack, comes back, and keeps locals and callee-saved registers") {
   visitor v([](visitor& me) {
     volatile int local = 0;
     me.address = reinterpret_cast<std::uintptr_t>(&local);
@@ -130,7 +130,7 @@ TEST_CASE("switch: a backtrace ends at the execution's bottom") {
 }
 #endif
 
-TEST_CASE("exceptions: a thread's state is empty, has one caught inside a handler, and empty again") {
+TEST_CASE("exceptions: a thread's state is empty, holds the caught exception inside a handler, and is empty again") {
   CHECK_FALSE(context::exceptions_of_this_thread().any());
   try {
     throw 1;
@@ -140,7 +140,7 @@ TEST_CASE("exceptions: a thread's state is empty, has one caught inside a handle
   CHECK_FALSE(context::exceptions_of_this_thread().any());
 }
 
-TEST_CASE("stack_pool: stacks are disjoint, whole pages, writable throughout, reused last in first out") {
+TEST_CASE("stack_pool: stacks are disjoint, of whole pages, writable throughout, and reused last in first out") {
   const auto how = GENERATE(context::stack_pool::guards::best, context::stack_pool::guards::by_mprotect);
   context::stack_pool pool(how);
   std::vector<context::stack_pool::stack> stacks;
@@ -165,7 +165,7 @@ TEST_CASE("stack_pool: stacks are disjoint, whole pages, writable throughout, re
   CHECK(pool.take(64 * 1024).bytes == 64 * 1024);
 }
 
-TEST_CASE("stack_pool: memory that cannot be had is an error with a code, and the pool goes on") {
+TEST_CASE("stack_pool: if the system refuses memory the error has its code, and the pool stays usable") {
   context::stack_pool pool;
   try {
     static_cast<void>(pool.take(std::size_t{1} << 48));

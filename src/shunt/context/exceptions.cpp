@@ -7,7 +7,7 @@ inline namespace v1 {
 namespace context {
 
 exception_state& exceptions_of_this_thread() noexcept {
-  asm volatile("");  // has an effect, for all the compiler knows: two calls are not merged
+  asm volatile("");  // an effect that the compiler cannot see through, so that it does not merge two calls
   return *reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
 }
 

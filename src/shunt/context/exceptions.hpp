@@ -1,9 +1,9 @@
-/// What the C++ runtime keeps a thread about exceptions, and fibers must keep a fiber.
+/// The state of exceptions, which the C++ runtime keeps for each thread, and which must be kept for each fiber.
 ///
-/// The ABI's `__cxa_eh_globals` holds the stack of caught exceptions and the count of uncaught
-/// ones. Two fibers that stop inside their catch blocks push and pop one common stack; `throw;`
-/// then rethrows the other fiber's exception. So whoever switches saves the pair per execution.
-/// Only an execution with an exception in flight has anything to save: the usual cost is two loads.
+/// The ABI's `__cxa_eh_globals` holds the stack of caught exceptions and the count of uncaught ones. Two fibers that
+/// stop inside their catch blocks push and pop one common stack; `throw;` then rethrows the other fiber's exception. So
+/// the code that switches saves the pair for each execution. Only an execution with an exception in flight has anything
+/// to save: the usual cost is two loads.
 #pragma once
 
 namespace shunt {
@@ -18,8 +18,8 @@ struct exception_state {
   [[nodiscard]] bool any() const noexcept { return caught != nullptr || uncaught != 0; }
 };
 
-/// The calling thread's. Never inlined: a compiler that keeps a thread's address across a switch
-/// is right by its own rules and wrong by ours.
+/// Any thread. The calling thread's state. Never inlined: by the rules of C++ a compiler may keep the address across a
+/// switch, after which a fiber may be on another thread.
 [[nodiscard, gnu::noinline]] exception_state& exceptions_of_this_thread() noexcept;
 
 }  // namespace context

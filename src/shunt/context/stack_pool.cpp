@@ -36,10 +36,10 @@ constexpr std::size_t warm_bytes = 4 * 1024 * 1024;
 constexpr std::size_t warm_at_most = 64;
 constexpr int trims_until_idle = 64;
 constexpr std::size_t advised_at_once = 64;
-// Below a stack, never accessed: so far may a frame that is not written in order reach beyond its stack before it finds
-// a neighbour. DESIGN.md, "Stacks", for what a larger one costs; an eighth of a small stack, for among many of them a
-// larger share makes switches slower. An odd number of pages: neighbours' entries in the page tables then lie in
-// different sets of the caches.
+// The gap below a stack: a frame that is not written in order may reach so far beyond its stack before it meets a
+// neighbour. DESIGN.md, "Stacks", says what a larger gap costs. Below a small stack the gap is an eighth of it, since
+// among many small stacks a larger share makes switches slower. An odd number of pages: neighbours' entries in the page
+// tables then lie in different sets of the caches.
 constexpr std::size_t widest = 17;  // pages
 constexpr std::size_t usual = 256 * 1024;
 
@@ -48,8 +48,9 @@ std::size_t page() noexcept {
   return bytes;
 }
 
-/// \param call   what failed, which asked for so many bytes of address space.
-/// \param stack  the size of the stack that cannot be had.
+/// \param call   the function that failed
+/// \param stack  the size of the stack that cannot be had
+/// \param bytes  of address space, that `call` asked for
 [[noreturn]] void fail(const char* call, int code, std::size_t stack, std::size_t bytes) {
   std::string text =
       "stack pool: no stack of " + std::to_string(stack / 1024) + " KiB: " + call + ": " + std::strerror(code);
@@ -57,15 +58,14 @@ std::size_t page() noexcept {
   throw error(text, error::facts{-1, -1, code});
 }
 
-std::atomic<bool (*)() noexcept> refuses{nullptr};  // a test's
+std::atomic<bool (*)() noexcept> refuses{nullptr};  // set by a test; edge `refused`
 
 bool address_space_is_limited() noexcept {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// Whether an access to `at` faults: the system says so when it is asked to read there. True where
-/// it cannot be asked.
+/// Whether an access to `at` faults: write(2) from there says so. True where no pipe can be had to ask.
 bool faults(const void* at) noexcept {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return true;
@@ -75,10 +75,10 @@ bool faults(const void* at) noexcept {
   return !readable;
 }
 
-/// What lies there until it is next used. Guards stay, between the stacks too: neighbours take one
-/// system call together.
-/// \param count  at most advised_at_once.
-/// \param gap    the smallest below any stack: so what lies between two stacks that are so far apart is a gap.
+/// Gives back the memory of stacks until they are next used. Guards stay, those between the stacks too, so neighbours
+/// need only one system call together.
+/// \param count  at most advised_at_once
+/// \param gap    the smallest gap below any stack: two stacks so far apart have nothing but a gap between them
 void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes, std::size_t gap) noexcept {
   std::array<char*, advised_at_once> lows;
   const auto last =
@@ -88,14 +88,14 @@ void give_memory_back(void* const* stacks, std::size_t count, std::size_t bytes,
     do {
       ++next;
     } while (next != last && *next == *(next - 1) + bytes + gap);
-    // Not MADV_FREE: the memory would count as ours until the system is short of some. Refused only
-    // for what the program has locked, and so wants to keep.
+    // Not MADV_FREE: the memory would count as the process's until the system is short of some. The kernel refuses only
+    // memory that the program has locked, and so wants to keep.
     madvise(*first, static_cast<std::size_t>(*(next - 1) - *first) + bytes, MADV_DONTNEED);
   }
 }
 
-// Valgrind takes a change of the stack pointer for a switch if it leads to another stack that it
-// was told of, and else for a frame of that size. Without Valgrind each of these costs a branch.
+// Valgrind takes a change of the stack pointer for a switch if it leads to another stack that is registered with it,
+// and else for a frame of that size. Without Valgrind each of these functions costs a branch.
 #if defined(SHUNT_VALGRIND)
 bool under_valgrind() noexcept {
   static const bool is = RUNNING_ON_VALGRIND != 0;
@@ -107,7 +107,7 @@ void watch(std::vector<unsigned>& watched, char* low, std::size_t bytes) {
 void unwatch(const std::vector<unsigned>& watched) noexcept {
   for (const unsigned number : watched) VALGRIND_STACK_DEREGISTER(number);
 }
-/// What lay beneath the last user's frames is no error to write.
+/// Memory beneath the last user's frames counts as unaddressable: from here on it may be written.
 void reuse(void* low, std::size_t bytes) noexcept {
   if (under_valgrind()) VALGRIND_MAKE_MEM_UNDEFINED(low, bytes);
 }
@@ -143,12 +143,15 @@ stack_pool::size_class& stack_pool::class_of(std::size_t bytes) {
 }
 
 void stack_pool::refuse_for_tests(bool (*when)() noexcept) noexcept {
-  refuses.store(when, std::memory_order_release);  // pairs with take()'s load
+  // Edge `refused`, refuse_for_tests() -> take(): the variables that `when` reads.
+  refuses.store(when, std::memory_order_release);
 }
 
+/// The stack that was given back last, or else a new one from a slab.
 stack_pool::stack stack_pool::take(std::size_t bytes) {
   if (bytes > largest) throw usage_error("stack pool: a stack of " + std::to_string(bytes) + " bytes: " + bounds());
   bytes = (std::max(bytes, smallest) + page() - 1) / page() * page();
+  // acquire: edge `refused`.
   if (auto* const now = refuses.load(std::memory_order_acquire); now != nullptr && now()) [[unlikely]] {
     fail("refused by a test", ENOMEM, bytes, bytes);
   }
@@ -164,7 +167,7 @@ stack_pool::stack stack_pool::take(std::size_t bytes) {
   }
   ++taken_;
 #if defined(SHUNT_ASAN)
-  ASAN_UNPOISON_MEMORY_REGION(low, bytes);  // frames that never returned left their redzones
+  ASAN_UNPOISON_MEMORY_REGION(low, bytes);  // frames that have not returned left their redzones
 #endif
   return {low, bytes};
 }
@@ -177,6 +180,8 @@ void stack_pool::give(stack s) noexcept {
   c->free.push_back(s.low);
 }
 
+/// Every 64th call takes the stacks that were not touched since the last such call as idle; every call gives back
+/// memory of idle stacks, from the bottom.
 bool stack_pool::trim(std::size_t most) noexcept {
   const bool look = ++trims_ >= trims_until_idle;
   if (look) trims_ = 0;
@@ -199,7 +204,7 @@ bool stack_pool::trim(std::size_t most) noexcept {
   return more;
 }
 
-/// A slab with so many stacks as there is address space for, and with wide gaps if there is enough for those.
+/// Maps a slab: with wide gaps if there is address space for these, and with as many stacks as it has room for.
 void stack_pool::new_slab(size_class& c) {
   if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 8);
   if (slabs_.empty()) narrow_ = address_space_is_limited();
@@ -210,8 +215,8 @@ void stack_pool::new_slab(size_class& c) {
     void* const start =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (start != MAP_FAILED) {
-      // Huge pages would make the first byte of one stack cost the memory of eight. A kernel
-      // without them refuses the advice, which is as good.
+      // Huge pages would make the first byte of one stack cost the memory of eight. A kernel without them refuses the
+      // advice, which serves as well.
       madvise(start, bytes, MADV_NOHUGEPAGE);
       slabs_.push_back({start, bytes});
       c.fresh = static_cast<char*>(start);
@@ -251,8 +256,8 @@ void stack_pool::install_guard(char* at, std::size_t gap, std::size_t of_stack) 
     } else if (errno == ENOMEM) {
       fail("guard by madvise", errno, of_stack, gap);
     }
-    // An older kernel, a sandbox that refuses what it does not know, or an emulator that takes any
-    // advice and follows none.
+    // An older kernel, a sandbox that refuses advice that it does not know, or an emulator that takes any advice and
+    // follows none.
     guards_by_madvise_ = false;
   }
   if (mprotect(at, gap, PROT_NONE) != 0) fail("guard by mprotect", errno, of_stack, gap);

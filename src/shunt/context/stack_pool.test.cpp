@@ -42,12 +42,12 @@ std::size_t resident(const std::vector<stack_pool::stack>& stacks) {
   return sum;
 }
 
-/// Uses `pages` at its top, as frames do.
+/// Writes to `pages` pages at the top of the stack, as frames do.
 void touch(const stack_pool::stack& s, std::size_t pages = 1) {
   for (std::size_t i = 1; i <= pages; ++i) static_cast<char*>(s.low)[s.bytes - i * page()] = 1;
 }
 
-/// Whether an access faults: the system is asked to read there.
+/// Whether an access faults: asks the system to read there.
 bool faults(const void* at) {
   int ends[2];
   REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
@@ -77,7 +77,7 @@ constexpr int calls_until_idle = 64;
 constexpr std::size_t at_once = 64;
 constexpr std::size_t kept_warm = 64;  // of 64 KiB: 4 MiB
 
-/// Until there is no more to give back.
+/// Trims until there is no more to give back.
 void trim_all(stack_pool& pool) {
   int calls = 0;
   while (pool.trim()) {
@@ -128,7 +128,7 @@ TEST_CASE("stack_pool: after a burst trim() gives memory back, keeps guards, and
   CHECK(resident(stacks) == 2 * kept_warm);
 }
 
-TEST_CASE("stack_pool: what was idle and then used is not given back with the rest") {
+TEST_CASE("stack_pool: a stack that was idle and then used is not given back with the others") {
   stack_pool pool;
   auto stacks = take(pool, 1'000, 64 * 1024);
   for (const auto& s : stacks) pool.give(s);
@@ -140,7 +140,7 @@ TEST_CASE("stack_pool: what was idle and then used is not given back with the re
   CHECK(resident(stacks) == 1'000);
 }
 
-TEST_CASE("stack_pool: a call of trim() gives back no more than it was told") {
+TEST_CASE("stack_pool: a call of trim() gives back at most as many stacks as it was told") {
   stack_pool pool;
   const auto stacks = take(pool, 1'000, 64 * 1024);
   for (const auto& s : stacks) pool.give(s);
@@ -170,7 +170,7 @@ TEST_CASE("stack_pool: stacks that are used again and again keep their memory") 
   CHECK(resident(stacks) == 1'000);
 }
 
-TEST_CASE("stack_pool: of the stacks, those are given back that no load between needed") {
+TEST_CASE("stack_pool: trim() gives back the stacks that no load in between has needed") {
   stack_pool pool;
   const auto stacks = take(pool, 1'000, 64 * 1024);
   for (const auto& s : stacks) pool.give(s);
@@ -184,7 +184,7 @@ TEST_CASE("stack_pool: of the stacks, those are given back that no load between 
   for (std::size_t i = 0; i < 1'000; ++i) CHECK(resident(stacks[i]) == (i < 700 ? 0 : 1));
 }
 
-TEST_CASE("stack_pool: trim() has nothing to do for few stacks, and for none") {
+TEST_CASE("stack_pool: trim() has nothing to do for few stacks or for none") {
   stack_pool pool;
   CHECK_FALSE(pool.trim());
   const auto stacks = take(pool, static_cast<int>(kept_warm), 64 * 1024);
@@ -193,7 +193,7 @@ TEST_CASE("stack_pool: trim() has nothing to do for few stacks, and for none") {
   CHECK(resident(stacks) == kept_warm);
 }
 
-TEST_CASE("stack_pool: sizes that no address space has are refused, and the largest that it has not says why") {
+TEST_CASE("stack_pool: a size beyond any address space is a usage_error, and for the largest size the error says why") {
   stack_pool pool;
   for (const auto bytes : {~std::size_t{0}, ~std::size_t{0} - 4095, std::size_t{1} << 63, stack_pool::largest + 1}) {
     CHECK_THROWS_AS(pool.take(bytes), shunt::usage_error);
@@ -204,9 +204,8 @@ TEST_CASE("stack_pool: sizes that no address space has are refused, and the larg
 }
 
 TEST_CASE(
-    "stack_pool: below each stack lies a gap that faults, of 17 pages, or an eighth of a small stack, where there is "
-    "address "
-    "space") {
+    "stack_pool: where there is address space, a gap that faults lies below each stack: 17 pages, or an eighth of a "
+    "small stack") {
   stack_pool pool(GENERATE(guards::best, guards::by_mprotect));
   const auto [bytes, pages] =
       GENERATE(table<std::size_t, std::size_t>({{16 << 10, 1}, {64 << 10, 3}, {256 << 10, 17}, {8 << 20, 17}}));
@@ -260,7 +259,7 @@ bool refuse_guard_install(unsigned code) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/// How a pool ends that hands out stacks until it can no more; nothing is written to them.
+/// How a pool ends that hands out stacks until it has no more; the test does not write to them.
 /// \return 0: with an error that names the limit, when that many mappings could be there, and the
 ///         pool goes on with what is given back.
 int end_of_mappings(guards how, long limit) {
@@ -307,8 +306,8 @@ TEST_CASE("stack_pool: 200,000 guarded stacks at the kernel's usual settings") {
 #if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // their shadow is more address space than the limit
 namespace {
 
-/// How a pool ends whose process has address space for `more` bytes. \param late  it has a slab with wide gaps already
-/// when it comes to be limited. \return 0: as it should; 77: the system keeps to no such limit.
+/// How a pool ends whose process has address space for `more` bytes. \param late  the pool has a slab with wide gaps
+/// already when the limit is set. \return 0: as it should; 77: the system does not enforce such a limit.
 int end_of_space(std::size_t more, bool late) {
   constexpr std::size_t bytes = 64 * 1024;
   stack_pool pool;
@@ -339,7 +338,8 @@ int end_of_space(std::size_t more, bool late) {
 
 }  // namespace
 
-TEST_CASE("stack_pool: where address space ends, gaps become pages, slabs small, and then the error names the limit") {
+TEST_CASE(
+    "stack_pool: where address space ends, gaps become one page, slabs shrink, and then the error names the limit") {
   const bool late = GENERATE(false, true);
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -355,7 +355,7 @@ TEST_CASE("stack_pool: where address space ends, gaps become pages, slabs small,
 }
 #endif
 
-TEST_CASE("stack_pool: where guards take mappings, and there are no more, the error names the limit to raise") {
+TEST_CASE("stack_pool: where guards take mappings, and none are left, the error names the limit to raise") {
   // By what a kernel before 6.13 says, and sandboxes; 0: the pool is told.
   const auto refused_with = GENERATE(0, EINVAL, EPERM, ENOSYS);
   const auto limit = mappings_allowed();

@@ -22,9 +22,9 @@
 
 #if !defined(SHUNT_CONTEXT_BOOST)
 
-// Where an execution begins: the frame pointer leads to its `opening`. The nop: an unwinder looks
-// an address up at one byte less, and must land in these rules for a fiber that has not run yet.
-// `rip` (x30) undefined ends every backtrace here.
+// Where an execution begins: the frame pointer points to its `opening`. The nop: an unwinder looks an address up at one
+// byte less, and must land in these rules for a fiber that has not run yet. `rip` (x30) undefined ends every backtrace
+// here.
 #if defined(__x86_64__)
 asm(R"(
 .pushsection .text
@@ -75,7 +75,7 @@ inline namespace v1 {
 namespace context {
 namespace {
 
-/// On top of a stack, for its first frame.
+/// Lies on top of a stack, for its first frame.
 struct opening {
   void (*entry)(void*);
   void* argument;
@@ -100,7 +100,7 @@ opening* opening_of(const void* low, std::size_t bytes) noexcept {
 #if defined(SHUNT_CONTEXT_BOOST)
 namespace boost_context = boost::context::detail;
 
-/// Each jump carries the execution that it left, whose stack pointer it is that arrives.
+/// Each jump carries a pointer to the execution that it left. The stack pointer that arrives is that execution's.
 void left(boost_context::transfer_t t) noexcept { static_cast<execution*>(t.data)->sp = t.fctx; }
 
 execution* starting(execution* e = nullptr) noexcept {
@@ -173,7 +173,7 @@ void retire([[maybe_unused]] execution& e) noexcept {
 
 namespace detail {
 
-// Not instrumented: between the annotation and the switch the thread is on neither stack.
+// Not instrumented: between the announcement and the switch the thread counts as being on neither stack.
 SHUNT_NO_TSAN void switch_elsewhere(execution& from, execution& to) noexcept {
 #if defined(SHUNT_ASAN)
   __sanitizer_start_switch_fiber(&from.sanitizers, to.bottom, to.bytes);

@@ -1,25 +1,23 @@
 /// An execution: one stack, and the place where the code on it stopped.
 ///
-/// switch_to(from, to) stops the running execution as `from` and goes on where `to` stopped. It
-/// keeps four words in `from`: stack pointer, frame pointer, where to go on, and one register more;
-/// whatever else the calling function still needs, its compiler has put on the stack, for the
-/// switch says that it changes every other register. So a switch costs what is live at that place:
-/// in a loop of two variables nothing but the four words, and the stack is not touched; in a
-/// function of its own the six registers of every prologue. And a parked execution's first frame is
-/// found by unwinders like any other: the four are in the block, every other register is where the
-/// unwind tables of pc say.
+/// switch_to(from, to) stops the running execution as `from` and goes on where `to` stopped. It keeps four words in
+/// `from`: stack pointer, frame pointer, where to go on, and one register more. The compiler has put everything else
+/// that the calling function still needs on the stack, since the switch declares that it changes every other register.
+/// So a switch costs what is live at that place: in a loop of two variables nothing but the four words, and the stack
+/// is not touched; in a function of its own the six registers of every prologue. And unwinders find a parked
+/// execution's first frame like any other: the four words are in the block, every other register is where the unwind
+/// tables of pc say.
 ///
-/// Not switched: the SSE control and status word and the x87 control word. The System V ABI makes
-/// their control bits the callee's too, but the pair costs about as much as the whole switch, and
-/// hardly any program changes them. So the rounding mode belongs to the thread: code that changes
-/// it must put it back before it yields or parks. Likewise FPCR on AArch64. Nor is the signal mask,
-/// which belongs to the thread.
+/// Not switched: the SSE control and status word, the x87 control word, and FPCR on AArch64. The System V ABI makes
+/// their control bits the callee's too, but the pair costs about as much as the whole switch, and hardly any program
+/// changes them. So the rounding mode belongs to the thread: code that changes it must put it back before it yields or
+/// parks. The signal mask is not switched either; it belongs to the thread.
 ///
-/// Sanitizers are told of every switch (AddressSanitizer's fake stacks, ThreadSanitizer's fibers)
-/// when the library is built with them.
+/// When the library is built with a sanitizer, every switch is announced to it (AddressSanitizer's fake stacks,
+/// ThreadSanitizer's fibers).
 ///
-/// Elsewhere than on x86-64 and AArch64, or with CMake's SHUNT_CONTEXT_BOOST=ON, the switch is
-/// Boost.Context's (link boost_context).
+/// On other machines than x86-64 and AArch64, or with CMake's SHUNT_CONTEXT_BOOST=ON, the switch is Boost.Context's
+/// (link boost_context).
 #pragma once
 
 #include <cstddef>
@@ -34,7 +32,7 @@ namespace shunt {
 inline namespace v1 {
 namespace context {
 
-/// Where an execution stopped. Switches read the words at these offsets; Boost.Context's, the first alone.
+/// Where an execution stopped. Switches read the words at these offsets; Boost.Context's reads only the first.
 struct place {
   void* sp = nullptr;  ///< stack pointer, frame pointer,
   void* fp = nullptr;
@@ -42,24 +40,24 @@ struct place {
   void* kept = nullptr;  ///< and rbx, or x19
 };
 
-/// Owned by whoever schedules. Not moved while anything runs on it or is stopped in it. Its layout
-/// does not depend on sanitizers, so that mixed builds fail in none but the annotated parts.
+/// Owned by the code that schedules. Not moved while code runs on it or is stopped in it. Its layout does not depend on
+/// sanitizers, so that mixed builds fail in none but the annotated parts.
 struct execution : place {
-  const void* bottom = nullptr;  ///< the stack's lowest byte; AddressSanitizer asks
+  const void* bottom = nullptr;  ///< the stack's lowest byte, for AddressSanitizer
   std::size_t bytes = 0;
   void* sanitizers = nullptr;  ///< AddressSanitizer's fake stack, or ThreadSanitizer's fiber
 };
 
-/// Makes `e` an execution that, when first switched to, calls `entry(argument)` on the given stack.
-/// `entry` must not return and must not throw: its last act is finish_to().
-/// \param low    lowest byte of the stack, which must stay mapped until finish_to().
-/// \param bytes  at least 1 KiB; what alignment leaves over is not used.
+/// Any thread. Makes `e` an execution that, when first switched to, calls `entry(argument)` on the given stack. `entry`
+/// must not return and must not throw: its last act is finish_to().
+/// \param low    lowest byte of the stack, which must stay mapped until finish_to()
+/// \param bytes  at least 1 KiB; the rest that alignment leaves over is not used
 void prepare(execution& e, void* low, std::size_t bytes, void (*entry)(void*), void* argument) noexcept;
 
-/// Makes `e` stand for the calling thread's own stack, so that it can be switched from.
+/// The thread whose stack it is. Makes `e` stand for the calling thread's own stack, so that it can be switched from.
 void adopt_thread(execution& e) noexcept;
 
-/// After finish_to() left `e`: forgets what sanitizers knew of it. Called from another execution.
+/// After finish_to() left `e`, from another execution: releases what a sanitizer keeps of it.
 void retire(execution& e) noexcept;
 
 namespace detail {
@@ -68,9 +66,9 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 
 #if !defined(SHUNT_CONTEXT_BOOST) && defined(__x86_64__)
 
-// A jump, not a return: the return-stack predictor holds the address of the execution that was
-// left, the indirect predictor learns the one that is entered. No push: in a function that calls
-// nothing else the compiler keeps variables below the stack pointer. `sp` is to.sp.
+// A jump, not a return: the return-stack predictor holds the address of the execution that was left, the indirect
+// predictor learns the one that is entered. No push: in a function that calls no other the compiler keeps variables
+// below the stack pointer. `sp` is to.sp.
 [[gnu::always_inline]] inline void raw_switch(place& from, place& to, void* sp) noexcept {
   void* left = &from;
   void* entered = &to;
@@ -102,7 +100,7 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 #elif !defined(SHUNT_CONTEXT_BOOST) && defined(__aarch64__)
 
 [[gnu::always_inline]] inline void raw_switch(place& from, place& to, void* sp) noexcept {
-  // Named, for what is kept is free for operands otherwise.
+  // In named registers: otherwise the compiler may choose those that are kept.
   register void* left asm("x0") = &from;
   register void* entered asm("x1") = &to;
   register void* top asm("x2") = sp;
@@ -132,8 +130,8 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 #endif
 }  // namespace detail
 
-/// Stops the running execution as `from`, goes on with `to`, another one. Returns when something switches to
-/// `from` again. Same thread throughout. Cost: 1 to 3 ns, see above.
+/// The thread that runs `from`. Stops the running execution as `from`, and goes on with `to`, another one, on the same
+/// thread. Returns when a switch enters `from` again. Cost: 1 to 3 ns, see above.
 [[gnu::always_inline]] inline void switch_to(execution& from, execution& to) noexcept;
 
 #if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
@@ -142,8 +140,8 @@ inline void switch_to(execution& from, execution& to) noexcept { detail::switch_
 #else
 #define SHUNT_PLACES_SUFFICE 1
 inline void switch_to(execution& from, execution& to) noexcept { detail::raw_switch(from, to, to.sp); }
-/// As switch_to, for a scheduler that keeps places elsewhere than in the execution while it is stopped. `sp` is to.sp:
-/// who has looked at it need not load it again.
+/// Like switch_to, for a scheduler that keeps the place of a stopped execution elsewhere than in the execution. `sp` is
+/// to.sp: a caller that has read it need not load it again.
 [[gnu::always_inline]] inline void switch_places(place& from, place& to, void* sp) noexcept {
   detail::raw_switch(from, to, sp);
 }
@@ -151,8 +149,7 @@ inline void switch_to(execution& from, execution& to) noexcept { detail::raw_swi
 inline constexpr bool places_suffice =
     SHUNT_PLACES_SUFFICE != 0;  ///< a switch needs nothing of an execution but its place
 
-/// As switch_to, for the last time: `from` is not switched to again, and its stack may be reused
-/// as soon as `to` runs.
+/// Like switch_to, for the last time: no switch enters `from` again, and its stack may be reused as soon as `to` runs.
 [[noreturn]] void finish_to(execution& from, execution& to) noexcept;
 
 }  // namespace context

@@ -1,6 +1,6 @@
 /// A many-to-one inbox: any thread puts a node in with one compare-and-swap, the owner takes all.
 ///
-///   word_:  empty   nobody has put anything
+///   word_:  empty   no node is in
 ///           asleep  the same, and the owner sleeps
 ///           chain   newest node -> ... -> oldest node
 ///
@@ -10,12 +10,11 @@
 ///   chain    -> chain, nothing    -> empty, nodes   -> chain, false   -> chain
 ///
 /// Edge: a release exchange, and the acquire exchange that it feeds
-///   filled   push -> take_all     the node and what it carries. A chain that several threads built
-///            is covered whole: each push is a read-modify-write in the release sequence of those
-///            before it.
+///   filled   push -> take_all     the node and what it carries. A chain that several threads built is covered whole:
+///                                 each push is a read-modify-write in the release sequence of those before it.
 ///
-/// Source: the chain is Treiber's stack (IBM RJ 5118, 1986) whose consumer takes everything, which
-/// rules out the ABA problem; the sentinel is as in Java's SynchronousQueue and tokio's wakers.
+/// Source: the chain is Treiber's stack (IBM RJ 5118, 1986) whose consumer takes everything, which rules out the ABA
+/// problem; the sentinel is as in Java's SynchronousQueue and tokio's wakers.
 #pragma once
 
 #include <atomic>
@@ -40,12 +39,14 @@ class inbox {
   inbox(const inbox&) = delete;
   inbox& operator=(const inbox&) = delete;
 
-  /// Any thread. Never waits. \return wake: the owner sleeps, and exactly this caller must wake it.
+  /// Any thread. Never waits. The inbox holds the node until take_all() returns it.
+  /// \return wake: the owner sleeps, and this caller, no other, must wake it.
   after_push push(Node& node) noexcept {
-    auto seen = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+    auto seen = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
     for (;;) {
       node.next = seen == asleep ? nullptr : reinterpret_cast<Node*>(seen);
-      // release: edge `filled`. acquire on no side: who pushes reads nothing of other nodes.
+      // release: edge `filled`. No acquire: a push reads nothing of other nodes.
+      // relaxed on failure: the next round decides.
       if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node), std::memory_order_release,
                                       std::memory_order_relaxed)) {
         return seen == asleep ? after_push::wake : after_push::nothing;
@@ -53,7 +54,7 @@ class inbox {
     }
   }
 
-  /// Owner only. True when take_all() is worth its exchange.
+  /// Owner only. Whether a node is in, so that take_all() is worth its exchange.
   [[nodiscard]] bool any() const noexcept {
     return word_.load(std::memory_order_relaxed) > asleep;  // relaxed: only a hint
   }
@@ -63,19 +64,20 @@ class inbox {
     if (!any()) return nullptr;
     // acquire: edge `filled`.
     auto* newest = reinterpret_cast<Node*>(word_.exchange(empty, std::memory_order_acquire));
-    // What lies behind the link will be wanted next, and comes from the same far cache.
+    // The owner will read what lies behind the link next, and it comes from the same far cache.
     prefetch_to_write(reinterpret_cast<std::uintptr_t>(newest) + cache_line);
     return turned_round<&Node::next>(newest);
   }
 
-  /// Owner only. After true, the next push returns `wake`. False: something is in, do not sleep.
+  /// Owner only, awake, before it sleeps. \return true: the next push returns `wake`. False: a node is in, do not
+  /// sleep.
   [[nodiscard]] bool arm() noexcept {
     auto expected = empty;
-    // relaxed: nothing is handed over; the word's own order of changes decides who comes first.
+    // relaxed: nothing is handed over; the modification order of the word decides whether push() or arm() comes first.
     return word_.compare_exchange_strong(expected, asleep, std::memory_order_relaxed, std::memory_order_relaxed);
   }
 
-  /// Owner only, after arm() returned true and whether or not anybody woke it.
+  /// Owner only, after arm() returned true, whether or not a push has woken it.
   void disarm() noexcept {
     auto expected = asleep;
     // relaxed: as for arm(). Failure means a chain is in already.

@@ -1,5 +1,5 @@
 // The inbox between threads. What a node carries is plain data, and nothing but the inbox orders it: threads tell each
-// other how far they are with relaxed atomics only.
+// other by relaxed atomics only how far they are.
 //
 // Weakened on purpose, one at a time, and seen red: push's release to relaxed and take_all's acquire to relaxed (data
 // race under ThreadSanitizer, in the three tests that read `cargo` across threads); arm() as a store ("arm and push");
@@ -36,9 +36,9 @@ class silent_flag {
   void add() { value_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] int value() const { return value_.load(std::memory_order_relaxed); }
   /// \return false: a hang, which the test then reports.
-  [[nodiscard]] bool reach(int wanted) const {
+  [[nodiscard]] bool reach(int target) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (value() < wanted) {
+    while (value() < target) {
       if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::yield();
     }
@@ -53,7 +53,7 @@ enum class order { as_it_comes, push_first, owner_first };
 
 }  // namespace
 
-TEST_CASE("inbox: take_all gives everything once, oldest first, and nothing from an empty one") {
+TEST_CASE("inbox: take_all returns every node once, oldest first, and nothing if the inbox is empty") {
   box b;
   CHECK_FALSE(b.any());
   CHECK(b.take_all() == nullptr);
@@ -75,10 +75,10 @@ TEST_CASE("inbox: take_all gives everything once, oldest first, and nothing from
 // allowed    armed + wake          the owner sleeps, and exactly this pusher wakes it
 // allowed    not armed + nothing   the node came first
 // forbidden  armed + nothing       a lost wake: the owner sleeps for ever
-// forbidden  not armed + wake      a wake that nobody needs
-TEST_CASE("inbox: arm and push that race agree on who owes a wake") {
-  const auto who = GENERATE(order::as_it_comes, order::push_first, order::owner_first);
-  const int rounds = who == order::as_it_comes ? 20'000 : 1'000;
+// forbidden  not armed + wake      a needless wake
+TEST_CASE("inbox: an arm and a push that race agree whether the push owes a wake") {
+  const auto forced = GENERATE(order::as_it_comes, order::push_first, order::owner_first);
+  const int rounds = forced == order::as_it_comes ? 20'000 : 1'000;
   struct round {
     box in;
     node n;
@@ -92,7 +92,7 @@ TEST_CASE("inbox: arm and push that race agree on who owes a wake") {
     for (int i = 0; i < rounds && !hung; ++i) {
       auto& r = all[static_cast<std::size_t>(i)];
       if (!at.reach(i + 1)) hung = true;
-      if (who == order::owner_first && !r.armed.reach(1)) hung = true;
+      if (forced == order::owner_first && !r.armed.reach(1)) hung = true;
       r.n.cargo = i;
       r.owed = r.in.push(r.n);
       r.pushed.raise(r.owed == after_push::wake ? 2 : 1);
@@ -102,7 +102,7 @@ TEST_CASE("inbox: arm and push that race agree on who owes a wake") {
   for (int i = 0; i < rounds && !hung; ++i) {
     auto& r = all[static_cast<std::size_t>(i)];
     at.raise(i + 1);
-    if (who == order::push_first && !r.pushed.reach(1)) hung = true;
+    if (forced == order::push_first && !r.pushed.reach(1)) hung = true;
     const bool sleeps = r.in.arm();
     r.armed.raise();
     if (!r.pushed.reach(1)) hung = true;
@@ -120,15 +120,15 @@ TEST_CASE("inbox: arm and push that race agree on who owes a wake") {
   CHECK(lost == 0);
   CHECK(needless == 0);
   CHECK(wrong == 0);
-  if (who == order::push_first) CHECK(slept == 0);
-  if (who == order::owner_first) CHECK(slept == rounds);
+  if (forced == order::push_first) CHECK(slept == 0);
+  if (forced == order::owner_first) CHECK(slept == rounds);
 }
 
-// An owner that wakes by itself (a time-out) takes its word back, or learns that somebody was there.
+// An owner that wakes by itself (a time-out) takes its word back, or learns that a push came first.
 // allowed    disarmed first, then pushed   the pusher owes nothing
 // allowed    pushed first                  the pusher owes a wake that comes late; the node is in
 // forbidden  the node is gone
-TEST_CASE("inbox: disarm without a wake loses no node, whoever comes first") {
+TEST_CASE("inbox: disarm loses no node, whether it comes before a push or after") {
   box b;
   node n;
   SECTION("disarm first") {
@@ -151,7 +151,7 @@ TEST_CASE("inbox: disarm without a wake loses no node, whoever comes first") {
   CHECK(b.push(another) == after_push::wake);
 }
 
-TEST_CASE("inbox: an armed one wakes its owner once for many pushes") {
+TEST_CASE("inbox: of many pushes into an armed inbox one owes a wake") {
   box b;
   std::array<node, 4> nodes;
   REQUIRE(b.arm());
@@ -164,7 +164,7 @@ TEST_CASE("inbox: an armed one wakes its owner once for many pushes") {
   CHECK(found == 4);
 }
 
-TEST_CASE("inbox: nodes of several producers are neither lost nor doubled, and each producer's stay in order") {
+TEST_CASE("inbox: no node of several producers is lost or doubled, and each producer's nodes stay in order") {
   const int producers = GENERATE(1, 2, 5);
   const bool sleeps = GENERATE(false, true);
   constexpr int each = 4'000;
@@ -216,7 +216,7 @@ TEST_CASE("inbox: nodes of several producers are neither lost nor doubled, and e
   CHECK(b.take_all() == nullptr);
 }
 
-TEST_CASE("inbox: two that hand the same nodes to and fro order what each side writes") {
+TEST_CASE("inbox: two threads that hand the same nodes to and fro see what the other has written") {
   constexpr int rounds = 2'000;
   box there, back;
   std::array<node, 3> nodes;

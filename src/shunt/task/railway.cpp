@@ -15,7 +15,7 @@ namespace detail {
 namespace {
 
 using clock = std::chrono::steady_clock;
-using rail::sight;
+using rail::poll_result;
 
 constexpr std::chrono::nanoseconds look_on_for{20'000};  // about what a sleep and a wake cost
 constexpr int quick_looks = 64;                          // without a look at the clock
@@ -41,12 +41,12 @@ bool pass_the_time(bool fiber) {
 
 }  // namespace
 
-sight stand::await(moment deadline, const std::stop_token& stop) {
+poll_result stand::await(moment deadline, const std::stop_token& stop) {
   count_wait();
-  sight seen = at_.look();
-  if (seen != sight::nothing) return seen;
+  poll_result seen = at_.poll();
+  if (seen != poll_result::nothing) return seen;
   if (profile_ != wait_profile::latency) seen = spin(deadline, stop);  // it has looked on already
-  return seen == sight::nothing ? sleep(deadline, stop) : seen;
+  return seen == poll_result::nothing ? sleep(deadline, stop) : seen;
 }
 
 /// Who is faster than the other side would follow so close that every cache line goes to and fro while it is written.
@@ -62,35 +62,35 @@ void stand::keep_distance(bool fiber) {
   }
 }
 
-sight stand::spin(moment deadline, const std::stop_token& stop) {
+poll_result stand::spin(moment deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
   keep_distance(fiber);
   for (int i = 0; i != quick_looks; ++i) {
     static_cast<void>(pass_the_time(fiber));
-    if (at_.glance()) return sight::train;
+    if (at_.has_train()) return poll_result::train;
   }
-  if (profile_ == wait_profile::battery) return at_.look();
+  if (profile_ == wait_profile::battery) return at_.poll();
   if (in_vain_ >= tries && in_vain_ % tries_again != 0) {
     ++in_vain_;
-    return at_.look();
+    return at_.poll();
   }
   const auto began = clock::now();
   auto now = began;
-  sight seen = at_.look();
-  for (unsigned rounds = 1; seen == sight::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
+  poll_result seen = at_.poll();
+  for (unsigned rounds = 1; seen == poll_result::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
     if (now - began >= look_on_for) break;
     for (int i = 0; i != looks_a_round; ++i) {
       static_cast<void>(pass_the_time(fiber));
-      if (at_.glance()) {
+      if (at_.has_train()) {
         in_vain_ = 0;
-        return sight::train;
+        return poll_result::train;
       }
     }
     if (fiber && rounds % 4 == 0) sched::this_fiber::yield();  // the worker's poller, timers and wakes have their turn
-    seen = at_.look();
+    seen = at_.poll();
     now = clock::now();
   }
-  in_vain_ = seen == sight::nothing ? in_vain_ + 1 : 0;
+  in_vain_ = seen == poll_result::nothing ? in_vain_ + 1 : 0;
   return seen;
 }
 
@@ -102,12 +102,12 @@ bool stand::goes_on(unsigned round, moment deadline, const std::stop_token& stop
     static_cast<void>(pass_the_time(fiber));
   }
   if (round == 0) return true;
-  const auto seen = at_.look();
-  if (seen != sight::nothing) return seen == sight::train;
+  const auto seen = at_.poll();
+  if (seen != poll_result::nothing) return seen == poll_result::train;
   return !stop.stop_requested() && (deadline == moment::max() || clock::now() < deadline);
 }
 
-sight stand::sleep(moment deadline, const std::stop_token& stop) {
+poll_result stand::sleep(moment deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
   // Before all that may wake this station: watch() publishes it to stations that depart, and registering the callback
   // to the thread that requests the stop. Stored after that, it would race with the request: this fiber might miss the
@@ -115,12 +115,12 @@ sight stand::sleep(moment deadline, const std::stop_token& stop) {
   fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_release);
   const std::stop_callback on_stop(stop, [this] { wake(); });
   bool slept = false;
-  sight seen;
+  poll_result seen;
   for (;;) {
     const auto token = token_.load(std::memory_order_acquire);  // edge `token` in
-    at_.watch();
-    seen = at_.look();
-    if (seen != sight::nothing || stop.stop_requested() || clock::now() >= deadline) break;
+    at_.prepare_to_wait();
+    seen = at_.poll();
+    if (seen != poll_result::nothing || stop.stop_requested() || clock::now() >= deadline) break;
     slept = true;
     if (fiber) {
       static_cast<void>(sched::this_fiber::rest_until(deadline, "a train"));
@@ -129,10 +129,10 @@ sight stand::sleep(moment deadline, const std::stop_token& stop) {
       sched::futex_wait(token_, token, for_ever ? std::chrono::nanoseconds::max() : deadline - clock::now());
     }
     // Before it watches again, which takes a fence of some 10 us: mostly what it was woken for is here.
-    seen = at_.look();
-    if (seen != sight::nothing) break;
+    seen = at_.poll();
+    if (seen != poll_result::nothing) break;
   }
-  at_.unwatch();
+  at_.finish_wait();
   if (slept)
     sleeps_.store(sleeps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   return seen;
@@ -152,19 +152,19 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
   train_shape s{};
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
   s.capacity = wanted.capacity;
-  s.signs =
-      s.capacity != 1 || good_bytes > sizeof(rail::track::sign) || stamp != 0 || wanted.wait == wait_profile::latency;
-  s.goods_offset = s.signs ? round_up(sizeof(rail::track::sign) + stamp, good_alignment) : 0;
+  s.signs = s.capacity != 1 || good_bytes > sizeof(rail::train_ring::header) || stamp != 0 ||
+            wanted.wait == wait_profile::latency;
+  s.goods_offset = s.signs ? round_up(sizeof(rail::train_ring::header) + stamp, good_alignment) : 0;
   if (s.capacity == 0) {
     const auto wish = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_a_ns;
     const auto bytes = std::clamp(wish, cache_line, most_train_bytes);
     s.capacity = bytes > s.goods_offset + good_bytes ? (bytes - s.goods_offset) / good_bytes : 1;
   }
-  if (s.capacity > rail::track::most_goods) {
+  if (s.capacity > rail::train_ring::most_goods) {
     throw usage_error("railway: a capacity of " + std::to_string(s.capacity) + " goods: at most " +
-                      std::to_string(rail::track::most_goods));
+                      std::to_string(rail::train_ring::most_goods));
   }
-  const auto least = s.signs ? std::max(good_alignment, alignof(rail::track::sign)) : good_alignment;
+  const auto least = s.signs ? std::max(good_alignment, alignof(rail::train_ring::header)) : good_alignment;
   s.train_bytes = round_up(s.goods_offset + s.capacity * good_bytes, least);
   // Small ones share a cache line; none begins amid another one's lines otherwise.
   if (s.train_bytes > cache_line / 2) s.train_bytes = round_up(s.train_bytes, cache_line);

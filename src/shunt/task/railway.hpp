@@ -101,7 +101,7 @@ struct station_counts {
 namespace detail {
 
 /// The part of a station that is no template: waiting, counting, its name.
-class stand : public rail::sleeper {
+class stand : public rail::waker {
  public:
   stand(const stand&) = delete;
   stand& operator=(const stand&) = delete;
@@ -114,14 +114,14 @@ class stand : public rail::sleeper {
   using moment = std::chrono::steady_clock::time_point;
   stand(rail::station& at, std::string name, wait_profile profile)
       : at_(at), name_(std::move(name)), profile_(profile) {
-    at.wakes(*this);
+    at.set_waker(*this);
   }
   ~stand() = default;
 
   rail::station& at_;
 
   /// Until a train stands here, or an end is seen, or the time is over or `stop` asked: then nothing.
-  [[nodiscard, gnu::noinline]] rail::sight await(moment deadline, const std::stop_token& stop);
+  [[nodiscard, gnu::noinline]] rail::poll_result await(moment deadline, const std::stop_token& stop);
 
   /// wait_profile::latency, before await(): looks on and on, in the frame of who will use the train. So little runs
   /// between the look that finds it and its use, and nothing that has not run for as long as the wait took.
@@ -160,8 +160,8 @@ class stand : public rail::sleeper {
     waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }
   void keep_distance(bool fiber);
-  rail::sight spin(moment deadline, const std::stop_token& stop);
-  rail::sight sleep(moment deadline, const std::stop_token& stop);
+  rail::poll_result spin(moment deadline, const std::stop_token& stop);
+  rail::poll_result sleep(moment deadline, const std::stop_token& stop);
 
   const std::string name_;
   const wait_profile profile_;
@@ -300,7 +300,7 @@ class railway {
     railway& of() const noexcept { return this->of_; }
     bool stand_at_platform(detail::stand::moment deadline, const std::stop_token& stop) {
       if (!end_.board() && !this->look_on([&] { return end_.board(); }, deadline, stop) &&
-          this->await(deadline, stop) != rail::sight::train) {
+          this->await(deadline, stop) != rail::poll_result::train) {
         return false;
       }
       room_ = this->goods_in(end_.train());
@@ -367,7 +367,7 @@ class railway {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
       if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
       if (!this->of_.shape_.signs) return train({this->goods_in(end_.train()), goods_});
-      end_.carries(goods);
+      end_.set_goods(goods);
       goods_ = goods;
       return train({this->goods_in(end_.train()), goods});
     }
@@ -375,8 +375,9 @@ class railway {
     /// Whether the last arrive() saw the end.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-    /// Takes no more trains; the one that stands here leaves. See rail::stop::end() for what this does to the others:
-    /// where trains are left, a last station lets the others go on; after any other one the line ends. Again: nothing.
+    /// Takes no more trains; the one that stands here leaves. See rail::unloader::end() for what this does to the
+    /// others: where trains are left, a last station lets the others go on; after any other one the line ends. Again:
+    /// nothing.
     void close() noexcept {
       depart();
       end_.end();
@@ -390,7 +391,7 @@ class railway {
 
    private:
     friend class railway;
-    station(railway& of, rail::stop& end, std::string name) : place(of, end, std::move(name)), end_(end) {
+    station(railway& of, rail::unloader& end, std::string name) : place(of, end, std::move(name)), end_(end) {
       if (of.stamps()) age_ = std::make_unique<latency_histogram>();
     }
     train take(std::uint64_t goods) noexcept {
@@ -406,17 +407,17 @@ class railway {
     }
     [[gnu::noinline]] train arrive_later(detail::stand::moment deadline, const std::stop_token& stop) {
       switch (this->await(deadline, stop)) {
-        case rail::sight::train: break;
-        case rail::sight::nothing: return {};
-        case rail::sight::ended: ended_ = true; return {};
-        case rail::sight::failed: ended_ = true; std::rethrow_exception(this->of_.line_.failure());
+        case rail::poll_result::train: break;
+        case rail::poll_result::nothing: return {};
+        case rail::poll_result::ended: ended_ = true; return {};
+        case rail::poll_result::failed: ended_ = true; std::rethrow_exception(this->of_.line_.failure());
       }
       std::uint64_t goods = 0;
       static_cast<void>(end_.arrive(goods));  // the one that await() saw
       return take(goods);
     }
 
-    rail::stop& end_;
+    rail::unloader& end_;
     bool standing_ = false;
     bool ended_ = false;
     std::size_t goods_ = 0;
@@ -430,7 +431,7 @@ class railway {
   /// Nobody uses its stations any more. What lies in trains is destroyed.
   ~railway() {
     for (const auto& s : sources_) {
-      for (auto* at = s->end_.on().first(); at != s->end_.on().end(); at += shape_.train_bytes) destroy_goods(at);
+      for (auto* at = s->end_.ring().first(); at != s->end_.ring().end(); at += shape_.train_bytes) destroy_goods(at);
     }
   }
   railway(const railway&) = delete;
@@ -442,14 +443,14 @@ class railway {
     rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.signs);
     std::size_t made = 0;
     try {
-      for (auto* at = end.on().first(); at != end.on().end(); at += shape_.train_bytes) {
-        if (stamps()) new (at + sizeof(rail::track::sign)) std::int64_t(0);
+      for (auto* at = end.ring().first(); at != end.ring().end(); at += shape_.train_bytes) {
+        if (stamps()) new (at + sizeof(rail::train_ring::header)) std::int64_t(0);
         std::uninitialized_value_construct_n(reinterpret_cast<T*>(at + shape_.goods_offset), shape_.capacity);
         ++made;
       }
       sources_.emplace_back(new loader(*this, end, std::move(name)));
     } catch (...) {
-      for (auto* at = end.on().first(); made-- != 0; at += shape_.train_bytes) destroy_goods(at);
+      for (auto* at = end.ring().first(); made-- != 0; at += shape_.train_bytes) destroy_goods(at);
       throw;
     }
     return *sources_.back();
@@ -465,7 +466,7 @@ class railway {
       ends.push_back(&p->at_);
     }
     if (ends.empty()) detail::throw_not_of_this_line("");
-    stations_.emplace_back(new station(*this, line_.add_stop(ends), std::move(name)));
+    stations_.emplace_back(new station(*this, line_.add_unloader(ends), std::move(name)));
     return *stations_.back();
   }
 
@@ -548,7 +549,7 @@ class railway {
  private:
   [[nodiscard]] bool stamps() const noexcept { return wanted_.stamp_every != 0; }
   [[nodiscard]] static std::int64_t& stamp_of(std::byte* at) noexcept {
-    return *std::launder(reinterpret_cast<std::int64_t*>(at + sizeof(rail::track::sign)));
+    return *std::launder(reinterpret_cast<std::int64_t*>(at + sizeof(rail::train_ring::header)));
   }
   void destroy_goods(std::byte* at) const noexcept {
     std::destroy_n(std::launder(reinterpret_cast<T*>(at + shape_.goods_offset)), shape_.capacity);

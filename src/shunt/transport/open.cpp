@@ -30,9 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Open MPI loads components that use its symbols but do not name its library (mca_pml_ob1.so and
-// mca_btl_tcp.so among them, in 4.1): they find them only if they are global. MPICH is one library, and stays
-// out of the way of the program's own symbols.
+// Open MPI loads components that use its symbols but do not name its library (mca_pml_ob1.so and mca_btl_tcp.so among
+// them, in 4.1): they find the symbols only if these are global. MPICH is one library, whose symbols stay apart from
+// the program's own.
 constexpr std::array<flavour, 2> known{
     {{"Open MPI", "libshunt_mpi_openmpi.so", true}, {"MPICH", "libshunt_mpi_mpich.so", false}}};
 
@@ -48,10 +48,10 @@ std::string list(std::span<const fs::path> folders) {
   return text;
 }
 
-/// The file of the shared object that holds this function; nothing where it is the program itself.
+/// The file of the shared object that holds this function; empty where it is the program itself.
 ///
-/// dladdr's own answer (dli_fname) is no path for a program: it is what the program was called with, and one that was
-/// found in PATH would be taken for a file of the current folder. The linker's list has the program under "".
+/// The linker's list names it, where the program is "". dladdr's own answer (dli_fname) is no path for a program: it is
+/// what the program was called with, so a program found in PATH would be taken for a file of the current folder.
 fs::path library_file() {
   Dl_info self{};
   link_map* map = nullptr;
@@ -86,6 +86,8 @@ launcher find_launcher() {
   return {};
 }
 
+/// In the order of the search: what the caller names, what lies around the program's file and the library's, and the
+/// folder of the installation. Each once.
 std::vector<fs::path> plugin_folders(const std::string& first) {
   std::vector<fs::path> folders;
   const auto add = [&folders](const fs::path& folder) {
@@ -117,7 +119,7 @@ std::vector<fs::path> plugin_folders(const std::string& first) {
     add(folder / ".." / "lib" / "shunt");
     add(folder / SHUNT_PLUGIN_FOLDER_FROM_PROGRAM);
   }
-  // Where the library is a shared object: beside it, for a tree that was moved.
+  // Where the library is a shared object: the folder beside it, for an install tree that was moved.
   if (const auto library = library_file(); !library.empty()) add(library.parent_path() / "shunt");
   add(SHUNT_PLUGIN_FOLDER);
   return folders;
@@ -138,6 +140,8 @@ std::vector<candidate> find_plugins(std::span<const fs::path> folders) {
   return found;
 }
 
+/// The plugin of the launcher's MPI, or all where no launcher decides. A message says what there is and what would
+/// help.
 std::vector<candidate> choose(std::span<const candidate> found, const launcher& by, std::span<const fs::path> folders) {
   std::string there = "threads";
   for (const auto& c : found) there += ", mpi (" + std::string(c.mpi->name) + ")";
@@ -156,34 +160,35 @@ std::vector<candidate> choose(std::span<const candidate> found, const launcher& 
                     list(folders));
 }
 
-std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& waiting) {
+/// Tries the files in turn. One that loads decides: only a file that cannot be loaded makes way for the next.
+std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& time_limits) {
   std::string failures;
   for (const auto& c : from) {
     SHUNT_ASSERT(c.file.is_absolute());  // dlopen() would look for a bare name in the folders of LD_LIBRARY_PATH
-    const std::string who = "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
+    const std::string shown = "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
     void* const handle = dlopen(c.file.c_str(), RTLD_NOW | RTLD_NODELETE | (c.mpi->global ? RTLD_GLOBAL : RTLD_LOCAL));
     if (handle == nullptr) {
       const char* const why = dlerror();
       failures +=
-          (failures.empty() ? "" : "; ") + who + " cannot be loaded: " + (why == nullptr ? "no reason given" : why);
+          (failures.empty() ? "" : "; ") + shown + " cannot be loaded: " + (why == nullptr ? "no reason given" : why);
       continue;
     }
     const auto ask = reinterpret_cast<plugin_function>(dlsym(handle, plugin_symbol));
     const plugin* const offer = ask == nullptr ? nullptr : ask();
     // No further candidate now: two MPIs in one process would find each other's symbols.
     if (offer == nullptr || plugin_version() != offer->version) {
-      throw usage_error(who + " belongs to another version of Shunt: it is `" +
+      throw usage_error(shown + " belongs to another version of Shunt: it is `" +
                         (offer == nullptr ? "unknown" : offer->version) + "`, this program needs `" + plugin_version() +
                         "`");
     }
-    return std::unique_ptr<carrier>(offer->open(waiting));
+    return std::unique_ptr<carrier>(offer->open(time_limits));
   }
   throw usage_error(failures);
 }
 
 }  // namespace detail
 
-std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins, const limits& waiting) {
+std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins, const limits& time_limits) {
   using namespace detail;
   const auto by = find_launcher();
   // A job of unknown size counts as large: ranks that do not know of each other would all print.
@@ -196,7 +201,7 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
     for (const auto& t : available(plugins)) there += (there.empty() ? "" : ", ") + t;
     throw usage_error("there is no transport `" + std::string(name) + "`; this installation has: auto, " + there);
   }
-  return load(choose(found, by, folders), waiting);
+  return load(choose(found, by, folders), time_limits);
 }
 
 std::vector<offer> offers(const std::string& plugins) {

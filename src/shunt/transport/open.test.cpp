@@ -34,8 +34,8 @@ class variable {
   std::optional<std::string> before_;
 };
 
-/// An environment as no launcher, or just one, would leave it.
-struct environment_of {
+/// An environment without the variables of any launcher; a test sets those of one.
+struct clean_environment {
   variable openmpi{"OMPI_COMM_WORLD_SIZE", nullptr};
   variable mpich{"PMI_SIZE", nullptr};
   variable mpich_rank{"PMI_RANK", nullptr};
@@ -69,26 +69,26 @@ std::string message_of(const auto& act) {
   return "no usage_error";
 }
 
-TEST_CASE("open: threads are always there") {
+TEST_CASE("open: the transport `threads` is always there") {
   CHECK(transport::open("threads")->name() == "threads");
   const auto names = transport::available();
   CHECK(names.front() == "threads");
 }
 
-TEST_CASE("open: an unknown name is answered with the known ones") {
+TEST_CASE("open: for an unknown name the error lists the known ones") {
   CHECK_THAT(message_of([] { static_cast<void>(transport::open("pigeon")); }),
              Catch::Contains("`pigeon`") && Catch::Contains("auto, threads"));
 }
 
 TEST_CASE("open: auto means threads unless a launcher started several ranks") {
-  const environment_of nobody;
+  const clean_environment no_launcher;
   CHECK(transport::open("auto")->name() == "threads");
   const variable alone("PMI_SIZE", "1");
   CHECK(transport::open("auto")->name() == "threads");
 }
 
-TEST_CASE("find_launcher: the environment tells whose launcher it was, and how many ranks it started") {
-  const environment_of nobody;
+TEST_CASE("find_launcher: the environment tells which MPI's launcher it was, and how many ranks it started") {
+  const clean_environment no_launcher;
   CHECK_FALSE(detail::find_launcher().present);
   SECTION("Open MPI, also where it offers PMIx") {
     const variable size("OMPI_COMM_WORLD_SIZE", "6");
@@ -101,7 +101,7 @@ TEST_CASE("find_launcher: the environment tells whose launcher it was, and how m
     CHECK(detail::find_launcher().mpi->name == "MPICH");
     CHECK(detail::find_launcher().ranks == 4);
   }
-  SECTION("MPICH without a size counts as a job of several") {
+  SECTION("MPICH without a size counts as a job of several ranks") {
     const variable rank("PMI_RANK", "2");
     CHECK(detail::find_launcher().mpi->name == "MPICH");
     CHECK(detail::find_launcher().ranks == 0);
@@ -115,7 +115,7 @@ TEST_CASE("find_launcher: the environment tells whose launcher it was, and how m
   }
 }
 
-TEST_CASE("plugin_folders: the caller's comes first, then the program's own and the one beside it") {
+TEST_CASE("plugin_folders: the caller's folder comes first, then the program's own and the one beside it") {
   const auto program = fs::read_symlink("/proc/self/exe").parent_path();
   const auto folders = detail::plugin_folders("/somewhere");
   REQUIRE(folders.size() >= 4);
@@ -125,7 +125,7 @@ TEST_CASE("plugin_folders: the caller's comes first, then the program's own and 
         folders.end());
 }
 
-TEST_CASE("plugin_folders: several folders, by colon, in their order; empty ones are no folder") {
+TEST_CASE("plugin_folders: colons separate folders, which keep their order; empty names are left out") {
   const auto folders = detail::plugin_folders(":/one::/two/../three:/one:");
   REQUIRE(folders.size() >= 3);
   CHECK(folders[0] == "/one");
@@ -133,7 +133,7 @@ TEST_CASE("plugin_folders: several folders, by colon, in their order; empty ones
   CHECK(folders[2] == fs::read_symlink("/proc/self/exe").parent_path());
 }
 
-TEST_CASE("plugin_folders: a relative folder is refused, so that no code of the current folder is loaded") {
+TEST_CASE("plugin_folders: a relative folder is a usage_error, so that no code of the current folder is loaded") {
   for (const char* const relative : {"lib", ".", "./lib", "../lib", "/one:lib:/two"}) {
     CHECK_THAT(message_of([&] { static_cast<void>(detail::plugin_folders(relative)); }),
                Catch::Contains("SHUNT_PLUGINS") && Catch::Contains("is relative"));
@@ -141,7 +141,7 @@ TEST_CASE("plugin_folders: a relative folder is refused, so that no code of the 
   }
 }
 
-TEST_CASE("plugin_folders: wherever the program is started, no folder is that one") {
+TEST_CASE("plugin_folders: the current folder is never among them") {
   const folder elsewhere;
   const auto before = fs::current_path();
   const auto usual = detail::plugin_folders("");
@@ -155,7 +155,7 @@ TEST_CASE("plugin_folders: wherever the program is started, no folder is that on
   }
 }
 
-TEST_CASE("offers: every transport with its file") {
+TEST_CASE("offers: lists every transport with its file") {
   const folder one;
   one.put("libshunt_mpi_mpich.so");
   const auto all = transport::offers(one.path().string());
@@ -167,8 +167,8 @@ TEST_CASE("offers: every transport with its file") {
   }));
 }
 
-TEST_CASE("choose: without any plugin it says what there is and where it looked") {
-  const environment_of nobody;
+TEST_CASE("choose: without any plugin the error says what there is and which folders were searched") {
+  const clean_environment no_launcher;
   const folder empty;
   const std::vector<fs::path> folders{empty.path()};
   const auto found = detail::find_plugins(folders);
@@ -177,8 +177,8 @@ TEST_CASE("choose: without any plugin it says what there is and where it looked"
              Catch::Contains("only: threads.") && Catch::Contains(empty.path().string()));
 }
 
-TEST_CASE("choose: the launcher decides, and none means any") {
-  const environment_of nobody;
+TEST_CASE("choose: takes the launcher's MPI, and every MPI where there is no launcher") {
+  const clean_environment no_launcher;
   const folder both;
   both.put("libshunt_mpi_openmpi.so");
   both.put("libshunt_mpi_mpich.so");
@@ -192,8 +192,8 @@ TEST_CASE("choose: the launcher decides, and none means any") {
   CHECK(chosen.front().mpi->name == "MPICH");
 }
 
-TEST_CASE("choose: a launcher whose MPI is missing is an error that names both") {
-  const environment_of nobody;
+TEST_CASE("choose: if the launcher's MPI is missing the error names it and the one that is there") {
+  const clean_environment no_launcher;
   const folder other;
   other.put("libshunt_mpi_mpich.so");
   const std::vector<fs::path> folders{other.path()};
@@ -205,8 +205,8 @@ TEST_CASE("choose: a launcher whose MPI is missing is an error that names both")
                  Catch::Contains("libshunt_mpi_openmpi.so"));
 }
 
-TEST_CASE("load: a file that is no transport is an error that names the file") {
-  const environment_of nobody;
+TEST_CASE("load: for a file that is no transport the error names the file") {
+  const clean_environment no_launcher;
   const folder broken;
   broken.put("libshunt_mpi_openmpi.so");
   const std::vector<fs::path> folders{broken.path()};

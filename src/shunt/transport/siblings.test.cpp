@@ -1,4 +1,4 @@
-// What a machine shows of the ranks of a job, without MPI: from a fake /proc.
+// What a machine shows of the ranks of a job, without MPI. The tests read a fake /proc.
 #include <shunt/transport/detail/siblings.hpp>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class fake_proc {
   ~fake_proc() { fs::remove_all(path_); }
   fake_proc(const fake_proc&) = delete;
   fake_proc& operator=(const fake_proc&) = delete;
-  void process(int pid, int parent, char state, const std::string& variables, bool keeper = true) const {
+  void process(int pid, int parent, char state, const std::string& variables, bool watchdog = true) const {
     const auto folder = path_ / std::to_string(pid);
     fs::create_directories(folder / "task" / std::to_string(pid + 1));
     std::ofstream(folder / "stat") << pid << " (a (b) c) " << state << ' ' << parent << " 1 1 0\n";
@@ -31,7 +31,7 @@ class fake_proc {
       if (c == ' ') c = '\0';
     }
     std::ofstream(folder / "environ", std::ios::binary) << text << '\0';
-    std::ofstream(folder / "task" / std::to_string(pid + 1) / "comm") << (keeper ? keeper_name : "other") << '\n';
+    std::ofstream(folder / "task" / std::to_string(pid + 1) / "comm") << (watchdog ? watchdog_name : "other") << '\n';
   }
   std::string path() const { return path_.string(); }
 
@@ -55,7 +55,7 @@ struct job_of_four : fake_proc {
 
 TEST_CASE("siblings: the ranks below the same launcher, and no others") {
   const job_of_four job;
-  job.process(30, 1, 'S', "PMI_RANK=1");  // another job's, whose launcher has gone
+  job.process(30, 1, 'S', "PMI_RANK=1");  // of another job, whose launcher has ended
   job.process(40, 1, 'S', "HOME=/");      // another job
   job.process(41, 40, 'S', "PMI_RANK=2");
   const auto found = siblings(job.path(), 20);
@@ -66,8 +66,7 @@ TEST_CASE("siblings: the ranks below the same launcher, and no others") {
   }
 }
 
-TEST_CASE(
-    "siblings: of a shell and the rank beneath it the rank counts, of a rank and its child the one with a keeper") {
+TEST_CASE("siblings: the rank beneath a shell counts, and of a rank and its child the one that has a watchdog") {
   const job_of_four job;
   job.process(22, 10, 'S', "PMI_RANK=2", false);
   job.process(52, 22, 'S', "PMI_RANK=2", true);
@@ -87,20 +86,20 @@ TEST_CASE("explain: a stopped rank is named before all others") {
   CHECK(job.why() == "rank 2 (process 22) is stopped");
 }
 
-TEST_CASE("explain: a rank that is not there has ended, where the launcher has started all of them here") {
+TEST_CASE("explain: where the launcher has started all ranks here, a missing one has ended") {
   const job_of_four job;
   fs::remove_all(fs::path(job.path()) / "23");
   CHECK(job.why() == "rank 3 has ended");
   CHECK(job.why({0, 8, 4}).find("one elsewhere is stopped, unreachable or was never started") != std::string::npos);
 }
 
-TEST_CASE("explain: a rank without a keeper has not come as far") {
+TEST_CASE("explain: a rank without a watchdog thread has not come as far") {
   const job_of_four job;
   job.process(21, 10, 'R', "PMI_RANK=1", false);
   CHECK(job.why() == "rank 1 (process 21) has not begun");
 }
 
-TEST_CASE("explain: where all of them run, it is MPI; where some are elsewhere, one of those") {
+TEST_CASE("explain: if all ranks are here and run, MPI is stuck; if some are elsewhere, one of those is lost") {
   const job_of_four job;
   CHECK(job.why() == "every rank runs, and MPI does not go on");
   CHECK(job.why({0, 8, 4}).find("elsewhere") != std::string::npos);

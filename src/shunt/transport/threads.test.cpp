@@ -8,7 +8,7 @@ namespace {
 
 using namespace shunt;
 
-TEST_CASE("threads: a job of one rank that lives through every state and may sleep for ever") {
+TEST_CASE("threads: a job of one rank passes through every state, and may sleep for ever") {
   const auto c = transport::detail::open_threads();
   CHECK(c->name() == "threads");
   CHECK(c->rank() == 0);
@@ -25,7 +25,7 @@ TEST_CASE("threads: a job of one rank that lives through every state and may sle
   CHECK(c->exchange("") == std::vector<std::string>{""});
 }
 
-TEST_CASE("threads: a train for another rank is an error that names the rank") {
+TEST_CASE("threads: sending a train to another rank throws an error that names the rank") {
   const auto c = transport::detail::open_threads();
   c->start({.capacity = 1024});
   rail::train t;

@@ -16,7 +16,8 @@ namespace detail {
 constinit slabs the_slabs;
 static_assert(std::is_trivially_destructible_v<slabs>, "threads that outlive main() use it");
 
-/// Registered when the program starts, before there are threads.
+/// Registered when the program starts, before it has threads. Holds the lock during a fork(), so that the child finds
+/// no call half done.
 struct around_fork {
   around_fork() noexcept {
     const auto unlock = [] { the_slabs.lock_.unlock(); };
@@ -27,7 +28,8 @@ struct around_fork {
 static const around_fork registered;
 
 struct alignas(cache_line) slabs::slab {
-  // The heap's own words lie before each piece: without this room the next slab would begin a whole slab later.
+  // The heap keeps words of its own before each piece: without this margin the next slab would begin a whole slab
+  // later.
   static constexpr std::size_t heap_margin = cache_line;
 
   explicit slab(std::size_t its_class) noexcept
@@ -38,7 +40,7 @@ struct alignas(cache_line) slabs::slab {
     return *reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(block) & ~std::uintptr_t{slab_bytes - 1});
   }
   [[nodiscard]] std::uint32_t at_home() const noexcept { return capacity - out; }
-  /// At least one is at home. What has been used before comes first: it may be in a cache.
+  /// At least one block is at home. Blocks that have been in use come first: they may be in a cache.
   free_block* pop() noexcept {
     ++out;
     if (freed != nullptr) return std::exchange(freed, freed->next);
@@ -74,6 +76,7 @@ void slabs::take_out_of_list(slab& s) noexcept {
   if (s.after != nullptr) s.after->before = s.before;
 }
 
+/// Opens the spare or a new slab if the list is empty, then takes from the list's slabs.
 slabs::taken slabs::take(std::size_t size_class, std::uint32_t at_most) {
   SHUNT_ASSERT(at_most > 0);
   slab*& list = lists_[size_class];
@@ -81,7 +84,7 @@ slabs::taken slabs::take(std::size_t size_class, std::uint32_t at_most) {
   if (list == nullptr) {
     slab* fresh = std::exchange(spares_[size_class], nullptr);
     if (fresh == nullptr) {
-      held.unlock();  // a program's own operator new may come here
+      held.unlock();  // an operator new of the program may call take()
       fresh = ::new (::operator new(slab_bytes - slab::heap_margin, std::align_val_t{slab_bytes})) slab(size_class);
       held.lock();
       ++count_;
@@ -99,8 +102,9 @@ slabs::taken slabs::take(std::size_t size_class, std::uint32_t at_most) {
   return all;
 }
 
+/// Puts each block into its slab. A slab that gets empty becomes the spare, or goes back to the heap.
 void slabs::give(free_block* first) noexcept {
-  slab* gone = nullptr;  // deleted without the lock, as made
+  slab* gone = nullptr;  // deleted without the lock, as it was made
   {
     const std::lock_guard held(lock_);
     while (first != nullptr) {

@@ -1,15 +1,15 @@
-/// Where threads get memory of small objects from, many at a time, and leave what they do not need: slabs, of blocks of
-/// one size each. What is in use lies close together, whoever took it.
+/// Memory of small objects, shared by all threads: slabs, each of blocks of one size. A thread takes and gives many
+/// blocks at a time. Blocks in use lie close together, whichever thread has taken them.
 ///
 ///   slab   | header | block | block | ...          aligned to its size: a block's address tells its slab
 ///
-///   state   blocks at home   where it stands      take()                    give()
+///   state   blocks at home   place                take()                    give()
 ///   full    none             nowhere              not found                 -> some
 ///   some    some             in its class's list  -> full by the last one   -> empty by the last one
 ///   empty   all              its class's spare    -> some, full             breach of contract
 ///
-/// A class of sizes has one spare at most: a second slab that gets empty goes back to the heap. The spare is taken from
-/// when the list is empty, so that what is in use comes closer together again.
+/// A class of sizes has one spare at most: a second slab that gets empty goes back to the heap. take() uses the spare
+/// only when the list is empty, so that blocks in use come closer together again.
 ///
 /// Source: Bonwick: The slab allocator: an object-caching kernel memory allocator, USENIX Summer 1994; for the threads'
 /// caches before it Bonwick, Adams: Magazines and vmem, USENIX 2001.
@@ -24,7 +24,7 @@ namespace shunt {
 inline namespace v1 {
 namespace detail {
 
-/// What stands in a block that nobody uses.
+/// The content of a block that is not in use.
 struct free_block {
   free_block* next;
 };
@@ -39,7 +39,7 @@ class slabs {
   static constexpr std::size_t classes = largest / step;
   /// \param bytes  1..largest. \return 0..classes - 1.
   static constexpr std::size_t class_of(std::size_t bytes) noexcept { return (bytes - 1) / step; }
-  /// Of each block.
+  /// Bytes of each block.
   static constexpr std::size_t bytes_of(std::size_t size_class) noexcept { return (size_class + 1) * step; }
   /// For checks. \param at  a block in use.
   static std::size_t class_of_block(const void* at) noexcept;
@@ -59,7 +59,7 @@ class slabs {
   /// \param first  a chain of blocks of one class; null: none.
   void give(free_block* first) noexcept;
 
-  /// How many slabs the heap has given and not got back.
+  /// Slabs that the heap has given and not got back.
   [[nodiscard]] std::size_t count() noexcept;
 
  private:
@@ -74,7 +74,8 @@ class slabs {
   std::size_t count_ = 0;
 };
 
-/// The process's: constructed before anything else, never destroyed. A fork()'s child finds it as between two calls.
+/// The slabs of the process: constructed before anything else, never destroyed. A child of fork() finds them as between
+/// two calls.
 extern constinit slabs the_slabs;
 
 }  // namespace detail

@@ -1,14 +1,13 @@
 /// A transport in a file of its own: what the file exports, and how the program finds it.
 ///
-/// The library links no network. A transport that needs one is a shared object, opened by name when a job
-/// asks for it, so that one program runs without any dependency, and on every MPI that is installed.
+/// The library links no network. A transport that needs one is a shared object, which open() loads when a job asks for
+/// it. So one program runs without any dependency, and on every MPI that is installed.
 ///
 ///   file                       made with     environment that its launcher sets
 ///   libshunt_mpi_openmpi.so    Open MPI      OMPI_COMM_WORLD_SIZE
 ///   libshunt_mpi_mpich.so      MPICH         PMI_RANK, PMI_SIZE
 ///
-/// A plugin is never closed: MPI leaves exit handlers behind, and an exception that a plugin threw refers to
-/// its code.
+/// A plugin is never closed: MPI leaves exit handlers behind, and an exception that a plugin threw refers to its code.
 #pragma once
 
 #include <filesystem>
@@ -28,15 +27,15 @@ namespace detail {
 struct plugin {
   const char* version;  ///< plugin_version() as the plugin was compiled
   const char* library;  ///< "Open MPI 4.1.4"
-  /// Collective over the job; the caller owns the result; throws shunt::error.
-  carrier* (*open)(const limits& waiting);
+  /// Collective. The caller owns the result. Throws shunt::error.
+  carrier* (*open)(const limits& time_limits);
 };
 
 using plugin_function = const plugin* (*)() noexcept;
 inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
 
-/// What program and plugin must agree on: the interface's number, raised with every change of `carrier`, and
-/// the layouts that cross the border.
+/// What program and plugin must agree on: the interface's number, which every change of `carrier` raises, and the
+/// layouts of what crosses the border.
 [[nodiscard]] inline std::string plugin_version() {
   return "shunt transport 3 (train " + std::to_string(sizeof(rail::train)) + ", service " +
          std::to_string(sizeof(service)) + ", limits " + std::to_string(sizeof(limits)) + ", loss " +
@@ -53,17 +52,18 @@ struct flavour {
 /// In order of preference where no launcher decides.
 [[nodiscard]] std::span<const flavour> flavours() noexcept;
 
-/// What the environment says about who started this process.
+/// What the environment says about the launcher that started this process.
 struct launcher {
   const flavour* mpi = nullptr;  ///< nullptr: not an MPI launcher, or one that serves both
   bool present = false;          ///< started by some MPI launcher
   int ranks = 1;                 ///< of the job; 0 where it does not say
 };
+/// Any thread, while none changes the environment.
 [[nodiscard]] launcher find_launcher();
 
 /// Folders to search, in order: those in `first`, the program's own, ../lib/shunt beside it, the library's, the
-/// installed one. All are absolute, so that no code is loaded from the folder in which the program happens to be
-/// started. May name folders that do not exist.
+/// installed one. All are absolute, so that no code is loaded from the folder in which the program happens to run. May
+/// name folders that do not exist.
 /// \param first  separated by colons, as SHUNT_PLUGINS has them; empty ones are left out
 /// \throws usage_error for one that is not absolute.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_folders(const std::string& first);
@@ -82,11 +82,11 @@ struct candidate {
 [[nodiscard]] std::vector<candidate> choose(std::span<const candidate> found, const launcher& by,
                                             std::span<const std::filesystem::path> folders);
 
-/// Opens the first file that the system can load (an MPI that has been removed is no reason to fail while
-/// there is another), and asks it for its transport.
+/// Collective. Opens the first file that the system can load (an MPI that has been removed is no reason to fail while
+/// there is another one), and asks it for its transport.
 /// \param from  not empty
 /// \throws usage_error if none can be loaded or one is of another version; shunt::error if MPI fails.
-[[nodiscard]] std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& waiting = {});
+[[nodiscard]] std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& time_limits = {});
 
 }  // namespace detail
 }  // namespace transport

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The same variable is looked for in this process and in the others.
+// The same variables are looked up in this process and in the others.
 constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
 constexpr const char* count_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
 constexpr const char* here_variables[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
@@ -32,8 +32,9 @@ std::optional<int> number(std::string_view text) {
   return n;
 }
 
+/// The number in the first of these variables that is set.
 template <std::size_t N>
-std::optional<int> first_of(const char* const (&names)[N]) {
+std::optional<int> first_number_of(const char* const (&names)[N]) {
   for (const char* const name : names) {
     if (const char* const text = std::getenv(name)) return number(text);
   }
@@ -52,7 +53,8 @@ struct process {
   std::optional<int> rank;
 };
 
-std::optional<process> look(const fs::path& folder) {
+/// Reads a process's folder in /proc. \return nothing: the process has ended meanwhile.
+std::optional<process> read_process(const fs::path& folder) {
   const std::string about = content(folder / "stat");
   const auto name_ends = about.rfind(')');  // pid (name) state parent ...: proc(5); a name may hold brackets
   if (name_ends == std::string::npos || name_ends + 4 >= about.size()) return std::nullopt;
@@ -72,10 +74,10 @@ std::optional<process> look(const fs::path& folder) {
   return p;
 }
 
-bool has_keeper(const fs::path& folder) {
+bool has_watchdog(const fs::path& folder) {
   std::error_code gone;  // the process may end while it is looked at
   for (fs::directory_iterator task(folder / "task", gone), end; !gone && task != end; task.increment(gone)) {
-    if (content(task->path() / "comm") == std::string(keeper_name) + "\n") return true;
+    if (content(task->path() / "comm") == std::string(watchdog_name) + "\n") return true;
   }
   return false;
 }
@@ -90,17 +92,18 @@ int launcher_of(const std::map<int, process>& all, int pid) {
 }  // namespace
 
 self self_by_launcher() {
-  return {first_of(rank_variables).value_or(-1), first_of(count_variables).value_or(0),
-          first_of(here_variables).value_or(0)};
+  return {first_number_of(rank_variables).value_or(-1), first_number_of(count_variables).value_or(0),
+          first_number_of(here_variables).value_or(0)};
 }
 
+/// Reads every process, finds the launcher above this one, and keeps one process a rank below that launcher.
 std::vector<sibling> siblings(const std::string& proc, int pid) {
   std::map<int, process> all;
   std::error_code failed;  // no /proc: nothing is known
   for (fs::directory_iterator entry(proc, failed), end; !failed && entry != end; entry.increment(failed)) {
     const auto n = number(entry->path().filename().string());
     if (!n) continue;
-    if (const auto p = look(entry->path())) all.emplace(*n, *p);
+    if (const auto p = read_process(entry->path())) all.emplace(*n, *p);
   }
   const int launcher = launcher_of(all, pid);
   const auto me = all.find(pid);
@@ -108,18 +111,19 @@ std::vector<sibling> siblings(const std::string& proc, int pid) {
   std::map<int, sibling> by_rank;
   for (const auto& [n, p] : all) {
     if (!p.rank || p.rank == me->second.rank || launcher_of(all, n) != launcher) continue;
-    // Of a shell and the rank beneath it the rank counts, and of a rank and its children the one that has a keeper.
-    const sibling found{*p.rank, n, p.state, has_keeper(fs::path(proc) / std::to_string(n))};
+    // Of a shell and the rank beneath it the rank counts; of a rank and its children the one that has a watchdog.
+    const sibling found{*p.rank, n, p.state, has_watchdog(fs::path(proc) / std::to_string(n))};
     const auto [known, is_new] = by_rank.try_emplace(*p.rank, found);
-    if (is_new || known->second.keeper) continue;
-    if (found.keeper || known->second.pid == p.parent) known->second = found;
+    if (is_new || known->second.watchdog) continue;
+    if (found.watchdog || known->second.pid == p.parent) known->second = found;
   }
   std::vector<sibling> found;
   for (const auto& [rank, s] : by_rank) found.push_back(s);
   return found;
 }
 
-std::string explain(const self& me, const std::vector<sibling>& others, const char* missing_thread) {
+/// The likeliest cause first: a rank that is stopped, that has ended, that has not begun; else what is not known.
+std::string explain(const self& me, const std::vector<sibling>& others, const char* missing_watchdog) {
   const auto named = [](const sibling& s) {
     return "rank " + std::to_string(s.rank) + " (process " + std::to_string(s.pid) + ")";
   };
@@ -129,7 +133,7 @@ std::string explain(const self& me, const std::vector<sibling>& others, const ch
   for (const auto& s : others) {
     if (s.state == 'Z' || s.state == 'X') return named(s) + " has ended";
   }
-  // The launcher has started all of them here, so one that is not here has been here.
+  // The launcher has started all ranks here, so one that is missing has ended.
   if (me.here > 1 && me.here == me.ranks) {
     for (int r = 0; r < me.ranks; ++r) {
       const bool there =
@@ -138,7 +142,7 @@ std::string explain(const self& me, const std::vector<sibling>& others, const ch
     }
   }
   for (const auto& s : others) {
-    if (!s.keeper) return named(s) + " " + missing_thread;
+    if (!s.watchdog) return named(s) + " " + missing_watchdog;
   }
   if (me.here > 0 && me.here == me.ranks) return "every rank runs, and MPI does not go on";
   return others.empty() ? "this machine shows no other rank: one elsewhere is stopped, unreachable or was never started"

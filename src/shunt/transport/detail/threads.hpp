@@ -1,4 +1,4 @@
-/// The transport of a job that is one process: there is nobody to carry anything to.
+/// The transport of a job that is one process: there is no other rank to carry a train to.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@ inline namespace v1 {
 namespace transport {
 namespace detail {
 
+/// Any thread. Never waits.
 [[nodiscard]] std::unique_ptr<carrier> open_threads();
 
 }  // namespace detail

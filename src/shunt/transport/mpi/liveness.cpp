@@ -1,0 +1,180 @@
+#include <shunt/transport/mpi/liveness.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+
+#include <shunt/base/error.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace mpi {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// beat() does nothing if called again within this time: threads that beat without pause would keep all others from the
+/// gate.
+constexpr nanoseconds shortest_beat = milliseconds(10);
+/// How long one beat waits for the gate, and how long it sleeps between two tries.
+constexpr milliseconds gate_wait{100};
+constexpr nanoseconds gate_interval = std::chrono::microseconds(20);
+/// A thread that waits inside stop() beats at most so often.
+constexpr milliseconds stopping_beat{100};
+
+}  // namespace
+
+liveness::liveness(gate& calls, const limits& time_limits)
+    : gate_(calls),
+      own_deadline_(time_limits.deadline),
+      deadline_(time_limits.deadline),
+      watchdog_(time_limits, [this] { beat_by_watchdog(); }) {}
+
+void liveness::open(MPI_Comm among, int rank, int ranks, const std::vector<std::string>& processes) {
+  const auto pass = gate_.enter();
+  rank_ = rank;
+  ranks_ = ranks;
+  heartbeats_.open(pass, among, rank, ranks);
+  watch_processes(processes);
+  last_beat_ = clock::now();
+  set_deadline(pass, own_deadline_);
+}
+
+/// Finds the ranks of this machine, and has the kernel watch their processes.
+void liveness::watch_processes(const std::vector<std::string>& processes) {
+  const auto machine_of = [&](int r) -> std::string_view {
+    const auto& text = processes[static_cast<std::size_t>(r)];
+    return std::string_view(text).substr(text.find(' '));
+  };
+  ranks_here_ = 0;
+  for (int r = 0; r < ranks_; ++r) {
+    if (machine_of(r) != machine_of(rank_)) continue;
+    ++ranks_here_;
+    if (r != rank_) processes_.add(r, std::atoi(processes[static_cast<std::size_t>(r)].c_str()));
+  }
+}
+
+void liveness::set_deadline(const gate::pass&, milliseconds deadline) {
+  deadline_ = deadline;
+  watching_ = ranks_ > 1 && deadline.count() > 0;
+  stuck_limit_.store(nanoseconds(deadline).count(), std::memory_order_release);  // edge `known`: processes_ is complete
+}
+
+void liveness::service_started(const gate::pass& pass, milliseconds deadline) {
+  if (ranks_ > 1) set_deadline(pass, deadline);
+  program_beats_ = true;
+}
+
+void liveness::service_stopped(const gate::pass& pass) {
+  set_deadline(pass, own_deadline_);
+  program_beats_ = false;
+}
+
+/// One beat: adds watched time, asks the kernel, takes and sends heartbeats, and judges.
+std::optional<loss> liveness::watch(const gate::pass& pass) {
+  const auto now = clock::now();
+  const auto gap = std::min<nanoseconds>(now - last_beat_, deadline_ / beats_a_deadline);
+  last_beat_ = now;
+  auto& peers = heartbeats_.peers(pass);
+  for (auto& p : peers) p.silent += gap;
+  // The kernel first: a rank that was killed inside MPI may have left MPI's shared memory so that no call of MPI
+  // returns.
+  if (auto lost = processes_.find_ended()) return lost;
+  heartbeats_.receive(pass);
+  heartbeats_.send(pass);
+  const auto is_lost = [this](const peer& p) { return p.silent >= deadline_ && !p.goodbye_received; };
+  if (std::none_of(peers.begin(), peers.end(), is_lost)) return std::nullopt;
+  return most_likely_loss(pass);
+}
+
+/// Of several silent ranks the one that caused it. A stopped rank may hold what others wait for inside MPI, so that
+/// they fall silent after it: it is the one that the kernel calls stopped, or else the one that has been silent for
+/// longest.
+loss liveness::most_likely_loss(const gate::pass& pass) {
+  const peer* worst = nullptr;
+  bool worst_stopped = false;
+  for (const auto& p : heartbeats_.peers(pass)) {
+    if (p.goodbye_received) continue;
+    const bool is_stopped = processes_.is_stopped(p.rank);
+    if (worst == nullptr || is_stopped > worst_stopped || (is_stopped == worst_stopped && p.silent > worst->silent)) {
+      worst = &p;
+      worst_stopped = is_stopped;
+    }
+  }
+  return {worst->rank, "silent for " + seconds(worst->silent) + ": stopped or unreachable"};
+}
+
+std::optional<loss> liveness::beat() {
+  // A thread that beats without pause is answered now and then, or other threads would never get the gate.
+  // relaxed, both: only this word matters; several threads may pass it, and the gate orders them.
+  const auto ticks = clock::now().time_since_epoch().count();
+  if (ticks < next_beat_.load(std::memory_order_relaxed)) return std::nullopt;
+  next_beat_.store(ticks + clock::duration(shortest_beat).count(), std::memory_order_relaxed);
+  return with_gate([this](const gate::pass& pass) { return watching_ ? watch(pass) : std::nullopt; });
+}
+
+/// What the watchdog's thread does where no service runs: a loss ends the job.
+void liveness::beat_by_watchdog() noexcept try {
+  const auto lost = with_gate([this](const gate::pass& pass) -> std::optional<loss> {
+    if (!watching_ || program_beats_) return std::nullopt;
+    int over = 0;  // by a program that has initialised MPI itself
+    if (MPI_Finalized(&over) != MPI_SUCCESS || over != 0) return std::nullopt;
+    return watch(pass);
+  });
+  if (lost) {
+    end_job(watchdog_.name(), rank_,
+            "rank " + std::to_string(lost->rank) + " " + lost->why + " while the job began or ended");
+  }
+} catch (const std::exception& thrown) {
+  end_job(watchdog_.name(), rank_, std::string("transport: ") + thrown.what());
+}
+
+/// Looks with the gate, if that opens in time: a thread that is stuck inside MPI must not hold up the one that detects
+/// it.
+template <class Look>
+std::optional<loss> liveness::with_gate(Look look) {
+  const auto begin = clock::now();
+  const auto pass = gate_.enter_urgently(gate_wait, gate_interval);
+  if (!pass) return find_stuck(clock::now() - begin);
+  // relaxed, here and in find_stuck(): a sum that several threads may spoil by one beat.
+  stuck_.store(0, std::memory_order_relaxed);
+  return look(*pass);
+}
+
+/// The gate did not open for `waited`: a thread of this process has not come back from MPI. Once that has lasted for
+/// the deadline, names the rank that it waits for, as far as the kernel knows, or else this one.
+std::optional<loss> liveness::find_stuck(nanoseconds waited) {
+  // relaxed, both: see with_gate().
+  const auto sum = stuck_.load(std::memory_order_relaxed) + std::min<nanoseconds>(waited, 2 * gate_wait).count();
+  stuck_.store(sum, std::memory_order_relaxed);
+  const nanoseconds limit(stuck_limit_.load(std::memory_order_acquire));  // edge `known`
+  if (limit.count() <= 0 || nanoseconds(sum) < limit) return std::nullopt;
+  if (auto lost = processes_.find_ended()) return lost;
+  if (auto lost = processes_.find_stopped()) return lost;
+  return loss{rank_, "has not come back from a call of MPI for " + seconds(nanoseconds(sum)) +
+                         ": a rank that it waits for is stopped or unreachable"};
+}
+
+void liveness::beat_while_stopping() {
+  std::optional<loss> lost;
+  {
+    const auto pass = gate_.enter();
+    if (watching_ && clock::now() - last_beat_ > stopping_beat) lost = watch(pass);
+  }
+  if (lost) {
+    throw error("rank " + std::to_string(lost->rank) + " " + lost->why + " before the end of the job",
+                {.rank = lost->rank});
+  }
+}
+
+}  // namespace mpi
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,110 @@
+/// The failure detector: notices a rank that was stopped, cut off or killed, from open() to the carrier's destructor.
+///
+/// A rank counts as lost for one of three reasons:
+///
+///   ended    the kernel says that its process has ended (ranks of this machine, at the next beat)
+///   silent   no heartbeat for `deadline` of watched time
+///   stuck    a thread of this process has not come back from MPI for `deadline`: a rank that has ended or is stopped
+///            may hold what MPI waits for there
+///
+/// Watched time is time during which this process was awake and listening. A beat adds the time since the last beat,
+/// but at most a fifth of the deadline: one long gap, in which this process was itself stopped or got no CPU, counts as
+/// one beat. So silence takes both time and five beats.
+///
+/// While a service runs the program beats, through carrier::beat(). Before and after, the watchdog's thread beats, and
+/// a loss ends the job.
+///
+/// Edge: a release store, and the acquire load that it feeds
+///   known  set_deadline() -> find_stuck()    processes_ is complete; through stuck_limit_, which is 0 until then
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <shunt/transport/mpi/gate.hpp>
+#include <shunt/transport/mpi/heartbeats.hpp>
+#include <shunt/transport/mpi/process_watch.hpp>
+#include <shunt/transport/mpi/watchdog.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace mpi {
+
+class liveness {
+ public:
+  /// Starts the watchdog. Before MPI_Init.
+  /// \param calls  outlives this object
+  liveness(gate& calls, const limits& time_limits);
+
+  /// Limits waits in calls that no heartbeat leaves. For the thread that opens or closes the transport.
+  [[nodiscard]] watchdog& timer() noexcept { return watchdog_; }
+
+  /// Collective, once: from here on every rank sends heartbeats. Not called in a job of one rank.
+  /// \param among      the communicator of the heartbeats
+  /// \param processes  of every rank: its process number, a blank, its machine
+  void open(MPI_Comm among, int rank, int ranks, const std::vector<std::string>& processes);
+
+  /// Ranks that share this rank's machine, itself included.
+  [[nodiscard]] int ranks_here() const noexcept { return ranks_here_; }
+
+  /// A service starts: from here on the program beats.
+  /// \param deadline  of silence; 0: no rank is watched
+  void service_started(const gate::pass& pass, std::chrono::milliseconds deadline);
+  /// A service has stopped: from here on the watchdog beats.
+  void service_stopped(const gate::pass& pass);
+
+  /// Any thread that does not hold the gate: sends heartbeats, and looks for lost ranks. Waits for the gate at most
+  /// 100 ms. \return a rank that counts as lost; nothing as well if the last call was less than 10 ms ago.
+  [[nodiscard]] std::optional<loss> beat();
+  /// The thread inside stop(), which does not hold the gate. \throws shunt::error naming a rank that counts as lost.
+  void beat_while_stopping();
+
+  /// No rank is watched any more. Heartbeats that are under way stay so.
+  void stop_watching(const gate::pass&) noexcept { watching_ = false; }
+  /// After stop_watching(): see heartbeats::say_goodbye().
+  [[nodiscard]] bool say_goodbye(const gate::pass& pass) { return heartbeats_.say_goodbye(pass); }
+  /// After the goodbyes.
+  void close(const gate::pass& pass) { heartbeats_.close(pass); }
+
+ private:
+  void watch_processes(const std::vector<std::string>& processes);
+  void set_deadline(const gate::pass& pass, std::chrono::milliseconds deadline);
+  std::optional<loss> watch(const gate::pass& pass);
+  loss most_likely_loss(const gate::pass& pass);
+  template <class Look>
+  std::optional<loss> with_gate(Look look);
+  std::optional<loss> find_stuck(std::chrono::nanoseconds waited);
+  void beat_by_watchdog() noexcept;
+
+  gate& gate_;
+  const std::chrono::milliseconds own_deadline_;  // where no service runs
+  int rank_ = 0;
+  int ranks_ = 1;
+  int ranks_here_ = 1;
+
+  // Of any thread.
+  std::atomic<std::chrono::steady_clock::rep> next_beat_{0};
+  std::atomic<std::chrono::nanoseconds::rep> stuck_{0};        // for how long beats have not had the gate
+  std::atomic<std::chrono::nanoseconds::rep> stuck_limit_{0};  // how long that may be: the deadline; edge `known`
+
+  // Of the holder of the gate (mpi.M1).
+  bool watching_ = false;
+  bool program_beats_ = false;  // a service runs
+  std::chrono::milliseconds deadline_;
+  std::chrono::steady_clock::time_point last_beat_;
+  heartbeats heartbeats_;
+
+  process_watch processes_;  // not changed after open(): asked without the gate (edge `known`)
+  watchdog watchdog_;        // last: its thread uses all of the above
+};
+
+}  // namespace mpi
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt
