@@ -35,7 +35,7 @@ endfunction()
 
 file(GLOB modules RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
 foreach(module IN LISTS modules)
-  file(GLOB sources CONFIGURE_DEPENDS src/shunt/${module}/*.test.cpp src/shunt/${module}/detail/*.test.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/shunt/${module}/*.test.cpp)
   if(sources)
     shunt_add_test(${module} SOURCES ${sources})
   endif()

@@ -22,15 +22,23 @@
 #include <thread>
 #include <vector>
 
-#include "../../src/shunt/stm/detail/class_record.cpp"
-#include "../../src/shunt/stm/detail/course.cpp"
-#include "../../src/shunt/stm/detail/participant.cpp"
-#include "../../src/shunt/stm/detail/registry.cpp"
-#include "../../src/shunt/stm/detail/sleeper.cpp"
-#include "../../src/shunt/stm/detail/track.cpp"
-#include "../../src/shunt/stm/detail/waiters.cpp"
-#include "../../src/shunt/stm/detail/write_log.cpp"
+#include "../../src/shunt/stm/atomically.cpp"
+#include "../../src/shunt/stm/detail/engine/attempt.cpp"
+#include "../../src/shunt/stm/detail/engine/commit.cpp"
+#include "../../src/shunt/stm/detail/engine/commute_log.cpp"
+#include "../../src/shunt/stm/detail/engine/participant.cpp"
+#include "../../src/shunt/stm/detail/engine/read_log.cpp"
+#include "../../src/shunt/stm/detail/engine/reclaimer.cpp"
+#include "../../src/shunt/stm/detail/engine/registry.cpp"
+#include "../../src/shunt/stm/detail/engine/transaction.cpp"
+#include "../../src/shunt/stm/detail/engine/waiter.cpp"
+#include "../../src/shunt/stm/detail/engine/waiters.cpp"
+#include "../../src/shunt/stm/detail/engine/write_log.cpp"
+#include "../../src/shunt/stm/detail/policy/admission.cpp"
+#include "../../src/shunt/stm/detail/policy/class_record.cpp"
+#include "../../src/shunt/stm/detail/policy/policies.cpp"
 #include "../../src/shunt/stm/statistics.cpp"
+#include "../../src/shunt/stm/transaction_class.cpp"
 #include "../../src/shunt/stm/tx.cpp"
 
 namespace {
@@ -272,7 +280,7 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 void test_point() noexcept { the_baton.point(); }
-bool test_sleep(const std::atomic<std::uint32_t>& until_not_0) noexcept { return the_baton.sleep(until_not_0); }
+bool test_wait(const std::atomic<std::uint32_t>& until_not_0) noexcept { return the_baton.sleep(until_not_0); }
 std::chrono::steady_clock::time_point now() noexcept { return the_baton.time(); }
 }  // namespace stm::detail
 }  // namespace v1
@@ -281,10 +289,10 @@ std::chrono::steady_clock::time_point now() noexcept { return the_baton.time(); 
 int main() {
   constexpr unsigned programs = 3000;
   // Without what would put an end to conflicts by waiting: they are what is looked for.
-  shunt::stm::policies p{.adapt = false, .queue_losers = false, .elders = false};
+  shunt::stm::policies p{.adapt = false, .queue_losers = false, .oldest_first = false};
   std::size_t attempts = 0, undone = 0;
   for (unsigned seed = 1; seed <= programs; ++seed) {
-    p.solo = seed % 2 == 0;
+    p.exclusive = seed % 2 == 0;
     shunt::stm::set_policies(p);
     variables all;
     run(seed, [&](int, std::mt19937& random) {

@@ -16,15 +16,23 @@
 #include <thread>
 #include <vector>
 
-#include "../../src/shunt/stm/detail/class_record.cpp"
-#include "../../src/shunt/stm/detail/course.cpp"
-#include "../../src/shunt/stm/detail/participant.cpp"
-#include "../../src/shunt/stm/detail/registry.cpp"
-#include "../../src/shunt/stm/detail/sleeper.cpp"
-#include "../../src/shunt/stm/detail/track.cpp"
-#include "../../src/shunt/stm/detail/waiters.cpp"
-#include "../../src/shunt/stm/detail/write_log.cpp"
+#include "../../src/shunt/stm/atomically.cpp"
+#include "../../src/shunt/stm/detail/engine/attempt.cpp"
+#include "../../src/shunt/stm/detail/engine/commit.cpp"
+#include "../../src/shunt/stm/detail/engine/commute_log.cpp"
+#include "../../src/shunt/stm/detail/engine/participant.cpp"
+#include "../../src/shunt/stm/detail/engine/read_log.cpp"
+#include "../../src/shunt/stm/detail/engine/reclaimer.cpp"
+#include "../../src/shunt/stm/detail/engine/registry.cpp"
+#include "../../src/shunt/stm/detail/engine/transaction.cpp"
+#include "../../src/shunt/stm/detail/engine/waiter.cpp"
+#include "../../src/shunt/stm/detail/engine/waiters.cpp"
+#include "../../src/shunt/stm/detail/engine/write_log.cpp"
+#include "../../src/shunt/stm/detail/policy/admission.cpp"
+#include "../../src/shunt/stm/detail/policy/class_record.cpp"
+#include "../../src/shunt/stm/detail/policy/policies.cpp"
 #include "../../src/shunt/stm/statistics.cpp"
+#include "../../src/shunt/stm/transaction_class.cpp"
 #include "../../src/shunt/stm/tx.cpp"
 
 namespace {
@@ -45,7 +53,7 @@ void shunt::stm::detail::test_point() noexcept {
   if (chance() % 512 == 0) std::this_thread::yield();
 }
 
-bool shunt::stm::detail::test_sleep(const std::atomic<std::uint32_t>&) noexcept { return false; }
+bool shunt::stm::detail::test_wait(const std::atomic<std::uint32_t>&) noexcept { return false; }
 std::chrono::steady_clock::time_point shunt::stm::detail::now() noexcept { return sched::now(); }
 
 namespace {
@@ -133,11 +141,11 @@ void run(long transactions, const stm::policies& p, world& w) {
 
 int main(int argc, char** argv) {
   const std::array settings{stm::policies{},
-                            stm::policies{.adapt = false, .solo = false},
+                            stm::policies{.adapt = false, .exclusive = false},
                             stm::policies{.adapt = false, .workers = 1},
-                            stm::policies{.adapt = false, .workers = 2, .solo = false},
+                            stm::policies{.adapt = false, .workers = 2, .exclusive = false},
                             stm::policies{.queue_losers = false},
-                            stm::policies{.adapt = false, .elders = false}};
+                            stm::policies{.adapt = false, .oldest_first = false}};
   const long wanted = argc > 1 ? std::atol(argv[1]) : 1'000'000;
   world w;
   const auto begin = std::chrono::steady_clock::now();

@@ -11,7 +11,7 @@ namespace shunt::testing {
 class side_by_side {
  public:
   side_by_side() {
-    stm::set_policies({.adapt = false, .solo = false, .queue_losers = false, .elders = false});
+    stm::set_policies({.adapt = false, .exclusive = false, .queue_losers = false, .oldest_first = false});
     std::thread([] { atomically([] {}); }).join();  // ends the solo mode that there may be
   }
   ~side_by_side() { stm::set_policies({}); }

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <shunt/sched/jobs.hpp>
 #include <shunt/stm.hpp>
-#include <shunt/stm/detail/names.hpp>
-#include <shunt/stm/detail/registry.hpp>
+#include <shunt/stm/detail/engine/names.hpp>
+#include <shunt/stm/detail/engine/registry.hpp>
 #include <stdexcept>
 #include <string>
 #include <support/runtimes.hpp>
@@ -29,9 +29,9 @@ namespace {
 /// Each setting of the policies that changes how transactions run; the default ones again at the end.
 void under_each_policy(const std::function<void()>& body) {
   for (const auto& p :
-       {stm::policies{}, stm::policies{.adapt = false, .solo = false}, stm::policies{.adapt = false, .workers = 1},
-        stm::policies{.adapt = false, .workers = 2, .solo = false}, stm::policies{.queue_losers = false},
-        stm::policies{.adapt = false, .elders = false}}) {
+       {stm::policies{}, stm::policies{.adapt = false, .exclusive = false}, stm::policies{.adapt = false, .workers = 1},
+        stm::policies{.adapt = false, .workers = 2, .exclusive = false}, stm::policies{.queue_losers = false},
+        stm::policies{.adapt = false, .oldest_first = false}}) {
     stm::set_policies(p);
     body();
   }
@@ -83,14 +83,14 @@ TEST_CASE("bodies may be functions, and objects that cannot be copied") {
   CHECK(x.load() == 1);
 }
 
-TEST_CASE("participant: who has never been inside does not come inside as before, whatever the mode is") {
-  // Nobody else is inside, or comes inside, meanwhile. The last one is another participant's solo mode.
+TEST_CASE("participant: one that has never been inside does not enter as before, whatever the mode is") {
+  // No other participant is inside, or enters, meanwhile. The last mode is another participant's exclusive mode.
   auto& mode = stm::detail::the_mode.now;
   const auto before = mode.load();
   for (const auto now : {stm::detail::mode_open, stm::detail::mode_changing, stm::detail::word{1} << 2 | 2}) {
     stm::detail::participant fresh(7);
     mode.store(now);
-    CHECK_FALSE(fresh.go_inside_as_before(fresh.own_number()));
+    CHECK_FALSE(fresh.try_enter_as_before(fresh.own_number()));
     fresh.leave();
   }
   mode.store(before);
@@ -747,7 +747,8 @@ TEST_CASE("participants: a thread that has ended is not counted, and the next on
   CHECK(ever() == made);
 }
 
-TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again with a log, and then waits for them") {
+TEST_CASE(
+    "retry: in exclusive mode, where reads are not logged, the body runs again with a log, and then waits for them") {
   tvar<int> x{0}, y{0};
   int runs = 0;
   bool without_log = false;
@@ -755,7 +756,7 @@ TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again 
   rt.run([&] {
     // Of a class that waits all are logged: so each time a new one; and now and then one is logged all the same.
     for (int i = 0; i < 20; ++i) {
-      const std::string name = "waits in solo mode " + std::to_string(i);
+      const std::string name = "waits in exclusive mode " + std::to_string(i);
       const shunt::transaction_class waits(name.c_str());
       const auto wait_for_x = [&] {
         return atomically(waits, [&](tx& t) {
@@ -766,7 +767,7 @@ TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again 
       };
       x.store(1);
       CHECK(wait_for_x() == 1);
-      // In solo mode a commit leaves the clock as it is.
+      // In exclusive mode a commit leaves the clock as it is.
       for (auto before = ~stm::detail::word{0}; before != stm::detail::the_clock.now.load();) {
         before = stm::detail::the_clock.now.load();
         x.store(0);
@@ -783,28 +784,28 @@ TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again 
 
 namespace {
 
-/// Where no other participant is: calls `body` until a transaction has found solo mode a hundred times.
-void in_solo_mode(const std::function<void()>& body) {
+/// Where no other participant is: calls `body` until a transaction has found exclusive mode a hundred times.
+void in_exclusive_mode(const std::function<void()>& body) {
   tvar<int> x{0};
   shunt::sched::runtime rt({.workers = 1});
   rt.run([&] {
     for (int found = 0; found < 100;) {
       body();
-      const bool solo = atomically([&](tx& t) {
+      const bool exclusive = atomically([&](tx& t) {
         t.modify(x, [](int n) { return n + 1; });
         return stm::detail::the_mode.now.load() != stm::detail::mode_open;
       });
-      found += solo ? 1 : 0;
+      found += exclusive ? 1 : 0;
     }
   });
 }
 
 }  // namespace
 
-TEST_CASE("in solo mode, where reads look at nothing else: who has caught a conflict reads no more") {
+TEST_CASE("in exclusive mode, where reads look at nothing else: who has caught a conflict reads no more") {
   tvar<int> x{0};
   int caught = 0;
-  in_solo_mode([&] {
+  in_exclusive_mode([&] {
     atomically([&](tx& t) {
       if (t.irrevocable()) return;
       CHECK(t.read(x) == 0);
@@ -819,10 +820,10 @@ TEST_CASE("in solo mode, where reads look at nothing else: who has caught a conf
   CHECK(caught >= 100);
 }
 
-TEST_CASE("in solo mode: a transaction and a snapshot in it see what it has written, whichever variables") {
+TEST_CASE("in exclusive mode: a transaction and a snapshot in it see what it has written, whichever variables") {
   constexpr int count = 128;  // more than there are bits in the filter of what was written
   std::vector<tvar<int>> all(count);
-  in_solo_mode([&] {
+  in_exclusive_mode([&] {
     atomically([&](tx& t) {
       shunt::snapshot([&](ro_tx& r) {
         CHECK(r.read(all[0]) == 0);
