@@ -539,7 +539,8 @@ stands("participant", "stm/detail/engine/participant.cpp", "all.fetch_add(0, std
 stands("participant", "base/asymmetric_fence.hpp", "std::atomic_thread_fence(std::memory_order_seq_cst);")
 
 
-# --- stm/detail/engine/{read_log,commit}.cpp: a variable's word is 1 while it is locked, else its version, from 2 on; the clock is 2 at first ---
+# --- stm/detail/engine/{read_log,commit}.cpp ---
+# A variable's word is 1 while it is locked, else its version, from 2 on; the clock is 2 at first.
 # Opacity: a commit of two variables, and a reader that extends its snapshot between them. DESIGN.md of stm, "Opacity".
 def extension(clock, loop):
     def commits():

@@ -1,10 +1,10 @@
-/// No body ever sees what did not stand together: accounts whose sum is constant and pairs that are equal, looked at
-/// inside of transactions that threads and fibers run, each attempt interrupted where chance says so: at the engine's
-/// looks at what is shared the CPU is given away, and bodies end by exceptions. Under each setting of the policies.
+/// No body ever sees values that did not stand together. Threads and fibers run transactions that look at accounts
+/// (their sum is constant) and at pairs (both are equal), under each setting of the policies. Attempts are interrupted
+/// at random: the engine gives the CPU away when it looks at shared data, and bodies end by exceptions.
 ///
-///   test_stm_opacity [transactions]     1,000,000, or as many as asked for; prints what it has seen
+///   test_stm_opacity [transactions]     1,000,000 by default; prints what it has seen
 ///
-/// Exit 1 if an attempt, also one that was undone, saw a sum or a pair that is wrong.
+/// Exit 1 if an attempt saw a wrong sum or a wrong pair, also if that attempt was undone.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -37,7 +37,7 @@
 
 namespace {
 
-/// Marsaglia's xorshift, a thread its own.
+/// Marsaglia's xorshift, with a state for each thread.
 std::uint64_t chance() noexcept {
   static std::atomic<std::uint64_t> seeds{0};
   static thread_local std::uint64_t state = (seeds.fetch_add(1) + 1) * 0x9E3779B97F4A7C15U;
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   int sum = 0;
   for (auto& m : w.money) sum += m.load();
   const bool good = w.wrong == 0 && sum == accounts * balance;
-  std::printf("%ld transactions, %ld attempts, %ld ended by exceptions, %ld wrong sights, %.1f s\n", wanted,
+  std::printf("%ld transactions, %ld attempts, %ld ended by exceptions, %ld wrong values seen, %.1f s\n", wanted,
               w.attempts.load(), w.undone.load(), w.wrong.load(), seconds.count());
   return good ? 0 : 1;
 }

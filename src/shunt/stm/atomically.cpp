@@ -6,7 +6,7 @@ inline namespace v1 {
 
 void stm_access::join(tx& t, manner how, const stm::detail::wait_limits* limits) {
   if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");
-  if (t.read_only() && how != manner::snapshot) {
+  if (t.state().read_only && how != manner::snapshot) {
     throw usage_error(
         "atomically: called inside snapshot(), whose reads would not be validated: make that atomically() too");
   }

@@ -88,11 +88,8 @@ struct stm_access {
   [[nodiscard]] static attempt& this_thread() { return tx::here(); }
   /// Whether the caller is in a transaction's body.
   [[nodiscard]] static bool inside() { return tx::here().inside(); }
-  /// The calling thread's transaction, if the caller is in a transaction's body; else null.
-  [[nodiscard, gnu::always_inline]] static tx* current() {
-    tx& mine = tx::here();
-    return mine.inside() ? &mine : nullptr;
-  }
+  [[nodiscard, gnu::always_inline]] static tx& here() { return tx::here(); }
+  [[nodiscard]] static bool inside(const tx& t) noexcept { return t.inside(); }
 
   /// \return the body's result; nothing if the deadline came first, or a stop was requested.
   template <typename R, typename Body>
@@ -106,7 +103,7 @@ struct stm_access {
     const auto ended_by = run_attempt<R, refused_already>(
         result, mine, body, [&](tx& of) { transaction::abort_first(of, *c.known(), how); });
     if (ended_by != outcome::committed) [[unlikely]] {
-      if (ended_by != outcome::committed_with_extras || !mine.calls().empty())
+      if (ended_by != outcome::committed_with_extras || !mine.calls.empty())
         return run_on<R, Body>(std::move(result), *c.known(), how, limits, body, &mine, ended_by);
       mine.leave();
       mine.clear_after_commit();
@@ -115,7 +112,8 @@ struct stm_access {
     }
     return committed<R>(std::move(result));
   }
-  /// A transaction that does not begin inline: within another one, of a class without a record, or one that has to wait.
+  /// A transaction that does not begin inline: within another one, of a class without a record, or one that has to
+  /// wait.
   template <typename R, typename Body>
   [[gnu::noinline]] static kept<R> run_slowly(const transaction_class& c, std::source_location where, manner how,
                                               handed_on<Body> body, const stm::detail::wait_limits* limits) {
@@ -157,10 +155,10 @@ struct stm_access {
     } catch (const stm::detail::conflict&) {
       return outcome::conflict;
     } catch (const stm::detail::retry_requested&) {
-      return t.is_doomed() ? outcome::conflict : outcome::retry;
+      return t.state().is_doomed() ? outcome::conflict : outcome::retry;
     } catch (...) {
       // A body that caught a conflict went on without the value it had asked for: its exception counts as a conflict.
-      if (t.is_doomed()) return outcome::conflict;
+      if (t.state().is_doomed()) return outcome::conflict;
       abort(t);
       throw;
     }
@@ -271,8 +269,8 @@ template <tvar_value T>
 T tvar<T>::load() const
   requires std::copy_constructible<T>
 {
-  if (tx* const t = stm_access::current()) [[unlikely]]
-    return t->read(*this);
+  if (tx& t = stm_access::here(); stm_access::inside(t)) [[unlikely]]
+    return t.read(*this);
   if constexpr (!stm::detail::is_inline<T>) {
     return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });
   } else {

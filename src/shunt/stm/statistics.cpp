@@ -19,7 +19,7 @@ class_statistics statistics_of(const detail::class_record& c) {
   s.workers = c.allowed();
   std::uint64_t samples = 0, lost = 0, reads = 0, writes = 0;
   detail::the_registry().for_each([&](const detail::attempt& a) {
-    const detail::counts* const n = a.all_counts().seen(c.id);
+    const detail::counts* const n = a.counts.seen(c.id);
     if (n == nullptr) return;
     const auto of = [](const detail::counts::number& one) { return one.load(std::memory_order_relaxed); };
     s.commits += n->committed([&] { return a.number(); });

@@ -122,9 +122,9 @@ class tvar : private stm::detail::variable {
   tvar(const tvar&) = delete;
   tvar& operator=(const tvar&) = delete;
 
-  /// Any thread or fiber. \return the value as of some moment during the call. Inside a transaction it is a part of that
-  /// transaction: tx::read(). For a value of several words it spins while a commit stores them. Cost: a few ns inline;
-  /// a transaction's for a box.
+  /// Any thread or fiber. \return the value as of some moment during the call. Inside a transaction it is a part of
+  /// that transaction: tx::read(). For a value of several words it spins while a commit stores them. Cost: a few ns
+  /// inline; a transaction's for a box.
   [[nodiscard]] T load() const
     requires std::copy_constructible<T>;
 
@@ -133,9 +133,9 @@ class tvar : private stm::detail::variable {
   void store(const T& value)
     requires std::copy_constructible<T>;
 
-  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and changes nothing else.
-  /// Inside a transaction it is a part of that transaction. \return what was written. \throws what `f` throws; then
-  /// nothing has changed.
+  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and changes nothing
+  /// else. Inside a transaction it is a part of that transaction. \return what was written. \throws what `f` throws;
+  /// then nothing has changed.
   template <std::invocable<const T&> F>
   T update(const F& f, std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>;

@@ -16,8 +16,8 @@ tx& tx::first_time_here() {
     ~until_thread_ends() {
       tx* const mine = std::exchange(of_this_thread, nullptr);
       if (mine == nullptr) return;
-      mine->binding().unbind(mine->own_number());
-      mine->memory().free_all(*mine);
+      mine->binding.unbind(mine->own_number());
+      mine->memory.free_all(*mine);
       stm::detail::the_registry().give_back(*mine);
     }
   };
@@ -38,7 +38,7 @@ void tx_quiesce() {
   for (const auto* p = stm::detail::the_registry().first(); p != nullptr; p = p->next) {
     if (p != &mine) p->wait_until_left();
   }
-  mine.memory().free_all(mine);
+  mine.memory.free_all(mine);
 }
 
 }  // namespace v1

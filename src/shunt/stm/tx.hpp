@@ -90,8 +90,8 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
   }
 
   /// Like modify(), for changes whose order does not matter: the commit applies `f` to the value it finds, so that two
-  /// transactions that add to one counter do not conflict. If the transaction reads or writes x afterwards, this becomes
-  /// an ordinary modify(). `f` runs during the commit, once an attempt; it is short, and uses no transaction.
+  /// transactions that add to one counter do not conflict. If the transaction reads or writes x afterwards, this
+  /// becomes an ordinary modify(). `f` runs during the commit, once an attempt; it is short, and uses no transaction.
   /// \throws std::bad_alloc
   template <typename T, typename F>
     requires std::invocable<const F&, const T&> && std::copy_constructible<F>
@@ -144,7 +144,7 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
   /// transaction runs meanwhile. So the body may do what cannot be undone. It still cannot park. The first call begins
   /// the body again, irrevocably.
   void become_irrevocable();
-  [[nodiscard]] bool irrevocable() const noexcept { return attempt::irrevocable(); }
+  [[nodiscard]] bool irrevocable() const noexcept { return attempt::state().irrevocable; }
 
  private:
   friend class ro_tx;
@@ -240,9 +240,9 @@ class ro_tx {
   enum class how : std::uint8_t { at_limit, in_place, as_part };
   explicit ro_tx(tx& t) noexcept
       : t_(t),
-        how_(!t.read_only() || t.logs_reads() ? how::as_part
-             : t.reads_in_place()             ? how::in_place
-                                              : how::at_limit) {}
+        how_(!t.state().read_only || !t.state().unlogged ? how::as_part
+             : t.reads_in_place()                        ? how::in_place
+                                                         : how::at_limit) {}
   tx& t_;
   const how how_;
 };

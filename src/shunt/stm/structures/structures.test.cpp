@@ -27,11 +27,11 @@ namespace this_fiber = shunt::sched::this_fiber;
 
 namespace {
 
-/// Counts what lives, and throws at the copy or move that it is told to.
+/// Counts the objects that live, and throws at the copy or move that it is told to.
 struct item {
   explicit item(int v = 0) : value(v) { ++alive; }
   item(const item& other) : value(other.value) { made(); }
-  item(item&& other) : value(other.value) { made(); }  // NOLINT: may throw, for the tests' sake
+  item(item&& other) : value(other.value) { made(); }  // NOLINT: throws in some tests
   item& operator=(const item&) = default;
   ~item() { --alive; }
   bool operator==(const item& other) const { return value == other.value; }
@@ -48,8 +48,8 @@ struct item {
 
 struct undo {};
 
-/// Random programs on a structure and on its model: transactions of some steps, of which every third is undone. A step
-/// does the same to both, and tells whether both answered alike.
+/// Random programs on a structure and on its model: transactions of some steps; every third transaction is undone. A
+/// step does the same to both, and returns whether both gave the same result.
 template <typename Model, typename Step>
 void as_the_model(Model model, const Step& step) {
   std::mt19937 random(7);
@@ -78,8 +78,8 @@ struct all_equal {
   bool operator()(const good&, const good&) const { return false; }
 };
 
-/// Policies for as long as it lives: the default ones, or those under which workers and threads never wait for each
-/// other.
+/// Sets policies for as long as it lives: the default ones, or those under which workers and threads never wait for
+/// each other.
 struct under {
   explicit under(bool default_ones) {
     if (!default_ones) stm::set_policies({.adapt = false, .exclusive = false});
@@ -87,7 +87,7 @@ struct under {
   ~under() { stm::set_policies({}); }
 };
 
-/// Producers and consumers on two workers, as fibers, and a thread of each.
+/// Producers and consumers: fibers on two workers, and one thread each.
 template <typename Put, typename Take>
 void nothing_lost_or_doubled(const Put& put, const Take& take) {
   const under policies(GENERATE(true, false));
@@ -103,7 +103,7 @@ void nothing_lost_or_doubled(const Put& put, const Take& take) {
       const good g = take();
       if (g.number == 0) return;  // the end
       auto& before = last[static_cast<std::size_t>(g.from)];
-      if (g.number <= before) ++wrong;  // of one producer in order
+      if (g.number <= before) ++wrong;  // items of one producer are in order
       before = g.number;
       sum += g.number;
       ++taken;
@@ -125,8 +125,8 @@ void nothing_lost_or_doubled(const Put& put, const Take& take) {
   CHECK(sum == long{producers} * each * (each + 1) / 2);
 }
 
-/// How often a body runs, if another thread does `other` after its first run's `mine`. That thread ends after the body,
-/// since what it has retired keeps it until then.
+/// \return how often a body runs, if another thread does `other` after `mine` of the body's first run. That thread ends
+/// after the body, because until then the memory that it has retired cannot be freed.
 template <typename Mine, typename Other>
 int runs(const Mine& mine, const Other& other) {
   int count = 0;
@@ -148,7 +148,7 @@ int runs(const Mine& mine, const Other& other) {
 
 }  // namespace
 
-TEST_CASE("tmvar: does what an optional does, and nothing if undone") {
+TEST_CASE("tmvar: behaves like an optional; an undone transaction changes nothing") {
   shunt::tmvar<std::string> place;
   as_the_model(std::optional<std::string>(), [&](tx& t, std::optional<std::string>& model, auto& choose) {
     const std::string text = std::to_string(choose() % 10);
@@ -165,7 +165,7 @@ TEST_CASE("tmvar: does what an optional does, and nothing if undone") {
   });
 }
 
-TEST_CASE("tqueue: does what a deque does, and nothing if undone") {
+TEST_CASE("tqueue: behaves like a deque; an undone transaction changes nothing") {
   shunt::tqueue<std::string> queue;
   as_the_model(std::deque<std::string>(), [&](tx& t, std::deque<std::string>& model, auto& choose) {
     const auto first = model.empty() ? std::nullopt : std::optional(model.front());
@@ -192,7 +192,7 @@ TEST_CASE("tqueue: does what a deque does, and nothing if undone") {
   });
 }
 
-TEST_CASE("tbqueue: does what a deque of some length does, and nothing if undone") {
+TEST_CASE("tbqueue: behaves like a bounded deque; an undone transaction changes nothing") {
   const std::size_t capacity = GENERATE(1U, 2U, 5U);
   shunt::tbqueue<std::string> queue(capacity);
   CHECK(queue.capacity() == capacity);
@@ -218,7 +218,7 @@ TEST_CASE("tbqueue: does what a deque of some length does, and nothing if undone
   });
 }
 
-TEST_CASE("tpriority_queue: the greatest first, of equal ones the first, and nothing if undone") {
+TEST_CASE("tpriority_queue: the greatest item first, of equal items the first; an undone transaction changes nothing") {
   using ranked = std::pair<int, int>;  // rank, number
   const auto by_rank = [](const ranked& a, const ranked& b) { return a.first < b.first; };
   shunt::tpriority_queue<ranked, decltype(by_rank)> queue(by_rank);
@@ -244,7 +244,7 @@ TEST_CASE("tpriority_queue: the greatest first, of equal ones the first, and not
   });
 }
 
-TEST_CASE("tmap: does what a map does, and nothing if undone") {
+TEST_CASE("tmap: behaves like a map; an undone transaction changes nothing") {
   const unsigned keys = GENERATE(4U, 300U);
   shunt::tmap<std::string, int, std::greater<>> map;
   using model_map = std::map<std::string, int, std::greater<>>;
@@ -275,7 +275,7 @@ TEST_CASE("tmap: does what a map does, and nothing if undone") {
   });
 }
 
-TEST_CASE("tset: does what a set does, and nothing if undone") {
+TEST_CASE("tset: behaves like a set; an undone transaction changes nothing") {
   shunt::tset<int> set;
   as_the_model(std::set<int>(), [&](tx& t, std::set<int>& model, auto& choose) {
     const int key = static_cast<int>(choose() % 50);
@@ -295,7 +295,7 @@ TEST_CASE("tset: does what a set does, and nothing if undone") {
   });
 }
 
-TEST_CASE("tsem, tcounter: do what numbers do, and nothing if undone") {
+TEST_CASE("tsem, tcounter: behave like numbers; an undone transaction changes nothing") {
   shunt::tsem permits(5);
   shunt::tcounter sum(-3);
   as_the_model(std::pair<unsigned, long>(5, -3), [&](tx& t, std::pair<unsigned, long>& model, auto& choose) {
@@ -319,9 +319,9 @@ TEST_CASE("tsem, tcounter: do what numbers do, and nothing if undone") {
   });
 }
 
-TEST_CASE("tchan: every reader gets what is written while it reads, in order; and nothing if undone") {
+TEST_CASE("tchan: every reader gets all later items in order; an undone transaction changes nothing") {
   shunt::tchan<std::string> channel;
-  channel.write("to nobody");
+  channel.write("to no reader");
   using reader = shunt::tchan<std::string>::reader;
   reader a(channel), b(channel);
   using two_queues = std::array<std::deque<std::string>, 2>;
@@ -351,7 +351,7 @@ TEST_CASE("tchan: every reader gets what is written while it reads, in order; an
     CHECK_FALSE(copied.empty());
     channel.write("all");
     CHECK(late.read() == "all");
-  }  // one that has read all, and one that has not
+  }  // one reader has read all, the other has not
   CHECK(channel.readers() == 2);
   CHECK(a.read() == "both");
   CHECK(a.read() == "all");
@@ -433,7 +433,7 @@ TEST_CASE("without a tx: one transaction, or a part of the one around it") {
   CHECK(reader.read() == 1);
 }
 
-TEST_CASE("limits: what cannot be is refused by name") {
+TEST_CASE("limits: impossible arguments get an exception that names the structure") {
   CHECK_THROWS_AS(shunt::tbqueue<int>(0), shunt::usage_error);
   shunt::tsem permits(~0ULL);
   CHECK_THROWS_AS(permits.release(), shunt::usage_error);
@@ -470,7 +470,7 @@ TEST_CASE("tpriority_queue: fibers and threads lose nothing, double nothing; equ
   CHECK(queue.empty());
 }
 
-TEST_CASE("tsem: never more inside than permits, and nobody waits for ever") {
+TEST_CASE("tsem: there are never more fibers inside than permits, and no fiber waits for ever") {
   const under policies(GENERATE(true, false));
   shunt::tsem permits(3);
   std::atomic<int> inside{0}, wrong{0}, done{0};
@@ -497,7 +497,8 @@ TEST_CASE("tsem: never more inside than permits, and nobody waits for ever") {
   CHECK(permits.permits() == 3);
 }
 
-TEST_CASE("tchan: each of several readers, fibers and a thread, sees all that several write, in each writer's order") {
+TEST_CASE(
+    "tchan: each of several readers, fibers and a thread, sees all items of several writers, in each writer's order") {
   const under policies(GENERATE(true, false));
   constexpr int writers = 3, each = 800;
   shunt::tchan<good> channel;
@@ -537,7 +538,7 @@ TEST_CASE("tchan: each of several readers, fibers and a thread, sees all that se
 TEST_CASE("tmap, tset, tcounter: keys that move are seen by every auditor, each exactly once and in order") {
   const under policies(GENERATE(true, false));
   constexpr int moving = 32, places = 128, moves = 3000, fibers = 4;
-  shunt::tmap<int, int> map;  // place to who is there
+  shunt::tmap<int, int> map;  // place -> the token there
   shunt::tset<int> taken;     // the same places
   shunt::tcounter moved;
   for (int i = 0; i < moving; ++i) {
@@ -555,9 +556,9 @@ TEST_CASE("tmap, tset, tcounter: keys that move are seen by every auditor, each 
             for (int i = 0; i < moves; ++i) {
               const int from = static_cast<int>(random() % places), to = static_cast<int>(random() % places);
               expected += atomically([&](tx& t) {
-                const auto who = map.find(t, from);
-                if (who.has_value() != taken.contains(t, from)) ++wrong;
-                if (!who || !map.insert(t, to, *who)) return 0;
+                const auto token = map.find(t, from);
+                if (token.has_value() != taken.contains(t, from)) ++wrong;
+                if (!token || !map.insert(t, to, *token)) return 0;
                 map.erase(t, from);
                 taken.erase(t, from);
                 taken.insert(t, to);
@@ -571,13 +572,13 @@ TEST_CASE("tmap, tset, tcounter: keys that move are seen by every auditor, each 
     }
     for (int i = 0; i < 200; ++i, ++audits) {
       const auto [all, keys] = atomically([&](tx& t) { return std::pair(map.items(t), taken.items(t)); });
-      std::set<int> who;
+      std::set<int> tokens;
       for (std::size_t k = 0; k < all.size(); ++k) {
         if (k > 0 && all[k - 1].first >= all[k].first) ++wrong;
         if (k < keys.size() && keys[k] != all[k].first) ++wrong;
-        who.insert(all[k].second);
+        tokens.insert(all[k].second);
       }
-      if (all.size() != moving || keys.size() != moving || who.size() != moving) ++wrong;
+      if (all.size() != moving || keys.size() != moving || tokens.size() != moving) ++wrong;
       this_fiber::yield();
     }
   });
@@ -588,7 +589,7 @@ TEST_CASE("tmap, tset, tcounter: keys that move are seen by every auditor, each 
   CHECK(map.size() == moving);
 }
 
-TEST_CASE("waiting: for several structures at once, and no longer than asked to") {
+TEST_CASE("waiting: for several structures at once, and until a deadline") {
   shunt::tqueue<int> a;
   shunt::tbqueue<int> b(1);
   CHECK(shunt::atomically_for(2ms, [&](tx& t) { return a.pop(t); }) == std::nullopt);
@@ -606,7 +607,7 @@ TEST_CASE("waiting: for several structures at once, and no longer than asked to"
   }
 }
 
-TEST_CASE("conflicts: only where the manuals say so") {
+TEST_CASE("conflicts: only where the headers say so") {
   const side_by_side allowed;
   shunt::tqueue<int> queue;
   for (int i = 0; i < 3; ++i) queue.push(i);
@@ -650,7 +651,7 @@ TEST_CASE("conflicts: only where the manuals say so") {
   CHECK(reader.read() == 2);
 }
 
-TEST_CASE("conflicts: of a thousand keys, few operations at others lose") {
+TEST_CASE("conflicts: with a thousand keys few operations at different keys conflict") {
   const side_by_side allowed;
   constexpr int keys = 1000, rounds = 200;
   shunt::tmap<int, int> map;
@@ -664,7 +665,7 @@ TEST_CASE("conflicts: of a thousand keys, few operations at others lose") {
   CHECK(lost <= rounds / 10);  // 1 in 100 or so
 }
 
-TEST_CASE("exceptions: one from any copy of an item leaves no trace") {
+TEST_CASE("exceptions: an exception from any copy of an item leaves no trace") {
   const long before = item::alive;
   {
     shunt::tqueue<item> queue;
@@ -726,7 +727,7 @@ TEST_CASE("exceptions: one from any copy of an item leaves no trace") {
   CHECK(item::alive == before);
 }
 
-TEST_CASE("memory: what was popped, erased, read or left behind is deleted; structures made in a transaction too") {
+TEST_CASE("memory: popped, erased, read and left items are deleted; so are structures made in a transaction") {
   const long before = item::alive;
   {
     tvar<shunt::tqueue<item>*> shared{nullptr};
@@ -772,7 +773,7 @@ TEST_CASE("memory: what was popped, erased, read or left behind is deleted; stru
       for (int i = 0; i < 10; ++i) channel.write(item(i));
       for (int i = 0; i < 10; ++i) CHECK(fast.read() == item(i));
       shunt::tx_quiesce();
-      CHECK(item::alive == before + 10);  // slow has yet to read them
+      CHECK(item::alive == before + 10);  // the slow reader has yet to read them
     }
     CHECK(slow.read() == item(0));
     shunt::tx_quiesce();

@@ -22,11 +22,11 @@ namespace stm::detail {
 inline constinit transaction_class class_of_tbqueues{"tbqueue"};
 }
 
-/// Any thread or fiber may push and pop. Who pushes and who pops conflict only where they meet: at a queue that is
-/// empty or full. Those who push conflict with each other, and so do those who pop. A push into an empty queue wakes
-/// all who wait for an item, a pop from a full one all who wait for room.
+/// Any thread or fiber may push and pop. Pushes conflict with each other, and so do pops. A push and a pop conflict
+/// only where the queue is empty or full. A push into an empty queue wakes all fibers and threads that wait for an
+/// item; a pop from a full queue wakes all that wait for room.
 ///
-/// Memory: a variable for each slot, made at once. Each operation is O(1).
+/// Memory: a variable for each slot, made by the constructor. Each operation is O(1).
 template <tx_item T>
 class tbqueue {
  public:
@@ -37,13 +37,13 @@ class tbqueue {
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-  /// To the end; waits while it is full.
+  /// Adds an item at the end; waits while the queue is full.
   void push(tx& t, T value) { t.check(try_push(t, std::move(value))); }
   void push(const T& value) {
     atomically(kind, [&](tx& t) { push(t, value); });
   }
 
-  /// \return false: it is full; nothing is done.
+  /// \return false: the queue is full; nothing is done.
   [[nodiscard]] bool try_push(tx& t, T value) {
     const auto count = t.read(pushed_);
     slot& to = slots_[count % capacity_];
@@ -56,7 +56,7 @@ class tbqueue {
     return atomically(kind, [&](tx& t) { return try_push(t, value); });
   }
 
-  /// From the beginning; waits while it is empty.
+  /// Takes the first item; waits while the queue is empty.
   T pop(tx& t) {
     std::optional<T> value = try_pop(t);
     t.check(value.has_value());
@@ -66,7 +66,7 @@ class tbqueue {
     return atomically(kind, [&](tx& t) { return pop(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the queue is empty.
   [[nodiscard]] std::optional<T> try_pop(tx& t) {
     const auto count = t.read(popped_);
     slot& from = slots_[count % capacity_];
@@ -81,7 +81,7 @@ class tbqueue {
     return atomically(kind, [&](tx& t) { return try_pop(t); });
   }
 
-  /// What pop() would take; waits while it is empty.
+  /// \return what pop() would take; waits while the queue is empty.
   [[nodiscard]] T front(tx& t) const {
     std::optional<T> value = try_front(t);
     t.check(value.has_value());
@@ -91,13 +91,13 @@ class tbqueue {
     return atomically(kind, [&](tx& t) { return front(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the queue is empty.
   [[nodiscard]] std::optional<T> try_front(tx& t) const { return t.read(slots_[t.read(popped_) % capacity_]); }
   [[nodiscard]] std::optional<T> try_front() const {
     return atomically(kind, [&](tx& t) { return try_front(t); });
   }
 
-  /// Items in it. Conflicts with every push and pop, as full() and empty() do not.
+  /// The number of items. Conflicts with every push and pop; full() and empty() do not.
   [[nodiscard]] std::size_t size(tx& t) const { return static_cast<std::size_t>(t.read(pushed_) - t.read(popped_)); }
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });
@@ -117,14 +117,14 @@ class tbqueue {
   using slot = tvar<std::optional<T>>;
 
   static std::size_t checked(std::size_t capacity) {
-    if (capacity == 0) throw usage_error("tbqueue: a capacity of 0 would let nobody push: ask for 1 or more");
+    if (capacity == 0) throw usage_error("tbqueue: with a capacity of 0 no push would end: ask for 1 or more");
     return capacity;
   }
 
   const std::size_t capacity_;
   const std::unique_ptr<slot[]> slots_;
   tvar<std::uint64_t> pushed_;                          // ever
-  alignas(quiet_distance) tvar<std::uint64_t> popped_;  // another line: who pushes leaves it to who pops
+  alignas(quiet_distance) tvar<std::uint64_t> popped_;  // another cache line: a push does not touch it
 };
 
 }  // namespace v1

@@ -1,12 +1,13 @@
-/// A channel: every reader gets every item that is written while it reads.
+/// A channel: every reader gets every item that is written while the reader exists.
 ///
 ///   reader.next_ ──v              tail_ ──v        other.next_ ──^ (the same place: it has read all)
 ///                 item ───────> item ───> place
 ///                 left: 2       left: 1   the next item's
 ///
 /// Invariants
-///   C1  An item's `left` is the number of readers that have yet to pass it; who takes it to 0 destroys the item.
-///   C2  Each reader's next_ is an item that it is counted in, or the last place, at which no item is yet.
+///   tchan.C1  An item's `left` is the number of readers that have yet to pass it; the reader that takes it to 0
+///             destroys the item.
+///   tchan.C2  Each reader's next_ is an item that counts this reader, or the last place, which has no item yet.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +31,11 @@ inline constinit transaction_class class_of_tchans{"tchan"};
 /// mine.read() + yours.read();  // 6
 /// ```
 ///
-/// Any thread or fiber may write, and any may use any reader. Those who write conflict with each other, and with who
-/// makes or ends a reader; readers conflict with each other at an item that both read at the same time; who writes and
-/// who reads do not, where a reader is behind. A write wakes all readers that wait.
+/// Any thread or fiber may write, and any may use any reader. Writes conflict with each other, and with making or
+/// ending a reader. Two readers conflict at an item that both read at the same time. A write and a read do not conflict
+/// where the reader is behind. A write wakes all readers that wait.
 ///
-/// Memory: an object (base/thread_cache.hpp) for each item that some reader has yet to read; nothing bounds their
+/// Memory: an object (base/thread_cache.hpp) for each item that some reader has yet to read. Nothing bounds their
 /// number, so the slowest reader decides. Each operation is O(1) unless it says otherwise.
 template <tx_item T>
 class tchan {
@@ -43,9 +44,9 @@ class tchan {
  public:
   class reader;
 
-  /// Without readers. \throws std::bad_alloc
+  /// A channel without readers. \throws std::bad_alloc
   tchan() : tail_(new place) {}
-  /// All readers have ended.
+  /// All readers must have ended.
   ~tchan() {
     SHUNT_ASSERT(stm::detail::tvar_access::committed(readers_) == 0);
     delete stm::detail::tvar_access::committed(tail_);
@@ -53,7 +54,7 @@ class tchan {
   tchan(const tchan&) = delete;
   tchan& operator=(const tchan&) = delete;
 
-  /// For all who read now. Without any it goes nowhere.
+  /// Writes an item for all present readers. Without readers it is dropped.
   void write(tx& t, T value) {
     const auto readers = t.read(readers_);
     if (readers == 0) return;
@@ -84,17 +85,16 @@ class tchan {
   tvar<std::size_t> readers_;
 };
 
-/// A position in a channel: first the next item that is written, or whatever another reader would read next.
+/// A position in a channel: at first that of the next item to be written, or another reader's position.
 template <tx_item T>
 class tchan<T>::reader {
  public:
-  /// Reads what is written from now on. Not inside a transaction, which may be undone. \throws usage_error
+  /// Reads what is written from now on. Not inside a transaction, because that may be undone. \throws usage_error
   explicit reader(tchan& from) : from_(from), next_(joined(from)) {}
-  /// Reads what `other` has yet to read. O(items that it has yet to read). Not inside a transaction. \throws
-  /// usage_error
+  /// Reads what `other` has yet to read. O(those items). Not inside a transaction. \throws usage_error
   reader(const reader& other) : from_(other.from_), next_(joined(other)) {}
   reader& operator=(const reader&) = delete;
-  /// Not inside a transaction. O(items that it has yet to read). Want of memory ends the program here.
+  /// Not inside a transaction. O(items that it has yet to read). A lack of memory ends the program here.
   ~reader() {
     SHUNT_ASSERT(!stm_access::inside());
     atomically(kind, [&](tx& t) {
@@ -103,7 +103,7 @@ class tchan<T>::reader {
     });
   }
 
-  /// The next item; waits until there is one.
+  /// Takes the next item; waits until there is one.
   T read(tx& t) {
     std::optional<T> value = try_read(t);
     t.check(value.has_value());
@@ -113,7 +113,7 @@ class tchan<T>::reader {
     return atomically(kind, [&](tx& t) { return read(t); });
   }
 
-  /// \return nothing: it has read all.
+  /// \return nothing: this reader has read all items.
   [[nodiscard]] std::optional<T> try_read(tx& t) {
     place* const here = t.read(next_);
     std::optional<T> value = t.read(here->value);
@@ -131,7 +131,7 @@ class tchan<T>::reader {
   }
 
  private:
-  /// One reader less has yet to pass it. \return the next one.
+  /// This reader passes an item. \return the next place.
   static place* pass(tx& t, place* here) {
     place* const next = t.read(here->next);
     const auto left = t.read(here->left) - 1;

@@ -1,4 +1,4 @@
-/// A sum that many add to.
+/// A counter to which concurrent transactions add without conflicts.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace stm::detail {
 inline constinit transaction_class class_of_tcounters{"tcounter"};
 }
 
-/// Any thread or fiber. Additions do not conflict with each other (tx::commute()); a transaction that asks for the
-/// value conflicts with all that add. Sums are modulo 2^64, in two's complement.
+/// Any thread or fiber. Additions do not conflict with each other (tx::commute()); a transaction that reads the value
+/// conflicts with all additions. Sums are modulo 2^64, in two's complement.
 class tcounter {
  public:
   explicit tcounter(std::int64_t value = 0) : sum_(value) {}
 
-  /// Negative: subtracts.
+  /// \param amount  negative: subtracts.
   void add(tx& t, std::int64_t amount = 1) {
     t.commute(sum_, [amount](std::int64_t now) { return plus(now, amount); });
   }

@@ -1,4 +1,4 @@
-/// A map in order: values by key.
+/// An ordered map: values by key.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace stm::detail {
 inline constinit transaction_class class_of_tmaps{"tmap"};
 }
 
-/// Any thread or fiber. Operations at different keys conflict rarely: of n keys with a probability of some log(n) / n.
-/// Changing the value at a key conflicts only with who reads or changes that value. To wait for a key is to check for
-/// it: `t.check(m.contains(t, key))`.
+/// Any thread or fiber. Operations at different keys conflict rarely: in a map of n keys with a probability of some
+/// log(n) / n. Changing the value at a key conflicts only with operations that read or change that value. To wait for a
+/// key, check for it: `t.check(m.contains(t, key))`.
 ///
-/// `Less` compares two keys, in any thread, and always with the same answer. Operations are O(log n), expected, unless
+/// `Less` compares two keys, in any thread, and always with the same result. Operations are O(log n), expected, unless
 /// they say otherwise.
 ///
 /// Memory: an object (base/thread_cache.hpp) for each key, and for every fourth one a second.
@@ -36,7 +36,7 @@ class tmap {
     return atomically(kind, [&](tx& t) { return contains(t, key); });
   }
 
-  /// \return a copy of the value; nothing: no such key.
+  /// \return a copy of the value; nothing: there is no such key.
   [[nodiscard]] std::optional<V> find(tx& t, const K& key) const {
     const auto* const n = list_.not_less(t, key);
     if (!list_.is(n, key)) return std::nullopt;
@@ -46,11 +46,11 @@ class tmap {
     return atomically(kind, [&](tx& t) { return find(t, key); });
   }
 
-  /// \return false: there is such a key; its value stays.
+  /// \return false: the key is there already, and its value stays.
   bool insert(tx& t, K key, V value) {
     typename list::way to;
     if (list_.is(list_.not_less(t, key, to), key)) return false;
-    list_.put_in(t, to, std::move(key), std::move(value));
+    list_.insert(t, to, std::move(key), std::move(value));
     return true;
   }
   bool insert(const K& key, const V& value) {
@@ -64,14 +64,14 @@ class tmap {
       t.write(n->rest, std::move(value));
       return false;
     }
-    list_.put_in(t, to, std::move(key), std::move(value));
+    list_.insert(t, to, std::move(key), std::move(value));
     return true;
   }
   bool insert_or_assign(const K& key, const V& value) {
     return atomically(kind, [&](tx& t) { return insert_or_assign(t, key, value); });
   }
 
-  /// The value becomes f(value). \return false: no such key.
+  /// The value becomes f(value). \return false: there is no such key.
   template <std::invocable<const V&> F>
   bool modify(tx& t, const K& key, const F& f) {
     auto* const n = list_.not_less(t, key);
@@ -84,7 +84,7 @@ class tmap {
     return atomically(kind, [&](tx& t) { return modify(t, key, f); });
   }
 
-  /// \return false: no such key.
+  /// \return false: there is no such key.
   bool erase(tx& t, const K& key) { return list_.erase(t, key); }
   bool erase(const K& key) {
     return atomically(kind, [&](tx& t) { return erase(t, key); });
@@ -96,12 +96,12 @@ class tmap {
     atomically(kind, [&](tx& t) { clear(t); });
   }
 
-  /// f(key, value) for each, in order; f must not change the map. O(n); conflicts with every change.
+  /// Calls f(key, value) for each key, in order; f must not change the map. O(n); conflicts with every change.
   template <std::invocable<const K&, const V&> F>
   void for_each(tx& t, const F& f) const {
     for (const auto* n = list_.first(t); n != nullptr; n = list_.after(t, n)) f(n->key, t.read(n->rest));
   }
-  /// All of it as of one moment, in order. O(n); conflicts with every change.
+  /// \return all keys and values as of one moment, in order. O(n); conflicts with every change.
   [[nodiscard]] std::vector<item> items(tx& t) const {
     std::vector<item> all;
     for_each(t, [&](const K& key, const V& value) { all.emplace_back(key, value); });
@@ -111,7 +111,8 @@ class tmap {
     return atomically(kind, [&](tx& t) { return items(t); });
   }
 
-  /// O(n): a count would make all that insert or erase conflict. Conflicts with these, not with changes of values.
+  /// O(n), because a counter would make all insertions and erasures conflict. Conflicts with those, not with changes of
+  /// values.
   [[nodiscard]] std::size_t size(tx& t) const { return list_.size(t); }
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });

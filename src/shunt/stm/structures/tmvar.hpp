@@ -1,7 +1,7 @@
 /// A place for one item: empty, or full.
 ///
-/// Source: Peyton Jones, Gordon, Finne: Concurrent Haskell, POPL 1996, doi:10.1145/237721.237794 (MVar); Haskell's stm
-/// has it as TMVar.
+/// Source: Peyton Jones, Gordon, Finne: Concurrent Haskell, POPL 1996, doi:10.1145/237721.237794 (MVar); TMVar in
+/// Haskell's stm.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,25 @@ namespace stm::detail {
 inline constinit transaction_class class_of_tmvars{"tmvar"};
 }
 
-/// A lock (`take` and `put` of an empty struct), a reply that will come, a queue of one.
+/// Usable as a lock (`take` and `put` of an empty struct), as a future reply, as a queue of one item.
 ///
-/// Any thread or fiber may use it. All operations but those that only read conflict with each other. Each costs one
-/// variable's read and write.
+/// Any thread or fiber may use it. Operations that change it conflict with all others. Each costs one variable's read
+/// and write.
 template <tx_item T>
 class tmvar {
  public:
-  /// Empty.
+  /// An empty place.
   tmvar() = default;
-  /// Full. \throws as tvar's constructor.
+  /// A full place. \throws as tvar's constructor.
   explicit tmvar(T item) : held_(std::optional<T>(std::move(item))) {}
 
-  /// Waits until it is empty, and fills it.
+  /// Waits until the place is empty, and fills it.
   void put(tx& t, T item) { t.check(try_put(t, std::move(item))); }
   void put(const T& item) {
     atomically(kind, [&](tx& t) { put(t, item); });
   }
 
-  /// \return false: it is full; nothing is done.
+  /// \return false: the place is full; nothing is done.
   [[nodiscard]] bool try_put(tx& t, T item) {
     if (t.read(held_).has_value()) return false;
     t.write(held_, std::optional<T>(std::move(item)));
@@ -44,7 +44,7 @@ class tmvar {
     return atomically(kind, [&](tx& t) { return try_put(t, item); });
   }
 
-  /// Waits until it is full, and empties it.
+  /// Waits until the place is full, and empties it.
   T take(tx& t) {
     T item = read(t);
     t.write(held_, std::nullopt);
@@ -54,7 +54,7 @@ class tmvar {
     return atomically(kind, [&](tx& t) { return take(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the place is empty.
   [[nodiscard]] std::optional<T> try_take(tx& t) {
     std::optional<T> item = t.read(held_);
     if (item.has_value()) t.write(held_, std::nullopt);
@@ -64,7 +64,7 @@ class tmvar {
     return atomically(kind, [&](tx& t) { return try_take(t); });
   }
 
-  /// Waits until it is full, and leaves it so.
+  /// Waits until the place is full, and leaves it full.
   [[nodiscard]] T read(tx& t) const {
     const std::optional<T>& seen = t.read(held_);
     t.check(seen.has_value());
@@ -74,7 +74,7 @@ class tmvar {
     return atomically(kind, [&](tx& t) { return read(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the place is empty.
   [[nodiscard]] std::optional<T> try_read(tx& t) const { return t.read(held_); }
   [[nodiscard]] std::optional<T> try_read() const {
     return atomically(kind, [&](tx& t) { return try_read(t); });

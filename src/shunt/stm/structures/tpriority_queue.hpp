@@ -1,4 +1,4 @@
-/// A queue by rank: the greatest first; of equal ones the one that came first.
+/// A priority queue: the greatest item first; of equal items the one that was pushed first.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ inline constinit transaction_class class_of_tpriority_queues{"tpriority_queue"};
 
 /// `Less` as in std::priority_queue: with std::greater the least item comes first.
 ///
-/// Any thread or fiber. Those who pop conflict with each other. Those who push conflict rarely with each other, and
-/// with who pops only if they push what would be popped next, or on one of the list's higher levels. Who waits is woken
-/// by the next push into the empty queue.
+/// Any thread or fiber. Pops conflict with each other. Pushes conflict rarely with each other. A push conflicts with a
+/// pop only if it pushes the item to be popped next, or on one of the list's higher levels. A push into the empty queue
+/// wakes all fibers and threads that wait.
 ///
 /// Memory: an object (base/thread_cache.hpp) for each item, and for every fourth one a second; nothing bounds their
 /// number.
@@ -31,25 +31,25 @@ class tpriority_queue {
   void push(tx& t, T value) {
     typename list::way to;
     list_.greater(t, value, to);
-    list_.put_in(t, to, std::move(value));
+    list_.insert(t, to, std::move(value));
   }
   void push(const T& value) {
     atomically(kind, [&](tx& t) { push(t, value); });
   }
 
-  /// Takes the greatest; waits while it is empty. O(1), expected.
+  /// Takes the greatest item; waits while the queue is empty. O(1), expected.
   T pop(tx& t) {
     auto* const first = list_.first(t);
     t.check(first != nullptr);
     T value = first->key;
-    list_.take_out_first(t, first);
+    list_.erase_first(t, first);
     return value;
   }
   T pop() {
     return atomically(kind, [&](tx& t) { return pop(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the queue is empty.
   [[nodiscard]] std::optional<T> try_pop(tx& t) {
     if (empty(t)) return std::nullopt;
     return pop(t);
@@ -58,7 +58,7 @@ class tpriority_queue {
     return atomically(kind, [&](tx& t) { return try_pop(t); });
   }
 
-  /// What pop() would take; waits while it is empty. O(1).
+  /// \return what pop() would take; waits while the queue is empty. O(1).
   [[nodiscard]] T top(tx& t) const {
     const auto* const first = list_.first(t);
     t.check(first != nullptr);
@@ -68,7 +68,7 @@ class tpriority_queue {
     return atomically(kind, [&](tx& t) { return top(t); });
   }
 
-  /// \return nothing: it is empty. O(1).
+  /// \return nothing: the queue is empty. O(1).
   [[nodiscard]] std::optional<T> try_top(tx& t) const {
     if (empty(t)) return std::nullopt;
     return top(t);

@@ -1,4 +1,4 @@
-/// A queue without bound: first in, first out.
+/// An unbounded queue: first in, first out.
 ///
 ///   head_ -> item -> item -> item <- tail_        both null: empty
 #pragma once
@@ -17,8 +17,8 @@ namespace stm::detail {
 inline constinit transaction_class class_of_tqueues{"tqueue"};
 }
 
-/// Any thread or fiber may push and pop. Where two or more items are in it, who pushes and who pops do not conflict;
-/// those who push do with each other, and so do those who pop. A push into an empty queue wakes all who wait.
+/// Any thread or fiber may push and pop. Pushes conflict with each other, and so do pops. A push and a pop conflict
+/// only while the queue has fewer than two items. A push into an empty queue wakes all fibers and threads that wait.
 ///
 /// Memory: an object (base/thread_cache.hpp) for each item. Nothing bounds their number: see tbqueue. Each operation is
 /// O(1) unless it says otherwise.
@@ -33,7 +33,7 @@ class tqueue {
   tqueue(const tqueue&) = delete;
   tqueue& operator=(const tqueue&) = delete;
 
-  /// To the end.
+  /// Adds an item at the end.
   void push(tx& t, T value) {
     item* const made = t.make<item>(std::move(value));
     item* const last = t.read(tail_);
@@ -44,7 +44,7 @@ class tqueue {
     atomically(kind, [&](tx& t) { push(t, value); });
   }
 
-  /// From the beginning; waits while it is empty.
+  /// Takes the first item; waits while the queue is empty.
   T pop(tx& t) {
     item* const first = t.read(head_);
     t.check(first != nullptr);
@@ -59,7 +59,7 @@ class tqueue {
     return atomically(kind, [&](tx& t) { return pop(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the queue is empty.
   [[nodiscard]] std::optional<T> try_pop(tx& t) {
     if (empty(t)) return std::nullopt;
     return pop(t);
@@ -68,7 +68,7 @@ class tqueue {
     return atomically(kind, [&](tx& t) { return try_pop(t); });
   }
 
-  /// All that is in it, and leaves it empty; does not wait. O(items); conflicts with every push and pop.
+  /// Takes all items; does not wait. O(items); conflicts with every push and pop.
   std::vector<T> pop_all(tx& t) {
     std::vector<T> all;
     for (item* i = t.read(head_); i != nullptr;) {
@@ -83,7 +83,7 @@ class tqueue {
     return atomically(kind, [&](tx& t) { return pop_all(t); });
   }
 
-  /// What pop() would take; waits while it is empty.
+  /// \return what pop() would take; waits while the queue is empty.
   [[nodiscard]] T front(tx& t) const {
     const item* const first = t.read(head_);
     t.check(first != nullptr);
@@ -93,7 +93,7 @@ class tqueue {
     return atomically(kind, [&](tx& t) { return front(t); });
   }
 
-  /// \return nothing: it is empty.
+  /// \return nothing: the queue is empty.
   [[nodiscard]] std::optional<T> try_front(tx& t) const {
     if (empty(t)) return std::nullopt;
     return front(t);
@@ -115,7 +115,7 @@ class tqueue {
   };
 
   tvar<item*> head_;
-  alignas(quiet_distance) tvar<item*> tail_;  // another line: who pushes leaves the head to who pops
+  alignas(quiet_distance) tvar<item*> tail_;  // another cache line: a push does not touch the head's
 };
 
 }  // namespace v1

@@ -1,4 +1,4 @@
-/// A semaphore: so many permits.
+/// A counting semaphore.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace stm::detail {
 inline constinit transaction_class class_of_tsems{"tsem"};
 }
 
-/// Any thread or fiber may acquire, and any other release. All operations conflict with each other; each is O(1). A
-/// release wakes all who wait: whoever comes first takes, in no order that is promised.
+/// Any thread or fiber may acquire, and any other may release. All operations conflict with each other; each is O(1). A
+/// release wakes all fibers and threads that wait; the order in which they acquire is not specified.
 class tsem {
  public:
   explicit tsem(std::uint64_t permits) : permits_(permits) {}
 
-  /// Waits until there are `count`, and takes them, all at once. 0: does nothing.
+  /// Waits until there are `count` permits, and takes them all at once. 0: does nothing.
   void acquire(tx& t, std::uint64_t count = 1) { t.check(try_acquire(t, count)); }
   void acquire(std::uint64_t count = 1) {
     atomically(kind, [&](tx& t) { acquire(t, count); });
   }
 
-  /// \return false: there are fewer; none is taken.
+  /// \return false: there are fewer permits; none is taken.
   [[nodiscard]] bool try_acquire(tx& t, std::uint64_t count = 1) {
     if (count == 0) return true;
     const auto now = t.read(permits_);
@@ -37,7 +37,7 @@ class tsem {
     return atomically(kind, [&](tx& t) { return try_acquire(t, count); });
   }
 
-  /// \throws usage_error if there would be more than 2^64 - 1: nothing is done then.
+  /// \throws usage_error if there would be more than 2^64 - 1 permits; then nothing is done.
   void release(tx& t, std::uint64_t count = 1) {
     const auto now = t.read(permits_);
     if (count > std::numeric_limits<std::uint64_t>::max() - now)

@@ -1,4 +1,4 @@
-/// A set in order.
+/// An ordered set.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,18 @@ class tset {
     return atomically(kind, [&](tx& t) { return contains(t, key); });
   }
 
-  /// \return false: there is such a key.
+  /// \return false: the key is there already.
   bool insert(tx& t, K key) {
     typename list::way to;
     if (list_.is(list_.not_less(t, key, to), key)) return false;
-    list_.put_in(t, to, std::move(key));
+    list_.insert(t, to, std::move(key));
     return true;
   }
   bool insert(const K& key) {
     return atomically(kind, [&](tx& t) { return insert(t, key); });
   }
 
-  /// \return false: no such key.
+  /// \return false: there is no such key.
   bool erase(tx& t, const K& key) { return list_.erase(t, key); }
   bool erase(const K& key) {
     return atomically(kind, [&](tx& t) { return erase(t, key); });
@@ -49,12 +49,12 @@ class tset {
     atomically(kind, [&](tx& t) { clear(t); });
   }
 
-  /// f(key) for each, in order; f must not change the set. O(n); conflicts with every change.
+  /// Calls f(key) for each key, in order; f must not change the set. O(n); conflicts with every change.
   template <std::invocable<const K&> F>
   void for_each(tx& t, const F& f) const {
     for (const auto* n = list_.first(t); n != nullptr; n = list_.after(t, n)) f(n->key);
   }
-  /// All of it as of one moment, in order. O(n); conflicts with every change.
+  /// \return all keys as of one moment, in order. O(n); conflicts with every change.
   [[nodiscard]] std::vector<K> items(tx& t) const {
     std::vector<K> all;
     for_each(t, [&](const K& key) { all.push_back(key); });

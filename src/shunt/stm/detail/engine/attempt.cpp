@@ -10,7 +10,7 @@ namespace stm::detail {
 /// The attempt is lost. Until its end every further read comes to validate_or_extend(), also in exclusive mode, because
 /// the body may catch the exception.
 void attempt::throw_conflict(const variable* at, cause why) {
-  unusual_ |= doomed;
+  state_.unusual |= attempt_state::doomed;
   reads_.refuse_all();
   writes_.forbid_reads_in_place();
   lost_ = {at, why};
@@ -21,13 +21,13 @@ void attempt::throw_conflict(const variable* at, cause why) {
 /// variable is newer. \throws conflict
 void attempt::validate_or_extend(const variable& v) {
   constexpr int rounds = 1000;  // a commit takes less, if its thread has a CPU
-  if (is_doomed()) throw conflict{};
+  if (state_.is_doomed()) throw conflict{};
   for (int i = 0; is_locked(v.lock.load(std::memory_order_relaxed)); ++i) {  // relaxed: the reader looks again
     if (i == rounds) throw_conflict(&v, cause::locked);
     pause(i);
   }
   if (v.lock.load(std::memory_order_relaxed) <= reads_.limit()) return;  // relaxed: the reader looks again
-  if (unlogged_ || !reads_.extend()) throw_conflict(&v, cause::stale);
+  if (state_.unlogged || !reads_.extend()) throw_conflict(&v, cause::stale);
 }
 
 // --- reading and writing ---
@@ -61,7 +61,7 @@ entry* attempt::save_own_to_replace(const variable* v, const form* how, word fir
     const auto position = static_cast<std::size_t>(own - writes_.begin());
     if (undo_.is_outer(position)) {
       undo_.save(position, own->value);
-      unusual_ |= extras;
+      state_.unusual |= attempt_state::extras;
     } else if (how->drop != nullptr) {
       owned_.displaced.push_back({own->value[0], how->drop});
     }
@@ -74,7 +74,7 @@ entry* attempt::save_own_to_replace(const variable* v, const form* how, word fir
 
 entry& attempt::add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box) {
   try {
-    unusual_ |= extras;
+    state_.unusual |= attempt_state::extras;
     return writes_.add(v, data, how);
   } catch (...) {
     how->drop(box);
@@ -93,7 +93,7 @@ void attempt::apply_now(const variable* v) {
     if (own != nullptr) {
       now = own->value;
     } else {
-      now = read_words(*c);
+      now = read_at_limit<words_inline>(*c->target, c->data, c->how->words);
       reads_.add(c->target);
     }
     c->apply(now);
@@ -106,27 +106,12 @@ void attempt::apply_now(const variable* v) {
   }
 }
 
-/// As read_at_limit(), of a number of words that is known at run time only.
-words attempt::read_words(const commuting_change& c) {
-  words seen{};
-  for (;;) {
-    const auto before = c.target->lock.load(std::memory_order_acquire);  // edge `word`
-    if (before > reads_.limit()) {
-      validate_or_extend(*c.target);
-      continue;
-    }
-    for (std::size_t i = 0; i < c.how->words; ++i) seen[i] = c.data[i].load(std::memory_order_acquire);  // edge `data`
-    // relaxed: the loads of the value come before it
-    if (c.target->lock.load(std::memory_order_relaxed) == before) return seen;
-  }
-}
-
 // --- nested parts ---
 
 attempt::nested_mark attempt::begin_nested() {
   if (!commuting_.empty()) apply_now(nullptr);  // undo_nested() then knows that all changes in the log are the part's
-  return {writes_.size(),   undo_.size(), owned_.made.size(), owned_.destroyed.size(), undo_.begin_part(writes_.size()),
-          callbacks_.size()};
+  return {writes_.size(), undo_.size(), owned_.made.size(), owned_.destroyed.size(), undo_.begin_part(writes_.size()),
+          calls.size()};
 }
 
 /// Undoes in the reverse order: saved values, then new entries, then objects.
@@ -137,27 +122,32 @@ void attempt::undo_nested(const nested_mark& m) noexcept {
   writes_.truncate(m.writes);
   for (; owned_.made.size() > m.made; owned_.made.pop_back()) owned_.made.back().drop(owned_.made.back().what);
   owned_.destroyed.resize(m.destroyed);
-  callbacks_.undo_part(m.calls);
+  calls.undo_part(m.calls);
   undo_.end_part(m.outer);
 }
 
 // --- commit ---
 
 outcome attempt::commit_fully() {
-  if (is_doomed()) return outcome::conflict;
-  committer commit(reads_, writes_, commuting_, owned_, memory_);
-  commit.prepare((unusual_ & extras) != 0);
+  if (state_.is_doomed()) return outcome::conflict;
+  const bool extras = state_.has_extras();
+  if (!extras && exclusive()) {
+    store_exclusively(writes_.begin(), writes_.end());
+    return outcome::committed;
+  }
+  committer commit(reads_, writes_, commuting_, owned_, memory);
+  if (extras) commit.prepare();
   if (exclusive()) {
     commit.exclusively();
   } else if (!commit.shared(lost_)) {
     return outcome::conflict;
   }
-  return (unusual_ & extras) != 0 ? outcome::committed_with_extras : outcome::committed;
+  return extras ? outcome::committed_with_extras : outcome::committed;
 }
 
 /// The next attempt finds empty logs. Boxes are deleted last: their destructors may look at variables.
 void attempt::clear_logs() noexcept {
-  unusual_ = nothing;
+  state_.unusual = 0;
   writes_.clear();
   undo_.clear();
   owned_.destroyed.clear();
@@ -166,8 +156,8 @@ void attempt::clear_logs() noexcept {
 }
 
 void attempt::clear_after_commit() noexcept {
-  if ((unusual_ & extras) == 0) {
-    unusual_ = nothing;
+  if (!state_.has_extras()) {
+    state_.unusual = 0;
     writes_.clear();
     return;
   }
@@ -175,7 +165,7 @@ void attempt::clear_after_commit() noexcept {
   undo_.drop_boxes(writes_);
   owned_.made.clear();
   clear_logs();
-  memory_.after_commit(*this, was_exclusive);
+  memory.after_commit(*this, was_exclusive);
 }
 
 // --- abort ---

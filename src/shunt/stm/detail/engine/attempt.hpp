@@ -36,6 +36,21 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 
+/// What an attempt is, and what its end has to look at.
+struct attempt_state {
+  static constexpr std::uint8_t extras = 1;  // any object, callback, commuting change, saved value or box
+  static constexpr std::uint8_t doomed = 2;  // a conflict was thrown, and may have been caught by the body
+  static constexpr std::uint8_t wide = 4;    // a value of several words is written
+
+  std::uint8_t unusual = 0;  // bits; 0: a small transaction
+  bool unlogged = false;     // reads are: of snapshots, at first; and in exclusive mode, where nothing read can change
+  bool read_only = false;    // a snapshot
+  bool irrevocable = false;
+
+  [[nodiscard]] bool is_doomed() const noexcept { return (unusual & doomed) != 0; }
+  [[nodiscard]] bool has_extras() const noexcept { return (unusual & extras) != 0; }
+};
+
 class attempt : public participant {
  public:
   explicit attempt(std::uint32_t index) noexcept : participant(index) {}
@@ -45,9 +60,9 @@ class attempt : public participant {
   /// Before a body. \param logs_reads  false: the body is run again with a log if it retries, or if it reads a variable
   /// that is newer than its snapshot.
   void prepare(bool read_only, bool logs_reads) noexcept {
-    read_only_ = read_only;
-    unlogged_ = !logs_reads;
-    writes_.allow_reads_in_place(unlogged_ && exclusive());
+    state_.read_only = read_only;
+    state_.unlogged = !logs_reads;
+    writes_.allow_reads_in_place(!logs_reads && exclusive());
   }
   /// Inside.
   [[gnu::always_inline]] void begin() noexcept { reads_.start(); }
@@ -55,7 +70,7 @@ class attempt : public participant {
   /// Inside, after the body. If the outcome is `conflict`, abort() is still to be called.
   /// \throws what commuting functions throw; likewise.
   [[nodiscard, gnu::always_inline]] outcome commit() {
-    if (unusual_ != nothing) [[unlikely]]
+    if (state_.unusual != 0) [[unlikely]]
       return commit_fully();
     entry* const end = writes_.end();
     entry* e = writes_.begin();
@@ -85,8 +100,8 @@ class attempt : public participant {
 
   /// Leaves the transaction, in whichever mode it is.
   void leave_transaction() noexcept {
-    if (irrevocable_) {
-      irrevocable_ = false;
+    if (state_.irrevocable) {
+      state_.irrevocable = false;
       leave_irrevocable();
     } else {
       leave();
@@ -107,13 +122,14 @@ class attempt : public participant {
       }
     }
     const auto seen = read_at_limit<N>(v, data);
-    if (!unlogged_) reads_.add(&v);
+    if (!state_.unlogged) reads_.add(&v);
     return seen;
   }
-  /// The value as of the snapshot's moment. \throws conflict
+  /// The value as of the snapshot's moment. \param count  of its words; further words of the result have no value.
+  /// \throws conflict
   template <std::size_t N>
-  [[nodiscard, gnu::always_inline]] std::array<word, N> read_at_limit(const variable& v,
-                                                                      const std::atomic<word>* data) {
+  [[nodiscard, gnu::always_inline]] std::array<word, N> read_at_limit(const variable& v, const std::atomic<word>* data,
+                                                                      std::size_t count = N) {
     std::array<word, N> seen;
     for (;;) {
       test_point();
@@ -123,7 +139,7 @@ class attempt : public participant {
         continue;
       }
       test_point();
-      for (std::size_t i = 0; i < N; ++i) seen[i] = data[i].load(std::memory_order_acquire);  // edge `data`
+      for (std::size_t i = 0; i < count; ++i) seen[i] = data[i].load(std::memory_order_acquire);  // edge `data`
       test_point();
       // relaxed: the loads of the value come before it
       if (v.lock.load(std::memory_order_relaxed) == before || has(flaw::second_look)) [[likely]]
@@ -152,7 +168,7 @@ class attempt : public participant {
         own = &add_boxed(v, data, how, value[0]);
       } else {
         own = &writes_.add(v, data, how);
-        if constexpr (N > 1) unusual_ |= wide;
+        if constexpr (N > 1) state_.unusual |= attempt_state::wide;
       }
     }
     for (std::size_t i = 0; i < N; ++i) own->value[i] = value[i];
@@ -165,24 +181,30 @@ class attempt : public participant {
     const variable* const v = change.target;
     commuting_.add(std::move(change));
     writes_.mark(v);
-    unusual_ |= extras;
+    state_.unusual |= attempt_state::extras;
   }
 
   /// \throws std::bad_alloc
-  void add_made(const owned& o) { add_to(owned_.made, o); }
-  void add_destroyed(const owned& o) { add_to(owned_.destroyed, o); }
+  void add_made(const owned& o) {
+    state_.unusual |= attempt_state::extras;
+    owned_.made.push_back(o);
+  }
+  void add_destroyed(const owned& o) {
+    state_.unusual |= attempt_state::extras;
+    owned_.destroyed.push_back(o);
+  }
   void on_commit(std::function<void()> what) {
-    callbacks_.add_on_commit(std::move(what));
-    unusual_ |= extras;
+    calls.add_on_commit(std::move(what));
+    state_.unusual |= attempt_state::extras;
   }
   void on_abort(std::function<void()> what) {
-    callbacks_.add_on_abort(std::move(what));
-    unusual_ |= extras;
+    calls.add_on_abort(std::move(what));
+    state_.unusual |= attempt_state::extras;
   }
 
   /// Begins the body again, irrevocably, unless it runs so already. \throws conflict
   void require_irrevocable() {
-    if (!irrevocable_) throw_conflict(nullptr, cause::wants_irrevocable);
+    if (!state_.irrevocable) throw_conflict(nullptr, cause::wants_irrevocable);
   }
 
   /// The lengths of all logs when a nested part began.
@@ -197,26 +219,14 @@ class attempt : public participant {
 
   // --- what an attempt is ---
 
-  [[nodiscard]] bool irrevocable() const noexcept { return irrevocable_; }
-  void set_irrevocable() noexcept { irrevocable_ = true; }
-  [[nodiscard]] bool read_only() const noexcept { return read_only_; }
-  [[nodiscard]] bool logs_reads() const noexcept { return !unlogged_; }
+  [[nodiscard]] const attempt_state& state() const noexcept { return state_; }
+  void set_irrevocable() noexcept { state_.irrevocable = true; }
   [[nodiscard]] bool reads_in_place() const noexcept { return writes_.read_in_place(); }
-  /// A conflict was thrown, and the body may have caught it.
-  [[nodiscard]] bool is_doomed() const noexcept { return (unusual_ & doomed) != 0; }
   /// Inside, after the body: what it has read, and how much it writes.
   [[nodiscard]] const read_log& reads() const noexcept { return reads_; }
   [[nodiscard]] std::size_t write_count() const noexcept { return writes_.size(); }
   /// Why the last attempt was lost.
   [[nodiscard]] const conflict_site& lost() const noexcept { return lost_; }
-
-  [[nodiscard]] callbacks& calls() noexcept { return callbacks_; }
-  [[nodiscard]] reclaimer& memory() noexcept { return memory_; }
-  /// What the scheduler of transactions keeps for this thread.
-  [[nodiscard]] class_binding& binding() noexcept { return binding_; }
-  [[nodiscard]] time_slice& slice() noexcept { return slice_; }
-  [[nodiscard]] counts_table& all_counts() noexcept { return counts_; }
-  [[nodiscard]] const counts_table& all_counts() const noexcept { return counts_; }
 
  private:
   [[gnu::noinline]] void validate_or_extend(const variable& v);
@@ -226,37 +236,30 @@ class attempt : public participant {
   [[nodiscard]] entry* save_own_to_replace(const variable* v, const form* how, word first);
   entry& add_boxed(const variable* v, std::atomic<word>* data, const form* how, word box);
   void apply_now(const variable* v);
-  [[nodiscard]] words read_words(const commuting_change& c);
   [[gnu::noinline]] outcome commit_fully();
-  void add_to(std::vector<owned>& list, const owned& o) {
-    unusual_ |= extras;
-    list.push_back(o);
-  }
   void clear_logs() noexcept;
-
-  // Bits: what an attempt's end has to look at.
-  static constexpr std::uint8_t nothing = 0;
-  static constexpr std::uint8_t extras = 1;  // any object, callback, commuting change, saved value or box
-  static constexpr std::uint8_t doomed = 2;  // a conflict was thrown, and may have been caught by the body
-  static constexpr std::uint8_t wide = 4;    // writes a value of several words
 
   // Hot: what a small transaction touches.
   read_log reads_;
-  std::uint8_t unusual_ = nothing;
-  bool unlogged_ = false;   // reads are: of snapshots, at first; and in exclusive mode, where nothing read can change
-  bool read_only_ = false;  // a snapshot
-  bool irrevocable_ = false;
-  class_binding binding_;
+  attempt_state state_;
+
+ public:
+  /// What the scheduler of transactions keeps for this thread. Hot: between the logs.
+  class_binding binding;
+
+ private:
   write_log writes_;
 
   undo_log undo_;
   objects owned_;
   commute_log commuting_;
-  callbacks callbacks_;
   conflict_site lost_;
-  reclaimer memory_;
-  time_slice slice_;
-  counts_table counts_;
+
+ public:
+  callbacks calls;
+  reclaimer memory;
+  time_slice slice;     ///< of the scheduler of transactions, like `binding`
+  counts_table counts;  ///< likewise
 };
 
 }  // namespace stm::detail

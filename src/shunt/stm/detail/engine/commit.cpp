@@ -30,21 +30,12 @@ void store_exclusively(entry* first, const entry* end) noexcept {
 }
 
 /// All memory is found before anything happens.
-void committer::prepare(bool retires) {
+void committer::prepare() {
   only_commuting_ = writes_.size();
   for (const commuting_change& c : commuting_) {
     if (writes_.find(c.target) == nullptr) writes_.add(c.target, c.data, c.how).value = {};
   }
-  if (retires) memory_.reserve(owned_.destroyed.size() + writes_.size());
-}
-
-void committer::retire(const entry& e) noexcept {
-  if (e.how->drop != nullptr)
-    memory_.retire({e.data[0].load(std::memory_order_relaxed), e.how->drop});  // relaxed: edge `word`, by the lock
-}
-
-void committer::retire_destroyed() noexcept {
-  for (const owned& o : owned_.destroyed) memory_.retire(o);
+  memory_.reserve(owned_.destroyed.size() + writes_.size());
 }
 
 void committer::exclusively() {

@@ -22,14 +22,15 @@ namespace stm::detail {
 /// Inside, in exclusive mode: stores the values of the entries [first, end), and wakes transactions that retry.
 [[gnu::noinline]] void store_exclusively(entry* first, const entry* end) noexcept;
 
-/// One commit, with everything that it may need. prepare(), then exclusively() or shared(), once.
+/// One commit, with everything that it may need. First prepare(), if the attempt has extras (boxes, objects, commuting
+/// changes); then exclusively() or shared(), once.
 class committer {
  public:
   committer(read_log& reads, write_log& writes, commute_log& commuting, objects& owned, reclaimer& memory) noexcept
       : reads_(reads), writes_(writes), commuting_(commuting), owned_(owned), memory_(memory) {}
 
   /// Entries for commuting changes, and room for what will be retired. \throws std::bad_alloc
-  void prepare(bool retires);
+  void prepare();
   /// No other participant is inside. \throws what commuting functions throw
   void exclusively();
   /// \return false: the attempt is lost, and no variable has changed; `lost` says where. \throws what commuting
@@ -41,8 +42,13 @@ class committer {
   [[nodiscard]] bool lock_all(conflict_site& lost) noexcept;
   void unlock(std::size_t count) noexcept;
   void store_and_unlock(word version) noexcept;
-  void retire(const entry& e) noexcept;
-  void retire_destroyed() noexcept;
+  void retire(const entry& e) noexcept {
+    if (e.how->drop != nullptr)
+      memory_.retire({e.data[0].load(std::memory_order_relaxed), e.how->drop});  // relaxed: edge `word`, by the lock
+  }
+  void retire_destroyed() noexcept {
+    for (const owned& o : owned_.destroyed) memory_.retire(o);
+  }
 
   read_log& reads_;
   write_log& writes_;

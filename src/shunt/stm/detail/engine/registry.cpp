@@ -39,7 +39,7 @@ void registry::give_back(participant& p) noexcept {
 std::uint64_t registry::commits_of(const class_record& c) const noexcept {
   std::uint64_t sum = 0;
   for_each([&](const attempt& a) {
-    if (const counts* const n = a.all_counts().seen(c.id)) sum += n->committed([&] { return a.number(); });
+    if (const counts* const n = a.counts.seen(c.id)) sum += n->committed([&] { return a.number(); });
   });
   return sum;
 }

@@ -42,11 +42,11 @@ bool refusal::in_force() const noexcept { return stm_access::inside(); }
 /// Outside. From now on the thread's number counts that class's commits. \return false: the class does not admit this
 /// thread at present. \throws std::bad_alloc
 bool transaction::bind_class(attempt& a, const class_record& c, bool read_only) {
-  auto& binding = a.binding();
+  class_binding& binding = a.binding;
   binding.unbind(a.own_number());
   const auto* const by = c.admitted_by.load(std::memory_order_relaxed);  // relaxed: policy
   if (by != nullptr && !by->holds(a.bit())) return false;
-  auto& mine = a.all_counts().of(c.id);
+  auto& mine = a.counts.of(c.id);
   binding.count_in(mine);
   // A transaction that may have to wait for what it has read keeps a log. relaxed: only this thread stores it.
   const bool unlogged = read_only || (a.exclusive() && mine.retries.load(std::memory_order_relaxed) == 0);
@@ -57,7 +57,7 @@ bool transaction::bind_class(attempt& a, const class_record& c, bool read_only) 
 
 /// \return false; `a` is outside.
 bool transaction::mode_has_changed(attempt& a) noexcept {
-  a.binding().unbind(a.own_number());
+  a.binding.unbind(a.own_number());
   a.leave();
   return false;
 }
@@ -66,9 +66,9 @@ bool transaction::mode_has_changed(attempt& a) noexcept {
 attempt& transaction::begin() {
   const sched::this_fiber::stay here_now;  // what is found out below belongs to this thread
   attempt& a = stm_access::this_thread();
-  a.binding().unbind(a.own_number());
-  a.binding().count_in(a.all_counts().of(class_.id));
-  if (a.binding().look_is_due(a.own_number())) look_at_clock(a);
+  a.binding.unbind(a.own_number());
+  a.binding.count_in(a.counts.of(class_.id));
+  if (a.binding.look_is_due(a.own_number())) look_at_clock(a);
   if (irrevocable_) {
     if (!is_oldest_ && may_wait()) {
       oldest_transactions.enter("its turn to run a transaction without others");
@@ -81,9 +81,9 @@ attempt& transaction::begin() {
     if (by != nullptr && !by->holds(a.bit()) && queue_ == nullptr && may_wait()) {
       // A turn that the end of a slice cut short goes on in the next slice. With a whole turn each time it would always
       // be the same fiber that gets one and a half, where all turns together are about as long as a slice.
-      const auto used = a.slice().turn_used_ns();
+      const auto used = a.slice.turn_used_ns();
       by->enter(a.bit(), class_);
-      a.slice().begin_turn(now_ns(), a.own_number(), used);
+      a.slice.begin_turn(now_ns(), a.own_number(), used);
     }
     a.enter();
   }
@@ -99,8 +99,8 @@ attempt& transaction::begin() {
 void transaction::look_at_clock(attempt& a) {
   const auto now = stm::detail::now();
   const std::int64_t ns = now.time_since_epoch() / 1ns;
-  const auto seen = a.slice().look(ns, a.own_number());
-  a.binding().look_at(a.slice().next_look(a.own_number()));
+  const auto seen = a.slice.look(ns, a.own_number());
+  a.binding.look_at(a.slice.next_look(a.own_number()));
   class_.tick(now);
   // relaxed: policy
   if (admission* const by = class_.admitted_by.load(std::memory_order_relaxed); by != nullptr && by->holds(a.bit())) {
@@ -111,19 +111,19 @@ void transaction::look_at_clock(attempt& a) {
     by->use(a.bit(), now, std::chrono::nanoseconds(std::llround(static_cast<double>(seen.used_ns) * relative)));
   }
   if (the_policies.exclusive.load(std::memory_order_relaxed)) a.try_exclusive_mode(ns);  // relaxed: policy
-  if (!a.memory().empty()) a.memory().free_unseen(a);
-  a.slice().use(seen.used_ns);
+  if (!a.memory.empty()) a.memory.free_unseen(a);
+  a.slice.use(seen.used_ns);
   // A fiber that has its turn in a queue keeps it: others wait for it there.
-  if (a.slice().turn_used_ns() >= turn_time / 1ns && queue_ == nullptr) {
+  if (a.slice.turn_used_ns() >= turn_time / 1ns && queue_ == nullptr) {
     if (sched::this_fiber::may_wait() && sched::this_worker::has_runnable()) sched::this_fiber::yield();
-    a.slice().begin_turn(now_ns(), a.own_number());
+    a.slice.begin_turn(now_ns(), a.own_number());
   }
 }
 
 // --- after an attempt ---
 
 bool transaction::finish(attempt& a, outcome ended_by) {
-  a.binding().unbind(a.own_number());
+  a.binding.unbind(a.own_number());
   try {
     switch (ended_by) {
       case outcome::committed:
@@ -147,7 +147,7 @@ void transaction::finish_commit(attempt& a) {
   callback_list commits;
   a.leave_transaction();
   count_commit(a);
-  a.calls().take_after_commit(calls_, commits);
+  a.calls.take_after_commit(calls_, commits);
   a.clear_after_commit();
   leave_queues();
   call_quietly();
@@ -156,7 +156,7 @@ void transaction::finish_commit(attempt& a) {
 }
 
 void transaction::count_commit(attempt& a) {
-  auto& n = a.binding().present();
+  auto& n = a.binding.present();
   counts::add(n.commits, 1);
   if (irrevocable_) counts::add(n.irrevocable, 1);
   if (conflicts_ != 0) {
@@ -164,7 +164,7 @@ void transaction::count_commit(attempt& a) {
     counts::add(n.lost_ns, static_cast<std::uint64_t>(lost / 1ns));
     counts::at_least(n.most_attempts, static_cast<std::uint64_t>(conflicts_) + 1);
   }
-  if (a.logs_reads()) {
+  if (!a.state().unlogged) {
     counts::add(n.samples, 1);
     counts::add(n.reads, a.reads().size());
     counts::add(n.writes, a.write_count());
@@ -176,13 +176,13 @@ void transaction::count_commit(attempt& a) {
 /// on_abort()'s functions are left in calls_.
 void transaction::abort_attempt(attempt& a) noexcept {
   a.abort();
-  a.calls().take_after_abort(calls_);
+  a.calls.take_after_abort(calls_);
 }
 
 void transaction::abort_first(attempt& a, class_record& c, manner m) noexcept { transaction(c, m, nullptr).abort(a); }
 
 void transaction::abort(attempt& a) noexcept {
-  a.binding().unbind(a.own_number());
+  a.binding.unbind(a.own_number());
   abort_attempt(a);
   release();
 }
@@ -197,7 +197,7 @@ void transaction::count_conflict(attempt& a) {
     work_lost_ += now - began_;
   }
   at_ = a.lost().at;
-  auto& n = a.binding().present();
+  auto& n = a.binding.present();
   switch (a.lost().why) {
     case cause::locked: counts::add(n.locked, 1); break;
     case cause::stale: counts::add(n.stale, 1); break;
@@ -232,7 +232,7 @@ void transaction::back_off() {
 /// While the attempt is inside it enlists for what it has read; then it aborts, and waits. \return false: the deadline
 /// has come, or a stop was requested. \throws what waiting throws
 bool transaction::finish_retry(attempt& a) {
-  if (!a.logs_reads()) {  // the next attempt keeps a log, and may wait
+  if (a.state().unlogged) {  // the next attempt keeps a log, and may wait
     abort_attempt(a);
     call_quietly();
     return true;
@@ -244,7 +244,7 @@ bool transaction::finish_retry(attempt& a) {
       throw error("retry: the transaction has read nothing, so nothing would end its wait");
     enlisted = waiter_.emplace(read).enlist(a.reads().limit());
     if (enlisted) waiter_->describe(class_.waits, the_names().of_some(read));
-    counts::add(a.binding().present().retries, 1);
+    counts::add(a.binding.present().retries, 1);
   } catch (...) {
     abort_attempt(a);
     throw;

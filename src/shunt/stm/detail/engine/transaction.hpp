@@ -59,9 +59,9 @@ class transaction {
   /// \param c  null: the class has no record yet.
   [[nodiscard, gnu::always_inline]] static bool begin_inline(attempt& a, const class_record* c, manner m) {
     const auto number = a.own_number();
-    if (m == manner::irrevocable || (number & 1) != 0 || a.binding().look_is_due(number)) [[unlikely]]
+    if (m == manner::irrevocable || (number & 1) != 0 || a.binding.look_is_due(number)) [[unlikely]]
       return false;
-    if (!a.binding().is(class_binding::key(c, m == manner::snapshot))) [[unlikely]] {
+    if (!a.binding.is(class_binding::key(c, m == manner::snapshot))) [[unlikely]] {
       if (c == nullptr || !bind_class(a, *c, m == manner::snapshot)) return false;
     }
     if (!sched::waits_forbidden::while_in_force(refuses_waits)) [[unlikely]]

@@ -7,8 +7,8 @@
 /// lost all the same, to cache lines that move between cores.
 ///
 ///   phase      tick(rate since the last tick)            nothing_ran()
-///   steady     -> steady, or settles with a new number   -> steady
-///   settles    -> measures: half of that tick was before -> steady, with the old number
+///   steady     -> steady, or warm_up with a new number   -> steady
+///   warm_up    -> measures: half of that tick was before -> steady, with the old number
 ///   measures   -> steady, with the better number         -> steady, with the old number
 ///
 /// Knows no clock and no threads. Source: hill climbing on throughput as in Didona, Felber, Harmanci, Romano, Schenker:
@@ -53,7 +53,7 @@ class hill_climber {
         }
         if (--ticks_ <= 0 && may_try()) try_another(workers);
         return;
-      case phase::settles: phase_ = phase::measures; return;
+      case phase::warm_up: phase_ = phase::measures; return;
       case phase::measures:
         phase_ = phase::steady;
         if (rate > worth_it * rate_) {
@@ -84,7 +84,7 @@ class hill_climber {
   }  ///< the present tick may take longer
 
  private:
-  enum class phase : std::uint8_t { steady, settles, measures };
+  enum class phase : std::uint8_t { steady, warm_up, measures };
 
   void try_another(int workers) noexcept {
     before_ = allowed_;
@@ -92,7 +92,7 @@ class hill_climber {
     upwards_ = now == 1 || (now < workers && !upwards_);
     const int trial = upwards_ ? 2 * now : now / 2;
     allowed_ = trial >= workers ? 0 : trial;
-    phase_ = phase::settles;
+    phase_ = phase::warm_up;
   }
 
   phase phase_ = phase::steady;

@@ -6,7 +6,7 @@ using shunt::stm::detail::hill_climber;
 
 namespace {
 
-/// A program whose commits a second depend on how many workers it is allowed on.
+/// A program: its commits a second depend on the number of workers on which it is allowed.
 struct program {
   int workers;
   std::function<double(int active)> rate;
@@ -23,7 +23,7 @@ struct program {
   void ticks(int n) {
     while (n-- > 0) tick();
   }
-  /// \return how many ticks it took.
+  /// \return the number of ticks it took.
   int until_next_trial() {
     int n = 0;
     for (const int before = trials; trials == before; ++n) {
@@ -36,7 +36,7 @@ struct program {
 
 }  // namespace
 
-TEST_CASE("hill_climber: one worker is found where two are slower, and left for trials only") {
+TEST_CASE("hill_climber: one worker is found where two are slower, and is left for trials only") {
   program p{2, [](int active) { return active == 1 ? 100e6 : 25e6; }};
   p.ticks(10);
   REQUIRE(p.active() == 1);
@@ -63,22 +63,21 @@ TEST_CASE("hill_climber: of many workers the best number is found, from above an
   CHECK(p.active() == 8);
 }
 
-TEST_CASE("hill_climber: trials that gain nothing are further and further apart") {
+TEST_CASE("hill_climber: the time between trials that gain nothing grows") {
   program p{2, [](int) { return 10e6; }};
   p.until_next_trial();
   int before = 0;
   for (int i = 0; i < 10; ++i) {
     const int now = p.until_next_trial();
     CHECK(now >= before);
-    CHECK(p.active() == 1);  // it is tried
+    CHECK(p.active() == 1);  // the number of the trial
     before = now;
   }
   CHECK(before > 500);
   CHECK(before < 1010);
 }
 
-TEST_CASE(
-    "hill_climber: where a third of the throughput has gone the next trial comes soon; where less has, it does not") {
+TEST_CASE("hill_climber: the next trial comes soon where a third of the throughput has gone, and not where less has") {
   double rate = 10e6;
   program p{2, [&rate](int) { return rate; }};
   for (int i = 0; i < 10; ++i) p.until_next_trial();
@@ -90,10 +89,10 @@ TEST_CASE(
     CHECK(next < 20);
   }
   for (int i = 0; i < 10; ++i) p.until_next_trial();
-  CHECK(p.until_next_trial() > 500);  // it was a change, and is none any more
+  CHECK(p.until_next_trial() > 500);  // the change is over
 }
 
-TEST_CASE("hill_climber: it tries nothing while it may not, where next to nothing commits, or alone") {
+TEST_CASE("hill_climber: it tries nothing while it may not, where next to nothing commits, or with one worker") {
   program p{2, [](int) { return 10e6; }};
   p.may_try = false;
   p.ticks(100);
@@ -105,14 +104,14 @@ TEST_CASE("hill_climber: it tries nothing while it may not, where next to nothin
   program slow{2, [](int) { return hill_climber::least_rate / 2; }};
   slow.ticks(100);
   CHECK(slow.trials == 0);
-  program alone{1, [](int) { return 10e6; }};
-  alone.ticks(100);
-  CHECK(alone.trials == 0);
+  program single{1, [](int) { return 10e6; }};
+  single.ticks(100);
+  CHECK(single.trials == 0);
 }
 
-TEST_CASE("hill_climber: where nothing ran amid a trial the old number comes back") {
+TEST_CASE("hill_climber: the old number comes back if nothing runs during a trial") {
   program p{2, [](int active) { return active == 1 ? 100e6 : 25e6; }};
-  const int ticks = GENERATE(0, 1);  // it settles, or measures
+  const int ticks = GENERATE(0, 1);  // it warms up, or measures
   p.until_next_trial();
   REQUIRE(p.active() == 1);
   p.ticks(ticks);

@@ -1,20 +1,21 @@
-/// What tmap, tset and tpriority_queue are made of: an ordered list with ways through it that skip.
+/// What tmap, tset and tpriority_queue are made of: an ordered list with levels of links that skip nodes.
 ///
 ///   level 2   head ─────────────────> 30 ─────────────> end
 ///   level 1   head ──> 10 ──────────> 30 ─────────────> end
 ///   level 0   head ──> 10 ──> 20 ──> 30 ──> 40 ──────> end       each arrow is a tvar
 ///
-/// A node stands on level k with a probability of 1 in 4^k. A search begins on the highest level and goes down where
-/// the next node is too far; it reads some 4 links a level, log4(n) levels. A change writes the links to the node,
-/// and the node's own: of those, other searches read the low ones rarely and the high ones often, and as often are the
-/// high ones written rarely. So two operations at different keys of n conflict with a probability of some log(n) / n.
+/// A node is on level k with a probability of 1 in 4^k. A search begins on the highest level and goes down where the
+/// next node is too far; it reads some 4 links a level, on log4(n) levels. A change writes the links to the node, and
+/// the node's own links. Other searches read the high links often, and changes write them as rarely as the low links
+/// are read. So two operations at different keys of n conflict with a probability of some log(n) / n.
 ///
 /// Invariants
-///   S1  Along each level keys are in order: none is less than the one before it.
-///   S2  Who stands on a level stands on those below.
-///   S3  No node stands on levels_ or above; that never shrinks.
+///   skip_list.S1  Along each level keys are in order: none is less than the one before it.
+///   skip_list.S2  A node that is on a level is on all levels below it.
+///   skip_list.S3  No node is on level levels_ or above; levels_ never shrinks.
 ///
-/// Who takes a node out reads the node's links, so that it conflicts with who puts one in behind it, or takes that out.
+/// An operation that removes a node reads the node's links: so it conflicts with one that inserts or removes the node
+/// behind it.
 ///
 /// Source: Pugh: Skip lists: a probabilistic alternative to balanced trees, CACM 33 (6), 1990, doi:10.1145/78973.78977.
 #pragma once
@@ -29,14 +30,14 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 
-/// Enough for 4^16 nodes; with more of them it gets slower, not wrong.
+/// Enough for 4^16 nodes; with more nodes operations get slower, and stay correct.
 inline constexpr int levels_at_most = 16;
 
-/// 1..levels_at_most; k + 1 with a probability of 1 in 4^k that is.
+/// \return 1..levels_at_most: more than k with a probability of 1 in 4^k.
 [[nodiscard]] int random_height() noexcept;
 
 /// \tparam Less  of two keys, const.
-/// \tparam Rest  what a node has beside its key.
+/// \tparam Rest  what a node holds beside its key.
 template <typename Key, typename Less, typename Rest>
 class skip_list {
  public:
@@ -44,7 +45,7 @@ class skip_list {
   using link = tvar<node*>;
 
  private:
-  /// One place's links. Three of four have one, and need no more memory.
+  /// The links of one node, or of the head. Three of four nodes have one link, and need no second object.
   class tower {
    public:
     tower(int height, node* first)
@@ -75,7 +76,7 @@ class skip_list {
     [[no_unique_address]] Rest rest;
   };
 
-  /// The links that lead past a position, one a level; of the lowest levels_.
+  /// The links that lead past a position, one a level, on the lowest levels_ levels.
   using way = std::array<link*, levels_at_most>;
 
   explicit skip_list(Less less) : less_(std::move(less)) {}
@@ -86,14 +87,14 @@ class skip_list {
   skip_list(const skip_list&) = delete;
   skip_list& operator=(const skip_list&) = delete;
 
-  /// The first node whose key is not less. Null: there is none.
+  /// \return the first node with a key that is not less; null: there is none.
   [[nodiscard]] node* not_less(tx& t, const Key& key) const {
     return descend(t, head_, t.read(levels_), [&](const Key& k) { return less_(k, key); }, [](int, const link&) {});
   }
   [[nodiscard]] node* not_less(tx& t, const Key& key, way& to) {
     return descend(t, head_, t.read(levels_), [&](const Key& k) { return less_(k, key); }, leads(to));
   }
-  /// The first node whose key is greater. Null: there is none.
+  /// \return the first node with a greater key; null: there is none.
   node* greater(tx& t, const Key& key, way& to) {
     return descend(t, head_, t.read(levels_), [&](const Key& k) { return !less_(key, k); }, leads(to));
   }
@@ -102,9 +103,9 @@ class skip_list {
   [[nodiscard]] node* first(tx& t) const { return t.read(head_[0]); }
   [[nodiscard]] node* after(tx& t, const node* n) const { return t.read(n->links[0]); }
 
-  /// Where `to` leads.
+  /// Inserts a node at the position that `to` leads to.
   template <typename... Arguments>
-  void put_in(tx& t, way& to, Key key, Arguments&&... rest) {
+  void insert(tx& t, way& to, Key key, Arguments&&... rest) {
     const int height = random_height();
     if (const int levels = t.read(levels_); height > levels) {
       for (int level = levels; level < height; ++level) to[level_index(level)] = &head_[level];
@@ -116,7 +117,7 @@ class skip_list {
   }
 
   [[nodiscard]] bool contains(tx& t, const Key& key) const { return is(not_less(t, key), key); }
-  /// \return false: no such key.
+  /// \return false: there is no such key.
   bool erase(tx& t, const Key& key) {
     way to;
     node* const n = not_less(t, key, to);
@@ -132,8 +133,8 @@ class skip_list {
     return count;
   }
 
-  /// The first one: every level on which it stands begins with it.
-  void take_out_first(tx& t, node* gone) {
+  /// \param gone  the first node: each level on which it is begins with it.
+  void erase_first(tx& t, node* gone) {
     for (int level = 0; level < gone->links.height(); ++level) t.write(head_[level], t.read(gone->links[level]));
     t.destroy(gone);
   }
@@ -150,8 +151,8 @@ class skip_list {
     return [&to](int level, link& l) { to[level_index(level)] = &l; };
   }
 
-  /// Past all keys of which `passes` holds, which are the first ones; tells `leaves` each level's last link to there.
-  /// \return what follows.
+  /// Goes past the first keys, for which `passes` is true, and calls leaves(level, link) with the last link on each
+  /// level. \return the node that follows.
   template <typename Tower, typename Passes, typename Leaves>
   static node* descend(tx& t, Tower& head, int levels, const Passes& passes, const Leaves& leaves) {
     Tower* at = &head;
