@@ -12,9 +12,10 @@ struct shunt_fibers {
   explicit shunt_fibers(const bench_options& o) : stats(o.stats != 0) {
     const std::string_view variant = o.variant;
     shunt::stm::policies p;
-    if (variant == "fixed") p = {.adapt = false, .solo = false};
+    if (variant == "fixed") p = {.adapt = false, .exclusive = false};
     if (variant == "solo") p = {.adapt = false, .workers = 1};
-    if (variant.starts_with("off")) p = {.adapt = false, .solo = false, .queue_losers = false, .elders = false};
+    if (variant.starts_with("off"))
+      p = {.adapt = false, .exclusive = false, .queue_losers = false, .oldest_first = false};
     if (variant == "off_one") p.workers = 1;
     shunt::stm::set_policies(p);
   }

@@ -1,5 +1,5 @@
-/// Module header of `stm`: transactions over shared variables, structures made of those, and the scheduler that knows
-/// of them.
+/// Module header of `stm`: transactions over shared variables, structures made of such variables, and a scheduler that
+/// knows of transactions.
 #pragma once
 
 #include <shunt/stm/atomically.hpp>
@@ -7,16 +7,16 @@
 #include <shunt/stm/policies.hpp>
 #include <shunt/stm/quiesce.hpp>
 #include <shunt/stm/statistics.hpp>
-#include <shunt/stm/tbqueue.hpp>
-#include <shunt/stm/tchan.hpp>
-#include <shunt/stm/tcounter.hpp>
-#include <shunt/stm/tmap.hpp>
-#include <shunt/stm/tmvar.hpp>
-#include <shunt/stm/tpriority_queue.hpp>
-#include <shunt/stm/tqueue.hpp>
+#include <shunt/stm/structures/tbqueue.hpp>
+#include <shunt/stm/structures/tchan.hpp>
+#include <shunt/stm/structures/tcounter.hpp>
+#include <shunt/stm/structures/tmap.hpp>
+#include <shunt/stm/structures/tmvar.hpp>
+#include <shunt/stm/structures/tpriority_queue.hpp>
+#include <shunt/stm/structures/tqueue.hpp>
+#include <shunt/stm/structures/tsem.hpp>
+#include <shunt/stm/structures/tset.hpp>
+#include <shunt/stm/structures/tx_item.hpp>
 #include <shunt/stm/transaction_class.hpp>
-#include <shunt/stm/tsem.hpp>
-#include <shunt/stm/tset.hpp>
 #include <shunt/stm/tvar.hpp>
 #include <shunt/stm/tx.hpp>
-#include <shunt/stm/tx_item.hpp>

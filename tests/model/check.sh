@@ -223,20 +223,20 @@ check line_sleep 'mutant: who departs wakes nobody'                       ends  
 check line_sleep 'mutant: forgets the watchers after it woke them'        ends  "$stuck" TRAINS=1 M_CLEARS_LAST
 check line_sleep 'mutant: loads a train that a stop still has'            ends  'assertion violated (left' STOPS=1 GOODS=4 M_OVERRUN
 # --- stm ---
-stuck='invalid end state'          # also who waits for a sum that a lost increment has spoilt
+stuck='invalid end state'          # also: the waiter waits for a sum that a lost increment has spoilt
 torn='assertion violated (r\[0\]==r\[1\])'
-check stm '2 writers, one that goes solo, and one that waits: all properties' ends  holds
-check stm 'can occur: a transaction in solo mode'                       ends  'assertion violated  *!(solo)' SEE_SOLO
-check stm 'can occur: who retries sleeps'                               ends  'assertion violated token' SEE_SLEEP
+check stm '2 writers, one of them exclusive, and a waiter: all properties' ends  holds
+check stm 'can occur: a transaction in exclusive mode'                   ends  'assertion violated  *!(exclusive)' SEE_EXCLUSIVE
+check stm 'can occur: a transaction that retries sleeps'                ends  'assertion violated token' SEE_SLEEP
 check stm 'mutant: no second look at the word'                          ends  "$torn" M_NO_SECOND_LOOK
 check stm 'mutant: the snapshot is extended without a look at what was read' ends "$torn" M_NO_EXTENSION
 check stm 'mutant: commits without validation'                          ends  "$stuck" M_NO_VALIDATION
 check stm 'mutant: unlocks before it has written'                       ends  "$stuck" M_EARLY_UNLOCK
-check stm 'mutant: goes solo without waiting for others'                ends  '(solo_inside==0)' M_HASTY_SOLO
-check stm 'mutant: who was never inside takes a change of the mode for its own' ends '(solo_inside==0)' M_FRESH_AS_BEFORE
-check stm 'mutant: reads without a look, not in solo mode alone'         ends  "$torn" M_READS_PASS
+check stm 'mutant: goes exclusive without waiting for others'           ends  '(exclusive_inside==0)' M_HASTY_EXCLUSIVE
+check stm 'mutant: a newcomer takes a change of the mode for its own' ends '(exclusive_inside==0)' M_FRESH_AS_BEFORE
+check stm 'mutant: reads without a look, not only in exclusive mode'         ends  "$torn" M_READS_PASS
 check stm 'mutant: parks without a look at what has changed'            ends  "$stuck" M_NO_CHECK
-check stm 'mutant: a commit wakes nobody'                               ends  "$stuck" M_NO_WAKE
+check stm 'mutant: a commit wakes no transaction'                       ends  "$stuck" M_NO_WAKE
 check stm 'both writers commute, and read nothing'                      ends  holds COMMUTES=2 COMMUTES_FROM=0
 check stm 'both writers read one variable, and commute the other'       ends  holds COMMUTES=2 COMMUTES_FROM=1
 check stm 'one commutes, the other reads'                               ends  holds COMMUTES=1 COMMUTES_FROM=0

@@ -468,7 +468,7 @@ stands("line", "rail/line.cpp", "t.wanted_.store(false, std::memory_order_seq_cs
        "ring_.wanted_.load(std::memory_order_seq_cst)")
 
 
-# --- stm/detail/participant.hpp ---
+# --- stm/detail/engine/participant.hpp ---
 # Edge `left`: waits until the number is another one, and reads the next odd one.
 def left(inside):
     def participant():
@@ -488,14 +488,14 @@ check("participant", "what a participant has read is not freed before it has lef
 check("participant", "mutant: the number becomes odd by a relaxed store", "races", left(RLX))
 
 
-stands("participant", "stm/detail/participant.hpp", "number_.store(number + 1, std::memory_order_release);",
+stands("participant", "stm/detail/engine/participant.hpp", "number_.store(number + 1, std::memory_order_release);",
        "number_.store(own_number() + 1, std::memory_order_release);", "number_.load(std::memory_order_acquire)")
-stands("participant", "stm/detail/participant.cpp", "number_.store(own_number() + 1, std::memory_order_release);")
+stands("participant", "stm/detail/engine/participant.cpp", "number_.store(own_number() + 1, std::memory_order_release);")
 
 
 # Fences not asymmetric: the mode; memory; and one that takes part for the first time. `f`: which side has its fence.
 def symmetric(f, changes):
-    def goes_inside():
+    def enters():
         if changes == "first":
             yield store("registry", 1, REL)
         yield exchange("number", 1, SC)
@@ -516,32 +516,33 @@ def symmetric(f, changes):
         if f & 2:
             yield fence(SC)
         there = changes != "first" or (yield load("registry", ACQ)) != 0
-        alone = not there or (yield load("number", ACQ)) == 0
-        if alone and changes != "mode":
+        exclusive = not there or (yield load("number", ACQ)) == 0
+        if exclusive and changes != "mode":
             yield write("box")
-        return alone
-    return goes_inside, looks_at_all
+        return exclusive
+    return enters, looks_at_all
 
 
-both = lambda inside, alone: inside and alone
-check("participant", "one goes inside, one changes the mode: one sees the other", "holds", symmetric(3, "mode"), both)
+both = lambda inside, exclusive: inside and exclusive
+check("participant", "one enters, one changes the mode: one sees the other", "holds", symmetric(3, "mode"), both)
 check("participant", "mutant: no fence between mode and numbers", "fails", symmetric(1, "mode"), both)
-check("participant", "one that goes inside does not find what is freed", "holds", symmetric(3, "memory"))
+check("participant", "one that enters does not find what is freed", "holds", symmetric(3, "memory"))
 check("participant", "mutant: no fence where memory is freed", "races", symmetric(1, "memory"))
-check("participant", "mutant: no fence where a participant goes inside", "races", symmetric(2, "memory"))
+check("participant", "mutant: no fence where a participant enters", "races", symmetric(2, "memory"))
 check("participant", "the same of one that takes part for the first time", "holds", symmetric(3, "first"))
 check("participant", "mutant: it takes part for the first time, without fences", "races", symmetric(0, "first"))
 
 
-stands("participant", "stm/detail/participant.hpp", "number_.exchange(number + 1, std::memory_order_seq_cst);"
+stands("participant", "stm/detail/engine/participant.hpp", "number_.exchange(number + 1, std::memory_order_seq_cst);"
        "asymmetric_fence::symmetric(); } return the_mode.now.load(std::memory_order_seq_cst);")
-stands("participant", "stm/detail/participant.cpp", "all.fetch_add(0, std::memory_order_seq_cst);",
-       "mode_changing, std::memory_order_seq_cst)) return false; look_at_all();")
+stands("participant", "stm/detail/engine/participant.cpp", "all.fetch_add(0, std::memory_order_seq_cst);",
+       "mode_changing, std::memory_order_seq_cst)) return false; heavy_fence();")
 stands("participant", "base/asymmetric_fence.hpp", "std::atomic_thread_fence(std::memory_order_seq_cst);")
 
 
-# --- stm/tx.cpp: a variable's word is 1 while it is locked, else its version, from 2 on; the clock is 2 at first ---
-# Opacity: a commit of two variables, and a reader that extends its snapshot between them. DESIGN.md of stm, "Opaque".
+# --- stm/detail/engine/{read_log,commit}.cpp ---
+# A variable's word is 1 while it is locked, else its version, from 2 on; the clock is 2 at first.
+# Opacity: a commit of two variables, and a reader that extends its snapshot between them. DESIGN.md of stm, "Opacity".
 def extension(clock, loop):
     def commits():
         for word in ("word x", "word y"):
@@ -598,10 +599,12 @@ check("tx", "mutant: the version is taken with acquire only", "fails", crossing(
 check("tx", "mutant: the version is taken with release only", "fails", crossing(REL, RLX), each, begin)
 
 
-stands("tx", "stm/tx.cpp", "the_clock.now.load(std::memory_order_acquire)",
-       "std::memory_order_acq_rel) + stm::detail::one_step;",
-       "writes_[i].who->lock.store(writes_[i].before, std::memory_order_release);")
-stands("tx", "stm/tx.hpp", "limit_ = stm::detail::the_clock.now.load(std::memory_order_acquire)")
+stands("tx", "stm/detail/engine/read_log.cpp", "the_clock.now.load(std::memory_order_acquire)",
+       "if ((*r)->lock.load(std::memory_order_relaxed) > limit_) return false;",
+       "const auto seen = (*r)->lock.load(std::memory_order_relaxed);")
+stands("tx", "stm/detail/engine/commit.cpp", "the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step;",
+       "writes_[i].target->lock.store(writes_[i].before, std::memory_order_release);")
+stands("tx", "stm/detail/engine/read_log.hpp", "limit_ = the_clock.now.load(std::memory_order_acquire)")
 
 
 # --- task/railway.cpp: a stop is requested while a fiber falls asleep; `early`: stored before the callback is there ---

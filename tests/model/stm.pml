@@ -1,21 +1,23 @@
-/* Transactions: read, extend, commit, park and wake, and the hand-over of solo mode.
+/* Transactions: read, extend, commit, park and wake, and the hand-over of exclusive mode.
  *
- *   lock[x]:  LOCKED, or 2 * version + WAITERS        mode:  OPEN | CHANGING | SOLO(p)
+ *   lock[x]:  LOCKED, or 2 * version + WAITERS        mode:  OPEN | CHANGING | EXCLUSIVE(p)
  *
  * Invariants
- *   S1  All that a transaction has read stood there together, also in one that will not commit (opacity).
- *   S2  Every committed increment is there at the end (nothing is lost).
- *   S3  While one is inside in solo mode, nobody else is inside.
- *   S4  Who sleeps is woken: no end but the one in which all have ended.
+ *   stm_model.S1  All values that a transaction has read stood there together, also in one that will not commit
+ *                 (opacity).
+ *   stm_model.S2  Every committed increment is there at the end (nothing is lost).
+ *   stm_model.S3  While one participant is inside in exclusive mode, no other is inside.
+ *   stm_model.S4  A sleeping transaction is woken: there is no end but the one in which all have ended.
  *
  * WRITERS increment both variables, TURNS times each: so they are equal at every moment, and S1 is "equal". One WAITER
- * retries until both have reached the sum of all increments. Every load, store and exchange of the headers is a step; the clock's
- * increment and the mode's exchange are one each. Memory is sequentially consistent here: orderings are argued in the headers.
- * One writer (the first) goes to solo mode whenever it likes; others end it.
+ * retries until both have reached the sum of all increments. Every load, store and exchange of the code is a step
+ * (src/shunt/stm/detail/engine/: participant.hpp, read_log.cpp, commit.cpp, waiters.cpp); the clock's increment and the
+ * mode's exchange are one step each. Memory is sequentially consistent here: orderings are argued in the headers.
+ * The first writer changes to exclusive mode whenever it likes; others end it.
  *
- * With COMMUTES the last COMMUTES writers do not read the variables from COMMUTES_FROM on (0: neither, 1: the first only). Their
- * increments commute: a commit applies them to the values that it finds once both variables are locked, and validation
- * leaves those variables out.
+ * With COMMUTES the last COMMUTES writers do not read the variables from COMMUTES_FROM on (0: neither, 1: the first
+ * only). Their increments commute: a commit applies them to the values that it finds once both variables are locked,
+ * and validation leaves those variables out.
  */
 #ifndef WRITERS
 #define WRITERS 2
@@ -34,7 +36,7 @@
 #define LOCKED   255
 #define OPEN     0
 #define CHANGING 1
-#define SOLO(p)  (2 + (p))
+#define EXCLUSIVE(p)  (2 + (p))
 #define NO_MODE  250
 
 byte lock[2] = 2;              /* version 1 */
@@ -42,7 +44,7 @@ byte value[2];
 byte clock = 1;
 byte mode = OPEN;
 bool inside[ALL];
-byte solo_inside;              /* S3 */
+byte exclusive_inside;              /* stm_model.S3 */
 byte all_inside;
 bool linked[2];                /* the waiter stands in that variable's bucket */
 bool token;                    /* its sleeper's word */
@@ -53,14 +55,14 @@ byte ended;
 
 /* --- the mode ---------------------------------------------------------------------------------------------------- */
 
-/* Goes from `from` to `to` if nobody was faster. */
+/* Changes the mode from `from` to `to`, if no other participant was faster. */
 inline change(me, from, to) {
   if
   :: atomic { mode == from -> mode = CHANGING }
-#ifndef M_HASTY_SOLO
+#ifndef M_HASTY_EXCLUSIVE
      i = 0;
      do
-     :: i < ALL && i != me -> !inside[i]; i++       /* waits until that one is outside */
+     :: i < ALL && i != me -> !inside[i]; i++       /* waits until it is outside */
      :: i < ALL && i == me -> i++
      :: i == ALL -> break
      od;
@@ -71,23 +73,23 @@ inline change(me, from, to) {
   fi
 }
 
-/* The mode that a participant was last in; at first none. While it is that one, nothing else is asked. */
+/* The mode in which a participant was last inside; at first none. While the mode is the same, it enters at once. */
 #ifndef M_FRESH_AS_BEFORE
 #define FIRST_BEFORE NO_MODE
 #else
 #define FIRST_BEFORE CHANGING
 #endif
 
-inline come_inside(me) {
+inline enter(me) {
   do
   :: inside[me] = true;
      seen_mode = mode;
      if
-     :: seen_mode == before || seen_mode == OPEN || seen_mode == SOLO(me) ->
+     :: seen_mode == before || seen_mode == OPEN || seen_mode == EXCLUSIVE(me) ->
         before = seen_mode;
-        solo = (seen_mode == SOLO(me));
-        d_step { all_inside++; if :: solo -> solo_inside++ :: else fi };
-        assert(solo_inside == 0 || all_inside == 1);       /* S3 */
+        exclusive = (seen_mode == EXCLUSIVE(me));
+        d_step { all_inside++; if :: exclusive -> exclusive_inside++ :: else fi };
+        assert(exclusive_inside == 0 || all_inside == 1);       /* stm_model.S3 */
         seen_mode = 0;
         break
      :: else ->
@@ -101,7 +103,7 @@ inline come_inside(me) {
 }
 
 inline leave(me) {
-  d_step { all_inside--; if :: solo -> solo_inside-- :: else fi; solo = false; inside[me] = false }
+  d_step { all_inside--; if :: exclusive -> exclusive_inside-- :: else fi; exclusive = false; inside[me] = false }
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -144,12 +146,12 @@ inline read(x) {
   w = 0; now = 0
 }
 
-/* In solo mode as it stands. */
+/* In exclusive mode in place. */
 inline read_both() {
   limit = clock;
 #ifndef M_READS_PASS
   if
-  :: solo -> r[0] = value[0]; r[1] = value[1]
+  :: exclusive -> r[0] = value[0]; r[1] = value[1]
   :: else ->
      read(0);
      if
@@ -161,14 +163,14 @@ inline read_both() {
   r[0] = value[0]; r[1] = value[1];
 #endif
   if
-  :: !lost -> assert(r[0] == r[1])                          /* S1 */
+  :: !lost -> assert(r[0] == r[1])                          /* stm_model.S1 */
   :: else
   fi
 }
 
-/* --- who writes -------------------------------------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Of a committed variable whose replaced word had WAITERS: its bucket's fiber. */
+/* For a committed variable whose replaced word had WAITERS: wakes the fiber in its bucket. */
 inline wake(x) {
   atomic {
     if
@@ -219,8 +221,8 @@ inline read_own() {
   :: commutes ->
      limit = clock;
      if
-     :: COMMUTES_FROM == 1 && solo -> r[0] = value[0]
-     :: COMMUTES_FROM == 1 && !solo -> read(0)
+     :: COMMUTES_FROM == 1 && exclusive -> r[0] = value[0]
+     :: COMMUTES_FROM == 1 && !exclusive -> read(0)
      :: else
      fi;
 #ifdef M_COMMUTES_EARLY
@@ -244,7 +246,7 @@ inline commit_shared() {
      :: else ->
         d_step { clock++; now = clock };
 #ifndef M_NO_VALIDATION
-        /* Both are locked by this one: what they were before is what counts. */
+        /* Both are locked by this writer: the words before that count. */
         if
         :: now != limit + 1 && ((VERSION(old[0]) > limit && !(commutes && COMMUTES_FROM == 0)) ||
                                 (VERSION(old[1]) > limit && !commutes)) ->
@@ -279,8 +281,8 @@ inline commit_shared() {
   now = 0; old[0] = 0; old[1] = 0
 }
 
-/* Alone: no exchange, versions stay; the mark is taken off, and who it stands for is woken. */
-inline commit_alone() {
+/* Exclusive: no exchange, versions stay; WAITERS is taken off, and the waiter is woken. */
+inline commit_exclusive() {
   apply();
   old[0] = lock[0]; value[0] = r[0] + 1;
   if :: WAITS(old[0]) -> lock[0] = old[0] - 1; wake(0) :: else fi;
@@ -292,17 +294,17 @@ inline commit_alone() {
 proctype Writer(byte me) {
   byte w, limit, now, i, seen_mode, done, before = FIRST_BEFORE;
   byte r[2], old[2];
-  bool lost, solo;
+  bool lost, exclusive;
   do
   :: done == TURNS -> break
   :: else ->
      if
-     :: me == 0 && mode == OPEN -> change(me, OPEN, SOLO(me))
+     :: me == 0 && mode == OPEN -> change(me, OPEN, EXCLUSIVE(me))
      :: true
      fi;
-     come_inside(me);
-#ifdef SEE_SOLO
-     assert(!solo);
+     enter(me);
+#ifdef SEE_EXCLUSIVE
+     assert(!exclusive);
 #endif
      lost = false;
      read_own();
@@ -310,7 +312,7 @@ proctype Writer(byte me) {
      :: lost
      :: else ->
         if
-        :: solo -> commit_alone()
+        :: exclusive -> commit_exclusive()
         :: else -> commit_shared()
         fi
      fi;
@@ -324,10 +326,10 @@ proctype Writer(byte me) {
   ended++
 }
 
-/* --- who retries ------------------------------------------------------------------------------------------------- */
+/* --- retrying ---------------------------------------------------------------------------------------------------- */
 
-/* Stands in x's bucket, and says so in its word, unless that has changed. */
-inline stand_in(x) {
+/* Puts its link into x's bucket, then WAITERS into x's word, unless the word has changed. */
+inline enlist(x) {
   linked[x] = true;
   do
   :: w = lock[x];
@@ -354,17 +356,17 @@ inline stand_in(x) {
 proctype Waiter(byte me) {
   byte w, limit, now, i, seen_mode, before = FIRST_BEFORE;
   byte r[2];
-  bool lost, solo;
+  bool lost, exclusive;
   do
-  :: come_inside(me);
+  :: enter(me);
      lost = false;
      read_both();
      if
      :: !lost && r[0] == WRITERS * TURNS -> leave(me); break
      :: lost -> leave(me)
      :: else ->
-        stand_in(0);
-        if :: !lost -> stand_in(1) :: else fi;
+        enlist(0);
+        if :: !lost -> enlist(1) :: else fi;
         leave(me);
         if
         :: lost
@@ -393,5 +395,5 @@ init {
     p = 0
   }
   ended == ALL;
-  assert(value[0] == WRITERS * TURNS && value[1] == value[0])   /* S2 */
+  assert(value[0] == WRITERS * TURNS && value[1] == value[0])   /* stm_model.S2 */
 }

@@ -1,4 +1,4 @@
-/// An allocation that fails, each one in turn, inside a transaction with everything in it: no trace, and no leak.
+/// Lets each allocation in turn fail inside a transaction that uses everything: it leaves no trace, and leaks nothing.
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -29,12 +29,12 @@ struct counted {
   counted& operator=(const counted&) = default;
   ~counted() { --alive; }
   std::string text;
-  char wide[256] = {};  // so that its box is the heap's, each time
+  char wide[256] = {};  // so that its box always comes from the heap
 };
 
-const char* const long_text = "longer than what a string holds without an allocation";
+const char* const long_text = "longer than a string can hold without an allocation";
 
-/// \return whether nothing failed. `allocation`: the how-manieth fails.
+/// \param allocation  the number of the one that fails; 0: none. \return whether none has failed.
 bool attempt(long allocation) {
   const long before = alive;
   {
@@ -65,8 +65,8 @@ bool attempt(long allocation) {
     }
     const bool reached = fail_in == 0;
     fail_in = 0;
-    expect(failed == (allocation != 0 && reached), "an allocation that fails is told");
-    expect(called == (failed ? 0 : 1), "on_commit is called after a commit, and then only");
+    expect(failed == (allocation != 0 && reached), "a failed allocation is reported");
+    expect(called == (failed ? 0 : 1), "on_commit is called after a commit, and only then");
     for (auto& n : numbers) expect(n.load() == (failed ? 0 : 1), "all of the numbers, or none");
     expect(a.load().text.size() > 1 || failed, "a is written");
     expect(!failed || (a.load().text == "a" && b.load().text == "b"), "nothing is written");

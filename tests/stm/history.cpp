@@ -1,15 +1,15 @@
-/// Random programs of transactions under a scheduler that lets one thread go on at a time, and changes it at the
-/// engine's every look at something shared. Every attempt is written down, those that are undone too, and the history
-/// is checked for opacity.
+/// Random programs of transactions under a scheduler that lets one thread run at a time, and may switch threads
+/// whenever the engine looks at something shared. Every attempt is recorded, undone ones too, and the history is
+/// checked for opacity.
 ///
-/// The check: nodes are attempts. Each value is written once, and whoever writes a variable has read it before, so it
-/// is known whom a value is from and which one replaced it. Edges: from the writer of a value to who read it; from who
-/// read a value to who replaced it (and committed); from an attempt that ended to those that began later. A history is
-/// opaque if the graph has no cycle. Source: Guerraoui, Kapałka: On the correctness of transactional memory, PPoPP
-/// 2008, doi:10.1145/1345206.1345233.
+/// The check: nodes are attempts. Each value is written once, and an attempt that writes a variable has read it before,
+/// so the attempts that wrote and replaced a value are known. Edges: from the writer of a value to its readers; from a
+/// reader of a value to the (committed) attempt that replaced it; from an attempt that ended to those that began later.
+/// A history is opaque if the graph has no cycle. Source: Guerraoui, Kapałka: On the correctness of transactional
+/// memory, PPoPP 2008, doi:10.1145/1345206.1345233.
 ///
-/// Compiled with a flaw (detail/word.hpp) the program must find a history that is not opaque, or a wake that was lost:
-/// exit 0 then too.
+/// Compiled with a flaw (stm/detail/engine/word.hpp) the program must find a history that is not opaque, or a lost
+/// wake: exit 0 in that case, too.
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -22,15 +22,23 @@
 #include <thread>
 #include <vector>
 
-#include "../../src/shunt/stm/detail/class_record.cpp"
-#include "../../src/shunt/stm/detail/course.cpp"
-#include "../../src/shunt/stm/detail/participant.cpp"
-#include "../../src/shunt/stm/detail/registry.cpp"
-#include "../../src/shunt/stm/detail/sleeper.cpp"
-#include "../../src/shunt/stm/detail/track.cpp"
-#include "../../src/shunt/stm/detail/waiters.cpp"
-#include "../../src/shunt/stm/detail/write_log.cpp"
+#include "../../src/shunt/stm/atomically.cpp"
+#include "../../src/shunt/stm/detail/engine/attempt.cpp"
+#include "../../src/shunt/stm/detail/engine/commit.cpp"
+#include "../../src/shunt/stm/detail/engine/commute_log.cpp"
+#include "../../src/shunt/stm/detail/engine/participant.cpp"
+#include "../../src/shunt/stm/detail/engine/read_log.cpp"
+#include "../../src/shunt/stm/detail/engine/reclaimer.cpp"
+#include "../../src/shunt/stm/detail/engine/registry.cpp"
+#include "../../src/shunt/stm/detail/engine/transaction.cpp"
+#include "../../src/shunt/stm/detail/engine/waiter.cpp"
+#include "../../src/shunt/stm/detail/engine/waiters.cpp"
+#include "../../src/shunt/stm/detail/engine/write_log.cpp"
+#include "../../src/shunt/stm/detail/policy/admission.cpp"
+#include "../../src/shunt/stm/detail/policy/class_record.cpp"
+#include "../../src/shunt/stm/detail/policy/policies.cpp"
 #include "../../src/shunt/stm/statistics.cpp"
+#include "../../src/shunt/stm/transaction_class.cpp"
 #include "../../src/shunt/stm/tx.cpp"
 
 namespace {
@@ -44,7 +52,7 @@ constexpr bool flawed = SHUNT_STM_FLAW != 0;
   std::_Exit(flawed ? 0 : 1);
 }
 
-/// One of the program's threads runs; which one, chance decides at each point.
+/// Lets one of the program's threads run; chance decides at each point which one.
 class baton {
  public:
   void begin(int count, unsigned seed) {
@@ -65,13 +73,13 @@ class baton {
   }
   void point() {
     if (me_ < 0) return;
-    time_.store(time_.load() + step);  // only the thread that has the turn counts, and draws
+    time_.store(time_.load() + step);  // only the thread that has the turn counts and draws
     if (random_() % 3 != 0) return;
     std::unique_lock held(lock_);
     pass_on();
     changed_.wait(held, [&] { return turn_ == me_; });
   }
-  /// The program's own: it goes on with the points that were passed, so the seed alone decides what the engine does.
+  /// The program's own time: it advances with the points that were passed, so the engine depends on the seed only.
   [[nodiscard]] std::chrono::steady_clock::time_point time() const { return time_.load(); }
   bool sleep(const std::atomic<std::uint32_t>& word) {
     if (me_ < 0) return false;
@@ -97,7 +105,7 @@ class baton {
       if (!states_[i].over && (states_[i].asleep_on == nullptr || states_[i].asleep_on->load() != 0))
         may.push_back(static_cast<int>(i));
     }
-    if (may.empty() && !all_over) found("a lost wake: all that are left sleep");
+    if (may.empty() && !all_over) found("a lost wake: all remaining threads sleep");
     if (may.empty()) return;
     turn_ = may[random_() % may.size()];
     changed_.notify_all();
@@ -121,10 +129,10 @@ struct step {
 struct attempt {
   long begun = 0, ended = 0;
   bool committed = false;
-  std::vector<step> reads, writes;  // reads of what others wrote: the first of each variable
+  std::vector<step> reads, writes;  // reads: the first of each variable
 };
 
-// Touched by who has the turn only.
+// Touched only by the thread that has the turn.
 std::vector<attempt> history;
 long now = 0;
 long last_value = 0;
@@ -209,8 +217,8 @@ void one_transaction(variables& all, std::mt19937& random) {
 
 void check_history() {
   const auto count = history.size();
-  std::map<std::pair<int, long>, std::size_t> writer;    // who committed that value
-  std::map<std::pair<int, long>, std::size_t> replacer;  // who read it, and committed another one
+  std::map<std::pair<int, long>, std::size_t> writer;    // the attempt that committed that value
+  std::map<std::pair<int, long>, std::size_t> replacer;  // the attempt that read it and committed another one
   for (std::size_t i = 0; i < count; ++i) {
     const auto& a = history[i];
     if (!a.committed) continue;
@@ -226,7 +234,7 @@ void check_history() {
   for (std::size_t i = 0; i < count; ++i) {
     for (const auto& r : history[i].reads) {
       const std::pair key(r.variable, r.value);
-      if (r.value != 0 && writer.count(key) == 0) found("a value that nobody committed");
+      if (r.value != 0 && writer.count(key) == 0) found("a value that no attempt committed");
       if (r.value != 0 && writer[key] != i) edges[writer[key]].insert(i);
       if (const auto next = replacer.find(key); next != replacer.end() && next->second != i)
         edges[i].insert(next->second);
@@ -259,7 +267,7 @@ void run(unsigned seed, const std::function<void(int, std::mt19937&)>& program) 
       the_baton.enter(i);
       std::mt19937 random(seed * 31 + static_cast<unsigned>(i));
       program(i, random);
-      // What it gives back as a thread that ends must not fall into another one's turn.
+      // What a thread gives back at its end must not fall into another thread's turn.
       the_baton.leave();
     });
   }
@@ -272,7 +280,7 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 void test_point() noexcept { the_baton.point(); }
-bool test_sleep(const std::atomic<std::uint32_t>& until_not_0) noexcept { return the_baton.sleep(until_not_0); }
+bool test_wait(const std::atomic<std::uint32_t>& until_not_0) noexcept { return the_baton.sleep(until_not_0); }
 std::chrono::steady_clock::time_point now() noexcept { return the_baton.time(); }
 }  // namespace stm::detail
 }  // namespace v1
@@ -280,11 +288,11 @@ std::chrono::steady_clock::time_point now() noexcept { return the_baton.time(); 
 
 int main() {
   constexpr unsigned programs = 3000;
-  // Without what would put an end to conflicts by waiting: they are what is looked for.
-  shunt::stm::policies p{.adapt = false, .queue_losers = false, .elders = false};
+  // Without the policies that end conflicts by waiting: conflicts are what is looked for.
+  shunt::stm::policies p{.adapt = false, .queue_losers = false, .oldest_first = false};
   std::size_t attempts = 0, undone = 0;
   for (unsigned seed = 1; seed <= programs; ++seed) {
-    p.solo = seed % 2 == 0;
+    p.exclusive = seed % 2 == 0;
     shunt::stm::set_policies(p);
     variables all;
     run(seed, [&](int, std::mt19937& random) {

@@ -1,9 +1,9 @@
-/// How long one transaction takes that reads 10,000 variables, and writes one, while a fiber on each worker writes them
-/// at random without a pause.
+/// How long a transaction takes that reads 10,000 variables and writes one, while a fiber on each worker writes them at
+/// random without a pause.
 ///
-///   test_stm_long_reader [rounds]     20; prints milliseconds and how often the transaction was begun again
+///   test_stm_long_reader [rounds]     20 by default; prints milliseconds, and the number of attempts
 ///
-/// Exit 1 if it was run more often than DESIGN.md says.
+/// Exit 1 if there were more attempts than DESIGN.md says.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -17,12 +17,12 @@ namespace {
 
 constexpr int variables = 10'000;
 constexpr int workers = 2;
-constexpr int most_runs = 9;  // eight attempts, and one alone
+constexpr int most_runs = 9;  // eight attempts, and an irrevocable one
 
 struct round_trip {
   double milliseconds;
   int runs;
-  long writes;  // by others, meanwhile
+  long writes;  // by other transactions, meanwhile
 };
 
 round_trip one_round() {

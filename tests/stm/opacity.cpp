@@ -1,10 +1,10 @@
-/// No body ever sees what did not stand together: accounts whose sum is constant and pairs that are equal, looked at
-/// inside of transactions that threads and fibers run, each attempt interrupted where chance says so: at the engine's
-/// looks at what is shared the CPU is given away, and bodies end by exceptions. Under each setting of the policies.
+/// No body ever sees values that did not stand together. Threads and fibers run transactions that look at accounts
+/// (their sum is constant) and at pairs (both are equal), under each setting of the policies. Attempts are interrupted
+/// at random: the engine gives the CPU away when it looks at shared data, and bodies end by exceptions.
 ///
-///   test_stm_opacity [transactions]     1,000,000, or as many as asked for; prints what it has seen
+///   test_stm_opacity [transactions]     1,000,000 by default; prints what it has seen
 ///
-/// Exit 1 if an attempt, also one that was undone, saw a sum or a pair that is wrong.
+/// Exit 1 if an attempt saw a wrong sum or a wrong pair, also if that attempt was undone.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -16,20 +16,28 @@
 #include <thread>
 #include <vector>
 
-#include "../../src/shunt/stm/detail/class_record.cpp"
-#include "../../src/shunt/stm/detail/course.cpp"
-#include "../../src/shunt/stm/detail/participant.cpp"
-#include "../../src/shunt/stm/detail/registry.cpp"
-#include "../../src/shunt/stm/detail/sleeper.cpp"
-#include "../../src/shunt/stm/detail/track.cpp"
-#include "../../src/shunt/stm/detail/waiters.cpp"
-#include "../../src/shunt/stm/detail/write_log.cpp"
+#include "../../src/shunt/stm/atomically.cpp"
+#include "../../src/shunt/stm/detail/engine/attempt.cpp"
+#include "../../src/shunt/stm/detail/engine/commit.cpp"
+#include "../../src/shunt/stm/detail/engine/commute_log.cpp"
+#include "../../src/shunt/stm/detail/engine/participant.cpp"
+#include "../../src/shunt/stm/detail/engine/read_log.cpp"
+#include "../../src/shunt/stm/detail/engine/reclaimer.cpp"
+#include "../../src/shunt/stm/detail/engine/registry.cpp"
+#include "../../src/shunt/stm/detail/engine/transaction.cpp"
+#include "../../src/shunt/stm/detail/engine/waiter.cpp"
+#include "../../src/shunt/stm/detail/engine/waiters.cpp"
+#include "../../src/shunt/stm/detail/engine/write_log.cpp"
+#include "../../src/shunt/stm/detail/policy/admission.cpp"
+#include "../../src/shunt/stm/detail/policy/class_record.cpp"
+#include "../../src/shunt/stm/detail/policy/policies.cpp"
 #include "../../src/shunt/stm/statistics.cpp"
+#include "../../src/shunt/stm/transaction_class.cpp"
 #include "../../src/shunt/stm/tx.cpp"
 
 namespace {
 
-/// Marsaglia's xorshift, a thread its own.
+/// Marsaglia's xorshift, with a state for each thread.
 std::uint64_t chance() noexcept {
   static std::atomic<std::uint64_t> seeds{0};
   static thread_local std::uint64_t state = (seeds.fetch_add(1) + 1) * 0x9E3779B97F4A7C15U;
@@ -45,7 +53,7 @@ void shunt::stm::detail::test_point() noexcept {
   if (chance() % 512 == 0) std::this_thread::yield();
 }
 
-bool shunt::stm::detail::test_sleep(const std::atomic<std::uint32_t>&) noexcept { return false; }
+bool shunt::stm::detail::test_wait(const std::atomic<std::uint32_t>&) noexcept { return false; }
 std::chrono::steady_clock::time_point shunt::stm::detail::now() noexcept { return sched::now(); }
 
 namespace {
@@ -133,11 +141,11 @@ void run(long transactions, const stm::policies& p, world& w) {
 
 int main(int argc, char** argv) {
   const std::array settings{stm::policies{},
-                            stm::policies{.adapt = false, .solo = false},
+                            stm::policies{.adapt = false, .exclusive = false},
                             stm::policies{.adapt = false, .workers = 1},
-                            stm::policies{.adapt = false, .workers = 2, .solo = false},
+                            stm::policies{.adapt = false, .workers = 2, .exclusive = false},
                             stm::policies{.queue_losers = false},
-                            stm::policies{.adapt = false, .elders = false}};
+                            stm::policies{.adapt = false, .oldest_first = false}};
   const long wanted = argc > 1 ? std::atol(argv[1]) : 1'000'000;
   world w;
   const auto begin = std::chrono::steady_clock::now();
@@ -146,7 +154,7 @@ int main(int argc, char** argv) {
   int sum = 0;
   for (auto& m : w.money) sum += m.load();
   const bool good = w.wrong == 0 && sum == accounts * balance;
-  std::printf("%ld transactions, %ld attempts, %ld ended by exceptions, %ld wrong sights, %.1f s\n", wanted,
+  std::printf("%ld transactions, %ld attempts, %ld ended by exceptions, %ld wrong values seen, %.1f s\n", wanted,
               w.attempts.load(), w.undone.load(), w.wrong.load(), seconds.count());
   return good ? 0 : 1;
 }

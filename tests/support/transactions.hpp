@@ -11,8 +11,8 @@ namespace shunt::testing {
 class side_by_side {
  public:
   side_by_side() {
-    stm::set_policies({.adapt = false, .solo = false, .queue_losers = false, .elders = false});
-    std::thread([] { atomically([] {}); }).join();  // ends the solo mode that there may be
+    stm::set_policies({.adapt = false, .exclusive = false, .queue_losers = false, .oldest_first = false});
+    std::thread([] { atomically([] {}); }).join();  // ends exclusive mode, if it is on
   }
   ~side_by_side() { stm::set_policies({}); }
   side_by_side(const side_by_side&) = delete;

@@ -3,23 +3,23 @@
 /// ```cpp
 /// shunt::tvar<int> stock{10}, sold{0};
 /// const int left = shunt::atomically([&](shunt::tx& t) {
-///   t.check(t.read(stock) > 0);  // waits until somebody brings some
+///   t.check(t.read(stock) > 0);  // waits until another transaction adds some
 ///   t.modify(sold, [](int n) { return n + 1; });
 ///   t.modify(stock, [](int n) { return n - 1; });
 ///   return t.read(stock);
 /// });
 /// ```
 ///
-/// Any fiber of any runtime, and any thread that is no worker, may run transactions over the same variables. A fiber
-/// that has to wait for variables to change parks; so it does for its turn, where the class of its transactions is
-/// allowed on fewer workers than there are. Before a transaction begins, and never inside one, other fibers of the
-/// worker may get their turn.
+/// Any fiber of any runtime, and any thread that is not a worker, may run transactions over the same variables. A fiber
+/// that has to wait for variables to change parks. Where the class of its transactions is allowed on fewer workers than
+/// there are, it also parks until it is its turn. Before a transaction begins, and never inside one, other fibers of
+/// the worker may run.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <shunt/sched/fiber.hpp>
-#include <shunt/stm/detail/course.hpp>
+#include <shunt/stm/detail/engine/transaction.hpp>
 #include <shunt/stm/transaction_class.hpp>
 #include <shunt/stm/tvar.hpp>
 #include <shunt/stm/tx.hpp>
@@ -31,13 +31,13 @@
 namespace shunt {
 inline namespace v1 {
 
-/// Asks for a transaction without others: see tx::become_irrevocable().
+/// Asks for a transaction that runs without others: see tx::become_irrevocable().
 struct irrevocable_t {};
 inline constexpr irrevocable_t irrevocable{};
 
 namespace stm::detail {
 
-/// The class of all transactions with a body of that type.
+/// The class of all transactions with a body of type F.
 template <typename F>
 inline constinit transaction_class class_of_body{nullptr};
 inline constinit transaction_class class_of_stores{"tvar::store"};
@@ -47,10 +47,11 @@ inline constinit transaction_class class_of_loads{"tvar::load"};  // of boxes
 
 /// What the functions below are made of. Not for users.
 struct stm_access {
-  using course = stm::detail::course;
+  using attempt = stm::detail::attempt;
   using outcome = stm::detail::outcome;
-  using manner = course::manner;
-  /// Of a body without a result: whether it was committed.
+  using transaction = stm::detail::transaction;
+  using manner = transaction::manner;
+  /// The result of a body without a result: whether it was committed.
   class done {
    public:
     done() noexcept = default;
@@ -62,15 +63,15 @@ struct stm_access {
   };
   template <typename R>
   using kept = std::conditional_t<std::is_void_v<R>, done, std::optional<R>>;
-  /// What refuses waits in a first attempt does so until it is over: waits_forbidden::while_in_force().
+  /// In a first attempt waits are refused until it is over: waits_forbidden::while_in_force().
   struct refused_already {};
   struct refused_here {
     const sched::waits_forbidden scope{stm::detail::refuses_waits};
   };
 
-  /// How a body comes to what is not inlined where it stands: one of a pointer's size as a copy, if that is as good.
-  /// Then what it captures lies in a register, and a loop of transactions may leave its fiber's stack alone: an
-  /// increment takes 108 instructions, else 123. Larger ones gain nothing.
+  /// Whether a body is handed by copy to functions that are not inlined: one of at most a pointer's size, if a copy is
+  /// as good. Its captures then lie in a register, and a loop of transactions need not touch its fiber's stack: an
+  /// increment takes 108 instructions instead of 123. Larger bodies gain nothing.
   template <typename Body>
   [[nodiscard]] static consteval bool as_a_copy() noexcept {
     if constexpr (!std::is_object_v<Body>) {  // a function
@@ -83,36 +84,44 @@ struct stm_access {
   template <typename Body>
   using handed_on = std::conditional_t<as_a_copy<Body>(), const Body, const Body&>;
 
-  /// \return the body's result; nothing if the time was over, or a stop was asked for.
+  /// The calling thread's attempts.
+  [[nodiscard]] static attempt& this_thread() { return tx::here(); }
+  /// Whether the caller is in a transaction's body.
+  [[nodiscard]] static bool inside() { return tx::here().inside(); }
+  [[nodiscard, gnu::always_inline]] static tx& here() { return tx::here(); }
+  [[nodiscard]] static bool inside(const tx& t) noexcept { return t.inside(); }
+
+  /// \return the body's result; nothing if the deadline came first, or a stop was requested.
   template <typename R, typename Body>
   [[gnu::always_inline]] static kept<R> run(const transaction_class& c, std::source_location where, manner how,
-                                            const Body& body, const stm::detail::patience* limits = nullptr) {
+                                            const Body& body, const stm::detail::wait_limits* limits = nullptr) {
     sched::this_fiber::interleave();
     tx& mine = tx::here();
-    if (!course::begin_quickly(mine, c.known(), how)) [[unlikely]]
+    if (!transaction::begin_inline(mine, c.known(), how)) [[unlikely]]
       return run_slowly<R, Body>(c, where, how, body, limits);
     kept<R> result;
-    const auto ended_by =
-        attempt<R, refused_already>(result, mine, body, [&](tx& of) { course::failed_at_once(of, *c.known(), how); });
+    const auto ended_by = run_attempt<R, refused_already>(
+        result, mine, body, [&](tx& of) { transaction::abort_first(of, *c.known(), how); });
     if (ended_by != outcome::committed) [[unlikely]] {
-      if (ended_by != outcome::settles || mine.has_calls())
+      if (ended_by != outcome::committed_with_extras || !mine.calls.empty())
         return run_on<R, Body>(std::move(result), *c.known(), how, limits, body, &mine, ended_by);
       mine.leave();
-      mine.settle_extras();
+      mine.clear_after_commit();
     } else {
-      course::end_quickly(mine);
+      transaction::finish_inline(mine);
     }
     return committed<R>(std::move(result));
   }
-  /// What does not begin quickly.
+  /// A transaction that does not begin inline: within another one, of a class without a record, or one that has to
+  /// wait.
   template <typename R, typename Body>
   [[gnu::noinline]] static kept<R> run_slowly(const transaction_class& c, std::source_location where, manner how,
-                                              handed_on<Body> body, const stm::detail::patience* limits) {
+                                              handed_on<Body> body, const stm::detail::wait_limits* limits) {
     if (tx& mine = tx::here(); mine.inside()) {
       join(mine, how, limits);
       return call_once<R>(body, mine);
     }
-    return run_on<R, Body>({}, c.record(where), how, limits, body, nullptr, outcome::lost);
+    return run_on<R, Body>({}, c.record(where), how, limits, body, nullptr, outcome::conflict);
   }
   template <typename R, typename Body>
   [[gnu::always_inline]] static void keep_result(kept<R>& result, const Body& body, tx& t) {
@@ -136,46 +145,44 @@ struct stm_access {
     keep_result<R>(result, body, t);
     return committed<R>(std::move(result));
   }
-  /// One attempt, inside, up to its commit. \throws what leaves the body, after `failed` was called
-  template <typename R, typename Refused, typename Body, typename Failed>
-  [[gnu::always_inline]] static outcome attempt(kept<R>& result, tx& t, const Body& body, const Failed& failed) {
+  /// One attempt, inside, up to its commit. \throws what leaves the body, after `abort` was called
+  template <typename R, typename Refused, typename Body, typename Abort>
+  [[gnu::always_inline]] static outcome run_attempt(kept<R>& result, tx& t, const Body& body, const Abort& abort) {
     try {
       [[maybe_unused]] const Refused waits{};
       keep_result<R>(result, body, t);
       return t.commit();
     } catch (const stm::detail::conflict&) {
-      return outcome::lost;
-    } catch (const stm::detail::retry_wanted&) {
-      return (t.unusual_ & tx::doomed) != 0 ? outcome::lost : outcome::retry;
+      return outcome::conflict;
+    } catch (const stm::detail::retry_requested&) {
+      return t.state().is_doomed() ? outcome::conflict : outcome::retry;
     } catch (...) {
-      // Of a body that caught a conflict, and went on with what it did not have, any exception is another conflict.
-      if ((t.unusual_ & tx::doomed) != 0) return outcome::lost;
-      failed(t);
+      // A body that caught a conflict went on without the value it had asked for: its exception counts as a conflict.
+      if (t.state().is_doomed()) return outcome::conflict;
+      abort(t);
       throw;
     }
   }
-  /// All that does not end with the first attempt, or does not begin quickly.
-  /// \param t, ended_by  an attempt, inside, and what it came to; null: none yet.
+  /// What does not end with the first attempt, or does not begin inline.
+  /// \param t, ended_by  an attempt, inside, and what it came to; null: there was none yet.
   template <typename R, typename Body>
   [[gnu::noinline]] static kept<R> run_on(kept<R> result, stm::detail::class_record& kind, manner how,
-                                          const stm::detail::patience* limits, handed_on<Body> body, tx* t,
+                                          const stm::detail::wait_limits* limits, handed_on<Body> body, tx* t,
                                           outcome ended_by) {
-    course way(kind, how, limits);
+    transaction whole(kind, how, limits);
     for (;;) {
       if (t == nullptr) {
-        t = &way.begin();
-        ended_by = attempt<R, refused_here>(result, *t, body, [&](tx& of) { way.failed(of); });
+        t = static_cast<tx*>(&whole.begin());
+        ended_by = run_attempt<R, refused_here>(result, *t, body, [&](tx& of) { whole.abort(of); });
       }
-      if (!way.go_on(*t, ended_by)) break;
+      if (!whole.finish(*t, ended_by)) break;
       t = nullptr;
     }
-    if (ended_by != outcome::committed && ended_by != outcome::settles) return kept<R>();
+    if (ended_by != outcome::committed && ended_by != outcome::committed_with_extras) return kept<R>();
     return committed<R>(std::move(result));
   }
-  /// Whether the caller is in a transaction's body.
-  [[nodiscard]] static bool inside() { return tx::here().inside(); }
-  /// Within another transaction it is a part of that.
-  static void join(tx& t, manner how, const stm::detail::patience* limits);
+  /// A transaction within another one is a part of it. \throws usage_error, conflict
+  static void join(tx& t, manner how, const stm::detail::wait_limits* limits);
 
   template <typename F>
   static auto snapshot(const transaction_class& c, std::source_location where, const F& body) {
@@ -188,12 +195,12 @@ struct stm_access {
   }
 };
 
-/// Runs `body`, and makes its writes visible to others all at once, or has done nothing if an exception leaves it.
-/// Inside another transaction it is a part of that. `body` is called with a tx&, or with nothing; again if others
-/// commit to what it has read.
+/// Any fiber or thread. Runs `body`, and makes its writes visible to others all at once; or undoes everything if an
+/// exception leaves it. Inside another transaction it is a part of that one. `body` is called with a tx&, or with
+/// nothing; it is called again if other transactions commit to what it has read.
 /// \return what `body` returned, by value.
-/// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it must wait, what park() throws.
-/// Cost: 5 to 30 ns, and what the body reads and writes.
+/// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it has to wait, what park() throws.
+/// Cost: 5 to 30 ns, and what the body's reads and writes cost.
 template <stm::detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body,
                                               std::source_location where = std::source_location::current())
@@ -209,26 +216,26 @@ template <stm::detail::tx_body F>
   return atomically(stm::detail::class_of_body<F>, body, where);
 }
 
-/// The same without others: the body runs once, whatever it does, and so may do what cannot be undone; it still cannot
-/// park. All other transactions of the process wait meanwhile. Inside a transaction that is not irrevocable: begins
-/// that again, alone.
+/// Like atomically(body), without others: the body runs once, whatever it does, and so may do what cannot be undone; it
+/// still cannot park. All other transactions of the process wait meanwhile. Inside a transaction that is not
+/// irrevocable, it begins that one again, irrevocably.
 template <stm::detail::tx_body F>
 auto atomically(irrevocable_t, const F& body, std::source_location where = std::source_location::current())
     -> stm::detail::result_of<F> {
   using R = stm::detail::result_of<F>;
-  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::alone, body);
+  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::irrevocable, body);
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 
-/// The same, but a body that retries waits until `deadline`, or until `stop` is asked to, at the longest.
-/// \return what `body` returned; nothing (for a body without result: false) if the time was over first: then nothing
-/// was done.
+/// Like atomically(body), but a body that retries waits until `deadline`, or until a stop is requested, at the longest.
+/// \return what `body` returned; nothing (for a body without result: false) if the deadline or the stop came first:
+/// then nothing was done.
 /// \throws usage_error inside a transaction, which cannot wait.
 template <stm::detail::tx_body F>
 auto atomically_until(std::chrono::steady_clock::time_point deadline, const F& body, const std::stop_token& stop = {},
                       std::source_location where = std::source_location::current()) {
   using R = stm::detail::result_of<F>;
-  const stm::detail::patience limits{deadline, stop};
+  const stm::detail::wait_limits limits{deadline, stop};
   auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::shared, body, &limits);
   if constexpr (std::is_void_v<R>) {
     return result.has_value();
@@ -242,9 +249,9 @@ auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::sto
   return atomically_until(sched::after(time), body, stop, where);
 }
 
-/// Reads several variables as of one moment. `body` is called with a ro_tx&, and may begin no other transaction but
-/// another snapshot: usage_error. Keeps no log, and has nothing to do at its end; if it loses three times, it goes on
-/// as atomically() does.
+/// Any fiber or thread. Reads several variables as of one moment. `body` is called with a ro_tx&. A transaction inside
+/// it throws usage_error, unless it is another snapshot. Keeps no log, and has no commit; after three conflicts it goes
+/// on like atomically().
 template <typename F>
   requires std::invocable<const F&, ro_tx&>
 auto snapshot(const F& body, std::source_location where = std::source_location::current()) {
@@ -256,13 +263,13 @@ auto snapshot(const transaction_class& c, const F& body, std::source_location wh
   return stm_access::snapshot(c, where, body);
 }
 
-// --- tvar's own operations ---
+// --- operations of tvar ---
 
 template <tvar_value T>
 T tvar<T>::load() const
   requires std::copy_constructible<T>
 {
-  if (tx& t = tx::here(); t.inside()) [[unlikely]]
+  if (tx& t = stm_access::here(); stm_access::inside(t)) [[unlikely]]
     return t.read(*this);
   if constexpr (!stm::detail::is_inline<T>) {
     return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });

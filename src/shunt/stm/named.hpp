@@ -1,11 +1,11 @@
-/// Names for variables: in statistics, and in reports of fibers that wait for ever.
+/// Names for variables, in statistics and in reports of fibers that wait for ever.
 ///
 /// ```cpp
 /// shunt::tvar<int> stock{0};
 /// const shunt::stm::named of_stock(stock, "stock");
 /// ```
-/// A transaction that retries after it has read `stock` then waits, in sched::report_fibers() and when the runtime says
-/// that no fiber can run, for "a commit to what shop.cpp:12 has read: `stock`".
+/// When a transaction has read `stock` and retries, sched::report_fibers(), and the runtime's report that no fiber can
+/// run, say that it waits for "a commit to what shop.cpp:12 has read: `stock`".
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ inline namespace v1 {
 namespace stm {
 
 /// While it lives, each variable that lies in `object` has that name: a tvar, or an array, a class or a structure of
-/// several. Where objects lie in others, the innermost's name counts. Those that lie elsewhere, as a tqueue's items,
-/// have none. Any thread. Cost: a lock and some 100 ns; while there are names, each wait of a retry costs some more.
+/// several. Where one named object lies in another, the innermost name counts. Variables that lie elsewhere, like the
+/// items of a tqueue, have none. Any thread. Cost: a lock and some 100 ns; while there are names, each wait of a retry
+/// costs somewhat more.
 class named {
  public:
-  /// \throws std::bad_alloc; usage_error if this very object has a name.
+  /// \throws std::bad_alloc; usage_error if this very object has a name already.
   template <typename Object>
   named(const Object& object, std::string name) : named(&object, sizeof(object), std::move(name)) {}
   ~named();

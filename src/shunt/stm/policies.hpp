@@ -1,32 +1,33 @@
-/// What the scheduler of transactions does, and what it is told not to.
+/// What the scheduler of transactions does, and how to switch parts of it off.
 #pragma once
 
 namespace shunt {
 inline namespace v1 {
 namespace stm {
 
-/// The same for all transactions of the process. Each can be switched off, to see what it is worth.
+/// For all transactions of the process. Each policy can be switched off, to see what it is worth.
 struct policies {
-  /// For each class of transactions the number of workers (and threads) that it is allowed on is found by climbing on
-  /// commits a second. Off: it is `workers`.
+  /// For each class of transactions the number of workers (and threads) that it is allowed on is found by hill climbing
+  /// on commits a second. Off: the number is `workers`.
   bool adapt = true;
   int workers = 0;  ///< 0: all
 
-  /// Whoever is alone in running transactions does so without atomic read-modify-writes, until another one comes.
-  bool solo = true;
+  /// While one worker or thread is the only one that runs transactions, it runs them without atomic
+  /// read-modify-writes, until another one comes.
+  bool exclusive = true;
 
-  /// Who has lost three times queues behind others that lost at the same variable, and goes on when the one before it
-  /// has committed.
+  /// A transaction that has lost three attempts queues behind others that lost at the same variable, and goes on when
+  /// the one before it has committed.
   bool queue_losers = true;
 
-  /// Who has lost eight times, or half a millisecond's work, runs without others, in the order in which they came to
-  /// that.
-  /// Off: nothing bounds how often a transaction is run again.
-  bool elders = true;
+  /// A transaction that has lost eight attempts, or half a millisecond's work, runs without others; the oldest of such
+  /// transactions first. Off: nothing bounds the number of attempts.
+  bool oldest_first = true;
 };
 
-/// Any thread, at any time; for all transactions that begin from now on.
+/// Any thread, at any time; for all transactions that begin from now on. \throws usage_error if `workers` is negative.
 void set_policies(const policies& wanted);
+/// Any thread, at any time.
 [[nodiscard]] policies current_policies() noexcept;
 
 }  // namespace stm

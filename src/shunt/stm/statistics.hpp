@@ -10,24 +10,24 @@ namespace shunt {
 inline namespace v1 {
 namespace stm {
 
-/// Of one class of transactions, since the process began; all threads together. About right while they run.
+/// Of one class of transactions, since the process began; all threads together. Approximate while they run.
 struct class_statistics {
   std::string name;  ///< "bank.cpp:41", or what transaction_class was given
 
   std::uint64_t commits = 0;
-  /// Attempts that were undone because of others, by cause: a variable was locked for long; one was newer than what had
-  /// been read; what had been read had changed by the commit.
+  /// Attempts that were lost to other transactions, by cause: a variable was locked for long; a variable was newer than
+  /// what had been read; what had been read had changed by the commit.
   std::uint64_t locked = 0, stale = 0, validation = 0;
   std::uint64_t retries = 0;        ///< tx::retry() that reached atomically()
-  std::uint64_t alone = 0;          ///< commits without others: elders, and irrevocable ones
+  std::uint64_t irrevocable = 0;    ///< commits without others: of irrevocable transactions, and of oldest ones
   std::uint64_t most_attempts = 1;  ///< of one transaction
-  std::chrono::nanoseconds lost{};  ///< from first losses to commits, in all
+  std::chrono::nanoseconds lost{};  ///< from the first conflict of each transaction to its commit, in all
 
-  /// Variables read and written by a transaction: of a sample.
+  /// Variables read and written by a transaction, in a sample.
   double mean_reads = 0, mean_writes = 0;
   std::uint64_t most_reads = 0, most_writes = 0;
 
-  int workers = 0;  ///< that it is allowed on at present; 0: all
+  int workers = 0;  ///< on which the class is allowed at present; 0: all
 
   [[nodiscard]] std::uint64_t aborts() const noexcept { return locked + stale + validation; }
 };
@@ -35,8 +35,8 @@ struct class_statistics {
 /// A variable at which attempts were lost.
 struct hot_variable {
   const void* address = nullptr;  ///< of the tvar
-  std::string name{};             ///< as stm::named has it; empty: none
-  std::uint64_t aborts = 0;       ///< about
+  std::string name{};             ///< given by stm::named; empty: none
+  std::uint64_t aborts = 0;       ///< approximately
 };
 
 struct statistics {
@@ -47,7 +47,7 @@ struct statistics {
 /// Any thread, at any time. \throws std::bad_alloc
 [[nodiscard]] statistics collect_statistics();
 
-/// A table for people: a line a class, then the hot variables. \throws std::bad_alloc
+/// A table to be read: a line for each class, then the hot variables. \throws std::bad_alloc
 [[nodiscard]] std::string to_text(const statistics& s);
 
 }  // namespace stm

@@ -11,15 +11,15 @@ namespace stm::detail {
 struct class_record;
 }
 
-/// Transactions that are scheduled, and counted, together. Without one, those of one body's type are: each lambda
-/// expression is a type of its own, so that is the place in the source where it stands.
+/// Transactions that are scheduled and counted together. Transactions without an explicit class form a class for each
+/// type of body: each lambda expression has its own type, so such a class is a place in the source.
 ///
 /// ```cpp
 /// shunt::transaction_class transfers("transfers");
 /// shunt::atomically(transfers, [&](shunt::tx& t) { ... });
 /// ```
 ///
-/// Classes of the same name are one. Any number of threads may use one object.
+/// Classes of the same name are one class. Any number of threads may use one object.
 class transaction_class {
  public:
   /// \param name  static text.
@@ -29,9 +29,9 @@ class transaction_class {
 
  private:
   friend struct stm_access;
-  /// Null: nobody has asked for its record yet.
+  /// Null: the record was not asked for yet.
   [[nodiscard]] stm::detail::class_record* known() const noexcept {
-    return record_.load(std::memory_order_acquire);  // acquire: pairs with the store in registered()
+    return record_.load(std::memory_order_acquire);  // edge `class`
   }
   [[nodiscard]] stm::detail::class_record& record(const std::source_location& where) const {
     auto* const before = known();
@@ -40,6 +40,7 @@ class transaction_class {
   [[nodiscard, gnu::noinline]] stm::detail::class_record& registered(const std::source_location& where) const;
 
   const char* name_;  // null: the place's
+  /// Edge `class`: registered() (release) -> known() (acquire): the record.
   mutable std::atomic<stm::detail::class_record*> record_{nullptr};
 };
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstring>
 #include <shunt/base/thread_cache.hpp>
-#include <shunt/stm/detail/word.hpp>
-#include <shunt/stm/detail/write_log.hpp>
+#include <shunt/stm/detail/engine/word.hpp>
+#include <shunt/stm/detail/engine/write_log.hpp>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -19,21 +19,22 @@ inline namespace v1 {
 
 class tx;
 
-/// What a tvar may hold: an object that can be moved in. Its destructor must not throw, nor use transactions or wait.
+/// What a tvar may hold: an object that can be moved into it. Its destructor neither throws, nor uses transactions, nor
+/// waits.
 template <typename T>
 concept tvar_value = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> && std::move_constructible<T> &&
                      std::is_nothrow_destructible_v<T>;
 
 namespace stm::detail {
 
-/// Inline, in words, if its bytes are all of it and they are few; else in a box, which never changes.
+/// Trivially copyable values of few bytes are held inline, in words; all others in a box, which never changes.
 template <typename T>
 inline constexpr bool is_inline = std::is_trivially_copyable_v<T> && sizeof(T) <= words_inline * sizeof(word);
 
 template <typename T>
 struct holding {
   static constexpr std::size_t count = is_inline<T> ? (sizeof(T) + sizeof(word) - 1) / sizeof(word) : 1;
-  /// What tx::read() gives: a box stays as long as the transaction.
+  /// What tx::read() returns: a box stays as long as the transaction.
   using read_type = std::conditional_t<is_inline<T>, T, const T&>;
 
   struct box : in_thread_cache {
@@ -48,7 +49,7 @@ struct holding {
 
   using coded = std::array<word, count>;
 
-  // Of the same size as T, where there is such a word: then a value never leaves the registers on its way.
+  // An integer of T's size, where there is one: with it a value stays in registers.
   using same_size =
       std::conditional_t<sizeof(T) == 1, std::uint8_t,
                          std::conditional_t<sizeof(T) == 2, std::uint16_t,
@@ -84,7 +85,7 @@ struct holding {
   }
 };
 
-struct owner;
+struct tvar_access;
 
 }  // namespace stm::detail
 
@@ -97,9 +98,9 @@ struct owner;
 /// ```
 ///
 /// Trivially copyable values of up to 32 bytes are held inline, others in a box (base/thread_cache.hpp): each write
-/// makes a new one, and the old one is deleted once no transaction can see it any more. Size: a word more than the
-/// value; or two words. A tvar that transactions may still reach must not be destroyed: let tx::destroy() do it.
-/// Neither copies nor moves.
+/// makes a new box, and the old one is deleted once no transaction can see it any more. Size: the value and one word;
+/// with a box two words. A tvar that transactions may still reach must not be destroyed: use tx::destroy().
+/// Neither copyable nor movable.
 template <tvar_value T>
 class tvar : private stm::detail::variable {
  public:
@@ -111,37 +112,36 @@ class tvar : private stm::detail::variable {
   /// \throws std::bad_alloc and what moving throws, if boxed.
   explicit tvar(T initial) {
     const auto w = holding::encode(std::move(initial));
-    // relaxed: whoever hands the variable to others hands this on as well
+    // relaxed: the thread that makes the variable known to others orders these stores before
     for (std::size_t i = 0; i < holding::count; ++i) data_[i].store(w[i], std::memory_order_relaxed);
   }
   ~tvar() {
     if constexpr (!stm::detail::is_inline<T>)
-      holding::drop(data_[0].load(std::memory_order_relaxed));  // relaxed: nobody else is left
+      holding::drop(data_[0].load(std::memory_order_relaxed));  // relaxed: no other thread uses the variable
   }
   tvar(const tvar&) = delete;
   tvar& operator=(const tvar&) = delete;
 
-  /// Any thread or fiber: the value as of some moment during the call. Inside a transaction it is a part of that:
-  /// tx::read(). Of a value of several words it waits out a commit's stores. Cost:
-  /// a few ns inline; a transaction's for a box.
+  /// Any thread or fiber. \return the value as of some moment during the call. Inside a transaction it is a part of
+  /// that transaction: tx::read(). For a value of several words it spins while a commit stores them. Cost: a few ns
+  /// inline; a transaction's for a box.
   [[nodiscard]] T load() const
     requires std::copy_constructible<T>;
 
-  /// Any thread or fiber: a transaction that writes. Inside a transaction it is a part of that. Cost: 7 to 20 ns.
-  /// \throws as tx::write().
+  /// Any thread or fiber: a transaction that writes `value`. Inside a transaction it is a part of that transaction.
+  /// Cost: 7 to 20 ns. \throws as tx::write().
   void store(const T& value)
     requires std::copy_constructible<T>;
 
-  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and must change nothing
-  /// else; a part of the transaction, if inside one. \return what was written. \throws what f throws: nothing has
-  /// changed then.
+  /// Any thread or fiber: a transaction that writes f(value). `f` may be called several times, and changes nothing
+  /// else. Inside a transaction it is a part of that transaction. \return what was written. \throws what `f` throws;
+  /// then nothing has changed.
   template <std::invocable<const T&> F>
   T update(const F& f, std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>;
 
  private:
-  friend class tx;
-  friend struct stm::detail::owner;
+  friend struct stm::detail::tvar_access;
   using holding = stm::detail::holding<T>;
   using variable = stm::detail::variable;
 
@@ -150,13 +150,22 @@ class tvar : private stm::detail::variable {
 
 namespace stm::detail {
 
-/// For destructors of what owns variables. Others cannot reach them any more, and what a transaction has written but
-/// not committed is not there: it is deleted by that transaction, which may be the one that deletes the owner.
-struct owner {
+/// How the rest of the module reaches what a tvar is made of.
+struct tvar_access {
+  template <typename T>
+  [[nodiscard]] static const variable& base(const tvar<T>& x) noexcept {
+    return x;
+  }
+  template <typename T>
+  [[nodiscard]] static std::atomic<word>* data(const tvar<T>& x) noexcept {
+    return x.data_.data();
+  }
+  /// For destructors of objects that own variables: no other thread reaches them any more. What a transaction has
+  /// written and not committed is not there: that transaction deletes it, and may be the one that deletes the owner.
   template <typename T>
     requires(holding<T>::count == 1 && is_inline<T>)
   [[nodiscard]] static T committed(const tvar<T>& x) noexcept {
-    const word seen = x.data_[0].load(std::memory_order_relaxed);  // relaxed: as ~tvar()
+    const word seen = x.data_[0].load(std::memory_order_relaxed);  // relaxed: as in ~tvar()
     return holding<T>::decode(&seen);
   }
 };

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <shunt/sched/jobs/jobs.hpp>
 #include <shunt/stm.hpp>
-#include <shunt/stm/detail/names.hpp>
-#include <shunt/stm/detail/registry.hpp>
+#include <shunt/stm/detail/engine/names.hpp>
+#include <shunt/stm/detail/engine/registry.hpp>
 #include <stdexcept>
 #include <string>
 #include <support/runtimes.hpp>
@@ -26,12 +26,12 @@ using shunt::testing::on_workers;
 
 namespace {
 
-/// Each setting of the policies that changes how transactions run; the default ones again at the end.
+/// Calls a function under each setting of the policies that changes how transactions run; restores the default ones.
 void under_each_policy(const std::function<void()>& body) {
   for (const auto& p :
-       {stm::policies{}, stm::policies{.adapt = false, .solo = false}, stm::policies{.adapt = false, .workers = 1},
-        stm::policies{.adapt = false, .workers = 2, .solo = false}, stm::policies{.queue_losers = false},
-        stm::policies{.adapt = false, .elders = false}}) {
+       {stm::policies{}, stm::policies{.adapt = false, .exclusive = false}, stm::policies{.adapt = false, .workers = 1},
+        stm::policies{.adapt = false, .workers = 2, .exclusive = false}, stm::policies{.queue_losers = false},
+        stm::policies{.adapt = false, .oldest_first = false}}) {
     stm::set_policies(p);
     body();
   }
@@ -42,7 +42,7 @@ struct three_words {
   long a, b, c;
 };
 
-/// Counts what lives.
+/// Counts the objects that live.
 struct counted {
   explicit counted(int v = 0) : value(v) { ++alive; }
   counted(const counted& other) : value(other.value) { ++alive; }
@@ -64,7 +64,7 @@ int count_by_function(tx& t, tvar<int>& x) {
 tvar<int> for_a_function{0};
 void plain_function(tx& t) { count_by_function(t, for_a_function); }
 
-/// As small as what is handed on as a copy, and cannot be copied.
+/// As small as a body that is handed on by copy, but cannot be copied.
 struct body_of_one_place {
   explicit body_of_one_place(tvar<int>& its) : x(&its) {}
   body_of_one_place(const body_of_one_place&) = delete;
@@ -75,7 +75,7 @@ struct body_of_one_place {
 
 }  // namespace
 
-TEST_CASE("bodies may be functions, and objects that cannot be copied") {
+TEST_CASE("a body may be a function, or an object that cannot be copied") {
   tvar<int> x{0};
   atomically(plain_function);
   atomically(body_of_one_place(x));
@@ -83,14 +83,14 @@ TEST_CASE("bodies may be functions, and objects that cannot be copied") {
   CHECK(x.load() == 1);
 }
 
-TEST_CASE("participant: who has never been inside does not come inside as before, whatever the mode is") {
-  // Nobody else is inside, or comes inside, meanwhile. The last one is another participant's solo mode.
+TEST_CASE("participant: one that has never been inside does not enter as before, whatever the mode is") {
+  // No other participant is inside, or enters, meanwhile. The last mode is another participant's exclusive mode.
   auto& mode = stm::detail::the_mode.now;
   const auto before = mode.load();
   for (const auto now : {stm::detail::mode_open, stm::detail::mode_changing, stm::detail::word{1} << 2 | 2}) {
     stm::detail::participant fresh(7);
     mode.store(now);
-    CHECK_FALSE(fresh.go_inside_as_before(fresh.own_number()));
+    CHECK_FALSE(fresh.try_enter_as_before(fresh.own_number()));
     fresh.leave();
   }
   mode.store(before);
@@ -137,7 +137,7 @@ TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was w
   CHECK(text.load() == "one two");
 }
 
-TEST_CASE("tvar: single-variable operations are transactions, and parts of one inside of it") {
+TEST_CASE("tvar: single-variable operations are transactions, and inside a transaction parts of it") {
   tvar<int> x{1};
   tvar<std::string> s{"a"};
   x.store(5);
@@ -200,7 +200,7 @@ TEST_CASE("atomically: an exception undoes everything, boxes and made objects to
   CHECK(counted::alive == before);
 }
 
-TEST_CASE("atomically: inside another one it is a part of that; results come out by value") {
+TEST_CASE("atomically: inside a transaction it is a part of that one; results come out by value") {
   tvar<int> x{0};
   const std::string text = atomically([&](tx& t) {
     t.write(x, 1);
@@ -216,7 +216,7 @@ TEST_CASE("atomically: inside another one it is a part of that; results come out
                   shunt::usage_error);
 }
 
-TEST_CASE("atomically: many variables in one transaction, each found again") {
+TEST_CASE("atomically: finds each of many written variables again") {
   std::vector<std::unique_ptr<tvar<int>>> all;
   for (int i = 0; i < 1000; ++i) all.push_back(std::make_unique<tvar<int>>(i));
   atomically([&](tx& t) {
@@ -277,7 +277,7 @@ TEST_CASE("nested: an exception that is caught outside undoes the part only") {
   CHECK(b.load() == 1);
 }
 
-TEST_CASE("commute: applied at the commit, in order, and by a read before it") {
+TEST_CASE("commute: is applied at the commit, in order, or by an earlier read") {
   tvar<int> x{1};
   tvar<std::string> s{"a"};
   atomically([&](tx& t) {
@@ -318,7 +318,7 @@ TEST_CASE("commute: applied at the commit, in order, and by a read before it") {
   CHECK(s.load() == "abcd");
 }
 
-TEST_CASE("on_commit is called after, once; on_abort when the attempt is undone") {
+TEST_CASE("on_commit: is called once, after the commit; on_abort: when the attempt is undone") {
   tvar<int> x{0};
   std::string log;
   atomically([&](tx& t) {
@@ -363,7 +363,7 @@ TEST_CASE("irrevocable: runs once, without others") {
   CHECK(x.load() == 2);
 }
 
-TEST_CASE("a body that waits or spawns is refused, by the name of the call") {
+TEST_CASE("a body that waits or spawns gets an exception that names the call") {
   shunt::sched::runtime rt({.workers = 1});
   rt.run([&] {
     tvar<int> x{0};
@@ -415,7 +415,7 @@ TEST_CASE("retry: parks until a variable that was read has been committed to") {
   });
 }
 
-TEST_CASE("retry: a time that is over, or a stop, ends the wait without effects") {
+TEST_CASE("retry: a deadline or a stop ends the wait without effects") {
   tvar<int> x{0};
   CHECK_FALSE(shunt::atomically_for(2ms, [&](tx& t) {
     t.write(x, 1);
@@ -463,7 +463,7 @@ TEST_CASE("retry: threads and fibers wait for each other") {
   CHECK(turn.load() == 2 * rounds);
 }
 
-TEST_CASE("or_else: both branches' variables are waited for") {
+TEST_CASE("or_else: waits for the variables of both branches") {
   for (const int which : {0, 1}) {
     std::array<tvar<int>, 2> boxes;
     std::thread giver([&] {
@@ -481,7 +481,7 @@ TEST_CASE("or_else: both branches' variables are waited for") {
   }
 }
 
-TEST_CASE("opaque: inside bodies and snapshots sums always hold, under every policy") {
+TEST_CASE("opacity: inside bodies and snapshots sums always hold, under every policy") {
   under_each_policy([] {
     constexpr int accounts = 8, fibers = 6, transfers = 3000;
     std::array<tvar<int>, accounts> money;
@@ -535,7 +535,7 @@ TEST_CASE("opaque: inside bodies and snapshots sums always hold, under every pol
   });
 }
 
-TEST_CASE("progress: one that reads ten thousand variables commits against writers") {
+TEST_CASE("progress: a transaction that reads ten thousand variables commits against writers") {
   std::vector<std::unique_ptr<tvar<int>>> all;
   for (int i = 0; i < 10'000; ++i) all.push_back(std::make_unique<tvar<int>>(0));
   std::atomic<bool> over{false};
@@ -565,10 +565,10 @@ TEST_CASE("progress: one that reads ten thousand variables commits against write
         },
         {.worker = 1});
   });
-  CHECK(runs <= 10);  // eight attempts, and one alone
+  CHECK(runs <= 10);  // eight attempts, and an irrevocable one
 }
 
-TEST_CASE("memory: what was replaced or destroyed is deleted, and not before others have left it") {
+TEST_CASE("memory: replaced boxes and destroyed objects are deleted once no other transaction can see them") {
   const long before = counted::alive;
   {
     struct node {
@@ -603,7 +603,7 @@ TEST_CASE("memory: what was replaced or destroyed is deleted, and not before oth
   CHECK(counted::alive == before);
 }
 
-TEST_CASE("snapshot: reads only: a transaction inside of it is refused, another snapshot and load() are not") {
+TEST_CASE("snapshot: a transaction inside it is refused; another snapshot and load() are not") {
   tvar<int> x{1};
   CHECK(shunt::snapshot([&](ro_tx& t) {
           return t.read(x) + x.load() + shunt::snapshot([&](ro_tx& u) { return u.read(x); });
@@ -616,7 +616,7 @@ TEST_CASE("snapshot: reads only: a transaction inside of it is refused, another 
   CHECK(x.load() == 1);
 }
 
-TEST_CASE("a body that swallows conflicts is run again all the same") {
+TEST_CASE("a body that catches conflicts and goes on is run again all the same") {
   const shunt::testing::side_by_side allowed;
   tvar<int> x{0}, y{0};
   int runs = 0;
@@ -654,7 +654,7 @@ TEST_CASE("statistics: commits by class, by place or by name") {
   CHECK_THAT(to_text(s), Catch::Contains("a named class"));
 }
 
-TEST_CASE("named: a wait that nothing will end is reported with its variables, as are those where attempts are lost") {
+TEST_CASE("named: reports of waits that nothing will end, and of lost attempts, name the variables") {
   struct shop {
     tvar<int> stock{0};
     tvar<int> orders{0};
@@ -686,7 +686,7 @@ TEST_CASE("named: a wait that nothing will end is reported with its variables, a
   CHECK(some.of(&ours.orders) == "");
 }
 
-TEST_CASE("statistics: of each class exactly what it has committed, where classes take turns in one thread") {
+TEST_CASE("statistics: the commits of each class are exact where classes take turns in one thread") {
   const shunt::transaction_class even("even ones"), odd("odd ones"), seldom("seldom ones");
   const auto commits = [](const std::string& name) {
     const auto s = stm::collect_statistics();
@@ -747,15 +747,16 @@ TEST_CASE("participants: a thread that has ended is not counted, and the next on
   CHECK(ever() == made);
 }
 
-TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again with a log, and then waits for them") {
+TEST_CASE(
+    "retry: in exclusive mode, where reads are not logged, the body runs again with a log, and then waits for them") {
   tvar<int> x{0}, y{0};
   int runs = 0;
   bool without_log = false;
   shunt::sched::runtime rt({.workers = 1});
   rt.run([&] {
-    // Of a class that waits all are logged: so each time a new one; and now and then one is logged all the same.
+    // Once a class has waited it logs all reads: so each round has a new class. Now and then one logs all the same.
     for (int i = 0; i < 20; ++i) {
-      const std::string name = "waits in solo mode " + std::to_string(i);
+      const std::string name = "waits in exclusive mode " + std::to_string(i);
       const shunt::transaction_class waits(name.c_str());
       const auto wait_for_x = [&] {
         return atomically(waits, [&](tx& t) {
@@ -766,15 +767,15 @@ TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again 
       };
       x.store(1);
       CHECK(wait_for_x() == 1);
-      // In solo mode a commit leaves the clock as it is.
+      // In exclusive mode a commit does not change the clock.
       for (auto before = ~stm::detail::word{0}; before != stm::detail::the_clock.now.load();) {
         before = stm::detail::the_clock.now.load();
         x.store(0);
       }
-      rt.spawn([&] { x.store(1); });  // once the other one waits
+      rt.spawn([&] { x.store(1); });  // runs once the transaction waits
       runs = 0;
       CHECK(wait_for_x() == 1);
-      CHECK(runs <= 3);  // without a log, with one, and when x has changed
+      CHECK(runs <= 3);  // without a log, with a log, and when x has changed
       without_log = without_log || runs == 3;
     }
   });
@@ -783,28 +784,28 @@ TEST_CASE("retry: in solo mode, where reads are not logged, the body runs again 
 
 namespace {
 
-/// Where no other participant is: calls `body` until a transaction has found solo mode a hundred times.
-void in_solo_mode(const std::function<void()>& body) {
+/// Without other participants: calls `body` until a transaction has found exclusive mode a hundred times.
+void in_exclusive_mode(const std::function<void()>& body) {
   tvar<int> x{0};
   shunt::sched::runtime rt({.workers = 1});
   rt.run([&] {
     for (int found = 0; found < 100;) {
       body();
-      const bool solo = atomically([&](tx& t) {
+      const bool exclusive = atomically([&](tx& t) {
         t.modify(x, [](int n) { return n + 1; });
         return stm::detail::the_mode.now.load() != stm::detail::mode_open;
       });
-      found += solo ? 1 : 0;
+      found += exclusive ? 1 : 0;
     }
   });
 }
 
 }  // namespace
 
-TEST_CASE("in solo mode, where reads look at nothing else: who has caught a conflict reads no more") {
+TEST_CASE("exclusive mode: a body that has caught a conflict reads no more") {
   tvar<int> x{0};
   int caught = 0;
-  in_solo_mode([&] {
+  in_exclusive_mode([&] {
     atomically([&](tx& t) {
       if (t.irrevocable()) return;
       CHECK(t.read(x) == 0);
@@ -819,10 +820,10 @@ TEST_CASE("in solo mode, where reads look at nothing else: who has caught a conf
   CHECK(caught >= 100);
 }
 
-TEST_CASE("in solo mode: a transaction and a snapshot in it see what it has written, whichever variables") {
-  constexpr int count = 128;  // more than there are bits in the filter of what was written
+TEST_CASE("exclusive mode: a transaction and a snapshot in it see what it has written, whichever variables") {
+  constexpr int count = 128;  // more than the bits of the write log's filter
   std::vector<tvar<int>> all(count);
-  in_solo_mode([&] {
+  in_exclusive_mode([&] {
     atomically([&](tx& t) {
       shunt::snapshot([&](ro_tx& r) {
         CHECK(r.read(all[0]) == 0);
@@ -843,7 +844,7 @@ TEST_CASE("in solo mode: a transaction and a snapshot in it see what it has writ
   });
 }
 
-TEST_CASE("after a transaction its fiber may wait, spawn and push jobs again, and in the next one not") {
+TEST_CASE("a fiber may wait, spawn and push jobs between transactions, and not inside them") {
   tvar<int> x{0};
   shunt::sched::runtime rt({.workers = 1});
   rt.run([&] {
@@ -856,7 +857,7 @@ TEST_CASE("after a transaction its fiber may wait, spawn and push jobs again, an
       x.update([](int v) { return v + 1; });
       rt.spawn([] {});
       x.update([](int v) { return v + 1; });
-      CHECK(shunt::sched::job_deque::runs_dry_elsewhere());  // false where nothing may be pushed
+      CHECK(shunt::sched::job_deque::runs_dry_elsewhere());  // false where pushing is refused
       CHECK_THROWS_AS(atomically([&](tx& t) {
                         t.write(x, 0);
                         CHECK(!this_fiber::may_wait());
@@ -869,7 +870,7 @@ TEST_CASE("after a transaction its fiber may wait, spawn and push jobs again, an
   CHECK(x.load() == 12);
 }
 
-TEST_CASE("where another one forbids waits already, it still does after a transaction") {
+TEST_CASE("a ban on waits from before a transaction is in force after it") {
   tvar<int> x{0};
   shunt::sched::runtime({.workers = 1}).run([&] {
     const shunt::testing::no_waiting guard;

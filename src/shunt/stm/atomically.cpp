@@ -1,0 +1,17 @@
+#include <shunt/base/error.hpp>
+#include <shunt/stm/atomically.hpp>
+
+namespace shunt {
+inline namespace v1 {
+
+void stm_access::join(tx& t, manner how, const stm::detail::wait_limits* limits) {
+  if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");
+  if (t.state().read_only && how != manner::snapshot) {
+    throw usage_error(
+        "atomically: called inside snapshot(), whose reads would not be validated: make that atomically() too");
+  }
+  if (how == manner::irrevocable) t.become_irrevocable();
+}
+
+}  // namespace v1
+}  // namespace shunt

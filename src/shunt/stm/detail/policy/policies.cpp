@@ -1,0 +1,33 @@
+#include <shunt/base/error.hpp>
+#include <shunt/stm/detail/engine/registry.hpp>
+#include <shunt/stm/detail/policy/policies.hpp>
+#include <shunt/stm/policies.hpp>
+#include <string>
+
+namespace shunt {
+inline namespace v1 {
+
+// relaxed, all: policy; no other data depends on it.
+
+void stm::set_policies(const policies& wanted) {
+  if (wanted.workers < 0) {
+    throw usage_error("set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
+  }
+  auto& now = detail::the_policies;
+  now.adapt.store(wanted.adapt, std::memory_order_relaxed);
+  now.workers.store(wanted.workers, std::memory_order_relaxed);
+  now.exclusive.store(wanted.exclusive, std::memory_order_relaxed);
+  now.queue_losers.store(wanted.queue_losers, std::memory_order_relaxed);
+  now.oldest_first.store(wanted.oldest_first, std::memory_order_relaxed);
+  detail::the_registry().for_each_class([&](detail::class_record& c) { c.reset(wanted); });
+}
+
+stm::policies stm::current_policies() noexcept {
+  const auto& now = detail::the_policies;
+  return {now.adapt.load(std::memory_order_relaxed), now.workers.load(std::memory_order_relaxed),
+          now.exclusive.load(std::memory_order_relaxed), now.queue_losers.load(std::memory_order_relaxed),
+          now.oldest_first.load(std::memory_order_relaxed)};
+}
+
+}  // namespace v1
+}  // namespace shunt

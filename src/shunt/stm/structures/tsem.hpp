@@ -1,0 +1,61 @@
+/// A counting semaphore.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <shunt/base/error.hpp>
+#include <shunt/stm/atomically.hpp>
+
+namespace shunt {
+inline namespace v1 {
+
+namespace stm::detail {
+inline constinit transaction_class class_of_tsems{"tsem"};
+}
+
+/// Any thread or fiber may acquire, and any other may release. All operations conflict with each other; each is O(1). A
+/// release wakes all fibers and threads that wait; the order in which they acquire is not specified.
+class tsem {
+ public:
+  explicit tsem(std::uint64_t permits) : permits_(permits) {}
+
+  /// Waits until there are `count` permits, and takes them all at once. 0: does nothing.
+  void acquire(tx& t, std::uint64_t count = 1) { t.check(try_acquire(t, count)); }
+  void acquire(std::uint64_t count = 1) {
+    atomically(kind, [&](tx& t) { acquire(t, count); });
+  }
+
+  /// \return false: there are fewer permits; none is taken.
+  [[nodiscard]] bool try_acquire(tx& t, std::uint64_t count = 1) {
+    if (count == 0) return true;
+    const auto now = t.read(permits_);
+    if (now < count) return false;
+    t.write(permits_, now - count);
+    return true;
+  }
+  [[nodiscard]] bool try_acquire(std::uint64_t count = 1) {
+    return atomically(kind, [&](tx& t) { return try_acquire(t, count); });
+  }
+
+  /// \throws usage_error if there would be more than 2^64 - 1 permits; then nothing is done.
+  void release(tx& t, std::uint64_t count = 1) {
+    const auto now = t.read(permits_);
+    if (count > std::numeric_limits<std::uint64_t>::max() - now)
+      throw usage_error("tsem: more permits than 2^64 - 1: release only what was acquired");
+    t.write(permits_, now + count);
+  }
+  void release(std::uint64_t count = 1) {
+    atomically(kind, [&](tx& t) { release(t, count); });
+  }
+
+  [[nodiscard]] std::uint64_t permits(tx& t) const { return t.read(permits_); }
+  [[nodiscard]] std::uint64_t permits() const { return permits_.load(); }
+
+ private:
+  static constexpr const auto& kind = stm::detail::class_of_tsems;
+
+  tvar<std::uint64_t> permits_;
+};
+
+}  // namespace v1
+}  // namespace shunt
