@@ -27,9 +27,10 @@ bool source::refresh() noexcept {
   return next_ != limit_;
 }
 
-sight source::look() noexcept {
-  if (!track_.wanted_.load(std::memory_order_seq_cst)) return sight::ended;  // edge `told`; seq_cst: see line::tell()
-  return board() ? sight::train : sight::nothing;
+poll_result source::look() noexcept {
+  if (!track_.wanted_.load(std::memory_order_seq_cst))
+    return poll_result::ended;  // edge `told`; seq_cst: see line::tell()
+  return board() ? poll_result::train : poll_result::nothing;
 }
 
 void source::watch() noexcept {
@@ -76,17 +77,17 @@ bool stop::arrive_anywhere(std::uint64_t& goods) noexcept {
   return false;
 }
 
-sight stop::look() noexcept {
+poll_result stop::look() noexcept {
   std::uint64_t goods = 0;
-  if (arrive(goods)) return sight::train;
-  auto seen = sight::ended;
+  if (arrive(goods)) return poll_result::train;
+  auto seen = poll_result::ended;
   for (way& w : ways_) {
     if (w.over_) continue;
     const auto before = w.before();  // after the look above: a train that left before the end was seen is found again
     if ((before & progress::count) != w.next_ || (before & progress::ended) == 0) {
-      if (seen == sight::ended) seen = sight::nothing;
+      if (seen == poll_result::ended) seen = poll_result::nothing;
     } else if ((before & progress::failed) != 0) {
-      seen = sight::failed;
+      seen = poll_result::failed;
     } else {
       w.over_ = true;
     }

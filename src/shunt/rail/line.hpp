@@ -68,7 +68,7 @@ class sleeper {
 };
 
 /// What a station finds when it looks.
-enum class [[nodiscard]] sight : std::uint8_t {
+enum class [[nodiscard]] poll_result : std::uint8_t {
   train,    ///< one stands at the platform
   nothing,  ///< not yet
   ended,    ///< and never again
@@ -166,7 +166,7 @@ class station {
   /// Who stands here: whether a train does. Cheap, so that it may be asked again and again; sees no ends.
   [[nodiscard]] virtual bool glance() noexcept = 0;
   /// Who stands here. Reads more that others write.
-  virtual sight look() noexcept = 0;
+  virtual poll_result look() noexcept = 0;
 
   /// Trains that have left here, of all tracks. Any thread.
   [[nodiscard]] virtual std::uint64_t departed() const noexcept = 0;
@@ -222,7 +222,7 @@ class source final : public station {
   /// Whether a train stands at the platform, empty. Cost: some ns; every few trains a look at the sinks' progress.
   [[nodiscard]] bool board() noexcept { return next_ != limit_ || refresh(); }
   [[nodiscard]] bool glance() noexcept override { return board(); }
-  sight look() noexcept override;
+  poll_result look() noexcept override;
   void watch() noexcept override;
 
   /// Memory of the train that stands at the platform, its sign in front if it has one.
@@ -321,7 +321,7 @@ class stop final : public station {
     std::uint64_t goods;
     return arrive(goods);
   }
-  sight look() noexcept override;
+  poll_result look() noexcept override;
   void watch() noexcept override;
 
   /// Of the train that arrive() found.

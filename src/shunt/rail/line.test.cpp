@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 namespace rail = shunt::rail;
-using rail::sight;
+using rail::poll_result;
 
 namespace {
 
@@ -80,8 +80,8 @@ TEST_CASE("line: a train goes from its source to the last stop and home, with it
     auto& to = l.add_stop({&from});
     CHECK(to.is_sink());
     for (std::uint64_t p = 0; p < 7; ++p) {
-      CHECK(to.look() == sight::nothing);
-      REQUIRE(from.look() == sight::train);
+      CHECK(to.look() == poll_result::nothing);
+      REQUIRE(from.look() == poll_result::train);
       CHECK(from.train() == from.on().first() + p % 2 * train_bytes);  // L1
       write(from.train(), with_signs, 100 + p);
       from.depart(with_signs ? p : 1);
@@ -90,7 +90,7 @@ TEST_CASE("line: a train goes from its source to the last stop and home, with it
       std::uint64_t goods = 99;
       REQUIRE(to.arrive(goods));
       CHECK(goods == (with_signs ? p : 1));
-      CHECK(to.look() == sight::train);  // it stands there until it departs
+      CHECK(to.look() == poll_result::train);  // it stands there until it departs
       CHECK(read(to.train(), with_signs) == 100 + p);
       to.depart();
       CHECK(to.departed() == p + 1);
@@ -105,12 +105,12 @@ TEST_CASE("line: a source has as many trains as it has, until the last stop give
   auto& to = l.add_stop({&from});
   for (std::uint64_t p = 0; p < 3; ++p) load(from, p);
   CHECK_FALSE(from.board());
-  CHECK(from.look() == sight::nothing);
+  CHECK(from.look() == poll_result::nothing);
   CHECK(unload(to) == 0);
   load(from, 3);
   CHECK_FALSE(from.board());
   for (std::uint64_t p = 1; p < 4; ++p) CHECK(unload(to) == p);
-  CHECK(to.look() == sight::nothing);
+  CHECK(to.look() == poll_result::nothing);
 }
 
 TEST_CASE("line: a sign counts as many goods as a train may carry, and is not the sign of the train a round before") {
@@ -137,19 +137,19 @@ TEST_CASE("line: a stop gets a train when all stops before it have left it, and 
   CHECK(book.is_sink());
   load(from, 1, 5);
   load(from, 2, 5);
-  CHECK(book.look() == sight::nothing);
+  CHECK(book.look() == poll_result::nothing);
   std::uint64_t goods = 0;
   REQUIRE(risk.arrive(goods));
   write(risk.train(), true, 10);
   risk.carries(3);
   risk.depart();
-  CHECK(book.look() == sight::nothing);  // log has not
-  CHECK(unload(log) == 10);              // side by side they share it
+  CHECK(book.look() == poll_result::nothing);  // log has not
+  CHECK(unload(log) == 10);                    // side by side they share it
   REQUIRE(book.arrive(goods));
   CHECK(goods == 3);
   CHECK(unload(book) == 10);
   CHECK(unload(log) == 2);
-  CHECK(book.look() == sight::nothing);  // risk has not
+  CHECK(book.look() == poll_result::nothing);  // risk has not
   CHECK(unload(risk) == 2);
   CHECK(unload(book) == 2);
   // Only what book has left is free again.
@@ -184,13 +184,13 @@ TEST_CASE("line: of several tracks up to eight trains of one are taken in a row 
     last = which;
     if (next[0] < 120 && next[1] < 200 + 20) CHECK(row <= 8);
   }
-  CHECK(to.look() == sight::nothing);
+  CHECK(to.look() == poll_result::nothing);
   a.end();
-  CHECK(to.look() == sight::nothing);
+  CHECK(to.look() == poll_result::nothing);
   load(b, 220);
   CHECK(unload(to) == 220);
   b.end();
-  CHECK(to.look() == sight::ended);
+  CHECK(to.look() == poll_result::ended);
 }
 
 TEST_CASE("line: trains that left before an end are found, then the end, and it stays") {
@@ -201,14 +201,14 @@ TEST_CASE("line: trains that left before an end are found, then the end, and it 
     load(from, 2);
     from.end(fails);
     from.end(!fails);  // the first one stays
-    const auto end = fails ? sight::failed : sight::ended;
+    const auto end = fails ? poll_result::failed : poll_result::ended;
     CHECK(unload(middle) == 1);
-    CHECK(to.look() == sight::train);
+    CHECK(to.look() == poll_result::train);
     CHECK(unload(middle) == 2);
     CHECK(middle.look() == end);
     CHECK(unload(to) == 1);
     CHECK(unload(to) == 2);
-    CHECK(to.look() == sight::nothing);  // middle has not ended
+    CHECK(to.look() == poll_result::nothing);  // middle has not ended
     middle.end();
     CHECK(to.look() == end);  // L4
     CHECK(to.look() == end);
@@ -226,10 +226,10 @@ TEST_CASE("line: a stop that fails: those behind it get what it had left, then t
   load(b, 3);
   CHECK(unload(middle) == 1);
   middle.end(true);
-  CHECK(a.look() == sight::ended);
-  CHECK(b.look() == sight::ended);
+  CHECK(a.look() == poll_result::ended);
+  CHECK(b.look() == poll_result::ended);
   CHECK(unload(to) == 1);
-  CHECK(to.look() == sight::failed);
+  CHECK(to.look() == poll_result::failed);
 }
 
 TEST_CASE("line: a last stop that leaves lets others go on, and the last of them tells the source") {
@@ -242,9 +242,9 @@ TEST_CASE("line: a last stop that leaves lets others go on, and the last of them
   CHECK_FALSE(from.board());  // the other one has both still
   CHECK(unload(other) == 1);
   load(from, 3);
-  CHECK(from.look() == sight::nothing);
+  CHECK(from.look() == poll_result::nothing);
   other.end();
-  CHECK(from.look() == sight::ended);
+  CHECK(from.look() == poll_result::ended);
   CHECK_FALSE(from.board());
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("line: a last stop that fails tells its sources, whoever else is there
   auto& [l, from, one, other] = line;
   load(from, 1);
   one.end(true);
-  CHECK(from.look() == sight::ended);
+  CHECK(from.look() == poll_result::ended);
   CHECK(unload(other) == 1);
 }
 
@@ -277,11 +277,11 @@ TEST_CASE("line: behind several stops the end is that of the slowest, and a fail
         fast.end(fast_fails);
         CHECK(unload(slow) == 1);
         CHECK(unload(to) == 1);
-        CHECK(to.look() == sight::nothing);  // `fast` has ended, but another train may come
+        CHECK(to.look() == poll_result::nothing);  // `fast` has ended, but another train may come
         CHECK(unload(slow) == 2);
         slow.end(slow_fails);
         CHECK(unload(to) == 2);
-        CHECK(to.look() == (slow_fails || fast_fails ? sight::failed : sight::ended));
+        CHECK(to.look() == (slow_fails || fast_fails ? poll_result::failed : poll_result::ended));
       }
     }
   }
@@ -292,9 +292,9 @@ TEST_CASE("line: a stop that has seen the end tells no source that it leaves") {
   auto& from = source_of(l, 2);
   auto& to = l.add_stop({&from});
   from.end();
-  CHECK(to.look() == sight::ended);
+  CHECK(to.look() == poll_result::ended);
   to.end();
-  CHECK(from.look() == sight::train);
+  CHECK(from.look() == poll_result::train);
 }
 
 TEST_CASE("line: a stop amid the line that leaves ends it for those behind") {
@@ -304,9 +304,9 @@ TEST_CASE("line: a stop amid the line that leaves ends it for those behind") {
   load(from, 2);
   CHECK(unload(middle) == 1);
   middle.end();
-  CHECK(from.look() == sight::ended);
+  CHECK(from.look() == poll_result::ended);
   CHECK(unload(to) == 1);
-  CHECK(to.look() == sight::ended);
+  CHECK(to.look() == poll_result::ended);
 }
 
 TEST_CASE("line: told to stop, sources see an end, and what departed arrives") {
@@ -319,8 +319,8 @@ TEST_CASE("line: told to stop, sources see an end, and what departed arrives") {
   CHECK(unload(to) == 7);
   l.stop_all();
   CHECK_FALSE(a.board());  // though there is one
-  CHECK(a.look() == sight::ended);
-  CHECK(b.look() == sight::ended);
+  CHECK(a.look() == poll_result::ended);
+  CHECK(b.look() == poll_result::ended);
   CHECK(unload(to) == 1);
 }
 
@@ -396,8 +396,8 @@ TEST_CASE("line: of those who sleep at one progress all are woken") {
 TEST_CASE("line: between threads every train arrives once, in order, with what was written") {
   /// Until the line's end.
   const auto each_train = [](rail::stop& at, const auto& visit) {
-    for (auto seen = at.look(); seen != sight::ended; seen = at.look()) {
-      if (seen == sight::nothing) {
+    for (auto seen = at.look(); seen != poll_result::ended; seen = at.look()) {
+      if (seen == poll_result::nothing) {
         std::this_thread::yield();
         continue;
       }
