@@ -17,7 +17,7 @@ namespace {
 
 constexpr int clients = 100, lines = 10;
 
-void serve(shunt::net::stream peer) {
+void serve(shunt::io::stream peer) {
   for (;;) {
     const std::string line = peer.read_until("\n", 4096, 10s);  // waits: this fiber, not its worker
     if (line.empty()) return;                                   // the client sends no more
@@ -25,8 +25,8 @@ void serve(shunt::net::stream peer) {
   }
 }
 
-int ask(const shunt::net::address& where, int number) {
-  auto server = shunt::net::connect(where, 10s);
+int ask(const shunt::io::address& where, int number) {
+  auto server = shunt::io::connect(where, 10s);
   int right = 0;
   for (int i = 0; i < lines; ++i) {
     const auto sent = "line " + std::to_string(i) + " of client " + std::to_string(number) + "\n";
@@ -40,7 +40,7 @@ int ask(const shunt::net::address& where, int number) {
 
 int main() try {
   std::atomic<int> right{0}, left{clients};
-  auto door = shunt::net::listen("127.0.0.1:0");  // a port that the system chooses; outlives all fibers, which use it
+  auto door = shunt::io::listen("127.0.0.1:0");  // a port that the system chooses; outlives all fibers, which use it
   shunt::sched::runtime workers;
   workers.run([&] {
     for (int c = 0; c < clients; ++c) {
@@ -50,7 +50,7 @@ int main() try {
       });
     }
     for (std::error_code bad;;) {
-      auto peer = std::make_shared<shunt::net::stream>(door.accept(bad));
+      auto peer = std::make_shared<shunt::io::stream>(door.accept(bad));
       if (bad) break;
       workers.spawn([peer] { serve(std::move(*peer)); });
     }

@@ -10,10 +10,10 @@ namespace {
 constexpr unsigned keys = 1000, lines = 10 * keys;
 
 /// Stands for an instrument: sends every key ten times, one a line.
-void instrument(const shunt::net::address& to, unsigned first) {
+void instrument(const shunt::io::address& to, unsigned first) {
   std::string all;
   for (unsigned i = 0; i < lines; ++i) all += std::to_string((first + i * 7919) % keys) + "\n";
-  shunt::net::connect(to).write(all);
+  shunt::io::connect(to).write(all);
 }
 }  // namespace
 
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     shunt::pgas::symmetric<std::vector<long>> seen(me, keys);
     shunt::pgas::actor_of counter(seen);
 
-    auto door = shunt::net::listen("127.0.0.1:0");
+    auto door = shunt::io::listen("127.0.0.1:0");
     shunt::fiber source([&] { instrument(door.local(), unsigned(me.index())); });
     auto peer = door.accept();  // this PE waits; others on its worker run, and messages are processed
     for (auto line = peer.read_until("\n", 8); !line.empty(); line = peer.read_until("\n", 8)) {

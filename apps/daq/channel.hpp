@@ -45,7 +45,7 @@ class window {
       begin_ = 0;
     }
     while (size() < count) {
-      const io::room rest(&room_[end_], room_.size() - end_);
+      const io::buffer rest(&room_[end_], room_.size() - end_);
       const auto come = from.read_some(rest, bad, timeout);
       if (bad) return bad == io::errc::timed_out ? trouble::stalled : trouble::unreadable;
       if (come == 0) return trouble::hung_up;

@@ -12,7 +12,6 @@
 
 namespace daq = shunt::daq;
 namespace io = shunt::io;
-namespace net = shunt::net;
 using namespace io::testing;
 using namespace std::chrono_literals;
 
@@ -53,7 +52,7 @@ struct followed {
 followed follow(const bytes& sent, bool ends, std::chrono::duration<double> timeout) {
   followed all;
   with_reactor(1, [&](auto&) {
-    auto [to, from] = net::connected_pair();
+    auto [to, from] = io::connected_pair();
     to.write(sent);
     if (ends) to.close();
     all.how = daq::follow(from, channel, timeout, [&](const daq::reading& r) { all.readings.push_back(r); });
@@ -93,7 +92,7 @@ TEST_CASE("follow: frames are found however the bytes are cut, and the longest o
       auto ends = io::pipe();
       run(ends.in, ends.out);
     } else {
-      auto [to, from] = net::connected_pair();
+      auto [to, from] = io::connected_pair();
       run(to, from);
     }
   });
@@ -156,7 +155,7 @@ TEST_CASE("follow: while what was read cannot be handed on, the sender waits; an
   const auto all = frames(count);
   followed found;
   with_reactor(1, [&](auto&) {
-    auto ends = net::connected_pair();
+    auto ends = io::connected_pair();
     auto& to = ends.first;
     auto& from = ends.second;
     bool free = false;

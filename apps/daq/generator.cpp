@@ -27,7 +27,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-[[noreturn]] void system_failed(const char* call) { throw io::failure(call, {errno, std::system_category()}); }
+[[noreturn]] void system_failed(const char* call) { throw io::io_error(call, {errno, std::system_category()}); }
 
 /// A number of the system's, closed unless it was given away.
 class owned {
@@ -330,7 +330,7 @@ generator::generator(const settings& s) : count_(s.channels) {
     if (s.over == link::pipe) {
       ends_.emplace_back(std::in_place_type<io::source>, fresh.read.release(), "a channel");
     } else {
-      ends_.emplace_back(std::in_place_type<net::stream>, fresh.read.release());
+      ends_.emplace_back(std::in_place_type<io::stream>, fresh.read.release());
     }
   }
 }

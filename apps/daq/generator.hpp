@@ -23,7 +23,7 @@
 namespace shunt::daq {
 
 /// The end of a channel that is read.
-using channel_end = std::variant<net::stream, io::source>;
+using channel_end = std::variant<io::stream, io::source>;
 
 /// What the generator says of a channel.
 struct sent {
@@ -36,7 +36,7 @@ struct sent {
 class generator {
  public:
   /// Forks: only while this process has one thread (fork(2) leaves the others behind). Ends with
-  /// this process, whatever becomes of it. \throws io::failure, shunt::error.
+  /// this process, whatever becomes of it. \throws io::io_error, shunt::error.
   explicit generator(const settings& s);
   /// One for each channel, in order. To be closed by whoever has read enough.
   [[nodiscard]] std::vector<channel_end>& channels() noexcept { return ends_; }

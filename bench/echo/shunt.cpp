@@ -16,7 +16,7 @@ struct counts {
   bench::server_use use{};
 };
 
-void serve(shunt::net::stream peer, counts& all) {
+void serve(shunt::io::stream peer, counts& all) {
   char buffer[512];
   ++all.waiting;
   while (const auto come = peer.read_some(buffer)) {
@@ -28,7 +28,7 @@ void serve(shunt::net::stream peer, counts& all) {
 
 bench::server_use sample(const char* program, long connections, long messages) {
   counts all{connections * messages * static_cast<long>(bench::message_bytes)};
-  auto door = shunt::net::listen("127.0.0.1:0", 1024);
+  auto door = shunt::io::listen("127.0.0.1:0", 1024);
   bench::clients others(door.local().port(), connections, messages);
   shunt::sched::options one;
   one.workers = 1;
@@ -39,7 +39,7 @@ bench::server_use sample(const char* program, long connections, long messages) {
   const shunt::io::reactor io(worker);
   worker.run([&] {
     for (long i = 0; i < connections; ++i) {
-      auto peer = std::make_shared<shunt::net::stream>(door.accept());
+      auto peer = std::make_shared<shunt::io::stream>(door.accept());
       worker.spawn([peer, &all] { serve(std::move(*peer), all); });
     }
     while (all.waiting < connections) shunt::sched::this_fiber::yield();

@@ -16,7 +16,7 @@ namespace {
 double move_goods(const bench::shape& s, int workers, std::vector<std::uint64_t>& sums) {
   shunt::railway<long> line(
       {.capacity = static_cast<std::size_t>(s.capacity), .trains = static_cast<std::size_t>(s.trains)});
-  std::vector<shunt::railway<long>::place*> sources;
+  std::vector<shunt::railway<long>::cursor*> sources;
   for (long p = 0; p != s.producers; ++p) {
     auto& in = line.source("producer");
     sources.push_back(&in);

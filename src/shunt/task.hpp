@@ -1,5 +1,14 @@
-/// Module header of `task`: finish, async, futures, fibers with handles, groups, railways, fork_join, parallel_for,
-/// coroutines.
+/// Module header of `task`: structured tasks, futures, fibers with handles, parallel loops, railways, coroutines.
+///
+/// All names are in namespace shunt::task. Those that programs write are in shunt:: as well:
+///   finish.hpp      finish, async
+///   future.hpp      future, promise, async_value, broken_promise, future_value
+///   when.hpp        when_all, when_any, when_any_result, then
+///   task_group.hpp  task_group
+///   fiber.hpp       fiber
+///   fork_join.hpp   fork_join, parallel_for, parallel_reduce
+///   coroutine.hpp   coroutine_task, start
+///   railway.hpp     railway, railway_options, wait_profile, station_counts, railway_good
 #pragma once
 
 #include <shunt/task/coroutine.hpp>
@@ -8,5 +17,6 @@
 #include <shunt/task/fork_join.hpp>
 #include <shunt/task/future.hpp>
 #include <shunt/task/railway.hpp>
+#include <shunt/task/railway_options.hpp>
 #include <shunt/task/task_group.hpp>
 #include <shunt/task/when.hpp>

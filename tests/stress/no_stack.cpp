@@ -9,7 +9,6 @@
 #include <support/refused_stacks.hpp>
 
 namespace io = shunt::io;
-namespace net = shunt::net;
 namespace sched = shunt::sched;
 using shunt::testing::with_each_stack_refused;
 
@@ -18,10 +17,10 @@ TEST_CASE("no stack: a server whose connection gets none says why, and its peers
           sched::runtime two({.workers = 2});
           io::reactor outside(two);
           two.run([] {
-            auto door = net::listen("127.0.0.1:0");
+            auto door = io::listen("127.0.0.1:0");
             shunt::finish([&] {
               for (int i = 0; i < 3; ++i) {
-                auto guest = net::connect(door.local());
+                auto guest = io::connect(door.local());
                 auto host = door.accept();
                 shunt::async([peer = std::move(host)]() mutable {
                   const auto line = peer.read_until("\n", 100);
@@ -31,7 +30,7 @@ TEST_CASE("no stack: a server whose connection gets none says why, and its peers
                 std::string answer;
                 try {
                   answer = guest.read_until("\n", 100);
-                } catch (const io::failure&) {  // closed
+                } catch (const io::io_error&) {  // closed
                 }
                 if (answer != "hello\n" && !answer.empty()) throw std::logic_error("another answer");
               }

@@ -1,4 +1,4 @@
-/// What the tests of this room share.
+/// Parts of several tests of io.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,13 @@
 
 #include <catch2/catch.hpp>
 
-#include <shunt/io/failure.hpp>
+#include <shunt/io/io_error.hpp>
 #include <shunt/io/reactor.hpp>
 #include <shunt/sched.hpp>
 
 namespace shunt::io::testing {
 
-/// Checks inside of fibers of any worker: Catch's own are for one thread. What it throws leaves
-/// run().
+/// A check for fibers of any worker, as Catch's own are for one thread. run() throws what it throws.
 inline void need(bool good, std::source_location at = std::source_location::current()) {
   if (!good) throw std::runtime_error("line " + std::to_string(at.line()) + ": not so");
 }
@@ -28,21 +27,21 @@ template <typename F>
 void need_failure(std::error_code code, const F& call, std::source_location at = std::source_location::current()) {
   try {
     call();
-  } catch (const failure& bad) {
+  } catch (const io_error& bad) {
     if (bad.code() == code) return;
     throw std::runtime_error("line " + std::to_string(at.line()) + ": " + bad.what());
   }
   throw std::runtime_error("line " + std::to_string(at.line()) + ": no failure");
 }
 
-/// What this machine lets a reactor use.
+/// The backends that a reactor can use on this machine.
 inline const std::vector<backend>& backends() {
   static const std::vector<backend> all = [] {
     sched::runtime rt({.workers = 1});
     try {
       const reactor asked(rt, {.use = backend::io_uring});
       return std::vector{backend::epoll, backend::io_uring};
-    } catch (const failure& why) {
+    } catch (const io_error& why) {
       WARN("not tested: " << why.what());
       return std::vector{backend::epoll};
     }
@@ -50,14 +49,14 @@ inline const std::vector<backend>& backends() {
   return all;
 }
 
-/// Makes the test run once with each of them. By the thread that runs the test.
+/// Makes the test run once with each of them. Called by the thread that runs the test.
 inline reactor_options each_backend() {
   reactor_options wanted;
   wanted.use = GENERATE(from_range(backends()));
   return wanted;
 }
 
-/// Runs `root` on so many workers with a reactor; the test, with each backend.
+/// Runs `root` on that many workers with a reactor; repeats the test with each backend.
 inline void with_reactor(int workers, const std::function<void(sched::runtime&)>& root) {
   sched::options o;
   o.workers = workers;
@@ -67,7 +66,7 @@ inline void with_reactor(int workers, const std::function<void(sched::runtime&)>
 }
 
 #if defined(__SANITIZE_THREAD__)
-/// Workers for a test that closes what another fiber is in a call on. One, so that no two threads are in such calls:
+/// Workers for a test that closes a descriptor while another fiber is in a call on it. One, so that no two threads are:
 /// gcc 12's run-time library uses a descriptor's clock that close() on another thread has freed.
 inline constexpr int closing_workers = 1;
 #else
@@ -97,8 +96,8 @@ class group {
         [this, inner = std::move(body)] {
           struct at_end {
             ~at_end() {
-              const auto who = self.waiter_;
-              if (--self.open_ == 0) who.wake();
+              const auto waiter = self.waiter_;
+              if (--self.open_ == 0) waiter.wake();
             }
             group& self;
           } const leaves{*this};

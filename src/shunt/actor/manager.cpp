@@ -70,8 +70,8 @@ detail::typed::address manager::settle(detail::typed::station& at, std::unique_p
   return who;
 }
 
-void manager::block(detail::one_event& e) {
-  struct blocked : detail::one_event::listener {
+void manager::block(task::detail::one_event& e) {
+  struct blocked : task::detail::one_event::listener {
     blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).who.wake(); }) {}
     sched::sleeper who;
   } me;

@@ -142,7 +142,7 @@ class manager {
   /// Waits for the result: a fiber parks, a thread blocks. \return and \throws as future::get(), but a value.
   template <typename T>
   static T await(const future<T>& f) {
-    if (!f.ready() && !sched::this_fiber::inside()) block(detail::event_behind::of(f, "await"));
+    if (!f.ready() && !sched::this_fiber::inside()) block(task::detail::event_behind::of(f, "await"));
     return f.get();
   }
 
@@ -171,7 +171,7 @@ class manager {
 
   detail::typed::address settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about,
                                 void* object, const actor_options& how, std::type_index is);
-  static void block(detail::one_event& e);
+  static void block(task::detail::one_event& e);
 
   std::unique_ptr<detail::typed::hall> hall_;
 };

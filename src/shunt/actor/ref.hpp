@@ -401,7 +401,7 @@ class ref {
     must_be("ask");
     promise<typename letter::result> made;
     auto answer = made.get_future();
-    detail::event_behind::of(answer, "ask").watched_by(*who_.to);
+    task::detail::event_behind::of(answer, "ask").watched_by(*who_.to);
     detail::typed::post_safely<letter>(who_, "ask", std::move(made), std::forward<A>(arguments)...);
     return answer;
   }

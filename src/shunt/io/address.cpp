@@ -13,7 +13,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace net {
+namespace io {
 namespace {
 
 constexpr auto path_at = offsetof(sockaddr_un, sun_path);
@@ -26,8 +26,8 @@ constexpr auto path_at = offsetof(sockaddr_un, sun_path);
 std::uint16_t parse_port(std::string_view text, std::string_view digits) {
   unsigned port = 0;
   const auto* const end = digits.data() + digits.size();
-  const auto [stop, bad] = std::from_chars(digits.data(), end, port);
-  if (digits.empty() || bad != std::errc{} || stop != end || port > 65535) {
+  const auto [stop, ec] = std::from_chars(digits.data(), end, port);
+  if (digits.empty() || ec != std::errc{} || stop != end || port > 65535) {
     refuse(text, "the port `" + std::string(digits) + "` is no number of 0..65535");
   }
   return static_cast<std::uint16_t>(port);
@@ -156,6 +156,6 @@ std::string address::text() const {
   return {};
 }
 
-}  // namespace net
+}  // namespace io
 }  // namespace v1
 }  // namespace shunt

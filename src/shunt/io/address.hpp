@@ -1,8 +1,8 @@
-/// Where a socket is: numbers or a path, never a name that must be looked up.
+/// The address of a socket: numbers or a path, never a name that must be looked up.
 ///
-///   "127.0.0.1:80"   IPv4          "0.0.0.0:0": any interface, a port of the system's choice
-///   "[::1]:80"       IPv6          "[fe80::1%eth0]:80": with the interface it holds for
-///   "unix:/path"     a file        "unix:@name": Linux's abstract names, which no file has
+///   "127.0.0.1:80"   IPv4          "0.0.0.0:0": any interface, a port that the system chooses
+///   "[::1]:80"       IPv6          "[fe80::1%eth0]:80": and its interface
+///   "unix:/path"     a file        "unix:@name": an abstract name of Linux, without a file
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace net {
+namespace io {
 
-/// A value; equal if the texts are.
+/// A value. Two are equal if their texts are.
 class address {
  public:
-  address() noexcept = default;  ///< of nobody: family() is AF_UNSPEC
+  address() noexcept = default;  ///< none: family() is AF_UNSPEC
 
   /// \throws usage_error that names what is wrong with the text.
   address(std::string_view text);
   address(const char* text) : address(std::string_view(text)) {}
   address(const std::string& text) : address(std::string_view(text)) {}
-  /// As the system gave it.
+  /// From the form that the system uses.
   address(const sockaddr_storage& given, socklen_t length) noexcept;
 
-  /// As above. "unix:" for the end of a Unix socket that has no name, "" for nobody.
+  /// In the form above. "unix:" for an end of a Unix socket without a name, "" for none.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] int family() const noexcept { return where_.ss_family; }
-  /// \return 0..65535; 0 where there are none.
+  /// \return 0..65535; 0 where the family has no ports.
   [[nodiscard]] int port() const noexcept;
-  /// \return "" if this is no file.
+  /// \return the file of a Unix socket; "" for any other address.
   [[nodiscard]] std::string path() const;
 
   [[nodiscard]] const sockaddr* native() const noexcept { return reinterpret_cast<const sockaddr*>(&where_); }
@@ -45,6 +45,6 @@ class address {
   socklen_t length_ = 0;
 };
 
-}  // namespace net
+}  // namespace io
 }  // namespace v1
 }  // namespace shunt

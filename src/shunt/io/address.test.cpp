@@ -8,9 +8,9 @@
 
 #include <catch2/catch.hpp>
 
-using shunt::net::address;
+using shunt::io::address;
 
-TEST_CASE("address: a text and its address are each other's") {
+TEST_CASE("address: the text of an address is the text that it was made of") {
   const auto text = GENERATE(as<std::string>{}, "127.0.0.1:80", "0.0.0.0:0", "255.255.255.255:65535", "[::1]:80",
                              "[::]:0", "[2001:db8::7]:443", "unix:/tmp/a", "unix:a", "unix:@abstract");
   const address it(text);

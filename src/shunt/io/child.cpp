@@ -12,22 +12,22 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
-#include <shunt/io/detail/helpers.hpp>
+#include <shunt/io/detail/descriptor_state.hpp>
+#include <shunt/io/detail/helper_pool.hpp>
 #include <shunt/io/detail/loop.hpp>
-#include <shunt/io/detail/watch.hpp>
-#include <shunt/io/failure.hpp>
+#include <shunt/io/io_error.hpp>
 #include <shunt/io/signals.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace io {
 
-struct child::life {
-  descriptor process;  // a pidfd: it stays this process's, whatever becomes of the number
+struct child::process {
+  descriptor pidfd;  // names this process for ever, unlike its number
   pid_t number = -1;
   std::string name;
   std::optional<ended> end;
-  std::unique_ptr<life> next;  // among those that are to be buried
+  std::unique_ptr<process> next;  // in reap()'s list
 };
 
 namespace {
@@ -36,20 +36,20 @@ using use = child_options::use;
 
 std::error_code system_error() noexcept { return {errno, std::system_category()}; }
 
-/// An end of a pipe, until somebody takes it.
-class owned {
+/// Closes its descriptor at the end, unless take() gave it away.
+class unique_fd {
  public:
-  owned() noexcept = default;
-  explicit owned(int fd) noexcept : fd_(fd) {}
-  ~owned() {
+  unique_fd() noexcept = default;
+  explicit unique_fd(int fd) noexcept : fd_(fd) {}
+  ~unique_fd() {
     if (fd_ >= 0) ::close(fd_);
   }
-  owned(owned&& other) noexcept : fd_(other.take()) {}
-  owned& operator=(owned&& other) noexcept {
-    owned(std::move(other)).swap(*this);
+  unique_fd(unique_fd&& other) noexcept : fd_(other.take()) {}
+  unique_fd& operator=(unique_fd&& other) noexcept {
+    unique_fd(std::move(other)).swap(*this);
     return *this;
   }
-  void swap(owned& other) noexcept { std::swap(fd_, other.fd_); }
+  void swap(unique_fd& other) noexcept { std::swap(fd_, other.fd_); }
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] int take() noexcept { return std::exchange(fd_, -1); }
 
@@ -57,47 +57,47 @@ class owned {
   int fd_ = -1;
 };
 
-/// One of a child's first three descriptors, as asked for.
-struct line {
+/// One of the child's first three descriptors.
+struct standard_stream {
   use how;
   int number;  // 0, 1, 2
-  owned theirs;
-  owned ours;
+  unique_fd theirs;
+  unique_fd ours;
 };
 
-std::error_code open_pipe(line& one) noexcept {
+std::error_code open_pipe(standard_stream& one) noexcept {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error();
-  owned out(ends[0]), in(ends[1]);
+  unique_fd out(ends[0]), in(ends[1]);
   const bool reads = one.number == STDIN_FILENO;
   one.ours = std::move(reads ? in : out);
   one.theirs = std::move(reads ? out : in);
   if (one.theirs.get() > STDERR_FILENO) return {};
-  // It would be in the way when the child's are put into their places.
+  // A number of 0..2 would be overwritten when the child's descriptors are moved to their places.
   const int above = fcntl(one.theirs.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (above < 0) return system_error();
-  one.theirs = owned(above);
+  one.theirs = unique_fd(above);
   return {};
 }
 
-/// What posix_spawn is told, freed at the end. Its functions fail for want of memory only.
-class orders {
+/// The actions and attributes of posix_spawn, destroyed at the end. Their functions fail only for want of memory.
+class spawn_settings {
  public:
-  orders() {
+  spawn_settings() {
     must(posix_spawn_file_actions_init(&actions_));
     if (const int code = posix_spawnattr_init(&attributes_)) {
       posix_spawn_file_actions_destroy(&actions_);
       must(code);
     }
   }
-  ~orders() {
+  ~spawn_settings() {
     posix_spawnattr_destroy(&attributes_);
     posix_spawn_file_actions_destroy(&actions_);
   }
-  orders(const orders&) = delete;
-  orders& operator=(const orders&) = delete;
+  spawn_settings(const spawn_settings&) = delete;
+  spawn_settings& operator=(const spawn_settings&) = delete;
 
-  void connect(const line& one) {
+  void connect(const standard_stream& one) {
     switch (one.how) {
       case use::ours: return;
       case use::nothing: return must(posix_spawn_file_actions_addopen(&actions_, one.number, "/dev/null", O_RDWR, 0));
@@ -108,7 +108,7 @@ class orders {
   void begin_in(const std::string& folder) {
     if (!folder.empty()) must(posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str()));
   }
-  void free_signals() {
+  void unblock_signals() {
     sigset_t none, pipe;
     sigemptyset(&none);
     sigemptyset(&pipe);
@@ -118,7 +118,7 @@ class orders {
     must(posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   }
   /// \return 0, or errno.
-  int start(pid_t& made, const char* program, char* const* arguments, char* const* environment) const noexcept {
+  int spawn(pid_t& made, const char* program, char* const* arguments, char* const* environment) const noexcept {
     return posix_spawnp(&made, program, &actions_, &attributes_, arguments, environment);
   }
 
@@ -130,7 +130,7 @@ class orders {
   posix_spawnattr_t attributes_;
 };
 
-/// As exec wants them: pointers, and a null behind. They point into `texts`.
+/// The form that exec takes: pointers into `texts`, and a null behind.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
   all.reserve(texts.size() + 1);
@@ -139,8 +139,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// \return 0: it lives; 1: it has ended, and `end` says how; -1 and errno.
-int look(int pidfd, ended& end) noexcept {
+/// Asks for the end of a process, and reaps it. \return 0: it lives; 1: it has ended, and `end` says how; -1 and errno.
+int try_wait(int pidfd, ended& end) noexcept {
   siginfo_t is{};
   if (waitid(P_PIDFD, static_cast<id_t>(pidfd), &is, WEXITED | WNOHANG) != 0) return -1;
   if (is.si_pid == 0) return 0;
@@ -152,8 +152,8 @@ bool signal_to(int pidfd, int signal) noexcept {
   return syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0U) == 0;
 }
 
-/// A child that cannot be kept: a thread waits, for as long as it takes to die.
-void end_now(pid_t number) noexcept {
+/// For a child without a `process`: kills it, and blocks the thread until it is dead.
+void kill_and_wait(pid_t number) noexcept {
   ::kill(number, SIGKILL);
   while (waitpid(number, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -166,6 +166,26 @@ void check(const std::string& program, const child_options& how) {
   }
 }
 
+struct spawned {
+  pid_t number = -1;
+  int pidfd = -1;
+  int code = 0;  // errno; then there is no process
+};
+
+/// A helper, as posix_spawn blocks its thread until the child has called exec. Opens the pidfd before any other code
+/// can reap the child.
+spawned spawn_process(const spawn_settings& settings, const std::string& program, char* const* arguments,
+                      char* const* environment) noexcept {
+  spawned made;
+  made.code = settings.spawn(made.number, program.c_str(), arguments, environment);
+  if (made.code != 0) return made;
+  made.pidfd = static_cast<int>(syscall(SYS_pidfd_open, made.number, 0U));
+  if (made.pidfd >= 0) return made;
+  made.code = errno;
+  kill_and_wait(made.number);
+  return made;
+}
+
 }  // namespace
 
 std::string ended::text() const { return signal != 0 ? signal_name(signal) : "status " + std::to_string(status); }
@@ -175,27 +195,28 @@ child::child(child&& other) noexcept = default;
 
 child& child::operator=(child&& other) noexcept {
   if (this == &other) return *this;
-  bury(std::exchange(life_, std::move(other.life_)));
+  reap(std::exchange(process_, std::move(other.process_)));
   in_ = std::move(other.in_);
   out_ = std::move(other.out_);
   err_ = std::move(other.err_);
   return *this;
 }
 
-child::~child() { bury(std::move(life_)); }
+child::~child() { reap(std::move(process_)); }
 
-/// Takes every killed child that is dead from the system, and `one`, which is killed first, if it is.
-void child::bury(std::unique_ptr<life> one) noexcept {
-  struct yard {
+/// Kills `one` if it has not ended, then reaps it and every child killed before, as far as they are dead. Keeps the
+/// others in a list, since a destructor must not wait for them.
+void child::reap(std::unique_ptr<process> one) noexcept {
+  struct zombies {
     std::mutex lock;
-    std::unique_ptr<life> first;
+    std::unique_ptr<process> first;
   };
-  static yard& all = *new yard;  // never destroyed: children may be, after main()
-  const auto gone = [](const life& of) {
+  static zombies& all = *new zombies;  // never destroyed: the program may destroy children after main()
+  const auto gone = [](const process& of) {
     ended end;
-    return of.end || look(of.process.native(), end) != 0;  // ECHILD: somebody else's work
+    return of.end || try_wait(of.pidfd.native(), end) != 0;  // ECHILD: other code has reaped it
   };
-  if (one != nullptr && !one->end) signal_to(one->process.native(), SIGKILL);
+  if (one != nullptr && !one->end) signal_to(one->pidfd.native(), SIGKILL);
   const std::scoped_lock held(all.lock);
   for (auto* at = &all.first; *at != nullptr;) {
     if (gone(**at)) {
@@ -209,104 +230,102 @@ void child::bury(std::unique_ptr<life> one) noexcept {
   all.first = std::move(one);
 }
 
-pid_t child::id() const noexcept { return life_ == nullptr ? -1 : life_->number; }
+pid_t child::id() const noexcept { return process_ == nullptr ? -1 : process_->number; }
 
+/// Prepares pipes, settings, arguments and the object first, so that as little as possible can fail once the process
+/// lives.
 child spawn(const std::string& program, const std::vector<std::string>& arguments, const child_options& how,
-            const limit& how_long) {
+            const deadline& until) {
   check(program, how);
   sched::this_fiber::require_wait("spawn");
-  auto& helpers = detail::loop::current().pool();
-  child::bury(nullptr);
-  const auto need = [&](std::error_code bad) {
-    if (bad) throw failure("spawn " + program, bad);
+  auto& helpers = detail::loop::current().helpers();
+  child::reap(nullptr);
+  const auto need = [&](std::error_code ec) {
+    if (ec) throw io_error("spawn " + program, ec);
   };
 
-  std::array<line, 3> lines{line{how.in, STDIN_FILENO, {}, {}}, line{how.out, STDOUT_FILENO, {}, {}},
-                            line{how.err, STDERR_FILENO, {}, {}}};
-  orders told;
-  told.free_signals();
-  told.begin_in(how.folder);
-  for (auto& one : lines) {
+  std::array<standard_stream, 3> streams{standard_stream{how.in, STDIN_FILENO, {}, {}},
+                                         standard_stream{how.out, STDOUT_FILENO, {}, {}},
+                                         standard_stream{how.err, STDERR_FILENO, {}, {}}};
+  spawn_settings settings;
+  settings.unblock_signals();
+  settings.begin_in(how.folder);
+  for (auto& one : streams) {
     if (one.how == use::pipe) need(open_pipe(one));
-    told.connect(one);
+    settings.connect(one);
   }
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const auto with = pointers(words);
+  const auto argv = pointers(words);
   auto variables = how.environment.value_or(std::vector<std::string>{});
-  const auto own = pointers(variables);
+  const auto own_environment = pointers(variables);
+  auto* const* const environment = how.environment ? own_environment.data() : environ;
+  auto process = std::make_unique<child::process>();
 
-  auto life = std::make_unique<child::life>();
-  int pidfd = -1;
-  int code = 0;
-  need(helpers.perform(
-      [&]() noexcept {
-        code = told.start(life->number, program.c_str(), with.data(), how.environment ? own.data() : environ);
-        if (code != 0) return;
-        pidfd = static_cast<int>(syscall(SYS_pidfd_open, life->number, 0U));
-        if (pidfd >= 0) return;
-        code = errno;
-        end_now(life->number);
-      },
-      how_long));
-  need({code, std::system_category()});
+  spawned started;
+  need(
+      helpers.perform([&]() noexcept { started = spawn_process(settings, program, argv.data(), environment); }, until));
+  need({started.code, std::system_category()});
   try {
-    life->process = descriptor(detail::watch::take(pidfd));
+    process->pidfd = descriptor(detail::descriptor_state::acquire(started.pidfd));
   } catch (...) {
-    end_now(life->number);
+    kill_and_wait(started.number);
     throw;
   }
+  process->number = started.number;
+
   child made;
-  made.life_ = std::move(life);  // from here on it is killed if anything fails
-  auto& name = made.life_->name;
+  made.process_ = std::move(process);  // from here on its destructor kills the process if anything fails
+  auto& name = made.process_->name;
   name = program + " (process " + std::to_string(made.id()) + ")";
-  if (how.in == use::pipe) made.in_ = sink(lines[0].ours.take(), "the input of " + name);
-  if (how.out == use::pipe) made.out_ = source(lines[1].ours.take(), "the output of " + name);
-  if (how.err == use::pipe) made.err_ = source(lines[2].ours.take(), "the errors of " + name);
+  if (how.in == use::pipe) made.in_ = sink(streams[0].ours.take(), "the input of " + name);
+  if (how.out == use::pipe) made.out_ = source(streams[1].ours.take(), "the output of " + name);
+  if (how.err == use::pipe) made.err_ = source(streams[2].ours.take(), "the errors of " + name);
   return made;
 }
 
 child spawn(const std::string& program, const std::vector<std::string>& arguments, const child_options& how,
-            std::error_code& bad, const limit& how_long) {
+            std::error_code& ec, const deadline& until) {
   try {
-    bad.clear();
-    return spawn(program, arguments, how, how_long);
-  } catch (const failure& why) {
-    bad = why.code();
+    ec.clear();
+    return spawn(program, arguments, how, until);
+  } catch (const io_error& failed) {
+    ec = failed.code();
     return {};
   }
 }
 
-ended child::wait(std::error_code& bad, const limit& how_long) {
-  bad.clear();
-  if (life_ == nullptr) {
-    bad = errc::closed;
+ended child::wait(std::error_code& ec, const deadline& until) {
+  ec.clear();
+  if (process_ == nullptr) {
+    ec = errc::closed;
     return {};
   }
-  if (life_->end) return *life_->end;
+  if (process_->end) return *process_->end;
   ended end;
-  bad = detail::perform("wait", life_->process.state(), detail::side::in, how_long, [&](int fd) {
-          const int found = look(fd, end);
-          if (found == 0) errno = EAGAIN;
-          return found > 0 ? 0 : -1;
-        }).bad;
-  if (!bad) life_->end = end;
+  const auto attempt = [&](int fd) {
+    const int found = try_wait(fd, end);
+    if (found == 0) errno = EAGAIN;
+    return found > 0 ? 0 : -1;
+  };
+  ec = detail::perform("wait", process_->pidfd.state(), detail::side::in, until, attempt).ec;
+  if (!ec) process_->end = end;
   return end;
 }
 
-ended child::wait(const limit& how_long) {
-  std::error_code bad;
-  const auto end = wait(bad, how_long);
-  if (bad) throw failure("wait for " + (life_ == nullptr ? std::string("no child") : life_->name), bad);
+ended child::wait(const deadline& until) {
+  std::error_code ec;
+  const auto end = wait(ec, until);
+  if (ec) throw io_error("wait for " + (process_ == nullptr ? std::string("no child") : process_->name), ec);
   return end;
 }
 
 bool child::kill(int signal) {
-  if (life_ == nullptr) return false;
-  if (signal_to(life_->process.native(), signal)) return true;
+  if (process_ == nullptr) return false;
+  if (signal_to(process_->pidfd.native(), signal)) return true;
   if (errno == ESRCH) return false;
-  const auto bad = system_error();
-  throw failure("kill of " + life_->name, bad);
+  const auto ec = system_error();
+  throw io_error("kill of " + process_->name, ec);
 }
 
 }  // namespace io

@@ -15,7 +15,6 @@
 #include <support/io.hpp>
 
 namespace io = shunt::io;
-namespace net = shunt::net;
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using use = io::child_options::use;
@@ -31,7 +30,7 @@ std::string read_all(io::source& from) {
   return all;
 }
 
-/// What a line of shell says.
+/// The output of a line of shell.
 std::string said_by(const std::string& script, io::child_options how = {}) {
   how.out = use::pipe;
   auto shell = io::spawn("sh", {"-c", script}, how);
@@ -41,8 +40,8 @@ std::string said_by(const std::string& script, io::child_options how = {}) {
   return all;
 }
 
-/// Whether posix_spawn can learn that exec failed: by memory that it shares with the child. An emulator, or a
-/// sanitizer, may make vfork() a fork().
+/// Whether posix_spawn can learn that exec failed, through memory that it shares with the child. An emulator or a
+/// sanitizer may replace vfork() by fork().
 bool exec_tells() {
   volatile bool shared = false;
   const pid_t made = vfork();
@@ -63,7 +62,7 @@ io::child_options piped() {
 
 }  // namespace
 
-TEST_CASE("child: its exit status, or the signal that ended it, comes back, as often as it is asked for") {
+TEST_CASE("child: wait returns its exit status or the signal that ended it, also when called again") {
   with_reactor(GENERATE(1, 2), [](sched::runtime&) {
     auto good = io::spawn("true");
     need(good.wait().good() && good.wait().good());
@@ -80,7 +79,7 @@ TEST_CASE("child: its exit status, or the signal that ended it, comes back, as o
   });
 }
 
-TEST_CASE("child: its arguments, environment, folder and streams are those asked for") {
+TEST_CASE("child: has the arguments, environment, folder and streams of its options") {
   with_reactor(GENERATE(1, 2), [](sched::runtime&) {
     auto words = io::spawn("sh", {"-c", "printf '%s|' \"$@\"", "name", "a b", "", "*"}, piped());
     need(read_all(words.out()) == "a b||*|");
@@ -106,7 +105,7 @@ TEST_CASE("child: its arguments, environment, folder and streams are those asked
   });
 }
 
-TEST_CASE("child: its streams are right also where this process has closed its own") {
+TEST_CASE("child: has the right streams also where this process has closed its own") {
   with_reactor(1, [](sched::runtime&) {
     const std::array<int, 2> kept{fcntl(0, F_DUPFD_CLOEXEC, 10), fcntl(1, F_DUPFD_CLOEXEC, 10)};
     ::close(0);
@@ -115,7 +114,7 @@ TEST_CASE("child: its streams are right also where this process has closed its o
     {
       io::child_options how;
       how.out = use::nothing;
-      how.err = use::pipe;  // gets 0 and 1, where the child's own are to be
+      how.err = use::pipe;  // the pipe gets 0 and 1, the numbers of the child's own streams
       auto shell = io::spawn("sh", {"-c", "echo lost; echo found >&2"}, how);
       said = read_all(shell.err());
       said += shell.wait().text();
@@ -128,7 +127,7 @@ TEST_CASE("child: its streams are right also where this process has closed its o
   });
 }
 
-TEST_CASE("child: more bytes than pipes hold go through it, while one fiber writes and another reads") {
+TEST_CASE("child: more bytes than pipes hold pass through it while one fiber writes and another reads") {
   with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
     std::vector<std::uint32_t> sent(1 << 19), got(sent.size());
     std::iota(sent.begin(), sent.end(), 7U);
@@ -145,7 +144,7 @@ TEST_CASE("child: more bytes than pipes hold go through it, while one fiber writ
   });
 }
 
-TEST_CASE("child: who waits for its end waits alone") {
+TEST_CASE("child: a fiber that waits for its end does not keep its worker") {
   with_reactor(1, [](sched::runtime& rt) {
     auto cat = io::spawn("cat", {}, piped());
     group other;
@@ -158,20 +157,20 @@ TEST_CASE("child: who waits for its end waits alone") {
     need(!waited);
     cat.in().write("x\n");
     need(cat.out().read_until("\n", 9) == "x\n");
-    cat.in().close();  // its end
+    cat.in().close();  // ends it
     other.wait();
     need(waited);
   });
 }
 
-TEST_CASE("child: a limit ends the wait and leaves it alive; kill reaches it until it was waited for") {
+TEST_CASE("child: a deadline ends the wait and not the child; kill reaches it until it was waited for") {
   with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
     auto cat = io::spawn("cat", {}, piped());
     const std::string name = "cat (process " + std::to_string(cat.id()) + ")";
     try {
       cat.wait(1ms);
       need(false);
-    } catch (const io::failure& bad) {
+    } catch (const io::io_error& bad) {
       need(bad.code() == io::errc::timed_out && bad.what() == "wait for " + name + ": timed out");
     }
     std::stop_source stop;
@@ -195,14 +194,14 @@ TEST_CASE("child: a limit ends the wait and leaves it alive; kill reaches it unt
   });
 }
 
-TEST_CASE("child: who is dropped is killed, and leaves nothing behind") {
+TEST_CASE("child: a destroyed child is killed and reaped") {
   with_reactor(1, [](sched::runtime&) {
     pid_t number = -1;
     {
       auto sleeper = io::spawn("sleep", {"1000"});
       number = sleeper.id();
     }
-    // Dead, if it was not buried at once; the next child's end buries it.
+    // If it was not dead at once, it is by now; the end of the next child reaps it.
     siginfo_t is{};
     static_cast<void>(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT));
     {
@@ -220,18 +219,18 @@ TEST_CASE("child: who is dropped is killed, and leaves nothing behind") {
   });
 }
 
-TEST_CASE("child: what cannot be started is an error with its name") {
+TEST_CASE("child: a program that cannot be started is an error with its name") {
   if (!exec_tells()) {
-    WARN("not tested: here nobody learns that exec failed, but by status 127");
+    WARN("not tested: here a failed exec shows only as status 127");
     return;
   }
   with_reactor(1, [](sched::runtime&) {
-    while (waitpid(-1, nullptr, 0) > 0) {  // those of other tests, who are dead or dying
+    while (waitpid(-1, nullptr, 0) > 0) {  // children of other tests, which are dead or dying
     }
     try {
       static_cast<void>(io::spawn("no-such-program-anywhere"));
       need(false);
-    } catch (const io::failure& bad) {
+    } catch (const io::io_error& bad) {
       need(bad.code() == std::errc::no_such_file_or_directory);
       need(bad.what() == std::string("spawn no-such-program-anywhere: No such file or directory (2)"));
     }
@@ -241,7 +240,7 @@ TEST_CASE("child: what cannot be started is an error with its name") {
     io::child_options how;
     how.folder = "/no/such/folder";
     need_failure({ENOENT, std::system_category()}, [&] { static_cast<void>(io::spawn("true", {}, how)); });
-    need(waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);  // nobody was left behind
+    need(waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);  // no child was left
 
     how = {};
     how.out = use::as_out;
@@ -270,13 +269,13 @@ TEST_CASE(
       need(one.wait().signal == SIGUSR1);
       auto two = io::spawn("sh", {"-c", "kill -PIPE $$"});
       need(two.wait().signal == SIGPIPE);
-      auto ends = net::connected_pair();
+      auto ends = io::connected_pair();
       auto other = io::spawn("cat", {}, piped());
       const auto open = " " + said_by("echo $(ls /proc/self/fd)");
       for (const int fd : {ends.first.base().native(), ends.second.base().native(), other.in().base().native(),
                            other.out().base().native()}) {
         const auto number = " " + std::to_string(fd);
-        need(fd > 3);  // ls itself has one
+        need(fd > 3);  // 3 is of ls itself
         need(open.find(number + " ") == open.npos && open.find(number + "\n") == open.npos);
       }
     });
@@ -285,10 +284,10 @@ TEST_CASE(
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_CASE("child: where SIGCHLD is ignored its end is known, but not how it ended") {
+TEST_CASE("child: where SIGCHLD is ignored wait returns at its end, with an error") {
   const auto handler = std::signal(SIGCHLD, SIG_IGN);
   with_reactor(1, [](sched::runtime&) {
-    auto one = io::spawn("cat", {}, piped());  // ends when it is told
+    auto one = io::spawn("cat", {}, piped());  // ends when its input does
     one.in().close();
     need_failure({ECHILD, std::system_category()}, [&] { one.wait(); });
   });

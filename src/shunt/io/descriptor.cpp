@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <shunt/io/detail/watch.hpp>
+#include <shunt/io/detail/descriptor_state.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -15,8 +15,8 @@ namespace {
 
 using detail::side;
 
-/// Asks the system whether a call on this side would wait.
-auto looks(side which) {
+/// An attempt for perform(): asks the system whether a call on this side would wait.
+auto poll_attempt(side which) {
   return [which](int fd) {
     pollfd one{fd, static_cast<short>(which == side::in ? POLLIN | POLLRDHUP : POLLOUT), 0};
     const int count = ::poll(&one, 1, 0);
@@ -28,74 +28,70 @@ auto looks(side which) {
 
 const char* name_of(side which) { return which == side::in ? "readable" : "writable"; }
 
-std::error_code wait_foreign(int fd, side which, const limit& how_long) {
+std::error_code wait_foreign(int fd, side which, const deadline& until) {
   sched::this_fiber::require_wait(name_of(which));
-  const auto look = looks(which);
-  if (how_long.stop().stop_requested()) return errc::cancelled;
-  if (look(fd) == 0) return {};
+  const auto attempt = poll_attempt(which);
+  if (until.stop().stop_requested()) return errc::cancelled;
+  if (attempt(fd) == 0) return {};
   if (errno != EAGAIN && errno != EINTR) return {errno, std::system_category()};
-  // A number of our own: an epoll tells descriptors apart by number, and `fd` may be waited for
-  // by another fiber as well, or be somebody else's by tomorrow.
+  // Waits on a number of its own: an epoll tells descriptors apart by number, and `fd` may have another fiber that
+  // waits on it, and may name another file tomorrow.
   const int mine = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (mine < 0) return {errno, std::system_category()};
   struct owner {
-    explicit owner(int of) : it(detail::watch::take(of)) {}
+    explicit owner(int fd) : state(detail::descriptor_state::acquire(fd)) {}
     ~owner() {
-      it->forget();  // closing `mine` would not: the file behind it lives on
-      it->drop();
+      state->unregister();  // closing `mine` would not: the file behind it lives on
+      state->release();
     }
-    detail::watch* const it;
+    detail::descriptor_state* const state;
   } const held(mine);
-  return detail::perform(name_of(which), held.it, which, how_long, look).bad;
+  return detail::perform(name_of(which), held.state, which, until, attempt).ec;
 }
 
-std::error_code wait_own(detail::watch* on, side which, const limit& how_long) {
-  return detail::perform(name_of(which), on, which, how_long, looks(which)).bad;
+std::error_code wait_own(detail::descriptor_state* on, side which, const deadline& until) {
+  return detail::perform(name_of(which), on, which, until, poll_attempt(which)).ec;
 }
 
-void check(std::error_code bad, side which, int fd) {
-  if (bad) throw failure(std::string(name_of(which)) + ": descriptor " + std::to_string(fd), bad);
+void check(std::error_code ec, side which, int fd) {
+  if (ec) throw io_error(std::string(name_of(which)) + ": descriptor " + std::to_string(fd), ec);
 }
 
 }  // namespace
 
-descriptor::descriptor(int fd) : watch_(detail::watch::take(fd)) {
+descriptor::descriptor(int fd) : state_(detail::descriptor_state::acquire(fd)) {
   const int flags = fcntl(fd, F_GETFL);
   if (flags >= 0 && ((flags & O_NONBLOCK) != 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0)) return;
   const int code = errno;
-  watch_->drop();
-  throw failure("descriptor " + std::to_string(fd), {code, std::system_category()});
+  state_->release();
+  throw io_error("descriptor " + std::to_string(fd), {code, std::system_category()});
 }
 
 descriptor::~descriptor() {
-  if (watch_ != nullptr) watch_->drop();
+  if (state_ != nullptr) state_->release();
 }
 
-int descriptor::native() const noexcept { return watch_ == nullptr ? -1 : watch_->fd(); }
+int descriptor::native() const noexcept { return state_ == nullptr ? -1 : state_->fd(); }
 
 void descriptor::close() noexcept {
-  if (watch_ != nullptr) watch_->close();
+  if (state_ != nullptr) state_->close();
 }
 
-void descriptor::readable(std::error_code& bad, const limit& how_long) const {
-  bad = wait_own(watch_, side::in, how_long);
-}
-void descriptor::writable(std::error_code& bad, const limit& how_long) const {
-  bad = wait_own(watch_, side::out, how_long);
-}
-void descriptor::readable(const limit& how_long) const {
+void descriptor::readable(std::error_code& ec, const deadline& until) const { ec = wait_own(state_, side::in, until); }
+void descriptor::writable(std::error_code& ec, const deadline& until) const { ec = wait_own(state_, side::out, until); }
+void descriptor::readable(const deadline& until) const {
   const int fd = native();
-  check(wait_own(watch_, side::in, how_long), side::in, fd);
+  check(wait_own(state_, side::in, until), side::in, fd);
 }
-void descriptor::writable(const limit& how_long) const {
+void descriptor::writable(const deadline& until) const {
   const int fd = native();
-  check(wait_own(watch_, side::out, how_long), side::out, fd);
+  check(wait_own(state_, side::out, until), side::out, fd);
 }
 
-void readable(int fd, std::error_code& bad, const limit& how_long) { bad = wait_foreign(fd, side::in, how_long); }
-void writable(int fd, std::error_code& bad, const limit& how_long) { bad = wait_foreign(fd, side::out, how_long); }
-void readable(int fd, const limit& how_long) { check(wait_foreign(fd, side::in, how_long), side::in, fd); }
-void writable(int fd, const limit& how_long) { check(wait_foreign(fd, side::out, how_long), side::out, fd); }
+void readable(int fd, std::error_code& ec, const deadline& until) { ec = wait_foreign(fd, side::in, until); }
+void writable(int fd, std::error_code& ec, const deadline& until) { ec = wait_foreign(fd, side::out, until); }
+void readable(int fd, const deadline& until) { check(wait_foreign(fd, side::in, until), side::in, fd); }
+void writable(int fd, const deadline& until) { check(wait_foreign(fd, side::out, until), side::out, fd); }
 
 }  // namespace io
 }  // namespace v1

@@ -1,72 +1,71 @@
-/// A descriptor that fibers wait on: what sockets, pipes and files of this room are made of, and how
-/// a descriptor of another library becomes one.
+/// A descriptor that fibers wait on: the base of this module's sockets, pipes and files, and the way to wait on a
+/// descriptor of another library.
 #pragma once
 
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include <shunt/io/limit.hpp>
+#include <shunt/io/deadline.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace io {
 
 namespace detail {
-class watch;
+class descriptor_state;
 }
 
-/// Owns a descriptor of the system, and remembers which worker's epoll knows it: the one whose fiber
-/// first waited. Moves, does not copy. What moves or destroys it must be the only one to use it.
+/// Owns a descriptor of the system, and remembers which worker's epoll has it: that of the worker whose fiber waited on
+/// it first. Moves, does not copy. A fiber that moves or destroys one must be the only one that uses it.
 class descriptor {
  public:
   constexpr descriptor() noexcept = default;  ///< closed
 
-  /// Takes `fd` over, and makes it non-blocking: so it is for every process that shares it.
-  /// \throws io::failure, std::bad_alloc; `fd` is closed then.
+  /// Takes `fd` over, and makes it non-blocking, for every process that shares it.
+  /// \throws io_error, std::bad_alloc; `fd` is closed then.
   explicit descriptor(int fd);
   ~descriptor();
-  descriptor(descriptor&& other) noexcept : watch_(std::exchange(other.watch_, nullptr)) {}
+  descriptor(descriptor&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   descriptor& operator=(descriptor&& other) noexcept {
     descriptor(std::move(other)).swap(*this);
     return *this;
   }
-  void swap(descriptor& other) noexcept { std::swap(watch_, other.watch_); }
+  void swap(descriptor& other) noexcept { std::swap(state_, other.state_); }
 
-  /// The system's number, for setsockopt and the like; -1 once closed.
+  /// The system's number, for setsockopt(2) and the like; -1 once closed.
   [[nodiscard]] int native() const noexcept;
   [[nodiscard]] bool is_open() const noexcept { return native() >= 0; }
 
-  /// Any thread, any number of times. Ends the connection (or what else it is) at once; whoever waits on it is
-  /// woken, and fails with errc::closed. Its number stays taken until this object is destroyed or given another
-  /// descriptor, so no call ever meets somebody else's. Whoever has learned of the close may do that, if nobody else
-  /// uses this object, though close() may not have returned. All close() of this room keep to that.
+  /// Any thread, any number of times. Ends the connection (or whatever it is) at once; each fiber that waits on it is
+  /// woken, and its call fails with errc::closed. The number stays taken until this object is destroyed or assigned to,
+  /// so no call ever meets another file. A fiber that has learned of the close may destroy or assign to this object, if
+  /// no other fiber uses it, even before close() has returned. All close() functions of this module keep to that.
   void close() noexcept;
 
-  /// A fiber: returns when a read (a write) would not wait, be it for an error or the end.
-  /// \throws io::failure: timed_out, cancelled, closed.
-  void readable(const limit& how_long = {}) const;
-  void writable(const limit& how_long = {}) const;
-  void readable(std::error_code& bad, const limit& how_long = {}) const;
-  void writable(std::error_code& bad, const limit& how_long = {}) const;
+  /// A fiber: returns when a read (a write) would not wait, be it because of an error or the end.
+  /// \throws io_error: timed_out, cancelled, closed.
+  void readable(const deadline& until = {}) const;
+  void writable(const deadline& until = {}) const;
+  void readable(std::error_code& ec, const deadline& until = {}) const;
+  void writable(std::error_code& ec, const deadline& until = {}) const;
 
-  /// For this room's own: a descriptor as it is, and what is behind one.
-  explicit descriptor(detail::watch* taken) noexcept : watch_(taken) {}
-  [[nodiscard]] detail::watch* state() const noexcept { return watch_; }
+  /// For this module only.
+  explicit descriptor(detail::descriptor_state* state) noexcept : state_(state) {}
+  [[nodiscard]] detail::descriptor_state* state() const noexcept { return state_; }
 
  private:
-  detail::watch* watch_ = nullptr;
+  detail::descriptor_state* state_ = nullptr;
 };
 
-/// A fiber: returns when a read (a write) on a descriptor that somebody else owns would not wait.
-/// Changes nothing about it. That `fd` is closed meanwhile is not noticed: such a descriptor wants an
-/// owner. Files of a disk are always ready. Cost: five system calls if it must wait; for
-/// many waits on one descriptor, `descriptor` is better.
-/// \throws io::failure: timed_out, cancelled, the system's (EBADF).
-void readable(int fd, const limit& how_long = {});
-void writable(int fd, const limit& how_long = {});
-void readable(int fd, std::error_code& bad, const limit& how_long = {});
-void writable(int fd, std::error_code& bad, const limit& how_long = {});
+/// A fiber: returns when a read (a write) on a descriptor of another owner would not wait. Changes nothing about it.
+/// Does not notice that the owner closes `fd` meanwhile: wait on a `descriptor` where that may happen. Files of a disk
+/// are always ready. Cost: five system calls if it must wait; for many waits on one descriptor use `descriptor`.
+/// \throws io_error: timed_out, cancelled, the system's (EBADF).
+void readable(int fd, const deadline& until = {});
+void writable(int fd, const deadline& until = {});
+void readable(int fd, std::error_code& ec, const deadline& until = {});
+void writable(int fd, std::error_code& ec, const deadline& until = {});
 
 }  // namespace io
 }  // namespace v1

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <shunt/io/detail/helpers.hpp>
+#include <shunt/io/detail/descriptor_state.hpp>
+#include <shunt/io/detail/helper_pool.hpp>
 #include <shunt/io/detail/loop.hpp>
 #include <shunt/io/detail/ring.hpp>
 #include <shunt/io/detail/transfer.hpp>
-#include <shunt/io/detail/watch.hpp>
 #include <shunt/sched/observe/report_notes.hpp>
 
 namespace shunt {
@@ -35,7 +35,8 @@ int flags(file::mode how) noexcept {
   return O_RDONLY;
 }
 
-ssize_t attempt(const file_call& what) noexcept {
+/// The system call, once.
+ssize_t make(const file_call& what) noexcept {
   const auto offset = static_cast<off_t>(what.offset);
   switch (what.what) {
     case file_call::kind::open:
@@ -47,28 +48,28 @@ ssize_t attempt(const file_call& what) noexcept {
   return -1;
 }
 
-/// A helper: the system call, as it is.
-outcome call(const file_call& what) noexcept {
+/// A helper: the system call, again after each signal.
+outcome make_on_helper(const file_call& what) noexcept {
   for (;;) {
-    const auto result = attempt(what);
+    const auto result = make(what);
     if (result >= 0) return {static_cast<std::size_t>(result), {}};
-    if (errno != EINTR) return {0, detail::trouble::now()};
+    if (errno != EINTR) return {0, detail::error::of_errno()};
   }
 }
 
-/// Calls `make` for what is left, until nothing is or it moves nothing.
-template <typename Make>
-outcome repeat(const file_call& all, const Make& make) {
+/// Makes the call for the part that is left, until all has moved or a call moves nothing.
+template <typename Call>
+outcome repeat(const file_call& all, const Call& call) {
   outcome done;
   for (;;) {
-    const outcome one = make(all.from(done.moved));
+    const outcome one = call(all.from(done.moved));
     done.moved += one.moved;
-    done.bad = one.bad;
-    if (one.bad || one.moved == 0 || done.moved >= all.size) return done;
+    done.ec = one.ec;
+    if (one.ec || one.moved == 0 || done.moved >= all.size) return done;
   }
 }
 
-/// While one lives, reports say which file this fiber waits for, behind what they said of it before.
+/// While one lives, reports name the file that this fiber waits for, behind what they said of the fiber before.
 class noted_call final : sched::detail::work_note {
  public:
   explicit noted_call(const file_call& what) : what_(what), before_(sched::detail::work_of_this_fiber()) {
@@ -105,82 +106,82 @@ class noted_call final : sched::detail::work_note {
   const work_note* const before_;
 };
 
-/// This fiber waits, its worker does not: the kernel makes the call, or a helper.
-outcome elsewhere(const file_call& all, const limit& how_long) {
+/// Lets the kernel or a helper make the call: this fiber waits, its worker does not.
+outcome perform_off_worker(const file_call& all, const deadline& until) {
   const noted_call noted(all);
   auto& here = detail::loop::current();
   if (auto* const kernel = here.files()) {
-    return repeat(all, [&](const file_call& rest) { return kernel->perform(rest, how_long); });
+    return repeat(all, [&](const file_call& left) { return kernel->perform(left, until); });
   }
   outcome done;
-  const auto bad = here.pool().perform([&]() noexcept { done = repeat(all, call); }, how_long);
-  if (bad) return {0, bad};
+  const auto ec = here.helpers().perform([&]() noexcept { done = repeat(all, make_on_helper); }, until);
+  if (ec) return {0, ec};
   return done;
 }
 
-outcome on_file(const char* name, detail::watch* on, file_call all, const limit& how_long) {
+outcome on_file(const char* name, detail::descriptor_state* on, file_call all, const deadline& until) {
   sched::this_fiber::require_wait(name);
   if (on == nullptr || on->closed()) return {0, errc::closed};
-  const sched::this_fiber::stay here;  // its worker's ring makes the call
+  const sched::this_fiber::stay here;  // the ring that makes the call is this worker's
   all.fd = on->number();
-  auto done = elsewhere(all, how_long);
-  if (done.bad == detail::trouble::of_system(EBADF)) done.bad = on->failed(EBADF);
+  auto done = perform_off_worker(all, until);
+  if (done.ec == detail::error::of_system(EBADF)) done.ec = on->failed(EBADF);
   return done;
 }
 
-outcome read_file(detail::watch* on, std::uint64_t at, room into, const limit& how_long) {
-  return on_file("read_at", on, {file_call::kind::read, -1, into.data(), into.size(), at}, how_long);
+outcome read_file(detail::descriptor_state* on, std::uint64_t at, buffer into, const deadline& until) {
+  return on_file("read_at", on, {file_call::kind::read, -1, into.data(), into.size(), at}, until);
 }
 
-outcome write_file(detail::watch* on, std::uint64_t at, bytes what, const limit& how_long) {
-  // write(2) does not touch what it is given.
+outcome write_file(detail::descriptor_state* on, std::uint64_t at, const_buffer what, const deadline& until) {
+  // const_cast: write(2) only reads the bytes.
   auto* const from = const_cast<std::byte*>(what.data());
-  return on_file("write_at", on, {file_call::kind::write, -1, from, what.size(), at}, how_long);
+  return on_file("write_at", on, {file_call::kind::write, -1, from, what.size(), at}, until);
 }
 
 }  // namespace
 
-file::file(const std::string& path, mode how, const limit& how_long) : path_(path) {
+file::file(const std::string& path, mode how, const deadline& until) : path_(path) {
   sched::this_fiber::require_wait("open");
   std::string name(path);
   file_call all{file_call::kind::open, -1, reinterpret_cast<std::byte*>(name.data())};
   all.flags = flags(how) | O_CLOEXEC;
-  const auto done = elsewhere(all, how_long);
-  if (done.bad) detail::raise("open " + path, done);
-  base_ = descriptor(detail::watch::take(static_cast<int>(done.moved)));
+  const auto done = perform_off_worker(all, until);
+  if (done.ec) detail::raise("open " + path, done);
+  base_ = descriptor(detail::descriptor_state::acquire(static_cast<int>(done.moved)));
 }
 
-std::size_t file::read_at(std::uint64_t at, room into, std::error_code& bad, const limit& how_long) {
-  const auto done = read_file(base_.state(), at, into, how_long);
-  bad = done.bad;
+std::size_t file::read_at(std::uint64_t at, buffer into, std::error_code& ec, const deadline& until) {
+  const auto done = read_file(base_.state(), at, into, until);
+  ec = done.ec;
   return done.moved;
 }
-std::size_t file::read_at(std::uint64_t at, room into, const limit& how_long) {
-  const auto done = read_file(base_.state(), at, into, how_long);
-  if (done.bad) detail::raise("read_at from " + path_, done);
+std::size_t file::read_at(std::uint64_t at, buffer into, const deadline& until) {
+  const auto done = read_file(base_.state(), at, into, until);
+  if (done.ec) detail::raise("read_at from " + path_, done);
   return done.moved;
 }
 
-std::size_t file::write_at(std::uint64_t at, bytes what, std::error_code& bad, const limit& how_long) {
-  const auto done = write_file(base_.state(), at, what, how_long);
-  bad = done.bad;
+std::size_t file::write_at(std::uint64_t at, const_buffer what, std::error_code& ec, const deadline& until) {
+  const auto done = write_file(base_.state(), at, what, until);
+  ec = done.ec;
   return done.moved;
 }
-void file::write_at(std::uint64_t at, bytes what, const limit& how_long) {
-  const auto done = write_file(base_.state(), at, what, how_long);
-  if (done.bad) detail::raise("write_at to " + path_, done);
+void file::write_at(std::uint64_t at, const_buffer what, const deadline& until) {
+  const auto done = write_file(base_.state(), at, what, until);
+  if (done.ec) detail::raise("write_at to " + path_, done);
 }
 
 std::uint64_t file::size() const {
-  if (!base_.is_open()) throw failure("size of " + path_, errc::closed);
+  if (!base_.is_open()) throw io_error("size of " + path_, errc::closed);
   struct stat is{};
-  if (fstat(base_.state()->number(), &is) != 0) throw failure("size of " + path_, base_.state()->failed(errno));
+  if (fstat(base_.state()->number(), &is) != 0) throw io_error("size of " + path_, base_.state()->failed(errno));
   return static_cast<std::uint64_t>(is.st_size);
 }
 
-void file::sync(const limit& how_long) {
-  const auto done = on_file("sync", base_.state(), {file_call::kind::sync}, how_long);
-  if (done.bad) detail::raise("sync of " + path_, done);
+void file::sync(const deadline& until) {
+  const auto done = on_file("sync", base_.state(), {file_call::kind::sync}, until);
+  if (done.ec) detail::raise("sync of " + path_, done);
 }
 
 }  // namespace io

@@ -18,7 +18,6 @@
 #include <support/io.hpp>
 
 namespace io = shunt::io;
-namespace net = shunt::net;
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using namespace io::testing;
@@ -38,22 +37,22 @@ std::string fresh_path() {
 }
 
 /// One address for each kind of stream.
-std::vector<net::address> everywhere() {
-  std::vector<net::address> all{"127.0.0.1:0", fresh_path(), "unix:@shunt-io-test-" + std::to_string(getpid())};
+std::vector<io::address> everywhere() {
+  std::vector<io::address> all{"127.0.0.1:0", fresh_path(), "unix:@shunt-io-test-" + std::to_string(getpid())};
   std::error_code bad;
-  const auto six = net::listen("[::1]:0", bad);
+  const auto six = io::listen("[::1]:0", bad);
   if (!bad) all.emplace_back("[::1]:0");  // not every machine has IPv6
   return all;
 }
 
-/// Two ends of a connection to `where`, and nobody else.
-std::pair<net::stream, net::stream> connection(const net::address& where) {
-  auto door = net::listen(where);
-  auto guest = net::connect(door.local());
+/// Two ends of a connection to `where`; the listener is closed.
+std::pair<io::stream, io::stream> connection(const io::address& where) {
+  auto door = io::listen(where);
+  auto guest = io::connect(door.local());
   return {std::move(guest), door.accept()};
 }
 
-std::string read_all(net::stream& from) {
+std::string read_all(io::stream& from) {
   std::string all;
   std::array<char, 1000> some{};
   while (const auto count = from.read_some(some)) all.append(some.data(), count);
@@ -67,7 +66,7 @@ std::vector<std::uint32_t> much() {
   return numbers;
 }
 
-void fill(net::stream& to) {
+void fill(io::stream& to) {
   const std::vector<char> block(1 << 20);
   std::error_code bad;
   while (!bad) to.write(block, bad, 0s);
@@ -76,11 +75,11 @@ void fill(net::stream& to) {
 
 }  // namespace
 
-TEST_CASE("stream: what one end writes the other reads, whatever carries it") {
+TEST_CASE("stream: one end reads what the other writes, over each kind of address") {
   const int workers = GENERATE(1, 2);
   with_reactor(workers, [](sched::runtime& rt) {
     for (const auto& where : everywhere()) {
-      auto door = net::listen(where);
+      auto door = io::listen(where);
       need(where.family() == AF_UNIX ? door.local() == where : door.local().port() != 0);
       group both;
       both.spawn(rt, [&] {
@@ -89,7 +88,7 @@ TEST_CASE("stream: what one end writes the other reads, whatever carries it") {
         guest.write("well come\n");
         need(read_all(guest).empty());
       });
-      auto me = net::connect(door.local());
+      auto me = io::connect(door.local());
       need(me.peer() == door.local());
       me.write("hello\n");
       need(me.read_until("\n", 100) == "well come\n");
@@ -123,12 +122,12 @@ TEST_CASE("stream: one fiber reads while another writes") {
     group all;
     all.spawn(rt, [&, s = &other] {
       std::vector<char> some(100'000);
-      while (const auto count = s->read_some(some)) s->write(io::bytes(some.data(), count));
-      s->shutdown(net::half::writing);
+      while (const auto count = s->read_some(some)) s->write(io::const_buffer(some.data(), count));
+      s->shutdown(io::shutdown_side::writing);
     });
     all.spawn(rt, [&, s = &one] {
       s->write(sent);
-      s->shutdown(net::half::writing);
+      s->shutdown(io::shutdown_side::writing);
     });
     one.read_exactly(back);
     need(one.read_some(back) == 0);
@@ -137,32 +136,32 @@ TEST_CASE("stream: one fiber reads while another writes") {
   });
 }
 
-TEST_CASE("stream: read_exactly that meets the end says how many bytes came") {
+TEST_CASE("stream: a read_exactly that finds the end says how many bytes came") {
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = connection("127.0.0.1:0");
     one.write("12345");
     one.close();
     std::array<char, 10> into{};
-    const auto who = other.peer().text();
+    const auto peer = other.peer().text();
     try {
       other.read_exactly(into);
       need(false);
     } catch (const io::end_of_stream& bad) {
       need(bad.moved() == 5);
       need(bad.code() == io::errc::end_of_stream);
-      need(bad.what() == "read_exactly from " + who + ": end of stream after 5 bytes");
+      need(bad.what() == "read_exactly from " + peer + ": end of stream after 5 bytes");
     }
     std::error_code bad;
     need(other.read_exactly(into, bad) == 0);
     need(bad == io::errc::end_of_stream);
-    need(other.read_some(into, bad) == 0);  // the end is no error to who takes what comes
+    need(other.read_some(into, bad) == 0);  // to read_some the end is no error
     need(!bad);
   });
 }
 
-TEST_CASE("stream: read_until keeps what is behind the delimiter, and never more than it may") {
+TEST_CASE("stream: read_until keeps the bytes behind the delimiter, and never more than `most`") {
   with_reactor(1, [](sched::runtime&) {
-    auto [one, other] = net::connected_pair();
+    auto [one, other] = io::connected_pair();
     one.write("a\r\nbb\r\n\r\nccc\r");
     need(other.read_until("\r\n", 100) == "a\r\n");
     need(other.read_until("\r\n", 4) == "bb\r\n");
@@ -170,7 +169,7 @@ TEST_CASE("stream: read_until keeps what is behind the delimiter, and never more
     std::error_code bad;
     need(other.read_until("\r\n", 100, bad, 0s).empty());
     need(bad == io::errc::timed_out);
-    one.write("\nd");  // the delimiter comes in two pieces, and nothing was lost meanwhile
+    one.write("\nd");  // the delimiter comes in two pieces; no byte was lost
     need(other.read_until("\r\n", 100) == "ccc\r\n");
 
     one.write("0123456789\n");
@@ -203,22 +202,22 @@ TEST_CASE("stream: read_until keeps what is behind the delimiter, and never more
   });
 }
 
-TEST_CASE("stream: a half that was shut down ends that half only") {
+TEST_CASE("stream: shutdown of one side leaves the other side as it is") {
   with_reactor(1, [](sched::runtime&) {
     for (const auto& where : everywhere()) {
       auto [one, other] = connection(where);
       one.write("question");
-      one.shutdown(net::half::writing);
+      one.shutdown(io::shutdown_side::writing);
       need(read_all(other) == "question");
       other.write("answer");
-      other.shutdown(net::half::both);
+      other.shutdown(io::shutdown_side::both);
       need(read_all(one) == "answer");
       need_failure({EPIPE, std::system_category()}, [&, s = &one] { s->write("more"); });
     }
   });
 }
 
-TEST_CASE("stream: whoever waits for bytes finds the end when its own reading half is shut down") {
+TEST_CASE("stream: a fiber that waits for bytes finds the end when its own reading side is shut down") {
   with_reactor(1, [](sched::runtime& rt) {
     for (const auto& where : everywhere()) {
       auto [one, other] = connection(where);
@@ -232,7 +231,7 @@ TEST_CASE("stream: whoever waits for bytes finds the end when its own reading ha
         ended = true;
         me.wake();
       });
-      one.shutdown(net::half::reading);
+      one.shutdown(io::shutdown_side::reading);
       while (!ended) this_fiber::park();
       one.write("x");
       need(other.read_some(into) == 1);
@@ -240,17 +239,17 @@ TEST_CASE("stream: whoever waits for bytes finds the end when its own reading ha
   });
 }
 
-TEST_CASE("stream: bytes, urgent ones and the end that come together are each read") {
+TEST_CASE("stream: bytes, urgent bytes and the end that come together are each read") {
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = connection("127.0.0.1:0");
     std::array<char, 100> into{};
     for (int round = 0; round < 10; ++round) {
       one.write("a");
-      need(other.read_some(into) == 1);  // by now it is known to epoll, or will be
+      need(other.read_some(into) == 1);  // from now on epoll has it, or will
       one.write("bcd");
       need(::send(one.base().native(), "!", 1, MSG_OOB) == 1);
       one.write("ef");
-      other.read_exactly(io::room(into.data(), 5));
+      other.read_exactly(io::buffer(into.data(), 5));
       need(std::string(into.data(), 5) == "bcdef");
     }
     one.write("g");
@@ -267,52 +266,52 @@ TEST_CASE("stream: a peer that went away is an error that names it, and no signa
     need(setsockopt(one.base().native(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0);
     one.close();  // resets the connection
     std::array<char, 1> into{};
-    const auto who = other.peer().text();
+    const auto peer = other.peer().text();
     try {
       other.read_some(into);
       need(false);
-    } catch (const io::failure& bad) {
+    } catch (const io::io_error& bad) {
       need(bad.code() == std::errc::connection_reset);
       need(bad.known().native == ECONNRESET);
-      need(bad.what() == "read_some from " + who + ": Connection reset by peer (104)");
+      need(bad.what() == "read_some from " + peer + ": Connection reset by peer (104)");
     }
     need_failure({EPIPE, std::system_category()}, [&, s = &other] { s->write("x"); });
   });
 }
 
-TEST_CASE("connect: nobody there is an error with the address") {
+TEST_CASE("connect: an address without a listener is an error with the address") {
   with_reactor(1, [](sched::runtime&) {
-    // Bound, so that nobody else listens there; and does not listen.
+    // Bound, so that no other process listens there; and does not listen.
     const io::descriptor holds(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const net::address any("127.0.0.1:0");
+    const io::address any("127.0.0.1:0");
     need(::bind(holds.native(), any.native(), any.native_length()) == 0);
     sockaddr_storage got{};
     socklen_t size = sizeof got;
     need(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
-    const net::address where(got, size);
+    const io::address where(got, size);
     try {
-      static_cast<void>(net::connect(where));
+      static_cast<void>(io::connect(where));
       need(false);
-    } catch (const io::failure& bad) {
+    } catch (const io::io_error& bad) {
       need(bad.code() == std::errc::connection_refused);
       need(bad.what() == "connect to " + where.text() + ": Connection refused (111)");
     }
     std::error_code bad;
-    need(!net::connect(fresh_path(), bad).base().is_open());
+    need(!io::connect(fresh_path(), bad).base().is_open());
     need(bad == std::errc::no_such_file_or_directory);
   });
 }
 
-TEST_CASE("listen: an address in use is an error; a Unix socket's file goes with its listener") {
+TEST_CASE("listen: an address in use is an error; a listener removes the file of its Unix socket") {
   with_reactor(1, [](sched::runtime&) {
     for (const auto& where : everywhere()) {
-      auto door = net::listen(where);
-      need_failure({EADDRINUSE, std::system_category()}, [&] { static_cast<void>(net::listen(door.local())); });
+      auto door = io::listen(where);
+      need_failure({EADDRINUSE, std::system_category()}, [&] { static_cast<void>(io::listen(door.local())); });
       const auto at = door.local();
       auto moved = std::move(door);
-      auto guest = net::connect(at);  // the door that was moved from has not taken the file along
+      auto guest = io::connect(at);  // the moved-from door has not removed the file
       moved.close();
-      need(net::listen(at).local() == at);
+      need(io::listen(at).local() == at);
     }
   });
 }
@@ -321,7 +320,7 @@ TEST_CASE("listener: every connection goes to one of the fibers that accept") {
   with_reactor(closing_workers, [](sched::runtime& rt) {
     constexpr int accepters = 8;
     constexpr int each = 10;
-    auto door = net::listen("127.0.0.1:0");
+    auto door = io::listen("127.0.0.1:0");
     std::atomic<int> accepted{0};
     group all;
     for (int i = 0; i < accepters; ++i) {
@@ -337,7 +336,7 @@ TEST_CASE("listener: every connection goes to one of the fibers that accept") {
       });
     }
     for (int i = 0; i < accepters * each; ++i) {
-      auto me = net::connect(door.local());
+      auto me = io::connect(door.local());
       need(read_all(me) == "x");
     }
     door.close();
@@ -346,11 +345,11 @@ TEST_CASE("listener: every connection goes to one of the fibers that accept") {
   });
 }
 
-TEST_CASE("datagram: arrives whole, from whoever sent it; too small a room is told") {
+TEST_CASE("datagram: arrives whole, with its sender; a buffer that is too small is reported") {
   with_reactor(1, [](sched::runtime& rt) {
-    for (const auto& where : {net::address("127.0.0.1:0"), net::address(fresh_path())}) {
-      net::datagram one(where);
-      net::datagram other(where.family() == AF_UNIX ? net::address(fresh_path()) : where);
+    for (const auto& where : {io::address("127.0.0.1:0"), io::address(fresh_path())}) {
+      io::datagram one(where);
+      io::datagram other(where.family() == AF_UNIX ? io::address(fresh_path()) : where);
       std::array<char, 8> into{};
       spawn_here(rt, [&] { one.send_to(other.local(), "12345"); });
       auto got = other.receive(into);
@@ -369,10 +368,10 @@ TEST_CASE("datagram: arrives whole, from whoever sent it; too small a room is to
   });
 }
 
-TEST_CASE("datagram: one for a full Unix socket waits until that is read, or for its limit") {
+TEST_CASE("datagram: to a full Unix socket waits until a fiber reads there, or for its deadline") {
   with_reactor(1, [](sched::runtime& rt) {
-    net::datagram one(fresh_path());
-    net::datagram other(fresh_path());
+    io::datagram one(fresh_path());
+    io::datagram other(fresh_path());
     std::error_code bad;
     std::size_t sent = 0;
     while (!bad && sent < 100'000) {
@@ -400,34 +399,34 @@ TEST_CASE("datagram: one for a full Unix socket waits until that is read, or for
 
 namespace {
 
-/// Every call that may wait, made so that it does. Each takes what it needs to fail with.
+/// Every call that may wait, made so that it waits. Each has the objects that it needs.
 struct wait {
   const char* name;
-  std::function<void(const io::limit&, net::stream&, net::listener&, net::datagram&)> call;
+  std::function<void(const io::deadline&, io::stream&, io::listener&, io::datagram&)> call;
 };
 
 const std::vector<wait>& waits() {
   static std::array<char, 4> into{};
   static const std::vector<wait> all{
-      {"read_some", [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_some(into, l); }},
-      {"read_exactly", [](const io::limit& l, net::stream& s, auto&, auto&) { s.read_exactly(into, l); }},
+      {"read_some", [](const io::deadline& l, io::stream& s, auto&, auto&) { s.read_some(into, l); }},
+      {"read_exactly", [](const io::deadline& l, io::stream& s, auto&, auto&) { s.read_exactly(into, l); }},
       {"read_until",
-       [](const io::limit& l, net::stream& s, auto&, auto&) { static_cast<void>(s.read_until("\n", 9, l)); }},
-      {"write", [](const io::limit& l, net::stream& s, auto&, auto&) { s.write(std::string(100'000'000, 'x'), l); }},
-      {"readable", [](const io::limit& l, net::stream& s, auto&, auto&) { s.base().readable(l); }},
-      {"accept", [](const io::limit& l, auto&, net::listener& d, auto&) { static_cast<void>(d.accept(l)); }},
-      {"receive", [](const io::limit& l, auto&, auto&, net::datagram& d) { static_cast<void>(d.receive(into, l)); }},
+       [](const io::deadline& l, io::stream& s, auto&, auto&) { static_cast<void>(s.read_until("\n", 9, l)); }},
+      {"write", [](const io::deadline& l, io::stream& s, auto&, auto&) { s.write(std::string(100'000'000, 'x'), l); }},
+      {"readable", [](const io::deadline& l, io::stream& s, auto&, auto&) { s.base().readable(l); }},
+      {"accept", [](const io::deadline& l, auto&, io::listener& d, auto&) { static_cast<void>(d.accept(l)); }},
+      {"receive", [](const io::deadline& l, auto&, auto&, io::datagram& d) { static_cast<void>(d.receive(into, l)); }},
   };
   return all;
 }
 
 /// Calls each of them on sockets of its own, on this worker, and then `meanwhile`.
-void each_wait(sched::runtime& rt, const io::limit& how_long, std::error_code wanted,
-               const std::function<void(net::stream&, net::listener&, net::datagram&)>& meanwhile) {
+void each_wait(sched::runtime& rt, const io::deadline& how_long, std::error_code wanted,
+               const std::function<void(io::stream&, io::listener&, io::datagram&)>& meanwhile) {
   for (const auto& one : waits()) {
-    auto ends = net::connected_pair();
-    auto door = net::listen("127.0.0.1:0");
-    net::datagram letters("127.0.0.1:0");
+    auto ends = io::connected_pair();
+    auto door = io::listen("127.0.0.1:0");
+    io::datagram letters("127.0.0.1:0");
     bool ended = false;
     const auto me = this_fiber::self();
     std::string text;
@@ -435,7 +434,7 @@ void each_wait(sched::runtime& rt, const io::limit& how_long, std::error_code wa
       try {
         one.call(how_long, ends.first, door, letters);
         text = "did not fail";
-      } catch (const io::failure& bad) {
+      } catch (const io::io_error& bad) {
         if (bad.code() != wanted) text = bad.what();
       }
       ended = true;
@@ -451,18 +450,18 @@ void each_wait(sched::runtime& rt, const io::limit& how_long, std::error_code wa
 
 TEST_CASE("waits: end at their deadline") {
   const auto how_long =
-      GENERATE(io::limit(0s), io::limit(-1s), io::limit(2ms), io::limit(std::chrono::steady_clock::now()));
+      GENERATE(io::deadline(0s), io::deadline(-1s), io::deadline(2ms), io::deadline(std::chrono::steady_clock::now()));
   with_reactor(1, [&](sched::runtime& rt) { each_wait(rt, how_long, io::errc::timed_out, [](auto&...) {}); });
 }
 
-TEST_CASE("waits: end when the stop token says so, before and during") {
+TEST_CASE("waits: end at a stop request, before and during the wait") {
   with_reactor(1, [&](sched::runtime& rt) {
     std::stop_source stop;
     stop.request_stop();
     each_wait(rt, stop.get_token(), io::errc::cancelled, [](auto&...) {});
     for (int with_deadline = 0; with_deadline < 2; ++with_deadline) {
       std::stop_source later;
-      io::limit how_long(later.get_token());
+      io::deadline how_long(later.get_token());
       if (with_deadline != 0) how_long = {std::chrono::hours(1), later.get_token()};
       each_wait(rt, how_long, io::errc::cancelled, [&](auto&...) { later.request_stop(); });
     }
@@ -483,15 +482,15 @@ TEST_CASE("waits: end when another thread requests the stop") {
   });
 }
 
-TEST_CASE("waits: end when what they wait on is closed") {
+TEST_CASE("waits: end when the object that they wait on is closed") {
   with_reactor(1, [&](sched::runtime& rt) {
-    each_wait(rt, {}, io::errc::closed, [](net::stream& s, net::listener& d, net::datagram& l) {
+    each_wait(rt, {}, io::errc::closed, [](io::stream& s, io::listener& d, io::datagram& l) {
       s.close();
       d.close();
       l.close();
       need(!s.base().is_open());
     });
-    auto [one, other] = net::connected_pair();
+    auto [one, other] = io::connected_pair();
     std::array<char, 1> into{};
     bool ended = false;
     const auto me = this_fiber::self();
@@ -503,19 +502,19 @@ TEST_CASE("waits: end when what they wait on is closed") {
     one.close();
     while (!ended) this_fiber::park();
     std::array<char, 1> there{};
-    need(other.read_some(there, 20s) == 0);  // closed in earnest, when the last had left
+    need(other.read_some(there, 20s) == 0);  // the peer has seen the close
     need_failure(io::errc::closed, [&, s = &one] { s->read_some(into); });
     need_failure(io::errc::closed, [&, s = &one] { s->write("x"); });
-    need_failure(io::errc::closed, [&, s = &one] { s->shutdown(net::half::both); });
+    need_failure(io::errc::closed, [&, s = &one] { s->shutdown(io::shutdown_side::both); });
     need(other.read_some(into) == 0);
-    need_failure(io::errc::closed, [&] { net::stream().write("x"); });
-    need_failure(io::errc::closed, [&] { static_cast<void>(net::listener().accept()); });
+    need_failure(io::errc::closed, [&] { io::stream().write("x"); });
+    need_failure(io::errc::closed, [&] { static_cast<void>(io::listener().accept()); });
   });
 }
 
-TEST_CASE("close: the number is nobody else's until the stream is gone, and calls on it fail") {
+TEST_CASE("close: the number is no other file's until the stream is destroyed, and calls on it fail") {
   with_reactor(1, [&](sched::runtime&) {
-    auto ends = net::connected_pair();
+    auto ends = io::connected_pair();
     const int number = ends.first.base().native();
     ends.first.close();
     need(ends.first.base().native() == -1);
@@ -523,8 +522,8 @@ TEST_CASE("close: the number is nobody else's until the stream is gone, and call
     need(::read(number, into.data(), 1) == -1 && errno == EBADF);
     need(::recv(number, into.data(), 1, 0) == -1 && errno == EBADF);
     {
-      std::vector<std::pair<net::stream, net::stream>> later;
-      for (int i = 0; i < 8; ++i) later.push_back(net::connected_pair());
+      std::vector<std::pair<io::stream, io::stream>> later;
+      for (int i = 0; i < 8; ++i) later.push_back(io::connected_pair());
       for (const auto& [one, other] : later) need(one.base().native() != number && other.base().native() != number);
     }
     ends.first = {};
@@ -534,16 +533,16 @@ TEST_CASE("close: the number is nobody else's until the stream is gone, and call
   });
 }
 
-TEST_CASE("waits: any number on one side of one descriptor are told together, and who leaves takes nobody along") {
+TEST_CASE("waits: an event wakes all fibers that wait on its side, and one that leaves before wakes no other") {
   const int workers = GENERATE(1, 3);
   with_reactor(workers, [&](sched::runtime& rt) {
-    auto ends = net::connected_pair();
+    auto ends = io::connected_pair();
     const io::descriptor& shared = ends.first.base();
     std::atomic<int> late{0};
     std::atomic<int> told{0};
     std::atomic<int> left{0};
     group all;
-    const auto wait_for_it = [&](const io::limit& how_long) {
+    const auto wait_for_it = [&](const io::deadline& how_long) {
       std::error_code bad;
       shared.readable(bad, how_long);
       if (bad == io::errc::timed_out) ++late;
@@ -564,23 +563,23 @@ TEST_CASE("waits: any number on one side of one descriptor are told together, an
     need(told == 0);
     std::error_code bad;
     shared.writable(bad, 0s);
-    need(!bad);  // its other side is its own
+    need(!bad);  // the other side is independent
     ends.second.write("x");
     all.wait();
     need(told == 4);
   });
 }
 
-TEST_CASE("waits: a failed one has lost nothing, and the next goes on") {
+TEST_CASE("waits: one that fails loses no byte, and the next goes on") {
   with_reactor(1, [&](sched::runtime&) {
-    auto [one, other] = net::connected_pair();
+    auto [one, other] = io::connected_pair();
     std::array<char, 8> into{};
     one.write("123");
     std::error_code bad;
     need(other.read_exactly(into, bad, 0s) == 3);
     need(bad == io::errc::timed_out && bad == std::errc::timed_out);
     one.write("45678");
-    need(other.read_exactly(io::room(into).from(3), bad) == 5);
+    need(other.read_exactly(io::buffer(into).from(3), bad) == 5);
     need(!bad && std::string(into.data(), 8) == "12345678");
 
     fill(one);
@@ -594,15 +593,15 @@ TEST_CASE("waits: a failed one has lost nothing, and the next goes on") {
   });
 }
 
-TEST_CASE("connect: a full queue is waited for, until the limit") {
+TEST_CASE("connect: waits while the queue is full, until the deadline") {
   with_reactor(1, [&](sched::runtime& rt) {
-    for (const auto& where : {net::address("127.0.0.1:0"), net::address(fresh_path())}) {
-      auto door = net::listen(where, 0);
-      std::vector<net::stream> guests;
-      guests.push_back(net::connect(door.local()));  // for it there is room, however long it takes
+    for (const auto& where : {io::address("127.0.0.1:0"), io::address(fresh_path())}) {
+      auto door = io::listen(where, 0);
+      std::vector<io::stream> guests;
+      guests.push_back(io::connect(door.local()));  // the queue has room for it, however long the connection takes
       std::error_code bad;
       for (int i = 1; i < 16 && !bad; ++i) {
-        guests.push_back(net::connect(door.local(), bad, 5ms));
+        guests.push_back(io::connect(door.local(), bad, 5ms));
       }
       need(bad == io::errc::timed_out);
       std::stop_source stop;
@@ -610,7 +609,7 @@ TEST_CASE("connect: a full queue is waited for, until the limit") {
       const auto me = this_fiber::self();
       spawn_here(rt, [&] {
         std::error_code why;
-        need(!net::connect(door.local(), why, stop.get_token()).base().is_open());
+        need(!io::connect(door.local(), why, stop.get_token()).base().is_open());
         need(why == io::errc::cancelled);
         ended = true;
         me.wake();
@@ -618,13 +617,13 @@ TEST_CASE("connect: a full queue is waited for, until the limit") {
       stop.request_stop();
       while (!ended) this_fiber::park();
     }
-    // Unix: the queue empties, and the connection that waited is made.
-    auto door = net::listen(fresh_path(), 0);
-    auto first = net::connect(door.local());
+    // Unix: the queue empties, and the call that waited connects.
+    auto door = io::listen(fresh_path(), 0);
+    auto first = io::connect(door.local());
     bool ended = false;
     const auto me = this_fiber::self();
     spawn_here(rt, [&] {
-      auto second = net::connect(door.local());
+      auto second = io::connect(door.local());
       need(second.read_until("\n", 9) == "2\n");
       ended = true;
       me.wake();
@@ -646,12 +645,12 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
   with_reactor(workers, [&](sched::runtime& rt) {
     std::atomic<std::size_t> echoed{0};
     group all;
-    auto door = net::listen("127.0.0.1:0");
-    const auto echo = [&](net::stream& peer) {
+    auto door = io::listen("127.0.0.1:0");
+    const auto echo = [&](io::stream& peer) {
       std::array<char, 64> some{};
-      while (const auto count = peer.read_some(some)) peer.write(io::bytes(some.data(), count));
+      while (const auto count = peer.read_some(some)) peer.write(io::const_buffer(some.data(), count));
     };
-    const auto ask = [&](net::stream& peer, std::size_t i) {
+    const auto ask = [&](io::stream& peer, std::size_t i) {
       std::array<std::uint64_t, 8> sent{};
       std::array<std::uint64_t, 8> got{};
       for (std::uint64_t round = 0; round < 10; ++round) {
@@ -660,27 +659,27 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
         peer.read_exactly(got);
         need(got == sent);
       }
-      peer.shutdown(net::half::writing);
+      peer.shutdown(io::shutdown_side::writing);
       need(peer.read_some(got) == 0);
       ++echoed;
     };
-    std::vector<std::pair<net::stream, net::stream>> pairs(over_tcp ? 0 : connections);
+    std::vector<std::pair<io::stream, io::stream>> pairs(over_tcp ? 0 : connections);
     if (over_tcp) {
       all.spawn(rt, [&] {
         for (std::size_t i = 0; i < connections; ++i) {
-          auto guest = std::make_shared<net::stream>(door.accept());
+          auto guest = std::make_shared<io::stream>(door.accept());
           all.spawn(rt, [&, guest] { echo(*guest); });
         }
       });
       for (std::size_t i = 0; i < connections; ++i) {
         all.spawn(rt, [&, i] {
-          auto me = net::connect(door.local());
+          auto me = io::connect(door.local());
           ask(me, i);
         });
       }
     } else {
       for (std::size_t i = 0; i < connections; ++i) {
-        pairs[i] = net::connected_pair();
+        pairs[i] = io::connected_pair();
         all.spawn(rt, [&, i] {
           echo(pairs[i].first);
           pairs[i].first.close();
@@ -695,13 +694,13 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
 
 TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiting, is not missed") {
   const int rounds = 20'000;
-  // Three ways to wait: of TCP it is known that the last read emptied it.
+  // Three ways to wait: after a short read a TCP socket waits without a further read.
   const bool limited = GENERATE(false, true);
   const bool over_tcp = GENERATE(false, true);
   with_reactor(2, [&](sched::runtime& rt) {
-    auto ends = over_tcp ? connection("127.0.0.1:0") : net::connected_pair();
+    auto ends = over_tcp ? connection("127.0.0.1:0") : io::connected_pair();
     std::array<char, 1> into{};
-    need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 0s); });  // known to worker 0
+    need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 0s); });  // registered by worker 0
     std::atomic<int> got{0};
     std::atomic<bool> failed{false};
     sched::spawn_options there;
@@ -710,8 +709,8 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
         [&] {
           std::array<char, 2> one{};
           std::error_code bad;
-          const auto one_event = [&] {  // in time, or ever
-            return ends.first.read_some(one, bad, limited ? io::limit(20s) : io::limit()) == 1;
+          const auto one_event = [&] {  // before a deadline, or without one
+            return ends.first.read_some(one, bad, limited ? io::deadline(20s) : io::deadline()) == 1;
           };
           while (!bad && got < rounds && one_event()) ++got;
           failed = static_cast<bool>(bad);
@@ -719,19 +718,19 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
         there);
     for (int round = 1; round <= rounds && !failed; ++round) {
       ends.second.write("x");
-      while (got < round && !failed) this_fiber::yield();  // and polls every few yields
+      while (got < round && !failed) this_fiber::yield();  // the worker polls every few yields
     }
     need(!failed && got == rounds);
   });
 }
 
-#if !defined(__SANITIZE_THREAD__)  // see closing_workers: with one there would be no race
+#if !defined(__SANITIZE_THREAD__)  // see closing_workers: with one worker there would be no race
 TEST_CASE("stream: closing races with reading, writing and events on other workers") {
   const int rounds = 300;
   with_reactor(4, [&](sched::runtime& rt) {
     std::atomic<int> ended{0};
     for (int i = 0; i < rounds; ++i) {
-      auto ends = net::connected_pair();
+      auto ends = io::connected_pair();
       group all;
       const auto until_bad = [&](auto call) {
         std::error_code bad;
@@ -761,11 +760,11 @@ TEST_CASE("stream: closing races with reading, writing and events on other worke
   });
 }
 
-TEST_CASE("close: who is told of it may destroy at once what is being closed, and use its number again") {
+TEST_CASE("close: a fiber that learns of it may destroy the closed object at once, and the number may be used again") {
   const int rounds = 300;
   with_reactor(2, [&](sched::runtime& rt) {
     for (int i = 0; i < rounds; ++i) {
-      std::optional<net::listener> door(net::listen(fresh_path()));
+      std::optional<io::listener> door(io::listen(fresh_path()));
       group all;
       all.spawn(
           rt,
@@ -773,7 +772,7 @@ TEST_CASE("close: who is told of it may destroy at once what is being closed, an
             std::error_code bad;
             need(!door->accept(bad).base().is_open() && bad == io::errc::closed);
             door.reset();
-            auto [one, other] = net::connected_pair();
+            auto [one, other] = io::connected_pair();
             std::array<char, 1> into{};
             for (int n = 0; n < 10; ++n) {
               one.write("x", 20s);
@@ -794,9 +793,9 @@ TEST_CASE("close: who is told of it may destroy at once what is being closed, an
 }
 #endif
 
-TEST_CASE("stream: outlives its reactor, and serves under the next") {
-  const bool over_tcp = GENERATE(false, true);  // there the last read has emptied it, and the next waits at once
-  std::pair<net::stream, net::stream> ends;
+TEST_CASE("stream: outlives its reactor, and works under the next") {
+  const bool over_tcp = GENERATE(false, true);  // after a short read the next read waits at once
+  std::pair<io::stream, io::stream> ends;
   const auto talk = [&](sched::runtime& rt) {
     std::array<char, 2> into{};
     group both;
@@ -806,7 +805,7 @@ TEST_CASE("stream: outlives its reactor, and serves under the next") {
     need_failure(io::errc::timed_out, [&] { ends.second.read_some(into, 1ms); });
   };
   with_reactor(1, [&](sched::runtime& rt) {
-    ends = over_tcp ? connection("127.0.0.1:0") : net::connected_pair();
+    ends = over_tcp ? connection("127.0.0.1:0") : io::connected_pair();
     talk(rt);
   });
   with_reactor(2, talk);
@@ -816,18 +815,18 @@ TEST_CASE("stream: outlives its reactor, and serves under the next") {
   const io::reactor waits(rt, each_backend());
   for (int run = 0; run < 3; ++run) rt.run([&] { talk(rt); });
   with_reactor(1, talk);
-  rt.run([&] { talk(rt); });  // back to an epoll that still knows it
+  rt.run([&] { talk(rt); });  // back to an epoll that still has it
 }
 
-TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers that wait for io") {
+TEST_CASE("report_fibers: names the descriptor, its peer and the purpose of each wait for io") {
   constexpr std::array acceptors{"accepts", "accepts second", "accepts third", "accepts fourth"};
   sched::runtime rt({.workers = 1});
   std::string text;
   std::string at;
   std::string local;
   rt.run([&] {
-    auto door = net::listen("127.0.0.1:0");
-    auto guest = net::connect(door.local());
+    auto door = io::listen("127.0.0.1:0");
+    auto guest = io::connect(door.local());
     auto host = door.accept();
     at = door.local().text();
     local = guest.local().text();
@@ -838,7 +837,7 @@ TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers
           [&] {
             try {
               static_cast<void>(door.accept({over.get_token()}));
-            } catch (const io::failure&) {  // it was cancelled
+            } catch (const io::io_error&) {  // cancelled
             }
             ++ended;
           },
@@ -849,7 +848,7 @@ TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers
           std::array<char, 10> some{};
           try {
             static_cast<void>(host.read_some(some));
-          } catch (const io::failure&) {  // its peer has gone
+          } catch (const io::io_error&) {  // its peer has gone
           }
           ++ended;
         },
@@ -859,7 +858,7 @@ TEST_CASE("report_fibers: names the descriptor, the peer and what for, of fibers
           const std::string much(64 << 20, 'x');  // beyond every buffer
           try {
             host.write(much);
-          } catch (const io::failure&) {  // its peer has gone
+          } catch (const io::io_error&) {  // its peer has gone
           }
           ++ended;
         },

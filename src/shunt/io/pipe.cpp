@@ -20,56 +20,56 @@ bool is_socket(int fd) noexcept {
 
 source::source(int fd, std::string name) : base_(fd), name_(std::move(name)) {}
 
-std::size_t source::read_some(room into, std::error_code& bad, const limit& how_long) {
-  const auto done = detail::read_some(base_.state(), rest_, into, how_long);
-  bad = done.bad;
+std::size_t source::read_some(buffer into, std::error_code& ec, const deadline& until) {
+  const auto done = detail::read_some(base_.state(), read_buffer_, into, until);
+  ec = done.ec;
   return done.moved;
 }
-std::size_t source::read_some(room into, const limit& how_long) {
-  const auto done = detail::read_some(base_.state(), rest_, into, how_long);
-  if (done.bad) detail::raise("read_some from " + name_, done);
+std::size_t source::read_some(buffer into, const deadline& until) {
+  const auto done = detail::read_some(base_.state(), read_buffer_, into, until);
+  if (done.ec) detail::raise("read_some from " + name_, done);
   return done.moved;
 }
 
-std::size_t source::read_exactly(room into, std::error_code& bad, const limit& how_long) {
-  const auto done = detail::read_exactly(base_.state(), rest_, into, how_long);
-  bad = done.bad;
+std::size_t source::read_exactly(buffer into, std::error_code& ec, const deadline& until) {
+  const auto done = detail::read_exactly(base_.state(), read_buffer_, into, until);
+  ec = done.ec;
   return done.moved;
 }
-void source::read_exactly(room into, const limit& how_long) {
-  const auto done = detail::read_exactly(base_.state(), rest_, into, how_long);
-  if (done.bad) detail::raise("read_exactly from " + name_, done);
+void source::read_exactly(buffer into, const deadline& until) {
+  const auto done = detail::read_exactly(base_.state(), read_buffer_, into, until);
+  if (done.ec) detail::raise("read_exactly from " + name_, done);
 }
 
-std::string source::read_until(std::string_view delimiter, std::size_t most, std::error_code& bad,
-                               const limit& how_long) {
-  const auto done = detail::read_until(base_.state(), rest_, delimiter, most, how_long);
-  bad = done.bad;
-  return done.bad ? std::string() : rest_.take(done.moved);
+std::string source::read_until(std::string_view delimiter, std::size_t most, std::error_code& ec,
+                               const deadline& until) {
+  const auto done = detail::read_until(base_.state(), read_buffer_, delimiter, most, until);
+  ec = done.ec;
+  return done.ec ? std::string() : read_buffer_.take(done.moved);
 }
-std::string source::read_until(std::string_view delimiter, std::size_t most, const limit& how_long) {
-  const auto done = detail::read_until(base_.state(), rest_, delimiter, most, how_long);
-  if (done.bad) detail::raise("read_until from " + name_, done);
-  return rest_.take(done.moved);
+std::string source::read_until(std::string_view delimiter, std::size_t most, const deadline& until) {
+  const auto done = detail::read_until(base_.state(), read_buffer_, delimiter, most, until);
+  if (done.ec) detail::raise("read_until from " + name_, done);
+  return read_buffer_.take(done.moved);
 }
 
 sink::sink(int fd, std::string name)
-    : base_(fd), how_(is_socket(fd) ? detail::sends_as::socket : detail::sends_as::file), name_(std::move(name)) {}
+    : base_(fd), how_(is_socket(fd) ? detail::write_call::send : detail::write_call::write), name_(std::move(name)) {}
 
-std::size_t sink::write(bytes what, std::error_code& bad, const limit& how_long) {
-  const auto done = detail::write_all(base_.state(), how_, what, how_long);
-  bad = done.bad;
+std::size_t sink::write(const_buffer what, std::error_code& ec, const deadline& until) {
+  const auto done = detail::write_all(base_.state(), how_, what, until);
+  ec = done.ec;
   return done.moved;
 }
-void sink::write(bytes what, const limit& how_long) {
-  const auto done = detail::write_all(base_.state(), how_, what, how_long);
-  if (done.bad) detail::raise("write to " + name_, done);
+void sink::write(const_buffer what, const deadline& until) {
+  const auto done = detail::write_all(base_.state(), how_, what, until);
+  if (done.ec) detail::raise("write to " + name_, done);
 }
 
 pipe_ends pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw failure("pipe", {errno, std::system_category()});
+    throw io_error("pipe", {errno, std::system_category()});
   }
   pipe_ends made;
   try {

@@ -28,7 +28,6 @@
 #include <support/runtimes.hpp>
 
 namespace io = shunt::io;
-namespace net = shunt::net;
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using namespace io::testing;
@@ -39,7 +38,7 @@ using shunt::testing::refused;
 
 TEST_CASE("waits: outside of fibers they are errors that say so") {
   std::array<char, 1> into{};
-  auto ends = net::connected_pair();  // needs none
+  auto ends = io::connected_pair();  // needs no fiber
   CHECK_THROWS_WITH(ends.first.read_some(into), Catch::Contains("read: called outside"));
   CHECK_THROWS_WITH(io::sleep_for(1ms), Catch::Contains("outside a runtime"));
 }
@@ -51,12 +50,12 @@ auto open_descriptors() {
 }
 }  // namespace
 
-TEST_CASE("reactor: workers without one make what they need, once, and keep it as long as the runtime") {
+TEST_CASE("reactor: workers without one make an epoll when they need it, once, and keep it as long as the runtime") {
   const int workers = GENERATE(1, 3);
   sched::options o;
   o.workers = workers;
   std::array<char, 1> into{};
-  auto ends = net::connected_pair();
+  auto ends = io::connected_pair();
   const auto use = [&](sched::runtime& rt) {
     rt.run([&] {
       group all;
@@ -74,7 +73,7 @@ TEST_CASE("reactor: workers without one make what they need, once, and keep it a
       need(ends.first.read_some(into) == 1);
     });
   };
-  for (const bool bells_are_there : {false, true}) {  // which stay with the process
+  for (const bool bells_are_there : {false, true}) {  // which live as long as the process
     const auto before = open_descriptors();
     {
       sched::runtime rt(o);
@@ -83,14 +82,14 @@ TEST_CASE("reactor: workers without one make what they need, once, and keep it a
       CHECK(after_one_run >= before + workers);
       use(rt);
       CHECK(open_descriptors() == after_one_run);
-      CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error);  // too late: its workers have theirs
+      CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error);  // too late: the workers have epolls
       use(rt);
     }
     if (bells_are_there) CHECK(open_descriptors() == before);
   }
 }
 
-TEST_CASE("reactor: not during a run, nor beside another, and not without helpers") {
+TEST_CASE("reactor: is refused during a run, beside another reactor, and without helpers") {
   sched::options o;
   o.workers = 1;
   sched::runtime rt(o);
@@ -100,7 +99,7 @@ TEST_CASE("reactor: not during a run, nor beside another, and not without helper
   CHECK_THROWS_AS(io::reactor(rt, {.helpers = 0}), shunt::usage_error);
 }
 
-TEST_CASE("backend: the one asked for is used, and the best is io_uring where it can be had") {
+TEST_CASE("backend: a reactor uses the one in its options; the best is io_uring where the kernel allows it") {
   sched::runtime rt({.workers = 2});
   CHECK(io::reactor(rt, {.use = io::backend::epoll}).backend() == "epoll; files by helpers");
   if (backends().back() != io::backend::io_uring) return;
@@ -110,7 +109,7 @@ TEST_CASE("backend: the one asked for is used, and the best is io_uring where it
 
 namespace {
 
-/// From now on the kernel refuses this thread that system call.
+/// From now on the kernel refuses that system call to this thread.
 void forbid(unsigned call) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -139,12 +138,12 @@ void works_without(unsigned call, const std::string& name) {
 
 }  // namespace
 
-// For the test below, which runs them in processes of their own: a filter stays.
+// For the test below, which runs each in a process of its own: a filter cannot be removed.
 TEST_CASE("without io_uring_setup", "[.]") { works_without(__NR_io_uring_setup, "io_uring_setup"); }
 TEST_CASE("without io_uring_enter", "[.]") { works_without(__NR_io_uring_enter, "io_uring_enter"); }
 
 TEST_CASE("backend: where the kernel refuses io_uring, the best is epoll and says why; by name it is an error") {
-  if (backends().back() != io::backend::io_uring) return;  // then every other test shows it
+  if (backends().back() != io::backend::io_uring) return;  // then every other test covers it
   const std::string test = GENERATE("without io_uring_setup", "without io_uring_enter");
   std::string said;
   with_reactor(1, [&](sched::runtime&) {
@@ -158,9 +157,9 @@ TEST_CASE("backend: where the kernel refuses io_uring, the best is epoll and say
   CHECK_THAT(said, Catch::Contains("All tests passed") && Catch::Contains("1 test case"));
 }
 
-TEST_CASE("reactor: who must not wait is refused, before anything is done") {
+TEST_CASE("reactor: a call that must not wait fails before it has done anything") {
   with_reactor(1, [](sched::runtime&) {
-    auto [one, other] = net::connected_pair();
+    auto [one, other] = io::connected_pair();
     const no_waiting guard;
     const auto* const before = sched::this_worker::forbid_wait(&guard);
     bool threw = false;
@@ -180,7 +179,7 @@ TEST_CASE("reactor: a worker that sleeps is woken by bytes from a thread that kn
   with_reactor(GENERATE(1, 2), [](sched::runtime&) {
     int ends[2];
     need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    net::stream mine(ends[0]);
+    io::stream mine(ends[0]);
     std::thread other([fd = ends[1]] {
       char c = 0;
       while (::read(fd, &c, 1) == 1 && ::write(fd, &c, 1) == 1) {
@@ -212,7 +211,7 @@ TEST_CASE("reactor: a sleeping worker is woken by fibers and threads too, and lo
     players[static_cast<std::size_t>(me)] = this_fiber::self();
     ++ready;
     while (ready != 2) this_fiber::yield();
-    for (int now; (now = ball) < rounds;) {  // looked at once: the other may play between two looks
+    for (int now; (now = ball) < rounds;) {  // read once: the other may play between two reads
       if (now % 2 == me) {
         ball = now + 1;
         players[static_cast<std::size_t>(1 - me)].wake();
@@ -233,7 +232,7 @@ TEST_CASE("reactor: a sleeping worker is woken by fibers and threads too, and lo
 TEST_CASE("reactor: an idle process uses no CPU") {
   double used = 1;
   with_reactor(2, [&](sched::runtime&) {
-    auto [one, other] = net::connected_pair();
+    auto [one, other] = io::connected_pair();
     std::array<char, 1> into{};
     need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 10ms); });
     const auto before = cpu_seconds();
@@ -243,7 +242,7 @@ TEST_CASE("reactor: an idle process uses no CPU") {
   CHECK(used < 0.1);  // a polling worker uses 0.3; a sanitizer's own thread some 0.01
 }
 
-TEST_CASE("sleep: returns not before its time, in the order of times, and at once if told to stop") {
+TEST_CASE("sleep: returns at its time or later, in the order of times, and at once after a stop request") {
   with_reactor(1, [](sched::runtime& rt) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<int> order;
@@ -329,7 +328,7 @@ TEST_CASE("pipe: carries bytes and its ends; a write without a reader is an erro
   });
 }
 
-TEST_CASE("readable, writable: wait on a descriptor that somebody else owns, and leave it as it is") {
+TEST_CASE("readable, writable: wait on a descriptor of another owner, and leave it as it is") {
   with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
     int ends[2];
     need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -352,7 +351,7 @@ TEST_CASE("readable, writable: wait on a descriptor that somebody else owns, and
     io::readable(ends[0]);
     need(fcntl(ends[0], F_GETFL) == flags);
     ::close(ends[1]);
-    io::readable(ends[0]);  // the end is something to read
+    io::readable(ends[0]);  // the end makes it readable
     ::close(ends[0]);
     need_failure({EBADF, std::system_category()}, [&] { io::readable(ends[0]); });
 
@@ -362,7 +361,7 @@ TEST_CASE("readable, writable: wait on a descriptor that somebody else owns, and
   });
 }
 
-TEST_CASE("file: what is written is read, at any place; errors name the path") {
+TEST_CASE("file: reads what it has written, at any offset; errors name the path") {
   const std::string path = "/tmp/shunt-io-test-file-" + std::to_string(getpid());
   with_reactor(GENERATE(1, 2), [&](sched::runtime& rt) {
     io::file one(path, io::file::mode::replace);
@@ -389,14 +388,14 @@ TEST_CASE("file: what is written is read, at any place; errors name the path") {
     try {
       io::file absent(path);
       need(false);
-    } catch (const io::failure& bad) {
+    } catch (const io::io_error& bad) {
       need(bad.code() == std::errc::no_such_file_or_directory);
       need(bad.what() == "open " + path + ": No such file or directory (2)");
     }
   });
 }
 
-TEST_CASE("file: many pieces' worth of bytes are written and read whole, and beside them others run") {
+TEST_CASE("file: reads and writes of many pieces are complete, and other fibers run meanwhile") {
   const std::string path = "/tmp/shunt-io-test-large-" + std::to_string(getpid());
   with_reactor(1, [&](sched::runtime& rt) {
     std::vector<std::uint32_t> sent((3 << 18) + 5);  // 3 MiB and some
@@ -419,7 +418,7 @@ TEST_CASE("file: many pieces' worth of bytes are written and read whole, and bes
   });
 }
 
-TEST_CASE("file: more fibers than a queue has places write through to the disk at a time") {
+TEST_CASE("file: more fibers than a queue has places write and sync at a time") {
   const std::string path = "/tmp/shunt-io-test-sync-" + std::to_string(getpid());
   with_reactor(GENERATE(1, 2), [&](sched::runtime& rt) {
     constexpr int fibers = 400;
@@ -435,24 +434,24 @@ TEST_CASE("file: more fibers than a queue has places write through to the disk a
       });
     }
     while (begun < fibers) this_fiber::yield();
-    need(::fsync(one.base().native()) == 0);  // this worker looks away: results pile up
+    need(::fsync(one.base().native()) == 0);  // blocks this worker: results pile up
     all.wait();
     need(synced == fibers);
     std::filesystem::remove(path);
   });
 }
 
-TEST_CASE("file: a limit takes back what the kernel has begun and not done; helpers cannot be called back") {
+TEST_CASE("file: a deadline cancels a call that the kernel has begun; a helper cannot be cancelled") {
   if (backends().back() != io::backend::io_uring) return;
   const std::string path = "/tmp/shunt-io-test-fifo-" + std::to_string(getpid());
   need(mkfifo(path.c_str(), 0600) == 0);
   sched::runtime rt({.workers = 1});
   const io::reactor waits(rt, {.use = io::backend::io_uring});
   rt.run([&] {
-    io::file fifo(path, io::file::mode::update);  // of both ends, so it has no end; it waits as no disk does
+    io::file fifo(path, io::file::mode::update);  // this process has both ends, so a read waits, as on no disk
     std::filesystem::remove(path);
     std::array<char, 1> into{};
-    const auto read = [&](const io::limit& how_long) { return fifo.read_at(0, into, how_long); };
+    const auto read = [&](const io::deadline& how_long) { return fifo.read_at(0, into, how_long); };
     need_failure(io::errc::timed_out, [&] { read(0s); });
     need_failure(io::errc::timed_out, [&] { read(1ms); });
     std::stop_source stop;
@@ -463,14 +462,14 @@ TEST_CASE("file: a limit takes back what the kernel has begun and not done; help
     stop.request_stop();
     other.wait();
     need_failure(io::errc::cancelled, [&] { read(stop.get_token()); });
-    other.spawn(rt, [&] { need(read(1h) == 1 && into[0] == 'x'); });  // nothing was read meanwhile
+    other.spawn(rt, [&] { need(read(1h) == 1 && into[0] == 'x'); });  // no cancelled call has read a byte
     this_fiber::yield();
     fifo.write_at(0, "x");
     other.wait();
   });
 }
 
-TEST_CASE("report_fibers: names the file that a fiber waits for, and what for, after what its module says of it") {
+TEST_CASE("report_fibers: names the file that a fiber waits for, behind the note of its module") {
   const auto which = GENERATE(from_range(backends()));
   const std::string path = "/tmp/shunt-io-test-named-" + std::to_string(getpid());
   need(mkfifo(path.c_str(), 0600) == 0);
@@ -495,7 +494,7 @@ TEST_CASE("report_fibers: names the file that a fiber waits for, and what for, a
     };
     group all;
     io::file both_ends;
-    if (which == io::backend::epoll) {  // the kernel's ring opens a FIFO at once, also without a writer
+    if (which == io::backend::epoll) {  // io_uring opens a FIFO at once, also without a writer
       all.spawn(rt, [&] { const io::file fifo(path, io::file::mode::read); }, 0, "opens");
       opens = parked("opens");
       both_ends = io::file(path, io::file::mode::update);
@@ -524,7 +523,7 @@ TEST_CASE("report_fibers: names the file that a fiber waits for, and what for, a
   }
 }
 
-TEST_CASE("blocking: its results and exceptions come back; a limit bounds the wait for a helper") {
+TEST_CASE("blocking: returns results and exceptions; a deadline bounds the wait for a helper") {
   sched::options o;
   o.workers = 1;
   sched::runtime rt(o);

@@ -13,65 +13,66 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
-#include <shunt/io/detail/watch.hpp>
-#include <shunt/io/failure.hpp>
+#include <shunt/io/detail/descriptor_state.hpp>
+#include <shunt/io/io_error.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace io {
 namespace {
 
-/// As in /proc: bit n - 1 for signal n.
+/// The bit of a signal in /proc: n - 1 for signal n.
 std::uint64_t bit(int number) { return std::uint64_t{1} << (number - 1); }
 
 struct thread_facts {
   std::string name;
-  std::uint64_t held_off = 0;
+  std::uint64_t blocked = 0;
 };
 
-/// Of one thread, by its folder in /proc; nothing if it has ended, or there is no /proc.
+/// Reads the facts of a thread from its folder in /proc; nothing if it has ended, or there is no /proc.
 std::optional<thread_facts> facts_of(const std::filesystem::path& thread) {
   std::ifstream status(thread / "status");
   thread_facts found;
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("Name:\t")) found.name = line.substr(6);
     if (!line.starts_with("SigBlk:\t")) continue;
-    found.held_off = std::stoull(line.substr(8), nullptr, 16);
+    found.blocked = std::stoull(line.substr(8), nullptr, 16);
     return found;
   }
   return {};
 }
 
-/// Whether a thread takes no signal any more. It may have been joined already: the kernel takes it off the list later.
+/// Whether a thread is ending, and so takes no signal any more. It may have been joined already: the kernel removes it
+/// from the list later.
 bool is_ending(const std::filesystem::path& thread) {
   constexpr unsigned long pf_exiting = 4;  // linux/sched.h
   std::ifstream stat(thread / "stat");
   std::string line;
   std::getline(stat, line);
-  const auto after_name = line.rfind(')');   // a name may hold anything
+  const auto after_name = line.rfind(')');   // the name may contain any character
   if (after_name == line.npos) return true;  // it is gone
-  std::istringstream rest(line.substr(after_name + 1));
+  std::istringstream fields(line.substr(after_name + 1));
   std::string skipped;
-  for (int i = 0; i < 6; ++i) rest >> skipped;  // state, parent, group, session, terminal, its group
+  for (int i = 0; i < 6; ++i) fields >> skipped;  // state, parent, group, session, terminal, its group
   unsigned long flags = 0;
-  rest >> flags;
+  fields >> flags;
   return (flags & pf_exiting) != 0;
 }
 
-/// Refuses if a thread of this process lets one of `wanted` through (S1).
+/// \throws usage_error if a thread of this process does not block one of `wanted` (signals.S1).
 void check_threads(std::uint64_t wanted) {
   const std::filesystem::path threads = "/proc/self/task";
   const auto mine = facts_of(threads / std::to_string(gettid()));
-  // This thread does hold them off: where /proc says otherwise, as under an emulator, it tells nothing.
-  if (!mine || (mine->held_off & wanted) != wanted) return;
-  std::error_code bad;
-  for (const auto& one : std::filesystem::directory_iterator(threads, bad)) {
+  // This thread does block them: where /proc says otherwise, as under an emulator, its other lines are wrong, too.
+  if (!mine || (mine->blocked & wanted) != wanted) return;
+  std::error_code ec;
+  for (const auto& one : std::filesystem::directory_iterator(threads, ec)) {
     const auto facts = facts_of(one.path());
-    if (!facts || (facts->held_off & wanted) == wanted || is_ending(one.path())) continue;
+    if (!facts || (facts->blocked & wanted) == wanted || is_ending(one.path())) continue;
     int number = 1;
-    while ((wanted & ~facts->held_off & bit(number)) == 0) ++number;
-    throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name + ") does not hold " +
-                      signal_name(number) + " off; make the set before other threads, and before run()");
+    while ((wanted & ~facts->blocked & bit(number)) == 0) ++number;
+    throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name + ") does not block " +
+                      signal_name(number) + "; make the set before other threads, and before run()");
   }
 }
 
@@ -92,7 +93,7 @@ signals::signals(std::initializer_list<int> set) {
   std::uint64_t bits = 0;
   for (const int number : set) {
     if (number == SIGKILL || number == SIGSTOP) {
-      throw usage_error("signals: nobody can wait for " + signal_name(number));
+      throw usage_error("signals: no process can wait for " + signal_name(number));
     }
     if (sigaddset(&wanted, number) != 0) {
       throw usage_error("signals: there is no signal " + std::to_string(number));
@@ -107,7 +108,7 @@ signals::signals(std::initializer_list<int> set) {
   try {
     check_threads(bits);
     const int fd = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd < 0) throw failure("signals", {errno, std::system_category()});
+    if (fd < 0) throw io_error("signals", {errno, std::system_category()});
     base_ = descriptor(fd);
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -115,19 +116,19 @@ signals::signals(std::initializer_list<int> set) {
   }
 }
 
-signals::arrival signals::wait(std::error_code& bad, const limit& how_long) {
+signals::arrival signals::wait(std::error_code& ec, const deadline& until) {
   signalfd_siginfo one{};
-  const auto done = detail::perform("wait", base_.state(), detail::side::in, how_long,
+  const auto done = detail::perform("wait", base_.state(), detail::side::in, until,
                                     [&](int fd) { return ::read(fd, &one, sizeof one); });
-  bad = done.bad;
-  if (bad) return {};
+  ec = done.ec;
+  if (ec) return {};
   return {static_cast<int>(one.ssi_signo), static_cast<pid_t>(one.ssi_pid), one.ssi_int};
 }
 
-signals::arrival signals::wait(const limit& how_long) {
-  std::error_code bad;
-  const auto one = wait(bad, how_long);
-  if (bad) throw failure("wait for " + names_, bad);
+signals::arrival signals::wait(const deadline& until) {
+  std::error_code ec;
+  const auto one = wait(ec, until);
+  if (ec) throw io_error("wait for " + names_, ec);
   return one;
 }
 

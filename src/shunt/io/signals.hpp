@@ -2,10 +2,10 @@
 ///
 /// ```cpp
 /// int main() {
-///   shunt::io::signals ends({SIGINT, SIGTERM});  // first of all: before run(), before other threads
+///   shunt::io::signals ends({SIGINT, SIGTERM});  // before run(), and before other threads
 ///   shunt::sched::runtime workers;
 ///   shunt::io::reactor io(workers);
-///   auto door = shunt::net::listen("127.0.0.1:0");  // outlives all fibers
+///   auto door = shunt::io::listen("127.0.0.1:0");  // outlives all fibers
 ///   workers.run([&] {
 ///     workers.spawn([&] { serve(door); });
 ///     ends.wait();
@@ -15,16 +15,16 @@
 /// ```
 ///
 /// Rules
-///   S1  A signal comes to a set only if every thread of the process holds it off (pthread_sigmask(3)):
-///       else the system may give it to one that does not, and do what it does by default, often end
-///       the process. The constructor makes its own thread hold the set's signals off, threads inherit
-///       that from whoever starts them, and the constructor refuses if others are there that do not.
-///   S2  They stay held off when the set is destroyed: letting them through would deliver what is
-///       pending. pthread_sigmask(SIG_UNBLOCK) lets them through.
-///   S3  The system keeps one of a kind: a signal that comes again before it is fetched is one signal.
-///       Only SIGRTMIN..SIGRTMAX are counted.
-///   S4  Where several sets, or fibers, wait for a signal, one of them gets it.
-///   S5  Children made by io::spawn() begin with no signal held off; those of fork(2) inherit.
+///   signals.S1  A signal reaches a set only if every thread of the process blocks it (pthread_sigmask(3)). Otherwise
+///               the system may deliver it to a thread that does not, with its default action, which often ends the
+///               process. The constructor makes its own thread block the set's signals, and a thread inherits that from
+///               the thread that starts it. The constructor throws if another thread does not block them.
+///   signals.S2  They stay blocked when the set is destroyed: to unblock them would deliver those that are pending.
+///               pthread_sigmask(SIG_UNBLOCK) unblocks them.
+///   signals.S3  The system keeps one signal of a kind: two that come before a fiber fetches the first are one. Only
+///               SIGRTMIN..SIGRTMAX are counted.
+///   signals.S4  Where several sets, or fibers, wait for a signal, one of them gets it.
+///   signals.S5  Children that io::spawn() starts block no signal; those of fork(2) inherit.
 #pragma once
 
 #include <initializer_list>
@@ -34,38 +34,38 @@
 #include <sys/types.h>
 #include <csignal>
 
+#include <shunt/io/deadline.hpp>
 #include <shunt/io/descriptor.hpp>
-#include <shunt/io/limit.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace io {
 
-/// "SIGTERM", "SIGRTMIN+2"; "signal 99" for what is none.
+/// "SIGTERM", "SIGRTMIN+2"; "signal 99" for a number that is no signal.
 [[nodiscard]] std::string signal_name(int number);
 
 /// A set of signals. Moves, does not copy.
 class signals {
  public:
   struct arrival {
-    int number = 0;    ///< which: SIGTERM
+    int number = 0;    ///< SIGTERM
     pid_t sender = 0;  ///< the process that sent it; 0: the system (a terminal, a timer)
-    int value = 0;     ///< what sigqueue(3) was given
+    int value = 0;     ///< the value given to sigqueue(3)
   };
 
-  /// Any thread; see S1 for when. For signals that are sent to the process: those that a thread brings
-  /// upon itself (SIGSEGV) do not come to a set.
-  /// \throws usage_error for an empty set, for no signal, for SIGKILL and SIGSTOP, and if a thread does
-  ///         not hold them off, which it names; io::failure if the system has no descriptor left.
+  /// Any thread; signals.S1 says when. For signals that are sent to the process: those that a thread causes itself
+  /// (SIGSEGV) do not reach a set.
+  /// \throws usage_error for an empty set, for a number that is no signal, for SIGKILL and SIGSTOP, and if a thread,
+  ///         which it names, does not block them; io_error if the system has no descriptor left.
   /// Cost: reads /proc/self/task; a descriptor.
   explicit signals(std::initializer_list<int> set);
 
   /// A fiber: waits for one of them. Any number of fibers at a time.
-  /// \throws io::failure: timed_out, cancelled, closed.
-  arrival wait(const limit& how_long = {});
-  arrival wait(std::error_code& bad, const limit& how_long = {});
+  /// \throws io_error: timed_out, cancelled, closed.
+  arrival wait(const deadline& until = {});
+  arrival wait(std::error_code& ec, const deadline& until = {});
 
-  /// Any thread. Who waits fails with errc::closed; signals stay held off (S2).
+  /// Any thread. Each wait() fails with errc::closed; the signals stay blocked (signals.S2).
   void close() noexcept { base_.close(); }
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
 

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What this thread holds off is the same at the end of a test.
+/// Restores at the end of a test the signals that this thread blocks.
 class same_mask {
  public:
   same_mask() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
@@ -31,7 +31,7 @@ class same_mask {
   sigset_t before_;
 };
 
-bool held_off(int number) {
+bool is_blocked(int number) {
   sigset_t now;
   pthread_sigmask(SIG_SETMASK, nullptr, &now);
   return sigismember(&now, number) == 1;
@@ -45,19 +45,19 @@ void send_value(int number, int value) {
 
 }  // namespace
 
-TEST_CASE("signals: whoever waits is told which came, from whom, and with what") {
+TEST_CASE("signals: wait returns the number, the sender and the value") {
   const same_mask keep;
   io::signals set({SIGUSR1, SIGUSR2, SIGRTMIN});
   with_reactor(GENERATE(1, 2), [&](sched::runtime&) {
     need(::kill(getpid(), SIGUSR1) == 0);
     auto one = set.wait();
     need(one.number == SIGUSR1 && one.sender == getpid());
-    for (int value = 1; value <= 3; ++value) send_value(SIGRTMIN, value);  // these are counted
+    for (int value = 1; value <= 3; ++value) send_value(SIGRTMIN, value);  // counted
     for (int value = 1; value <= 3; ++value) {
       one = set.wait();
       need(one.number == SIGRTMIN && one.value == value);
     }
-    need(::kill(getpid(), SIGUSR2) == 0 && ::kill(getpid(), SIGUSR2) == 0);  // these are one
+    need(::kill(getpid(), SIGUSR2) == 0 && ::kill(getpid(), SIGUSR2) == 0);  // not counted: one signal
     need(set.wait().number == SIGUSR2);
     need_failure(io::errc::timed_out, [&] { set.wait(0s); });
   });
@@ -77,7 +77,7 @@ TEST_CASE("signals: one sent by another thread or process wakes a worker that sl
   });
 }
 
-TEST_CASE("signals: of two sets for one signal, and of many fibers, one gets it") {
+TEST_CASE("signals: of several sets and fibers that wait for a signal one gets it") {
   const same_mask keep;
   io::signals one({SIGUSR1});
   io::signals two({SIGUSR1, SIGUSR2});
@@ -100,14 +100,14 @@ TEST_CASE("signals: of two sets for one signal, and of many fibers, one gets it"
   });
 }
 
-TEST_CASE("signals: limits and close end the wait, and the text names the set") {
+TEST_CASE("signals: deadlines and close end the wait, and the text names the set") {
   const same_mask keep;
   with_reactor(1, [&](sched::runtime& rt) {
     io::signals set({SIGUSR1, SIGRTMIN + 2});
     try {
       set.wait(1ms);
       need(false);
-    } catch (const io::failure& bad) {
+    } catch (const io::io_error& bad) {
       need(bad.what() == std::string("wait for SIGUSR1, SIGRTMIN+2: timed out"));
     }
     std::stop_source stop;
@@ -127,7 +127,7 @@ TEST_CASE("signals: limits and close end the wait, and the text names the set") 
   });
 }
 
-TEST_CASE("signals: a thread that lets them through is a usage error that names it, and changes nothing") {
+TEST_CASE("signals: a thread that does not block them is a usage error that names it; no mask changes") {
   const same_mask keep;
   std::atomic<bool> go{false};
   std::thread other([&] {
@@ -143,21 +143,21 @@ TEST_CASE("signals: a thread that lets them through is a usage error that names 
   } catch (const shunt::usage_error& bad) {
     said = bad.what();
   }
-  CHECK_FALSE(held_off(SIGUSR2));
+  CHECK_FALSE(is_blocked(SIGUSR2));
   go = false;
   go.notify_all();
   other.join();
-  CHECK_THAT(said, Catch::Contains("(careless) does not hold SIGUSR2 off"));
+  CHECK_THAT(said, Catch::Contains("(careless) does not block SIGUSR2"));
   const io::signals set({SIGUSR2});
-  CHECK(held_off(SIGUSR2));
+  CHECK(is_blocked(SIGUSR2));
 }
 
-TEST_CASE("signals: they stay held off when the set is gone") {
+TEST_CASE("signals: they stay blocked when the set is destroyed") {
   const same_mask keep;
   {
     const io::signals set({SIGUSR1});
   }
-  REQUIRE(held_off(SIGUSR1));
+  REQUIRE(is_blocked(SIGUSR1));
   CHECK(::kill(getpid(), SIGUSR1) == 0);
   sigset_t pending;
   sigset_t only;
@@ -168,13 +168,13 @@ TEST_CASE("signals: they stay held off when the set is gone") {
   CHECK(sigtimedwait(&only, nullptr, nullptr) == SIGUSR1);
 }
 
-TEST_CASE("signals: sets that cannot be are usage errors") {
+TEST_CASE("signals: impossible sets are usage errors") {
   const same_mask keep;
   CHECK_THROWS_WITH(io::signals({}), Catch::Contains("empty"));
   CHECK_THROWS_WITH(io::signals({SIGUSR1, SIGKILL}), Catch::Contains("SIGKILL"));
   CHECK_THROWS_WITH(io::signals({SIGSTOP}), Catch::Contains("SIGSTOP"));
   CHECK_THROWS_WITH(io::signals({999}), Catch::Contains("999"));
-  CHECK_FALSE(held_off(SIGUSR1));
+  CHECK_FALSE(is_blocked(SIGUSR1));
   CHECK(io::signal_name(SIGTERM) == "SIGTERM");
   CHECK(io::signal_name(SIGRTMIN) == "SIGRTMIN");
   CHECK(io::signal_name(999) == "signal 999");

@@ -1,34 +1,39 @@
 #include <shunt/task/coroutine.hpp>
+
 #include <string>
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
 bool coroutine_waiter::await_suspend(std::coroutine_handle<> h) {
-  where_ = &sched::this_worker::current();
+  runtime_ = &sched::this_worker::current();
   scope_ = sched::this_fiber::scope();
-  who_ = h;
-  return event_.attach(*this);  // true: it may run elsewhere already, and we touch nothing of it
+  coroutine_ = h;
+  // If attach() returns true, the coroutine may run elsewhere already: this frame is not used any more.
+  return event_.attach(*this);
 }
 
-void coroutine_waiter::wake(listener& l) noexcept {
+/// The thread that makes the event happen: spawns a fiber that resumes the coroutine. Where there is no memory for a
+/// fiber, the running fiber resumes it.
+void coroutine_waiter::resume(listener& l) noexcept {
   auto& me = static_cast<coroutine_waiter&>(l);
-  const auto who = me.who_;
+  const auto coroutine = me.coroutine_;
   auto* const scope = me.scope_;
-  const auto go_on = [who, scope] {
+  const auto go_on = [coroutine, scope] {
     sched::this_fiber::set_scope(scope);
-    who.resume();
+    coroutine.resume();
   };
   try {
-    // Two pointers: std::function holds them without an allocation. A fiber without a stack serves: another co_await
-    // needs none, and what waits for the fiber throws why it has none, into the coroutine.
-    me.where_->spawn(go_on, {.even_without_stack = true});
-  } catch (...) {  // no memory for a fiber: then here, if this is one, or not at all
+    // go_on is two pointers, which std::function holds without an allocation. A fiber without a stack is enough:
+    // another co_await needs none, and a call that parks the fiber throws into the coroutine why it has none.
+    me.runtime_->spawn(go_on, {.even_without_stack = true});
+  } catch (...) {
     if (!sched::this_fiber::inside()) std::terminate();
-    const auto of_ours = sched::this_fiber::scope();
+    auto* const own_scope = sched::this_fiber::scope();
     go_on();
-    sched::this_fiber::set_scope(of_ours);
+    sched::this_fiber::set_scope(own_scope);
   }
 }
 
@@ -39,5 +44,6 @@ finish_scope& must_have_finish(const char* call) {
 }
 
 }  // namespace detail
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

@@ -7,10 +7,9 @@
 /// shunt::finish([&] { sum = shunt::start(total(x, y)); });  // a shunt::future<long>
 /// ```
 ///
-/// A coroutine that waits costs its frame, some hundred bytes, and no stack: for tens of thousands
-/// of waiters that do little. It runs on fibers: between two co_awaits it may also park, spawn and
-/// fork. It goes on in a new fiber, perhaps on another worker: unlike a fiber's, its thread-locals
-/// change at a co_await.
+/// A coroutine that waits costs its frame, some hundred bytes, and no stack: use them for tens of thousands of waiters
+/// that do little. A coroutine runs on fibers: between two co_awaits it may also park, make tasks and fork. After a
+/// co_await it goes on in a new fiber, perhaps on another worker: so, unlike a fiber's, its thread-locals change there.
 ///
 /// Source of the transfer from coroutine to coroutine: P0913, ISO C++20 [expr.await].
 #pragma once
@@ -18,35 +17,37 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
-#include <shunt/base/error.hpp>
-#include <shunt/sched.hpp>
-#include <shunt/task/finish.hpp>
-#include <shunt/task/future.hpp>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include <shunt/base/error.hpp>
+#include <shunt/sched.hpp>
+#include <shunt/task/finish.hpp>
+#include <shunt/task/future.hpp>
+
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
-/// A coroutine that waits for an event; in its frame. It goes on in a new fiber of the runtime
-/// where it stopped, with the scope that it had.
+/// The wait of a coroutine for an event; in its frame. The coroutine goes on in a new fiber of the same runtime, with
+/// the same scope.
 class coroutine_waiter : one_event::listener {
  public:
-  explicit coroutine_waiter(one_event& e) noexcept : listener(&wake), event_(e) {}
+  explicit coroutine_waiter(one_event& e) noexcept : listener(&resume), event_(e) {}
 
   [[nodiscard]] bool await_ready() const noexcept { return event_.happened(); }
   /// \throws shunt::error outside a runtime.
   bool await_suspend(std::coroutine_handle<> h);
 
  private:
-  static void wake(listener& l) noexcept;
+  static void resume(listener& l) noexcept;
 
   one_event& event_;
-  sched::runtime* where_ = nullptr;
+  sched::runtime* runtime_ = nullptr;
   void* scope_ = nullptr;
-  std::coroutine_handle<> who_;
+  std::coroutine_handle<> coroutine_;
 };
 
 template <future_value T>
@@ -59,7 +60,7 @@ class future_waiter : public coroutine_waiter {
   future<T> future_;  // a handle of its own: the awaited one may be a temporary
 };
 
-/// What a coroutine_task leaves, and who goes on.
+/// The failure of a coroutine_task, and the coroutine that goes on at its end.
 class coroutine_promise_base {
  public:
   struct at_end {
@@ -95,18 +96,17 @@ struct coroutine_promise<void> : coroutine_promise_base {
 
 }  // namespace detail
 
-/// A fiber, or any coroutine that one resumed: `co_await f` is f.get() without holding a stack. The
-/// coroutine goes on in a new fiber of the same runtime, with the same innermost finish, which must
-/// not end before: start() sees to that.
-/// \return a reference to the result. \throws what get() throws; shunt::error if !f.valid(), or
-///         outside a runtime. Cost: nothing if ready; else one spawn, about 100 ns.
+/// In a coroutine that runs on a fiber: `co_await f` is f.get() without holding a stack. The coroutine goes on in a new
+/// fiber of the same runtime, with the same innermost finish, which must not end before: start() ensures that.
+/// \return a reference to the result. \throws what get() throws; shunt::error if !f.valid(), or outside a runtime.
+/// Cost: nothing if ready; else one spawn, about 100 ns.
 template <future_value T>
 [[nodiscard]] auto operator co_await(const future<T>& f) {
   return detail::future_waiter<T>(f);
 }
 
-/// A coroutine that returns a T, or nothing. Starts when it is awaited, by another coroutine_task,
-/// or given to start(). Moves; destroyed unstarted, it never runs.
+/// A coroutine that returns a T, or nothing. It starts when another coroutine_task awaits it, or start() gets it.
+/// Moves, does not copy. Destroyed before that, it never runs.
 template <future_value T = void>
 class [[nodiscard]] coroutine_task {
  public:
@@ -127,8 +127,8 @@ class [[nodiscard]] coroutine_task {
     if (frame_) frame_.destroy();
   }
 
-  /// Another coroutine, once: runs this one to its end. \return what it returned, moved out.
-  /// \throws what left it.
+  /// In another coroutine, once: runs this one to its end. \return its result, moved out.
+  /// \throws the exception that left it.
   [[nodiscard]] auto operator co_await() && noexcept {
     struct waiter {
       std::coroutine_handle<promise_type> frame;
@@ -138,9 +138,9 @@ class [[nodiscard]] coroutine_task {
         return frame;
       }
       T await_resume() const {
-        auto& left = frame.promise();
-        if (left.failure) std::rethrow_exception(std::move(left.failure));
-        if constexpr (!std::is_void_v<T>) return std::move(*left.value);
+        auto& ended = frame.promise();
+        if (ended.failure) std::rethrow_exception(std::move(ended.failure));
+        if constexpr (!std::is_void_v<T>) return std::move(*ended.value);
       }
     };
     SHUNT_ASSERT(frame_);
@@ -154,16 +154,16 @@ class [[nodiscard]] coroutine_task {
 
 namespace detail {
 
-/// Runs a coroutine_task to its end, for a promise; counts in a finish like a task.
+/// Runs a coroutine_task to its end, for a promise. A finish counts it as a task.
 class coroutine_driver {
  public:
   struct promise_type {
     struct at_end {
       [[nodiscard]] bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> h) const noexcept {
-        auto* const told = h.promise().scope;
-        h.destroy();  // frames and captures end before the finish does
-        told->leave();
+        auto* const scope = h.promise().scope;
+        h.destroy();  // destroys frames and captures before the finish ends
+        scope->leave();
       }
       void await_resume() const noexcept {}
     };
@@ -204,15 +204,15 @@ coroutine_driver drive(coroutine_task<T> body, promise<T> result) {
   if (failure && !result.get_future().ready()) result.set_exception(std::move(failure));
 }
 
-/// The running fiber's innermost. \throws usage_error for none.
+/// The running fiber's innermost scope. \throws usage_error if there is none.
 [[nodiscard]] finish_scope& must_have_finish(const char* call);
 
 }  // namespace detail
 
-/// A fiber, inside a finish() or a task of a task_group, which then waits for the coroutine too.
-/// Runs `body` here until it first waits for a future that is not ready. \return what it will
-/// return, or the exception that leaves it, which the finish then does not see.
-/// \throws usage_error outside any finish (a run() does not know of frames), std::bad_alloc.
+/// A fiber, inside a finish() or a task of a task_group, which then waits for the coroutine, too. Runs `body` here
+/// until it first waits for a future that is not ready. \return a future of its result, or of the exception that leaves
+/// it, which the finish then does not see.
+/// \throws usage_error outside any finish (a run() does not count frames), std::bad_alloc.
 template <future_value T>
 [[nodiscard]] future<T> start(coroutine_task<T> body) {
   auto& scope = detail::must_have_finish("start");
@@ -221,6 +221,11 @@ template <future_value T>
   detail::drive(std::move(body), std::move(made)).start(scope);
   return reads;
 }
+
+}  // namespace task
+
+using task::coroutine_task;
+using task::start;
 
 }  // namespace v1
 }  // namespace shunt

@@ -60,7 +60,7 @@ coroutine_task<> spawner(future<void> gate, std::atomic<int>& ended) {
 
 }  // namespace
 
-TEST_CASE("co_await: of ready futures, a coroutine runs through on the caller's fiber") {
+TEST_CASE("co_await: a coroutine that awaits ready futures runs to its end on the caller's fiber") {
   on_workers([] {
     promise<int> p;
     p.set_value(20);
@@ -99,7 +99,7 @@ TEST_CASE("co_await: waits, and goes on when a fiber or a foreign thread satisfi
   });
 }
 
-TEST_CASE("co_await: exceptions arrive where they are awaited") {
+TEST_CASE("co_await: throws the exception of the awaited future or coroutine") {
   on_workers([] {
     promise<int> p;
     promise<int> broken;
@@ -120,7 +120,7 @@ TEST_CASE("co_await: exceptions arrive where they are awaited") {
   });
 }
 
-TEST_CASE("co_await: twice in one expression, of tasks' results") {
+TEST_CASE("co_await: works twice in one expression, on the results of tasks") {
   on_workers([] {
     const auto x = shunt::async_value([] { return 30L; });
     const auto y = shunt::async_value([] { return 12L; });
@@ -130,7 +130,7 @@ TEST_CASE("co_await: twice in one expression, of tasks' results") {
   });
 }
 
-TEST_CASE("coroutine_task: awaits its like, however deep") {
+TEST_CASE("coroutine_task: awaits other coroutine_tasks, at any depth") {
   on_workers([] {
     promise<int> p;
     future<int> depth;
@@ -142,7 +142,7 @@ TEST_CASE("coroutine_task: awaits its like, however deep") {
   });
 }
 
-TEST_CASE("coroutine_task: the finish waits for it, and for what it spawns after a wait") {
+TEST_CASE("coroutine_task: the finish waits for it, and for the tasks that it makes after a wait") {
   on_workers([] {
     std::atomic<int> ended{0};
     promise<void> gate;
@@ -156,7 +156,7 @@ TEST_CASE("coroutine_task: the finish waits for it, and for what it spawns after
   });
 }
 
-TEST_CASE("coroutine_task: captures end before the finish does, started or not") {
+TEST_CASE("coroutine_task: its captures are destroyed before the finish ends, started or not") {
   on_workers([] {
     const auto counted = std::make_shared<int>(0);
     const auto body = [](std::shared_ptr<int> kept, future<void> gate) -> coroutine_task<> {
@@ -174,7 +174,7 @@ TEST_CASE("coroutine_task: captures end before the finish does, started or not")
   });
 }
 
-TEST_CASE("start: outside of any finish it refuses, and the coroutine never runs") {
+TEST_CASE("start: outside of any finish it throws usage_error, and the coroutine never runs") {
   on_workers([] {
     int got = 0;
     promise<int> p;

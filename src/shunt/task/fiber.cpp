@@ -2,6 +2,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 
 void fiber::begin(std::function<void()> body, sched::spawn_options where) {
   where.even_without_stack = true;
@@ -9,8 +10,7 @@ void fiber::begin(std::function<void()> body, sched::spawn_options where) {
   detail::event_behind::of(done_, "fiber").made_by(id_);
 }
 
-// noexcept: a circle of fibers that wait for each other's ends in destructors ends the process, as it
-// could not go on.
+// noexcept: fibers that wait for each other's ends in destructors, in a circle, could never go on. So the process ends.
 void fiber::end() noexcept {
   if (!joinable()) return;
   request_stop();
@@ -18,5 +18,6 @@ void fiber::end() noexcept {
   done_ = {};
 }
 
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

@@ -1,4 +1,4 @@
-/// A fiber with a handle: to wait for, to stop, and never to lose.
+/// A fiber with a handle: other fibers wait for its end and ask it to stop; it cannot outlive the handle.
 ///
 /// ```cpp
 /// shunt::fiber reader([&](std::stop_token stop) { serve(peer, stop); }, {.name = "reader"});
@@ -6,30 +6,32 @@
 /// reader.join();  // throws what it threw
 /// ```
 ///
-/// std::jthread's manner (ISO C++20, [thread.jthread]): a handle that goes away asks its fiber to stop,
-/// and waits for it. Where there is nothing to ask or to wait for singly, finish() and task_group are shorter.
+/// As std::jthread (ISO C++20, [thread.jthread]): the destructor of a handle asks its fiber to stop, and waits for it.
+/// For fibers that are only waited for together, finish() and task_group are shorter.
 #pragma once
 
 #include <chrono>
 #include <concepts>
-#include <shunt/sched.hpp>
-#include <shunt/task/finish.hpp>
-#include <shunt/task/future.hpp>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include <shunt/sched.hpp>
+#include <shunt/task/finish.hpp>
+#include <shunt/task/future.hpp>
+
 namespace shunt {
 inline namespace v1 {
+namespace task {
 
-/// Moves, does not copy. One thread or fiber at a time, but for id(), token() and request_stop().
+/// Moves, does not copy. One thread or fiber at a time, except for id(), token() and request_stop().
 class fiber {
  public:
-  fiber() noexcept = default;  ///< of no fiber; may be assigned to
+  fiber() noexcept = default;  ///< no fiber; may be assigned to
 
-  /// A fiber only. Makes one that calls body(token) or body(). What it spawns by async() is waited
-  /// for at its end. If it gets no stack when it is to start, join() throws why.
-  /// \throws what sched::runtime::spawn() throws, then nothing was spawned.
+  /// A fiber only. Makes a fiber that calls body(token) or body(), and at its end waits for the tasks that it made by
+  /// async(). If it gets no stack when it is to start, join() throws the reason.
+  /// \throws what sched::runtime::spawn() throws; then there is no fiber.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
   explicit fiber(F&& body, sched::spawn_options where = {}) {
@@ -42,7 +44,7 @@ class fiber {
                   auto stop = source.get_token();
                   const std::stop_callback with_all(sched::this_worker::current().stop_token(),
                                                     [&source] { source.request_stop(); });
-                  shunt::finish([&] {
+                  task::finish([&] {
                     if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
                       static_cast<void>(f(std::move(stop)));
                     } else {
@@ -57,7 +59,7 @@ class fiber {
           std::move(where));
   }
 
-  /// If joinable(): request_stop(), waits, and drops what the fiber threw.
+  /// If joinable(): requests a stop, waits, and drops the exception of the fiber.
   ~fiber() { end(); }
   fiber(fiber&&) noexcept = default;
   fiber& operator=(fiber&& other) noexcept {
@@ -72,19 +74,19 @@ class fiber {
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
 
-  /// Whether there is a fiber that has not been joined; it may have ended.
+  /// Whether there is a fiber that was not joined; it may have ended.
   [[nodiscard]] bool joinable() const noexcept { return done_.valid(); }
 
   /// A fiber; any thread if it has ended. Waits for its end. What it wrote is visible then.
-  /// \throws what it threw; shunt::error unless joinable(); sched::deadlock if it waits, perhaps
-  ///         through others, for the caller: then it is still joinable().
+  /// \throws what it threw; shunt::error unless joinable(); sched::deadlock if it waits, perhaps through others, for
+  ///         the caller: then it stays joinable().
   void join() {
     done_.wait();
     std::exchange(done_, {}).get();
   }
 
-  /// The same, until `deadline`, or until `stop` is asked to, at the longest.
-  /// \return whether it has ended; if not, it is still joinable(). \throws as join(), std::bad_alloc.
+  /// The same, at the longest until `deadline` or until `stop` is asked to stop.
+  /// \return whether it has ended; if not, it stays joinable(). \throws as join(), std::bad_alloc.
   [[nodiscard]] bool join_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
     if (!done_.wait_until(deadline, stop)) return false;
     std::exchange(done_, {}).get();
@@ -94,7 +96,8 @@ class fiber {
     return join_until(sched::after(time), stop);
   }
 
-  /// Its token is asked to stop, as runtime::request_stop() asks all; so ends whatever wait of it was given that token.
+  /// Any thread. Asks its token to stop, as runtime::request_stop() asks the tokens of all fibers. That ends each wait
+  /// of the fiber to which it gave the token.
   void request_stop() noexcept { stop_.request_stop(); }
   [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
 
@@ -108,6 +111,10 @@ class fiber {
   future<void> done_;
   sched::fiber_id id_;
 };
+
+}  // namespace task
+
+using task::fiber;
 
 }  // namespace v1
 }  // namespace shunt

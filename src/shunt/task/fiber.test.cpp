@@ -18,15 +18,15 @@ namespace {
 
 /// Runs until it is asked to stop.
 void until_stopped(const std::stop_token& stop) {
-  const std::stop_callback awaken(stop, [who = this_fiber::self()] { who.wake(); });
+  const std::stop_callback awaken(stop, [fiber = this_fiber::self()] { fiber.wake(); });
   while (!stop.stop_requested()) this_fiber::park();
 }
 
 }  // namespace
 
-TEST_CASE("fiber: join waits for its end and its tasks', shows what they wrote, throws what it threw") {
+TEST_CASE("fiber: join waits for the fiber and its tasks, publishes their writes, throws its exception") {
   on_workers([] {
-    int written = 0;  // plain: join carries it
+    int written = 0;  // not atomic: join publishes it
     fiber f([&] {
       async([&] {
         this_fiber::yield();
@@ -46,7 +46,7 @@ TEST_CASE("fiber: join waits for its end and its tasks', shows what they wrote, 
   });
 }
 
-TEST_CASE("fiber: a handle that goes away stops its fiber and waits; so does one that is assigned to") {
+TEST_CASE("fiber: a handle that is destroyed or assigned to stops its fiber and waits") {
   on_workers([] {
     std::atomic<int> ended{0};
     const auto runs = [&](std::stop_token stop) {
@@ -68,12 +68,12 @@ TEST_CASE("fiber: a handle that goes away stops its fiber and waits; so does one
     g.request_stop();
     g.join();
     CHECK(ended == 3);
-    const fiber throws([] { throw 1; });  // nobody asks: dropped
+    const fiber throws([] { throw 1; });  // no join(): dropped
     static_cast<void>(throws);
   });
 }
 
-TEST_CASE("fiber: is asked to stop with its runtime, begun or not, and whatever was moved") {
+TEST_CASE("fiber: a stop of the runtime asks it to stop, begun or not, moved or not") {
   on_workers([] {
     std::atomic<int> ended{0};
     std::atomic<int> begun{0};
@@ -93,7 +93,7 @@ TEST_CASE("fiber: is asked to stop with its runtime, begun or not, and whatever 
   });
 }
 
-TEST_CASE("fiber: has the name, worker and stack that it was given, and an id of its own") {
+TEST_CASE("fiber: has the name, worker and stack of its options, and an id of its own") {
   sched::options o;
   o.workers = 2;
   sched::runtime(o).run([] {
@@ -117,7 +117,7 @@ TEST_CASE("fiber: has the name, worker and stack that it was given, and an id of
   });
 }
 
-TEST_CASE("fiber: join_until gives up at its time or at a stop request, and can be called again") {
+TEST_CASE("fiber: join_until returns at its deadline or at a stop request, and can be called again") {
   on_workers([] {
     fiber f(until_stopped);
     CHECK_FALSE(f.join_for(0ns));
@@ -136,7 +136,7 @@ TEST_CASE("fiber: join_until gives up at its time or at a stop request, and can 
   });
 }
 
-TEST_CASE("future: wait_until leaves its place among the waiters, wherever that is") {
+TEST_CASE("future: a wait_until that ends early removes its listener from any place of the list") {
   on_workers([] {
     promise<int> p;
     auto f = p.get_future();
@@ -163,10 +163,10 @@ TEST_CASE("future: wait_until leaves its place among the waiters, wherever that 
   });
 }
 
-// allowed    true  + told       the value came first
-// allowed    false + detached   the waiter had gone before
-// forbidden  anything else: the waiter would be told on a stack that it has left
-TEST_CASE("future: a wait that ends while its result comes is told or gone, never both") {
+// allowed    true  + notified   the value came first
+// allowed    false + detached   the wait ended first
+// forbidden  any other outcome: the waiter would be notified on a stack frame that it has left
+TEST_CASE("future: a wait that ends while its result comes is notified or detached, never both") {
   int came = 0;
   int gone = 0;
   on_workers([&] {
@@ -207,7 +207,7 @@ TEST_CASE("future: a wait that ends while its result comes is told or gone, neve
   CHECK(gone > 0);
 }
 
-TEST_CASE("task_group: wait_until says whether all have ended, and changes nothing if not") {
+TEST_CASE("task_group: wait_until returns whether all have ended, and changes nothing if not") {
   on_workers([] {
     task_group group;
     CHECK(group.wait_for(0ns));
@@ -229,7 +229,7 @@ TEST_CASE("task_group: wait_until says whether all have ended, and changes nothi
   });
 }
 
-TEST_CASE("deadlock: of fibers that join each other in a circle, one is told all names") {
+TEST_CASE("deadlock: of fibers that join each other in a circle, one gets an error with all names") {
   on_workers([] {
     std::vector<fiber> ring(3);
     promise<void> open;
@@ -251,7 +251,7 @@ TEST_CASE("deadlock: of fibers that join each other in a circle, one is told all
           {.name = "philosopher " + std::to_string(i)});
     }
     open.set_value();
-    while (ended < 3) this_fiber::yield();  // until then the handles are theirs
+    while (ended < 3) this_fiber::yield();  // until then the fibers use the handles
     for (auto& f : ring) {
       if (f.joinable()) f.join();
     }
@@ -262,7 +262,7 @@ TEST_CASE("deadlock: of fibers that join each other in a circle, one is told all
   });
 }
 
-TEST_CASE("deadlock: two that close a circle at the same time break it once, every time") {
+TEST_CASE("deadlock: two fibers that close a circle at the same time break it once, every time") {
   on_workers([] {
     for (int round = 0; round < 500; ++round) {
       std::atomic<int> told{0};
@@ -290,7 +290,7 @@ TEST_CASE("deadlock: two that close a circle at the same time break it once, eve
   });
 }
 
-TEST_CASE("deadlock: a fiber that waits for itself; and chains, which are none") {
+TEST_CASE("deadlock: a fiber that waits for itself is one; a chain is none") {
   on_workers([] {
     future<void> mine;
     std::atomic<bool> known{false};
@@ -316,7 +316,7 @@ TEST_CASE("deadlock: a fiber that waits for itself; and chains, which are none")
   });
 }
 
-TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its block is used again") {
+TEST_CASE("deadlock: an edge ends with the fiber that it leads to, even if its block is used again") {
   // `waits` waits for `ends`, which ends; before `waits` runs on, `late` gets the block of `ends` and waits for
   // `waits`.
   sched::options o;
@@ -336,7 +336,7 @@ TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its bloc
         {.worker = 0});
     while (!next) this_fiber::yield();
     promise<void> gate;
-    // Its captures end after its result is set: whoever is woken by that runs before `waits`.
+    // Its captures are destroyed after its result is set: the fiber that this wakes runs before `waits`.
     const auto ends = async_value([open = gate.get_future(), last = std::shared_ptr<void>(nullptr, [&](void*) {
                                                                may_end = true;
                                                                next.wake();
@@ -352,7 +352,7 @@ TEST_CASE("deadlock: an edge ends with the fiber that it led to, though its bloc
   });
 }
 
-TEST_CASE("deadlock: tasks one after the other, in the same blocks, are none") {
+TEST_CASE("deadlock: tasks one after the other in the same blocks are none") {
   sched::options o;
   o.workers = 1;
   sched::runtime(o).run([] {

@@ -1,7 +1,10 @@
 #include <shunt/task/finish.hpp>
 
+#include <shunt/sched/timed_wait.hpp>
+
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 namespace {
 
@@ -15,22 +18,22 @@ sched::waker may_wait(const char* call) {
 finish_scope::finish_scope(const char* call) : waiter_(may_wait(call)) {}
 
 void finish_scope::enter() noexcept {
-  open_.fetch_add(1, std::memory_order_relaxed);  // relaxed: S1, the caller holds one itself
+  open_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller is open itself (finish.S1)
 }
 
 void finish_scope::leave() noexcept {
-  const auto who = waiter_;  // S2
-  // acq_rel: edge `done` out, and the earlier leavers' halves stay in the chain.
-  if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) who.wake();
+  const auto waiter = waiter_;  // finish.S2
+  // acq_rel: edge `done` out, and in from those that left before, whose writes it passes on
+  if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) waiter.wake();
 }
 
 void finish_scope::fail(std::exception_ptr what) noexcept {
-  // relaxed: decides who is first, and nothing else
+  // relaxed: it decides which failure is the first, and orders nothing
   if (!failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::move(what);
 }
 
-// noexcept: park() cannot refuse here, as the constructor asked; were waiting forbidden since, and
-// not allowed again, the tasks would outlive their scope.
+// noexcept: park() cannot throw here, as the constructor asked whether this fiber may wait. Were waiting forbidden
+// since, and not allowed again, the tasks would outlive their scope.
 void finish_scope::wait() noexcept {
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return;  // edge `done` in
   while (open_.load(std::memory_order_acquire) != 0) {             // edge `done` in
@@ -38,29 +41,27 @@ void finish_scope::wait() noexcept {
   }
 }
 
+/// Subtracts the waiter's 1 as wait() does, and adds it again if the wait ends before the tasks.
 bool finish_scope::wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
   sched::this_fiber::require_wait("wait_until");
-  const auto awaken = [who = waiter_] { who.wake(); };
-  const std::stop_callback on_stop(stop, awaken);
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return true;  // edge `done` in
-  const auto take_back = [&] {
-    // acq_rel: edge `done` in. The tasks' 0 may have come in between: then this 1 is reopen()'s.
+  const auto add_again = [&] {
+    // acq_rel: edge `done` in. \return whether the last task has left in between: then this 1 is reopen()'s.
     return open_.fetch_add(1, std::memory_order_acq_rel) == 0;
   };
+  const auto all_left = [&] { return open_.load(std::memory_order_acquire) == 0; };  // edge `done` in
   try {
-    while (open_.load(std::memory_order_acquire) != 0) {  // edge `done` in
-      if (stop.stop_requested() || !sched::this_fiber::park_until(deadline, "its tasks")) return take_back();
-    }
+    const auto end = sched::this_fiber::wait_until(all_left, deadline, stop, "its tasks");
+    return end == sched::wait_end::done || add_again();
   } catch (...) {  // no memory for the deadline
-    take_back();
+    add_again();
     throw;
   }
-  return true;
 }
 
 void finish_scope::reopen() noexcept {
-  open_.store(1, std::memory_order_relaxed);        // relaxed: no task is left (S1)
-  failed_.store(false, std::memory_order_relaxed);  // likewise
+  open_.store(1, std::memory_order_relaxed);        // relaxed: no task is left (finish.S1)
+  failed_.store(false, std::memory_order_relaxed);  // relaxed: likewise
 }
 
 void finish_scope::rethrow() {
@@ -81,7 +82,7 @@ sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body) {
             scope->fail(std::current_exception());
           }
           try {
-            work = nullptr;  // the captures end before the finish does
+            work = nullptr;  // destroys the captures before the finish ends
           } catch (...) {
             scope->fail(std::current_exception());
           }
@@ -95,5 +96,6 @@ sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body) {
 }
 
 }  // namespace detail
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

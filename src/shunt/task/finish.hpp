@@ -1,4 +1,4 @@
-/// Structured tasks: `finish` waits for every `async` inside it.
+/// Structured tasks: `finish` waits for every task that `async` makes inside it.
 ///
 /// ```cpp
 /// shunt::finish([&] {
@@ -9,7 +9,7 @@
 /// Terms and meaning follow X10 and HClib: Charles et al., OOPSLA 2005,
 /// doi:10.1145/1094811.1094852; Paul et al., ICCS 2023, doi:10.1007/978-3-031-35995-8_15.
 ///
-/// All of this is used inside sched::runtime::run(). Waiting parks the fiber; no worker blocks.
+/// For fibers of sched::runtime::run(). A fiber that waits parks; its worker runs others.
 #pragma once
 
 #include <atomic>
@@ -25,20 +25,21 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
-/// Counts the tasks of one finish, or group. Belongs to the fiber that made it, and waits.
+/// Counts the tasks of one finish, or group. Belongs to the fiber that made it, which waits.
 ///
 /// Invariants
-///   S1  open_ = tasks that have not ended + 1 while the waiter has not come to wait(). A task adds
-///       its child before it ends, so 0 is final until reopen().
-///   S2  Whoever subtracts the last 1 wakes the waiter, and touches nothing of the scope after the
-///       subtraction: the waiter may have seen 0 by itself, and be gone.
+///   finish.S1  open_ = tasks that have not ended + 1 while the waiter has not called wait(). A task adds its child
+///              before it ends, so 0 is final until reopen().
+///   finish.S2  The task that subtracts the last 1 wakes the waiter, and uses nothing of the scope after the
+///              subtraction: the waiter may have seen 0 by itself, and have destroyed the scope.
 ///
 /// Edge `done`, leave() -> wait(): what a task wrote is visible after finish().
 class finish_scope {
  public:
-  /// \param call  who asks. \throws what park() throws where waiting is impossible.
+  /// \param call  the public function, for messages. \throws what park() throws where waiting is impossible.
   explicit finish_scope(const char* call);
   finish_scope(const finish_scope&) = delete;
   finish_scope& operator=(const finish_scope&) = delete;
@@ -49,11 +50,12 @@ class finish_scope {
     return static_cast<finish_scope*>(sched::this_fiber::scope());
   }
 
-  void enter() noexcept;                        // a task of this scope, for a new one
-  void leave() noexcept;                        // a task, last of all; or to take enter() back
+  void enter() noexcept;                        // a task of this scope, for a new task
+  void leave() noexcept;                        // a task, as its last action; or to undo enter()
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
   void wait() noexcept;                         // the waiter, once, or once more after reopen()
-  /// The same, until then at the longest. \return whether all have ended; if not, as if never called.
+  /// The waiter: wait() until the deadline or a stop request at the longest. \return whether all tasks have ended; if
+  /// not, the scope is as it was before the call.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
   void rethrow();          // the waiter, after wait()
   void reopen() noexcept;  // the waiter, after wait()
@@ -62,7 +64,7 @@ class finish_scope {
   const sched::waker waiter_;
   std::atomic<long> open_{1};
   std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;  // written by whoever set failed_; edge `done` publishes it
+  std::exception_ptr failure_;  // written by the task that set failed_; edge `done` publishes it
 };
 
 /// While it lives, `scope` is the running fiber's innermost.
@@ -79,12 +81,12 @@ class entered_scope {
   void* const outer_;
 };
 
-/// Makes a task of `scope`; of run() if that is null. What leaves `body` is the scope's failure.
+/// Makes a task of `scope`; of run() if that is null. An exception that leaves `body` is the scope's failure.
 /// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack()
-///              first, where what that throws can be told to those that wait for it.
+///              first, at a place from which the exception reaches those that wait for it.
 sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body);
 
-/// For spawn_into(). std::function copies what it holds; what cannot be copied is held by pointer.
+/// For spawn_into(). std::function copies what it holds; it holds a shared pointer to what cannot be copied.
 template <typename F>
 [[nodiscard]] std::function<void()> as_function(F&& f) {
   using held = std::decay_t<F>;
@@ -95,7 +97,7 @@ template <typename F>
   }
 }
 
-/// As async(), for a body that says itself what becomes of it if its fiber gets no stack: see spawn_into().
+/// As async(), for a body that itself handles a fiber without a stack: see spawn_into().
 template <typename F>
 sched::fiber_id spawn_here(F&& body) {
   return spawn_into(finish_scope::innermost(), as_function(std::forward<F>(body)));
@@ -103,11 +105,10 @@ sched::fiber_id spawn_here(F&& body) {
 
 }  // namespace detail
 
-/// A fiber only. Calls `body` at once, on this fiber; returns when it and every task spawned
-/// inside, by it or by such a task, have ended. What they wrote is visible then. Nests.
-/// \throws the first exception, in time, that left `body` or a task of this finish (the others are
-///         dropped), after all have ended; what sched::this_fiber::park() throws where waiting is
-///         impossible, before `body` is called.
+/// A fiber only. Calls `body` at once, on this fiber; returns when it and every task made inside, by it or by such a
+/// task, have ended. What they wrote is visible then. Nests.
+/// \throws the first exception, in time, that left `body` or a task of this finish, after all have ended (the others
+///         are dropped); what sched::this_fiber::park() throws where waiting is impossible, before `body` is called.
 /// Cost: some 20 ns and the tasks.
 template <typename F>
 void finish(F&& body) {
@@ -122,13 +123,13 @@ void finish(F&& body) {
   scope.rethrow();
 }
 
-/// A fiber only. Makes a task that calls `body` later, on this or another worker. It belongs to the
-/// innermost finish of the caller; outside of any, to sched::runtime::run(), which then waits for
-/// it and throws what it throws. `body` may wait, spawn and open a finish of its own.
+/// A fiber only. Makes a task that calls `body` later, on this or another worker. The task belongs to the innermost
+/// finish of the caller; outside of any, to sched::runtime::run(), which then waits for it and throws what it throws.
+/// `body` may wait, make tasks and open a finish of its own.
 /// If the system has no memory for the task's stack when it is to start, the task has failed: the finish, or run(),
 /// throws a shunt::error that names the limit to raise.
-/// \param body  called once; copied or moved, its result is dropped.
-/// \throws std::bad_alloc, then nothing was spawned. Cost: about 100 ns.
+/// \param body  copied or moved, and called once; its result is dropped.
+/// \throws std::bad_alloc; then there is no task. Cost: about 100 ns.
 template <typename F>
 void async(F&& body) {
   detail::spawn_here([f = std::decay_t<F>(std::forward<F>(body))]() mutable {
@@ -136,6 +137,11 @@ void async(F&& body) {
     static_cast<void>(f());
   });
 }
+
+}  // namespace task
+
+using task::async;
+using task::finish;
 
 }  // namespace v1
 }  // namespace shunt

@@ -1,9 +1,12 @@
-#include <shunt/sched.hpp>
 #include <shunt/task/fork_join.hpp>
+
 #include <string>
+
+#include <shunt/sched.hpp>
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
 void must_be_in_fiber(const char* call) {
@@ -17,5 +20,6 @@ void must_have_grain(const char* call, bool positive) {
 std::size_t workers_here() { return static_cast<std::size_t>(sched::this_worker::current().workers()); }
 
 }  // namespace detail
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

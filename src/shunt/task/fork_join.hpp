@@ -1,5 +1,5 @@
-/// Two calls at once, a loop's bodies at once, a sum in parallel: forms that cost next to nothing
-/// where nobody helps.
+/// Two calls at once, a loop's bodies at once, a sum in parallel. They cost next to nothing where no other worker is
+/// idle.
 ///
 /// ```cpp
 /// long fibonacci(int n) {
@@ -10,10 +10,9 @@
 /// }
 /// ```
 ///
-/// Unlike async(), nothing is allocated and no fiber is made: the second call waits on the caller's
-/// stack for an idle worker, and the caller runs it itself if none came. All three are for fibers,
-/// nest at will, and may be used inside finish() and beside futures: a branch may wait, park and
-/// yield. See sched/JOBS.md.
+/// Unlike async() they allocate nothing and make no fiber: the second call waits on the caller's stack for an idle
+/// worker, and the caller runs it itself if none came. All three are for fibers, nest at will, and may be used inside
+/// finish() and beside futures: a branch may wait, park and yield. See sched/JOBS.md.
 ///
 /// Source: Blumofe, Leiserson: Scheduling multithreaded computations by work stealing. J. ACM
 /// 46(5), 1999, doi:10.1145/324133.324234; splitting on demand: Tzannes, Caragea, Barua, Vishkin:
@@ -27,17 +26,24 @@
 #include <functional>
 #include <memory>
 #include <optional>
+<<<<<<< HEAD
 #include <shunt/base/error.hpp>
 #include <shunt/sched/jobs/jobs.hpp>
+=======
+>>>>>>> iotask
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include <shunt/base/error.hpp>
+#include <shunt/sched/jobs/jobs.hpp>
+
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
-/// What a call returns, as a value; std::monostate for nothing.
+/// The result of a call, as a value; std::monostate for void.
 template <typename F>
 using branch_result = std::conditional_t<std::is_void_v<std::invoke_result_t<F&>>, std::monostate,
                                          std::decay_t<std::invoke_result_t<F&>>>;
@@ -52,38 +58,39 @@ branch_result<F> call_branch(F& f) {
   }
 }
 
-/// How a fork keeps its second call, which it was given as a G&&: a temporary that fits a register
-/// as a copy, so that its address is nobody's business; anything else by reference.
+/// How a fork keeps its second call, a G&&: a temporary that fits a register is copied, so that compilers need not keep
+/// it in memory; anything else is kept by reference.
 template <typename G>
 using held = std::conditional_t<!std::is_lvalue_reference_v<G> && sizeof(G) <= sizeof(void*) &&
                                     std::is_trivially_copyable_v<std::remove_reference_t<G>>,
                                 G, G&>;
 
-/// The second branch, on the forker's stack. Its outcome exists only where a thief ran it: the
-/// forker itself calls `call`, and takes the result as it comes.
+/// The second branch, on the forker's stack. Its outcome exists only if a thief ran it: otherwise the forker calls
+/// `call` and uses the result directly.
 template <typename G>
 class branch final : public sched::job {
  public:
   explicit branch(G& g) noexcept : job(&run), call(g) {}
   branch(const branch&) = delete;
   branch& operator=(const branch&) = delete;
-  ~branch() {}  // the outcome, if there is one, is taken by collect()
+  ~branch() {}  // collect() or drop() destroys the outcome, if there is one
 
-  /// The forker, once, after wait(): what the thief got.
+  /// The forker, once, after wait(): the result of the thief's call.
   branch_result<G> collect() {
-    struct last {
+    struct at_end {
       branch& b;
-      ~last() { std::destroy_at(&b.outcome_); }
-    } const ends{*this};
+      ~at_end() { std::destroy_at(&b.outcome_); }
+    } const destroys{*this};
     if (outcome_.failure) std::rethrow_exception(std::move(outcome_.failure));
     return std::move(*outcome_.value);
   }
-  /// As collect(), for a forker that has an exception of its own.
+  /// Instead of collect(), for a forker whose first branch has thrown.
   void drop() noexcept { std::destroy_at(&outcome_); }
 
   held<G> call;
 
-  /// `call`, for a forker that still has what the branch was made of: a reference of ours would be loaded again.
+  /// `call`, for a forker that still has the G that the branch was made of: through `call`, compilers would load the
+  /// reference again.
   [[nodiscard]] auto& call_made_of([[maybe_unused]] G& g) noexcept {
     if constexpr (std::is_reference_v<held<G>>) {
       return g;
@@ -113,9 +120,10 @@ class branch final : public sched::job {
   };
 };
 
-/// The forker's end of a branch whose sibling has thrown: it is waited for, or run, and forgotten.
+/// The forker, if the first branch has thrown: waits for the second or runs it, and drops its result.
+/// \param mine  no thief has taken it.
 template <typename G>
-[[gnu::cold, gnu::noinline]] void settle(branch<G>& right, bool mine) noexcept {
+[[gnu::cold, gnu::noinline]] void end_after_throw(branch<G>& right, bool mine) noexcept {
   if (!mine) {
     right.wait();
     right.drop();
@@ -123,7 +131,7 @@ template <typename G>
   }
   try {
     static_cast<void>(call_branch(right.call));
-  } catch (...) {  // the first in program order counts, and that is the sibling's
+  } catch (...) {  // of two exceptions the first in program order counts, which is the first branch's
   }
 }
 
@@ -133,7 +141,8 @@ template <typename G>
   return right.collect();
 }
 
-/// Both, as a pair of values.
+/// Calls both. \return a pair of values. Pushes the second call as a job, makes the first, then takes the job back and
+/// makes the second itself; if a thief has taken it, waits for that.
 template <typename F, typename G>
 std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char* call) {
   branch<G> right(g);
@@ -144,7 +153,7 @@ std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char*
     try {
       return call_branch(f);
     } catch (...) {
-      settle(right, take());
+      end_after_throw(right, take());
       throw;
     }
   };
@@ -158,8 +167,9 @@ std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char*
 
 /// \throws usage_error outside a fiber.
 void must_be_in_fiber(const char* call);
+/// \throws usage_error unless `positive`.
 void must_have_grain(const char* call, bool positive);
-/// The running fiber's runtime's.
+/// Workers of the running fiber's runtime.
 [[nodiscard]] std::size_t workers_here();
 
 template <std::integral Index>
@@ -175,8 +185,8 @@ constexpr Index advanced(Index first, count_of<Index> by) noexcept {
   return static_cast<Index>(static_cast<count_of<Index>>(first) + by);
 }
 
-/// Runs the bodies of [first, last) in order, but halves what is left whenever thieves would find
-/// nothing to steal here. Who was not robbed so halves log2(n) times only, whatever the grain.
+/// Runs the bodies of [first, last) in order, but halves the rest of the range whenever thieves would find nothing to
+/// steal here. So a worker that is not stolen from halves log2(n) times only, whatever the grain.
 template <std::integral Index, typename Body>
 void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
   auto* const jobs = sched::job_deque::here();
@@ -188,10 +198,10 @@ void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
       fork_both(left, right, "parallel_for");
       return;
     }
-    if (grain == 1 && jobs != nullptr) {  // apart: with bodies of some instructions the look is most of the cost
+    if (grain == 1 && jobs != nullptr) {  // a case of its own: for short bodies runs_dry() is most of the cost
       const auto level = jobs->level();
       const auto before_last = advanced(last, static_cast<count_of<Index>>(-1));
-#pragma GCC unroll 4  // two branches a body that fall through, instead of one that does not
+#pragma GCC unroll 4  // two branches a body that are not taken, instead of one that is
       while (first != before_last) {
         body(first);
         ++first;
@@ -223,17 +233,15 @@ T reduce_range(Index first, Index last, count_of<Index> grain, const T& identity
 
 }  // namespace detail
 
-/// A fiber only. Calls `f` on this fiber, and `g` after it, or meanwhile on another worker. Returns
-/// when both have ended; what they wrote is visible then. `g` runs whatever becomes of `f`. Waiting
-/// in a branch is legal, for the other one as well. If another worker is still at `g`, this fiber
-/// parks. Where waiting is forbidden (sched::no_wait), both run here.
-/// \return both results, as values, in a std::pair; std::monostate for a branch without one;
-///         nothing if neither has one.
-/// \throws what `f` threw, else what `g` threw, after both have ended; usage_error outside a fiber,
-///         before either is called.
-/// Cost: about 2 ns if nobody steals `g`, without any allocation; stolen, some microseconds for the
-/// thief. If a worker sleeps, it is woken: a system call. A stolen `g` finds the stack of a root
-/// (options::root_stack_bytes); stacks do not grow by stealing.
+/// A fiber only. Calls `f` on this fiber, and `g` after it, or meanwhile on another worker. Returns when both have
+/// ended; what they wrote is visible then. `g` runs also if `f` throws. A branch may wait, also for the other one. If
+/// another worker still runs `g`, this fiber parks. Where waiting is forbidden (sched::no_wait), both run here.
+/// \return both results, as values, in a std::pair; std::monostate for a branch without one; void if neither has one.
+/// \throws what `f` threw, else what `g` threw, after both have ended; usage_error outside a fiber, before either is
+///         called.
+/// Cost: about 2 ns if no worker steals `g`, without any allocation; stolen, some microseconds for the thief. A worker
+/// that sleeps is woken: a system call. A stolen `g` has the stack of a root (options::root_stack_bytes); stacks do not
+/// grow by stealing.
 template <typename F, typename G>
   requires std::invocable<F&> && std::invocable<G&>
 auto fork_join(F&& f, G&& g) {
@@ -244,13 +252,12 @@ auto fork_join(F&& f, G&& g) {
   }
 }
 
-/// A fiber only. Calls body(i) for each i in [first, last), in any order, on any workers; returns
-/// when all have ended, and what they wrote is visible.
-/// \param grain  bodies that are run between two looks at whether somebody wants work: at least 1.
-/// \param body   called from several workers at once: what it shares is its own business.
-/// \throws usage_error outside a fiber, and for a grain of 0 or less, before any body; else what a
-///         body threw, that of the lowest index among those that did. Bodies after it may be left
-///         out, and others run to their end.
+/// A fiber only. Calls body(i) for each i in [first, last), in any order, on any workers; returns when all calls have
+/// ended. What they wrote is visible then.
+/// \param grain  bodies that run between two looks for idle workers: at least 1.
+/// \param body   several workers call it at once: it must synchronize what it shares.
+/// \throws usage_error outside a fiber, and for a grain of 0 or less, before any body; else the exception of the lowest
+///         index among the bodies that threw. Bodies after it may be left out; others run to their end.
 /// Cost: 1 ns a grain, and a few microseconds for each time that another worker takes a half.
 template <std::integral Index, typename Body>
   requires std::invocable<Body&, Index>
@@ -261,8 +268,8 @@ void parallel_for(Index first, Index last, std::type_identity_t<Index> grain, Bo
   detail::for_range(first, last, static_cast<detail::count_of<Index>>(grain), body);
 }
 
-/// As above, with a grain that suits bodies of a few nanoseconds as well as long ones: a 64th of a
-/// worker's share, at most 1024.
+/// As above, with a grain for bodies of a few nanoseconds as well as for long ones: a 64th of a worker's share, at most
+/// 1024.
 template <std::integral Index, typename Body>
   requires std::invocable<Body&, Index>
 void parallel_for(Index first, Index last, Body&& body) {
@@ -274,10 +281,9 @@ void parallel_for(Index first, Index last, Body&& body) {
   detail::for_range(first, last, static_cast<count>(std::min<std::size_t>(grain, static_cast<count>(-1))), body);
 }
 
-/// A fiber only. combine(combine(map(first), map(first + 1)), ...) in parallel: grains are summed
-/// from left to right, beginning with `identity`, and their sums combined in a tree that depends on
-/// the range and the grain alone. So the result is the same on any number of workers, also where
-/// combine() is not quite associative, as with floating-point numbers.
+/// A fiber only. combine(combine(map(first), map(first + 1)), ...) in parallel: combines each grain from left to right,
+/// beginning with `identity`, and the grains in a tree that depends on the range and the grain alone. So the result is
+/// the same on any number of workers, also where combine() is not quite associative, as with floating-point numbers.
 /// \param identity  combine(identity, x) is x.
 /// \throws as parallel_for().
 /// Cost: some 3 ns a grain.
@@ -301,6 +307,12 @@ template <std::integral Index, typename T, typename Map, typename Combine>
   const auto grain = static_cast<count>((detail::distance(first, last) - 1) / 4096 + 1);
   return detail::reduce_range(first, last, grain, identity, map, combine);
 }
+
+}  // namespace task
+
+using task::fork_join;
+using task::parallel_for;
+using task::parallel_reduce;
 
 }  // namespace v1
 }  // namespace shunt

@@ -24,17 +24,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The idle workers spin, or are asleep at once.
+/// Idle workers spin, or fall asleep at once.
 void on_workers(const std::function<void()>& body) { shunt::testing::on_workers(body, {0us, 50us}); }
 
 void on_two_workers(const std::function<void()>& body) {
   shunt::sched::options o;
   o.workers = 2;
-  o.spin = 0ns;  // asleep whenever there is nothing to do
+  o.spin = 0ns;  // an idle worker sleeps at once
   shunt::sched::runtime(o).run(body);
 }
 
-/// Keeps its worker until `set`: so another worker must set it.
+/// Keeps its worker until `set` is true: so another worker must set it.
 void hold_worker_until(const std::atomic<bool>& set) {
   while (!set.load()) std::this_thread::yield();
 }
@@ -62,7 +62,7 @@ long slow_fibonacci(int n) {
 
 }  // namespace
 
-TEST_CASE("fork_join: returns both results, by value; nothing for two branches without any") {
+TEST_CASE("fork_join: returns both results, by value; void if both branches return void") {
   on_workers([] {
     int seven = 7;
     auto both = fork_join([&]() -> int& { return seven; }, [] { return std::string("eight"); });
@@ -78,7 +78,7 @@ TEST_CASE("fork_join: returns both results, by value; nothing for two branches w
   });
 }
 
-TEST_CASE("fork_join: nests, and the right answer comes back on any number of workers") {
+TEST_CASE("fork_join: nests, and returns the right result on any number of workers") {
   on_workers([] {
     CHECK(fibonacci(20) == 6765);
     CHECK(slow_fibonacci(14) == 377);
@@ -163,7 +163,7 @@ TEST_CASE("fork_join: a branch may wait for the other one, whichever way it wait
   });
 }
 
-TEST_CASE("fork_join: both branches end, then the first exception in program order is thrown") {
+TEST_CASE("fork_join: throws the first exception in program order, after both branches have ended") {
   on_workers([] {
     for (const bool left : {false, true}) {
       for (const bool right : {false, true}) {
@@ -223,7 +223,7 @@ TEST_CASE("fork_join: exceptions cross workers, and results that were made are d
   });
 }
 
-TEST_CASE("fork_join: what a stolen branch spawns belongs to the forker's finish") {
+TEST_CASE("fork_join: tasks that a stolen branch makes belong to the forker's finish") {
   on_two_workers([] {
     for (int round = 0; round < 50; ++round) {
       std::atomic<bool> begun{false};
@@ -243,7 +243,7 @@ TEST_CASE("fork_join: what a stolen branch spawns belongs to the forker's finish
   });
 }
 
-TEST_CASE("fork_join: fibers of one worker fork in turns, and each gets its own back") {
+TEST_CASE("fork_join: fibers of one worker fork in turns, and each takes back its own branch") {
   on_workers([] {
     std::vector<long> got(64, -1);
     shunt::finish([&] {
@@ -270,7 +270,7 @@ TEST_CASE("fork_join: fibers of one worker fork in turns, and each gets its own 
   });
 }
 
-TEST_CASE("fork_join: deeper than a worker's ring, the rest runs where it is") {
+TEST_CASE("fork_join: forks deeper than a worker's ring run both branches on the forker") {
   on_workers([] {
     const int depth = 2 * static_cast<int>(shunt::sched::job_deque::slots);
     std::atomic<int> ran{0};
@@ -283,7 +283,7 @@ TEST_CASE("fork_join: deeper than a worker's ring, the rest runs where it is") {
   });
 }
 
-TEST_CASE("fork_join: where waiting is forbidden both branches run here") {
+TEST_CASE("fork_join: where waiting is forbidden both branches run on the forker") {
   on_workers([] {
     const no_waiting guard;
     const auto me = this_fiber::self();
@@ -298,7 +298,7 @@ TEST_CASE("fork_join: where waiting is forbidden both branches run here") {
   });
 }
 
-TEST_CASE("fork_join, parallel_for, parallel_reduce: outside a fiber they refuse before they begin") {
+TEST_CASE("fork_join, parallel_for, parallel_reduce: outside a fiber they throw usage_error before any call") {
   bool ran = false;
   const auto touch = [&] { ran = true; };
   CHECK_THROWS_AS(fork_join(touch, touch), shunt::usage_error);
@@ -308,7 +308,7 @@ TEST_CASE("fork_join, parallel_for, parallel_reduce: outside a fiber they refuse
   CHECK_THROWS_WITH(parallel_reduce(
                         0, 1, 0, [](int i) { return i; }, std::plus<>()),
                     Catch::Contains("parallel_reduce: called outside a fiber"));
-  // A poller runs on a worker, and in no fiber.
+  // A poller runs on a worker, outside of fibers.
   struct asking final : shunt::sched::poller {
     bool poll() override {
       try {
@@ -336,7 +336,7 @@ TEST_CASE("fork_join, parallel_for, parallel_reduce: outside a fiber they refuse
   CHECK(poller.refusals > 0);
 }
 
-TEST_CASE("parallel_for: calls the body once for each index, whatever range and grain") {
+TEST_CASE("parallel_for: calls the body once for each index, for any range and grain") {
   on_workers([] {
     for (const int grain : {1, 3, 1000}) {
       for (const int count : {0, 1, 2, 7, 1000}) {
@@ -358,7 +358,7 @@ TEST_CASE("parallel_for: calls the body once for each index, whatever range and 
   });
 }
 
-TEST_CASE("parallel_for: another worker takes part, though the first never waits") {
+TEST_CASE("parallel_for: another worker takes a part even if the first never waits") {
   on_two_workers([] {
     std::atomic<bool> other{false};
     const int home = this_worker::index();
@@ -385,7 +385,7 @@ TEST_CASE("parallel_for: throws the exception of the lowest index that threw") {
   });
 }
 
-TEST_CASE("parallel_reduce: the same sum on any number of workers, in order") {
+TEST_CASE("parallel_reduce: combines in order, with the same result on any number of workers") {
   std::vector<double> numbers(10'000);
   std::iota(numbers.begin(), numbers.end(), 0.1);
   const auto number = [&](std::size_t i) { return 1 / numbers[i]; };
@@ -406,7 +406,7 @@ TEST_CASE("parallel_reduce: the same sum on any number of workers, in order") {
   for (const auto& t : texts) CHECK(t == "abcdefghijklmnopqrstuvwxyz");
 }
 
-TEST_CASE("fork_join: exploring runs the right branch before, amid and after the left one") {
+TEST_CASE("fork_join: an explorer runs the right branch before, within and after the left one") {
   const auto never = [](std::string wrong) {
     return [wrong] {
       std::string order;
@@ -426,7 +426,7 @@ TEST_CASE("fork_join: exploring runs the right branch before, amid and after the
     CAPTURE(order);
     CHECK_FALSE(shunt::test::explore(never(order), 10'000, {.how = shunt::test::policy::exhaustive}).schedule.empty());
   }
-  // Branches without points of their own: the fork is one.
+  // Branches without interleave() points of their own: the fork is such a point.
   const auto plain = [] {
     std::string order;
     shunt::fork_join([&] { order += 'a'; }, [&] { order += 'b'; });

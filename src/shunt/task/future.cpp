@@ -4,43 +4,48 @@
 #include <thread>
 
 #include <shunt/base/clock.hpp>
+#include <shunt/sched/timed_wait.hpp>
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
+/// Takes the whole list by the exchange that makes the event happen, then notifies its listeners one by one: it reads
+/// the next one before, as a listener is gone once it is notified.
 void one_event::happen() noexcept {
-  auto list = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+  auto list = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
   do {
     list = free_of_busy(list);
     SHUNT_ASSERT(list != done);
     // acq_rel: edge `happened` out, edge `listed` in.
   } while (!word_.compare_exchange_weak(list, done, std::memory_order_acq_rel, std::memory_order_relaxed));
   while (list != 0) {
-    auto* const told = reinterpret_cast<listener*>(list);
-    list = reinterpret_cast<std::uintptr_t>(told->next);
-    told->tell(*told);
+    auto* const each = reinterpret_cast<listener*>(list);
+    list = reinterpret_cast<std::uintptr_t>(each->next);
+    each->notify(*each);
   }
 }
 
 bool one_event::attach(listener& l) noexcept {
-  auto seen = word_.load(std::memory_order_acquire);
+  auto seen = word_.load(std::memory_order_acquire);  // edge `happened` in
   do {
     seen = free_of_busy(seen);
-    if (seen == done) return false;  // edge `happened` in, by a load or the failed exchange
+    if (seen == done) return false;
     l.next = reinterpret_cast<listener*>(seen);
-    // release: edge `listed` out. acquire on failure: edge `happened` in.
+    // acq_rel: edge `listed`; acquire on failure: edge `happened` in
   } while (!word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&l), std::memory_order_acq_rel,
                                         std::memory_order_acquire));
   return true;
 }
 
+/// Marks the word busy, so that the list stays as it is, takes `l` out, and stores the list's new beginning.
 bool one_event::detach(listener& l) noexcept {
-  auto list = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+  auto list = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
   do {
     list = free_of_busy(list);
     if (list == done) return false;
-    // acquire: edge `listed` in.
+    // acquire: edge `listed` in; relaxed: a guess again
   } while (!word_.compare_exchange_weak(list, list | busy, std::memory_order_acquire, std::memory_order_relaxed));
   auto* first = reinterpret_cast<listener*>(list);
   for (listener** at = &first; *at != nullptr; at = &(*at)->next) {
@@ -52,13 +57,13 @@ bool one_event::detach(listener& l) noexcept {
   return true;
 }
 
-/// \return the word, once nobody reads the list.
+/// Waits while detach() reads the list. \return the word after that.
 std::uintptr_t one_event::free_of_busy(std::uintptr_t seen) const noexcept {
   for (int i = 0; (seen & busy) != 0; ++i) {
     if (i < 64) {
       relax();
     } else {
-      std::this_thread::yield();  // who is busy may have lost its CPU
+      std::this_thread::yield();  // the busy thread may have lost its CPU
     }
     seen = word_.load(std::memory_order_acquire);  // edge `happened` in
   }
@@ -67,73 +72,75 @@ std::uintptr_t one_event::free_of_busy(std::uintptr_t seen) const noexcept {
 
 namespace {
 
-/// A fiber that waits; on its stack. Less than a sched::sleeper: no thread waits here, and it may.
+/// A fiber that waits; on its stack. Less than a sched::sleeper: no thread waits here, and the fiber may wait.
 struct waiter : one_event::listener {
   waiter() noexcept : listener(&wake) {}
   static void wake(listener& l) noexcept {
     auto& me = static_cast<waiter&>(l);
-    const auto who = me.who;
-    me.told.store(true, std::memory_order_release);  // edge `happened`; the waiter is gone now
-    who.wake();
+    const auto fiber = me.fiber;
+    me.notified.store(true, std::memory_order_release);  // edge `happened` out; `me` is gone now
+    fiber.wake();
   }
-  [[nodiscard]] bool has_been_told() const noexcept {
-    return told.load(std::memory_order_acquire);  // edge `happened` in
+  [[nodiscard]] bool has_been_notified() const noexcept {
+    return notified.load(std::memory_order_acquire);  // edge `happened` in
   }
-  sched::waker who = sched::this_fiber::self();
-  std::atomic<bool> told{false};
+  void park_until_notified() const {
+    while (!has_been_notified()) sched::this_fiber::park("a future");
+  }
+  const sched::waker fiber = sched::this_fiber::self();
+  std::atomic<bool> notified{false};
 };
 
 class watched_wait {
  public:
-  watched_wait(one_event::watcher* who, const one_event& e, const char* call)
-      : who_(who != nullptr && who->wait_begins(e, call) ? who : nullptr) {}
+  watched_wait(one_event::watcher* watcher, const one_event& e, const char* call)
+      : watcher_(watcher != nullptr && watcher->wait_begins(e, call) ? watcher : nullptr) {}
   ~watched_wait() {
-    if (who_ != nullptr) who_->wait_ends();
+    if (watcher_ != nullptr) watcher_->wait_ends();
   }
   watched_wait(const watched_wait&) = delete;
   watched_wait& operator=(const watched_wait&) = delete;
 
  private:
-  one_event::watcher* const who_;
+  one_event::watcher* const watcher_;
 };
 
 }  // namespace
 
+/// Everything that may throw comes before attach(): afterwards this frame must stay until the event happens.
 void one_event::wait(const char* call) {
   sched::this_fiber::interleave();
   if (happened()) return;
-  sched::this_fiber::require_wait(call);  // park() below cannot refuse, so the waiter never dangles
+  sched::this_fiber::require_wait(call);
   const watched_wait watched(watcher_, *this, call);
   if (happened()) return;
   const sched::waits_for_end on(maker_, call);
   waiter me;
   if (!attach(me)) return;
-  while (!me.has_been_told()) sched::this_fiber::park("a future");
+  me.park_until_notified();
 }
 
+/// Where the wait ends before the event, detaches the listener; where happen() is notifying it already, waits for that.
 bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
                            const std::stop_token& stop) {
   sched::this_fiber::interleave();
   if (happened()) return true;
-  sched::this_fiber::require_wait(call);  // as above
+  sched::this_fiber::require_wait(call);
   waiter me;
   if (!attach(me)) return true;
   const auto leave = [&] {
     if (detach(me)) return false;
-    while (!me.has_been_told()) sched::this_fiber::park("a future");  // it is being told
+    me.park_until_notified();
     return true;
   };
-  const auto awaken = [who = me.who] { who.wake(); };
-  const std::stop_callback on_stop(stop, awaken);
   try {
-    while (!me.has_been_told()) {
-      if (stop.stop_requested() || !sched::this_fiber::park_until(deadline, "a future")) return leave();
-    }
+    const auto notified = [&me] { return me.has_been_notified(); };
+    const auto end = sched::this_fiber::wait_until(notified, deadline, stop, "a future");
+    return end == sched::wait_end::done || leave();
   } catch (...) {  // no memory for the deadline
     leave();
     throw;
   }
-  return true;
 }
 
 void throw_no_state(const char* call) {
@@ -147,5 +154,6 @@ std::exception_ptr broken() noexcept {
 }
 
 }  // namespace detail
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

@@ -6,8 +6,8 @@
 /// use(left.get() + right);  // parks this fiber until the task has returned
 /// ```
 ///
-/// Waiting is a fiber's, and parks it; setting is any thread's. A waiter that nobody satisfies
-/// waits for ever; a promise that is destroyed unsatisfied satisfies its futures with an error.
+/// Only fibers wait, and park; any thread may satisfy a promise. A fiber whose future is never satisfied waits for
+/// ever. A promise that is destroyed unsatisfied satisfies its futures with broken_promise.
 #pragma once
 
 #include <atomic>
@@ -28,46 +28,50 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 
-/// What a future delivers whose promise was destroyed before anyone satisfied it.
+/// The exception of a future whose promise was destroyed unsatisfied.
 class broken_promise : public error {
  public:
   using error::error;
 };
 
-/// What a promise may hold: an object that can be moved in, or nothing.
+/// The type of a result: an object type that can be moved, or void.
 template <typename T>
 concept future_value =
     std::is_void_v<T> || (std::is_object_v<T> && std::move_constructible<T> && std::is_same_v<T, std::remove_cv_t<T>>);
 
 namespace detail {
 
-/// One event, that happens once, and who listens for it.
+/// One event that happens once, and the list of its listeners.
 ///
-///   word         happen()                      attach()                            detach()
-///   listeners    -> happened, tells them all   -> listeners + the new one, true    -> busy; -> listeners - that one,
-///                true
-///   busy         waits                         waits                               waits
-///   happened     breach of contract            false                               false
+///   word         happen()                        attach()                            detach()
+///   listeners    -> happened, notifies them all  -> listeners + the new one, true    -> busy, -> listeners - that one,
+///                                                                                    true
+///   busy         waits                           waits                               waits
+///   happened     breach of contract              false                               false
 ///
-/// `busy`: who detaches reads the list, for some ns. Edge `happened`, happen() -> tell, or attach() that
-/// says false: the result. Edge `listed`, attach() and detach() -> detach() and happen(): the list. A listener
-/// stays where it is until it is told or detached: happen() may still be reading it.
+/// `busy`: detach() reads the list, for some ns. A listener stays where it is until it is notified or detached, as
+/// happen() may be reading it.
+///
+/// Edges
+///   happened   happen() -> notify, or an attach() that returns false    the result
+///   listed     attach(), detach() -> detach(), happen()                 the list
 class one_event {
  public:
   struct listener {
-    using told = void (*)(listener&) noexcept;
-    explicit listener(told t) noexcept : tell(t) {}
-    told tell;  // called once, by happen()'s caller, which touches it no more
+    using function = void (*)(listener&) noexcept;
+    explicit listener(function f) noexcept : notify(f) {}
+    function notify;  // happen() calls it once, and uses the listener no more
     listener* next = nullptr;
   };
 
-  /// For a room whose events are not one fiber's doings, but which knows when a wait for one can never end.
+  /// For a module whose events no single fiber causes, but which knows when a wait for one can never end.
   class watcher {
    public:
     /// The running fiber is about to wait without a deadline, unless `e` has happened.
-    /// \return whether wait_ends() is to be called.
-    /// \throws sched::deadlock, then it does not; likewise for whatever else it throws.
+    /// \return whether wait_ends() must be called.
+    /// \throws sched::deadlock, or another exception: then the fiber does not wait.
     [[nodiscard]] virtual bool wait_begins(const one_event& e, const char* call) = 0;
     /// The same fiber.
     virtual void wait_ends() noexcept = 0;
@@ -78,19 +82,19 @@ class one_event {
 
   /// Any thread, once.
   void happen() noexcept;
-  /// Any thread. \return false if it happened already: `l` is not told.
+  /// Any thread. \return false if it has happened: then `l` is not notified.
   [[nodiscard]] bool attach(listener& l) noexcept;
-  /// Any thread. \return false: `l` was told, or is being told.
+  /// Any thread. \return false: `l` was notified, or is being notified.
   [[nodiscard]] bool detach(listener& l) noexcept;
-  /// A fiber, if it did not happen yet. \throws what park() throws, before it waits; sched::deadlock.
+  /// A fiber; any thread if it has happened. \throws what park() throws, before it waits; sched::deadlock.
   void wait(const char* call);
-  /// The same, until `deadline` or a stop request at the longest. \return whether it happened.
+  /// The same, at the longest until `deadline` or a stop request. \return whether it has happened.
   [[nodiscard]] bool wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
                                 const std::stop_token& stop);
-  /// Before others know of this event: nothing but that fiber's doings makes it happen.
-  void made_by(sched::fiber_id whom) noexcept { maker_ = whom; }
-  /// Likewise: `who` is told of each wait for it that only it can end, and outlives those.
-  void watched_by(watcher& who) noexcept { watcher_ = &who; }
+  /// Before other threads know of this event: only that fiber makes it happen.
+  void made_by(sched::fiber_id maker) noexcept { maker_ = maker; }
+  /// Likewise: `by` learns of each wait for this event that has no deadline. It outlives those waits.
+  void watched_by(watcher& by) noexcept { watcher_ = &by; }
   [[nodiscard]] bool happened() const noexcept {
     return word_.load(std::memory_order_acquire) == done;  // edge `happened` in
   }
@@ -105,34 +109,32 @@ class one_event {
   watcher* watcher_ = nullptr;
 };
 
-/// What a promise and its futures share.
+/// The part that a promise and its futures share. `holders` counts the promise and each future.
 ///
-///   holders   a promise counts as one, and each future
-///
-/// Edge `left`, a holder's end -> the last one's: what the others did with the result is over.
+/// Edge `left`, a holder's end -> the last one's end: the other holders use the result no more.
 template <typename T>
 struct shared_result : in_thread_cache {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-  /// The promise's. \return false if it was satisfied before.
+  /// The promise only. \return false if it was satisfied before.
   [[nodiscard]] bool claim() noexcept { return !std::exchange(claimed, true); }
 
   std::atomic<std::uint32_t> holders{1};
   bool claimed = false;
-  std::optional<stored> value;  // written by who claimed; edge `happened` publishes both
+  std::optional<stored> value;  // written by the thread that claimed; edge `happened` publishes both
   std::exception_ptr exception;
   one_event ready;
 };
 
-/// One holder's pointer to it. Unlike std::shared_ptr's, a hold costs a locked instruction only where there is another
-/// holder.
+/// One holder's pointer to a shared_result. Unlike a std::shared_ptr it costs a locked instruction only where there is
+/// another holder.
 template <typename T>
 class hold {
  public:
   hold() noexcept = default;
   [[nodiscard]] static hold of_new() { return hold(new shared_result<T>); }
   hold(const hold& other) noexcept : to_(other.to_) {
-    if (to_ != nullptr) to_->holders.fetch_add(1, std::memory_order_relaxed);  // relaxed: `other` holds it meanwhile
+    if (to_ != nullptr) to_->holders.fetch_add(1, std::memory_order_relaxed);  // relaxed: `other` holds it during this
   }
   hold(hold&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
   hold& operator=(hold other) noexcept {
@@ -141,17 +143,18 @@ class hold {
   }
   ~hold() {
     if (to_ == nullptr) return;
-    // acquire: edge `left` in. Who holds it alone need not say so: no other one can come.
+    // acquire: edge `left` in. The only holder need not subtract: no further one can come.
     if (to_->holders.load(std::memory_order_acquire) != 1 &&
         to_->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) {  // edge `left`
       return;
     }
     delete to_;
   }
-  /// As a copy, for the only user of this hold: if it is the only hold, too, then nobody else can count now.
+  /// A copy, for the only user of this hold. If this is also the only hold, no other thread can change the count now.
   [[nodiscard]] hold again() const noexcept {
+    // relaxed, both: another edge hands the second hold to its thread
     if (to_ == nullptr || to_->holders.load(std::memory_order_relaxed) != 1) return *this;
-    to_->holders.store(2, std::memory_order_relaxed);  // relaxed, both: whom the second goes to gets it by another edge
+    to_->holders.store(2, std::memory_order_relaxed);
     return hold(to_);
   }
 
@@ -186,12 +189,11 @@ class future {
   [[nodiscard]] bool ready() const noexcept { return result_ && result_->ready.happened(); }
 
   /// A fiber; any thread if ready(). Waits for the result, or the exception.
-  /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid();
-  ///         sched::deadlock if the task that makes the result waits, perhaps through others, for
-  ///         this fiber.
+  /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid(); sched::deadlock if the
+  ///         task that makes the result waits, perhaps through others, for this fiber.
   void wait() const { state("future::wait").ready.wait("future::wait"); }
 
-  /// The same, until `deadline`, or until `stop` is asked to, at the longest.
+  /// The same, at the longest until `deadline` or until `stop` is asked to stop.
   /// \return whether it is ready(). \throws as wait(), but no deadlock; std::bad_alloc.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline,
                                 const std::stop_token& stop = {}) const {
@@ -206,7 +208,7 @@ class future {
 
   /// A fiber; any thread if ready(). Waits.
   /// \return the result, which lives as long as any copy of this future, or its promise.
-  /// \throws the exception that was set, broken_promise, or as wait(). For a time, or a stop: wait_until() first.
+  /// \throws the exception that was set, broken_promise, or as wait(). With a deadline: call wait_until() first.
   decltype(auto) get() const {
     auto& s = state("future::get");
     s.ready.wait("future::get");
@@ -214,7 +216,7 @@ class future {
     if constexpr (!std::is_void_v<T>) return static_cast<const T&>(*s.value);
   }
 
-  /// As get(), but moves the result out. For the only reader: a later get() finds it moved from.
+  /// As get(), but moves the result out. For the only reader: a later get() returns a moved-from object.
   T take()
     requires(!std::is_void_v<T>)
   {
@@ -238,7 +240,7 @@ class future {
 };
 
 namespace detail {
-/// For what listens to futures without waiting.
+/// For code that listens to futures without waiting.
 struct event_behind {
   /// \throws shunt::error if !f.valid().
   template <future_value T>
@@ -248,7 +250,7 @@ struct event_behind {
 };
 }  // namespace detail
 
-/// The writing end. Moves, does not copy. Any thread, one at a time.
+/// The writing end. Any thread, one at a time. Moves, does not copy.
 template <future_value T>
 class promise {
  public:
@@ -256,7 +258,7 @@ class promise {
   promise() : result_(detail::hold<T>::of_new()) {}
   promise(promise&&) noexcept = default;
   promise& operator=(promise&& other) noexcept {
-    promise old(std::move(other));  // the old result breaks with it
+    promise old(std::move(other));  // the old result becomes broken_promise with it
     std::swap(old.result_, result_);
     return *this;
   }
@@ -315,15 +317,15 @@ class promise {
   detail::hold<T> result_;
 };
 
-/// As async(), for a `body` with a result: the future delivers it, or the exception that left
-/// `body`, or why its fiber got no stack, which the finish then does not see. The finish waits for the task all the
-/// same.
+/// As async(), for a `body` with a result. The future delivers the result; or the exception that left `body`; or, if
+/// the task's fiber gets no stack, the error that says why. The finish does not see these exceptions, but waits for the
+/// task.
 template <typename F>
 [[nodiscard]] auto async_value(F&& body) -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
   using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
   promise<result> made;
   auto reads = made.get_future();
-  const auto task = detail::spawn_here([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+  const auto maker = detail::spawn_here([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
     std::exception_ptr failure;
     try {
       sched::this_fiber::require_stack();
@@ -337,12 +339,20 @@ template <typename F>
     } catch (...) {
       failure = std::current_exception();
     }
-    // Set already if it was the result's own constructor that threw, inside set_value().
+    // If the result's own constructor threw, set_value() has set the exception already.
     if (!p.get_future().ready()) p.set_exception(std::move(failure));
   });
-  detail::event_behind::of(reads, "async_value").made_by(task);
+  detail::event_behind::of(reads, "async_value").made_by(maker);
   return reads;
 }
+
+}  // namespace task
+
+using task::async_value;
+using task::broken_promise;
+using task::future;
+using task::future_value;
+using task::promise;
 
 }  // namespace v1
 }  // namespace shunt

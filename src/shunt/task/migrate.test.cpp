@@ -12,7 +12,7 @@ using shunt::testing::spawned;
 using shunt::testing::until;
 using shunt::testing::verdicts;
 
-TEST_CASE("migrate: a fork is joined where it was made, a second one elsewhere") {
+TEST_CASE("migrate: a fork is joined on the worker where it was made; the next one may be on another") {
   beside_a_busy_fiber([](sched::runtime& rt) {
     verdicts all;
     std::atomic<int> moved{0};

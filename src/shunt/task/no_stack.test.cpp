@@ -1,6 +1,7 @@
-// No memory for a fiber's stack: whatever is waited for ends, with an error that names the stack pool and the limit.
+// No memory for a fiber's stack: each wait for such a fiber ends, with an error that names the stack pool and the
+// limit.
 //
-// On code that drops such a fiber unrun each of these hangs.
+// If the scheduler drops such a fiber without running it, each of these tests hangs.
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -26,7 +27,8 @@ using shunt::testing::with_each_stack_refused;
 
 namespace {
 
-/// Each stack that `program` takes is refused, on one worker and on two. \return how often it ended by an exception.
+/// Runs `program` once for each stack that it takes, without that stack; on one worker and on two.
+/// \return how often it ended with an exception.
 int on_one_and_two(const std::function<void()>& program) {
   int refusals = 0;
   for (const int workers : {1, 2}) {
@@ -44,7 +46,7 @@ shunt::coroutine_task<int> waits_as_a_fiber(shunt::future<int> a) {
 
 }  // namespace
 
-TEST_CASE("no stack: a finish throws why, once all other tasks have ended, and the captures have") {
+TEST_CASE("no stack: a finish throws the reason, after all other tasks and the captures have ended") {
   std::atomic<int> ended{0};
   const auto captured = std::make_shared<int>(0);
   CHECK(on_one_and_two([&] {
@@ -72,14 +74,14 @@ TEST_CASE("no stack: a finish throws why, once all other tasks have ended, and t
         }) > 0);
 }
 
-TEST_CASE("no stack: outside of any finish run() throws why") {
+TEST_CASE("no stack: outside of any finish run() throws the reason") {
   CHECK(on_one_and_two([] {
           shunt::async([] { this_fiber::yield(); });
           shunt::sched::this_worker::current().spawn([] {}, {.worker = 0});
         }) > 0);
 }
 
-TEST_CASE("no stack: a future of a task delivers why, also through then(), when_all() and when_any()") {
+TEST_CASE("no stack: the future of a task delivers the reason, also through then(), when_all() and when_any()") {
   CHECK(on_one_and_two([] {
           auto one = shunt::async_value([] {
             this_fiber::yield();
@@ -94,7 +96,7 @@ TEST_CASE("no stack: a future of a task delivers why, also through then(), when_
         }) > 0);
 }
 
-TEST_CASE("no stack: join() of a fiber throws why") {
+TEST_CASE("no stack: join() of a fiber throws the reason") {
   CHECK(on_one_and_two([] {
           shunt::fiber one([] { this_fiber::yield(); });
           shunt::fiber two([&one] { one.join(); });
@@ -102,7 +104,7 @@ TEST_CASE("no stack: join() of a fiber throws why") {
         }) > 0);
 }
 
-TEST_CASE("no stack: a task group is stopped, and throws why") {
+TEST_CASE("no stack: a task group is stopped, and throws the reason") {
   CHECK(on_one_and_two([] {
           shunt::task_group group;
           for (int i = 0; i < 3; ++i) {
@@ -115,7 +117,7 @@ TEST_CASE("no stack: a task group is stopped, and throws why") {
         }) > 0);
 }
 
-TEST_CASE("no stack: a coroutine goes on without one, and what in it needs one throws why") {
+TEST_CASE("no stack: a coroutine goes on without one; a call in it that needs one throws the reason") {
   int failed_coroutines = 0;
   on_one_and_two([&] {
     shunt::promise<int> a;
@@ -142,7 +144,7 @@ TEST_CASE("no stack: a coroutine goes on without one, and what in it needs one t
   CHECK(failed_coroutines > 0);
 }
 
-TEST_CASE("no stack: of a fork both branches end, though each waits for the other's beginning") {
+TEST_CASE("no stack: both branches of a fork end, even if each waits for the other's beginning") {
   // A worker that runs the second branch without a stack cannot wait in it; the first branch can wait.
   on_one_and_two([] {
     shunt::promise<int> left;
@@ -161,7 +163,7 @@ TEST_CASE("no stack: of a fork both branches end, though each waits for the othe
   });
 }
 
-TEST_CASE("no stack: a railway whose station cannot start ends, and run() throws why") {
+TEST_CASE("no stack: a railway whose station cannot start ends, and run() throws the reason") {
   CHECK(on_one_and_two([] {
           shunt::railway<long> line({.capacity = 1, .trains = 2});
           auto& in = line.source("in");
@@ -183,7 +185,7 @@ TEST_CASE("no stack: a railway whose station cannot start ends, and run() throws
         }) > 0);
 }
 
-TEST_CASE("no stack: a run after one that had none is whole") {
+TEST_CASE("no stack: a run after such a run is complete") {
   shunt::sched::runtime two({.workers = 2});
   const auto program = [] {
     shunt::finish([] {
@@ -199,7 +201,7 @@ TEST_CASE("no stack: a run after one that had none is whole") {
   }
 }
 
-TEST_CASE("no stack: where no fiber goes on, the report says that some could not be started, and why") {
+TEST_CASE("no stack: if no fiber can go on, the report says that some could not start, and the reason") {
   std::string said;
   shunt::promise<void> gate;
   shunt::sched::runtime one(
@@ -219,11 +221,10 @@ TEST_CASE("no stack: where no fiber goes on, the report says that some could not
   CHECK(said.find("1 fiber could not be started (stack pool: no stack of ") != std::string::npos);
 }
 
-#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // their shadow is more address space than the limits below
+#if !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)  // their shadow memory exceeds the limits below
 namespace {
 
-/// In a child whose address space grows by `more` at most. \return what it wrote to stdout; none: there is no such
-/// limit.
+/// Runs a child whose address space grows by at most `more`. \return its stdout; none: the system has no such limit.
 std::optional<std::string> in_little_space(std::size_t more, const std::function<void()>& body) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -267,7 +268,7 @@ TEST_CASE("no stack: under ulimit -v a finish of 20,000 tasks that all wait thro
         for (int i = 0; i < 20'000; ++i) {
           shunt::async([opened = gate.get_future(),
                         token = std::shared_ptr<void>(&unstarted, [&](void*) { --unstarted; })]() mutable {
-            token.reset();  // that of a task that does not start ends with its captures
+            token.reset();  // a task that does not start destroys its token with its captures
             opened.get();
           });
         }

@@ -1,11 +1,11 @@
-/// Goods that move between fibers or threads in trains: stations on a line, and no queue in sight.
+/// Goods that move between fibers or threads in trains: stations on a line, without a queue.
 ///
 /// ```cpp
 /// shunt::railway<order> line;
 /// auto& in = line.source("in");
 /// auto& risk = line.after({&in}, "risk");            // risk and log both see every order
 /// auto& log = line.after({&in}, "log");
-/// auto& book = line.after({&risk, &log}, "book");    // and book what both have left
+/// auto& book = line.after({&risk, &log}, "book");    // book sees the orders that both have left
 /// line.operate(in, [&](auto& s) { while (read(next)) s.put(next); });
 /// line.operate(risk, [&](auto& s) { while (auto train = s.arrive()) for (order& o : train) o.fine = check(o); });
 /// line.operate(log, [&](auto& s) { while (auto train = s.arrive()) write(train); });
@@ -13,19 +13,19 @@
 /// line.run();                                        // until the last train has left `book`
 /// ```
 ///
-/// Shapes: one after the other is a pipeline, two after one multicast, one after two a join; stations after several
-/// sources unload the trains of all of them; a station changes goods in place, and how many there are. Every source has
-/// trains of its own, which come back to it from the last stations.
+/// Shapes: one station after another is a pipeline, two after one a multicast, one after two a join. A station after
+/// several sources unloads the trains of all of them. A station changes goods in place, and may change their number.
+/// Every source has trains of its own, which return to it from the last stations.
 ///
 /// The end: a source closes, and each station sees its last train and then the end, in the order of the line. A failure
-/// goes the same way: stations behind it get the trains that left before it, and then the exception; sources are told
-/// to load no more, and whatever does not come after it runs to its end. Nothing that departed is lost or seen twice.
+/// goes the same way: the stations behind it get the trains that left before it, and then the exception; the sources
+/// load no more; the stations that are not behind it run to their end. A train that departed is neither lost nor seen
+/// twice.
 ///
 /// Source: Papou, Railway: high-performance inter-thread communication, 2014. The mechanism: rail/line.hpp.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -41,169 +41,37 @@
 #include <utility>
 #include <vector>
 
-#include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/latency_histogram.hpp>
 #include <shunt/rail/line.hpp>
 #include <shunt/sched.hpp>
+#include <shunt/task/detail/station_base.hpp>
+#include <shunt/task/detail/train_shape.hpp>
 #include <shunt/task/finish.hpp>
+#include <shunt/task/railway_options.hpp>
 
 namespace shunt {
 inline namespace v1 {
-
-/// What may ride: objects that a train is full of from the start, and that are assigned to.
-template <typename T>
-concept railway_good = std::default_initializable<T> && std::is_object_v<T> && std::is_nothrow_destructible_v<T>;
-
-/// What a station does that finds no train. A fiber lets its worker's other fibers run in any case; a worker that a
-/// sleeping station leaves without any sleeps as well, at once.
-enum class wait_profile : std::uint8_t {
-  latency,  ///< looks on and on: a processor for each station that waits, the shortest way to the next train (each says
-            ///< itself that it is there, which takes 8 bytes more where it carries one small good)
-  balanced,  ///< looks for some 20 us, less where waits have been long, then sleeps
-  battery,   ///< sleeps soon
-};
-
-struct railway_options {
-  /// Goods of a train; 0: as many as `latency` allows.
-  std::size_t capacity = 0;
-  /// Trains of each source, at least 2; 0: as many as `bytes` has room for, at least 4.
-  std::size_t trains = 0;
-
-  /// How old a good may get because its train fills, at the pace of copying (8 bytes a ns): a train then has 8 bytes
-  /// for each ns, at least a cache line, at most 16 KiB.
-  std::chrono::nanoseconds latency{256};
-  /// Memory of each source's trains. About 32 KiB stay in a core's own cache, the best there is for stations on one
-  /// worker; 2 to 16 MiB are best between two cores with trains of some KiB, for what is loaded has then left the
-  /// loader's own cache when it is unloaded.
-  std::size_t bytes = 32 * 1024;
-
-  wait_profile wait = wait_profile::balanced;
-
-  /// One train of so many carries the time of its departure, for station_counts::age; 0: none does.
-  unsigned stamp_every = 0;
-};
-
-/// What a station has done so far; a moment's view.
-struct station_counts {
-  std::string name;
-  std::uint64_t goods = 0;    ///< that have left here
-  std::uint64_t trains = 0;   ///< likewise
-  double mean_fill = 0;       ///< of the trains: goods over capacity
-  std::uint64_t waiting = 0;  ///< trains that are under way to here; 0 for a source
-  std::uint64_t waits = 0;    ///< times that it found no train
-  std::uint64_t sleeps = 0;   ///< of these, times that it slept
-  /// Time from the source to here of the stamped trains; null without stamps, and for sources. Lives as long as the
-  /// railway.
-  const latency_histogram* age = nullptr;
-};
-
+namespace task {
 namespace detail {
 
-/// The part of a station that is no template: waiting, counting, its name.
-class stand : public rail::waker {
- public:
-  stand(const stand&) = delete;
-  stand& operator=(const stand&) = delete;
-
-  [[nodiscard]] std::string_view name() const noexcept { return name_; }
-
-  void wake() noexcept final;
-
- protected:
-  using moment = std::chrono::steady_clock::time_point;
-  stand(rail::station& at, std::string name, wait_profile profile)
-      : at_(at), name_(std::move(name)), profile_(profile) {
-    at.set_waker(*this);
-  }
-  ~stand() = default;
-
-  rail::station& at_;
-
-  /// Until a train stands here, or an end is seen, or the time is over or `stop` asked: then nothing.
-  [[nodiscard, gnu::noinline]] rail::poll_result await(moment deadline, const std::stop_token& stop);
-
-  /// wait_profile::latency, before await(): looks on and on, in the frame of who will use the train. So little runs
-  /// between the look that finds it and its use, and nothing that has not run for as long as the wait took.
-  /// \param here  whether a train stands here; cheap. \return the same, at last; false: await() knows more.
-  template <typename Here>
-  [[nodiscard, gnu::always_inline]] bool look_on(Here&& here, moment deadline, const std::stop_token& stop) {
-    if (profile_ != wait_profile::latency) return false;
-    for (unsigned round = 0; goes_on(round, deadline, stop); ++round) {
-      for (int i = 0; i != looks_a_round; ++i) {
-        relax();
-        if (!here()) continue;
-        count_wait();
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void count(std::uint64_t goods) noexcept {
-    goods_.store(goods_.load(std::memory_order_relaxed) + goods, std::memory_order_relaxed);  // relaxed: one writer
-  }
-  void fill_in(station_counts& c) const {
-    c.name = name_;
-    c.goods = goods_.load(std::memory_order_relaxed);  // relaxed: numbers
-    c.waits = waits_.load(std::memory_order_relaxed);
-    c.sleeps = sleeps_.load(std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr int looks_a_round = 16;
-
-  /// Before each round of looking on: others have their turn, and ends, the time and `stop` are looked at.
-  /// \param round  the round's number, from 0. \return false: await() knows more.
-  [[nodiscard, gnu::noinline]] bool goes_on(unsigned round, moment deadline, const std::stop_token& stop);
-  void count_wait() noexcept {
-    waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
-  }
-  void keep_distance(bool fiber);
-  rail::poll_result spin(moment deadline, const std::stop_token& stop);
-  rail::poll_result sleep(moment deadline, const std::stop_token& stop);
-
-  const std::string name_;
-  const wait_profile profile_;
-  unsigned in_vain_ = 0;    // waits, the last ones in a row, in which looking on was not enough
-  std::uint64_t last_ = 0;  // trains that had left at the last wait
-  int distance_ = 0;        // to keep, see keep_distance()
-
-  std::atomic<std::uint64_t> goods_{0};
-  std::atomic<std::uint64_t> waits_{0};
-  std::atomic<std::uint64_t> sleeps_{0};
-
-  // The fiber that sleeps here; none: a thread does, on token_. Edge `sleeper`, sleep() -> wake(): that fiber was made.
-  alignas(quiet_distance) std::atomic<sched::waker> fiber_{};
-  std::atomic<std::uint32_t> token_{0};
-};
-
-struct train_shape {
-  std::size_t capacity;  // goods
-  std::size_t trains;
-  bool signs;  // in front of the goods
-  std::size_t goods_offset;
-  std::size_t train_bytes;
-  std::size_t alignment;
-};
-/// \throws usage_error
-[[nodiscard]] train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment);
-
-/// Runs the bodies as fibers, block by block on the workers, or in a runtime of its own where there is none.
+/// Runs the bodies as fibers, in blocks of equal size on the workers; in a runtime of its own if the caller is no
+/// fiber.
 void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names,
                   int workers);
 
-[[noreturn]] void throw_not_of_this_line(std::string_view call);
+/// \param name  of the station; "": none was named.
+[[noreturn]] void throw_bad_predecessor(std::string_view name);
 [[noreturn]] void throw_cannot_be_empty();
 
 }  // namespace detail
 
-/// Goods of type T, moved in trains along a line of stations. Built by one thread or fiber; then every station is used
-/// by one thread or fiber at a time, each station by its own. Outlives their use.
+/// Moves goods of type T in trains along a line of stations. One thread or fiber builds it. Then one thread or fiber at
+/// a time uses each station, every station its own. The railway outlives that.
 template <railway_good T>
 class railway {
  public:
-  /// A train at a station's platform, as a span of its goods; empty, false, where there is none. Valid until the
+  /// The train that is at a station, as a span of its goods; false, and empty, if there is none. Valid until the
   /// station's next arrive() or depart().
   class train {
    public:
@@ -222,13 +90,13 @@ class railway {
     bool here_ = false;
   };
 
-  /// What source() and after() make.
-  class place : public detail::stand {
+  /// A position on the line: a source or a station.
+  class cursor : public detail::station_base {
    protected:
     friend class railway;
-    place(railway& of, rail::station& at, std::string name)
-        : stand(at, std::move(name), of.wanted_.wait), of_(of), goods_offset_(of.shape_.goods_offset) {}
-    ~place() = default;
+    cursor(railway& of, rail::station& at, std::string name)
+        : station_base(at, std::move(name), of.wanted_.wait), of_(of), goods_offset_(of.shape_.goods_offset) {}
+    ~cursor() = default;
     [[nodiscard]] T* goods_in(std::byte* at) const noexcept {
       return std::launder(reinterpret_cast<T*>(at + goods_offset_));
     }
@@ -240,54 +108,55 @@ class railway {
   };
 
   /// Loads trains.
-  class loader final : public place {
+  class loader final : public cursor {
    public:
-    /// The room of the train at the platform, the part that is not loaded yet; waits until one is there.
-    /// \return empty: no more trains are wanted, because of request_stop(), a failure, or for want of stations that
-    ///         unload them. \throws what sched::this_fiber::park() throws.
+    /// Waits until a train is here. \return its space that is not loaded yet; empty: no more trains are wanted, because
+    ///         of request_stop(), of a failure, or because no station is left that unloads them.
+    /// \throws what sched::this_fiber::park() throws.
     [[nodiscard]] std::span<T> board() {
-      if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) return {};
-      return {room_ + loaded_, capacity_ - loaded_};
+      if (space_ == nullptr && !await_train(this->never, {})) return {};
+      return {space_ + loaded_, capacity_ - loaded_};
     }
-    /// The same, until `deadline` or until `stop` is asked to, at the longest: then it is empty too.
+    /// The same, at the longest until `deadline` or until `stop` is asked to stop: then the result is empty, too.
     [[nodiscard]] std::span<T> board_until(std::chrono::steady_clock::time_point deadline,
                                            const std::stop_token& stop = {}) {
-      if (room_ == nullptr && !stand_at_platform(deadline, stop)) return {};
-      return {room_ + loaded_, capacity_ - loaded_};
+      if (space_ == nullptr && !await_train(deadline, stop)) return {};
+      return {space_ + loaded_, capacity_ - loaded_};
     }
     [[nodiscard]] std::span<T> board_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
       return board_until(sched::after(time), stop);
     }
 
-    /// The train at the platform leaves with what was put into it before and so many more, the first of board()'s room.
-    /// Without any goods it stays. \param goods  at most as many as the room has (contract); 0 without a board().
+    /// The train leaves with the goods that put() loaded, and the first `goods` of board()'s space. Without any goods
+    /// it stays. \param goods  at most the size of that space (contract); 0 without a board().
     void depart(std::size_t goods = 0) noexcept {
-      SHUNT_ASSERT(goods == 0 || (room_ != nullptr && loaded_ + goods <= capacity_));
+      SHUNT_ASSERT(goods == 0 || (space_ != nullptr && loaded_ + goods <= capacity_));
       loaded_ += goods;
       if (loaded_ == 0) return;
       sched::this_fiber::interleave();
       if (stamps_) stamp();
       end_.depart(loaded_);
-      this->count(loaded_);  // afterwards: stores leave a core in order, and this line may be far away
-      room_ = nullptr;
+      this->count(loaded_);  // after the departure: stores leave a core in order, and this line may be far away
+      space_ = nullptr;
       loaded_ = 0;
     }
 
-    /// Loads one; the train leaves once it is full. \return false: no more are wanted, as by board().
+    /// Loads one good; the train leaves when it is full. \return false: no more are wanted, as board() says.
     bool put(T good) {
-      if (room_ == nullptr && !stand_at_platform(detail::stand::moment::max(), {})) [[unlikely]]
+      if (space_ == nullptr && !await_train(this->never, {})) [[unlikely]]
         return false;
-      room_[loaded_] = std::move(good);
+      space_[loaded_] = std::move(good);
       if (++loaded_ == capacity_) depart();
       return true;
     }
 
-    /// What was loaded leaves, then no more trains. Stations see the end after the last one. Again: nothing.
+    /// The goods that are loaded leave, then no more trains do. Stations see the end after the last train. A further
+    /// call does nothing.
     void close() noexcept {
       depart();
       end_.end();
     }
-    /// No more trains; stations get those that departed, and then `what`.
+    /// No more trains leave. Stations get those that departed, and then `what`.
     void fail(std::exception_ptr what) noexcept {
       of().line_.fail(std::move(what));
       end_.end(true);
@@ -296,14 +165,14 @@ class railway {
    private:
     friend class railway;
     loader(railway& of, rail::source& end, std::string name)
-        : place(of, end, std::move(name)), end_(end), capacity_(of.capacity()), stamps_(of.stamps()) {}
+        : cursor(of, end, std::move(name)), end_(end), capacity_(of.capacity()), stamps_(of.stamps()) {}
     railway& of() const noexcept { return this->of_; }
-    bool stand_at_platform(detail::stand::moment deadline, const std::stop_token& stop) {
-      if (!end_.board() && !this->look_on([&] { return end_.board(); }, deadline, stop) &&
+    bool await_train(detail::station_base::time_point deadline, const std::stop_token& stop) {
+      if (!end_.board() && !this->poll_on([&] { return end_.board(); }, deadline, stop) &&
           this->await(deadline, stop) != rail::poll_result::train) {
         return false;
       }
-      room_ = this->goods_in(end_.train());
+      space_ = this->goods_in(end_.train());
       return true;
     }
     void stamp() noexcept {
@@ -317,32 +186,32 @@ class railway {
     rail::source& end_;
     const std::size_t capacity_;
     const bool stamps_;
-    T* room_ = nullptr;  // of the train at the platform, if it is known to stand there
+    T* space_ = nullptr;  // of the train that is here; null: await_train() comes first
     std::size_t loaded_ = 0;
     unsigned unstamped_ = 0;
   };
 
-  /// Unloads trains, or changes what they carry.
-  class station final : public place {
+  /// Unloads trains, or changes their goods.
+  class station final : public cursor {
    public:
-    /// The train that stood here leaves; waits for the next one.
-    /// \return false: the end, all that will ever come has been here.
-    /// \throws what made a station before this one fail, after the trains that left before that;
-    ///         what sched::this_fiber::park() throws.
+    /// The train that is here leaves; waits for the next one.
+    /// \return false: the end, no further train will come.
+    /// \throws the failure of a station before this one, after the trains that left before it; what
+    ///         sched::this_fiber::park() throws.
     [[nodiscard]] train arrive() {
       depart();
       std::uint64_t goods;
       if (!end_.arrive(goods)) [[unlikely]] {
-        constexpr auto for_ever = detail::stand::moment::max();
-        if (!this->look_on([&] { return end_.arrive(goods); }, for_ever, {})) return arrive_later(for_ever, {});
+        if (!this->poll_on([&] { return end_.arrive(goods); }, this->never, {})) return arrive_later(this->never, {});
       }
       return take(goods);
     }
-    /// The same, until `deadline` or until `stop` is asked to, at the longest: then it is false, and ended() is.
+    /// The same, at the longest until `deadline` or until `stop` is asked to stop: then the result is false, and so is
+    /// ended().
     [[nodiscard]] train arrive_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
       depart();
       std::uint64_t goods;
-      if (!end_.arrive(goods) && !this->look_on([&] { return end_.arrive(goods); }, deadline, stop)) {
+      if (!end_.arrive(goods) && !this->poll_on([&] { return end_.arrive(goods); }, deadline, stop)) {
         return arrive_later(deadline, stop);
       }
       return take(goods);
@@ -351,7 +220,7 @@ class railway {
       return arrive_until(sched::after(time), stop);
     }
 
-    /// The train that stands here leaves now, rather than with the next arrive(). None stands here: nothing.
+    /// The train that is here leaves now, rather than with the next arrive(). Does nothing if there is none.
     void depart() noexcept {
       if (!standing_) return;
       sched::this_fiber::interleave();
@@ -359,10 +228,9 @@ class railway {
       end_.depart();
       this->count(goods_);
     }
-    /// The train that stands here will carry so many, the first ones of its room. For a station that no other one
-    /// unloads beside. \param goods  at most capacity() (contract), also more than came.
-    /// \return all of them. \throws usage_error for none where capacity() is 1: such a train cannot say that it is
-    ///   empty.
+    /// The train that is here will carry its first `goods` goods, which may be more than came. Only for a station
+    /// without another one beside it. \param goods  at most capacity() (contract).
+    /// \return all of them. \throws usage_error for 0 where capacity() is 1: such a train cannot say that it is empty.
     train resize(std::size_t goods) {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
       if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
@@ -375,15 +243,15 @@ class railway {
     /// Whether the last arrive() saw the end.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-    /// Takes no more trains; the one that stands here leaves. See rail::unloader::end() for what this does to the
-    /// others: where trains are left, a last station lets the others go on; after any other one the line ends. Again:
-    /// nothing.
+    /// Takes no more trains; the one that is here leaves. If more trains would have come: after the close of a last
+    /// station the other stations go on; that of any other station ends the line (rail::unloader::end()). A further call
+    /// does nothing.
     void close() noexcept {
       depart();
       end_.end();
     }
-    /// The same, and stations behind this one get `what` after the trains that departed; the one that stands here does
-    /// not.
+    /// The same, but the train that is here does not leave, and the stations behind this one get `what` after the
+    /// trains that departed.
     void fail(std::exception_ptr what) noexcept {
       this->of_.line_.fail(std::move(what));
       end_.end(true);
@@ -391,7 +259,7 @@ class railway {
 
    private:
     friend class railway;
-    station(railway& of, rail::unloader& end, std::string name) : place(of, end, std::move(name)), end_(end) {
+    station(railway& of, rail::unloader& end, std::string name) : cursor(of, end, std::move(name)), end_(end) {
       if (of.stamps()) age_ = std::make_unique<latency_histogram>();
     }
     train take(std::uint64_t goods) noexcept {
@@ -405,7 +273,7 @@ class railway {
       }
       return train({this->goods_in(end_.train()), goods_});
     }
-    [[gnu::noinline]] train arrive_later(detail::stand::moment deadline, const std::stop_token& stop) {
+    [[gnu::noinline]] train arrive_later(detail::station_base::time_point deadline, const std::stop_token& stop) {
       switch (this->await(deadline, stop)) {
         case rail::poll_result::train: break;
         case rail::poll_result::nothing: return {};
@@ -413,7 +281,7 @@ class railway {
         case rail::poll_result::failed: ended_ = true; std::rethrow_exception(this->of_.line_.failure());
       }
       std::uint64_t goods = 0;
-      static_cast<void>(end_.arrive(goods));  // the one that await() saw
+      static_cast<void>(end_.arrive(goods));  // finds the train that await() saw
       return take(goods);
     }
 
@@ -428,7 +296,7 @@ class railway {
   explicit railway(railway_options wanted = {})
       : wanted_(std::move(wanted)), shape_(detail::shape_of(wanted_, sizeof(T), alignof(T))) {}
 
-  /// Nobody uses its stations any more. What lies in trains is destroyed.
+  /// No fiber or thread uses its stations any more (contract). Destroys the goods in its trains.
   ~railway() {
     for (const auto& s : sources_) {
       for (auto* at = s->end_.ring().first(); at != s->end_.ring().end(); at += shape_.train_bytes) destroy_goods(at);
@@ -437,7 +305,7 @@ class railway {
   railway(const railway&) = delete;
   railway& operator=(const railway&) = delete;
 
-  /// Before any station is used: a new source, with trains of its own.
+  /// Makes a source, with trains of its own. Before any station is used.
   /// \throws std::bad_alloc; what T's constructor throws.
   loader& source(std::string name = {}) {
     rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.signs);
@@ -456,21 +324,21 @@ class railway {
     return *sources_.back();
   }
 
-  /// Before any station is used: a new station, which gets each train once all of `before` have let it leave.
-  /// Of stations side by side none may change goods.
+  /// Makes a station, which gets each train when it has left all of `before`. Before any station is used. Stations side
+  /// by side must not change goods.
   /// \param before  sources and stations of this railway, at least one, each once. \throws usage_error, std::bad_alloc.
-  station& after(const std::vector<place*>& before, std::string name = {}) {
+  station& after(const std::vector<cursor*>& before, std::string name = {}) {
     std::vector<rail::station*> ends;
-    for (place* const p : before) {
-      if (&p->of_ != this || std::ranges::count(before, p) != 1) detail::throw_not_of_this_line(p->name());
+    for (cursor* const p : before) {
+      if (&p->of_ != this || std::ranges::count(before, p) != 1) detail::throw_bad_predecessor(p->name());
       ends.push_back(&p->at_);
     }
-    if (ends.empty()) detail::throw_not_of_this_line("");
+    if (ends.empty()) detail::throw_bad_predecessor("");
     stations_.emplace_back(new station(*this, line_.add_unloader(ends), std::move(name)));
     return *stations_.back();
   }
 
-  /// What serve(at, body) does is done by run(), in a fiber. `body` may refer to what outlives run().
+  /// run() will call serve(at, body) in a fiber. `body` may refer to objects that outlive run().
   /// \throws std::bad_alloc
   template <class At, std::invocable<At&> Body>
     requires std::same_as<At, loader> || std::same_as<At, station>
@@ -486,9 +354,9 @@ class railway {
 
   /// Runs the bodies given to operate(), each in a fiber: block by block on the workers, in the order of operate().
   /// A fiber: on its runtime's workers. Any other thread: on a new runtime's.
-  /// \param workers  to use; 0: all. For lines that do no more than move goods one is fastest: a cache line comes from
-  ///        another core in some 50 ns, and goes through the same one's cache in 2.
-  /// \param stop  when it is asked to, request_stop().
+  /// \param workers  workers to use; 0: all. One is fastest for lines that only move goods: a cache line takes some 50
+  ///        ns from another core, and 2 ns within a core's own cache.
+  /// \param stop  calls request_stop() when it is asked to stop.
   /// \throws the first exception that left a body, after all have ended; what sched::runtime::run() throws.
   void run(int workers = 0, const std::stop_token& stop = {}) {
     const auto bodies = std::exchange(bodies_, {});
@@ -498,8 +366,8 @@ class railway {
     if (const auto what = failure()) std::rethrow_exception(what);
   }
 
-  /// Calls body(at) on this thread or fiber, and closes the station; for stations that are a thread's of the program.
-  /// \throws what `body` throws, which is the station's failure.
+  /// Calls body(at) on this thread or fiber, and closes the station. For stations that a thread of the program serves.
+  /// \throws what `body` throws; it is the station's failure, too.
   template <class At, std::invocable<At&> Body>
     requires std::same_as<At, loader> || std::same_as<At, station>
   void serve(At& at, Body&& body) {
@@ -513,14 +381,14 @@ class railway {
     at.close();
   }
 
-  /// Any thread. Sources see that no more is wanted; what departed before runs to its end.
+  /// Any thread. Sources learn that no more is wanted; trains that departed before run to their end.
   void request_stop() noexcept { line_.stop_all(); }
 
-  /// The first failure; null: none so far. Any thread.
+  /// Any thread. The first failure; null: none so far.
   [[nodiscard]] std::exception_ptr failure() const noexcept { return line_.failure(); }
 
-  /// Sources, then stations, each in the order in which they were made. Any thread once all are made. \throws
-  /// std::bad_alloc
+  /// Any thread, once all stations are made. \return sources, then stations, each in the order in which they were made.
+  /// \throws std::bad_alloc
   [[nodiscard]] std::vector<station_counts> counts() const {
     std::vector<station_counts> all;
     for (const auto& s : sources_) {
@@ -563,6 +431,10 @@ class railway {
   std::vector<std::function<void()>> bodies_;
   std::vector<std::string_view> names_;
 };
+
+}  // namespace task
+
+using task::railway;
 
 }  // namespace v1
 }  // namespace shunt

@@ -1,9 +1,9 @@
 // Railways: shapes, ends, failures, waiting, counts. Trains are few and small, so that full, empty and wrap are common.
 //
-// Weakened on purpose, one at a time, and seen red: a train's sign and a station's progress stored relaxed (data race
-// under ThreadSanitizer); a departure that wakes nobody, a wake without its token, a last station that leaves and does
-// not tell (hang); a source that loads one train too many (order); no end of one track's turn where several meet (its
-// test).
+// Each of these changes makes a test fail: a train's sign or a station's progress stored relaxed (data race under
+// ThreadSanitizer); a departure that wakes no station, a wake without its token, a last station that leaves and does
+// not tell the source (hang); a source that loads one train too many (order); no end of one track's turn where several
+// meet (the test of that).
 #include <shunt/task/railway.hpp>
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace {
 
 using numbers = shunt::railway<long>;
 
-/// Puts first, first + 1, ... to the number of `count`; stops where no more are wanted. \return how many.
+/// Puts `count` goods, first, first + 1, ...; stops if no more are wanted. \return how many it has put.
 long load(numbers::loader& s, long first, long count) {
   for (long i = 0; i != count; ++i) {
     if (!s.put(first + i)) return i;
@@ -55,7 +55,7 @@ void inside(int workers, const std::function<void()>& body) {
 
 }  // namespace
 
-TEST_CASE("railway: every good arrives once and in order, whatever the trains and workers") {
+TEST_CASE("railway: every good arrives once and in order, for any size and number of trains and workers") {
   const auto capacity = GENERATE(as<std::size_t>(), 1, 3, 16);
   const auto trains = GENERATE(as<std::size_t>(), 2, 3, 8);
   const auto workers = GENERATE(1, 2);
@@ -74,7 +74,7 @@ TEST_CASE("railway: every good arrives once and in order, whatever the trains an
   CHECK(seen == up_to(1000));
 }
 
-TEST_CASE("railway: between two threads") {
+TEST_CASE("railway: carries goods between two threads") {
   const auto wait =
       GENERATE(values({shunt::wait_profile::latency, shunt::wait_profile::balanced, shunt::wait_profile::battery}));
   numbers line({.capacity = 2, .trains = 2, .wait = wait});
@@ -86,7 +86,7 @@ TEST_CASE("railway: between two threads") {
   CHECK(seen == up_to(5000));
 }
 
-TEST_CASE("railway: between a thread and a fiber, each in turn the one that waits") {
+TEST_CASE("railway: carries goods between a thread and a fiber, each of which waits in turn") {
   numbers line({.capacity = 1, .trains = 2});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
@@ -110,10 +110,10 @@ TEST_CASE("railway: between a thread and a fiber, each in turn the one that wait
   CHECK(seen == up_to(100));
 }
 
-TEST_CASE("railway: a pipeline changes goods in place, and how many there are") {
+TEST_CASE("railway: a pipeline changes goods in place, and their number") {
   numbers line({.capacity = 8, .trains = 3});
   auto& in = line.source("in");
-  auto& odd = line.after({&in}, "odd");       // unloads the even ones
+  auto& odd = line.after({&in}, "odd");       // drops the even ones
   auto& twice = line.after({&odd}, "twice");  // loads each once more
   auto& out = line.after({&twice}, "out");
   std::vector<long> seen;
@@ -138,7 +138,7 @@ TEST_CASE("railway: a pipeline changes goods in place, and how many there are") 
   CHECK(seen == wanted);
 }
 
-TEST_CASE("railway: multicast and join: each sees all, and the last one what both have left") {
+TEST_CASE("railway: in a multicast each station sees all goods; at a join, the trains that both have left") {
   struct good {
     long value = 0, left = 0, right = 0;
   };
@@ -174,7 +174,9 @@ TEST_CASE("railway: multicast and join: each sees all, and the last one what bot
   CHECK(wrong == 0);
 }
 
-TEST_CASE("railway: a station after several sources gets all goods, each source's in order, and none waits for ever") {
+TEST_CASE(
+    "railway: a station after several sources gets all goods, in the order of each source, and no source waits for "
+    "ever") {
   numbers line({.capacity = 3, .trains = 2});
   auto& a = line.source("a");
   auto& b = line.source("b");
@@ -198,7 +200,7 @@ TEST_CASE("railway: a station after several sources gets all goods, each source'
   }
 }
 
-TEST_CASE("railway: where tracks meet, one that is always full keeps none waiting") {
+TEST_CASE("railway: where tracks meet, one that is always full does not keep the others waiting") {
   numbers line({.capacity = 1, .trains = 64});
   auto& busy = line.source("busy");
   auto& rare = line.source("rare");
@@ -224,7 +226,7 @@ TEST_CASE(
   std::string what;
   bool beside_ended = false;
   line.operate(in, [](auto& s) {
-    for (long i = 0; s.put(i);) ++i;  // until it is told
+    for (long i = 0; s.put(i);) ++i;  // until the source learns of the end
   });
   line.operate(bad, [](auto& s) {
     while (auto train = s.arrive()) {
@@ -267,7 +269,7 @@ TEST_CASE("railway: a source that fails: its goods arrive, its open train does n
   CHECK(seen == up_to(4));
 }
 
-TEST_CASE("railway: a last station that leaves lets the others go on; when all have left the source is told") {
+TEST_CASE("railway: a last station that leaves lets the others go on; when all have left the source learns of it") {
   numbers line({.capacity = 1, .trains = 2});
   auto& in = line.source("in");
   auto& a = line.after({&in}, "a");
@@ -285,7 +287,7 @@ TEST_CASE("railway: a last station that leaves lets the others go on; when all h
   CHECK(loaded < 1'000'000'000);
 }
 
-TEST_CASE("railway: a station amid the line that leaves ends it for those behind, and tells the source") {
+TEST_CASE("railway: a station within the line that leaves ends it for those behind, and the source learns of it") {
   numbers line({.capacity = 1, .trains = 2, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& amid = line.after({&in}, "amid");
@@ -320,7 +322,7 @@ TEST_CASE("railway: a stop request ends the sources; nothing that departed is lo
   CHECK(seen == up_to(loaded));
 }
 
-TEST_CASE("railway: waits end by deadline, by a stop request, and go on afterwards") {
+TEST_CASE("railway: waits end at a deadline or a stop request, and can be repeated") {
   numbers line({.capacity = 1, .trains = 2, .wait = any_that_looks_on()});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
@@ -349,11 +351,11 @@ TEST_CASE("railway: waits end by deadline, by a stop request, and go on afterwar
   }
 }
 
-TEST_CASE("railway: rooms are loaded in place, in parts, and depart with what they have") {
+TEST_CASE("railway: a source loads a train in place, in parts; the train departs with the goods it has") {
   numbers line({.capacity = 4, .trains = 2});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
-  in.depart();  // nothing loaded: it stays
+  in.depart();  // no goods: the train stays
   in.put(0);
   auto room = in.board();
   REQUIRE(room.size() == 3);
@@ -370,7 +372,7 @@ TEST_CASE("railway: rooms are loaded in place, in parts, and depart with what th
   CHECK_FALSE(out.arrive());
 }
 
-TEST_CASE("railway: a train of one good cannot be emptied, and says so") {
+TEST_CASE("railway: resize(0) of a train of one good is a usage error that says so") {
   numbers line({.capacity = 1, .trains = 2});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
@@ -380,7 +382,7 @@ TEST_CASE("railway: a train of one good cannot be emptied, and says so") {
   CHECK(out.resize(1)[0] == 7);
 }
 
-TEST_CASE("railway: goods that own something are neither leaked nor doubled") {
+TEST_CASE("railway: goods that own memory are neither leaked nor destroyed twice") {
   using owned = std::unique_ptr<long>;
   static_assert(shunt::railway_good<owned>);
   shunt::railway<owned> line({.capacity = 3, .trains = 2});
@@ -393,14 +395,14 @@ TEST_CASE("railway: goods that own something are neither leaked nor doubled") {
   line.operate(out, [&](auto& s) {
     while (auto train = s.arrive()) {
       for (auto& g : train) sum += *std::exchange(g, nullptr);
-      if (sum > 2000) break;  // the rest stays in the trains, and goes with the railway
+      if (sum > 2000) break;  // the railway destroys the goods that are left in its trains
     }
   });
   line.run();
   CHECK(sum > 2000);
 }
 
-TEST_CASE("railway: a constructor that throws leaves nothing behind") {
+TEST_CASE("railway: if the constructor of a good throws, those made before are destroyed") {
   static int alive = 0;
   struct fragile {
     fragile() {
@@ -415,7 +417,7 @@ TEST_CASE("railway: a constructor that throws leaves nothing behind") {
   CHECK(alive == 0);
 }
 
-TEST_CASE("railway: counts say what went where") {
+TEST_CASE("railway: counts() returns the goods, trains, waits and ages of each station") {
   numbers line({.capacity = 4, .trains = 8, .stamp_every = 2});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
@@ -440,7 +442,7 @@ TEST_CASE("railway: counts say what went where") {
   CHECK(counts[1].age->count() == 1);  // the second of three
 }
 
-TEST_CASE("railway: sizes follow the wishes, and what cannot be is refused by name") {
+TEST_CASE("railway: sizes follow the options; impossible ones are usage errors that name them") {
   CHECK(numbers().capacity() == 255);  // 2 KiB, the sign in front
   CHECK(numbers().trains() == 16);
   CHECK(numbers({.latency = 1ns}).capacity() == 7);  // one cache line
@@ -464,7 +466,7 @@ TEST_CASE("railway: sizes follow the wishes, and what cannot be is refused by na
   CHECK_THROWS_AS(mine.after({}), shunt::usage_error);
 }
 
-TEST_CASE("railway: a hundred starts and ends, of every shape, on two workers") {
+TEST_CASE("railway: starts and ends a hundred times, in every shape, on two workers") {
   for (int round = 0; round != 100; ++round) {
     numbers line({.capacity = 2,
                   .trains = 2,

@@ -45,9 +45,9 @@ TEST_CASE("finish: returns at once without tasks, and runs its body on the calle
   });
 }
 
-TEST_CASE("finish: waits for every task spawned inside, transitively; what they wrote is visible") {
+TEST_CASE("finish: waits for every task made inside, transitively; their writes are visible") {
   on_workers([] {
-    std::vector<int> leaves(200, 0);  // plain: edge `done` carries them
+    std::vector<int> leaves(200, 0);  // not atomic: edge `done` publishes them
     finish([&] {
       for (std::size_t i = 0; i < 10; ++i) {
         async([&leaves, i] {
@@ -107,12 +107,12 @@ TEST_CASE("finish: throws the first exception of its tasks, after all have ended
     CHECK_THROWS_WITH(run(true), "body");
     CHECK(ended == 40);
     CHECK(this_fiber::scope() == nullptr);
-    // An inner finish's exception passes through the outer one's task.
+    // The exception of an inner finish passes through the task of the outer one.
     CHECK_THROWS_WITH(finish([&] { async([&] { run(true); }); }), "body");
   });
 }
 
-TEST_CASE("async: outside of a finish belongs to run, which throws what it throws") {
+TEST_CASE("async: outside of a finish a task belongs to run, which throws its exception") {
   shunt::sched::options o;
   o.workers = 2;
   shunt::sched::runtime rt(o);
@@ -124,7 +124,7 @@ TEST_CASE("async: outside of a finish belongs to run, which throws what it throw
   CHECK_THROWS_WITH(rt.run([] { async([] { throw std::runtime_error("lone"); }); }), "lone");
 }
 
-TEST_CASE("async: takes move-only bodies, and ends their captures before the finish returns") {
+TEST_CASE("async: takes move-only bodies, and destroys their captures before the finish returns") {
   on_workers([] {
     const auto counted = std::make_shared<int>(0);
     int got = 0;
@@ -137,7 +137,7 @@ TEST_CASE("async: takes move-only bodies, and ends their captures before the fin
   });
 }
 
-TEST_CASE("async: many tasks") {
+TEST_CASE("async: runs ten thousand tasks, each once") {
   on_workers([] {
     std::atomic<int> ended{0};
     finish([&] {
@@ -147,7 +147,7 @@ TEST_CASE("async: many tasks") {
   });
 }
 
-TEST_CASE("finish, future: where waiting is forbidden they refuse before they begin") {
+TEST_CASE("finish, future: where waiting is forbidden they throw before they begin") {
   on_workers([] {
     const no_waiting guard;
     shunt::promise<int> never;
@@ -197,7 +197,7 @@ TEST_CASE("future: delivers exceptions, to each reader, and void") {
   });
 }
 
-TEST_CASE("promise: destroyed, or assigned over, unsatisfied, it is broken") {
+TEST_CASE("promise: one that is destroyed or assigned to unsatisfied breaks its futures") {
   on_workers([] {
     shunt::future<int> f;
     CHECK_FALSE(f.valid());
@@ -217,7 +217,7 @@ TEST_CASE("promise: destroyed, or assigned over, unsatisfied, it is broken") {
   });
 }
 
-TEST_CASE("promise: may be satisfied by a foreign thread while the fiber parks") {
+TEST_CASE("promise: a foreign thread may satisfy it while the fiber parks") {
   on_workers([] {
     for (int i = 0; i < 50; ++i) {
       shunt::promise<int> p;
@@ -229,7 +229,7 @@ TEST_CASE("promise: may be satisfied by a foreign thread while the fiber parks")
   });
 }
 
-TEST_CASE("async_value: a task's result, its exception, void, and what cannot be copied") {
+TEST_CASE("async_value: delivers a task's result, its exception, void, and move-only values") {
   on_workers([] {
     auto number = async_value([] { return 42; });
     auto nothing = async_value([] { this_fiber::yield(); });
@@ -239,6 +239,6 @@ TEST_CASE("async_value: a task's result, its exception, void, and what cannot be
     nothing.get();
     CHECK(*unique.take() == 7);
     CHECK_THROWS_WITH(fails.get(), "no value");
-    finish([] { static_cast<void>(async_value([]() -> int { throw 1; })); });  // not the finish's
+    finish([] { static_cast<void>(async_value([]() -> int { throw 1; })); });  // the finish does not throw it
   });
 }

@@ -2,6 +2,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 
 task_group::task_group(std::stop_token outer) : scope_("task_group"), from_outside_(std::move(outer), stopper{stop_}) {}
 
@@ -23,5 +24,6 @@ bool task_group::wait_until(std::chrono::steady_clock::time_point deadline, cons
   return true;
 }
 
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

@@ -1,45 +1,45 @@
-/// Tasks that are spawned one by one, waited for together, and can be told to stop.
+/// Tasks that are made one by one, waited for together, and asked to stop together.
 ///
 /// ```cpp
 /// shunt::task_group searches;
 /// for (const auto& shelf : shelves) {
 ///   searches.spawn([&](std::stop_token stop) { search(shelf, stop); });
 /// }
-/// searches.wait();  // throws what the first one threw; the others were then told to stop
+/// searches.wait();  // throws what the first one threw; the others were asked to stop then
 /// ```
 ///
-/// finish() without its block: for tasks whose number and moment are not known where they begin.
+/// As finish(), without a block: for tasks that are made at different places and times.
 #pragma once
 
 #include <chrono>
 #include <concepts>
 #include <exception>
-#include <shunt/task/finish.hpp>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include <shunt/task/finish.hpp>
+
 namespace shunt {
 inline namespace v1 {
+namespace task {
 
-/// Belongs to the fiber that makes it, which alone waits and destroys it.
+/// Belongs to the fiber that makes it: only that fiber waits for it and destroys it.
 class task_group {
  public:
-  /// A fiber only. \param outer  stops this group as well: a token of the program, of another
-  /// group.
+  /// A fiber only. \param outer  a stop of it stops this group as well: a token of the program, or of another group.
   /// \throws what sched::this_fiber::park() throws where waiting is impossible.
   explicit task_group(std::stop_token outer = {});
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  /// Tells the tasks that are left to stop, and waits for them; what they throw is dropped.
+  /// Asks the tasks that are left to stop, waits for them, and drops their exceptions.
   ~task_group();
 
-  /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls
-  /// body(token) or body(). It is dropped if the group was told to stop before it began. What it
-  /// spawns by async() belongs to the group as well. An exception that leaves it stops the group; so does a task whose
-  /// fiber gets no stack, as async() says.
-  /// \throws std::bad_alloc, then nothing was spawned.
+  /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls body(token) or body(). If the
+  /// group was asked to stop before the task began, it does nothing. Tasks that it makes by async() belong to the group
+  /// as well. An exception that leaves it stops the group; so does a task whose fiber gets no stack, as async() says.
+  /// \throws std::bad_alloc; then there is no task.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
   void spawn(F&& body) {
@@ -53,27 +53,27 @@ class task_group {
           static_cast<void>(f());
         }
       } catch (...) {
-        scope_.fail(std::current_exception());  // before others fail because of the stop
+        scope_.fail(std::current_exception());  // before the stop makes other tasks fail
         stop_.request_stop();
       }
     };
     detail::spawn_into(&scope_, detail::as_function(std::move(work)));
   }
 
-  /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is
-  /// visible then. More may be spawned afterwards, unless the group was stopped.
+  /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is visible then. Afterwards
+  /// more may be made, unless the group was stopped.
   /// \throws the first exception, in time, that left a task (the others are dropped).
   void wait();
 
-  /// The same, until `deadline`, or until `stop` is asked to, at the longest.
-  /// \return whether all tasks have ended. If not they go on, and wait() must be called again.
+  /// The same, at the longest until `deadline` or until `stop` is asked to stop.
+  /// \return whether all tasks have ended. If not, they go on, and wait() must be called again.
   /// \throws as wait() if all have ended; std::bad_alloc.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {});
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
     return wait_until(sched::after(time), stop);
   }
 
-  /// Any thread: tasks that have not begun are dropped, the others see it by their token.
+  /// Any thread. Tasks that have not begun will do nothing; the others see the stop by their token.
   void request_stop() noexcept { stop_.request_stop(); }
   [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
 
@@ -87,6 +87,10 @@ class task_group {
   std::stop_source stop_;
   std::stop_callback<stopper> from_outside_;
 };
+
+}  // namespace task
+
+using task::task_group;
 
 }  // namespace v1
 }  // namespace shunt

@@ -10,7 +10,7 @@ namespace this_fiber = shunt::sched::this_fiber;
 using shunt::task_group;
 using shunt::testing::on_workers;
 
-TEST_CASE("task_group: waits for all it spawned and what they spawned, again and again") {
+TEST_CASE("task_group: waits for its tasks and for those that they made, again and again") {
   on_workers([] {
     task_group group;
     CHECK_NOTHROW(group.wait());
@@ -35,7 +35,7 @@ TEST_CASE("task_group: waits for all it spawned and what they spawned, again and
   });
 }
 
-TEST_CASE("task_group: does not gather what the fiber spawns beside it") {
+TEST_CASE("task_group: tasks that its fiber makes by async() do not belong to it") {
   on_workers([] {
     shunt::promise<void> gate;
     bool beside = false;
@@ -54,7 +54,7 @@ TEST_CASE("task_group: does not gather what the fiber spawns beside it") {
   });
 }
 
-TEST_CASE("task_group: the first exception stops the group, and is thrown once all have ended") {
+TEST_CASE("task_group: the first exception stops the group; wait throws it after all have ended") {
   on_workers([] {
     std::atomic<int> saw_stop{0};
     std::atomic<int> begun{0};
@@ -80,7 +80,7 @@ TEST_CASE("task_group: the first exception stops the group, and is thrown once a
   });
 }
 
-TEST_CASE("task_group: a stop from outside drops what has not begun, and ends the captures") {
+TEST_CASE("task_group: after a stop from outside tasks that have not begun do nothing; their captures are destroyed") {
   on_workers([] {
     const auto counted = std::make_shared<int>(0);
     std::stop_source outer;
@@ -96,7 +96,7 @@ TEST_CASE("task_group: a stop from outside drops what has not begun, and ends th
   });
 }
 
-TEST_CASE("task_group: destroyed, it stops its tasks and waits for them") {
+TEST_CASE("task_group: the destructor stops its tasks and waits for them") {
   on_workers([] {
     std::atomic<int> begun{0};
     std::atomic<int> ended{0};

@@ -1,8 +1,10 @@
 #include <shunt/task/when.hpp>
+
 #include <string>
 
 namespace shunt {
 inline namespace v1 {
+namespace task {
 namespace detail {
 
 void must_have_some(const char* call, bool some) {
@@ -10,5 +12,6 @@ void must_have_some(const char* call, bool some) {
 }
 
 }  // namespace detail
+}  // namespace task
 }  // namespace v1
 }  // namespace shunt

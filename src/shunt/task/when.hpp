@@ -5,26 +5,28 @@
 /// auto size = shunt::then(read_file(), [](const auto& text) { return text.size(); });
 /// ```
 ///
-/// Nothing here waits. Whoever satisfies the last, or first, future also satisfies the new one.
+/// Nothing here waits. The thread that satisfies the last, or the first, future also satisfies the new one.
 ///
-/// Terms follow the Concurrency TS, ISO/IEC TS 19571:2016; but then() hands on values.
+/// Terms follow the Concurrency TS, ISO/IEC TS 19571:2016; but then() passes values, not futures.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <shunt/base/error.hpp>
-#include <shunt/task/future.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <shunt/base/error.hpp>
+#include <shunt/task/future.hpp>
+
 namespace shunt {
 inline namespace v1 {
+namespace task {
 
-/// What when_any() delivers.
+/// The result of when_any().
 template <typename Futures>
 struct when_any_result {
   std::size_t index = 0;  ///< of the one that was ready first, or one of those that were
@@ -36,12 +38,12 @@ namespace detail {
 /// Listens to several events, then satisfies one promise. Owns itself.
 ///
 /// Invariants
-///   W1  open_ = listeners that may still be told + 1 while begin() runs. Who subtracts the last 1
-///       deletes it; for `all` that is who satisfies the promise.
-///   W2  For `any`, who sets chosen_ satisfies the promise.
-///   W3  An event outlives its listeners: what holds it is told no later than it ends.
+///   when.W1  open_ = listeners that may still be notified + 1 while begin() runs. The thread that subtracts the last 1
+///            deletes the object.
+///   when.W2  For `any`, the thread that sets chosen_ satisfies the promise.
+///   when.W3  An event outlives its listeners: its holder notifies them no later than it ends.
 ///
-/// Edge `told`, each listener -> the last: every future's result, by the RMWs of open_.
+/// Edge `gathered`, each listener -> the last: every future's result, by the RMWs of waits_for_ and open_.
 template <typename Futures, bool All>
 class gathering {
   using result = std::conditional_t<All, Futures, when_any_result<Futures>>;
@@ -67,8 +69,8 @@ class gathering {
 
  private:
   struct each : one_event::listener {
-    each(gathering* g, std::size_t i) noexcept : listener(&tell_it), all(g), index(i) {}
-    static void tell_it(listener& l) noexcept {
+    each(gathering* g, std::size_t i) noexcept : listener(&notify_all), all(g), index(i) {}
+    static void notify_all(listener& l) noexcept {
       auto& me = static_cast<each&>(l);
       me.all->happened(me.index);
     }
@@ -78,10 +80,10 @@ class gathering {
 
   void happened(std::size_t index) noexcept {
     if constexpr (All) {
-      // acq_rel: edge `told`
+      // acq_rel: edge `gathered`
       if (waits_for_.fetch_sub(1, std::memory_order_acq_rel) == 1) happened_all();
-    } else if (!chosen_.exchange(true, std::memory_order_acq_rel)) {  // W2
-      promise_.set_value(result{index, std::move(futures_)});         // nobody else looks at them
+    } else if (!chosen_.exchange(true, std::memory_order_acq_rel)) {  // when.W2
+      promise_.set_value(result{index, std::move(futures_)});         // no other thread uses futures_ (when.W2)
     }
     leave();
   }
@@ -89,7 +91,7 @@ class gathering {
     if constexpr (All) promise_.set_value(std::move(futures_));
   }
   void leave() noexcept {
-    if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;  // W1
+    if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;  // edge `gathered` (when.W1)
   }
 
   promise<result> promise_;
@@ -116,8 +118,8 @@ void must_have_some(const char* call, bool some);
 
 }  // namespace detail
 
-/// Any thread. \return a future of all of them, ready once they are: none of its get() waits.
-/// An exception of one is that one's alone.
+/// Any thread. \return a future of all of them, ready once they all are: then get() of none of them waits. An exception
+/// of one of them stays in that one.
 /// \throws shunt::error for a future of no promise, std::bad_alloc.
 /// Cost: one allocation, and one exchange for each future.
 template <future_value... T>
@@ -129,8 +131,8 @@ template <future_value T>
   return detail::gather<true>(std::move(futures), "when_all");
 }
 
-/// Any thread. \return a future of all of them, ready once one is; with that one's index. The
-/// others go on, and may be waited for.
+/// Any thread. \return a future of all of them, ready once one of them is; with the index of that one. The others go
+/// on, and the caller may wait for them.
 /// \throws as when_all(); usage_error for none.
 template <future_value... T>
   requires(sizeof...(T) > 0)
@@ -143,11 +145,10 @@ template <future_value T>
   return detail::gather<false>(std::move(futures), "when_any");
 }
 
-/// A fiber only. Makes a task, of the caller's innermost finish, that waits for `before` and calls
-/// next(value), or next() where T is void. \return what it returned; or the exception that left it;
-/// or that of `before`, then `next` is not called.
-/// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it
-/// waits.
+/// A fiber only. Makes a task, of the caller's innermost finish, that waits for `before` and calls next(value), or
+/// next() where T is void. \return a future of the result of `next`; of the exception that left it; or of that of
+/// `before`, and then the task does not call `next`.
+/// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it waits.
 template <future_value T, typename F>
 [[nodiscard]] auto then(future<T> before, F&& next) {
   static_cast<void>(detail::event_behind::of(before, "then"));
@@ -160,6 +161,13 @@ template <future_value T, typename F>
     }
   });
 }
+
+}  // namespace task
+
+using task::then;
+using task::when_all;
+using task::when_any;
+using task::when_any_result;
 
 }  // namespace v1
 }  // namespace shunt

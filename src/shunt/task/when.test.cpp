@@ -16,7 +16,7 @@ using shunt::when_all;
 using shunt::when_any;
 using shunt::testing::on_workers;
 
-TEST_CASE("when_all: ready when the last one is, and not before; keeps exceptions apart") {
+TEST_CASE("when_all: is ready when the last one is, and not before; keeps exceptions apart") {
   on_workers([] {
     promise<int> number;
     promise<void> nothing;
@@ -37,7 +37,7 @@ TEST_CASE("when_all: ready when the last one is, and not before; keeps exception
   });
 }
 
-TEST_CASE("when_all: of many tasks, satisfied on several workers") {
+TEST_CASE("when_all: gathers many tasks that end on several workers") {
   on_workers([] {
     std::vector<future<int>> squares;
     squares.reserve(200);
@@ -58,7 +58,7 @@ TEST_CASE("when_all: of many tasks, satisfied on several workers") {
   });
 }
 
-TEST_CASE("when_any: ready when the first one is, names it, and the others go on") {
+TEST_CASE("when_any: is ready when the first one is, has its index, and the others go on") {
   on_workers([] {
     promise<int> slow;
     promise<std::string> fast;
@@ -80,7 +80,7 @@ TEST_CASE("when_any: ready when the first one is, names it, and the others go on
   });
 }
 
-TEST_CASE("when_any: of racing setters exactly one is first, and every waiter sees the same") {
+TEST_CASE("when_any: of racing promises exactly one is first, and every waiter sees the same one") {
   on_workers([] {
     for (int round = 0; round < 50; ++round) {
       std::vector<promise<int>> promises(8);
@@ -113,7 +113,7 @@ TEST_CASE("when_all, when_any: a broken promise counts as ready") {
   });
 }
 
-TEST_CASE("then: gets the value, hands on exceptions, and belongs to the finish") {
+TEST_CASE("then: gets the value, passes exceptions on, and belongs to the finish") {
   on_workers([] {
     promise<int> p;
     promise<void> v;

@@ -65,11 +65,11 @@ struct sender : sched::sleeper {
 
 /// What an actor that waits amid a handler waits for; others read it under the lock of waits.cpp.
 struct wait_edge {
-  cell* on = nullptr;                    // null: it does not wait for an actor
-  const one_event* answer = nullptr;     // either its answer,
-  const sched::sleeper* room = nullptr;  // or room in its mailbox
-  sched::waker who{};                    // the handler's fiber
-  cell* next = nullptr;                  // of those that wait; for reports
+  cell* on = nullptr;                               // null: it does not wait for an actor
+  const task::detail::one_event* answer = nullptr;  // either its answer,
+  const sched::sleeper* room = nullptr;             // or room in its mailbox
+  sched::waker who{};                               // the handler's fiber
+  cell* next = nullptr;                             // of those that wait; for reports
   cell* before = nullptr;
 };
 
@@ -97,7 +97,7 @@ struct biography {
   std::vector<std::function<void(const ended&)>> monitors;
 };
 
-struct alignas(cache_line) cell final : one_event::watcher {
+struct alignas(cache_line) cell final : task::detail::one_event::watcher {
   explicit cell(station& here) noexcept : home(&here) {}
 
   // Every message's.
@@ -191,7 +191,7 @@ struct alignas(cache_line) cell final : one_event::watcher {
   std::int64_t marked = 0;      // C7
   std::uint32_t marked_at = 0;  // CLOCK_MONOTONIC_COARSE, ms
 
-  bool wait_begins(const one_event& e, const char* call) override;
+  bool wait_begins(const task::detail::one_event& e, const char* call) override;
   void wait_ends() noexcept override;
 };
 static_assert(sizeof(void*) != 8 || sizeof(cell) == 3 * cache_line);

@@ -184,7 +184,7 @@ void waits_no_more() noexcept {
   end(*me);
 }
 
-bool cell::wait_begins(const one_event& e, const char* call) {
+bool cell::wait_begins(const task::detail::one_event& e, const char* call) {
   // An engine of this worker answers in its turn: then nobody falls asleep and is woken, and no edge is needed.
   if (home == station::here()) {
     home->let_engines_run();

@@ -1,17 +1,17 @@
-/// One worker's epoll, and its io_uring if there is to be one: that one's descriptor stands in the
-/// epoll, so a worker sleeps on one descriptor.
+/// One worker's event loop: its epoll, and its io_uring if the kernel gives one. The descriptor of the io_uring is
+/// registered in the epoll, so a worker sleeps on one descriptor.
 ///
-/// A reactor makes one for each worker; a worker without makes its own when one of its fibers first waits.
+/// A reactor makes a loop for each worker; without a reactor a worker makes its own when one of its fibers first waits.
 ///
-/// Everything here is used by that worker's thread only: by its loop (poll) and by its fibers, which
-/// stay on it. So nothing is locked.
+/// Only the worker's thread uses its loop: the scheduler through poll(), and the fibers, which stay on the worker. So
+/// there are no locks.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 
-#include <shunt/io/detail/helpers.hpp>
+#include <shunt/io/detail/helper_pool.hpp>
 #include <shunt/sched/poller.hpp>
 
 namespace shunt {
@@ -21,50 +21,51 @@ namespace detail {
 
 class ring;
 
-/// What the loops of one runtime share.
-struct common {
-  explicit common(int most_helpers);
+/// The part that the loops of one runtime share.
+struct loop_group {
+  explicit loop_group(int max_helpers);
 
-  const std::uint32_t number;  // never 0, never another's
-  helpers pool;
+  const std::uint32_t number;  // never 0, and no other group has the same
+  helper_pool helpers;
 };
 
 class loop final : public sched::poller {
  public:
-  /// \throws io::failure if the system has no descriptor left.
-  loop(std::shared_ptr<common> shared, std::unique_ptr<ring> files);
+  /// \throws io_error if the system has no descriptor left.
+  loop(std::shared_ptr<loop_group> group, std::unique_ptr<ring> files);
   ~loop() override;
   loop(const loop&) = delete;
   loop& operator=(const loop&) = delete;
 
-  /// A fiber's worker's, made now if it had none. \throws shunt::error outside a runtime, io::failure, std::bad_alloc.
+  /// A fiber: the loop of its worker, made now if there was none.
+  /// \throws shunt::error outside a runtime, io_error, std::bad_alloc.
   [[nodiscard]] static loop& current();
 
-  [[nodiscard]] std::uint32_t number() const noexcept { return shared_->number; }
-  [[nodiscard]] helpers& pool() const noexcept { return shared_->pool; }
-  /// What makes calls on files; nullptr: helpers do.
+  [[nodiscard]] std::uint32_t number() const noexcept { return group_->number; }
+  [[nodiscard]] helper_pool& helpers() const noexcept { return group_->helpers; }
+  /// The io_uring that makes calls on files; nullptr: helper threads make them.
   [[nodiscard]] ring* files() const noexcept { return files_.get(); }
-  /// From now on poll() asks the epoll.
-  void watches_something() noexcept { watching_ = true; }
+  /// A descriptor was registered: from now on poll() asks the epoll.
+  void epoll_is_used() noexcept { epoll_used_ = true; }
 
   // --- sched::poller ---
   bool poll() override;
-  bool arm() override { return true; }  // what brings work shows on the descriptor
+  bool arm() override { return true; }  // every event makes the descriptor readable
   void disarm() override {}
   std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
   [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
   [[nodiscard]] std::uint32_t mark() const noexcept override { return number(); }
 
  private:
-  [[gnu::cold, gnu::noinline]] static loop& made_here();
+  [[gnu::cold, gnu::noinline]] static loop& make_here();
 
-  // No more: what is touched for them should still be near when their fibers run.
-  static constexpr int events_a_look = 32;
+  // Few enough that the lines which poll() asks for are still in a near cache when the fibers run.
+  static constexpr int events_per_poll = 32;
 
-  const std::shared_ptr<common> shared_;
+  const std::shared_ptr<loop_group> group_;
   const std::unique_ptr<ring> files_;
   int epoll_ = -1;
-  bool watching_ = false;
+  bool epoll_used_ = false;
 };
 
 }  // namespace detail

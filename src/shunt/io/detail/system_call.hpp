@@ -1,9 +1,10 @@
-/// The system calls of a message, without the C library: around them it does what pthread_cancel() wants, which no
-/// worker is ever sent (two read-modify-writes and some fifty instructions a call), and returning from its functions
-/// costs more than it seems: the kernel's own calls have pushed the callers' addresses out of what the processor
-/// remembers of them.
+/// The three system calls that a message costs, without the C library.
 ///
-/// \return bytes; below 0: the negative of an errno.
+/// Around each call the C library does what pthread_cancel() needs: two read-modify-writes and some fifty instructions.
+/// No worker is ever cancelled. A return from a function of the library costs more than it seems, too: the kernel's own
+/// calls have pushed the callers' addresses out of the processor's return predictor.
+///
+/// \return bytes (or events); below 0: the negative of an errno.
 #pragma once
 
 #include <cerrno>
@@ -21,14 +22,14 @@ inline namespace v1 {
 namespace io {
 namespace detail {
 
-// Sanitizers look at what the C library's functions are given.
+// Not under sanitizers: they check the memory that a program passes to functions of the C library.
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__) && !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)
 
 [[gnu::always_inline]] inline ssize_t system_call(long number, int fd, const void* bytes, std::size_t size,
                                                   long flags) noexcept {
   ssize_t result = number;
   register long fourth asm("r10") = flags;
-  register long fifth asm("r8") = 0;  // nobody's address
+  register long fifth asm("r8") = 0;  // no address of a peer
   register long sixth asm("r9") = 0;
   asm volatile("syscall"
                : "+a"(result)
@@ -47,12 +48,12 @@ namespace detail {
 }
 
 /// epoll_wait(2), without waiting.
-[[gnu::always_inline]] inline ssize_t look_at_events(int epoll, epoll_event* events, int most) noexcept {
+[[gnu::always_inline]] inline ssize_t fetch_events(int epoll, epoll_event* events, int most) noexcept {
   return system_call(SYS_epoll_wait, epoll, events, static_cast<std::size_t>(most), 0);
 }
 
 #else
-// Never inlined: a fiber that migrates may be on another thread after a wait, and compilers keep the address of errno.
+// Never inlined: after a wait a fiber that migrates may be on another thread, and compilers keep the address of errno.
 [[gnu::noinline]] inline ssize_t receive_bytes(int fd, void* into, std::size_t size) noexcept {
   const auto result = ::recv(fd, into, size, 0);
   return result >= 0 ? result : -errno;
@@ -61,7 +62,7 @@ namespace detail {
   const auto result = ::send(fd, from, size, MSG_NOSIGNAL);
   return result >= 0 ? result : -errno;
 }
-inline ssize_t look_at_events(int epoll, epoll_event* events, int most) noexcept {
+inline ssize_t fetch_events(int epoll, epoll_event* events, int most) noexcept {
   const auto result = ::epoll_wait(epoll, events, most, 0);
   return result >= 0 ? result : -errno;
 }

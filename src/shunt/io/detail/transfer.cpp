@@ -14,48 +14,50 @@ namespace io {
 namespace detail {
 namespace {
 
-outcome read_system(watch* on, room into, const limit& how_long) {
+outcome read_system(descriptor_state* on, buffer into, const deadline& until) {
   if (on != nullptr && on->is_tcp()) {
     sched::this_fiber::require_wait("read");
-    return on->receive(into.data(), into.size(), how_long);
+    return on->receive(into.data(), into.size(), until);
   }
-  return perform("read", on, side::in, how_long, [on, into](int) { return on->read(into.data(), into.size()); });
+  return perform("read", on, side::in, until, [on, into](int) { return on->read(into.data(), into.size()); });
 }
 
-/// Some bytes, at most `most`, behind those kept. While it waits there is no memory for them yet.
-outcome read_more(watch* on, rest& kept, std::size_t most, const limit& how_long) {
-  if (on != nullptr && on->drained()) kept.shrink();
-  return perform("read", on, side::in, how_long, [on, &kept, most](int) {
-    char* const space = kept.space(most);
-    const auto come = on->read(space, most);
+/// Reads some bytes, at most `most`, behind those buffered. Allocates for each attempt and frees after one that failed,
+/// so that a fiber that waits here holds no memory for bytes to come.
+outcome read_more(descriptor_state* on, read_buffer& buffered, std::size_t most, const deadline& until) {
+  if (on != nullptr && on->is_drained()) buffered.shrink();
+  return perform("read", on, side::in, until, [on, &buffered, most](int) {
+    char* const space = buffered.prepare(most);
+    const auto count = on->read(space, most);
     const int code = errno;
-    kept.grown(most - static_cast<std::size_t>(std::max<ssize_t>(come, 0)));
-    if (come < 0) kept.shrink();
+    buffered.trim(most - static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (count < 0) buffered.shrink();
     errno = code;
-    return come;
+    return count;
   });
 }
 
-std::size_t from_rest(rest& kept, room into) noexcept {
-  const auto have = kept.view();
+std::size_t take_buffered(read_buffer& buffered, buffer into) noexcept {
+  const auto have = buffered.view();
   const auto count = std::min(have.size(), into.size());
   if (count != 0) std::memcpy(into.data(), have.data(), count);
-  kept.taken(count);
+  buffered.consume(count);
   return count;
 }
 
-/// write(2), with EPIPE but without SIGPIPE, whatever the program wants with that signal. A write
-/// raises it in its own thread; while that thread holds it off, it can be taken back.
+/// write(2), with EPIPE but without SIGPIPE, whatever the program does with that signal. A write raises it in its own
+/// thread. So this function blocks the signal for the thread, writes, and takes back the signal that is pending then.
+/// Where one was pending before, the thread blocks it already, and it must stay.
 /// Never inlined: its half kilobyte of signal sets would spread every write to a socket over nine more cache lines of
 /// stack.
-[[gnu::noinline]] ssize_t write_quietly(int fd, bytes what) noexcept {
+[[gnu::noinline]] ssize_t write_quietly(int fd, const_buffer what) noexcept {
   sigset_t pipe;
   sigset_t before;
   sigset_t pending;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   sigpending(&pending);
-  if (sigismember(&pending, SIGPIPE) != 0) return ::write(fd, what.data(), what.size());  // held off
+  if (sigismember(&pending, SIGPIPE) != 0) return ::write(fd, what.data(), what.size());
   pthread_sigmask(SIG_BLOCK, &pipe, &before);
   const auto result = ::write(fd, what.data(), what.size());
   const int code = errno;
@@ -71,57 +73,60 @@ std::size_t from_rest(rest& kept, room into) noexcept {
 
 }  // namespace
 
-outcome read_some(watch* on, rest& kept, room into, const limit& how_long) {
+outcome read_some(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
   if (into.size() == 0) return {};
-  if (!kept.view().empty()) return {from_rest(kept, into), {}};
-  return read_system(on, into, how_long);
+  if (!buffered.view().empty()) return {take_buffered(buffered, into), {}};
+  return read_system(on, into, until);
 }
 
-outcome read_exactly(watch* on, rest& kept, room into, const limit& how_long) {
-  std::size_t have = from_rest(kept, into);
+outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
+  std::size_t have = take_buffered(buffered, into);
   while (have < into.size()) {
-    const auto one = read_system(on, into.from(have), how_long);
-    if (one.bad) return {have, one.bad};
+    const auto one = read_system(on, into.from(have), until);
+    if (one.ec) return {have, one.ec};
     if (one.moved == 0) return {have, errc::end_of_stream};
     have += one.moved;
   }
   return {have, {}};
 }
 
-outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_t most, const limit& how_long) {
-  constexpr std::size_t bytes_a_read = 4096;
+/// Searches what is buffered, then reads more, in turn. Each search begins where the last one ended, less a delimiter's
+/// length, as a delimiter may lie across two reads.
+outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view delimiter, std::size_t most,
+                   const deadline& until) {
+  constexpr std::size_t bytes_per_read = 4096;
   if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
   if (most == 0) throw usage_error("read_until: at most 0 bytes");
   std::size_t searched = 0;
   for (;;) {
-    const auto have = kept.view();
+    const auto have = buffered.view();
     const auto overlap = std::min(searched, delimiter.size() - 1);
     const auto at = have.find(delimiter, searched - overlap);
     if (at != have.npos && at + delimiter.size() <= most) return {at + delimiter.size(), {}};
     if (have.size() >= most) return {have.size(), errc::too_long};
     searched = have.size();
-    const auto more = std::min(bytes_a_read, most - searched);
-    const auto one = read_more(on, kept, more, how_long);
-    if (one.bad) return {searched, one.bad};
-    if (one.moved == 0) return {searched, searched == 0 ? trouble{} : errc::end_of_stream};
+    const auto more = std::min(bytes_per_read, most - searched);
+    const auto one = read_more(on, buffered, more, until);
+    if (one.ec) return {searched, one.ec};
+    if (one.moved == 0) return {searched, searched == 0 ? error{} : errc::end_of_stream};
   }
 }
 
-outcome write_all(watch* on, sends_as how, bytes what, const limit& how_long) {
-  if (how == sends_as::socket) return send_all(on, what, how_long);
-  std::size_t gone = 0;
-  while (gone < what.size()) {
-    const bytes left = what.from(gone);
-    const auto one = perform("write", on, side::out, how_long, [left](int fd) { return write_quietly(fd, left); });
-    if (one.bad) return {gone, one.bad};
-    gone += one.moved;
+outcome write_all(descriptor_state* on, write_call how, const_buffer what, const deadline& until) {
+  if (how == write_call::send) return send_all(on, what, until);
+  std::size_t written = 0;
+  while (written < what.size()) {
+    const const_buffer left = what.from(written);
+    const auto one = perform("write", on, side::out, until, [left](int fd) { return write_quietly(fd, left); });
+    if (one.ec) return {written, one.ec};
+    written += one.moved;
   }
-  return {gone, {}};
+  return {written, {}};
 }
 
 void raise(const std::string& what, const outcome& of) {
-  if (of.bad == errc::end_of_stream) throw end_of_stream(what, of.bad, of.moved);
-  throw failure(what, of.bad, of.moved);
+  if (of.ec == errc::end_of_stream) throw end_of_stream(what, of.ec, of.moved);
+  throw io_error(what, of.ec, of.moved);
 }
 
 }  // namespace detail

@@ -1,94 +1,98 @@
-/// Bytes into and out of a watch: what streams and pipes have in common.
+/// Bytes into and out of a descriptor: the part that streams and pipes have in common.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include <shunt/io/bytes.hpp>
-#include <shunt/io/detail/watch.hpp>
+#include <shunt/io/buffer.hpp>
+#include <shunt/io/detail/descriptor_state.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace io {
 namespace detail {
 
-/// What was read and not asked for yet: the rest behind a delimiter. At most as long as the largest
-/// `most` that read_until() was given.
-class rest {
+/// Bytes that were read and not yet asked for: those behind a delimiter. It holds no more bytes than the largest `most`
+/// that read_until() was given.
+class read_buffer {
  public:
-  [[nodiscard]] std::string_view view() const noexcept { return std::string_view(kept_).substr(begin_); }
-  [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
-  /// Bytes that went to the caller.
-  void taken(std::size_t count) noexcept {
+  [[nodiscard]] std::string_view view() const noexcept { return std::string_view(bytes_).substr(begin_); }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  /// Removes the first `count` bytes, which went to the caller.
+  void consume(std::size_t count) noexcept {
     begin_ += count;
-    if (begin_ < kept_.size()) return;
-    kept_.clear();
+    if (begin_ < bytes_.size()) return;
+    bytes_.clear();
     begin_ = 0;
   }
-  /// The first `count` of them, to the caller. \throws std::bad_alloc; then they stay.
+  /// Removes and returns the first `count` bytes. \throws std::bad_alloc; then they stay.
   [[nodiscard]] std::string take(std::size_t count) {
     std::string first(view().substr(0, count));
-    taken(count);
+    consume(count);
     return first;
   }
-  /// Space for `more` bytes behind the rest; then grown(). \throws std::bad_alloc
-  [[nodiscard]] char* space(std::size_t more) {
+  /// Space for `more` bytes at the end; trim() follows. \throws std::bad_alloc
+  [[nodiscard]] char* prepare(std::size_t more) {
     if (begin_ != 0) {
-      kept_.erase(0, begin_);
+      bytes_.erase(0, begin_);
       begin_ = 0;
     }
-    const auto size = kept_.size();
-    kept_.resize(size + more);
-    return kept_.data() + size;
+    const auto size = bytes_.size();
+    bytes_.resize(size + more);
+    return bytes_.data() + size;
   }
-  void grown(std::size_t unused) noexcept { kept_.resize(kept_.size() - unused); }
-  /// Gives back the memory that its bytes do not need: a connection that waits has none to spare.
-  void shrink() noexcept { kept_.shrink_to_fit(); }
+  /// Removes the part of prepare()'s space that was not filled.
+  void trim(std::size_t unused) noexcept { bytes_.resize(bytes_.size() - unused); }
+  /// Frees the memory that the bytes do not need, so that a connection that waits holds none to spare.
+  void shrink() noexcept { bytes_.shrink_to_fit(); }
 
  private:
-  std::string kept_;
+  std::string bytes_;
   std::size_t begin_ = 0;
 };
 
-/// How bytes leave: a socket must not raise SIGPIPE, and can be told so; for others the thread is.
-enum class sends_as : bool { file, socket };
+/// How bytes are written without SIGPIPE: send(2) has a flag for that; for write(2) the thread blocks the signal.
+enum class write_call : bool { write, send };
 
-// One fiber at a time in the first three.
-[[nodiscard]] outcome read_some(watch* on, rest& kept, room into, const limit& how_long);
-/// moved < into.size(): bad says why.
-[[nodiscard]] outcome read_exactly(watch* on, rest& kept, room into, const limit& how_long);
-/// Bytes in `kept` up to and with the delimiter; 0 without `bad`: the end. With `bad`: bytes that wait
-/// in `kept`. \throws usage_error for no delimiter, or 0 bytes; std::bad_alloc.
-[[nodiscard]] outcome read_until(watch* on, rest& kept, std::string_view delimiter, std::size_t most,
-                                 const limit& how_long);
-[[nodiscard]] outcome write_all(watch* on, sends_as how, bytes what, const limit& how_long);
+// The first three: one fiber at a time.
+[[nodiscard]] outcome read_some(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until);
+/// moved < into.size(): `ec` says why.
+[[nodiscard]] outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until);
+/// moved: bytes in `buffered` up to and with the delimiter; 0 without `ec`: the end of the stream. With `ec`: bytes
+/// that stay in `buffered`. \throws usage_error for an empty delimiter, or 0 bytes; std::bad_alloc.
+[[nodiscard]] outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view delimiter,
+                                 std::size_t most, const deadline& until);
+[[nodiscard]] outcome write_all(descriptor_state* on, write_call how, const_buffer what, const deadline& until);
 
-// A socket's, inlined: see watch::receive().
-[[nodiscard, gnu::always_inline]] inline outcome receive_some(watch* on, rest& kept, room into, const limit& how_long) {
-  if (!kept.empty() || into.size() == 0) [[unlikely]]
-    return read_some(on, kept, into, how_long);
+// For sockets, inlined: see descriptor_state::receive().
+[[nodiscard, gnu::always_inline]] inline outcome receive_some(descriptor_state* on, read_buffer& buffered, buffer into,
+                                                              const deadline& until) {
+  if (!buffered.empty() || into.size() == 0) [[unlikely]]
+    return read_some(on, buffered, into, until);
   sched::this_fiber::require_wait("read");
   if (on == nullptr) [[unlikely]]
     return {0, errc::closed};
-  return on->receive(into.data(), into.size(), how_long);
+  return on->receive(into.data(), into.size(), until);
 }
-[[nodiscard, gnu::always_inline]] inline outcome send_all(watch* on, bytes what, const limit& how_long) {
-  std::size_t gone = 0;
+[[nodiscard, gnu::always_inline]] inline outcome send_all(descriptor_state* on, const_buffer what,
+                                                          const deadline& until) {
+  std::size_t sent = 0;
   if (what.size() == 0) [[unlikely]]
     return {};
   sched::this_fiber::require_wait("write");
   if (on == nullptr) [[unlikely]]
     return {0, errc::closed};
   do {
-    const auto one = on->send(what.data() + gone, what.size() - gone, how_long);
-    if (one.bad) [[unlikely]]
-      return {gone, one.bad};
-    gone += one.moved;
-  } while (gone < what.size());
-  return {gone, {}};
+    const auto one = on->send(what.data() + sent, what.size() - sent, until);
+    if (one.ec) [[unlikely]]
+      return {sent, one.ec};
+    sent += one.moved;
+  } while (sent < what.size());
+  return {sent, {}};
 }
 
+/// Throws io_error or end_of_stream. \param what  the operation, and on what.
 [[noreturn, gnu::cold]] void raise(const std::string& what, const outcome& of);
 
 }  // namespace detail

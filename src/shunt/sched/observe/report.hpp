@@ -4,7 +4,7 @@
 /// runtime of 2 workers, 3 fibers, 0 of them not started
 /// fiber 1 `root`, worker 0, parked for 3.2 s: waits for its tasks; stack 1 of 8192 KiB
 ///     shunt::sched::this_fiber::park(char const*)
-///     shunt::detail::finish_scope::wait()
+///     shunt::task::detail::finish_scope::wait()
 ///     main::{lambda()#1}::operator()() const
 /// fiber 3 `reader`, worker 1, parked for 3.2 s: waits for a future, of fiber 4; stack 1 of 256 KiB
 /// ...

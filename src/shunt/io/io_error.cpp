@@ -1,4 +1,4 @@
-#include <shunt/io/failure.hpp>
+#include <shunt/io/io_error.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -52,7 +52,7 @@ const std::error_category& category() noexcept {
 
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
 
-failure::failure(const std::string& what, std::error_code code, std::size_t moved)
+io_error::io_error(const std::string& what, std::error_code code, std::size_t moved)
     : error(text(what, code, moved), facts{-1, -1, native(code)}), code_(code), moved_(moved) {}
 
 }  // namespace io

@@ -1,0 +1,60 @@
+/// How long a call may wait, and what else may end its wait.
+///
+/// ```cpp
+/// line = peer.read_until("\n", 4096, 5s);              // 5 seconds from this construction on
+/// line = peer.read_until("\n", 4096, at);              // a steady_clock::time_point
+/// line = peer.read_until("\n", 4096, stop);            // a std::stop_token
+/// line = peer.read_until("\n", 4096, {5s, stop});      // the first of the two
+/// ```
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <utility>
+
+#include <shunt/sched/fiber.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace io {
+
+/// The last parameter of each call that waits: a point in time, and a stop token. It bounds the waits of the whole
+/// call, also where the call consists of many pieces. A call that needs no wait succeeds after the time as well; after
+/// a stop request a call begins nothing and fails with errc::cancelled.
+class deadline {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  deadline() noexcept = default;  ///< none: the call waits for ever
+
+  /// \param from_now  counted from this construction; 0 or less: the call does not wait.
+  template <typename Rep, typename Period>
+  deadline(std::chrono::duration<Rep, Period> from_now, std::stop_token stop = {}) noexcept
+      : time_(after(from_now)), stop_(std::move(stop)) {}
+  deadline(clock::time_point time, std::stop_token stop = {}) noexcept : time_(time), stop_(std::move(stop)) {}
+  deadline(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
+
+  /// time_point::max() for none.
+  [[nodiscard]] clock::time_point time() const noexcept { return time_; }
+  [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// Whether the call may wait for ever: there is no time, and no stop source that could end the wait.
+  [[nodiscard]] bool none() const noexcept { return time_ == clock::time_point::max() && !stop_.stop_possible(); }
+  /// Whether the time has passed.
+  [[nodiscard]] bool passed() const noexcept { return time_ != clock::time_point::max() && time_ <= sched::now(); }
+
+ private:
+  static clock::time_point after(std::chrono::duration<double> wanted) noexcept {
+    const auto now = sched::now();
+    const std::chrono::duration<double> most = clock::time_point::max() - now;
+    if (!(wanted < most)) return clock::time_point::max();  // also for a duration that is not a number
+    if (wanted <= wanted.zero()) return now;
+    return now + std::chrono::ceil<clock::duration>(wanted);
+  }
+
+  clock::time_point time_ = clock::time_point::max();
+  std::stop_token stop_;
+};
+
+}  // namespace io
+}  // namespace v1
+}  // namespace shunt

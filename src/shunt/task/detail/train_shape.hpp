@@ -1,0 +1,28 @@
+/// The size of a railway's trains, from its options.
+#pragma once
+
+#include <cstddef>
+
+#include <shunt/task/railway_options.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace task {
+namespace detail {
+
+struct train_shape {
+  std::size_t capacity;  // goods
+  std::size_t trains;    // of each source
+  bool signs;            // each train has a sign in front of its goods, see rail::train_ring
+  std::size_t goods_offset;
+  std::size_t train_bytes;
+  std::size_t alignment;
+};
+
+/// \throws usage_error
+[[nodiscard]] train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment);
+
+}  // namespace detail
+}  // namespace task
+}  // namespace v1
+}  // namespace shunt
