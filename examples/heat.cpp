@@ -4,11 +4,11 @@
 #include <exception>
 #include <vector>
 
-#include <shunt/actor.hpp>
+#include <shunt/templet.hpp>
 
 namespace {
 
-namespace actors = shunt::actors;
+namespace templet = shunt::templet;
 
 constexpr int H = 100, W = 200, T = 200, N = H - 2;
 using field = std::vector<std::vector<double>>;
@@ -19,12 +19,12 @@ void op(field& f, std::size_t i) {
 }
 
 // [heat actor]
-actors::engine e;
-actors::actor as[N];
-actors::message ms[N - 1];
+templet::engine e;
+templet::actor as[N];
+templet::message ms[N - 1];
 int ts[N];
 
-void recv(actors::message&, actors::actor& a) {
+void recv(templet::message&, templet::actor& a) {
   const auto id = &a - as;
   if ((id == 0 || access(ms[id - 1], a)) && (id == N - 1 || access(ms[id], a)) && ts[id] < T) {
     op(plate, static_cast<std::size_t>(id + 1));

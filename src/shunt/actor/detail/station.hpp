@@ -27,7 +27,7 @@
 ///       duties.
 ///   S6  awake_ is true only in a spell (open_) in which an engine runs, or is ready.
 ///
-/// All is the station's own worker's, but for what is said to be any thread's. See ../TYPED.md.
+/// All is the station's own worker's, but for what is said to be any thread's. See ../DESIGN.md.
 #pragma once
 
 #include <atomic>
@@ -81,7 +81,7 @@ struct control final : rail::train {
 
 class alignas(quiet_distance) station {
  public:
-  static constexpr std::size_t messages_a_train = 256;  // a train costs as much as some hundred of them: TYPED.md
+  static constexpr std::size_t messages_a_train = 256;  // a train costs as much as some hundred of them: DESIGN.md
   static constexpr std::size_t bytes_a_train = 16384;   // so many of the longest, if only a few begin a carriage
   static constexpr int messages_a_batch = 512;          // then other fibers have their turn, and open trains depart
   static constexpr int messages_a_turn = 64;            // of one actor's mailbox, while others wait

@@ -1,4 +1,5 @@
-/// A runner's queue: its owner puts in at the back, all take out at the front, thieves half of it at once.
+/// A worker's queue of actors. Its owner pushes at the back. The owner pops, and thieves steal, at the front; a thief takes
+/// half of the items at once.
 ///
 ///        front_                 back_
 ///          v                      v
@@ -6,13 +7,13 @@
 ///          ^ pop, steal           ^ push
 ///
 /// Invariants
-///   Q1  back_ is stored by the owner only. Both only grow.
-///   Q2  Items leave by an exchange of front_, one or several at once: so each leaves once.
-///   Q3  Slots [front_, back_) hold items. A slot is written again only when front_ has passed it; who read a slot
-///       before its exchange of front_ succeeded has read the item that it then owns.
+///   run_queue.Q1  back_ is stored by the owner only. Both only grow.
+///   run_queue.Q2  Items leave by an exchange of front_, one or several at once: so each leaves once.
+///   run_queue.Q3  Slots [front_, back_) hold items. A slot is written again only when front_ has passed it: a thread
+///                 that read a slot before its exchange of front_ succeeded has read the item that it then owns.
 ///
 /// Edge `filled`, push -> pop, steal: what lies behind the item, beyond what the item itself hands over.
-/// push() stores back_ seq_cst, and looks_empty() reads so: who falls asleep relies on it, see DESIGN.md.
+/// push() stores back_ seq_cst, and looks_empty() reads so: a loop that falls asleep relies on it, see DESIGN.md.
 ///
 /// Source: the queue of Go's processors and of tokio's workers, with the copy before the exchange.
 #pragma once
@@ -27,19 +28,20 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors {
+namespace templet {
 namespace detail {
 
 template <typename T, std::size_t Slots>
-class ready_queue {
+class run_queue {
   static_assert(std::has_single_bit(Slots) && Slots >= 2);
 
  public:
   /// Owner only. \return false: it is full, nothing was pushed.
   [[nodiscard]] bool push(T* item) noexcept {
-    const auto back = back_.load(std::memory_order_relaxed);  // relaxed: Q1
+    const auto back = back_.load(std::memory_order_relaxed);  // relaxed: run_queue.Q1
     if (back >= limit_) [[unlikely]] {
-      limit_ = front_.load(std::memory_order_acquire) + Slots;  // acquire: who emptied the slots has read them (Q3)
+      limit_ = front_.load(std::memory_order_acquire) +
+               Slots;  // acquire: the threads that emptied the slots have read them (run_queue.Q3)
       if (back >= limit_) return false;
     }
     slot(back).store(item, std::memory_order_relaxed);  // relaxed: edge `filled` follows
@@ -55,10 +57,10 @@ class ready_queue {
   /// The same. \return whether there was one, and `item` is it.
   [[nodiscard]] bool pop(T*& item) noexcept {
     auto front = front_.load(std::memory_order_relaxed);      // relaxed: the exchange decides
-    const auto back = back_.load(std::memory_order_relaxed);  // relaxed: Q1
+    const auto back = back_.load(std::memory_order_relaxed);  // relaxed: run_queue.Q1
     while (front != back) {
       item = slot(front).load(std::memory_order_relaxed);  // relaxed: own store, or own copy
-      // release: Q3. relaxed: what others took is none of ours.
+      // release: run_queue.Q3. relaxed: this thread does not use what others took.
       if (front_.compare_exchange_weak(front, front + 1, std::memory_order_release, std::memory_order_relaxed)) {
         return true;
       }
@@ -67,19 +69,20 @@ class ready_queue {
   }
 
   /// The owner of `mine`, which is empty, and not this: moves half of the items, the oldest, the odd one too.
-  /// \return the oldest of them, which stands in no queue; nullptr if there was none, or somebody else was faster.
-  [[nodiscard]] T* steal_half(ready_queue& mine) noexcept {
-    auto front = front_.load(std::memory_order_acquire);      // before back_: else there may be less than none
+  /// \return the oldest of them, which is in no queue; nullptr if there was none, or another thread was faster.
+  [[nodiscard]] T* steal_half(run_queue& mine) noexcept {
+    auto front = front_.load(std::memory_order_acquire);      // acquire: before back_, else the count may be negative
     const auto back = back_.load(std::memory_order_acquire);  // edge `filled` in
     const auto count = std::min<std::uint64_t>((back - front + 1) / 2, Slots / 2);
     if (count == 0 || back - front > Slots) return nullptr;         // the second: front is an old one
     T* const oldest = slot(front).load(std::memory_order_relaxed);  // relaxed: as those below
-    const auto to = mine.back_.load(std::memory_order_relaxed);     // relaxed: Q1
+    const auto to = mine.back_.load(std::memory_order_relaxed);     // relaxed: run_queue.Q1
     for (std::uint64_t i = 1; i < count; ++i) {
       // relaxed: edge `filled`; mine.back_ follows
       mine.slot(to + i - 1).store(slot(front + i).load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
-    // acq_rel: edge `filled` stays whole for who steals from us; release: Q3.
+    // acq_rel: edge `filled` goes on to a thread that steals from this one; release: run_queue.Q3. relaxed: then
+    // nothing is taken.
     if (!front_.compare_exchange_strong(front, front + count, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return nullptr;
     }
@@ -87,13 +90,13 @@ class ready_queue {
     return oldest;
   }
 
-  /// Any thread. A look.
-  struct sight {
+  /// Any thread. What the queue held a moment ago.
+  struct snapshot {
     std::uint64_t front;
     std::uint64_t items;
   };
-  [[nodiscard]] sight look() const noexcept {
-    const auto front = front_.load(std::memory_order_acquire);  // before back_, as above
+  [[nodiscard]] snapshot look() const noexcept {
+    const auto front = front_.load(std::memory_order_acquire);  // acquire: before back_, as above
     return {front, back_.load(std::memory_order_acquire) - front};
   }
 
@@ -113,6 +116,6 @@ class ready_queue {
 };
 
 }  // namespace detail
-}  // namespace actors
+}  // namespace templet
 }  // namespace v1
 }  // namespace shunt

@@ -1,4 +1,4 @@
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 
 #include <array>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include <shunt/actor.hpp>
+#include <shunt/templet.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,21 +13,22 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <shunt/actor/detail/core_inbox.hpp>
-#include <shunt/actor/detail/ready_queue.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/base/sanitizers.hpp>
-#include <shunt/task.hpp>
+#include <shunt/sched.hpp>
+#include <shunt/sched/sleeper.hpp>
+#include <shunt/templet/detail/inbox.hpp>
+#include <shunt/templet/detail/run_queue.hpp>
 #include <support/runtimes.hpp>
 
-namespace actors = shunt::actors;
-namespace detail = shunt::actors::detail;
-using actors::access;
-using actors::actor;
-using actors::engine;
-using actors::message;
+namespace templet = shunt::templet;
+namespace detail = shunt::templet::detail;
 using Catch::Matchers::Contains;
 using shunt::testing::on_workers;
+using templet::access;
+using templet::actor;
+using templet::engine;
+using templet::message;
 
 namespace {
 
@@ -57,7 +58,7 @@ std::string error_of(engine& e, int workers = 1) {
 
 }  // namespace
 
-TEST_CASE("actors: a ball goes to and fro as often as it is sent, and run returns") {
+TEST_CASE("templet: a ball goes to and fro as often as it is sent, and run returns") {
   const int workers = GENERATE(1, 2, 4);
   engine e;
   message ball;
@@ -107,7 +108,7 @@ struct heat {
     if (me.id != count - 1 && !access(h.ms[at(me.id)], me)) return;
     if (me.t > steps) return;
     h.compute(me.id + 1);
-    if (++me.t > steps) actors::ended(me);
+    if (++me.t > steps) templet::ended(me);
     if (me.id != 0) send(h.e, h.ms[at(me.id - 1)], h.as[at(me.id - 1)]);
     if (me.id != count - 1) send(h.e, h.ms[at(me.id)], h.as[at(me.id + 1)]);
   }
@@ -120,7 +121,7 @@ struct heat {
 
 }  // namespace
 
-TEST_CASE("actors: the published heat listing computes what a loop computes, to the last bit") {
+TEST_CASE("templet: the published heat listing computes what a loop computes, to the last bit") {
   const int workers = GENERATE(1, 2, 4);
   const auto one = std::make_unique<heat>();
   one->fill();
@@ -135,7 +136,7 @@ TEST_CASE("actors: the published heat listing computes what a loop computes, to 
       a.recv = heat::on_message;
       a.all = other.get();
       a.id = i;
-      actors::must_end(other->e, a, "its rows");
+      templet::must_end(other->e, a, "its rows");
       if (i < heat::count - 1) give(other->e, other->ms[static_cast<std::size_t>(i)], a);
     }
     send(other->e, other->ms[0], other->as[0]);
@@ -144,7 +145,7 @@ TEST_CASE("actors: the published heat listing computes what a loop computes, to 
   }
 }
 
-TEST_CASE("actors: no message is lost or doubled, and no actor runs twice at once") {
+TEST_CASE("templet: no message is lost or doubled, and no actor runs twice at once") {
   const int workers = GENERATE(1, 2, 4);
   constexpr int crowd = 50, letters = 200;
   const int hops = 100 * effort;
@@ -154,7 +155,7 @@ TEST_CASE("actors: no message is lost or doubled, and no actor runs twice at onc
   };
   struct person : actor {
     std::atomic<bool> inside{false};
-    long got = 0;  // not atomic: a handler's alone
+    long got = 0;  // not atomic: only the actor's handler touches it
   };
   struct world {
     engine e;
@@ -190,7 +191,7 @@ TEST_CASE("actors: no message is lost or doubled, and no actor runs twice at onc
   CHECK(all->twice == 0);
 }
 
-TEST_CASE("actors: a message that is on its way is not sent again, and the error names who gets it") {
+TEST_CASE("templet: a message that is on its way is not sent again, and the error names the receiver") {
   engine e;
   message m;
   caller other([](message&) {});
@@ -205,7 +206,7 @@ TEST_CASE("actors: a message that is on its way is not sent again, and the error
   CHECK(access(m, other));  // delivered unread
 }
 
-TEST_CASE("actors: who has no access cannot send, and the error names who has the message") {
+TEST_CASE("templet: an actor without access cannot send, and the error names the one that has the message") {
   const int workers = GENERATE(1, 2);
   engine e;
   message first;
@@ -220,7 +221,7 @@ TEST_CASE("actors: who has no access cannot send, and the error names who has th
   CHECK(access(others, owner));
 }
 
-TEST_CASE("actors: a thread that runs no handler cannot send while the engine runs") {
+TEST_CASE("templet: a thread that runs no handler cannot send while the engine runs") {
   engine e;
   message first;
   message fresh;
@@ -245,7 +246,7 @@ TEST_CASE("actors: a thread that runs no handler cannot send while the engine ru
   CHECK_THAT(said, Contains("called outside of a handler while the engine runs") && Contains("; and so"));
 }
 
-TEST_CASE("actors: a message that was nobody's may be sent by any handler, once") {
+TEST_CASE("templet: a message that was never sent may be sent by any handler, once") {
   engine e;
   message first;
   message fresh;
@@ -258,7 +259,7 @@ TEST_CASE("actors: a message that was nobody's may be sent by any handler, once"
   CHECK(access(fresh, sink));
 }
 
-TEST_CASE("actors: what leaves a handler leaves run, later messages are not handled, and the engine serves again") {
+TEST_CASE("templet: what leaves a handler leaves run, later messages are not handled, and the engine serves again") {
   const int workers = GENERATE(1, 2, 4);
   engine e;
   message bad;
@@ -282,7 +283,7 @@ TEST_CASE("actors: what leaves a handler leaves run, later messages are not hand
   CHECK(good == 101);
 }
 
-TEST_CASE("actors: an actor without a handler ends the run with its name") {
+TEST_CASE("templet: an actor without a handler ends the run with its name") {
   engine e;
   message m;
   actor empty;
@@ -291,21 +292,21 @@ TEST_CASE("actors: an actor without a handler ends the run with its name") {
   CHECK(error_of(e) == "run: `empty` has got a message, and has no handler");
 }
 
-TEST_CASE("actors: run names the actors that must end and have not") {
+TEST_CASE("templet: run names the actors that must end and have not") {
   engine e;
   message m;
-  caller done([&](message&) { actors::ended(done); });
+  caller done([&](message&) { templet::ended(done); });
   caller waits([](message&) {});
   caller never([](message&) {});
   done.name = "done";
   waits.name = "waits";
   never.name = "never";
-  for (auto* a : {&done, &waits, &never}) actors::must_end(e, *a, "a second message");
+  for (auto* a : {&done, &waits, &never}) templet::must_end(e, *a, "a second message");
   send(e, m, done);
   std::string said;
   try {
     run(e, 2);
-  } catch (const actors::stalled& stuck) {
+  } catch (const templet::stalled& stuck) {
     said = stuck.what();
   }
   CHECK_THAT(said, Contains("2 of 3 actors that must end have not") && Contains("`waits` waits for a second message") &&
@@ -314,8 +315,8 @@ TEST_CASE("actors: run names the actors that must end and have not") {
   CHECK_NOTHROW(run(e, 2));  // it forgot them
 }
 
-TEST_CASE("actors: an actor queued behind a busy one is taken over by an idle worker, awake or asleep") {
-  // Ends only if somebody else runs the others, alone in the queue or not.
+TEST_CASE("templet: an actor queued behind a busy one is taken over by an idle worker, awake or asleep") {
+  // Ends only if another worker runs the others, alone in the queue or not.
   const std::size_t behind = GENERATE(1U, 2U, 7U);
   // In 20 ms the other one has fallen asleep.
   const auto before = GENERATE(std::chrono::milliseconds(0), std::chrono::milliseconds(20));
@@ -334,7 +335,7 @@ TEST_CASE("actors: an actor queued behind a busy one is taken over by an idle wo
   CHECK(run(e, 2).thefts >= 1);
 }
 
-TEST_CASE("actors: receivers run on the sender's worker in the order in which they were sent to") {
+TEST_CASE("templet: receivers run on the sender's worker in the order in which they were sent to") {
   engine e;
   std::deque<message> ms(5);
   std::vector<int> order;
@@ -348,7 +349,7 @@ TEST_CASE("actors: receivers run on the sender's worker in the order in which th
   CHECK(order == std::vector{0, 1, 2, 3});
 }
 
-TEST_CASE("actors: more actors may be ready than a queue has room for") {
+TEST_CASE("templet: more actors may be ready than a queue has room for") {
   const int workers = GENERATE(1, 3);
   constexpr std::size_t many = 5000;
   engine e;
@@ -364,25 +365,30 @@ TEST_CASE("actors: more actors may be ready than a queue has room for") {
   CHECK(ran == many);
 }
 
-TEST_CASE("actors: in a fiber, run uses its runtime's workers and lets other fibers run; handlers may wait") {
+TEST_CASE("templet: in a fiber, run uses its runtime's workers and lets other fibers run; handlers may wait") {
   on_workers([] {
     engine e;
     message m;
-    shunt::promise<int> gate;
-    int got = 0;
-    const auto opened = gate.get_future();
-    caller waits([&](message&) { got = opened.get(); });
-    send(e, m, waits);
-    shunt::finish([&] {
-      shunt::async([&] { gate.set_value(7); });
-      run(e);
+    std::atomic<shunt::sched::sleeper*> gate{nullptr};
+    bool passed = false;
+    caller waits([&](message&) {
+      shunt::sched::sleeper me;
+      gate = &me;
+      me.sleep("the other fiber");
+      passed = true;
     });
-    CHECK(got == 7);
+    send(e, m, waits);
+    shunt::sched::this_worker::current().spawn([&] {
+      while (gate == nullptr) shunt::sched::this_fiber::yield();
+      gate.load()->wake();
+    });
+    run(e);
+    CHECK(passed);
     CHECK_THROWS_AS(run(e, -1), shunt::usage_error);
   });
 }
 
-TEST_CASE("actors: run within a handler of the same engine is refused") {
+TEST_CASE("templet: run within a handler of the same engine is refused") {
   engine e;
   message m;
   caller again([&](message&) { run(e); });
@@ -390,7 +396,7 @@ TEST_CASE("actors: run within a handler of the same engine is refused") {
   CHECK_THAT(error_of(e), Contains("run: called while the engine runs"));
 }
 
-TEST_CASE("actors: an empty run ends at once, and runs may follow each other without end") {
+TEST_CASE("templet: an empty run ends at once, and runs may follow each other without end") {
   const int workers = GENERATE(1, 2, 4);
   on_workers([] {
     engine e;
@@ -422,35 +428,35 @@ struct note {
 };
 }  // namespace
 
-TEST_CASE("core_inbox: says queue_it to exactly one, and gives back everything, oldest first") {
-  detail::core_inbox<note> in;
+TEST_CASE("inbox: one push gets queue_it, and begin() returns everything, oldest first") {
+  detail::inbox<note> in;
   note notes[4];
-  CHECK(in.resting());
-  CHECK(in.push(notes[0]) == detail::after_mail::queue_it);
-  CHECK(in.push(notes[1]) == detail::after_mail::nothing);
+  CHECK(in.idle());
+  CHECK(in.push(notes[0]) == detail::after_push::queue_it);
+  CHECK(in.push(notes[1]) == detail::after_push::nothing);
   note* got = in.begin();
   CHECK(got == &notes[0]);
   CHECK(got->next_ == &notes[1]);
   CHECK(got->next_->next_ == nullptr);
-  CHECK(in.push(notes[2]) == detail::after_mail::nothing);  // busy
-  CHECK(in.rest() == detail::after_mail::queue_it);
+  CHECK(in.push(notes[2]) == detail::after_push::nothing);  // busy
+  CHECK(in.finish() == detail::after_push::queue_it);
   got = in.begin();
   CHECK(got == &notes[2]);
   CHECK(got->next_ == nullptr);
-  CHECK(in.rest() == detail::after_mail::nothing);
-  CHECK(in.resting());
-  CHECK(in.push(notes[3]) == detail::after_mail::queue_it);
+  CHECK(in.finish() == detail::after_push::nothing);
+  CHECK(in.idle());
+  CHECK(in.push(notes[3]) == detail::after_push::queue_it);
 }
 
-TEST_CASE("core_inbox: of senders that race with a runner that rests, exactly one is told to queue the actor") {
-  detail::core_inbox<note> in;
+TEST_CASE("inbox: of senders that race with a loop that finishes, exactly one gets queue_it") {
+  detail::inbox<note> in;
   const int rounds = 5'000 * effort;
   std::atomic<int> runs{0};
   std::atomic<bool> running{false};
   std::atomic<int> twice{0};
   std::atomic<int> seen{0};
   int not_atomic = 0;  // edge `left`: activations follow each other
-  const auto turn = [&] {
+  const auto activate = [&] {
     bool again = true;
     while (again) {
       if (running.exchange(true, std::memory_order_relaxed)) ++twice;
@@ -458,7 +464,7 @@ TEST_CASE("core_inbox: of senders that race with a runner that rests, exactly on
       ++not_atomic;
       runs.fetch_add(1, std::memory_order_relaxed);
       running.store(false, std::memory_order_relaxed);
-      again = in.rest() == detail::after_mail::queue_it;
+      again = in.finish() == detail::after_push::queue_it;
     }
   };
   std::vector<std::vector<note>> notes(2, std::vector<note>(static_cast<std::size_t>(rounds)));
@@ -466,7 +472,7 @@ TEST_CASE("core_inbox: of senders that race with a runner that rests, exactly on
   for (auto& mine : notes) {
     senders.emplace_back([&] {
       for (auto& n : mine) {
-        if (in.push(n) == detail::after_mail::queue_it) turn();
+        if (in.push(n) == detail::after_push::queue_it) activate();
       }
     });
   }
@@ -476,9 +482,9 @@ TEST_CASE("core_inbox: of senders that race with a runner that rests, exactly on
   CHECK(runs == not_atomic);
 }
 
-TEST_CASE("ready_queue: oldest first; full and empty are told; thieves take the older half") {
-  detail::ready_queue<int, 4> q;
-  detail::ready_queue<int, 4> mine;
+TEST_CASE("run_queue: oldest first; push and pop tell full and empty; thieves take the older half") {
+  detail::run_queue<int, 4> q;
+  detail::run_queue<int, 4> mine;
   int items[5] = {};
   CHECK(q.pop() == nullptr);
   CHECK(q.steal_half(mine) == nullptr);
@@ -496,14 +502,14 @@ TEST_CASE("ready_queue: oldest first; full and empty are told; thieves take the 
   }
 }
 
-TEST_CASE("ready_queue: every item leaves once, whoever takes it, with what its owner wrote before") {
+TEST_CASE("run_queue: every item leaves once, by the owner or a thief, with what its owner wrote before") {
   struct item {
     int number = 0;  // edge `filled`
     std::atomic<int> left{0};
   };
   constexpr int thieves = 2;
   const int count = 20'000 * effort;
-  detail::ready_queue<item, 4> q;
+  detail::run_queue<item, 4> q;
   std::vector<item> items(static_cast<std::size_t>(count));
   std::atomic<bool> over{false};
   std::atomic<long> sum{0};
@@ -514,10 +520,10 @@ TEST_CASE("ready_queue: every item leaves once, whoever takes it, with what its 
   std::vector<std::thread> team;
   for (int t = 0; t < thieves; ++t) {
     team.emplace_back([&] {
-      detail::ready_queue<item, 4> mine;
+      detail::run_queue<item, 4> mine;
       while (!over.load(std::memory_order_acquire) || !q.looks_empty()) {
         auto* got = q.steal_half(mine);
-        if (got == nullptr) std::this_thread::yield();  // where there is one CPU, whoever else wants it
+        if (got == nullptr) std::this_thread::yield();  // where there is one CPU, another thread needs it
         for (; got != nullptr; got = mine.pop()) take(*got);
       }
     });
