@@ -5,3 +5,4 @@
 #include <shunt/actor/manager.hpp>
 #include <shunt/actor/ref.hpp>
 #include <shunt/actor/supervisor.hpp>
+#include <shunt/actor/timers.hpp>
