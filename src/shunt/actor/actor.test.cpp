@@ -61,7 +61,7 @@ struct gate {
 };
 
 /// what() of an answer. The future outlives the look at it: how many hold an exception is counted by the C++ library,
-/// where ThreadSanitizer sees nothing; who holds a future it sees.
+/// where ThreadSanitizer sees nothing; it does see which thread holds a future.
 template <typename T>
 std::string failure_of(const shunt::future<T>& answer) {
   try {
@@ -84,9 +84,9 @@ struct counter {
 };
 
 /// Returns when the actor is in a handler, where it stays until the gate is opened.
-void hold(ref<counter> who, const gate& g) {
+void hold(ref<counter> target, const gate& g) {
   std::atomic<int> begun{0};
-  who.tell<&counter::wait>(g.is_open, &begun);
+  target.tell<&counter::wait>(g.is_open, &begun);
   while (begun == 0) std::this_thread::yield();
 }
 
@@ -123,7 +123,7 @@ struct listener {
 
 // --- calls ---
 
-TEST_CASE("typed: messages of one sender are handled in order, on the same worker and across") {
+TEST_CASE("actor: messages of one sender are handled in order, on the same worker and across") {
   struct talker {
     void talk(ref<listener> to, int n) {
       for (int i = 0; i < n; ++i) to.tell<&listener::hear>(i);
@@ -145,7 +145,7 @@ TEST_CASE("typed: messages of one sender are handled in order, on the same worke
   CHECK(all.await(to.ask<&listener::heard>(n)));
 }
 
-TEST_CASE("typed: arguments travel by value, by move, and in any size") {
+TEST_CASE("actor: arguments travel by value, by move, and in any size") {
   struct shelf {
     void put(std::string s) { text = std::move(s); }
     void put_const(const std::string& s) { text = s; }
@@ -186,7 +186,7 @@ struct dog : named, speaker {
 };
 }  // namespace
 
-TEST_CASE("typed: a ref to a derived class is one to each base, wherever that lies in the object") {
+TEST_CASE("actor: a ref to a derived class is one to each base, wherever that lies in the object") {
   manager all(with(1));
   ref<dog> d = all.spawn<dog>();
   ref<speaker> s = d;
@@ -200,7 +200,7 @@ TEST_CASE("typed: a ref to a derived class is one to each base, wherever that li
   STATIC_REQUIRE(!std::is_convertible_v<ref<speaker>, ref<dog>>);
 }
 
-TEST_CASE("typed: an argument whose copy throws leaves the caller with the exception, and nothing is sent") {
+TEST_CASE("actor: an argument whose copy throws leaves the caller with the exception, and nothing is sent") {
   struct shy {
     shy() = default;
     shy(const shy&) { throw std::runtime_error("not copied"); }
@@ -219,18 +219,18 @@ TEST_CASE("typed: an argument whose copy throws leaves the caller with the excep
   CHECK(all.await(h.ask<&host::count>()) == 1);
 }
 
-TEST_CASE("typed: names are found while their actors live, and only as their own class") {
+TEST_CASE("actor: names are found while their actors live, and only as their own class") {
   manager all(with(2));
   auto co = all.spawn<counter>({.name = "co"});
   CHECK(all.find<counter>("co") == co);
-  CHECK_FALSE(all.find<counter>("nobody"));
+  CHECK_FALSE(all.find<counter>("no such actor"));
   CHECK_THROWS_AS(all.find<dog>("co"), shunt::usage_error);
   all.stop(co);
   all.drain();
   CHECK_FALSE(all.find<counter>("co"));
 }
 
-TEST_CASE("typed: a manager may also use workers that are there") {
+TEST_CASE("actor: a manager may also use workers that are there") {
   shunt::sched::runtime rt({.workers = 2});
   for (int i = 0; i < 3; ++i) {
     rt.run([&] {
@@ -246,7 +246,7 @@ TEST_CASE("typed: a manager may also use workers that are there") {
 
 // --- handlers that wait ---
 
-TEST_CASE("typed: a handler that waits keeps its own actor only, which is not entered again") {
+TEST_CASE("actor: a handler that waits keeps its own actor only, which is not entered again") {
   struct one {
     void wait(shunt::future<void> until) {
       inside = true;
@@ -273,7 +273,7 @@ TEST_CASE("typed: a handler that waits keeps its own actor only, which is not en
   all.drain();
 }
 
-TEST_CASE("typed: a worker is not quiet while one of its handlers waits, though nothing else is left to do") {
+TEST_CASE("actor: a worker is not quiet while one of its handlers waits, though nothing else is left to do") {
   const int workers = GENERATE(1, 2);
   manager all(with(workers));
   auto waits = all.spawn<counter>({.worker = 0});
@@ -289,7 +289,7 @@ TEST_CASE("typed: a worker is not quiet while one of its handlers waits, though 
   CHECK(all.await(waits.ask<&counter::total>()) == 1);
 }
 
-TEST_CASE("typed: a fiber of another runtime that must not wait sends and looks, and is refused where it would wait") {
+TEST_CASE("actor: a fiber of another runtime that must not wait sends and looks, and is refused where it would wait") {
   manager all(with(1));
   auto to = all.spawn<counter>();
   gate g;
@@ -310,11 +310,11 @@ TEST_CASE("typed: a fiber of another runtime that must not wait sends and looks,
     CHECK(shunt::sched::this_worker::forbid_wait(nullptr) == &guard);
   });
   g.opens.set_value();
-  all.drain();  // those who were refused are not woken: they are gone
+  all.drain();  // the senders that were refused are not woken: they are gone
   CHECK(all.await(to.ask<&counter::total>()) == 1);
 }
 
-TEST_CASE("typed: what a fiber has sent is waited for at once, on its own worker and on others") {
+TEST_CASE("actor: what a fiber has sent is waited for at once, on its own worker and on others") {
   struct note {
     void take(std::atomic<int>* handled) { ++*handled; }
   };
@@ -330,7 +330,7 @@ TEST_CASE("typed: what a fiber has sent is waited for at once, on its own worker
   });
 }
 
-TEST_CASE("typed: handlers ask each other, deeply, on one worker and on several") {
+TEST_CASE("actor: handlers ask each other, deeply, on one worker and on several") {
   struct link {
     int deep(ref<link> next, int left) {
       return left == 0 ? 0 : 1 + next.ask<&link::deep>(last ? ref<link>() : after, left - 1).get();
@@ -375,15 +375,15 @@ struct clerk {
   ref<clerk> other;
 };
 struct client {
-  int ask_all(ref<clerk> who, clerk::way by, int times) {
+  int ask_all(ref<clerk> target, clerk::way by, int times) {
     int right = 0;
-    for (int i = 0; i < times; ++i) right += who.ask<&clerk::answer>(by, i).get() == i;
+    for (int i = 0; i < times; ++i) right += target.ask<&clerk::answer>(by, i).get() == i;
     return right;
   }
 };
 }  // namespace
 
-TEST_CASE("typed: who is asked may wait for others on the asker's worker, in any way, time and again") {
+TEST_CASE("actor: an actor that is asked may wait for others on the asker's worker, in any way, time and again") {
   const auto by = GENERATE(clerk::way::parks, clerk::way::yields, clerk::way::asks);
   CAPTURE(static_cast<int>(by));
   manager all(with(1));
@@ -397,7 +397,7 @@ TEST_CASE("typed: who is asked may wait for others on the asker's worker, in any
   all.drain();
 }
 
-TEST_CASE("typed: fibers that migrate ask, and are answered, wherever they go") {
+TEST_CASE("actor: fibers that migrate ask, and are answered, wherever they go") {
   shunt::sched::runtime rt({.workers = 2});
   rt.run([&] {
     manager all(rt, with(0));
@@ -433,12 +433,12 @@ struct asker {
 };
 }  // namespace
 
-TEST_CASE("typed: a circle of asks that can never end is told to one of them, with all names") {
+TEST_CASE("actor: one of the actors in a circle of asks that can never end gets a deadlock, with all names") {
   manager all(with(GENERATE(1, 2)));
   std::vector<ref<asker>> ring;
   for (const auto* name : {"a", "b", "c"}) ring.push_back(all.spawn<asker>({.name = name}));
   for (std::size_t i = 0; i < 3; ++i) ring[i].tell<&asker::meet>(ring[(i + 1) % 3]);
-  // Whoever begins to wait last closes the circle, which any of them may be.
+  // The actor that begins to wait last closes the circle; it may be any of them.
   const std::string names = "abcabc";
   std::vector<std::string> circles;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -477,16 +477,16 @@ TEST_CASE("report_fibers: names the actor whose handler waits, and the one that 
 TEST_CASE(
     "report_fibers: of a handler that waits for a future, names the actor, the method, and what waits in the mailbox") {
   manager all(with(1));
-  const auto who = all.spawn<counter>({.name = "stock"});
+  const auto target = all.spawn<counter>({.name = "stock"});
   const auto other = all.spawn<counter>();
   std::vector<gate> gates(2);
-  hold(who, gates[0]);
+  hold(target, gates[0]);
   CHECK_THAT(line_of(shunt::sched::report_fibers(), "actor `stock`"),
              Contains("counter::wait, none waits in its mailbox"));
   const auto before = std::chrono::steady_clock::now();
   std::atomic<int> begun{0};
-  who.tell<&counter::wait>(gates[1].is_open, &begun);
-  for (int i = 0; i < 3; ++i) who.tell<&counter::add>(1);
+  target.tell<&counter::wait>(gates[1].is_open, &begun);
+  for (int i = 0; i < 3; ++i) target.tell<&counter::add>(1);
   static_cast<void>(all.await(other.ask<&counter::total>()));  // what was sent before has come
   // Until a tenth of a second has gone by.
   std::string line;
@@ -506,7 +506,7 @@ TEST_CASE(
   line = line_of(shunt::sched::report_fibers(), "actor `stock`");
   CHECK_THAT(line, Contains("counter::wait, 3 wait in its mailbox, the oldest for at least "));
   gates[1].opens.set_value();
-  CHECK(all.await(who.ask<&counter::total>()) == 3);
+  CHECK(all.await(target.ask<&counter::total>()) == 3);
   CHECK(line_of(shunt::sched::report_fibers(), "actor `stock`").empty());  // between handlers there is none
 }
 
@@ -518,12 +518,12 @@ TEST_CASE(
   std::atomic<bool> spins{false};
   std::atomic<bool> second{false};
   manager all(with(1));
-  const auto who = all.spawn<spinner>({.name = "keeps"});
+  const auto target = all.spawn<spinner>({.name = "keeps"});
   const auto helper = all.spawn<counter>();
   hold(helper, g);
-  who.tell<&spinner::send_and_spin>(who, 3, &over, &spins, &second);
+  target.tell<&spinner::send_and_spin>(target, 3, &over, &spins, &second);
   while (!spins) std::this_thread::yield();
-  // The first report marks the mailbox, from the next on the age is known (C7).
+  // The first report marks the mailbox, from the next on the age is known (actor_cell.C7).
   CHECK_THAT(line_of(shunt::sched::report_fibers(), "actor `keeps`"), Contains("3 wait in its mailbox; stack "));
   const auto line = line_of(shunt::sched::report_fibers(), "actor `keeps`");
   over = true;
@@ -533,7 +533,7 @@ TEST_CASE(
                        Contains("spinner::send_and_spin, 3 wait in its mailbox, the oldest for at least "));
 }
 
-TEST_CASE("typed: a deadlock of many actors is one circle, told once, with some twenty names") {
+TEST_CASE("actor: a deadlock of many actors is one circle, reported once, with some twenty names") {
   constexpr std::size_t many = 200;
   journal said;
   std::string text;
@@ -557,7 +557,7 @@ TEST_CASE("typed: a deadlock of many actors is one circle, told once, with some 
   CHECK(told == 1);
 }
 
-TEST_CASE("typed: two actors that fill each other's mailboxes are told, with names; others wait") {
+TEST_CASE("actor: of two actors that fill each other's mailboxes one gets a deadlock, with names; other senders wait") {
   journal said;
   {
     manager all(with(GENERATE(1, 2), &said));
@@ -574,7 +574,7 @@ TEST_CASE("typed: two actors that fill each other's mailboxes are told, with nam
     g.opens.set_value();
     all.drain();
   }
-  // Whoever closes the circle fails, and ends; so does nobody else.
+  // The actor that closes the circle fails, and ends; no other one does.
   const std::string text = " waits for room in the mailbox of ";
   const bool by_a = said.has("actor `a` has ended: tell: deadlock: actor `a`" + text + "`b`, which" + text + "`a`");
   const bool by_b = said.has("actor `b` has ended: tell: deadlock: actor `b`" + text + "`a`, which" + text + "`b`");
@@ -583,7 +583,8 @@ TEST_CASE("typed: two actors that fill each other's mailboxes are told, with nam
 
 // --- mailboxes ---
 
-TEST_CASE("typed: who finds a mailbox full waits, drops, or fails, as its policy says; a dropped ask is answered") {
+TEST_CASE(
+    "actor: a sender that finds a mailbox full waits, drops, or fails, as the policy says; a dropped ask is answered") {
   const auto policy = GENERATE(overflow::suspend, overflow::drop_newest, overflow::drop_oldest, overflow::fail);
   const int sender_on = GENERATE(0, 1);
   std::atomic<int> dead{0};
@@ -638,7 +639,7 @@ TEST_CASE("typed: who finds a mailbox full waits, drops, or fails, as its policy
   if (policy == overflow::fail && sender_on == 0) CHECK(handled == 4);
 }
 
-TEST_CASE("typed: who was just sent to, and would go next, may lose that message to a newer one") {
+TEST_CASE("actor: an actor that would run next may lose its direct message to a newer one") {
   struct sender {
     void send(ref<counter> first, ref<counter> second) {
       for (int i = 1; i <= 3; ++i) {
@@ -658,7 +659,7 @@ TEST_CASE("typed: who was just sent to, and would go next, may lose that message
   CHECK(all.dead_letters() == 5);
 }
 
-TEST_CASE("typed: a message that goes straight to its handler takes no room, and those that come meanwhile do") {
+TEST_CASE("actor: a message that goes straight to its handler takes no room, and those that come meanwhile do") {
   struct talker {
     void talk(ref<talker> self, int n) {
       for (int i = 0; i < n; ++i) {
@@ -682,7 +683,7 @@ TEST_CASE("typed: a message that goes straight to its handler takes no room, and
   CHECK(all.await(t.ask<&talker::counts>()) == std::array<int, 2>{capacity, 3});
 }
 
-TEST_CASE("typed: a message that drops another one finds its actor, though that goes on while the dropped one ends") {
+TEST_CASE("actor: a message that drops another one finds its actor, though that goes on while the dropped one ends") {
   struct last_words {  // told when it ends, which waits
     last_words(ref<counter> whom, std::atomic<bool>* at) noexcept : to(whom), begun(at) {}
     last_words(last_words&& other) noexcept : to(other.to), begun(std::exchange(other.begun, nullptr)) {}
@@ -768,7 +769,7 @@ struct talks_to_itself {
   long left = 0, heard = 0, wrong = 0;
 };
 
-TEST_CASE("typed: amid a turn, too, a mailbox holds its capacity and no more, and what it holds comes in order") {
+TEST_CASE("actor: amid a turn, too, a mailbox holds its capacity and no more, and what it holds comes in order") {
   const auto policy = GENERATE(overflow::drop_newest, overflow::drop_oldest, overflow::fail);
   const std::uint32_t capacity = GENERATE(1, 2, 3, 64, 65, 200);
   manager all(with(1));
@@ -785,7 +786,7 @@ TEST_CASE("typed: amid a turn, too, a mailbox holds its capacity and no more, an
 }
 
 TEST_CASE(
-    "typed: what travels together to another worker arrives in order, whoever it is for and whatever it carries") {
+    "actor: messages that travel together to another worker arrive in order, for any actors and with any arguments") {
   struct listener_of_all {
     void none() { ++heard; }
     void one(int i) { good = good && i == heard++; }
@@ -809,21 +810,21 @@ TEST_CASE(
       bool good = true;
       for (int k = 0; k < n; ++k) {
         const std::size_t whom = static_cast<std::size_t>(k / (7 * alike)) % to.size();
-        const auto& who = to[whom];
+        const auto& target = to[whom];
         const int i = said[whom]++;
         switch (k / alike % 7) {
-          case 0: who.tell<&listener_of_all::none>(); break;
-          case 1: who.tell<&listener_of_all::one>(i); break;
-          case 2: who.tell<&listener_of_all::five>(i, i, i, i, i); break;
-          case 3: who.tell<&listener_of_all::text>(std::string(40, 'x') + std::to_string(i)); break;
-          case 4: who.tell<&listener_of_all::owner>(std::make_unique<int>(i)); break;
+          case 0: target.tell<&listener_of_all::none>(); break;
+          case 1: target.tell<&listener_of_all::one>(i); break;
+          case 2: target.tell<&listener_of_all::five>(i, i, i, i, i); break;
+          case 3: target.tell<&listener_of_all::text>(std::string(40, 'x') + std::to_string(i)); break;
+          case 4: target.tell<&listener_of_all::owner>(std::make_unique<int>(i)); break;
           case 5: {
             std::array<int, 20> a{};
             a[19] = i;
-            who.tell<&listener_of_all::big>(a);
+            target.tell<&listener_of_all::big>(a);
             break;
           }
-          default: answers.push_back(who.ask<&listener_of_all::ask>(i));
+          default: answers.push_back(target.ask<&listener_of_all::ask>(i));
         }
       }
       for (const auto& a : answers) good = good && a.get() > 0;
@@ -842,7 +843,7 @@ TEST_CASE(
   CHECK(all.await(from.ask<&talker::talk>(to, 30'000 / slowly, alike)));
 }
 
-TEST_CASE("typed: what arrives in a train may be more than the mailbox holds; that is nobody else's room") {
+TEST_CASE("actor: a train may bring more than the mailbox holds; other mailboxes keep their room") {
   struct sender {
     int send(ref<listener> to, int n, int from, ref<counter> then) {
       for (int i = 0; i < n; ++i) {
@@ -904,7 +905,7 @@ struct listener_with_deeds : counter {
 };
 }  // namespace
 
-TEST_CASE("typed: what ends with a dropped message may send more than all trains take") {
+TEST_CASE("actor: what ends with a dropped message may send more than all trains take") {
   constexpr int more_than_trains = 32 * 256 + 300;
   manager all(with(2));
   auto far = all.spawn<counter>({.worker = 1, .capacity = 1'000'000});
@@ -928,7 +929,7 @@ TEST_CASE("typed: what ends with a dropped message may send more than all trains
   CHECK(all.dead_letters() == 1);
 }
 
-TEST_CASE("typed: nothing overtakes what came with a message that was dropped, though what ends with that one waits") {
+TEST_CASE("actor: nothing overtakes what came with a message that was dropped, though what ends with that one waits") {
   struct sender {
     void both(ref<listener_with_deeds> drops, ref<listener_with_deeds> to, gate* until, std::atomic<bool>* waits) {
       drops.tell<&listener_with_deeds::take>(last_deed([=] {
@@ -982,7 +983,7 @@ TEST_CASE("typed: nothing overtakes what came with a message that was dropped, t
   CHECK(from_afar == std::vector<int>{1, 2});
 }
 
-TEST_CASE("typed: what ends with a dead message waits as nobody's handler, whoever was handled before") {
+TEST_CASE("actor: what ends with a dead message waits outside of every handler, also after another actor was handled") {
   struct asker {
     int answer() { return 2; }
     void go(ref<listener_with_deeds> dead, ref<counter> other, ref<asker> self, std::atomic<int>* answered) {
@@ -994,14 +995,14 @@ TEST_CASE("typed: what ends with a dead message waits as nobody's handler, whoev
   manager all(with(2));
   auto other = all.spawn<busy>({.worker = 0});
   auto dead = all.spawn<listener_with_deeds>({.worker = 0});
-  auto who = all.spawn<asker>({.worker = 1});
+  auto target = all.spawn<asker>({.worker = 1});
   all.stop(dead);
   all.drain();
   std::atomic<bool> go_on{false}, spins{false};
   ref<spinner>(other).tell<&spinner::spin>(&go_on, &spins);
   while (!spins) std::this_thread::yield();
   std::atomic<int> answered{0};
-  who.tell<&asker::go>(dead, ref<counter>(other), who, &answered);
+  target.tell<&asker::go>(dead, ref<counter>(other), target, &answered);
   for (int i = 0; i < 3; ++i)
     all.await(all.spawn<counter>({.worker = 1}).ask<&counter::total>());  // its train has left
   go_on = true;
@@ -1009,7 +1010,7 @@ TEST_CASE("typed: what ends with a dead message waits as nobody's handler, whoev
   CHECK(answered == 2);
 }
 
-TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to in between") {
+TEST_CASE("actor: two messages in a row stay in order, also if others are sent in between") {
   struct talker {
     void talk(std::array<ref<listener>, 3> to, int from) {
       to[0].tell<&listener::hear>(from);  // straight
@@ -1032,7 +1033,7 @@ TEST_CASE("typed: two messages in a row stay in order, whoever else is sent to i
   for (const auto& l : to) CHECK(all.await(l.ask<&listener::heard>(600)));
 }
 
-TEST_CASE("typed: threads that find a mailbox full block, and all their messages arrive") {
+TEST_CASE("actor: threads that find a mailbox full block, and all their messages arrive") {
   manager all(with(2));
   auto co = all.spawn<counter>({.capacity = 2});
   const int each = 5'000 / slowly;
@@ -1046,7 +1047,7 @@ TEST_CASE("typed: threads that find a mailbox full block, and all their messages
   CHECK(all.await(co.ask<&counter::total>()) == 4 * each);
 }
 
-TEST_CASE("typed: a full mailbox lets stop, timers and monitors pass") {
+TEST_CASE("actor: a full mailbox lets stop, timers and monitors pass") {
   struct watcher {
     void gone(shunt::ended e) { names += e.name; }
     std::string all_names() const { return names; }
@@ -1070,7 +1071,8 @@ TEST_CASE("typed: a full mailbox lets stop, timers and monitors pass") {
   CHECK(all.await(w.ask<&watcher::all_names>()) == "full");
 }
 
-TEST_CASE("typed: who has waited for a train to come home goes on, also where others need none of those that came") {
+TEST_CASE(
+    "actor: a sender that waits for a train goes on when one comes home, also where other waiting senders need none") {
   struct teller {
     void send(ref<counter> to, int n, std::atomic<int>* begun) {
       ++*begun;
@@ -1100,7 +1102,7 @@ TEST_CASE("typed: who has waited for a train to come home goes on, also where ot
   CHECK(all.await(full.ask<&counter::total>()) == more_than_trains + tellers);
 }
 
-TEST_CASE("typed: senders that wait for an actor that ends go on, and their messages are dead") {
+TEST_CASE("actor: senders that wait for an actor that ends go on, and their messages are dead") {
   manager all(with(2));
   gate g;
   auto full = all.spawn<counter>({.worker = 0, .capacity = 1});
@@ -1120,7 +1122,7 @@ TEST_CASE("typed: senders that wait for an actor that ends go on, and their mess
 
 // --- ends ---
 
-TEST_CASE("typed: what is sent to an actor that has ended is a dead letter, and an ask is answered with that") {
+TEST_CASE("actor: what is sent to an actor that has ended is a dead letter, and an ask is answered with that") {
   std::string why;
   auto o = with(2);
   std::mutex lock;
@@ -1143,7 +1145,7 @@ TEST_CASE("typed: what is sent to an actor that has ended is a dead letter, and 
   CHECK(all.await(next.ask<&counter::total>()) == 0);
 }
 
-TEST_CASE("typed: an actor may end itself, and what it has not handled is dead") {
+TEST_CASE("actor: an actor may end itself, and what it has not handled is dead") {
   struct mortal {
     void die() { shunt::this_actor::stop(); }
   };
@@ -1156,7 +1158,7 @@ TEST_CASE("typed: an actor may end itself, and what it has not handled is dead")
   CHECK_THROWS_AS(shunt::this_actor::stop(), shunt::usage_error);
 }
 
-TEST_CASE("typed: stop ends all, in handlers that wait too, and nothing is born afterwards") {
+TEST_CASE("actor: stop ends all actors, also those whose handlers wait, and spawn throws afterwards") {
   manager all(with(2));
   gate g;
   for (int i = 0; i < 10; ++i) hold(all.spawn<counter>(), g);
@@ -1168,7 +1170,7 @@ TEST_CASE("typed: stop ends all, in handlers that wait too, and nothing is born 
   CHECK(all.actors() == 0);
 }
 
-TEST_CASE("typed: nothing is born after stop, even where a handler keeps its worker from hearing of it") {
+TEST_CASE("actor: spawn throws after stop, even where a handler keeps its worker from hearing of it") {
   struct keeper {
     void keep(const std::atomic<bool>* open, std::atomic<bool>* begun) {
       *begun = true;
@@ -1187,7 +1189,7 @@ TEST_CASE("typed: nothing is born after stop, even where a handler keeps its wor
   CHECK(all.actors() == 0);
 }
 
-TEST_CASE("typed: a destructor names the handlers that do not end") {
+TEST_CASE("actor: a destructor names the handlers that do not end") {
   journal said;
   gate g;
   auto o = with(1, &said);
@@ -1205,7 +1207,7 @@ TEST_CASE("typed: a destructor names the handlers that do not end") {
 
 // --- failures ---
 
-TEST_CASE("typed: an exception reaches the asker and ends an actor without a supervisor; monitors are told why") {
+TEST_CASE("actor: an exception reaches the asker and ends an actor without a supervisor; monitors get its text") {
   struct watcher {
     void gone(shunt::ended e) { text += e.name + ": " + e.why; }
     std::string what() const { return text; }
@@ -1223,7 +1225,8 @@ TEST_CASE("typed: an exception reaches the asker and ends an actor without a sup
   CHECK_THROWS_AS(all.await(co.ask<&counter::add>(1)), shunt::unanswered);
 }
 
-TEST_CASE("typed: one for one makes the one anew, with its first arguments, mailbox and refs; all for one makes all") {
+TEST_CASE(
+    "actor: one_for_one restarts the actor, with its first arguments, mailbox and refs; all_for_one restarts all") {
   struct worker {
     explicit worker(int first) : value(first) {}
     void set(int v) { value = v; }
@@ -1246,7 +1249,7 @@ TEST_CASE("typed: one for one makes the one anew, with its first arguments, mail
   CHECK(all.restarts() == (how == shunt::strategy::one_for_one ? 1 : 2));
 }
 
-TEST_CASE("typed: more failures than a supervisor bears end its actors, or are its own supervisor's to decide") {
+TEST_CASE("actor: more failures than a supervisor bears end its actors, or are its own supervisor's to decide") {
   struct frail {
     void fail() { throw std::runtime_error("frail"); }
     int alive() const { return 1; }
@@ -1276,7 +1279,7 @@ TEST_CASE("typed: more failures than a supervisor bears end its actors, or are i
   }
 }
 
-TEST_CASE("typed: failures that are long ago do not count") {
+TEST_CASE("actor: failures that are long ago do not count") {
   struct frail {
     void fail() { throw std::runtime_error("frail"); }
   };
@@ -1294,7 +1297,7 @@ TEST_CASE("typed: failures that are long ago do not count") {
   CHECK(all.restarts() == 20);
 }
 
-TEST_CASE("typed: what cannot be made again is refused under a supervisor, unless it need not be") {
+TEST_CASE("actor: what cannot be made again is refused under a supervisor, unless it need not be") {
   struct owner {
     explicit owner(std::unique_ptr<int> p) : mine(std::move(p)) {}
     std::unique_ptr<int> mine;
@@ -1329,7 +1332,7 @@ struct source {
 };
 }  // namespace
 
-TEST_CASE("typed: under random failures and ends every message is handled once, or counted dead") {
+TEST_CASE("actor: under random failures and ends every message is handled once, or counted dead") {
   manager all(with(GENERATE(1, 2)));
   std::atomic<long> handled{0};
   std::vector<ref<flaky>> workers;
@@ -1351,7 +1354,7 @@ TEST_CASE("typed: under random failures and ends every message is handled once, 
   CHECK(all.restarts() > 0);
 }
 
-TEST_CASE("typed: managers and actors begin and end, again and again") {
+TEST_CASE("actor: managers and actors begin and end, again and again") {
   for (int i = 0; i < 100 / slowly; ++i) {
     manager all(with(1 + i % 3));
     for (int k = 0; k < 100; ++k) {
@@ -1364,7 +1367,7 @@ TEST_CASE("typed: managers and actors begin and end, again and again") {
 
 // --- timers ---
 
-TEST_CASE("typed: timers come in their order, once or again and again, until they are cancelled") {
+TEST_CASE("actor: timers come in their order, once or again and again, until they are cancelled") {
   struct clock {
     void note(int i) { heard += std::to_string(i); }
     void tick() { ++ticks; }
@@ -1373,7 +1376,7 @@ TEST_CASE("typed: timers come in their order, once or again and again, until the
     std::string heard;
     int ticks = 0;
   };
-  const auto in_order = [] {  // in time that passes only where nobody can run
+  const auto in_order = [] {  // in time that passes only where no fiber can run
     manager all(shunt::sched::this_worker::current());
     auto c = all.spawn<clock>();
     c.tell_after<&clock::note>(20ms, 2);
@@ -1396,7 +1399,7 @@ TEST_CASE("typed: timers come in their order, once or again and again, until the
   CHECK_THROWS_AS(c.tell_every<&clock::tick>(0ms), shunt::usage_error);
 }
 
-TEST_CASE("typed: a timer whose message waits sends no second one") {
+TEST_CASE("actor: a timer whose message waits sends no second one") {
   struct clock {
     void tick() { ++ticks; }
     void wait(shunt::future<void> until) { until.get(); }
@@ -1421,7 +1424,7 @@ TEST_CASE("typed: a timer whose message waits sends no second one") {
 // --- in any order ---
 
 TEST_CASE(
-    "typed: exploring finds a message that overtakes another one's, a circle of asks, and no fault where none is") {
+    "actor: exploring finds a message that overtakes another one's, a circle of asks, and no fault where none is") {
   struct log {
     void note(char c) { heard += c; }
     std::string all() const { return heard; }
@@ -1434,8 +1437,8 @@ TEST_CASE(
     int ask(shunt::ref<peer> other, int left) { return left == 0 ? 0 : 1 + other.ask<&peer::answer>(left - 1).get(); }
     int answer(int left) const { return left; }
   };
-  // Who tells two speakers to speak cannot know who is heard first; and who asks one that asks him waits for ever, if
-  // both have begun.
+  // A sender that tells two speakers to speak cannot know which of them is heard first. An actor that asks one that
+  // asks it waits for ever, if both have begun.
   const auto hears = [](std::string wrong) {
     return [wrong] {
       shunt::manager all(shunt::sched::this_worker::current());

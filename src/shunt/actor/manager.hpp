@@ -13,9 +13,9 @@
 /// worker's other actors go on. An actor without messages costs its object, and some 350 bytes: no fiber and no
 /// mailbox.
 ///
-/// Memory: 64 bytes for each message that waits in a mailbox. A mailbox holds at most its capacity and 64, and what was on
-/// its way when it became full: from each other worker 8,192 messages (512 for each worker, if those are more than 16),
-/// from threads 1,024. What was needed at most is kept until the manager ends.
+/// Memory: 64 bytes for each message that waits in a mailbox. A mailbox holds at most its capacity and 64, and what was
+/// on its way when it became full: from each other worker 8,192 messages (512 for each worker, if those are more than
+/// 16), from threads 1,024. What was needed at most is kept until the manager ends.
 #pragma once
 
 #include <chrono>
@@ -52,8 +52,8 @@ struct manager_options {
   /// Called with each dead letter, by the thread that finds it. Must neither throw, wait nor send.
   std::function<void(const dead_letter&)> on_dead_letter{};
 
-  /// Called with a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up, and
-  /// about handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
+  /// Called with a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up,
+  /// and about handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
   std::function<void(std::string_view)> report{};
 };
 
@@ -110,8 +110,8 @@ class manager {
     return ref<T>(enter(at, std::move(about), room, how, std::type_index(typeid(T))));
   }
 
-  /// \return the living actor of that name; a null ref if there is none. \throws usage_error if it was spawned as another
-  /// class.
+  /// \return the living actor of that name; a null ref if there is none. \throws usage_error if it was spawned as
+  /// another class.
   template <typename T>
   [[nodiscard]] ref<T> find(const std::string& name) const {
     return ref<T>(system_->names().find(name, std::type_index(typeid(T))));
@@ -148,12 +148,16 @@ class manager {
   }
 
   [[nodiscard]] std::uint64_t dead_letters() const noexcept {
-    return system_->dead_letters.load(std::memory_order_relaxed);
+    return system_->dead_letters.load(std::memory_order_relaxed);  // relaxed: a count
   }
   /// Restarts of actors.
-  [[nodiscard]] std::uint64_t restarts() const noexcept { return system_->restarts.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t restarts() const noexcept {
+    return system_->restarts.load(std::memory_order_relaxed);  // relaxed: a count
+  }
   /// Actors that live.
-  [[nodiscard]] std::uint64_t actors() const noexcept { return system_->living.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t actors() const noexcept {
+    return system_->living.load(std::memory_order_relaxed);  // relaxed: a count
+  }
 
  private:
   template <typename T, typename... Kept, typename... A>

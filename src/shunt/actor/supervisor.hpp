@@ -9,8 +9,8 @@
 /// ends. Under one its object is destroyed and made again, with the arguments that it was spawned with, in the same
 /// place: refs to it stay good, and its mailbox keeps what waits there. The message that failed is not handled again.
 ///
-/// With more than `restarts` failures in a time of `within` the supervisor gives up: it fails itself. Then the supervisor
-/// above it decides; if it decides to restart, all of its actors are restarted. Without one they all end.
+/// With more than `restarts` failures in a time of `within` the supervisor gives up: it fails itself. Then the
+/// supervisor above it decides; if it decides to restart, all of its actors are restarted. Without one they all end.
 ///
 /// Terms and meaning follow Erlang/OTP's supervisor behaviour (Ericsson, OTP Design Principles, "Supervisor
 /// Behaviour"): strategies, intensity and period, escalation. Unlike there a supervisor is a policy, not a process:

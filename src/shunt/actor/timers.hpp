@@ -1,4 +1,5 @@
-/// Timers: messages that an actor will get later, once or again and again. ref::tell_after() and tell_every() make them.
+/// Timers: messages that an actor will get later, once or again and again. ref::tell_after() and tell_every() make
+/// them.
 #pragma once
 
 #include <atomic>

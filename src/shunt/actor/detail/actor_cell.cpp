@@ -22,8 +22,8 @@ void actor_cell::handler_waits() noexcept {
   if (!empty()) mark(begun() + 1);
 }
 
-/// A fiber is about to wait for an answer of this actor. If it runs on the actor's worker, a handler fiber there answers
-/// first: then no fiber parks, and no edge is needed.
+/// A fiber is about to wait for an answer of this actor. If it runs on the actor's worker, a handler fiber there
+/// answers first: then no fiber parks, and no edge is needed.
 bool actor_cell::wait_begins(const one_event& e, const char* call) {
   if (home == dispatcher::here()) {
     home->let_handlers_run();

@@ -6,37 +6,37 @@
 ///   queued   queued                 queued, busy    -> queued or idle        -> queued or idle (restarted), or ended
 ///   ended    a dead letter          -               -                        -
 ///
-/// *direct*: an idle actor has received one message. The message goes to the handler without entering the mailbox, which
-/// is empty. Most messages between actors that answer each other are of that kind.
+/// *direct*: an idle actor has received one message. The message goes to the handler without entering the mailbox,
+/// which is empty. Most messages between actors that answer each other are of that kind.
 ///
 /// Requests (to stop, to restart) are granted when the actor is picked, between two messages: never amid a handler.
 ///
 /// Invariants
-///   actor_cell.C1  Only the home dispatcher's thread reads or writes the cell of a living actor, except for the members
-///                  that are said to be for others.
-///   actor_cell.C2  One handler fiber runs the actor: the handler runs on it, wherever that waits. No other fiber runs a
-///                  handler of this actor meanwhile.
+///   actor_cell.C1  Only the home dispatcher's thread reads or writes the cell of a living actor, except for the
+///       members that are said to be for others.
+///   actor_cell.C2  One handler fiber runs the actor: the handler runs on it, wherever that waits. No other fiber runs
+///       a handler of this actor meanwhile.
 ///   actor_cell.C3  `full` is true while a sender waits for room. A message that finds no room sets it. It is cleared,
-///                  under the gate, when there is room and no sender waits: so a sender that sees it, under the gate,
-///                  waits safely. The home dispatcher does both; its own copy is flag_senders_wait.
-///   actor_cell.C4  `incarnation` changes when the actor ends, under the gate. A message for an earlier incarnation is a
-///                  dead letter.
+///       under the gate, when there is room and no sender waits: so a sender that sees it, under the gate, waits
+///       safely. The home dispatcher does both; its own copy is flag_senders_wait.
+///   actor_cell.C4  `incarnation` changes when the actor ends, under the gate. A message for an earlier incarnation is
+///       a dead letter.
 ///   actor_cell.C5  A mailbox is one list of envelopes, from `front` to `end`:
 ///
 ///         front -> handled in this turn -> `current` -> messages, oldest first -> `vacant` -> more of them
 ///
-///                  `current` is being handled. The next messages are built in vacant envelopes: a sender takes one by a
-///                  step of `vacant`, the handler fiber takes a message by a step of `current`, and neither writes
-///                  anything else. `room` counts the envelopes that may still be added: a mailbox without vacant
-///                  envelopes and without room is full. Only a queued actor has vacant envelopes.
+///       `current` is being handled. The next messages are built in vacant envelopes: a sender takes one by a step of
+///       `vacant`, the handler fiber takes a message by a step of `current`, and neither writes anything else. `room`
+///       counts the envelopes that may still be added: a mailbox without vacant envelopes and without room is full.
+///       Only a queued actor has vacant envelopes.
 ///   actor_cell.C6  Envelopes of handled messages leave the list when the turn ends. Their room counts from then on, or
-///                  at once if a sender needs it: `counted` says for how many of the turn it counts. Outside of a turn
-///                  `current` is `front`.
+///       at once if a sender needs it: `counted` says for how many of the turn it counts. Outside of a turn `current`
+///       is `front`.
 ///   actor_cell.C7  `marked` of the list's messages, counted from `front` with those that this turn has handled, have
-///                  been here since `marked_at`, or longer; less than 1: none is known. So a report tells a lower bound
-///                  of the oldest message's age, and no message costs a look at a clock: a mark stands until all of them
-///                  have gone. A mark is made where a handler begins to wait, where envelopes are added while one waits
-///                  (add_envelopes()), and by a report that finds none.
+///       been here since `marked_at`, or longer; less than 1: none is known. So a report tells a lower bound of the
+///       oldest message's age, and no message costs a look at a clock: a mark stands until all of them have gone. A
+///       mark is made where a handler begins to wait, where envelopes are added while one waits (add_envelopes()), and
+///       by a report that finds none.
 #pragma once
 
 #include <algorithm>
@@ -173,8 +173,9 @@ struct alignas(cache_line) actor_cell final : one_event::watcher {
     pool.give_back({first, last, handled}, store);
   }
 
-  /// Before a message, after so many in this turn: whether a flag calls for the dispatcher. Senders are let in when half
-  /// of the mailbox is empty: each may send more than one message, and letting in one at a time would cost a park each.
+  /// Before a message, after so many in this turn: whether a flag calls for the dispatcher. Senders are let in when
+  /// half of the mailbox is empty: each may send more than one message, and letting in one at a time would cost a park
+  /// each.
   [[nodiscard]] bool needs_attention(int handled) const noexcept {
     return flags != no_flag && (flags != flag_senders_wait || half_empty(handled + 1));
   }

@@ -173,8 +173,8 @@ bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::tim
 }
 
 void actor_system::idle() noexcept {
-  // acq_rel: the exchanges on this word are in one order. The dispatcher that idles last sees the counts of all that idled
-  // before. A watcher sees them if its own exchange came later; if it came earlier, it is seen here.
+  // acq_rel: the exchanges on this word are in one order. The dispatcher that idles last sees the counts of all that
+  // idled before. A watcher sees them if its own exchange came later; if it came earlier, it is seen here.
   if (watchers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   const std::scoped_lock held(lock_);
   wake_all(watching_);

@@ -94,7 +94,7 @@ bool arrivals::may_stay_in_line() noexcept {
 }
 
 /// Moves each message to its place: the next direct message of an idle actor, a vacant envelope of a mailbox, or, if it
-/// is dead, aside (A1). \return how many messages.
+/// is dead, aside (arrivals.A1). \return how many messages.
 std::int64_t arrivals::unload_messages(rail::train& t) noexcept {
   std::int64_t messages = 0;
   for (batch_reader from(t); from.next_batch();) {
@@ -126,8 +126,8 @@ void arrivals::end_dead() noexcept {
   const auto dead = std::exchange(dead_, {});
   const auto brought_by = std::exchange(trains_of_dead_, 0);
   for (const auto& d : dead) {
-    const bool lives = d.whose != nullptr && d.whose->incarnation == d.incarnation;
-    of_.system().end_dead(*d.message, lives ? d.whose->name() : std::string_view(), d.why);
+    const bool lives = d.cell != nullptr && d.cell->incarnation == d.incarnation;
+    of_.system().end_dead(*d.message, lives ? d.cell->name() : std::string_view(), d.why);
     of_.give_back(*d.message);
   }
   of_.count_done(brought_by);

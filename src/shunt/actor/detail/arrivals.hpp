@@ -5,8 +5,8 @@
 ///
 /// Invariants
 ///   arrivals.A1  Unloading a train calls no code of the program but the move constructors of arguments: what else has
-///                arrived must not overtake the rest of the train. A message that is found dead is put aside, and ends
-///                afterwards, between batches or turns.
+///       arrived must not overtake the rest of the train. A message that is found dead is put aside, and ends
+///       afterwards, between batches or turns.
 #pragma once
 
 #include <chrono>
@@ -56,10 +56,11 @@ class arrivals {
   [[nodiscard]] bool may_stay_in_line() noexcept;
   [[gnu::noinline, gnu::cold]] void end_dead() noexcept;
 
-  /// A message that was found dead when it was unloaded. What ends with it is the program's code, which may send and wait.
+  /// A message that was found dead when it was unloaded. What ends with it is the program's code, which may send and
+  /// wait.
   struct dead_message {
     envelope* message;
-    actor_cell* whose;  // null: of an actor that had ended
+    actor_cell* cell;  // null: of an actor that had ended
     std::uint32_t incarnation;
     std::string_view why;
   };

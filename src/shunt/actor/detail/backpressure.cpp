@@ -101,7 +101,8 @@ bool backpressure::leave(const waiting_sender& s, actor_cell& c) noexcept {
 }
 
 /// Enters the list of waiting senders and then the wait graph, under both locks. Under the gate `full` says whether the
-/// dispatcher will look at the list; under the graph's lock a circle of waiting actors is seen by the one that closes it.
+/// dispatcher will look at the list; under the graph's lock a circle of waiting actors is seen by the one that closes
+/// it.
 bool backpressure::wait_for_room(envelope& m, const char* call) {
   actor_cell& c = *m.to;
   if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);

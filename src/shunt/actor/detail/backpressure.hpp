@@ -1,8 +1,8 @@
 /// What happens when a mailbox is full: room for messages, the overflow policies, and the senders that wait for room.
 ///
-/// A sender on the actor's own worker sees the room itself. A sender elsewhere sees `full`, a hint that is late. A sender
-/// that waits leaves its message in its own frame, and lists itself under the gate. The actor's dispatcher takes the
-/// message from there when half of the mailbox is empty, and only then wakes the sender: so it need not try again.
+/// A sender on the actor's own worker sees the room itself. A sender elsewhere sees `full`, a hint that is late. A
+/// sender that waits leaves its message in its own frame, and lists itself under the gate. The actor's dispatcher takes
+/// the message from there when half of the mailbox is empty, and only then wakes the sender: so it need not try again.
 #pragma once
 
 #include <cstdint>

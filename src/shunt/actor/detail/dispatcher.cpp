@@ -234,8 +234,8 @@ void dispatcher::shuffle() noexcept {
 
 // --- handling ---
 
-/// A batch: unloads what has arrived, and runs actors until about messages_a_batch messages are handled or none is left;
-/// then the open trains depart. Another handler fiber is ready meanwhile, in case a handler waits.
+/// A batch: unloads what has arrived, and runs actors until about messages_a_batch messages are handled or none is
+/// left; then the open trains depart. Another handler fiber is ready meanwhile, in case a handler waits.
 /// \return false: there was nothing to do.
 bool dispatcher::work(handler_fiber& me) {
   const bool moved = unload();
@@ -255,13 +255,13 @@ bool dispatcher::work(handler_fiber& me) {
       run_next_message_ = nullptr;
     } else {
       next = take_next();
-      if (next.whose == nullptr) {
+      if (next.cell == nullptr) {
         me.running = nullptr;  // what ends with a dead message runs in no actor's handler
         if (!unload()) break;
         continue;
       }
     }
-    left = next.direct != nullptr ? run(me, *next.whose, *next.direct, left) : run_on(me, *next.whose, left);
+    left = next.direct != nullptr ? run(me, *next.cell, *next.direct, left) : run_on(me, *next.cell, left);
   } while (left > 0);
   --batches_;
   me.running = nullptr;
@@ -288,8 +288,8 @@ inline int dispatcher::run(handler_fiber& me, actor_cell& c, envelope& direct, i
   return left;
 }
 
-/// A turn of one actor: the messages in its mailbox, up to messages_a_turn. The envelopes stay in the list until the turn
-/// ends, so that a step from message to message writes nothing else.
+/// A turn of one actor: the messages in its mailbox, up to messages_a_turn. The envelopes stay in the list until the
+/// turn ends, so that a step from message to message writes nothing else.
 int dispatcher::run_on(handler_fiber& me, actor_cell& c, int left) {
   me.running = &c;
   me.direct = nullptr;

@@ -4,20 +4,20 @@
 ///   tell, other worker ─> open train ──departs──> inbox ──unload──> the actor's mailbox ──> ...
 ///   control ────────────────────────────────────> inbox ──unload──> done at once
 ///
-/// A handler fiber runs handlers in its own frames, one after the other, without a switch. If a handler waits, its fiber
-/// parks with it, and another handler fiber goes on (handler_fibers.hpp).
+/// A handler fiber runs handlers in its own frames, one after the other, without a switch. If a handler waits, its
+/// fiber parks with it, and another handler fiber goes on (handler_fibers.hpp).
 ///
-/// The parts: handler_fibers (the fibers), outbox (trains to other workers), arrivals (what has come), backpressure (full
-/// mailboxes), lifecycles (spawn to end), envelope_pool. They are parts of this class, and know it.
+/// The parts: handler_fibers (the fibers), outbox (trains to other workers), arrivals (what has come), backpressure
+/// (full mailboxes), lifecycles (spawn to end), envelope_pool. They are parts of this class, and know it.
 ///
 /// Invariants
 ///   dispatcher.D1  Envelopes are the dispatcher's: they come from its pool, and return to it. Trains go home.
-///   dispatcher.D2  sent_ counts three things when they begin, done_ when they end: trains, from when they are opened until
-///                  they are unloaded, and the dead among their messages ended; controls, until they are done; and busy
-///                  periods, in which an actor of the dispatcher is queued or its handler runs. What begins during another
-///                  one is counted before that ends. See actor_system::quiet().
-///   dispatcher.D3  run_next_message_ is run_next_'s message while that actor is direct, else null; never another actor's.
-///                  The actor in run_next_ has no flags.
+///   dispatcher.D2  sent_ counts three things when they begin, done_ when they end: trains, from when they are opened
+///       until they are unloaded, and the dead among their messages ended; controls, until they are done; and busy
+///       periods, in which an actor of the dispatcher is queued or its handler runs. What begins during another one is
+///       counted before that ends. See actor_system::quiet().
+///   dispatcher.D3  run_next_message_ is run_next_'s message while that actor is direct, else null; never another
+///       actor's. The actor in run_next_ has no flags.
 ///   dispatcher.D4  awake_ is true only in a busy period in which a handler fiber runs, or is ready.
 ///
 /// The owner's thread only, except where "any thread" is said. See ../DESIGN.md.
@@ -67,8 +67,8 @@ class alignas(quiet_distance) dispatcher {
 
   // --- tell, from fibers of this worker ---
 
-  /// As actor_cell::place(), for an actor of this dispatcher, where that finds no vacant envelope. nullptr: the actor is
-  /// idle, or has ended, or its mailbox is full. \throws std::bad_alloc
+  /// As actor_cell::place(), for an actor of this dispatcher, where that finds no vacant envelope. nullptr: the actor
+  /// is idle, or has ended, or its mailbox is full. \throws std::bad_alloc
   [[nodiscard]] envelope* place_slowly(actor_cell& c, std::uint32_t incarnation);
   /// Where the caller builds a message that is in no mailbox. nullptr: none is at hand.
   [[nodiscard, gnu::always_inline]] envelope* try_take_envelope() noexcept { return envelopes_.try_take(); }
@@ -87,8 +87,8 @@ class alignas(quiet_distance) dispatcher {
     run_next_ = &c;
     run_next_message_ = e;
   }
-  /// Where the caller builds the arguments of a message for another worker's actor; `target` and `ops` as in an envelope.
-  /// Building must neither wait nor send. nullptr: the caller must send() it.
+  /// Where the caller builds the arguments of a message for another worker's actor; `target` and `ops` as in an
+  /// envelope. Building must neither wait nor send. nullptr: the caller must send() it.
   [[nodiscard]] std::byte* place_far(actor_cell& c, std::uint64_t target, const message_ops& ops) {
     if (&c.home->system_ != &system_) return nullptr;
     return outbox_.place(static_cast<std::size_t>(c.home->index_), c, target, ops);
@@ -100,7 +100,8 @@ class alignas(quiet_distance) dispatcher {
 
   /// Any thread: the whole way of a message, wherever its actor is, and whether or not its mailbox has room. May wait.
   /// \param m  built, with `to` and `target`, in the caller's frame. Empty afterwards, unless this throws.
-  /// \throws mailbox_full, sched::deadlock, error if there is no memory for a train, what park() throws; std::bad_alloc.
+  /// \throws mailbox_full, sched::deadlock, error if there is no memory for a train, what park() throws;
+  /// std::bad_alloc.
   static void send(envelope& m, const char* call);
   /// A message that is exempt from the mailbox's bound. If the actor has ended, it is dead. `m` is empty afterwards.
   void send_exempt(envelope& m) noexcept;
@@ -118,7 +119,7 @@ class alignas(quiet_distance) dispatcher {
   [[nodiscard]] bool looks_asleep() const noexcept {
     return wakeup_.armed.load(std::memory_order_relaxed);  // relaxed: a hint
   }
-  /// Acquires edge `counted`: sent() sees what was sent before what this counts.
+  /// Edge `counted` in: sent() sees what was sent before what this counts.
   [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t sent() const noexcept {
     return sent_.load(std::memory_order_relaxed);  // relaxed: see actor_system::quiet()
@@ -178,8 +179,8 @@ class alignas(quiet_distance) dispatcher {
   void set_awake(bool handler_ready) noexcept { awake_ = handler_ready && busy_; }
   /// What is handled next.
   struct next_actor {
-    actor_cell* whose = nullptr;  // null: nothing
-    envelope* direct = nullptr;   // its message, if that is not in its mailbox
+    actor_cell* cell = nullptr;  // null: nothing
+    envelope* direct = nullptr;  // its message, if that is not in its mailbox
   };
   [[nodiscard]] next_actor take_next() noexcept;
   void shuffle() noexcept;
@@ -212,7 +213,7 @@ class alignas(quiet_distance) dispatcher {
   actor_cell* queue_last_ = nullptr;
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> done_{0};
-  int batches_ = 0;  // that handler fibers are in, those whose handlers wait included
+  int batches_ = 0;  // that handler fibers are in, also those whose handlers wait
   envelope_store store_;
   handler_fibers handlers_;  // its first members belong here
   arrivals arrivals_;

@@ -4,11 +4,11 @@
 ///   | next or to | ops | target |      arguments, 40 bytes      |
 ///
 /// Invariants
-///   envelope.L1  A message is in one place: an envelope of a mailbox, a message batch, or an envelope in the frame of a
-///                sender that waits. Its arguments go from one place to the next by message_ops::move, which leaves the
-///                old place empty.
-///   envelope.L2  A message ends in one of two ways, once. message_ops::run calls, with the arguments where they are, and
-///                ends them; or message_ops::drop ends them. Both tell the fiber that asked.
+///   envelope.L1  A message is in one place: an envelope of a mailbox, a message batch, or an envelope in the frame of
+///       a sender that waits. Its arguments go from one place to the next by message_ops::move, which leaves the old
+///       place empty.
+///   envelope.L2  A message ends in one of two ways, once. message_ops::run calls, with the arguments where they are,
+///       and ends them; or message_ops::drop ends them. Both tell the fiber that asked.
 #pragma once
 
 #include <cstddef>

@@ -21,9 +21,9 @@ namespace shunt {
 inline namespace v1 {
 namespace actors::detail {
 
-/// Free envelopes that are linked to each other as a mailbox has left them. Kept whole for a mailbox that needs as many:
-/// the end of a list is far to find, and its order in memory is the one that the prefetcher knows.
-/// The note lies in the first of them.
+/// Free envelopes that are linked to each other as a mailbox has left them. Kept whole for a mailbox that needs as
+/// many: the end of a list is far to find, and its order in memory is the one that the prefetcher knows. The note lies
+/// in the first of them.
 struct envelope_chain {
   static constexpr int shortest = 8;
   envelope* last;

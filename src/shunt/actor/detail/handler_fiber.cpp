@@ -28,7 +28,8 @@ std::int64_t waiting_in(const actor_cell& c, std::int64_t begun) noexcept {
   return c.length() - begun - vacant;
 }
 
-/// For a report, see work_note: what the handler fiber works on. During a change of the mailbox its numbers may be wrong.
+/// For a report, see work_note: what the handler fiber works on. During a change of the mailbox its numbers may be
+/// wrong.
 void note_work(const sched::detail::work_note& self, std::uint32_t now_ms, sched::detail::note_text& to) noexcept {
   const auto& f = static_cast<const handler_fiber&>(self);
   actor_cell* const c = f.running;

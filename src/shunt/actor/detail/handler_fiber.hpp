@@ -15,8 +15,8 @@ struct handler_fiber : sched::detail::work_note {
   actor_cell* running = nullptr;  // the actor whose handler runs on it
   bool called = false;            // to go on, if idle
   handler_fiber* next_idle = nullptr;
-  // For reports: the message, if the mailbox never had it; stale between handlers. Apart from `running`: side by side the
-  // compiler would store both as one, by way of another register.
+  // For reports: the message, if the mailbox never had it; stale between handlers. Apart from `running`: side by side
+  // the compiler would store both as one, by way of another register.
   const envelope* direct = nullptr;
 };
 

@@ -18,9 +18,9 @@ using std::chrono::steady_clock;
 // between; then the handler fiber need not be woken, which costs several times what such a turn does.
 constexpr int turns_before_rest = 16;
 
-// Looks at the inbox before everything rests: some 30 ns each. A rest costs the dispatcher a microsecond and more, and the
-// others a wake, which takes up to 30 us across cores. A dispatcher that rested for a shorter time than the looks take
-// looks longer the next time.
+// Looks at the inbox before everything rests: some 30 ns each. A rest costs the dispatcher a microsecond and more, and
+// the others a wake, which takes up to 30 us across cores. A dispatcher that rested for a shorter time than the looks
+// take looks longer the next time.
 constexpr int looks_before_rest = 64;
 constexpr int looks_after_short_rest = 640;
 constexpr auto short_rest = std::chrono::microseconds(20);
@@ -99,8 +99,8 @@ void handler_fibers::run_one() {
   fiber_left();
 }
 
-/// Takes the place of the handler fiber that ran last: if that one is in a handler, the handler waits. Disarms the inbox,
-/// and notes how long the rest was.
+/// Takes the place of the handler fiber that ran last: if that one is in a handler, the handler waits. Disarms the
+/// inbox, and notes how long the rest was.
 inline void handler_fibers::begin_turn(handler_fiber& me) noexcept {
   --ready_;
   if (running_ != nullptr && running_ != &me && running_->running != nullptr) running_->running->handler_waits();
@@ -113,7 +113,7 @@ inline void handler_fibers::begin_turn(handler_fiber& me) noexcept {
   }
 }
 
-/// No handler fiber runs or is ready: arms the inbox (S2). \return false: something has arrived.
+/// No handler fiber runs or is ready: arms the inbox (handler_fibers.S2). \return false: something has arrived.
 bool handler_fibers::rest() noexcept {
   if (!of_.inbox().arm()) return false;
   of_.wakeup_.armed.store(true, std::memory_order_relaxed);  // relaxed: a hint
@@ -133,8 +133,8 @@ bool handler_fibers::look_around() noexcept {
 }
 
 /// A handler fiber that got no stack: one batch, in which every call that would wait throws why. So messages whose
-/// handlers do not wait are handled, and the others fail as handlers do that throw. Another handler fiber, which may get a
-/// stack, goes on.
+/// handlers do not wait are handled, and the others fail as handlers do that throw. Another handler fiber, which may
+/// get a stack, goes on.
 void handler_fibers::run_one_without_stack(handler_fiber& me) {
   begin_turn(me);
   of_.work(me);
@@ -145,7 +145,7 @@ void handler_fibers::run_one_without_stack(handler_fiber& me) {
 }
 
 /// Counts the caller as waiting for its turn, so that the handler fiber that answers it calls no other one; the caller
-/// calls one if that handler waits (S1).
+/// calls one if that handler waits (handler_fibers.S1).
 void handler_fibers::let_run() {
   if (ready_ == 0) call();
   const sched::this_fiber::stay on_this_worker;

@@ -7,11 +7,11 @@
 ///                   for some turns it becomes idle, or ends
 ///
 /// Invariants
-///   handler_fibers.S1  running_ is the handler fiber that ran last, unless it became idle. While running_ is set, one of
-///                      three things holds: that handler fiber runs; another one is ready; or a fiber inside
-///                      let_handlers_run() is ready and will call one.
-///   handler_fibers.S2  With no handler fiber running or ready, the inbox is armed: what arrives wakes the wakeup fiber,
-///                      which never runs handlers, and it calls a handler fiber.
+///   handler_fibers.S1  running_ is the handler fiber that ran last, unless it became idle. While running_ is set, one
+///       of three things holds: that handler fiber runs; another one is ready; or a fiber inside let_handlers_run() is
+///       ready and will call one.
+///   handler_fibers.S2  With no handler fiber running or ready, the inbox is armed: what arrives wakes the wakeup
+///       fiber, which never runs handlers, and it calls a handler fiber.
 ///
 /// The owner's thread only.
 #pragma once
@@ -51,7 +51,7 @@ class handler_fibers {
     if (running_ == nullptr && ready_ == 0) [[unlikely]]
       call();
   }
-  /// Code that may wait is about to be called: another handler fiber must be ready. S1
+  /// Code that may wait is about to be called: another handler fiber must be ready. handler_fibers.S1
   void stand_by() noexcept {
     if (ready_ == 0 && waiting_for_turn_ == 0) call();
   }
@@ -79,7 +79,7 @@ class handler_fibers {
   void could_not_begin(const std::exception_ptr& why) noexcept;
 
   // Read for each turn or batch: these stay first.
-  handler_fiber* running_ = nullptr;  // S1
+  handler_fiber* running_ = nullptr;  // handler_fibers.S1
   int ready_ = 0;                     // handler fibers that are ready, or will be
   int waiting_for_turn_ = 0;          // fibers in let_run()
 

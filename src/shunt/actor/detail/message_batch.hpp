@@ -8,8 +8,9 @@
 ///
 /// Invariants
 ///   message_batch.R1  A writer has an open batch, which has room for one message more at least; or it has none, and
-///                     takes() is false for every message.
-///   message_batch.R2  `left_` is the number of messages that the train may still carry, without those of the open batch.
+///       takes() is false for every message.
+///   message_batch.R2  `left_` is the number of messages that the train may still carry, without those of the open
+///       batch.
 #pragma once
 
 #include <algorithm>

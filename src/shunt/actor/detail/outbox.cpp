@@ -89,8 +89,8 @@ bool outbox::send(envelope& m, const char* call) {
   return true;
 }
 
-/// Waits until trains have come home, once: the fiber may go on on another worker, and another sender may have taken the
-/// train, so send() begins anew. Lets the open trains depart first, as they are among those that have to come home.
+/// Waits until trains have come home, once: the fiber may go on on another worker, and another sender may have taken
+/// the train, so send() begins anew. Lets the open trains depart first, as they are among those that have to come home.
 void outbox::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, const char* call) {
   sched::this_fiber::require_wait(call);
   depart_all();

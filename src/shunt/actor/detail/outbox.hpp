@@ -1,7 +1,8 @@
 /// A dispatcher's way to the others: the open train for each of them, and the wait for trains that come home.
 ///
-/// A train departs when it is full; when its dispatcher has handled a batch, or has nothing else to do; and at once, with
-/// one message, if the other worker sleeps. At most `trains` of a dispatcher are open or on their way: they are its credit.
+/// A train departs when it is full; when its dispatcher has handled a batch, or has nothing else to do; and at once,
+/// with one message, if the other worker sleeps. At most `trains` of a dispatcher are open or on their way: they are
+/// its credit.
 #pragma once
 
 #include <cstddef>

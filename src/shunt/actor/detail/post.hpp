@@ -122,8 +122,8 @@ template <typename Message, typename... A>
   post_slowly<Message, passed<A>...>(to, call, std::forward<A>(a)...);
 }
 
-/// The same for any `a`: what may throw is done before. (What cannot throw is not: building a message twice, and reading
-/// at once what was just written in other pieces, would cost more than all the rest.)
+/// The same for any `a`: what may throw is done before. (What cannot throw is not: building a message twice, and
+/// reading at once what was just written in other pieces, would cost more than all the rest.)
 template <typename Message, typename... A>
 [[gnu::always_inline]] inline void post_safely(const address& to, const char* call, A&&... a) {
   using content = typename Message::content;

@@ -7,8 +7,8 @@ namespace shunt {
 inline namespace v1 {
 namespace actors::detail {
 
-/// Counts the failures of the last time. Within the bound the child restarts, and with all-for-one the others too. Beyond
-/// it this supervisor has failed itself: the one above decides; without one all children end.
+/// Counts the failures of the last time. Within the bound the child restarts, and with all-for-one the others too.
+/// Beyond it this supervisor has failed itself: the one above decides; without one all children end.
 auto supervisor_state::failure(const actor_cell* actor, const supervisor_state* below) -> verdict {
   {
     const std::scoped_lock held(lock_);

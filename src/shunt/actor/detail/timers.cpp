@@ -9,9 +9,9 @@ namespace actors::detail {
 
 using std::chrono::steady_clock;
 
-/// Enters the timer, and wakes the clock if that is the next one. The clock lives on worker 0: another thread wakes it by
-/// a control there, which is looked at before each batch. A worker that is never idle looks for wakes of other threads
-/// every 64 switches only, which may be as many batches.
+/// Enters the timer, and wakes the clock if that is the next one. The clock lives on worker 0: another thread wakes it
+/// by a control there, which is looked at before each batch. A worker that is never idle looks for wakes of other
+/// threads every 64 switches only, which may be as many batches.
 void timers::schedule(const std::shared_ptr<timed>& what, steady_clock::time_point when) {
   sched::waker clock;  // null, if it need not be woken, or has not begun: then it looks at all timers
   {
@@ -26,8 +26,8 @@ void timers::schedule(const std::shared_ptr<timed>& what, steady_clock::time_poi
   home.call_soon([clock] { clock.wake(); });
 }
 
-/// Takes the timers whose time has come, and enters those with a period anew: for the next full period from now, so that
-/// periods that were missed do not come in a crowd. \return false: closed.
+/// Takes the timers whose time has come, and enters those with a period anew: for the next full period from now, so
+/// that periods that were missed do not come in a crowd. \return false: closed.
 bool timers::take_due(std::vector<std::shared_ptr<timed>>& due, steady_clock::time_point& next) {
   const std::scoped_lock held(lock_);
   if (closed_) return false;

@@ -32,7 +32,8 @@ class timers {
 
   /// Any thread. Does nothing once this is closed.
   void schedule(const std::shared_ptr<timed>& what, std::chrono::steady_clock::time_point when);
-  /// The clock's fiber, on worker 0. Reports to the actor system that it has begun, or could not, and that it has ended.
+  /// The clock's fiber, on worker 0. Reports to the actor system that it has begun, or could not, and that it has
+  /// ended.
   void run_clock();
   /// Forgets all timers, and ends the clock.
   void close() noexcept;

@@ -37,7 +37,7 @@ void loop::set_quick_activation() noexcept {
 inline void loop::activate(actor& a) noexcept {
   ++done_.activations;
   message* m = a.inbox_.begin();
-  whose = reinterpret_cast<std::uintptr_t>(&a);
+  running = reinterpret_cast<std::uintptr_t>(&a);
   if (of->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) [[unlikely]] {  // relaxed: sooner or later
     refuse(m, a);
   } else {
@@ -83,7 +83,7 @@ void loop::deliver_without_call(message* m, actor& a) noexcept {
 /// Finds an actor to run: yields if it is time to, looks into the own queue, then into those of others, then sleeps.
 /// \param yield_first  whether other fibers of this worker run first. \return nullptr when the run is over.
 actor* loop::search(bool yield_first) noexcept {
-  whose = no_actor;
+  running = no_actor;
   if (yield_first) {
     sched::this_fiber::yield();
     if (sched::this_worker::directed()) shuffle();

@@ -23,9 +23,9 @@ class loop final : public worker_slot {
   /// Its fiber: runs actors until the run is over.
   void run() noexcept;
 
-  [[nodiscard]] bool runs_a_handler() const noexcept { return whose != no_actor; }
+  [[nodiscard]] bool runs_a_handler() const noexcept { return running != no_actor; }
   [[nodiscard]] bool runs_handler_of(const actor& a) const noexcept {
-    return whose == reinterpret_cast<std::uintptr_t>(&a);
+    return running == reinterpret_cast<std::uintptr_t>(&a);
   }
   [[nodiscard]] const result& done() const noexcept { return done_; }
 

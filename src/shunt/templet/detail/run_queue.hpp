@@ -1,5 +1,5 @@
-/// A worker's queue of actors. Its owner pushes at the back. The owner pops, and thieves steal, at the front; a thief takes
-/// half of the items at once.
+/// A worker's queue of actors. Its owner pushes at the back. The owner pops, and thieves steal, at the front; a thief
+/// takes half of the items at once.
 ///
 ///        front_                 back_
 ///          v                      v
@@ -10,7 +10,7 @@
 ///   run_queue.Q1  back_ is stored by the owner only. Both only grow.
 ///   run_queue.Q2  Items leave by an exchange of front_, one or several at once: so each leaves once.
 ///   run_queue.Q3  Slots [front_, back_) hold items. A slot is written again only when front_ has passed it: a thread
-///                 that read a slot before its exchange of front_ succeeded has read the item that it then owns.
+///       that read a slot before its exchange of front_ succeeded has read the item that it then owns.
 ///
 /// Edge `filled`, push -> pop, steal: what lies behind the item, beyond what the item itself hands over.
 /// push() stores back_ seq_cst, and looks_empty() reads so: a loop that falls asleep relies on it, see DESIGN.md.

@@ -50,15 +50,15 @@ loop* scheduler::loop_of_handler() const noexcept {
 }
 
 /// The cases that the inlined send() leaves: a message that was never sent, a slot that is not the thread's quick
-/// activation, a controlled scheduler, a caller that is no handler, or a mistake. Finds the caller's slot by the number of
-/// its worker, decides whether the caller may send, and then sends as send() does.
+/// activation, a controlled scheduler, a caller that is no handler, or a mistake. Finds the slot by the worker,
+/// decides whether the caller may send, and then sends as send() does.
 void scheduler::send_slowly(message& m, actor& to) {
   sched::this_fiber::interleave();
   auto where = m.where_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
   const auto next = reinterpret_cast<std::uintptr_t>(&to) | message::under_way;
   const bool running = running_.load(std::memory_order_acquire);  // acquire: edge `set up` in, for loops_
   loop* const here = running ? loop_of_handler() : nullptr;
-  const bool may = running ? here != nullptr && (where == message::unsent || where == here->whose) : !m.on_its_way();
+  const bool may = running ? here != nullptr && (where == message::unsent || where == here->running) : !m.on_its_way();
   // relaxed: decides which of several callers sends it, and nothing else
   if (!may || !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) refuse_foreign("send", m, &to);
   if (here != nullptr) here->set_quick_activation();
@@ -129,8 +129,9 @@ bool scheduler::loop_begins() noexcept {
   return true;
 }
 
-/// Enters `me` among the sleepers, and then looks once more: a push that did not see the sleeper is seen here (G2). The
-/// last of the loops that falls asleep ends the run (G3). Looks around for a while before it parks.
+/// Enters `me` among the sleepers, and then looks once more: a push that did not see the sleeper is seen here
+/// (scheduler.G2). The last of the loops that falls asleep ends the run (scheduler.G3). Looks around for a while before
+/// it parks.
 scheduler::after_sleep scheduler::sleep(loop& me) noexcept {
   {
     const std::scoped_lock held(lock_);

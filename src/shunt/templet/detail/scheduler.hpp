@@ -25,8 +25,8 @@ namespace detail {
 /// One engine's.
 ///
 /// Invariants
-///   scheduler.G1  An actor that has messages and does not run is in one queue, or among the injected ones: the table of
-///                 its inbox.
+///   scheduler.G1  An actor that has messages and does not run is in one queue, or among the injected ones: the table
+///       of its inbox.
 ///   scheduler.G2  A loop is among the sleepers only if it found nothing to run after it had entered itself there.
 ///   scheduler.G3  Only handlers send during a run. So if all loops that began sleep, no message can be sent any more.
 class scheduler {

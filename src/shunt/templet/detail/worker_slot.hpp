@@ -3,7 +3,7 @@
 /// Invariants
 ///   worker_slot.W1  One thread writes and reads what an activation says: its own.
 ///   worker_slot.W2  A thread's quick activation is that of a slot whose loop's fiber is on this thread and has not
-///                   ended, or `no_activation`. If another slot's handler runs, the slow way finds that slot.
+///       ended, or `no_activation`. If another slot's handler runs, the slow way finds that slot.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class scheduler;
 /// The actor whose handler runs in a slot.
 struct activation {
   scheduler* of = nullptr;
-  std::uintptr_t whose = no_actor;  // the actor's address
+  std::uintptr_t running = no_actor;  // the actor's address
 
   static constexpr std::uintptr_t no_actor = 0;  // never the value of a message's where_ that a handler may send
 };
@@ -45,7 +45,7 @@ class worker_slot : protected activation {
   [[nodiscard, gnu::always_inline]] static worker_slot* of_handler(const scheduler* on,
                                                                    std::uintptr_t holder) noexcept {
     activation* const here = quick_activation();
-    return here->whose == holder && here->of == on ? static_cast<worker_slot*>(here) : nullptr;
+    return here->running == holder && here->of == on ? static_cast<worker_slot*>(here) : nullptr;
   }
 
   /// This slot's thread, after it got `queue_it`.
