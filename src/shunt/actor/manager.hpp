@@ -117,8 +117,8 @@ class manager {
     return ref<T>(system_->names().find(name, std::type_index(typeid(T))));
   }
 
-  /// The actor ends before its next message; messages in its mailbox become dead letters, and fibers
-  /// that asked get `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Does nothing if it has ended.
+  /// The actor ends before its next message; messages in its mailbox become dead letters, and fibers that asked get
+  /// `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Does nothing if it has ended.
   template <typename T>
   void stop(const ref<T>& actor) {
     actor.must_not_be_null("stop");
@@ -126,8 +126,8 @@ class manager {
         [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), actors::detail::request_end); });
   }
 
-  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. It may wait, or not,
-  /// for messages that fibers and threads outside of handlers send meanwhile. It does not wait for timers.
+  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that threads and
+  /// fibers outside of handlers send meanwhile may count or not; timers that have not fired do not count.
   void drain() { static_cast<void>(system_->drain(std::chrono::steady_clock::time_point::max())); }
   /// The same, so long at most. \return whether no message was left.
   [[nodiscard]] bool drain_for(std::chrono::nanoseconds time) { return system_->drain(sched::after(time)); }

@@ -42,8 +42,8 @@ template <auto M, typename T>
 concept method_of_the_actor = requires { typename actors::detail::method_traits<decltype(M)>::owner; } &&
                               std::derived_from<T, typename actors::detail::method_traits<decltype(M)>::owner>;
 
-/// M's parameters are values, references to const, or rvalue references: a message cannot change anything of
-/// the sender's.
+/// M's parameters are values, references to const, or rvalue references: a message cannot change what belongs to the
+/// sender.
 template <auto M>
 concept parameters_travel_by_value = actors::detail::method_traits<decltype(M)>::by_value;
 
@@ -66,8 +66,8 @@ class ref {
   ref() noexcept = default;  ///< null: no actor
   template <also_a<T> D>
     requires(!std::same_as<D, T>)
-  ref(const ref<D>& other) noexcept
-      : address_(other.address_) {  // NOLINT: implicit, as a pointer to a derived class is
+  // NOLINTNEXTLINE: implicit, as the conversion of a pointer to a derived class is
+  ref(const ref<D>& other) noexcept : address_(other.address_) {
     if (address_.to != nullptr) address_.move_by(distance<D>());
   }
 
