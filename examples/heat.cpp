@@ -1,14 +1,14 @@
-// The heat equation as in the published study of Templet: an actor a row, a message between two rows. Whoever has both
-// of its messages may compute its row; sending them on lets the neighbours.
+// The heat equation as in the published study of Templet: an actor a row, a message between two rows. An actor that has
+// both of its messages may compute its row; by sending them on it lets the neighbours compute theirs.
 #include <cstdio>
 #include <exception>
 #include <vector>
 
-#include <shunt/actor.hpp>
+#include <shunt/templet.hpp>
 
 namespace {
 
-namespace actors = shunt::actors;
+namespace templet = shunt::templet;
 
 constexpr int H = 100, W = 200, T = 200, N = H - 2;
 using field = std::vector<std::vector<double>>;
@@ -19,12 +19,12 @@ void op(field& f, std::size_t i) {
 }
 
 // [heat actor]
-actors::engine e;
-actors::actor as[N];
-actors::message ms[N - 1];
+templet::engine e;
+templet::actor as[N];
+templet::message ms[N - 1];
 int ts[N];
 
-void recv(actors::message&, actors::actor& a) {
+void recv(templet::message&, templet::actor& a) {
   const auto id = &a - as;
   if ((id == 0 || access(ms[id - 1], a)) && (id == N - 1 || access(ms[id], a)) && ts[id] < T) {
     op(plate, static_cast<std::size_t>(id + 1));

@@ -1,6 +1,6 @@
 /// Two actors hit a ball to and fro: a plain class, whose method is called by messages.
 #include <cstdio>
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 
 struct player {
   void hit(shunt::ref<player> me, shunt::ref<player> other, long ball) {

@@ -28,6 +28,7 @@ MODULES = {
     "io": ["base", "rail", "sched"],
     "stm": ["base", "rail", "sched"],
     "actor": ["base", "rail", "sched", "task"],
+    "templet": ["base", "sched"],
     "pgas": ["base", "rail", "wire", "sched", "task", "transport"],
 }
 OUTSIDE = ["apps", "examples", "bench", "tools", "tests"]

@@ -1,7 +1,7 @@
 /// Question: how much do 8 actors get into the mailbox of one?
 #include <cstdio>
 #include <exception>
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 #include <vector>
 
 #include "../common/program.h"

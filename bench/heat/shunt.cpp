@@ -1,21 +1,21 @@
 /// Question: what does the published listing reach on this runtime, line by line?
-#include <shunt/actor.hpp>
+#include <shunt/templet.hpp>
 
 #include "field.hpp"
 
 namespace {
 
-namespace actors = shunt::actors;
+namespace templet = shunt::templet;
 
 constexpr long most = 4096;  // rows; the listing's arrays have a length that the compiler knows
 bench::field* plate;
 long N, T;
-actors::engine e;
-actors::actor as[most];
-actors::message ms[most];  // ms[i] is between as[i] and as[i + 1]
+templet::engine e;
+templet::actor as[most];
+templet::message ms[most];  // ms[i] is between as[i] and as[i + 1]
 long ts[most];
 
-void recv(actors::message&, actors::actor& a) {
+void recv(templet::message&, templet::actor& a) {
   const long id = &a - as;
   if ((id == 0 || access(ms[id - 1], a)) && (id == N - 1 || access(ms[id], a)) && ts[id] <= T) {
     plate->compute(id + 1);

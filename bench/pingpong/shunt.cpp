@@ -2,7 +2,7 @@
 /// for?
 #include <cstdio>
 #include <exception>
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 
 #include "game.hpp"
 

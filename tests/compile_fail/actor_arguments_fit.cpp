@@ -1,6 +1,6 @@
 // A message has as many arguments as the method has parameters, each convertible to its own.
 // expect: arguments_fit_the_method
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 #include <string>
 
 struct shelf {

@@ -1,6 +1,6 @@
 // A message calls a method of the actor's class, or of a base of it.
 // expect: method_of_the_actor
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 
 struct counter {
   void add(int) {}

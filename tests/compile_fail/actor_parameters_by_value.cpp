@@ -1,6 +1,6 @@
 // A handler cannot hand anything back through its parameters: the sender's variable is far away by then.
 // expect: parameters_travel_by_value
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 
 struct shelf {
   void take(int& out) { out = 1; }

@@ -1,6 +1,6 @@
 // A reference to a base is none to a derived class.
 // expect: no viable conversion|conversion from .* to non-scalar type
-#include <shunt/actor/typed.hpp>
+#include <shunt/actor.hpp>
 
 struct animal {
   void eat() {}

@@ -684,22 +684,22 @@ check("sleeper", "mutant: wakes by a store", "fails", woken_twice(False), unseen
 stands("sleeper", "sched/sleeper.hpp", "word_.exchange(1, std::memory_order_release);")
 
 
-# --- actor/detail/hall.cpp: a watcher waits for a change, and an engine idles after it; exchanges of one word ---
+# --- actor/detail/actor_system.cpp: a watcher waits for a change, and a dispatcher idles after it; exchanges of one word ---
 def idle(rmw):
-    def engine():
+    def dispatcher():
         yield store("done", 1, REL)
         return ((yield exchange("watchers", 1, AR)) if rmw else (yield load("watchers", ACQ))) != 0
 
     def waits():
         yield exchange("watchers", 1, AR)
         return (yield load("done", ACQ)) == 0
-    return engine, waits
+    return dispatcher, waits
 
 
-check("hall", "a watcher that waits for a change sees it, or is seen", "holds", idle(True), lost)
-check("hall", "mutant: an engine that idles loads the count of watchers", "fails", idle(False), lost)
+check("actor_system", "a watcher that waits for a change sees it, or is seen", "holds", idle(True), lost)
+check("actor_system", "mutant: a dispatcher that idles loads the count of watchers", "fails", idle(False), lost)
 
-stands("hall", "actor/detail/hall.cpp", "watchers_.fetch_add(1, std::memory_order_acq_rel);",
+stands("actor_system", "actor/detail/actor_system.cpp", "watchers_.fetch_add(1, std::memory_order_acq_rel);",
        "watchers_.fetch_add(0, std::memory_order_acq_rel)")
 
 for name in wanted:

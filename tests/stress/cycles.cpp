@@ -43,9 +43,9 @@ struct ledger {
 };
 
 template <typename Actor>
-void give_work(ledger* book, const shunt::ref<Actor>& who) {
+void give_work(ledger* book, const shunt::ref<Actor>& target) {
   ++book->sent;
-  who.template tell<&Actor::work>();
+  target.template tell<&Actor::work>();
 }
 
 // --- actors ---
@@ -63,8 +63,8 @@ struct gossip {
   explicit gossip(ledger* b) : book(b) {}
   void hear(shunt::ref<mayfly> of) {
     known[next++ % known.size()] = of;
-    for (const auto& who : known) {
-      if (who) give_work(book, who);
+    for (const auto& target : known) {
+      if (target) give_work(book, target);
     }
   }
   ledger* book;

@@ -1,4 +1,4 @@
-/// How much a mailbox holds, what happens when it is full, and what becomes of messages that nobody will handle.
+/// How much a mailbox holds, what happens when it is full, and what becomes of messages that no handler will get.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace shunt {
 inline namespace v1 {
 
-/// What a tell or an ask does that finds the mailbox full. What the manager itself sends (timers, monitors, stop and
-/// restart) is exempt: it always passes.
+/// What a tell or an ask does that finds the mailbox full. Messages of the manager itself (timers, monitors, stop and
+/// restart) are exempt: they always pass.
 enum class overflow : std::uint8_t {
   suspend,      ///< the sender waits for room, first come first served: a fiber parks, a thread blocks
   drop_newest,  ///< the message becomes a dead letter
@@ -20,7 +20,7 @@ enum class overflow : std::uint8_t {
   fail,         ///< the call throws mailbox_full
 };
 
-/// Messages that a mailbox holds unless its actor was spawned with another number; 64 bytes each, while they are
+/// Messages that a mailbox holds unless its actor was spawned with another number. Each takes 64 bytes while it is
 /// there.
 inline constexpr std::uint32_t default_capacity = 1024;
 
@@ -30,13 +30,13 @@ class mailbox_full : public error {
   using error::error;
 };
 
-/// What a future delivers whose actor ended, or had ended, before it answered; or whose message was dropped.
+/// Thrown by the future of an ask whose actor ended, or had ended, before it answered; or whose message was dropped.
 class unanswered : public error {
  public:
   using error::error;
 };
 
-/// A message that nobody handled, or will.
+/// A message that no handler got, or will get.
 struct dead_letter {
   std::string_view actor;   ///< its name; empty: it has none, or has ended
   std::string_view method;  ///< "&counter::add", as the compiler writes it
@@ -46,7 +46,7 @@ struct dead_letter {
 /// What a monitor is told.
 struct ended {
   std::string name;  ///< the actor's; empty: it has none, or had ended before the monitor came
-  std::string why;   ///< empty: it was asked to stop; else what left its handler
+  std::string why;   ///< empty: it was asked to stop; else the text of what left its handler
 };
 
 }  // namespace v1

@@ -1,11 +1,17 @@
 #include <shunt/actor/manager.hpp>
 
+#include <string>
+#include <utility>
+
+#include <shunt/actor/detail/actor_system.hpp>
+#include <shunt/actor/detail/supervision.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace {
 
-detail::typed::settings settings_of(manager_options& wanted) {
-  detail::typed::settings s;
+actors::detail::settings settings_of(manager_options& wanted) {
+  actors::detail::settings s;
   s.runtime = wanted.runtime;
   s.stack_bytes = wanted.stack_bytes;
   s.stop_after = wanted.stop_after;
@@ -22,7 +28,8 @@ manager_options with(const sched::options& workers) {
 
 }  // namespace
 
-manager::manager(manager_options wanted) : hall_(std::make_unique<detail::typed::hall>(settings_of(wanted), nullptr)) {}
+manager::manager(manager_options wanted)
+    : system_(std::make_unique<actors::detail::actor_system>(settings_of(wanted), nullptr)) {}
 
 manager::manager(const sched::options& workers) : manager(with(workers)) {}
 
@@ -30,15 +37,15 @@ manager::manager(sched::runtime& on, manager_options wanted) {
   if (!sched::this_fiber::inside() || &sched::this_worker::current() != &on) {
     throw usage_error("manager: called outside of a fiber of the runtime that it was given");
   }
-  if (detail::typed::station::here() != nullptr) throw usage_error("manager: these workers have a manager already");
-  hall_ = std::make_unique<detail::typed::hall>(settings_of(wanted), &on);
+  if (actors::detail::dispatcher::here() != nullptr) throw usage_error("manager: these workers have a manager already");
+  system_ = std::make_unique<actors::detail::actor_system>(settings_of(wanted), &on);
 }
 
 manager::~manager() = default;
 
 supervisor manager::supervise(const supervisor_options& how) {
   if (how.restarts < 0) throw usage_error("supervise: " + std::to_string(how.restarts) + " restarts; at least 0");
-  auto made = std::make_shared<detail::typed::supervisor_state>();
+  auto made = std::make_shared<actors::detail::supervisor_state>();
   made->name = how.name;
   made->all = how.how == strategy::all_for_one;
   made->most = static_cast<std::size_t>(how.restarts);
@@ -48,41 +55,46 @@ supervisor manager::supervise(const supervisor_options& how) {
   return supervisor(std::move(made));
 }
 
-detail::typed::address manager::settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about,
+actors::detail::address manager::enter(actors::detail::dispatcher& at, std::unique_ptr<actors::detail::lifecycle> about,
                                        void* object, const actor_options& how, std::type_index is) {
   const std::string name = about->name;
-  const auto above = about->above;
-  detail::typed::address who;
+  const auto above = about->supervisor;
+  actors::detail::address actor;
   try {
-    who = at.take_cell(about, object, how.capacity, how.when_full);
+    actor = at.actors().spawn(about, object, how.capacity, how.when_full);
   } catch (...) {
-    about->finish(object);
+    about->destroy(object);
     about->free(object);
     throw;
   }
   try {
-    if (above != nullptr) above->adopt(*who.to, who.life());
-    hall_->bear(name, who, is);
+    if (above != nullptr) above->adopt(*actor.to, actor.incarnation());
+    system_->names().add(name, actor, is);
   } catch (...) {
-    at.at_home([who] { who.to->home->wish_for(*who.to, who.life(), detail::typed::wish_end); });
+    at.call_soon(
+        [actor] { actor.to->home->actors().request(*actor.to, actor.incarnation(), actors::detail::request_end); });
     throw;
   }
-  return who;
+  return actor;
 }
 
 void manager::block(task::detail::one_event& e) {
   struct blocked : task::detail::one_event::listener {
-    blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).who.wake(); }) {}
-    sched::sleeper who;
+    blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).thread.wake(); }) {}
+    sched::sleeper thread;
   } me;
-  if (e.attach(me)) me.who.sleep("a future");
+  if (e.attach(me)) me.thread.sleep("a future");
 }
 
-void this_actor::stop() { detail::typed::station::end_running(); }
+void this_actor::stop() {
+  actors::detail::actor_cell* const me = actors::detail::actor_of_this_fiber();
+  if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
+  me->set_flag(actors::detail::request_end);
+}
 
-namespace detail::typed {
-void throw_nobody(const char* call) { throw usage_error(std::string(call) + ": the reference is to nobody"); }
-}  // namespace detail::typed
+namespace actors::detail {
+void throw_null_ref(const char* call) { throw usage_error(std::string(call) + ": the reference is to no actor"); }
+}  // namespace actors::detail
 
 }  // namespace v1
 }  // namespace shunt

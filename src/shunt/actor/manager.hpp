@@ -1,4 +1,4 @@
-/// Actors, called by plain methods: who makes them, finds them, and ends them.
+/// The manager: makes actors, finds them, and ends them. An actor is called by plain methods.
 ///
 /// ```cpp
 /// struct counter { int add(int by) { return sum += by; } int sum = 0; };
@@ -13,9 +13,9 @@
 /// worker's other actors go on. An actor without messages costs its object, and some 350 bytes: no fiber and no
 /// mailbox.
 ///
-/// Memory: slots of 64 bytes for what waits in mailboxes, in each at most its capacity and 64, and what was on its way
-/// when it became full: from each other worker 8,192 messages (512 for each worker, if those are more than 16), from
-/// threads 1,024. What was needed at most is kept until the manager ends.
+/// Memory: 64 bytes for each message that waits in a mailbox. A mailbox holds at most its capacity and 64, and what was
+/// on its way when it became full: from each other worker 8,192 messages (512 for each worker, if those are more than
+/// 16), from threads 1,024. What was needed at most is kept until the manager ends.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ namespace shunt {
 inline namespace v1 {
 
 struct manager_options {
-  /// Of workers of its own. Here nobody is told of workers that all sleep: that is what actors do.
+  /// Of workers of its own. They do not report that all of them sleep: that is what actors do.
   sched::options runtime{.stuck_after = std::chrono::nanoseconds(0)};
 
   /// Of the fibers that run handlers; 0: the runtime's. There are as many as handlers that wait, and two a worker.
@@ -49,11 +49,11 @@ struct manager_options {
   /// How long the destructor waits for handlers to end before it names those that do not, once. 0: it does not.
   std::chrono::nanoseconds stop_after{5'000'000'000};
 
-  /// Is told of each dead letter, by the thread that finds it. Must neither throw, wait nor send.
+  /// Called with each dead letter, by the thread that finds it. Must neither throw, wait nor send.
   std::function<void(const dead_letter&)> on_dead_letter{};
 
-  /// Is given a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up, and
-  /// about handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
+  /// Called with a line about an actor that ended by an exception without a supervisor, or whose supervisor gave up,
+  /// and about handlers that do not end. Must neither throw nor wait. Null: they are written to stderr.
   std::function<void(std::string_view)> report{};
 };
 
@@ -62,7 +62,7 @@ struct actor_options {
   int worker = -1;                            ///< where it lives: 0..workers()-1; -1: the workers in turn
   std::uint32_t capacity = default_capacity;  ///< messages its mailbox holds, at least 1
   overflow when_full = overflow::suspend;
-  supervisor under{};    ///< who decides when it fails; nobody: it ends then
+  supervisor under{};    ///< decides when it fails; null: it ends then
   bool restarts = true;  ///< false: it ends when it fails (OTP's temporary)
 };
 
@@ -76,12 +76,12 @@ class manager {
   /// if there is a manager on these workers already.
   explicit manager(sched::runtime& on, manager_options wanted = {});
 
-  /// Not a handler. As stop(), for ever: all actors have ended, and all refs are void.
+  /// Not a handler. As stop(), without a limit in time: all actors have ended, and all refs are void.
   ~manager();
   manager(const manager&) = delete;
   manager& operator=(const manager&) = delete;
 
-  [[nodiscard]] int workers() const noexcept { return static_cast<int>(hall_->stations().size()); }
+  [[nodiscard]] int workers() const noexcept { return static_cast<int>(system_->dispatchers().size()); }
 
   /// Makes an actor: a T(arguments...), here and now. Under a supervisor the arguments are kept, and must be
   /// copyable. A name that a living actor has already means the new one from now on.
@@ -90,16 +90,16 @@ class manager {
   template <typename T, typename... A>
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {
-    using namespace detail::typed;
+    using namespace actors::detail;
     if (how.capacity == 0) throw usage_error("spawn: a mailbox's capacity must be at least 1");
-    station& at = hall_->choose(how.worker);
-    auto about = std::make_unique<biography>();
+    dispatcher& at = system_->choose(how.worker);
+    auto about = std::make_unique<lifecycle>();
     about->name = std::move(how.name);
-    about->finish = [](void* p) noexcept { static_cast<T*>(p)->~T(); };
+    about->destroy = [](void* p) noexcept { static_cast<T*>(p)->~T(); };
     about->free = [](void* p) noexcept { ::operator delete(p, std::align_val_t(alignof(T))); };
     about->restarts = how.restarts;
-    if (how.under && how.restarts) about->make = maker<T, std::decay_t<A>...>(arguments...);
-    about->above = how.under.state_;
+    if (how.under && how.restarts) about->construct = maker<T, std::decay_t<A>...>(arguments...);
+    about->supervisor = how.under.state_;
     void* const room = ::operator new(sizeof(T), std::align_val_t(alignof(T)));
     try {
       ::new (room) T(std::forward<A>(arguments)...);
@@ -107,34 +107,35 @@ class manager {
       about->free(room);
       throw;
     }
-    return ref<T>(settle(at, std::move(about), room, how, std::type_index(typeid(T))));
+    return ref<T>(enter(at, std::move(about), room, how, std::type_index(typeid(T))));
   }
 
-  /// \return the living actor of that name; nobody if there is none. \throws usage_error if it was spawned as another
-  /// class.
+  /// \return the living actor of that name; a null ref if there is none. \throws usage_error if it was spawned as
+  /// another class.
   template <typename T>
   [[nodiscard]] ref<T> find(const std::string& name) const {
-    return ref<T>(hall_->find(name, std::type_index(typeid(T))));
+    return ref<T>(system_->names().find(name, std::type_index(typeid(T))));
   }
 
-  /// The actor ends before its next message; what waits in its mailbox becomes dead letters, and askers get
-  /// `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Nothing if it has ended.
+  /// The actor ends before its next message; messages in its mailbox become dead letters, and fibers that asked get
+  /// `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Does nothing if it has ended.
   template <typename T>
-  void stop(const ref<T>& who) {
-    who.must_be("stop");
-    who.who_.to->home->at_home([a = who.who_] { a.to->home->wish_for(*a.to, a.life(), detail::typed::wish_end); });
+  void stop(const ref<T>& actor) {
+    actor.must_not_be_null("stop");
+    actor.address_.to->home->call_soon(
+        [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), actors::detail::request_end); });
   }
 
-  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that are sent
-  /// meanwhile by others than handlers may be waited for or not; timers that have not come are not.
-  void drain() { static_cast<void>(hall_->drain(std::chrono::steady_clock::time_point::max())); }
-  /// The same, so long at most. \return whether that was so.
-  [[nodiscard]] bool drain_for(std::chrono::nanoseconds time) { return hall_->drain(sched::after(time)); }
+  /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that threads and
+  /// fibers outside of handlers send meanwhile may count or not; timers that have not fired do not count.
+  void drain() { static_cast<void>(system_->drain(std::chrono::steady_clock::time_point::max())); }
+  /// The same, so long at most. \return whether no message was left.
+  [[nodiscard]] bool drain_for(std::chrono::nanoseconds time) { return system_->drain(sched::after(time)); }
 
-  /// Not a handler. Ends all actors, each before its next message, and waits for that. Nothing is spawned any more.
-  void stop() { static_cast<void>(hall_->stop(std::chrono::steady_clock::time_point::max())); }
+  /// Not a handler. Ends all actors, each before its next message, and waits for that. From then on spawn() throws.
+  void stop() { static_cast<void>(system_->stop(std::chrono::steady_clock::time_point::max())); }
   /// The same, so long at most. \return whether all have ended; if not, they still will.
-  [[nodiscard]] bool stop_for(std::chrono::nanoseconds time) { return hall_->stop(sched::after(time)); }
+  [[nodiscard]] bool stop_for(std::chrono::nanoseconds time) { return system_->stop(sched::after(time)); }
 
   /// \throws usage_error for a negative number of restarts.
   [[nodiscard]] supervisor supervise(const supervisor_options& how = {});
@@ -147,12 +148,16 @@ class manager {
   }
 
   [[nodiscard]] std::uint64_t dead_letters() const noexcept {
-    return hall_->dead_letters.load(std::memory_order_relaxed);
+    return system_->dead_letters.load(std::memory_order_relaxed);  // relaxed: a count
   }
-  /// Actors that were made anew, each time.
-  [[nodiscard]] std::uint64_t restarts() const noexcept { return hall_->restarts.load(std::memory_order_relaxed); }
+  /// Restarts of actors.
+  [[nodiscard]] std::uint64_t restarts() const noexcept {
+    return system_->restarts.load(std::memory_order_relaxed);  // relaxed: a count
+  }
   /// Actors that live.
-  [[nodiscard]] std::uint64_t actors() const noexcept { return hall_->living.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t actors() const noexcept {
+    return system_->living.load(std::memory_order_relaxed);  // relaxed: a count
+  }
 
  private:
   template <typename T, typename... Kept, typename... A>
@@ -169,11 +174,11 @@ class manager {
     }
   }
 
-  detail::typed::address settle(detail::typed::station& at, std::unique_ptr<detail::typed::biography> about,
+  actors::detail::address enter(actors::detail::dispatcher& at, std::unique_ptr<actors::detail::lifecycle> about,
                                 void* object, const actor_options& how, std::type_index is);
   static void block(task::detail::one_event& e);
 
-  std::unique_ptr<detail::typed::hall> hall_;
+  std::unique_ptr<actors::detail::actor_system> system_;
 };
 
 }  // namespace v1

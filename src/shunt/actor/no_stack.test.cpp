@@ -7,7 +7,6 @@
 
 #include <catch2/catch.hpp>
 #include <shunt/actor.hpp>
-#include <shunt/actor/core.hpp>
 #include <shunt/task.hpp>
 #include <support/refused_stacks.hpp>
 
@@ -108,33 +107,4 @@ TEST_CASE("no stack: handlers that do not wait need none, once the manager has b
     sums = one.ask<&adder::add>(0).get() + two.ask<&adder::add>(0).get();
   });
   CHECK(sums == 2000);
-}
-
-TEST_CASE("no stack: an engine of templet's kind runs its actors on the workers that have one") {
-  namespace act = shunt::actors;
-  // Catch's assertions are for one thread: the sum is looked at in the end.
-  CHECK_NOTHROW([] {
-    for (const bool all_later : {false, true}) {
-      for (long n = 2; n < 6; ++n) {
-        shunt::sched::runtime two({.workers = 2});
-        two.run([&] {
-          const refused_stacks refused(n - 1, all_later);
-          act::engine e;
-          act::message m;
-          struct counter : act::actor {
-            act::engine* of = nullptr;
-            int left = 10;
-          } c;
-          c.of = &e;
-          c.recv = [](act::message& got, act::actor& self) {
-            auto& me = static_cast<counter&>(self);
-            if (--me.left > 0) send(*me.of, got, me);
-          };
-          send(e, m, c);
-          run(e);
-          if (c.left != 0) throw std::logic_error("left");
-        });
-      }
-    }
-  }());
 }

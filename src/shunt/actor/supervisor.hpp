@@ -1,4 +1,4 @@
-/// Who fails is made anew: supervisors, in the manner of Erlang/OTP.
+/// Supervisors, in the manner of Erlang/OTP: an actor that fails is restarted.
 ///
 /// ```cpp
 /// auto pool = all.supervise({.how = shunt::strategy::one_for_one, .restarts = 3, .within = 5s});
@@ -9,12 +9,12 @@
 /// ends. Under one its object is destroyed and made again, with the arguments that it was spawned with, in the same
 /// place: refs to it stay good, and its mailbox keeps what waits there. The message that failed is not handled again.
 ///
-/// With more than `restarts` failures in a time of `within` the supervisor gives up: it fails itself. Under another
-/// supervisor that one decides (then all of its actors are made anew); without one they all end.
+/// With more than `restarts` failures in a time of `within` the supervisor gives up: it fails itself. Then the
+/// supervisor above it decides; if it decides to restart, all of its actors are restarted. Without one they all end.
 ///
 /// Terms and meaning follow Erlang/OTP's supervisor behaviour (Ericsson, OTP Design Principles, "Supervisor
 /// Behaviour"): strategies, intensity and period, escalation. Unlike there a supervisor is a policy, not a process:
-/// it is asked by whoever fails, and decides at once.
+/// the dispatcher of the actor that fails asks it, and it decides at once.
 #pragma once
 
 #include <chrono>
@@ -25,36 +25,35 @@
 namespace shunt {
 inline namespace v1 {
 
-namespace detail::typed {
+namespace actors::detail {
 struct supervisor_state;
-class hall;
-}  // namespace detail::typed
+}  // namespace actors::detail
 
 class manager;
 
 enum class strategy : std::uint8_t {
-  one_for_one,  ///< who failed is made anew
-  all_for_one,  ///< all are, when one failed
+  one_for_one,  ///< the actor that failed is restarted
+  all_for_one,  ///< all are restarted, when one failed
 };
 
 /// A handle; copies mean the same supervisor. It lives as long as a handle, or an actor under it.
 class supervisor {
  public:
-  supervisor() noexcept = default;  ///< nobody
+  supervisor() noexcept = default;  ///< null: none
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
   friend bool operator==(const supervisor&, const supervisor&) = default;
 
  private:
   friend class manager;
-  explicit supervisor(std::shared_ptr<detail::typed::supervisor_state> s) noexcept : state_(std::move(s)) {}
-  std::shared_ptr<detail::typed::supervisor_state> state_;
+  explicit supervisor(std::shared_ptr<actors::detail::supervisor_state> s) noexcept : state_(std::move(s)) {}
+  std::shared_ptr<actors::detail::supervisor_state> state_;
 };
 
 struct supervisor_options {
   strategy how = strategy::one_for_one;
   int restarts = 3;                                ///< failures that it bears in that time; OTP's intensity. At least 0
   std::chrono::nanoseconds within{5'000'000'000};  ///< OTP's period
-  supervisor under{};                              ///< who decides when it gives up
+  supervisor under{};                              ///< decides when it gives up; null: its actors end
   std::string name{};                              ///< for messages
 };
 
