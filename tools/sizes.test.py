@@ -39,6 +39,11 @@ class Sizes(unittest.TestCase):
         found = self.found({"src/shunt/a/a.cpp": ""}, {("src/shunt/a/a.cpp", "f"): "why"})
         self.assertIn("is not needed", found[0])
 
+    def test_what_is_still_to_be_cut_is_let_through_and_told(self):
+        with planted.tree({"src/shunt/a/a.cpp": LONG}) as root:
+            _, found, _, still = sizes.check(root, {}, ["src/shunt/a/a.cpp f", "src/shunt/a/gone.cpp"])
+        self.assertEqual((found, still), ([], ["src/shunt/a/a.cpp f"]))
+
 
 if __name__ == "__main__":
     unittest.main()
