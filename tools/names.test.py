@@ -17,7 +17,7 @@ class Names(unittest.TestCase):
         self.assertEqual(self.found("`detail/a.hpp`, `a.hpp`, `rail/detail/a.hpp: take`, `a.hpp: pool::take(), give`, `pool`\n"), [])
 
     def test_a_missing_file_is_found(self):
-        self.assertEqual(self.found("one\nin `detail/b.hpp`\n"), ["src/shunt/rail/DESIGN.md:2: there is no file detail/b.hpp"])
+        self.assertEqual(self.found("one\n`detail/b.hpp`\n"), ["src/shunt/rail/DESIGN.md:2: there is no file detail/b.hpp"])
 
     def test_a_missing_function_is_found(self):
         self.assertEqual(len(self.found("`a.hpp: put`\n", "docs/architecture.md")), 1)
