@@ -32,7 +32,7 @@ int main() try {
   closable buffer;
   bool right = true;
 
-  // Nobody comes: waiting ends, and nothing has been done.
+  // No item comes: waiting ends, and nothing has been done.
   right = right && !shunt::atomically_for(1ms, [&](shunt::tx& t) { return buffer.take(t); }).has_value();
   while (buffer.items.try_push(0)) continue;
   right = right && !shunt::atomically_for(1ms, [&](shunt::tx& t) { buffer.items.push(t, 1); });

@@ -1,4 +1,4 @@
-// The same as a class: the message is a value, and the class says how it is processed. Here: who voted for whom.
+// The same as a class: the message is a value, and the class says how it is processed. Here: votes for candidates.
 #include <shunt/pgas.hpp>
 
 #include <cstdio>

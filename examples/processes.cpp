@@ -20,7 +20,7 @@ std::string sorted(const std::string& text) {
   auto sort = shunt::io::spawn("sort", {}, {.in = use::pipe, .out = use::pipe});
   std::string all;
   shunt::finish([&] {
-    shunt::async([&] {  // pipes hold 64 KiB: who wrote first and read afterwards might wait for ever
+    shunt::async([&] {  // pipes hold 64 KiB: one fiber that wrote and then read might wait for ever
       sort.in().write(text);
       sort.in().close();
     });

@@ -69,7 +69,7 @@ struct agency {
     });
   }
 
-  /// Some more of an offer at a new price; or, if nobody has booked it, none any more.
+  /// Some more of an offer at a new price; or, if no customer has booked it, none any more.
   void change(kind k, int number, int more, long price) {
     shunt::atomically([&](shunt::tx& t) {
       const offer now = offers[k].find(t, number).value_or(offer());
@@ -98,7 +98,7 @@ struct agency {
           right = right && o.taken <= o.all && o.taken == booked[k][number];
           booked[k].erase(number);
         });
-        right = right && booked[k].empty();  // nobody has booked what is not offered
+        right = right && booked[k].empty();  // no customer has booked what is not offered
       }
       return right;
     });

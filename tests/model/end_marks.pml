@@ -5,7 +5,7 @@
  *   dock:     last mailbox terminated --> barrier round 0, 1 .. ROUNDS-1 --> finished
  *
  * Rules (the protocol)
- *   E1  A dock counts what it puts on each lane, whoever puts it, for each mailbox. In state `marked` of m it has sent
+ *   E1  A dock counts what its PEs and handlers put on each lane, for each mailbox. In state `marked` of m it has sent
  *       each other dock one mark with the count of that lane, and puts nothing more on m.
  *   E2  It terminates m once it has D-1 marks of m, and has handled what they and its own lane announce.
  *   E3  It resets all its counters of m when it terminates m, and at no other time. With COUNTS_GROW it resets only what it
@@ -125,7 +125,7 @@ end:
   :: d_step { phase[pe] == M &&
 #ifdef M_FLAG
        finished[d] > 0 ->
-       finished[d] = 0;                                      /* a flag, lowered by the first who sees it */
+       finished[d] = 0;                                      /* a flag, lowered by the first PE that sees it */
 #else
        finished[d] > epoch[pe] ->                            /* E5 */
 #endif
