@@ -6,7 +6,8 @@
 Rules
   L1  A file of a module includes headers of its own module and of the modules in its row of MODULES.
   L2  A module header, src/shunt/<module>.hpp, counts as its module. src/shunt/shunt.hpp is above all modules; no module includes it.
-  L3  <module>/**/detail/ is private, and so are the folders in PRIVATE: only files of the module itself include them.
+  L3  Folders named detail are private, and so is all below them (<module>/detail/, <module>/<part>/detail/): only files of
+      the module itself include it.
   L4  apps, examples, bench, tools and tests include any module's public headers. Tests of modules lie in the modules, and obey
       the modules' rows; tests/ may look into detail/.
   L5  A module that is not in the table, or a header that does not exist, is a violation too: a new module starts here.
@@ -32,11 +33,11 @@ MODULES = {
     "task": ["base", "rail", "sched"],
     "io": ["base", "sched"],
     "stm": ["base", "sched"],
-    "templet": ["base", "sched"],
     "actor": ["base", "rail", "sched", "task"],
+    "templet": ["base", "sched"],
     "pgas": ["base", "rail", "wire", "sched", "task", "transport"],
 }
-# Folders of a module that are private, beside every `detail`.
+# Folders of a module that are private like every `detail` (L3): name of the module -> names of folders.
 PRIVATE = {
 }
 # Namespaces inside shunt::v1 in which a module declares names, beside its own; "" is shunt::v1 itself.

@@ -53,6 +53,13 @@ class Layers(unittest.TestCase):
         for path in ["src/shunt/sched/bad.cpp", "apps/bad.cpp", "bench/bad.cpp", "tools/bad.cpp", "examples/bad.cpp"]:
             self.assert_one({path: "#include <shunt/rail/detail/pool.hpp>\n"}, path + ":1:", "private")
 
+    def test_what_lies_below_detail_and_the_detail_of_a_part_are_private_too(self):
+        for header in ["detail/engine/word.hpp", "parts/detail/list.hpp"]:
+            self.assert_one({"src/shunt/rail/" + header: "",
+                             "src/shunt/rail/sound.cpp": f"#include <shunt/rail/{header}>\n",
+                             "src/shunt/sched/bad.cpp": f"#include <shunt/rail/{header}>\n"},
+                            "src/shunt/sched/bad.cpp:1:", "private")
+
     def test_no_module_includes_the_header_of_all(self):
         self.assert_one({"src/shunt/pgas/bad.cpp": "#include <shunt/shunt.hpp>\n"}, "header of all modules")
 
