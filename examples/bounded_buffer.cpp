@@ -1,5 +1,5 @@
-// A bounded buffer, with timeouts: every wait for room or for an item may end because the time is over, or because the
-// producers have closed; none of that is known to the buffer.
+// A bounded buffer, with timeouts: every wait for space or for an item may end because the time is over, or because the
+// producers have closed it. The buffer itself knows of neither.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

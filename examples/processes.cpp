@@ -1,5 +1,5 @@
 // Child processes and signals: a filter that is fed and read at a time, a child that takes too long, and a signal from
-// outside. Only the fiber that waits waits.
+// outside. Each wait stops one fiber and no worker.
 #include <shunt/io.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>

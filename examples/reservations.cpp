@@ -1,5 +1,5 @@
 // Journeys: a car, a flight and a room, all of them or none, from tables that others change meanwhile. An auditor
-// compares the tables with what the customers hold. --stats tells what the transactions cost.
+// compares the tables with what the customers hold. --stats prints what the transactions cost.
 //
 // Like the benchmark vacation. Source: Cao Minh, Chung, Kozyrakis, Olukotun: STAMP: Stanford transactional applications
 // for multi-processing, IISWC 2008, doi:10.1109/IISWC.2008.4636089.

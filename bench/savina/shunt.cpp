@@ -1,4 +1,4 @@
-/// Question: what do ten small actor programs cost, written as anybody would write them?
+/// Question: what do ten small actor programs cost, written in the obvious way?
 ///
 /// The programs and their sizes are those of the Savina suite: Imam, Sarkar: Savina, an actor benchmark suite. AGERE!
 /// 2014, doi:10.1145/2687357.2687368. Each runs on a manager with default mailboxes, and its answer is checked; a
@@ -220,7 +220,7 @@ prepared chameneos(shunt::manager& all, long scale) {
           static_cast<std::uint64_t>(4 * meetings)};
 }
 
-// --- big: everybody pings somebody at random, and is answered ---
+// --- big: every actor pings another one at random, and is answered ---
 
 struct pinger {
   pinger(std::uint64_t seed, long n) : random(seed), left(n) {}
