@@ -1,5 +1,5 @@
-// The heat equation as in the published study of Templet: an actor a row, a message between two rows. An actor that has
-// both of its messages may compute its row; it then sends them on, which lets the neighbours compute.
+// The heat equation as in the published study of Templet: an actor a row, a message between two rows. Whoever has both
+// of its messages may compute its row; sending them on lets the neighbours.
 #include <cstdio>
 #include <exception>
 #include <vector>

@@ -43,9 +43,9 @@ struct ledger {
 };
 
 template <typename Actor>
-void give_work(ledger* book, const shunt::ref<Actor>& actor) {
+void give_work(ledger* book, const shunt::ref<Actor>& who) {
   ++book->sent;
-  actor.template tell<&Actor::work>();
+  who.template tell<&Actor::work>();
 }
 
 // --- actors ---
@@ -63,8 +63,8 @@ struct gossip {
   explicit gossip(ledger* b) : book(b) {}
   void hear(shunt::ref<mayfly> of) {
     known[next++ % known.size()] = of;
-    for (const auto& actor : known) {
-      if (actor) give_work(book, actor);
+    for (const auto& who : known) {
+      if (who) give_work(book, who);
     }
   }
   ledger* book;
