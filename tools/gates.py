@@ -1,4 +1,4 @@
-"""Numbers that may only fall: how many findings of a kind a module still has. They are kept in gates.json.
+"""A ratchet: numbers that may only fall. How many findings of a kind a module still has; they are kept in gates.json.
 
 A script counts, and calls check(): more findings than the number is a failure; fewer is a hint to lower it, which
 `SCRIPT --lower` does. A module that is not listed has none.
