@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the figures of README.md from bench/results/, as `./shunt bench TABLE --json bench/results/TABLE.json` left them.
+"""Writes the figures of README.md from bench/results/, where `./shunt bench TABLE --json bench/results/TABLE.json` put
+them.
 
   bench/figures.py           puts them between the marks
   bench/figures.py --check   says whether they are there; status 1 if not

@@ -30,8 +30,8 @@ class Glossary(unittest.TestCase):
             return glossary.check(root, waiting or {})[1]
 
     def test_terms_that_occur_and_plain_english_are_let_through(self):
-        self.assertEqual(self.found({"src/shunt/rail/b.hpp": "// All actors stop and settle at dockyards.\nbool stop();\n",
-                                     "docs/decisions/0001.md": "docks\n"}), [])
+        plain = "// All actors stop and settle at dockyards.\nbool stop();\n"
+        self.assertEqual(self.found({"src/shunt/rail/b.hpp": plain, "docs/decisions/0001.md": "docks\n"}), [])
 
     def test_a_term_that_does_not_occur_is_found_unless_it_is_to_come(self):
         without = {"src/shunt/rail/a.hpp": "class train;\n"}
@@ -41,10 +41,12 @@ class Glossary(unittest.TestCase):
             self.assertIn("there is no src/shunt/rail", "\n".join(glossary.check(root, {})[1]))
 
     def test_a_retired_word_is_found_in_identifiers_comments_and_pages(self):
-        self.assertEqual(len(self.found({"src/shunt/io/b.hpp": "int dock_of_pe;\n// Two docks.\n", "README.md": "a dock\n"})), 3)
+        found = self.found({"src/shunt/io/b.hpp": "int dock_of_pe;\n// Two docks.\n", "README.md": "a dock\n"})
+        self.assertEqual(len(found), 3)
 
     def test_types_names_and_namespaces_are_found_as_such(self):
-        self.assertEqual(len(self.found({"src/shunt/rail/b.hpp": "struct [[nodiscard]] stop final {};\nenum class stop {};\n"})), 2)
+        types = "struct [[nodiscard]] stop final {};\nenum class stop {};\n"
+        self.assertEqual(len(self.found({"src/shunt/rail/b.hpp": types})), 2)
         self.assertEqual(len(self.found({"src/shunt/rail/b.hpp": "void settle();\nint settle_ = 0;\n"})), 2)
         self.assertEqual(len(self.found({"src/shunt/task/b.hpp": "namespace actors {\n}\nactors::actor a;\n"})), 2)
         self.assertEqual(self.found({"src/shunt/task/b.hpp": "struct stop {};\nvoid settle();\n"}), [])

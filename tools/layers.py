@@ -170,7 +170,8 @@ def check_namespaces(root, path):
         if not any(names[:len(place)] == place if place else not names for place in allowed):
             yield line, f"module `{module}` declares names in {'::'.join(['shunt'] + names)}, not in shunt::{module}"
         elif private(module, inside) and path.endswith(".hpp") and "detail" not in names:
-            yield line, f"a private header declares names in {'::'.join(['shunt'] + names)}, not in a namespace `detail`"
+            where = "::".join(["shunt"] + names)
+            yield line, f"a private header declares names in {where}, not in a namespace `detail`"
 
 
 def unused(root):

@@ -99,19 +99,22 @@ class Layers(unittest.TestCase):
         sound = "shunt", "v1", "rail"
         self.assertEqual(self.violations(self.in_namespace("src/shunt/rail/a.hpp", *sound)), [])
         self.assertEqual(self.violations(self.in_namespace("src/shunt/rail/a.hpp", *sound, "more")), [])
-        self.assert_one(self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1"), "a.hpp:3:", "declares names in shunt,")
-        self.assert_one(self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", "sched"), "a.hpp:4:", "shunt::sched")
-        self.assert_one(self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", "detail"), "shunt::detail")
+        path = "src/shunt/rail/a.hpp"
+        self.assert_one(self.in_namespace(path, "shunt", "v1"), "a.hpp:3:", "declares names in shunt,")
+        self.assert_one(self.in_namespace(path, "shunt", "v1", "sched"), "a.hpp:4:", "shunt::sched")
+        self.assert_one(self.in_namespace(path, "shunt", "v1", "detail"), "shunt::detail")
 
     def test_using_and_forward_declarations_may_stand_anywhere(self):
         for what in ["using rail::train;\n", "class pe;\n", "template <class T>\nclass tvar;\n"]:
-            self.assertEqual(self.violations(self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", what=what)), [])
+            files = self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", what=what)
+            self.assertEqual(self.violations(files), [])
 
     def test_a_private_header_declares_names_in_a_namespace_detail(self):
         path = "src/shunt/rail/detail/pool.hpp"
         self.assertEqual(self.violations(self.in_namespace(path, "shunt", "v1", "rail", "detail")), [])
         self.assert_one(self.in_namespace(path, "shunt", "v1", "rail"), path + ":4:", "namespace `detail`")
-        self.assertEqual(self.violations(self.in_namespace("src/shunt/rail/detail/pool.cpp", "shunt", "v1", "rail")), [])
+        path = "src/shunt/rail/detail/pool.cpp"
+        self.assertEqual(self.violations(self.in_namespace(path, "shunt", "v1", "rail")), [])
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ import planted
 
 class Links(unittest.TestCase):
     def found(self, text):
-        with planted.tree({"README.md": text, "docs/a.md": "# One `thing`, twice\n# One thing twice\n## Übung\n"}) as root:
+        page = "# One `thing`, twice\n# One thing twice\n## Übung\n"
+        with planted.tree({"README.md": text, "docs/a.md": page}) as root:
             return links.check(root)[1]
 
     def test_files_folders_and_headings_are_followed(self):
         self.assertEqual(self.found("# Top\n[a](docs/a.md) [b](docs) [c](#top) [d](docs/a.md#one-thing-twice)\n"
-                                    "[e](docs/a.md#one-thing-twice-1) [f](docs/a.md#übung) [g](https://example.org/none)\n"), [])
+                                    "[e](docs/a.md#one-thing-twice-1) [f](docs/a.md#übung)\n"
+                                    "[g](https://example.org/none)\n"), [])
 
     def test_a_missing_file_and_a_missing_heading_are_found(self):
         self.assertEqual(self.found("\n[a](docs/b.md)\n"), ["README.md:2: docs/b.md does not exist"])

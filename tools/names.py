@@ -27,7 +27,8 @@ def names_of(text):
     """What a file's code calls or declares: identifiers before a parenthesis or template arguments, and types."""
     code = source.Source(text).code
     found = set(re.findall(r"(~?\w+)\s*(?:<[^;{}<>]*>\s*)?\(", code))
-    found.update(re.findall(r"\b(?:class|struct|union|enum|enum\s+class|using|concept|namespace)\s+(?:\[\[.*?\]\]\s*)?(?:alignas\([^)]*\)\s*)?(\w+)", code))
+    found.update(re.findall(r"\b(?:class|struct|union|enum|enum\s+class|using|concept|namespace)\s+"
+                            r"(?:\[\[.*?\]\]\s*)?(?:alignas\([^)]*\)\s*)?(\w+)", code))
     found.update(re.findall(r"#\s*define\s+(\w+)", text))
     return found
 

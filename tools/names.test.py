@@ -5,7 +5,8 @@ import unittest
 import names
 import planted
 
-CODE = {"src/shunt/rail/detail/a.hpp": "// only_said()\nclass pool {\n  void take();\n};\ntemplate <class T>\nint give(T);\n"}
+CODE = {"src/shunt/rail/detail/a.hpp":
+        "// only_said()\nclass pool {\n  void take();\n};\ntemplate <class T>\nint give(T);\n"}
 
 
 class Names(unittest.TestCase):
@@ -14,10 +15,12 @@ class Names(unittest.TestCase):
             return names.check(root)[1]
 
     def test_what_is_there_is_let_through(self):
-        self.assertEqual(self.found("`detail/a.hpp`, `a.hpp`, `rail/detail/a.hpp: take`, `a.hpp: pool::take(), give`, `pool`\n"), [])
+        self.assertEqual(self.found("`detail/a.hpp`, `a.hpp`, `rail/detail/a.hpp: take`\n"), [])
+        self.assertEqual(self.found("`a.hpp: pool::take(), give`, `pool`\n"), [])
 
     def test_a_missing_file_is_found(self):
-        self.assertEqual(self.found("one\n`detail/b.hpp`\n"), ["src/shunt/rail/DESIGN.md:2: there is no file detail/b.hpp"])
+        self.assertEqual(self.found("one\n`detail/b.hpp`\n"),
+                         ["src/shunt/rail/DESIGN.md:2: there is no file detail/b.hpp"])
 
     def test_a_missing_function_is_found(self):
         self.assertEqual(len(self.found("`a.hpp: put`\n", "docs/architecture.md")), 1)

@@ -55,7 +55,8 @@ def check(root, exceptions=None, not_yet=()):
             elif f"{path} {name}".strip() in not_yet:
                 still.append(f"{path} {name}".strip())
             else:
-                found.append(f"{path}:{line}: {what} {name + ' ' if name else ''}has {size} {unit}, at most {most} are allowed")
+                called = f"{what} {name}".strip()
+                found.append(f"{path}:{line}: {called} has {size} {unit}, at most {most} are allowed")
     for path, name in exceptions:
         if (path, name) not in used:
             found.append(f"tools/sizes.py: the exception ({path}, {name}) is not needed")

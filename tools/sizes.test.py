@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is too large is found, by file and line; what is listed is let through; a list that is too long is found, too."""
+"""What is too large is found, by file and line; what is listed is let through; a needless entry is found, too."""
 import unittest
 
 import planted
@@ -20,7 +20,8 @@ class Sizes(unittest.TestCase):
                                      "src/shunt/a/b.hpp": WIDE.replace("  void f0();\n", "")}), [])
 
     def test_a_long_file_is_found_but_not_a_test(self):
-        found = self.found({"src/shunt/a/a.hpp": "\n" * 501, "src/shunt/a/a.test.cpp": "\n" * 900, "apps/a.cpp": "\n" * 900})
+        found = self.found({"src/shunt/a/a.hpp": "\n" * 501, "src/shunt/a/a.test.cpp": "\n" * 900,
+                            "apps/a.cpp": "\n" * 900})
         self.assertEqual(len(found), 1)
         self.assertIn("src/shunt/a/a.hpp:1: file has 501 lines", found[0])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reader of C++ finds functions, classes and comments where they are, and is not deceived by what looks like them."""
+"""The reader of C++ finds functions, classes and comments where they are, and nothing where they only seem to be."""
 import unittest
 
 import source
@@ -12,10 +12,12 @@ def functions(text):
 class Reader(unittest.TestCase):
     def test_a_function_begins_at_its_declaration_and_ends_at_its_brace(self):
         self.assertEqual(functions("namespace a {\ntemplate <class T>\n  requires big<T> && small<T>\n"
-                                   "[[nodiscard]] auto f(T x)\n    -> int {\n  return g({1, 2});\n}\n}\n"), [("f", 2, 7)])
+                                   "[[nodiscard]] auto f(T x)\n    -> int {\n  return g({1, 2});\n}\n}\n"),
+                         [("f", 2, 7)])
 
     def test_members_operators_constructors_and_friends_are_functions(self):
-        text = ("class c {\n public:\n  c(int a) : a_{a}, b_(a) {}\n  ~c() {}\n  explicit operator bool() const { return a_; }\n"
+        text = ("class c {\n public:\n  c(int a) : a_{a}, b_(a) {}\n  ~c() {}\n"
+                "  explicit operator bool() const { return a_; }\n"
                 "  friend bool operator==(const c& x, const c& y) { return x.a_ == y.a_; }\n"
                 "  void after() {\n    const auto l = [this](int i) { return i + a_; };\n  }\n private:\n  int a_{1};\n"
                 "  int b_ = 2;\n};\n")
@@ -27,15 +29,17 @@ class Reader(unittest.TestCase):
                                    "  g([](int) { return 1; });\n}\n"), [("f", 1, 8)])
 
     def test_member_functions_are_counted_whether_declared_or_defined(self):
-        text = ("struct s : base<int> {\n  s() = default;\n  s(const s&) = delete;\n  void a();\n  virtual int b(int) const = 0;\n"
-                "  std::function<void(int)> data;\n  void (*pointer)(int) = nullptr;\n  int more = f(3);\n  using t = int();\n"
+        text = ("struct s : base<int> {\n  s() = default;\n  s(const s&) = delete;\n  void a();\n"
+                "  virtual int b(int) const = 0;\n  std::function<void(int)> data;\n"
+                "  void (*pointer)(int) = nullptr;\n  int more = f(3);\n  using t = int();\n"
                 "  friend void g(s&);\n  static_assert(sizeof(int) == 4);\n  int c() { return 1; }\n  struct inner {\n"
                 "    void not_of_s();\n  };\n};\n")
         kinds = {s.qualified: s.functions for s in source.scopes(source.Source(text)) if s.kind == "type"}
         self.assertEqual(kinds, {"s": ["s", "a", "b", "c"], "s::inner": ["not_of_s"]})
 
     def test_comments_and_literals_are_no_code(self):
-        file = source.Source('int a = 1\'000;  // one { brace\nchar c = \'{\';\nauto s = "}";  /* two\nlines */ int b;\nauto r = R"(})";\n')
+        file = source.Source('int a = 1\'000;  // one { brace\nchar c = \'{\';\nauto s = "}";  /* two\n'
+                             'lines */ int b;\nauto r = R"(})";\n')
         self.assertNotIn("{", file.code)
         self.assertNotIn("}", file.code)
         self.assertEqual(sorted(file.comments), [1, 3, 4])
@@ -46,8 +50,8 @@ class Reader(unittest.TestCase):
         self.assertEqual([n for n, _, _ in functions(source.first_branches(text))], ["f", "g"])
 
     def test_a_path_has_a_module(self):
-        self.assertEqual([source.module_of(p) for p in ("src/shunt/rail/detail/a.hpp", "src/shunt/rail.hpp", "apps/a.cpp",
-                                                        "README.md")], ["rail", "rail", "apps", "README.md"])
+        paths = ["src/shunt/rail/detail/a.hpp", "src/shunt/rail.hpp", "apps/a.cpp", "README.md"]
+        self.assertEqual([source.module_of(p) for p in paths], ["rail", "rail", "apps", "README.md"])
 
 
 if __name__ == "__main__":

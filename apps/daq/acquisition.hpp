@@ -8,8 +8,8 @@
 ///
 /// There are as many aggregations as workers; channel c's is number c modulo workers.
 ///
-/// Queues are bounded. A fiber that finds one full waits: so the slowest stage holds up the fibers that read, the system's
-/// buffers fill, and the sender's write waits. Nothing is dropped.
+/// Queues are bounded. A fiber that finds one full waits: so the slowest stage holds up the fibers that read, the
+/// system's buffers fill, and the sender's write waits. Nothing is dropped.
 ///
 /// A channel that fails is closed and reported; the others do not notice.
 #pragma once

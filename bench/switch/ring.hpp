@@ -13,9 +13,9 @@
 ///                                               --milliseconds
 ///
 /// Invariants
-///   R1  now_ is whose turn it is: a position of the order. A fiber that takes a turn finds its own there, and leaves its
-///       successor's. One that is run out of order, twice or too seldom finds another, which is a wrong answer. So laps
-///       of n turns are whole, and it is the fiber at position 0 that counts them, and reads the clock.
+///   R1  now_ is whose turn it is: a position of the order. A fiber that takes a turn finds its own there, and leaves
+///       its successor's. One that is run out of order, twice or too seldom finds another, which is a wrong answer. So
+///       laps of n turns are whole, and the fiber at position 0 counts them and reads the clock.
 ///   R2  A turn waits for no other's arithmetic: what it stores it had before, and what it loads is only compared.
 ///       (Turns that were counted in one word took as long as that word's way through the processor, whatever was
 ///       switched.)

@@ -93,9 +93,9 @@ int command(const std::vector<std::string>& words) {
 
 // One line, however many the report has, and whatever characters a name in it has.
 int fail(const std::string& speaker, std::string what, int status) noexcept {
-  // A usage error is found by every rank at once. Rank 0 prints it, and its end makes Open MPI end the others within some
-  // 1.5 s. The others wait for that, so that the line comes once; what only another rank has found (a file that one
-  // machine lacks) is still printed.
+  // A usage error is found by every rank at once. Rank 0 prints it, and its end makes Open MPI end the others within
+  // some 1.5 s. The others wait for that, so that the line comes once; what only another rank has found (a file that
+  // one machine lacks) is still printed.
   if (status == 2 && shunt::cli::mpi_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
@@ -104,8 +104,8 @@ int fail(const std::string& speaker, std::string what, int status) noexcept {
   const int rank = shunt::cli::mpi_rank();
   const std::string line =
       speaker + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") + shunt::apps::one_line(what) + "\n";
-  // The status is returned even where the line cannot be written: to a full disk, a closed descriptor, a pipe that is not
-  // read. One write: lines of several ranks do not mix.
+  // The status is returned even where the line cannot be written: to a full disk, a closed descriptor, a pipe that is
+  // not read. One write: lines of several ranks do not mix.
   ::signal(SIGPIPE, SIG_IGN);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   return status;
