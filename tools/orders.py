@@ -98,10 +98,11 @@ def comment_of(file, functions, begin, end):
     if around:
         head = min(around, key=lambda scope: scope.end - scope.first)
         parts += [file.comments[n] for n in range(head.first, head.begin + 1) if n in file.comments]
-        line = head.first - 1
+        line, doc = head.first - 1, []
         while line >= 1 and line in file.comments and lines[line - 1].lstrip().startswith(("//", "*", "/*")):
-            parts.append(file.comments[line])
+            doc.insert(0, file.comments[line])
             line -= 1
+        parts += doc
     # A name or a label may stand at the beginning of a line, its word `edge` at the end of the line before.
     return re.sub(r"\s+", " ", " ".join(re.sub(r"^\s*(?://+<?|/?\*+/?)", "", part) for part in parts))
 

@@ -56,6 +56,7 @@ class Orders(unittest.TestCase):
         body = ("int f() {\n" + "  int a = 1;\n" * 5 +
                 "  return count_.load(std::memory_order_relaxed);\n}\n")
         self.assertEqual(self.problems("/// relaxed: a hint\n" + body), [])
+        self.assertEqual(self.problems("/// Looks. relaxed,\n/// here and below: a hint\n" + body), [])
         self.assertEqual(len(self.problems(far + body)), 1)
 
     def test_tests_are_free(self):
