@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the protocols of docks, trains, mailboxes and transactions with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
+# Checks the protocols of workers, trains, mailboxes and transactions with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
 #
 # Invariants
 #   K1  Every check is one line: ok or FAIL, the model, what is claimed, states and seconds. The last line counts them.
@@ -103,22 +103,22 @@ check() {
 
 # --- end_marks ---
 early='assertion violated (live\[epoch'                 # finish() returned while goods were under way
-unready='assertion violated ((\{0,1\}\(term\|epoch\)\['   # ... while a dock had not terminated, a PE was not done
+unready='assertion violated ((\{0,1\}\(term\|epoch\)\['   # ... while a worker had not terminated, a PE was not done
 stuck='assertion violated .*finished\[d\]==2'           # a finish() that never returns
 wrong='assertion violated (term\['                      # a good in a mailbox's wrong epoch
 
-check end_marks '2 docks, 3 goods, then 2: all properties'              ends  holds   GOODS=3 GOODS_AGAIN=2
-check end_marks '2 docks of 2 PEs'                                      ends  holds   PES=2 GOODS=2
-check end_marks 'counts that only grow: 2 docks, 2 goods, then 1'       ends  holds   COUNTS_GROW
-check end_marks '3 docks, 1 good, then 1'                               ends  holds   D=3 GOODS=1
+check end_marks '2 workers, 3 goods, then 2: all properties'              ends  holds   GOODS=3 GOODS_AGAIN=2
+check end_marks '2 workers of 2 PEs'                                      ends  holds   PES=2 GOODS=2
+check end_marks 'counts that only grow: 2 workers, 2 goods, then 1'       ends  holds   COUNTS_GROW
+check end_marks '3 workers, 1 good, then 1'                               ends  holds   D=3 GOODS=1
 check end_marks '3 mailboxes in a chain'                                ends  holds   M=3 GOODS=1
-check end_marks '2 docks: every run comes to its end'                   stops holds
-check end_marks '3 docks: every run comes to its end'                   stops holds   D=3 GOODS=1 GOODS_AGAIN=0
+check end_marks '2 workers: every run comes to its end'                   stops holds
+check end_marks '3 workers: every run comes to its end'                   stops holds   D=3 GOODS=1 GOODS_AGAIN=0
 check end_marks 'every finish() returns, under weak fairness'           fair  holds   GOODS=1
 check end_marks 'can occur: a good of the next epoch inside the barrier' ends '(finished\[d\]==e)' SEE_NEXT_EPOCH_IN_BARRIER
 check end_marks 'can occur: marks overtake goods'                       ends  '(marks\[.*<(2-1)' SEE_GOOD_AFTER_MARKS
 check end_marks 'mutant: no barrier'                                    ends  "$unready" MUTANT M_NO_BARRIER
-check end_marks 'mutant: barrier one round short, 3 docks'              ends  "$unready" MUTANT M_ONE_ROUND D=3 GOODS=1
+check end_marks 'mutant: barrier one round short, 3 workers'              ends  "$unready" MUTANT M_ONE_ROUND D=3 GOODS=1
 check end_marks 'mutant: counters reset when the barrier ends'          ends  "$stuck" MUTANT M_LATE_RESET
 check end_marks 'mutant: counters reset when the barrier ends, as a formula' fair 'acceptance cycle' MUTANT M_LATE_RESET GOODS=1
 check end_marks 'mutant: marks without counts'                          ends  "$early" MUTANT M_COUNTLESS
@@ -128,17 +128,17 @@ check end_marks 'mutant: own lane not announced'                        ends  "$
 check end_marks 'mutant: marks of m+1 before m has terminated'          ends  "$stuck" MUTANT M_EARLY_CHAIN
 check end_marks 'mutant: goods sent by handlers not counted'            ends  "$stuck" MUTANT M_CHANNEL_0_ONLY
 check end_marks 'mutant: handlers send to their own mailbox'            ends  "$stuck" MUTANT M_RECURSION
-check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a dock' ends '(epoch\[((d\*2)+s)\]==2)' MUTANT M_FLAG PES=2 GOODS=1
+check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a worker' ends '(epoch\[((d\*2)+s)\]==2)' MUTANT M_FLAG PES=2 GOODS=1
 
 # --- two_hops ---
 stuck='assertion violated .*finished\[d\]==1'
-check two_hops '2 x 2 docks, 1 good, then 1'                            ends  holds   M=1 GOODS_AGAIN=1
-check two_hops '2 x 2 docks, 2 goods, one epoch'                        ends  holds   M=1 GOODS=2 EPOCHS=1
-check two_hops '2 x 2 docks, request and reply, one epoch'              ends  holds   M=2 REQUESTS_ONLY EPOCHS=1
-check two_hops '3 docks, last row not full, 2 goods, then 1'            ends  holds   D=3 M=1 GOODS=2 GOODS_AGAIN=1
-check two_hops '3 docks, requests and replies, 2 requests'              ends  holds   D=3 M=2 REQUESTS_ONLY GOODS=2 EPOCHS=1
-check two_hops '2 x 2 docks: every run comes to its end'                stops holds   M=1
-check two_hops '3 docks: every finish() returns, under weak fairness'   fair  holds   D=3 M=1 EPOCHS=1
+check two_hops '2 x 2 workers, 1 good, then 1'                            ends  holds   M=1 GOODS_AGAIN=1
+check two_hops '2 x 2 workers, 2 goods, one epoch'                        ends  holds   M=1 GOODS=2 EPOCHS=1
+check two_hops '2 x 2 workers, request and reply, one epoch'              ends  holds   M=2 REQUESTS_ONLY EPOCHS=1
+check two_hops '3 workers, last row not full, 2 goods, then 1'            ends  holds   D=3 M=1 GOODS=2 GOODS_AGAIN=1
+check two_hops '3 workers, requests and replies, 2 requests'              ends  holds   D=3 M=2 REQUESTS_ONLY GOODS=2 EPOCHS=1
+check two_hops '2 x 2 workers: every run comes to its end'                stops holds   M=1
+check two_hops '3 workers: every finish() returns, under weak fairness'   fair  holds   D=3 M=1 EPOCHS=1
 check two_hops 'can occur: a good of the next epoch inside the barrier' ends  '(finished\[d\]==e)' M=1 GOODS_AGAIN=1 SEE_NEXT_EPOCH_IN_BARRIER
 check two_hops 'can occur: marks overtake the good that they count'     ends  '(b_marks\[' M=1 SEE_GOOD_AFTER_MARKS
 check two_hops 'mutant: no barrier'                                     ends  "$unready" MUTANT M=1 EPOCHS=1 M_NO_BARRIER
@@ -152,10 +152,10 @@ check two_hops 'mutant: own lane not announced'                         ends  "$
 
 # --- quiescence ---
 undone='assertion violated ((epoch\['
-check quiescence '2 docks, 4 goods, then 2: all properties'             ends  holds   GOODS=4 GOODS_AGAIN=2
-check quiescence '2 docks, 6 goods, one epoch'                          ends  holds   GOODS=6 GOODS_AGAIN=0
-check quiescence '3 docks, 3 goods, one epoch'                          ends  holds   D=3 GOODS=3 GOODS_AGAIN=0
-check quiescence '3 docks, 2 goods, then 1'                             ends  holds   D=3 GOODS=2 GOODS_AGAIN=1
+check quiescence '2 workers, 4 goods, then 2: all properties'             ends  holds   GOODS=4 GOODS_AGAIN=2
+check quiescence '2 workers, 6 goods, one epoch'                          ends  holds   GOODS=6 GOODS_AGAIN=0
+check quiescence '3 workers, 3 goods, one epoch'                          ends  holds   D=3 GOODS=3 GOODS_AGAIN=0
+check quiescence '3 workers, 2 goods, then 1'                             ends  holds   D=3 GOODS=2 GOODS_AGAIN=1
 check quiescence 'sent contributed first, handled later'                ends  holds   TWO_MOMENTS
 check quiescence 'every finish() returns, under weak fairness'          fair  holds   GOODS=3
 check quiescence 'can occur: waves repeat while a good is under way'    stops 'non-progress cycle' GOODS=2
@@ -175,13 +175,13 @@ check credit 'request and reply, 1 regular train a channel, 1 beyond'   stops ho
 check credit 'request and reply, 2 regular trains'                      stops holds   REGULAR=2 REQUESTS=3
 check credit 'trains of 2 goods, 2 beyond: one for each lane'           stops holds   GOODS=2 BEYOND=2 REQUESTS=3
 check credit 'trains of 3 goods, 2 beyond: one for each lane'           ends  holds   GOODS=3 BEYOND=2 REQUESTS=3
-check credit '3 docks'                                                  ends  holds   D=3 REQUESTS=2
+check credit '3 workers'                                                  ends  holds   D=3 REQUESTS=2
 check credit 'programs that never stop'                                 ends  holds   ENDLESS REGULAR=2
 check credit 'chain of 3 classes, a channel for each'                   stops holds   KINDS=3 CHANNELS=3 REQUESTS=3
 check credit 'two hops there, two back: 4 classes, a channel for each'  ends  holds   KINDS=4 CHANNELS=4 REQUESTS=2
 check credit 'one count for all channels: request and reply'            stops holds   ONE_COUNT REQUESTS=6
 check credit 'one count: trains of 2 goods, 2 beyond'                   stops holds   ONE_COUNT GOODS=2 BEYOND=2
-check credit 'one count: 3 docks, programs that never stop'             ends  holds   ONE_COUNT ENDLESS D=3
+check credit 'one count: 3 workers, programs that never stop'             ends  holds   ONE_COUNT ENDLESS D=3
 check credit 'one count: 4 classes, a channel for each'                 ends  holds   ONE_COUNT KINDS=4 CHANNELS=4 REQUESTS=3
 check credit 'can occur: unloading while channel 1 is beyond its regular trains' ends '(out\[((me\*2)+1)\]<=1)' SEE_GATE_MATTERS
 check credit 'limit: chain of 3 classes on 2 channels'                  ends  "$limit" KINDS=3

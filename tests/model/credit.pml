@@ -2,12 +2,12 @@
  *
  *   program --request--> class 0 --handler--> class 1 --handler--> ... --> class KINDS-1, which makes nothing
  *
- * A good of class k that is unloaded makes one good of class k+1, for any dock, its own one included. A train carries
+ * A good of class k that is unloaded makes one good of class k+1, for any worker, its own one included. A train carries
  * goods of one class. CHANNELS says how classes share channels: class k travels on channel min(k, CHANNELS-1).
  *
- * Rules (the protocol; rail::train_pool and detail::dock)
- *   C1  A program opens a train only while fewer than REGULAR of its dock's trains of channel 0 are out, and one is
- *       left; else it waits, and the dock goes on unloading, and sends its open trains off.
+ * Rules (the protocol; rail::train_pool and detail::worker)
+ *   C1  A program opens a train only while fewer than REGULAR of its worker's trains of channel 0 are out, and one is
+ *       left; else it waits, and the worker goes on unloading, and sends its open trains off.
  *   C2  A handler opens a train whenever fewer than LIMIT are out, of all channels.
  *       LIMIT = REGULAR * CHANNELS + BEYOND * (CHANNELS - 1)
  *   C3  Channel k is unloaded only while at most REGULAR trains of channel k+1 are out; the last channel always.
@@ -25,11 +25,11 @@
  *       enough. Two hops double the classes.
  *   N2  BEYOND >= min(lanes, goods of a train), for goods that make at most one good each, no larger than themselves.
  *
- * Trains arrive and go home in any order and at any time; a step of a dock is atomic because it is one thread, and
+ * Trains arrive and go home in any order and at any time; a step of a worker is atomic because it is one thread, and
  * others see of it only what it has sent.
  */
 #ifndef D
-#define D 2                /* docks */
+#define D 2                /* workers */
 #endif
 #ifndef REGULAR
 #define REGULAR 1
@@ -41,7 +41,7 @@
 #define GOODS 1            /* goods a train */
 #endif
 #ifndef REQUESTS
-#define REQUESTS 4         /* that the program of a dock sends */
+#define REQUESTS 4         /* that the program of a worker sends */
 #endif
 #ifndef KINDS
 #define KINDS 2            /* request, reply */
@@ -50,7 +50,7 @@
 #define CHANNELS 2
 #endif
 
-#ifdef M_FORWARD_KEEPS_CHANNEL       /* two hops: what a dock sends on for another stays on its channel */
+#ifdef M_FORWARD_KEEPS_CHANNEL       /* two hops: what a worker sends on for another stays on its channel */
 #define CHANNEL_OF(k)  ((k) / 2)
 #else
 #define CHANNEL_OF(k)  ((k) < CHANNELS - 1 -> (k) : CHANNELS - 1)
@@ -61,7 +61,7 @@
 #define AT(d,c)        ((d) * CHANNELS + (c))
 
 byte requests[D];                    /* that the program still has to send */
-byte out[D * CHANNELS];              /* trains of a dock that are not at home, by channel */
+byte out[D * CHANNELS];              /* trains of a worker that are not at home, by channel */
 byte all[D];                         /* the same, of all channels */
 byte home[D * CHANNELS];             /* of those, how many are empty and on their way back */
 byte open[D * D * KINDS];            /* goods in the open train of a lane; 0: none is open */
@@ -119,7 +119,7 @@ inline load(s, t, k) {
   fi
 }
 
-/* A train of class k and load n from dock s has come, and is sent home once its goods are handled. */
+/* A train of class k and load n from worker s has come, and is sent home once its goods are handled. */
 inline unload(s, me, k, n) {
   away[TRAIN(s,me,k,n)]--;
   i = 0;
@@ -131,9 +131,9 @@ inline unload(s, me, k, n) {
   i = 0; t = 0
 }
 
-/* --- the steps of a dock, one process for each kind of step ---------------------------------------------------- */
+/* --- the steps of a worker, one process for each kind of step ---------------------------------------------------- */
 
-/* The program of dock s has a request for dock t: C1. */
+/* The program of worker s has a request for worker t: C1. */
 proctype Program(byte s, t) {
 end:
   do
@@ -145,7 +145,7 @@ end:
   od
 }
 
-/* A train of dock s, class k, load n, has come to dock `me`: C3. It goes home once its goods are handled: C2. */
+/* A train of worker s, class k, load n, has come to worker `me`: C3. It goes home once its goods are handled: C2. */
 proctype Arrival(byte s, me, k, n) {
   byte i, t;
 end:
@@ -164,7 +164,7 @@ end:
   od
 }
 
-/* A train of dock s, channel c, comes home. */
+/* A train of worker s, channel c, comes home. */
 proctype Return(byte s, c) {
 end:
   do
@@ -172,7 +172,7 @@ end:
   od
 }
 
-/* An open train leaves before it is full: a dock that waits or idles sends its open trains off. */
+/* An open train leaves before it is full: a worker that waits or idles sends its open trains off. */
 proctype Flush(byte s, t, k) {
 end:
   do

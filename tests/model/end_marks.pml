@@ -1,20 +1,20 @@
 /* Termination of chained mailboxes by counted end marks, and the barrier that lets the object be used again.
  *
  *   PE:       put* done(0) put* done(1) ... finish()                                     then the next epoch
- *   dock, m:  open --all its PEs done, m-1 terminated here--> marked --all marks in, all goods handled--> terminated
- *   dock:     last mailbox terminated --> barrier round 0, 1 .. ROUNDS-1 --> finished
+ *   worker, m:  open --all its PEs done, m-1 terminated here--> marked --all marks in, all goods handled--> terminated
+ *   worker:     last mailbox terminated --> barrier round 0, 1 .. ROUNDS-1 --> finished
  *
  * Rules (the protocol)
- *   E1  A dock counts what its PEs and handlers put on each lane, for each mailbox. In state `marked` of m it has sent
- *       each other dock one mark with the count of that lane, and puts nothing more on m.
+ *   E1  A worker counts what it puts on each lane from its programs and handlers, for each mailbox. In state `marked` of m it has sent
+ *       each other worker one mark with the count of that lane, and puts nothing more on m.
  *   E2  It terminates m once it has D-1 marks of m, and has handled what they and its own lane announce.
  *   E3  It resets all its counters of m when it terminates m, and at no other time. With COUNTS_GROW it resets only what it
  *       announces, when it has announced it; n epochs have n * (D-1) marks.
- *   E4  Barrier: in round k one token to dock (d + 2^k) mod D, and one token of round k to wait for.
- *   E5  finish() of a PE returns once its dock has finished more epochs than the PE has left.
+ *   E4  Barrier: in round k one token to worker (d + 2^k) mod D, and one token of round k to wait for.
+ *   E5  finish() of a PE returns once its worker has finished more epochs than the PE has left.
  *
  * Properties
- *   P1  When finish() returns anywhere, every PE has said done, every mailbox is terminated on every dock, and no good
+ *   P1  When finish() returns anywhere, every PE has said done, every mailbox is terminated on every worker, and no good
  *       of the epoch is under way; none is put later.
  *   P2  A good is handled in its own epoch of its mailbox: never after termination, never counted in an older epoch.
  *   P3  The only end is all PEs back from their last finish(), and no good under way. No step can be undone, so the
@@ -23,16 +23,16 @@
  *   L1  Nothing is put on a mailbox after its mark.   L2  A mark, and a token, never meets its elder on its way.
  *   L3  A mark arrives in its own epoch.   L4  At the end all counters are zero, and no mark or token is under way.
  *
- * Goods, marks and tokens arrive in any order and at any time, so open trains need no states of their own. What a dock does
- * at once when its counters allow it may also come late here: a wider protocol than the code's. Steps are atomic: a dock is
+ * Goods, marks and tokens arrive in any order and at any time, so open trains need no states of their own. What a worker does
+ * at once when its counters allow it may also come late here: a wider protocol than the code's. Steps are atomic: a worker is
  * one thread. In an epoch all programs together put at most GOODS goods, anywhere; a handler of mailbox m makes none or
- * one for m+1, for any dock. Epochs after the first have GOODS_AGAIN.
+ * one for m+1, for any worker. Epochs after the first have GOODS_AGAIN.
  */
 #ifndef D
-#define D 2                /* docks */
+#define D 2                /* workers */
 #endif
 #ifndef PES
-#define PES 1              /* PEs a dock */
+#define PES 1              /* PEs a worker */
 #endif
 #ifndef M
 #define M 2                /* mailboxes, each fed by the handlers of the one before */
@@ -47,7 +47,7 @@
 #if D == 2
 #define ROUNDS 1
 #else
-#define ROUNDS 2           /* 3 or 4 docks */
+#define ROUNDS 2           /* 3 or 4 workers */
 #endif
 #ifdef M_ONE_ROUND
 #define LAST_ROUND 1
@@ -59,13 +59,13 @@
 #define LANE(s,t,m) (((s) * D + (t)) * M + (m))
 #define GOOD(t,m,e) (((t) * M + (m)) * EPOCHS + (e))
 
-/* Under way. e is the epoch, which no dock knows of a good: it is there for P1 and P2. */
+/* Under way. e is the epoch, which no worker knows of a good: it is there for P1 and P2. */
 byte goods[D * M * EPOCHS];
 byte mark[D * D * M];            /* 0: none; else 1 + count */
 bit mark_epoch[D * D * M];
-byte token[D * ROUNDS];          /* to dock d, of round k, sent or arrived */
+byte token[D * ROUNDS];          /* to worker d, of round k, sent or arrived */
 
-/* A dock's own. */
+/* A worker's own. */
 byte dones[D * M];
 bit marked[D * M];
 byte put_on[D * D * M];          /* goods put on a lane since the last reset */
@@ -76,7 +76,7 @@ byte mailbox[D];                 /* first mailbox not terminated; M: in the barr
 byte round[D];                   /* of the barrier; its token is out */
 byte finished[D];                /* epochs */
 
-/* A PE's own: PE p of dock d is d * PES + p. */
+/* A PE's own: PE p of worker d is d * PES + p. */
 byte phase[D * PES];             /* mailboxes done; M: in finish() */
 byte epoch[D * PES];             /* finishes left */
 
@@ -148,7 +148,7 @@ end:
   od
 }
 
-/* --- a dock ----------------------------------------------------------------------------------------------------- */
+/* --- a worker ----------------------------------------------------------------------------------------------------- */
 
 proctype Goods(byte d, m, e) {                               /* a good of m arrives and is handled */
   byte t;
@@ -158,7 +158,7 @@ end:
        goods[GOOD(d,m,e)]--;
        assert(term[AT(d,m)] == e);                           /* P2 */
 #ifdef SEE_NEXT_EPOCH_IN_BARRIER
-       assert(finished[d] == e);                             /* this dock is still in the barrier of before: must occur */
+       assert(finished[d] == e);                             /* this worker is still in the barrier of before: must occur */
 #endif
 #ifdef SEE_GOOD_AFTER_MARKS
        assert(marks[AT(d,m)] < D - 1);                       /* marks overtake goods: must occur */
@@ -176,7 +176,7 @@ end:
   od
 }
 
-proctype Marks(byte s, d, m) {                               /* the mark of m from dock s arrives */
+proctype Marks(byte s, d, m) {                               /* the mark of m from worker s arrives */
 end:
   do
   :: d_step { mark[LANE(s,d,m)] > 0 ->

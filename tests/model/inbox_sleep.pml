@@ -1,4 +1,4 @@
-/* The inbox of a dock, and the owner that sleeps on it.
+/* The inbox of a worker, and the owner that sleeps on it.
  *
  *   word:  0 empty | 1 asleep | 2 + newest node -> next -> ... -> oldest node
  *

@@ -1,15 +1,15 @@
 /* Termination of a mailbox whose handlers send on, as far as they like: the four-counter method.
  *
- *   dock:  active --its programs done, its inbox empty--> contributes (sent, handled) to the open wave
+ *   worker:  active --its programs done, its inbox empty--> contributes (sent, handled) to the open wave
  *          waits for the wave's sums; handles what arrives meanwhile
- *   wave k:  S(k), H(k) = sums of what every dock had counted when it contributed
+ *   wave k:  S(k), H(k) = sums of what every worker had counted when it contributed
  *   verdict: S(k) == H(k) == S(k-1) == H(k-1)  -->  finish() returns everywhere;  else the next wave
  *
  * Rules (the protocol)
  *   Q1  A good counts as sent when it is put on a lane, and as handled after its handler has returned.
- *   Q2  A dock contributes when all its programs have said done and its inbox is empty, both counters at one moment.
+ *   Q2  A worker contributes when all its programs have said done and its inbox is empty, both counters at one moment.
  *       (TWO_MOMENTS: sent first, handled later, also passes.)
- *   Q3  A dock contributes to wave k+1 after it knows the sums of wave k, which need all contributions to k.
+ *   Q3  A worker contributes to wave k+1 after it knows the sums of wave k, which need all contributions to k.
  *   Q4  Counters are never reset: a new epoch goes on counting, and its first wave is compared with the last wave of
  *       the epoch before.
  *
@@ -18,15 +18,15 @@
  *       open train or is put later.
  *   P2  A good is put, and handled, in no epoch that is over.
  *   P3  With LIVE: every finish() returns under weak fairness. Waves repeat without end while goods are under way, so this
- *       is a formula here and not a matter of end states. Without LIVE: the only end is all docks finished, all goods
+ *       is a formula here and not a matter of end states. Without LIVE: the only end is all workers finished, all goods
  *       handled.
  *
  * In an epoch at most GOODS goods are put, by programs and handlers together, anywhere; that handlers go on only a finite
- * time is the user's part of P3. Steps are atomic: a dock is one thread. A wave is one register here, filled by
- * contributions and read by each dock when it likes; any all-reduce that adds each contribution once does that.
+ * time is the user's part of P3. Steps are atomic: a worker is one thread. A wave is one register here, filled by
+ * contributions and read by each worker when it likes; any all-reduce that adds each contribution once does that.
  */
 #ifndef D
-#define D 2                /* docks */
+#define D 2                /* workers */
 #endif
 #ifndef GOODS
 #define GOODS 3            /* that may be put in the first epoch */
@@ -39,20 +39,20 @@
 #define LANE(s,t,e)  (((s) * D + (t)) * EPOCHS + (e))
 #define AT(t,e)      ((t) * EPOCHS + (e))
 
-byte loaded[D * D * EPOCHS];     /* goods in open trains, by lane and epoch; docks do not know the epoch */
-byte away[D * EPOCHS];           /* goods under way to a dock */
+byte loaded[D * D * EPOCHS];     /* goods in open trains, by lane and epoch; workers do not know the epoch */
+byte away[D * EPOCHS];           /* goods under way to a worker */
 byte arrived[D * EPOCHS];        /* goods in its inbox */
 
 byte sent[D], handled[D];
-bit done[D];                     /* all programs of the dock are in finish() */
+bit done[D];                     /* all programs of the worker are in finish() */
 byte epoch[D];                   /* finishes returned */
 
 mtype = { none, contributed, known };
-mtype wave[D] = none;            /* a dock's part in the open wave */
+mtype wave[D] = none;            /* a worker's part in the open wave */
 byte wave_s, wave_h, parts;      /* the open wave */
 byte last_s, last_h;             /* sums of the last complete wave */
 bit last_equal;
-bit over;                        /* the verdict of the last complete wave: the same on all docks */
+bit over;                        /* the verdict of the last complete wave: the same on all workers */
 
 byte spare[EPOCHS];              /* goods that may still be put */
 byte live[EPOCHS];               /* goods put and not handled */

@@ -7,8 +7,8 @@
 /// updates.finish();                                            // every update has happened, everywhere
 /// ```
 ///
-/// The message is the lambda's captures and nothing else; which lambda it is, is said once per run of equal ones. What
-/// may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
+/// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.
+/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
 /// handler gets a reference to each symmetric part that the actor was made of, on the destination PE, in the order
 /// given; and, if it asks for one more parameter, a `here`, through which it sends on.
 ///
@@ -50,20 +50,20 @@ namespace detail {
 template <class T>
 inline constexpr char type_mark = 0;
 
-/// While it lives, a fetch() of the dock waits for a value at that place.
+/// While it lives, a fetch() of the worker waits for a value at that place.
 class awaited_value {
  public:
-  awaited_value(dock& d, const void* place, const void* type) : dock_(d), place_(place) {
-    if (d.hops != 1) d.await_value(place, type);
+  awaited_value(pe_worker& w, const void* place, const void* type) : worker_(w), place_(place) {
+    if (w.facts.hops != 1) w.awaited.add(place, type);
   }
   ~awaited_value() {
-    if (dock_.hops != 1) dock_.forget_value(place_);
+    if (worker_.facts.hops != 1) worker_.awaited.remove(place_);
   }
   awaited_value(const awaited_value&) = delete;
   awaited_value& operator=(const awaited_value&) = delete;
 
  private:
-  dock& dock_;
+  pe_worker& worker_;
   const void* place_;
 };
 }  // namespace detail
@@ -75,9 +75,9 @@ class here_of {
   explicit here_of(detail::arrival& a) noexcept : a_(&a) {}
 
   /// The PE whose part this is, and the PE that sent the message.
-  [[nodiscard]] int index() const noexcept { return a_->stop.to; }
-  [[nodiscard]] int from() const noexcept { return a_->stop.from; }
-  [[nodiscard]] int count() const noexcept { return static_cast<int>(a_->at->pes); }
+  [[nodiscard]] int index() const noexcept { return a_->way.to; }
+  [[nodiscard]] int from() const noexcept { return a_->way.from; }
+  [[nodiscard]] int count() const noexcept { return a_->at->facts.pes; }
 
   /// As selector_of::send(), without ever waiting. To this handler's own mailbox or an earlier one only where the
   /// programs use quiesce() and not finish().
@@ -99,7 +99,7 @@ template <std::size_t Mailboxes, class... Parts>
 struct lambda_form {
   using here = here_of<Mailboxes, Parts...>;
   static constexpr bool single = sizeof...(Parts) == 1;
-  /// What groups of such selectors are called.
+  /// What the states of such selectors are called.
   static constexpr std::string_view owner() { return wire::type_name<std::tuple<Parts...>>(); }
 
   /// f(parts..., extra...) or f(parts..., extra..., here)
@@ -127,10 +127,10 @@ struct lambda_form {
   struct one_way {
     static void unload(void* what) {
       auto& a = *static_cast<arrival*>(what);
-      each_good<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
+      each_message<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
     }
     static inline const wire::handler entry{
-        typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, wire::good_layout::of<F>(), owner()};
+        typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, wire::message_layout::of<F>(), owner()};
   };
 
   template <std::size_t Mailbox, class F, class T>
@@ -144,7 +144,7 @@ struct lambda_form {
                                             unload,
                                             Mailbox,
                                             wire::varying,
-                                            wire::good_layout::varying_after<F>(),
+                                            wire::message_layout::varying_after<F>(),
                                             owner()};
   };
 
@@ -184,16 +184,16 @@ class selector_of {
   /// selector.
   explicit selector_of(symmetric<Parts>&... parts) : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
     static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
-    dock_ = &me_->home();
+    worker_ = &me_->home();
     pe_ = me_->index();
-    const auto slot = me_->next_slot();
-    group_ = &dock_->group_at(slot, Mailboxes, form::owner());
-    slot_bits_ = dock_->sender_bits(slot, 0);
-    sender_bits_ = dock_->sender_bits(slot, pe_);
+    const auto id = me_->next_selector_id();
+    state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
+    selector_bits_ = worker_->out.sender_bits(id, 0);
+    sender_bits_ = worker_->out.sender_bits(id, pe_);
     if constexpr (form::single) {
-      dock_->part_ready(*group_, pe_, std::get<0>(refs_));
+      worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
     } else {
-      dock_->part_ready(*group_, pe_, &refs_);
+      worker_->selectors.part_ready(*state_, pe_, &refs_);
     }
   }
   selector_of(const selector_of&) = delete;
@@ -201,18 +201,18 @@ class selector_of {
 
   /// Collective: finish(), then gone. While an exception passes, or after the job has failed, it only goes.
   ~selector_of() noexcept(false) {
-    const auto slot = group_->slot;
-    if (std::uncaught_exceptions() == 0 && !dock_->leaving()) {
+    const auto id = state_->id;
+    if (std::uncaught_exceptions() == 0 && !worker_->leaving()) {
       try {
         finish();
       } catch (...) {
-        dock_->forget_group(slot, pe_);
-        me_->free_slot(slot);
+        worker_->forget_selector(id, pe_);
+        me_->free_selector_id(id);
         throw;
       }
     }
-    dock_->forget_group(slot, pe_);
-    me_->free_slot(slot);
+    worker_->forget_selector(id, pe_);
+    me_->free_selector_id(id);
   }
 
   /// One-sided. Runs f(parts...) on PE `to`, some time before finish() returns.
@@ -224,7 +224,7 @@ class selector_of {
   [[gnu::always_inline]] void send(int to, const F& f,
                                    const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    dock_->send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f, where);
+    worker_->out.send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f, where);
   }
 
   /// One-sided. A message of varying length: runs f(parts..., payload) on PE `to`. The payload arrives as a
@@ -236,8 +236,8 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    dock_->send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
-                     std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
+    worker_->out.send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
+                           std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, std::string_view text, const F& f,
@@ -252,7 +252,7 @@ class selector_of {
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*dock_, sender_bits_, pe_, to, f, then,
+    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*worker_, sender_bits_, pe_, to, f, then,
                                                                              where);
   }
 
@@ -261,19 +261,19 @@ class selector_of {
   template <std::size_t Mailbox = 0, handler_function F>
   [[nodiscard]] auto fetch(int to, const F& f, const std::source_location where = std::source_location::current()) {
     using result = typename form::template result_of<F>;
-    dock_->refuse_inside_handler("fetch()");
+    worker_->refuse_in_handler("fetch()");
     std::optional<result> value;
     // Where trains go straight the place stays at home. Over two hops it travels with the request: what comes back is
     // compared before it is used.
     auto* const place = &value;
     const auto then = [place](Parts&..., const result& r, auto& here) {
-      if (here.a_->at->hops != 1) here.a_->at->check_value(place, &detail::type_mark<result>);
+      if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);
       *place = r;
     };
-    const detail::awaited_value announced(*dock_, place, &detail::type_mark<result>);
+    const detail::awaited_value announced(*worker_, place, &detail::type_mark<result>);
     ask<Mailbox>(to, f, then, where);
-    dock_->settle(pe_);
-    dock_->wait(dock_->activity, "fetch()", [&value] { return value.has_value(); });
+    worker_->selectors.finish_construction(pe_);
+    worker_->until("fetch()", [&value] { return value.has_value(); });
     return *value;
   }
 
@@ -284,7 +284,7 @@ class selector_of {
     static_assert(Mailbox < Mailboxes);
     if (done_[Mailbox]) return;
     done_[Mailbox] = true;
-    dock_->done(*group_, pe_, Mailbox);
+    worker_->ending.done(*state_, pe_, Mailbox);
   }
 
   /// Collective. Says done() for every mailbox, and returns when every message sent before it, by any PE, and all that
@@ -292,18 +292,18 @@ class selector_of {
   /// Cost: one message deep per mailbox, then a barrier.
   void finish() {
     done_all(std::make_index_sequence<Mailboxes>{});
-    dock_->finish(*group_, pe_);
+    worker_->ending.finish(*state_, pe_);
     done_ = {};
   }
 
   /// Collective. The same where handlers send to any mailbox, their own included: returns when no message is under way
   /// anywhere. Cost: a few waves, each 2*log2(workers) messages deep.
-  void quiesce() { dock_->quiesce(*group_, pe_); }
+  void quiesce() { worker_->ending.quiesce(*state_, pe_); }
 
  private:
   template <bool Named>
-  [[nodiscard]] detail::run_key key(const wire::handler& entry) const noexcept {
-    return detail::key_of(entry, Named ? sender_bits_ : slot_bits_);
+  [[nodiscard]] detail::batch_key key(const wire::handler& entry) const noexcept {
+    return detail::key_of(entry, Named ? sender_bits_ : selector_bits_);
   }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
@@ -311,10 +311,10 @@ class selector_of {
   }
 
   pe* me_;
-  detail::dock* dock_ = nullptr;
-  detail::group* group_ = nullptr;
-  detail::run_key slot_bits_ = 0;    // of keys for handlers that do not ask who sent
-  detail::run_key sender_bits_ = 0;  // and for those that do
+  detail::pe_worker* worker_ = nullptr;
+  detail::selector_state* state_ = nullptr;
+  detail::batch_key selector_bits_ = 0;  // of keys for handlers that do not ask for the sender
+  detail::batch_key sender_bits_ = 0;    // and for those that do
   int pe_ = 0;
   std::array<bool, Mailboxes> done_{};
   detail::part_refs<Parts...> refs_;
@@ -342,7 +342,7 @@ void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location
   using form = detail::lambda_form<Mailboxes, Parts...>;
   const auto key =
       detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
-  a_->at->send(a_->stop.to, to, key, f, where);
+  a_->at->out.send(a_->way.to, to, key, f, where);
 }
 
 }  // namespace pgas

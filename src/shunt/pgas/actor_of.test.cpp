@@ -53,7 +53,7 @@ TEST_CASE("actor: every message is processed once, on the part it was sent to, b
   const int pes = GENERATE(1, 2, 3, 4, 7, 64);
   const int workers = GENERATE(1, 2, 3, 5);
   const int hops = GENERATE(1, 2);
-  const bool roomy = GENERATE(false, true);  // then there is a lane for each PE, also where a worker has several
+  const bool roomy = GENERATE(false, true);  // then there is a send buffer for each PE, also where a worker has several
   CAPTURE(pes, workers, hops, roomy);
   const int n = pes == 64 ? 150 : 400;
   pgas::run(roomy ? small(pes, workers, hops) : tiny(pes, workers, hops), [n](pgas::pe& me) {
@@ -105,7 +105,7 @@ TEST_CASE("actor: one that is used again for many epochs, with other patterns, e
       }
       if ((epoch + me.index()) % 3 == 0) adder.done();  // some say it early
       adder.finish();
-      // Nobody sends for the next epoch before all have looked: the barrier.
+      // No PE sends for the next epoch before all have looked: the barrier.
       expect(*part == expected(how, me.index(), me.count(), n, seed, 8));
       std::fill(part->begin(), part->end(), 0);
       me.barrier();
@@ -166,8 +166,8 @@ TEST_CASE("actor_of several objects: the handler gets each part of its PE, in or
     pgas::actor_of all(name, from, total);
     for (int to = 0; to < me.count(); ++to) {
       for (int i = 0; i <= to; ++i) {
-        all.send(to, [to, sender = me.index()](std::string& who, std::vector<long>& f, int& t, auto& here) {
-          expect(who == std::to_string(to) && here.index() == to && here.from() == sender);
+        all.send(to, [to, sender = me.index()](std::string& text, std::vector<long>& f, int& t, auto& here) {
+          expect(text == std::to_string(to) && here.index() == to && here.from() == sender);
           ++f[static_cast<std::size_t>(here.from())];
           t += here.count();
         });
@@ -318,7 +318,7 @@ void check_size(pgas::pe& me) {
 
 }  // namespace
 
-TEST_CASE("goods of any size and alignment arrive as they were, neighbours of others included") {
+TEST_CASE("messages of any size and alignment arrive as they were, neighbours of others included") {
   const int pes = GENERATE(1, 4);
   const int workers = GENERATE(1, 4);
   const int hops = GENERATE(1, 2);
@@ -390,7 +390,7 @@ TEST_CASE("many actors at once, their traffic interleaved, each ends by itself")
   });
 }
 
-TEST_CASE("actors made and gone many times, nested, with goods of each") {
+TEST_CASE("actors made and gone many times, nested, with messages of each") {
   const int workers = GENERATE(1, 3);
   const int hops = GENERATE(1, 2);
   pgas::run(tiny(3, workers, hops), [](pgas::pe& me) {

@@ -32,8 +32,8 @@
 namespace {
 
 using namespace shunt;
-using pgas::detail::dock;
 using pgas::detail::job;
+using pgas::detail::pe_worker;
 
 void expect(bool holds, const char* property) {
   if (holds) return;
@@ -108,7 +108,7 @@ pgas::options options_of(const shape& s) {
   return o;
 }
 
-/// Every kind of good, to a PE of another rank.
+/// Every kind of message, to a PE of another rank.
 template <class Adder>
 void send_everything(pgas::pe& me, Adder& adder, letters& post, int times) {
   const int there = me.count() - 1 - me.index();
@@ -172,10 +172,10 @@ class standing_job {
   void live(const shape& s) {
     job whole(options_of(s), end_);
     whole.set_up();
-    dock& here = whole.dock_here(0);
+    pe_worker& here = whole.worker_here(0);
     int ready = 0;
     std::vector<sched::waker> waiting;
-    for (int p = here.first_pe; p < here.first_pe + here.pes_here; ++p) {
+    for (int p = here.facts.first_pe; p < here.facts.first_pe + here.facts.pes_here; ++p) {
       whole.runtime().spawn(
           [&, p] {
             pgas::pe me(here, p);
@@ -183,7 +183,7 @@ class standing_job {
             pgas::actor_of adder(cells);
             letters post(me);
             send_everything(me, adder, post, 2);  // no answers come, and each takes a train until then
-            here.flush();
+            here.out.flush();
             ++ready;
             waiting.push_back(sched::this_fiber::self());
             sched::this_fiber::park("the end of the fuzzing");
@@ -192,7 +192,7 @@ class standing_job {
     }
     whole.runtime().spawn(
         [&] {
-          while (ready < here.pes_here) sched::this_fiber::yield();
+          while (ready < here.facts.pes_here) sched::this_fiber::yield();
           {
             const std::lock_guard lock(guard_);
             whole_ = &whole;
@@ -208,7 +208,7 @@ class standing_job {
   }
 
   /// Until the job has failed, or the fuzzer wants no more of it.
-  void serve(job& whole, dock& here) {
+  void serve(job& whole, pe_worker& here) {
     for (;;) {
       std::unique_lock lock(guard_);
       changed_.wait(lock, [this] { return handed_over_; });
@@ -217,7 +217,7 @@ class standing_job {
       for (int i = 0; i < 1000 && here.progress(); ++i) {
       }
       expect(end_.next == nullptr || whole.failed(), "a train that arrives is taken");
-      here.flush();
+      here.out.flush();
       message_ = whole.message();
       handed_over_ = false;
       changed_.notify_all();
@@ -238,21 +238,21 @@ class standing_job {
 
 /// As a sender makes them that is wrong, or another program, and not a network that changes bits.
 void renew_checks(rail::train& t, bool known_handlers) {
-  for (std::size_t at = 0; at + sizeof(wire::run_head) <= t.head.bytes;) {
-    auto& run = *reinterpret_cast<wire::run_head*>(t.goods() + at);
-    if (known_handlers) run.handler = static_cast<std::uint16_t>(run.handler % wire::handler_table::size());
-    const std::size_t room = t.head.bytes - at - sizeof run;
-    const std::size_t bytes = std::min<std::size_t>(run.bytes, room);
-    if (run.handler < wire::handler_table::size() && run.mailbox == pgas::detail::control) {
-      const std::size_t captures = wire::handler_table::at(run.handler).lie().least;
+  for (std::size_t at = 0; at + sizeof(wire::batch_head) <= t.head.bytes;) {
+    auto& batch = *reinterpret_cast<wire::batch_head*>(t.goods() + at);
+    if (known_handlers) batch.handler = static_cast<std::uint16_t>(batch.handler % wire::handler_table::size());
+    const std::size_t room = t.head.bytes - at - sizeof batch;
+    const std::size_t bytes = std::min<std::size_t>(batch.bytes, room);
+    if (batch.handler < wire::handler_table::size() && batch.mailbox == pgas::detail::control) {
+      const std::size_t captures = wire::handler_table::at(batch.handler).layout().least;
       for (std::size_t p = 0; p + sizeof(wire::span_head) + captures <= bytes;) {
-        auto& good = *reinterpret_cast<wire::span_head*>(run.goods() + p);
-        good.at = pgas::detail::control_check({run.goods() + p + sizeof good, captures});
-        p += wire::round_up(sizeof good + std::size_t{good.bytes}, wire::span_alignment);
+        auto& head = *reinterpret_cast<wire::span_head*>(batch.messages() + p);
+        head.way = pgas::detail::control_check({batch.messages() + p + sizeof head, captures});
+        p += wire::round_up(sizeof head + std::size_t{head.bytes}, wire::span_alignment);
       }
     }
-    run.check = wire::head_check(run, t.head.from, t.head.to);
-    at = wire::round_up(at + sizeof run + bytes, wire::run_alignment);
+    batch.check = wire::head_check(batch, t.head.from, t.head.to);
+    at = wire::round_up(at + sizeof batch + bytes, wire::batch_alignment);
   }
 }
 
@@ -322,9 +322,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
       if (rank != 0) return;
       std::string kind;
       for (std::size_t at = 0; at < t.head.bytes;) {
-        const auto& run = *reinterpret_cast<const wire::run_head*>(t.goods() + at);
-        kind += std::to_string(run.handler) + "." + std::to_string(run.flags) + "-";
-        at = wire::round_up(at + sizeof run + run.bytes, wire::run_alignment);
+        const auto& batch = *reinterpret_cast<const wire::batch_head*>(t.goods() + at);
+        kind += std::to_string(batch.handler) + "." + std::to_string(batch.flags) + "-";
+        at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
         if (kind.size() > 20) break;
       }
       if (!kinds.insert(kind).second) return;

@@ -1,4 +1,4 @@
-// Trains are the credit of who sends: programs wait for them, memory stays within the budget, and nobody waits for
+// Trains are the credit of their sender: programs wait for them, memory stays within the budget, and no wait lasts for
 // ever.
 #include <support/jobs.hpp>
 
@@ -13,10 +13,10 @@ using namespace shunt::testing;
 
 namespace {
 
-/// Of every PE: all that its dock owns, at this moment.
+/// Of every PE: all that its pe_worker owns, at this moment.
 void expect_within_budget(pgas::pe& me, std::size_t budget) {
-  const auto& pool = me.home().pool();
-  const auto here = static_cast<std::size_t>(me.home().pes_here);
+  const auto& pool = me.home().out.pool();
+  const auto here = static_cast<std::size_t>(me.home().facts.pes_here);
   expect(pool.bytes() <= pool.limit() * (pool.capacity() + sizeof(rail::train)));
   expect(pool.limit() * (pool.capacity() + sizeof(rail::train)) <= budget * here);
   expect(pool.out(0) <= pool.regular());
@@ -89,8 +89,8 @@ TEST_CASE("a storm of requests over two hops ends") {
   });
 }
 
-TEST_CASE("PEs of one worker that wait for trains of several lanes all get on") {
-  // Two trains, many lanes: who waits must be told of every train that comes home.
+TEST_CASE("PEs of one worker that wait for trains of several send buffers all get on") {
+  // Two trains, many send buffers: the waiting PEs must be told of every train that comes home.
   const int pes = GENERATE(16, 64);
   const int workers = GENERATE(2, 5, 16);
   const int hops = GENERATE(1, 2);

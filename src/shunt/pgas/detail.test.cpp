@@ -1,7 +1,7 @@
 // Parts of the module that no user sees.
+#include <shunt/pgas/detail/barrier_tokens.hpp>
 #include <shunt/pgas/detail/event.hpp>
 #include <shunt/pgas/detail/job.hpp>
-#include <shunt/pgas/detail/tokens.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,7 @@
 using namespace shunt;
 using pgas::detail::event;
 
-TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all") {
+TEST_CASE("event: notify_one wakes the fiber that has waited longest; notify_all wakes all") {
   sched::runtime one_worker({.workers = 1});
   event e;
   std::vector<int> order;
@@ -28,15 +28,15 @@ TEST_CASE("event: notify_one wakes who has waited longest; notify_all wakes all"
     }
     while (order.size() < 2) {
       sched::this_fiber::yield();
-      if (e.anybody()) e.notify_one();
+      if (e.any_waiting()) e.notify_one();
       sched::this_fiber::yield();
       sched::this_fiber::yield();
     }
     CHECK(order == std::vector<int>{0, 1});
     e.notify_all();
-    CHECK_FALSE(e.anybody());
+    CHECK_FALSE(e.any_waiting());
   });
-  std::sort(order.begin(), order.end());  // who was woken last runs next
+  std::sort(order.begin(), order.end());  // the fiber that was woken last runs next
   CHECK(order == std::vector<int>{0, 1, 2, 3});
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
           ++woken;
         },
         {.worker = 0});
-    while (!impatient || !e.anybody()) sched::this_fiber::yield();
+    while (!impatient || !e.any_waiting()) sched::this_fiber::yield();
     sched::this_fiber::yield();
     impatient.wake();
     while (!gone_on) sched::this_fiber::yield();
@@ -74,8 +74,8 @@ TEST_CASE("event: a fiber that something else woke takes no notification from on
   CHECK(woken == 1);
 }
 
-TEST_CASE("token_slot: whatever overtakes what, a round ends when its token or the next one is there") {
-  using pgas::detail::token_slot;
+TEST_CASE("barrier_tokens: whatever overtakes what, a round ends when its token or the next one is there") {
+  using pgas::detail::barrier_tokens;
   // Every order in which the sender is at most one barrier ahead of the tokens that have come: single ones may be very
   // late.
   std::vector<std::uint64_t> order{1, 2, 3, 4, 5, 6};
@@ -86,8 +86,8 @@ TEST_CASE("token_slot: whatever overtakes what, a round ends when its token or t
     for (std::size_t i = 0; i < order.size(); ++i) possible = possible && order[i] <= i + 2;
     if (!possible) continue;
     ++orders;
-    token_slot<std::uint64_t> slot;
-    std::uint64_t in = 1;  // the barrier that this dock is in
+    barrier_tokens<std::uint64_t> slot;
+    std::uint64_t in = 1;  // the barrier that this worker is in
     CHECK_FALSE(slot.reached(1));
     for (const auto number : order) {
       slot.arrived(number, 10 * number);
@@ -105,18 +105,18 @@ TEST_CASE("token_slot: whatever overtakes what, a round ends when its token or t
   CHECK(skipped > 0);
 }
 
-TEST_CASE("timetable: within the budget, or an error; enough trains for every lane to move") {
-  using pgas::detail::timetable;
+TEST_CASE("buffer_plan: within the budget, or an error; enough trains for every send buffer to move") {
+  using pgas::detail::buffer_plan;
   for (const std::size_t budget :
        {std::size_t{16} << 10, std::size_t{256} << 10, std::size_t{16} << 20, std::size_t{1} << 30}) {
-    for (const int docks : {1, 2, 5, 64, 1000}) {
-      for (const int pes : {docks, 8 * docks}) {
+    for (const int workers : {1, 2, 5, 64, 1000}) {
+      for (const int pes : {workers, 8 * workers}) {
         for (const std::size_t capacity : {std::size_t{0}, std::size_t{512}, std::size_t{4096}}) {
           for (const int hops : {0, 1, 2}) {
-            CAPTURE(budget, docks, pes, capacity, hops);
-            timetable t;
+            CAPTURE(budget, workers, pes, capacity, hops);
+            buffer_plan t;
             try {
-              t = timetable::of(budget, pes, docks, capacity, hops);
+              t = buffer_plan::of(budget, pes, workers, capacity, hops);
             } catch (const usage_error&) {
               continue;
             }

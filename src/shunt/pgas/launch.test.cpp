@@ -297,60 +297,60 @@ TEST_CASE("run: two hops when one would make trains too short, and not otherwise
   pgas::run(o, [](pgas::pe& me) { expect(me.hops() == 1); });
 }
 
-// --- where PEs live, and the way goods take ---
+// --- where PEs live, and the way messages take ---
 
-TEST_CASE("layout: blocks of PEs in order over docks, docks in order over ranks, every PE once") {
+TEST_CASE("layout: blocks of PEs in order over workers, workers in order over ranks, every PE once") {
   const auto workers = GENERATE(std::vector<int>{1}, std::vector<int>{3}, std::vector<int>{2, 2},
                                 std::vector<int>{1, 3, 2}, std::vector<int>{4, 1, 1, 4});
   const int ranks = static_cast<int>(workers.size());
   const int pes = GENERATE(1, 2, 4, 5, 7, 64);
   if (pes < ranks) return;
-  std::vector<pgas::detail::layout> by_rank;
-  for (int r = 0; r < ranks; ++r) by_rank.push_back(pgas::detail::layout::over(pes, workers, r));
-  int docks = 0;
+  std::vector<pgas::detail::job_layout> by_rank;
+  for (int r = 0; r < ranks; ++r) by_rank.push_back(pgas::detail::job_layout::over(pes, workers, r));
+  int counted = 0;
   for (int r = 0; r < ranks; ++r) {
     const auto& plan = by_rank[static_cast<std::size_t>(r)];
     CHECK(plan.pes == pes);
-    CHECK(plan.docks == by_rank[0].docks);
-    CHECK(plan.dock_of == by_rank[0].dock_of);
+    CHECK(plan.workers == by_rank[0].workers);
+    CHECK(plan.worker_of == by_rank[0].worker_of);
     CHECK(plan.first_pe == by_rank[0].first_pe);
     CHECK(plan.rank_of == by_rank[0].rank_of);
-    CHECK(plan.first_dock_here == docks);
-    CHECK(plan.docks_here >= 1);
-    CHECK(plan.docks_here <= workers[static_cast<std::size_t>(r)]);
-    docks += plan.docks_here;
-    for (int d = 0; d < plan.docks; ++d) {
-      const bool here = d >= plan.first_dock_here && d < plan.first_dock_here + plan.docks_here;
+    CHECK(plan.first_worker_here == counted);
+    CHECK(plan.workers_here >= 1);
+    CHECK(plan.workers_here <= workers[static_cast<std::size_t>(r)]);
+    counted += plan.workers_here;
+    for (int d = 0; d < plan.workers; ++d) {
+      const bool here = d >= plan.first_worker_here && d < plan.first_worker_here + plan.workers_here;
       CHECK((plan.rank_of[static_cast<std::size_t>(d)] == r) == here);
       CHECK(plan.first_pe[static_cast<std::size_t>(d)] < plan.first_pe[static_cast<std::size_t>(d) + 1]);
     }
   }
-  CHECK(docks == by_rank[0].docks);
+  CHECK(counted == by_rank[0].workers);
   CHECK(by_rank[0].first_pe.front() == 0);
   CHECK(by_rank[0].first_pe.back() == pes);
 }
 
-TEST_CASE("layout: over two hops every good arrives, over neighbours only, and neighbours are mutual") {
-  const int docks = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 17, 23);
-  const auto plan = pgas::detail::layout::over(docks, {docks}, 0);
-  std::vector<std::vector<std::uint16_t>> via(static_cast<std::size_t>(docks));
-  std::vector<std::vector<int>> neighbours(static_cast<std::size_t>(docks));
-  for (int d = 0; d < docks; ++d) {
+TEST_CASE("layout: over two hops every message arrives, over neighbours only, and neighbours are mutual") {
+  const int workers = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 17, 23);
+  const auto plan = pgas::detail::job_layout::over(workers, {workers}, 0);
+  std::vector<std::vector<std::uint16_t>> via(static_cast<std::size_t>(workers));
+  std::vector<std::vector<int>> neighbours(static_cast<std::size_t>(workers));
+  for (int d = 0; d < workers; ++d) {
     via[static_cast<std::size_t>(d)] = plan.hops_from(d, 2, neighbours[static_cast<std::size_t>(d)]);
   }
   const auto is_neighbour = [&](int a, int b) {
     const auto& n = neighbours[static_cast<std::size_t>(a)];
     return std::find(n.begin(), n.end(), b) != n.end();
   };
-  for (int from = 0; from < docks; ++from) {
+  for (int from = 0; from < workers; ++from) {
     CHECK_FALSE(is_neighbour(from, from));
-    for (int to = 0; to < docks; ++to) {
-      CAPTURE(docks, from, to);
+    for (int to = 0; to < workers; ++to) {
+      CAPTURE(workers, from, to);
       CHECK(is_neighbour(from, to) == is_neighbour(to, from));
       const int first = via[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
       CHECK((first == from) == (to == from));
       if (first != from) CHECK(is_neighbour(from, first));
-      // The second leg ends the way.
+      // The second hop ends the way.
       if (first != to) CHECK(via[static_cast<std::size_t>(first)][static_cast<std::size_t>(to)] == to);
     }
   }

@@ -17,7 +17,9 @@ using Catch::StartsWith;
 namespace {
 
 /// Bytes of captures and payload that fit into a train.
-std::size_t longest(const pgas::pe& me) { return me.train_bytes() - sizeof(wire::run_head) - sizeof(wire::span_head); }
+std::size_t longest(const pgas::pe& me) {
+  return me.train_bytes() - sizeof(wire::batch_head) - sizeof(wire::span_head);
+}
 
 struct log_of {
   std::vector<std::string> lines;

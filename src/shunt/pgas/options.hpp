@@ -30,7 +30,7 @@ struct options {
   /// Memory is taken when needed, so that an ordinary job uses a fraction. `--budget`, SHUNT_BUDGET.
   std::size_t budget = default_budget;
 
-  /// Bytes of goods a train carries: the longest message is a little less. 0: from the budget.
+  /// Bytes of messages a train carries: the longest message is a little less. 0: from the budget.
   /// `--train`, SHUNT_TRAIN.
   std::size_t train_bytes = 0;
 
@@ -61,7 +61,7 @@ struct options {
 /// \throws usage_error for a value out of range, or an unknown SHUNT_… variable.
 [[nodiscard]] options options_from(int& argc, char** argv);
 
-/// The same for who parses the command line himself: only the variables.
+/// The same for programs that parse the command line themselves: only the variables.
 [[nodiscard]] options options_from_environment();
 
 /// \throws usage_error that names the first option out of its range.

@@ -2,22 +2,24 @@
 
 #include <algorithm>
 
-#include <shunt/pgas/detail/job.hpp>
+#include <shunt/pgas/detail/pe_worker.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
-int pe::count() const noexcept { return static_cast<int>(home_->pes); }
-int pe::rank() const noexcept { return home_->whole.rank(); }
-int pe::ranks() const noexcept { return home_->whole.carrier().ranks(); }
-std::size_t pe::train_bytes() const noexcept { return home_->pool().capacity(); }
-int pe::hops() const noexcept { return home_->hops; }
+pe::pe(detail::pe_worker& home, int index) noexcept : home_(&home), index_(index) { home.out.own_thread(); }
 
-void pe::barrier() { home_->barrier(index_); }
+int pe::count() const noexcept { return home_->facts.pes; }
+int pe::rank() const noexcept { return home_->job().carrier().rank(); }
+int pe::ranks() const noexcept { return home_->job().carrier().ranks(); }
+std::size_t pe::train_bytes() const noexcept { return home_->out.pool().capacity(); }
+int pe::hops() const noexcept { return home_->facts.hops; }
+
+void pe::barrier() { home_->collective.barrier(index_); }
 
 std::vector<std::vector<std::byte>> pe::gather_bytes(std::span<const std::byte> mine) {
-  return *home_->gather(index_, mine);
+  return *home_->collective.gather(index_, mine);
 }
 
 std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int root) {
@@ -26,7 +28,7 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
                           ", but the job has PEs 0.." + std::to_string(count() - 1),
                       {.pe = index_});
   }
-  const auto all = home_->gather(index_, index_ == root ? mine : std::span<const std::byte>{});
+  const auto all = home_->collective.gather(index_, index_ == root ? mine : std::span<const std::byte>{});
   for (int p = 0; p < count(); ++p) {
     if (p == root || (*all)[static_cast<std::size_t>(p)].empty()) continue;
     throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in broadcast() from PE " +
@@ -38,7 +40,7 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
 }
 
 void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
-  home_->reduce(index_, mine, combine);
+  home_->collective.reduce(index_, mine, combine);
 }
 
 void pe::check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const {
@@ -58,25 +60,27 @@ std::vector<std::string> pe::gather(const std::string& mine) {
 }
 
 pgas::traffic pe::traffic() {
-  // One PE of each dock speaks for it.
-  const pgas::traffic mine = index_ == home_->first_pe ? home_->moved() : pgas::traffic{};
+  // One PE of each worker speaks for it.
+  const pgas::traffic mine = index_ == home_->facts.first_pe ? home_->out.moved() : pgas::traffic{};
   return reduce(mine, [](const pgas::traffic& a, const pgas::traffic& b) {
     auto c = a;
     return c += b;
   });
 }
 
-/// Slots go round: an old one comes again only after 65,534 others, when no PE can lag behind its end any more.
-std::uint16_t pe::next_slot() {
+/// Numbers go round: an old one comes again only after 65,534 others, when no PE can lag behind its end any more.
+std::uint16_t pe::next_selector_id() {
   do {
-    last_slot_ = last_slot_ == 0xffff ? std::uint16_t{1} : static_cast<std::uint16_t>(last_slot_ + 1);
-  } while (std::find(slots_in_use_.begin(), slots_in_use_.end(), last_slot_) != slots_in_use_.end());
-  slots_in_use_.push_back(last_slot_);
-  return last_slot_;
+    last_selector_id_ =
+        last_selector_id_ == 0xffff ? std::uint16_t{1} : static_cast<std::uint16_t>(last_selector_id_ + 1);
+  } while (std::find(selector_ids_in_use_.begin(), selector_ids_in_use_.end(), last_selector_id_) !=
+           selector_ids_in_use_.end());
+  selector_ids_in_use_.push_back(last_selector_id_);
+  return last_selector_id_;
 }
 
-void pe::free_slot(std::uint16_t slot) {
-  slots_in_use_.erase(std::find(slots_in_use_.begin(), slots_in_use_.end(), slot));
+void pe::free_selector_id(std::uint16_t id) {
+  selector_ids_in_use_.erase(std::find(selector_ids_in_use_.begin(), selector_ids_in_use_.end(), id));
 }
 
 }  // namespace pgas

@@ -18,7 +18,7 @@ inline namespace v1 {
 namespace pgas {
 
 namespace detail {
-class dock;
+class pe_worker;
 }
 
 /// A value that collectives may carry.
@@ -27,7 +27,8 @@ concept plain_value = std::is_trivially_copyable_v<T>;
 
 class pe {
  public:
-  pe(detail::dock& home, int index) noexcept : home_(&home), index_(index) {}
+  /// For the library's own use. On the worker's thread.
+  pe(detail::pe_worker& home, int index) noexcept;
   pe(const pe&) = delete;
   pe& operator=(const pe&) = delete;
 
@@ -77,14 +78,14 @@ class pe {
 
   /// Collective. What all PEs of the job have sent so far.
   [[nodiscard]] pgas::traffic traffic();
-  /// Local. Bytes of goods a train carries in this job; trains that go straight (1) or over an intermediate (2).
+  /// Local. Bytes of messages a train carries in this job; trains that go straight (1) or over an intermediate (2).
   [[nodiscard]] std::size_t train_bytes() const noexcept;
   [[nodiscard]] int hops() const noexcept;
 
   /// For the library's own use.
-  [[nodiscard]] detail::dock& home() noexcept { return *home_; }
-  [[nodiscard]] std::uint16_t next_slot();
-  void free_slot(std::uint16_t slot);
+  [[nodiscard]] detail::pe_worker& home() noexcept { return *home_; }
+  [[nodiscard]] std::uint16_t next_selector_id();
+  void free_selector_id(std::uint16_t id);
 
  private:
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
@@ -93,10 +94,10 @@ class pe {
   /// \throws error unless `bytes` are values of `unit` bytes, or exactly one of them.
   void check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const;
 
-  detail::dock* home_;
+  detail::pe_worker* home_;
   int index_;
-  std::uint16_t last_slot_ = 0;
-  std::vector<std::uint16_t> slots_in_use_;
+  std::uint16_t last_selector_id_ = 0;
+  std::vector<std::uint16_t> selector_ids_in_use_;
 };
 
 template <plain_value T, class Combine>

@@ -7,6 +7,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -188,7 +190,7 @@ TEST_CASE("a handler that throws ends the job, with one message: application, PE
     const auto message = failure_of(o, [](pgas::pe& me) {
       cell count(me);
       pgas::actor_of adder(count);
-      // Everybody sends poison, so that several handlers may throw: one message all the same.
+      // Every PE sends poison, so that several handlers may throw: one message all the same.
       for (int i = 0; i < 100; ++i) {
         adder.send(3, [i](long& n) {
           ++n;
@@ -407,13 +409,13 @@ TEST_CASE("PEs that disagree about the next collective call are told so") {
               [](pgas::pe& me, a&, a&) { static_cast<void>(me.gather(1L)); }},
       quarrel{"two roots", [](pgas::pe& me, a&, a&) { static_cast<void>(me.broadcast(1, 0)); },
               [](pgas::pe& me, a&, a&) { static_cast<void>(me.broadcast(1, 1)); }});
-  const int who = GENERATE(0, 1);
-  CAPTURE(q.name, workers, who);
+  const int odd_one = GENERATE(0, 1);
+  CAPTURE(q.name, workers, odd_one);
   const auto message = failure_of(tiny(2, workers), [&](pgas::pe& me) {
     cell count(me);
     pgas::actor_of x(count);
     pgas::actor_of y(count);
-    (me.index() == who ? q.one : q.other)(me, x, y);
+    (me.index() == odd_one ? q.one : q.other)(me, x, y);
   });
   CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree"));
 }
@@ -488,15 +490,15 @@ struct takes_two : pgas::selector<takes_two, int, long> {
 TEST_CASE("PEs that construct different selectors are told so") {
   const int workers = GENERATE(1, 2);
   const bool sends = GENERATE(false, true);
-  const int who = GENERATE(0, 1);
+  const int odd_one = GENERATE(0, 1);
   const auto message = failure_of(tiny(2, workers), [&](pgas::pe& me) {
-    if (me.index() == who) {
+    if (me.index() == odd_one) {
       takes_int s(me);
-      if (sends) s.send(1 - who, 1);
+      if (sends) s.send(1 - odd_one, 1);
       s.finish();
     } else {
       takes_two s(me);
-      if (sends) s.send<1>(who, 1);
+      if (sends) s.send<1>(odd_one, 1);
       s.finish();
     }
   });
@@ -511,4 +513,63 @@ TEST_CASE("a job inside a job is refused") {
   });
   CHECK_THAT(message, StartsWith("PE "));
   check_that_a_job_works();
+}
+
+TEST_CASE("a message that a PE's actor is given on another thread is refused at the call, and none is lost") {
+  const auto form = GENERATE(0, 1, 2, 3);  // a lambda, a text, a request, a message of the class form
+  const int hops = GENERATE(1, 2);
+  CHECK(failure_of(tiny(4, 4, hops), [&](pgas::pe& me) {
+          cell count(me);
+          pgas::actor_of adder(count);
+          takes_int taker(me);
+          const int there = (me.index() + 1) % me.count();
+          const auto send = [&] {
+            switch (form) {
+              case 0: adder.send(there, [](long& n) { ++n; }); break;
+              case 1: adder.send(there, std::string_view("text"), [](long& n, std::string_view) { ++n; }); break;
+              case 2: adder.ask(there, [](long& n) { return ++n; }, [](long&, long) {}); break;
+              default: taker.send(there, 1);
+            }
+          };
+          send();
+          std::string said;
+          std::thread other([&] {
+            try {
+              send();
+            } catch (const usage_error& refused) {
+              said = refused.what();
+            }
+          });
+          other.join();
+          expect(said.starts_with("PE " + std::to_string(me.index()) + ": send on another thread than the worker"));
+          expect(said.find("refusals.test.cpp:") != said.npos);
+          adder.finish();
+          taker.finish();
+          expect(*count == (form == 3 ? 0 : 1));
+        }) == "");
+}
+
+TEST_CASE("tasks of a PE that send through its actor: each message arrives, or its task is refused") {
+  std::atomic<int> refused{0};
+  CHECK(failure_of(tiny(2, 2), [&](pgas::pe& me) {
+          cell count(me);
+          pgas::actor_of adder(count);
+          std::atomic<int> sent{0};
+          finish([&] {
+            for (int task = 0; task < 8; ++task) {
+              async([&] {
+                for (int i = 0; i < 1000; ++i) {
+                  try {
+                    adder.send(i % 2, [](long& n) { ++n; });
+                    ++sent;
+                  } catch (const usage_error&) {
+                    ++refused;
+                  }
+                }
+              });
+            }
+          });
+          adder.finish();
+          expect(me.sum(*count) == me.sum(sent.load()));
+        }) == "");
 }

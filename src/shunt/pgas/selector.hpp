@@ -11,8 +11,8 @@
 /// h.finish();
 /// ```
 ///
-/// A class that works on what others own needs no constructor: `struct histogram : pgas::actor<…> { void process(…);
-/// std::vector<long>& counts; };` is an aggregate, made by `histogram h{{me}, *table}`.
+/// A class that works on what other objects own needs no constructor: `struct histogram : pgas::actor<…> { void
+/// process(…); std::vector<long>& counts; };` is an aggregate, made by `histogram h{{me}, *table}`.
 ///
 /// A selector with several mailboxes names what each carries, `pgas::selector<gather, request, reply>`, and
 /// processes by type, or, where two mailboxes carry the same type, by mailbox:
@@ -108,7 +108,7 @@ class selector {
     requires(!detail::is_varying<message_of<Mailbox>> && !detail::is_asking<message_of<Mailbox>>)
   [[gnu::always_inline]] void send(int to, const message_of<Mailbox>& m,
                                    const std::source_location where = std::source_location::current()) {
-    dock_->send(pe_, to, key<Mailbox>(), m, where);
+    worker_->out.send(pe_, to, key<Mailbox>(), m, where);
   }
 
   /// One-sided. To a mailbox of varying length.
@@ -116,7 +116,7 @@ class selector {
     requires(detail::is_varying<message_of<Mailbox>>)
   void send(int to, std::span<const typename message_of<Mailbox>::item> items,
             const std::source_location where = std::source_location::current()) {
-    dock_->send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
+    worker_->out.send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
   }
 
   /// One-sided. Request and reply, through a mailbox of asking<Request, Kept, Reply>: Self::process(request) runs on PE
@@ -126,7 +126,7 @@ class selector {
   [[gnu::always_inline]] void ask(int to, const Request& request, const Kept& kept,
                                   const std::source_location where = std::source_location::current()) {
     using policy = asking_policy<Mailbox, message_of<Mailbox>>;
-    detail::requests<policy>::send(*dock_, sender_bits_, pe_, to, typename policy::ask(request),
+    detail::requests<policy>::send(*worker_, sender_bits_, pe_, to, typename policy::ask(request),
                                    typename policy::then(kept), where);
   }
 
@@ -136,37 +136,37 @@ class selector {
     static_assert(Mailbox < mailboxes);
     if (done_[Mailbox]) return;
     done_[Mailbox] = true;
-    dock_->done(*group_, pe_, Mailbox);
+    worker_->ending.done(*state_, pe_, Mailbox);
   }
 
   /// Collective. As selector_of::finish(). Must be the last call before the object goes.
   void finish() {
     done_all(std::make_index_sequence<mailboxes>{});
-    dock_->finish(*group_, pe_);
+    worker_->ending.finish(*state_, pe_);
     done_ = {};
   }
 
   /// Collective. As selector_of::quiesce().
-  void quiesce() { dock_->quiesce(*group_, pe_); }
+  void quiesce() { worker_->ending.quiesce(*state_, pe_); }
 
   /// Local.
   [[nodiscard]] pe& me() const noexcept { return *me_; }
 
   /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to
   /// the library: by then Self is constructed. Implicit for aggregates, whose base is made from {me}.
-  selector(pe& me) : me_(&me), dock_(&me.home()), pe_(me.index()) {
-    const auto slot = me.next_slot();
-    group_ = &dock_->group_at(slot, mailboxes, wire::type_name<Self>());
-    slot_bits_ = dock_->sender_bits(slot, 0);
-    sender_bits_ = dock_->sender_bits(slot, pe_);
-    dock_->part_announced(*group_, pe_, this);
+  selector(pe& me) : me_(&me), worker_(&me.home()), pe_(me.index()) {
+    const auto id = me.next_selector_id();
+    state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>());
+    selector_bits_ = worker_->out.sender_bits(id, 0);
+    sender_bits_ = worker_->out.sender_bits(id, pe_);
+    worker_->selectors.part_announced(*state_, pe_, this);
   }
-  /// Messages that no finish() or quiesce() waited for end the job with an error: there is nobody left to process them.
+  /// Messages that no finish() or quiesce() waited for end the job with an error: no PE is left to process them.
   ~selector() {
-    if (std::uncaught_exceptions() == 0) dock_->refuse_unfinished(*group_, pe_);
-    const auto slot = group_->slot;
-    dock_->forget_group(slot, pe_);
-    me_->free_slot(slot);
+    if (std::uncaught_exceptions() == 0) worker_->refuse_unfinished(*state_, pe_);
+    const auto id = state_->id;
+    worker_->forget_selector(id, pe_);
+    me_->free_selector_id(id);
   }
 
  private:
@@ -180,14 +180,14 @@ class selector {
           process(a, detail::view_of<typename carried::item>(payload));
         });
       } else {
-        detail::each_good<carried>(a, [&a](const carried& m) __attribute__((always_inline)) { process(a, m); });
+        detail::each_message<carried>(a, [&a](const carried& m) __attribute__((always_inline)) { process(a, m); });
       }
     }
-    /// Whether process() asks who sent.
+    /// Whether process() asks for the sender.
     static constexpr bool named() {
       using m = message_of<Mailbox>;
       if constexpr (detail::is_varying<m>) {
-        return false;  // these say their stops
+        return false;  // these have routes
       } else {
         return requires(Self& self, const m& it) { self.process(mailbox_index<Mailbox>{}, it, 0); } ||
                (!requires(Self& self, const m& it) { self.process(mailbox_index<Mailbox>{}, it); } &&
@@ -198,7 +198,7 @@ class selector {
     [[gnu::always_inline]] static void process(detail::arrival& a, const M& m) {
       Self& self = static_cast<Self&>(a.part<selector>());
       using which = mailbox_index<Mailbox>;
-      const int from = a.stop.from;
+      const int from = a.way.from;
       // Exactly what the mailbox carries first: a long must not go to process(int, int) because it has two parameters.
       using e = detail::exactly<M>;
       if constexpr (requires(e x) { self.process(which{}, x, from); }) {
@@ -224,14 +224,14 @@ class selector {
       }
     }
     static constexpr bool varies = detail::is_varying<message_of<Mailbox>>;
-    static constexpr wire::good_layout lie =
-        varies ? wire::good_layout::varying_after<std::tuple<>>() : wire::good_layout::of<message_of<Mailbox>>();
+    static constexpr wire::message_layout layout =
+        varies ? wire::message_layout::varying_after<std::tuple<>>() : wire::message_layout::of<message_of<Mailbox>>();
     static inline const wire::handler entry{typeid(receiver),
                                             wire::type_name<Self>(),
                                             unload,
                                             Mailbox,
                                             varies ? std::uint8_t{wire::varying} : std::uint8_t{0},
-                                            lie,
+                                            layout,
                                             wire::type_name<Self>()};
   };
 
@@ -249,8 +249,8 @@ class selector {
     static constexpr std::string_view owner() { return wire::type_name<Self>(); }
     [[gnu::always_inline]] static Reply answer(detail::arrival& a, const Request& r) {
       Self& self = static_cast<Self&>(a.part<selector>());
-      if constexpr (requires { self.process(r, int{a.stop.from}); }) {
-        return self.process(r, int{a.stop.from});
+      if constexpr (requires { self.process(r, int{a.way.from}); }) {
+        return self.process(r, int{a.way.from});
       } else {
         return self.process(r);
       }
@@ -258,8 +258,8 @@ class selector {
     template <class... Result>
     [[gnu::always_inline]] static void done(detail::arrival& a, const Kept& kept, const Result&... reply) {
       Self& self = static_cast<Self&>(a.part<selector>());
-      if constexpr (requires { self.replied(kept, reply..., int{a.stop.from}); }) {
-        self.replied(kept, reply..., int{a.stop.from});
+      if constexpr (requires { self.replied(kept, reply..., int{a.way.from}); }) {
+        self.replied(kept, reply..., int{a.way.from});
       } else {
         self.replied(kept, reply...);
       }
@@ -267,9 +267,9 @@ class selector {
   };
 
   template <std::size_t Mailbox>
-  [[nodiscard]] detail::run_key key() const noexcept {
+  [[nodiscard]] detail::batch_key key() const noexcept {
     static_assert(Mailbox < mailboxes);
-    return detail::key_of(receiver<Mailbox>::entry, receiver<Mailbox>::named() ? sender_bits_ : slot_bits_);
+    return detail::key_of(receiver<Mailbox>::entry, receiver<Mailbox>::named() ? sender_bits_ : selector_bits_);
   }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {
@@ -277,10 +277,10 @@ class selector {
   }
 
   pe* me_;
-  detail::dock* dock_;
-  detail::group* group_ = nullptr;
-  detail::run_key slot_bits_ = 0;    // of keys for mailboxes that do not ask who sent
-  detail::run_key sender_bits_ = 0;  // and for those that do
+  detail::pe_worker* worker_;
+  detail::selector_state* state_ = nullptr;
+  detail::batch_key selector_bits_ = 0;  // of keys for mailboxes that do not ask for the sender
+  detail::batch_key sender_bits_ = 0;    // and for those that do
   int pe_;
   std::array<bool, mailboxes> done_{};
 };

@@ -173,8 +173,8 @@ TEST_CASE("selector of a class: nothing is processed by an object that is still 
 TEST_CASE("selector of a class: PEs of one worker may construct theirs far apart") {
   pgas::run(tiny(3, 1), [](pgas::pe& me) {
     for (int i = 0; i < me.index() * 5; ++i) sched::this_fiber::yield();
-    std::atomic<int> nobody{me.count() - 1};
-    slow s(me, nobody);
+    std::atomic<int> none{me.count() - 1};
+    slow s(me, none);
     for (int i = 0; i < 200; ++i) s.send((me.index() + i) % 3, 1);
     for (int i = 0; i < 5; ++i) sched::this_fiber::yield();
     s.finish();

@@ -1,4 +1,4 @@
-/// What moved: counters of a dock, a rank or a job.
+/// What moved: counters of a worker, a rank or a job.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace pgas {
 
 struct traffic {
   std::uint64_t messages = 0;        ///< sent by programs and handlers, replies included
-  std::uint64_t bytes = 0;           ///< of goods in trains that departed: captures, stops, run heads
+  std::uint64_t bytes = 0;           ///< of trains that departed: captures, routes, heads of batches
   std::uint64_t trains = 0;          ///< that departed
   std::uint64_t train_capacity = 0;  ///< bytes those trains could have carried
 

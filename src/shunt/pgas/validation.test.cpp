@@ -27,10 +27,10 @@ struct shape {
   std::size_t budget;
 };
 
-/// A lane for each PE, one for each worker, and the grid of two hops.
+/// A send buffer for each PE, one for each worker, and the grid of two hops.
 const shape shapes[] = {
     {"plain", 2, 2, 1, 1, 1 << 20},
-    {"tagged", 2, 12, 2, 1, 24 << 10},
+    {"routed", 2, 12, 2, 1, 24 << 10},
     {"two hops", 4, 8, 2, 2, 1 << 20},
 };
 
@@ -51,7 +51,7 @@ struct chain : pgas::selector<chain, int, pgas::varying<char>> {
   long sum = 0;
 };
 
-/// Every kind of good: captures, payloads, requests and replies, values, marks, tokens, pieces.
+/// Every kind of message: captures, payloads, requests and replies, values, marks, tokens, pieces.
 void everything(pgas::pe& me) {
   pgas::symmetric<std::vector<long>> part(me, 16);
   pgas::actor_of adder(part);
@@ -79,12 +79,13 @@ void everything(pgas::pe& me) {
 
 /// What rank `rank` knows of the job.
 struct rank_facts {
-  pgas::detail::layout plan;
+  pgas::detail::job_layout layout;
   validator known;
   rank_facts(const shape& s, int rank)
-      : plan(pgas::detail::layout::over(s.pes, std::vector<int>(static_cast<std::size_t>(s.ranks), s.workers), rank)),
-        known({rank, plan.pes, plan.docks, s.hops, plan.columns(), std::string_view(s.name) == "plain", plan.dock_of,
-               plan.rank_of}) {}
+      : layout(pgas::detail::job_layout::over(s.pes, std::vector<int>(static_cast<std::size_t>(s.ranks), s.workers),
+                                              rank)),
+        known({rank, layout.pes, layout.workers, s.hops, layout.columns(), std::string_view(s.name) == "plain",
+               layout.worker_of, layout.rank_of}) {}
 };
 
 struct seen_train {
@@ -93,7 +94,7 @@ struct seen_train {
   std::uint16_t from_rank;
 };
 
-/// Trains of a run of everything(), each with a kind of batch that those before it do not have, or in another place.
+/// Trains of a batch of everything(), each with a kind of batch that those before it do not have, or in another place.
 std::vector<seen_train> trains_of(const shape& s) {
   std::vector<seen_train> seen;
   std::set<std::array<std::size_t, 3>> kinds;
@@ -103,10 +104,10 @@ std::vector<seen_train> trains_of(const shape& s) {
     bool is_new = false;
     std::size_t place = 0;
     for (std::size_t at = 0; at < t.head.bytes; place = 1) {
-      wire::run_head run;
-      std::memcpy(&run, t.goods() + at, sizeof run);
-      is_new |= kinds.insert({run.handler, run.flags, place}).second;
-      at = wire::round_up(at + sizeof run + run.bytes, wire::run_alignment);
+      wire::batch_head batch;
+      std::memcpy(&batch, t.goods() + at, sizeof batch);
+      is_new |= kinds.insert({batch.handler, batch.flags, place}).second;
+      at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
     }
     if (is_new) seen.push_back({rank, {t.freight(), t.freight() + t.freight_bytes()}, t.head.rank});
   });
@@ -147,18 +148,18 @@ TEST_CASE("validator: every head of a sound train passes, and no head with one b
     flip_all("to", &t.head.to, sizeof t.head.to);
     flip_all("empty", &t.head.empty, sizeof t.head.empty);
     for (std::size_t at = 0; at < t.head.bytes;) {
-      auto& run = *reinterpret_cast<wire::run_head*>(t.goods() + at);
-      flip_all("batch", &run, sizeof run);
-      if (run.mailbox == pgas::detail::control) {
-        std::byte* good = run.goods();
-        for (std::uint32_t i = 0; i < run.count; ++i) {
-          const auto bytes = reinterpret_cast<const wire::span_head*>(good)->bytes;
-          flip_all("control", good, sizeof(wire::stop));
-          flip_all("control", good + sizeof(wire::span_head), wire::handler_table::at(run.handler).lie().least);
-          good += wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
+      auto& batch = *reinterpret_cast<wire::batch_head*>(t.goods() + at);
+      flip_all("batch", &batch, sizeof batch);
+      if (batch.mailbox == pgas::detail::control) {
+        std::byte* message = batch.messages();
+        for (std::uint32_t i = 0; i < batch.count; ++i) {
+          const auto bytes = reinterpret_cast<const wire::span_head*>(message)->bytes;
+          flip_all("control", message, sizeof(wire::route));
+          flip_all("control", message + sizeof(wire::span_head), wire::handler_table::at(batch.handler).layout().least);
+          message += wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
         }
       }
-      at = wire::round_up(at + sizeof run + run.bytes, wire::run_alignment);
+      at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
     }
     REQUIRE(here.known.fault_of(t) == "");
   }
@@ -188,14 +189,14 @@ namespace {
 /// A change that the checks do not betray: as a program would make it that differs, or is wrong.
 struct forgery {
   const char* name;
-  const char* handler;                  ///< of the batch, by the start of its name; "": any batch of a mailbox
-  void (*change)(wire::run_head& run);  ///< of the first such batch
+  const char* handler;                      ///< of the batch, by the start of its name; "": any batch of a mailbox
+  void (*change)(wire::batch_head& batch);  ///< of the first such batch
   const char* said;
 };
 
 template <class Int>
-void add_to(wire::run_head& run, std::size_t captures_offset, long by) {
-  std::byte* const at = run.goods() + sizeof(wire::span_head) + captures_offset;
+void add_to(wire::batch_head& batch, std::size_t captures_offset, long by) {
+  std::byte* const at = batch.messages() + sizeof(wire::span_head) + captures_offset;
   Int value;
   std::memcpy(&value, at, sizeof value);
   value = static_cast<Int>(value + by);
@@ -203,47 +204,51 @@ void add_to(wire::run_head& run, std::size_t captures_offset, long by) {
 }
 
 const forgery forgeries[] = {
-    {"handler", "", [](wire::run_head& r) { r.handler = 60'000; }, "handler 60000, but the program has"},
-    {"count", "", [](wire::run_head& r) { ++r.count; }, "count is"},
-    {"bytes", "", [](wire::run_head& r) { r.bytes = 100'000; }, "bytes are 100000"},
-    {"stride", "", [](wire::run_head& r) { r.stride = static_cast<std::uint16_t>(r.stride + 8); }, "stride is"},
-    {"mailbox", "", [](wire::run_head& r) { r.mailbox = 3; }, "mailbox 3"},
-    {"flags", "", [](wire::run_head& r) { r.flags ^= wire::answers; }, "flags"},
-    {"selector 0", "", [](wire::run_head& r) { r.group = 0; }, "selector 0"},
-    {"to", "", [](wire::run_head& r) { r.to = 0xfff0; }, "to is PE 65520"},
-    {"from", "", [](wire::run_head& r) { r.from = 0xfff0; }, "from is PE 65520"},
-    {"end mark's mailbox", "end mark", [](wire::run_head& r) { add_to<std::uint8_t>(r, 14, 40); }, "end mark: mailbox"},
-    {"end mark's hop", "end mark", [](wire::run_head& r) { add_to<std::uint8_t>(r, 15, 1); }, "end mark: of hop 1"},
-    {"token's round", "barrier", [](wire::run_head& r) { add_to<std::uint8_t>(r, 8, 16); }, "barrier: round 16"},
-    {"token's number", "barrier", [](wire::run_head& r) { add_to<std::uint64_t>(r, 0, 5); },
+    {"handler", "", [](wire::batch_head& r) { r.handler = 60'000; }, "handler 60000, but the program has"},
+    {"count", "", [](wire::batch_head& r) { ++r.count; }, "count is"},
+    {"bytes", "", [](wire::batch_head& r) { r.bytes = 100'000; }, "bytes are 100000"},
+    {"stride", "", [](wire::batch_head& r) { r.stride = static_cast<std::uint16_t>(r.stride + 8); }, "stride is"},
+    {"mailbox", "", [](wire::batch_head& r) { r.mailbox = 3; }, "mailbox 3"},
+    {"flags", "", [](wire::batch_head& r) { r.flags ^= wire::replies; }, "flags"},
+    {"selector 0", "", [](wire::batch_head& r) { r.selector = 0; }, "selector 0"},
+    {"to", "", [](wire::batch_head& r) { r.to = 0xfff0; }, "to is PE 65520"},
+    {"from", "", [](wire::batch_head& r) { r.from = 0xfff0; }, "from is PE 65520"},
+    {"end mark's mailbox", "end mark", [](wire::batch_head& r) { add_to<std::uint8_t>(r, 14, 40); },
+     "end mark: mailbox"},
+    {"end mark's hop", "end mark", [](wire::batch_head& r) { add_to<std::uint8_t>(r, 15, 1); }, "end mark: of hop 1"},
+    {"token's round", "barrier", [](wire::batch_head& r) { add_to<std::uint8_t>(r, 8, 16); }, "barrier: round 16"},
+    {"token's number", "barrier", [](wire::batch_head& r) { add_to<std::uint64_t>(r, 0, 5); },
      "barrier: round 0 of barrier"},
-    {"piece's offset", "collective", [](wire::run_head& r) { add_to<std::uint32_t>(r, 8, 1'000'000); },
+    {"piece's offset", "collective", [](wire::batch_head& r) { add_to<std::uint32_t>(r, 8, 1'000'000); },
      "collective: bytes 1000000"},
-    {"piece's total", "collective", [](wire::run_head& r) { add_to<std::uint32_t>(r, 4, -8); }, "collective: bytes 0"},
-    {"piece's sequence", "collective", [](wire::run_head& r) { add_to<std::uint32_t>(r, 0, 7); }, "collective: bytes"},
-    {"piece's worker", "collective", [](wire::run_head& r) { add_to<std::uint16_t>(r, 12, 9); },
+    {"piece's total", "collective", [](wire::batch_head& r) { add_to<std::uint32_t>(r, 4, -8); },
+     "collective: bytes 0"},
+    {"piece's sequence", "collective", [](wire::batch_head& r) { add_to<std::uint32_t>(r, 0, 7); },
+     "collective: bytes"},
+    {"piece's worker", "collective", [](wire::batch_head& r) { add_to<std::uint16_t>(r, 12, 9); },
      "collective: a piece of worker"},
-    {"replies' ticket", "replies", [](wire::run_head& r) { r.ticket += 1000; }, "replies to requests 1"},
-    {"replies' first", "replies", [](wire::run_head& r) { r.first += 1000; }, "replies 10"},
+    {"replies' request id", "replies", [](wire::batch_head& r) { r.request_id += 1000; }, "replies to requests 1"},
+    {"replies' first", "replies", [](wire::batch_head& r) { r.first += 1000; }, "replies 10"},
 };
 
-bool concerns(const forgery& f, const wire::run_head& run) {
-  const auto& how = wire::handler_table::at(run.handler);
+bool concerns(const forgery& f, const wire::batch_head& batch) {
+  const auto& how = wire::handler_table::at(batch.handler);
   const std::string_view wanted = f.handler;
-  if (wanted == "replies") return (run.flags & wire::answers) != 0;
+  if (wanted == "replies") return (batch.flags & wire::replies) != 0;
   if (wanted.empty())
-    return run.mailbox != pgas::detail::control && run.stride != 0 && (run.flags & (wire::answers | wire::asks)) == 0;
-  return run.mailbox == pgas::detail::control && how.name() == wanted;
+    return batch.mailbox != pgas::detail::control && batch.stride != 0 &&
+           (batch.flags & (wire::replies | wire::requests)) == 0;
+  return batch.mailbox == pgas::detail::control && how.name() == wanted;
 }
 
 /// The checks that belong to what is there now.
-void renew_checks(wire::run_head& run, const rail::train& t) {
-  if (run.mailbox == pgas::detail::control) {
-    auto& good = *reinterpret_cast<wire::span_head*>(run.goods());
-    good.at =
-        pgas::detail::control_check({run.goods() + sizeof good, wire::handler_table::at(run.handler).lie().least});
+void renew_checks(wire::batch_head& batch, const rail::train& t) {
+  if (batch.mailbox == pgas::detail::control) {
+    auto& head = *reinterpret_cast<wire::span_head*>(batch.messages());
+    head.way = pgas::detail::control_check(
+        {batch.messages() + sizeof head, wire::handler_table::at(batch.handler).layout().least});
   }
-  run.check = wire::head_check(run, t.head.from, t.head.to);
+  batch.check = wire::head_check(batch, t.head.from, t.head.to);
 }
 
 }  // namespace
@@ -256,11 +261,11 @@ TEST_CASE("a train with an impossible field ends the job with a message that nam
     memory_network net(2, [&](rail::train& t, int rank) {
       if (rank != 0 || done) return;
       for (std::size_t at = 0; !done && at < t.head.bytes;) {
-        auto& run = *reinterpret_cast<wire::run_head*>(t.goods() + at);
-        at = wire::round_up(at + sizeof run + run.bytes, wire::run_alignment);
-        if (!concerns(f, run)) continue;
-        f.change(run);
-        renew_checks(run, t);
+        auto& batch = *reinterpret_cast<wire::batch_head*>(t.goods() + at);
+        at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
+        if (!concerns(f, batch)) continue;
+        f.change(batch);
+        renew_checks(batch, t);
         done = true;
       }
     });
@@ -286,10 +291,10 @@ TEST_CASE("a bundle of a collective with impossible parts ends the job, and is n
     bool done = false;
     memory_network net(2, [&](rail::train& t, int rank) {
       for (std::size_t at = 0; rank == 0 && !done && at < t.head.bytes;) {
-        auto& run = *reinterpret_cast<wire::run_head*>(t.goods() + at);
-        at = wire::round_up(at + sizeof run + run.bytes, wire::run_alignment);
-        if (wire::handler_table::at(run.handler).name() != "collective") continue;
-        std::memcpy(run.goods() + sizeof(wire::span_head) + 16 + 8 * p.word, &p.value, 8);
+        auto& batch = *reinterpret_cast<wire::batch_head*>(t.goods() + at);
+        at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
+        if (wire::handler_table::at(batch.handler).name() != "collective") continue;
+        std::memcpy(batch.messages() + sizeof(wire::span_head) + 16 + 8 * p.word, &p.value, 8);
         done = true;
       }
     });
@@ -304,13 +309,13 @@ TEST_CASE("fetch over two hops: a value that comes back to another place is refu
     bool done = false;
     memory_network net(4, [&](rail::train& t, int) {
       for (std::size_t at = 0; !done && at < t.head.bytes;) {
-        auto& run = *reinterpret_cast<wire::run_head*>(t.goods() + at);
-        at = wire::round_up(at + sizeof run + run.bytes, wire::run_alignment);
-        if ((run.flags & wire::answers) == 0) continue;
+        auto& batch = *reinterpret_cast<wire::batch_head*>(t.goods() + at);
+        at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
+        if ((batch.flags & wire::replies) == 0) continue;
         std::uint64_t place;  // behind the stop: what the request took along
-        std::memcpy(&place, run.goods() + 8, sizeof place);
+        std::memcpy(&place, batch.messages() + 8, sizeof place);
         place += 64;
-        std::memcpy(run.goods() + 8, &place, sizeof place);
+        std::memcpy(batch.messages() + 8, &place, sizeof place);
         done = true;
       }
     });

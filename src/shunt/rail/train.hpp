@@ -5,7 +5,7 @@
 ///   ^ stays here         ^ travels to another process as one block
 ///
 /// Invariants
-///   T1  A train has one holder at a time: a pool, a lane that fills it, an inbox, or the code that
+///   T1  A train has one holder at a time: a pool, an endpoint that fills it, an inbox, or the code that
 ///       unloads it. Only the holder touches it; holders change through an inbox (its edges make
 ///       the goods visible) or within one thread.
 ///   T2  A train never leaves the process; where it must, its head and goods are copied by a
@@ -34,9 +34,9 @@ inline constexpr std::size_t good_alignment = 16;
 /// What travels in front of the goods.
 struct train_head {
   std::uint32_t bytes = 0;   ///< of goods that follow
-  std::uint16_t from = 0;    ///< dock that loaded the train
-  std::uint16_t to = 0;      ///< dock that unloads it
-  std::uint8_t channel = 0;  ///< 0: loaded by programs, 1: by handlers, 2: by the docks themselves
+  std::uint16_t from = 0;    ///< worker that loaded the train
+  std::uint16_t to = 0;      ///< worker that unloads it
+  std::uint8_t channel = 0;  ///< 0: loaded by programs, 1: by handlers, 2: messages between workers
   std::uint8_t empty = 0;    ///< 1: on its way home
   std::uint16_t rank = 0;    ///< of another process: the rank that it leaves for, then the rank that sent it
   std::uint16_t spare[2] = {};
@@ -87,12 +87,12 @@ class train_list {
   train* last_ = nullptr;
 };
 
-/// The trains of one dock. Owned by one thread: trains that others return arrive at its train_inbox.
+/// The trains of one owner. One thread owns it: trains that other threads return arrive at the owner's train inbox.
 ///
 /// A pool buys a train only when none is at home, and never more than its limit: the pool is the
 /// credit of its owner. Channel 0 is for programs, which can wait: at most `regular` of its trains
 /// are out. Channel 1 is for handlers, which cannot: it may go on to the limit, and the pool says
-/// that it is strained once more than `regular` of them are out. So may channel 2, of docks.
+/// that it is over credit once more than `regular` of them are out. So may channel 2, of messages between workers.
 class train_pool {
  public:
   /// \param capacity  bytes of goods a train carries; a multiple of the cache line
@@ -146,8 +146,8 @@ class train_pool {
 
   /// Trains that are not at home, of one channel.
   [[nodiscard]] std::size_t out(std::uint8_t channel) const noexcept { return out_[channel]; }
-  /// Handlers use more than their regular trains: who makes them send should pause.
-  [[nodiscard]] bool strained() const noexcept { return out_[1] > regular_; }
+  /// Handlers use more than their regular trains: the owner should unload nothing that makes them send.
+  [[nodiscard]] bool over_credit() const noexcept { return out_[1] > regular_; }
   [[nodiscard]] std::size_t regular() const noexcept { return regular_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

@@ -64,7 +64,7 @@ TEST_CASE("train_pool: programs have `regular` trains out at most, whatever is a
   CHECK(pool.take(0) != nullptr);
 }
 
-TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool says when it is strained") {
+TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool says when it is over credit") {
   rail::train_inbox home;
   train_pool pool(home, 512, 2, 6, 2);
   REQUIRE(pool.take(0) != nullptr);
@@ -74,14 +74,14 @@ TEST_CASE("train_pool: handlers may use all trains to the limit, and the pool sa
     handlers.push_back(pool.take(1));
     REQUIRE(handlers.back() != nullptr);
     CHECK(pool.out(1) == n);
-    CHECK(pool.strained() == (n > pool.regular()));
+    CHECK(pool.over_credit() == (n > pool.regular()));
   }
   CHECK(pool.take(1) == nullptr);  // the limit
   CHECK(pool.bytes() == 6 * (512 + sizeof(train)));
   pool.put(*handlers[0]);
-  CHECK(pool.strained());
+  CHECK(pool.over_credit());
   pool.put(*handlers[1]);
-  CHECK_FALSE(pool.strained());
+  CHECK_FALSE(pool.over_credit());
   CHECK(pool.take(1) != nullptr);
 }
 

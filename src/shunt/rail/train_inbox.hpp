@@ -1,7 +1,7 @@
-/// Where trains arrive: an inbox, and whom to wake when its owner sleeps.
+/// Where trains arrive: an inbox, and how to wake its owner when that sleeps.
 ///
 /// Both kinds of train come here: full ones to be unloaded, and the owner's own, empty, on their
-/// way home. One word to watch is why a dock that waits for either can sleep on it.
+/// way home. An owner that waits for either watches one word, and sleeps on it.
 #pragma once
 
 #include <shunt/rail/inbox.hpp>
@@ -13,7 +13,7 @@ namespace rail {
 
 class train_inbox {
  public:
-  /// Called by whoever put a train in front of a sleeping owner; any thread, must not wait.
+  /// Called by the thread that puts a train in front of a sleeping owner. Any thread; must not wait.
   using wake_function = void (*)(void* owner) noexcept;
 
   train_inbox() = default;

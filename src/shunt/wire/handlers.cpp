@@ -29,14 +29,14 @@ registry& the_registry() {
 }  // namespace
 
 handler::handler(const std::type_info& type, std::string_view shown, unload_function function, std::uint8_t through,
-                 std::uint8_t run_flags, good_layout lie, std::string_view of, const handler* replies) noexcept
+                 std::uint8_t batch_flags, message_layout layout, std::string_view of, const handler* replies) noexcept
     : type_(&type),
       name_(shown),
       owner_(of),
       unload_(function),
       mailbox_(through),
-      flags_(run_flags),
-      lie_(lie),
+      flags_(batch_flags),
+      layout_(layout),
       replies_(replies) {
   auto& r = the_registry();
   const std::lock_guard lock(r.guard);

@@ -12,29 +12,29 @@
 #include <type_traits>
 #include <typeinfo>
 
-#include <shunt/wire/run.hpp>
+#include <shunt/wire/batch.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace wire {
 
-/// How the goods of a handler lie in a run: what a run that comes from another process is compared with.
-struct good_layout {
-  std::uint32_t plain = 0;   ///< bytes of a good; 0: they vary
-  std::uint32_t tagged = 0;  ///< bytes of a good with its stop; 0: they vary
-  std::uint32_t least = 0;   ///< where they vary, bytes that every good has: its captures
+/// How the messages of a handler lie in a batch: the receiver compares a batch of another process with it.
+struct message_layout {
+  std::uint32_t plain = 0;   ///< bytes of a message; 0: they vary
+  std::uint32_t routed = 0;  ///< bytes of a message with its route; 0: they vary
+  std::uint32_t least = 0;   ///< where they vary, bytes that every message has: its captures
 
-  template <class Good>
-  [[nodiscard]] static constexpr good_layout of() noexcept {
-    return {sizeof(Good), sizeof(tagged_good<Good>), 0};
+  template <class Message>
+  [[nodiscard]] static constexpr message_layout of() noexcept {
+    return {sizeof(Message), sizeof(routed_message<Message>), 0};
   }
-  /// Goods that never say their stops.
-  template <class Good>
-  [[nodiscard]] static constexpr good_layout untagged() noexcept {
-    return {sizeof(Good), sizeof(Good), 0};
+  /// Messages that never have a route.
+  template <class Message>
+  [[nodiscard]] static constexpr message_layout unrouted() noexcept {
+    return {sizeof(Message), sizeof(Message), 0};
   }
   template <class Captures>
-  [[nodiscard]] static constexpr good_layout varying_after() noexcept {
+  [[nodiscard]] static constexpr message_layout varying_after() noexcept {
     return {0, 0, std::is_empty_v<Captures> ? 0 : sizeof(Captures)};
   }
 };
@@ -42,17 +42,18 @@ struct good_layout {
 /// One handler type. Static storage only: entries are never removed.
 class handler {
  public:
-  /// Unloads a run. \param arrival  the unloader's own description of the run.
+  /// Unloads a batch. \param arrival  the receiver's own description of the batch.
   using unload_function = void (*)(void* arrival);
 
   /// \param name     as a person would write it
   /// \param mailbox  that its messages go through
-  /// \param flags    run_flag bits of its runs
-  /// \param lie      how its goods lie in a run
+  /// \param flags    batch_flag bits of its batches
+  /// \param layout   how its messages lie in a batch
   /// \param owner    the type of object that it handles messages for, as its objects give it; empty: anything
   /// \param replies  of requests whose replies come back without their continuations: the handler of these replies
   handler(const std::type_info& type, std::string_view name, unload_function unload, std::uint8_t mailbox,
-          std::uint8_t flags, good_layout lie, std::string_view owner = {}, const handler* replies = nullptr) noexcept;
+          std::uint8_t flags, message_layout layout, std::string_view owner = {},
+          const handler* replies = nullptr) noexcept;
   handler(const handler&) = delete;
   handler& operator=(const handler&) = delete;
 
@@ -64,7 +65,7 @@ class handler {
   [[nodiscard]] std::string_view owner() const noexcept { return owner_; }
   [[nodiscard]] std::uint8_t mailbox() const noexcept { return mailbox_; }
   [[nodiscard]] std::uint8_t flags() const noexcept { return flags_; }
-  [[nodiscard]] const good_layout& lie() const noexcept { return lie_; }
+  [[nodiscard]] const message_layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const handler* replies() const noexcept { return replies_; }
   void unload(void* arrival) const { unload_(arrival); }
 
@@ -77,7 +78,7 @@ class handler {
   std::uint64_t key_bits_ = std::uint64_t{1} << 63;
   std::uint8_t mailbox_;
   std::uint8_t flags_;
-  good_layout lie_;
+  message_layout layout_;
   const handler* replies_;
   handler* next_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// What is said of goods: names of handlers, and how runs lie in a train.
+// Names of handlers, and how batches lie in a train.
 #include <shunt/wire.hpp>
 
 #include <memory>
@@ -26,7 +26,7 @@ void count_up(void* by) { unloaded += *static_cast<int*>(by); }
 // Entered in the opposite order of their types' names.
 const handler first_entered(typeid(zebra), "zebra", count_up, 0, 0, {});
 const handler second_entered(typeid(melon), "melon", count_up, 3, wire::varying, {});
-const handler last_entered(typeid(apple), "apple", count_up, 1, wire::asks, {});
+const handler last_entered(typeid(apple), "apple", count_up, 1, wire::requests, {});
 
 template <int N>
 const handler& entry_of() {
@@ -95,34 +95,34 @@ TEST_CASE("type_name: the type as a person would write it") {
   STATIC_REQUIRE(wire::type_name<long>() != wire::type_name<int>());
 }
 
-TEST_CASE("run: what lies in a train has one layout") {
-  STATIC_REQUIRE(sizeof(wire::run_head) % wire::run_alignment == 0);
-  STATIC_REQUIRE(std::is_trivially_copyable_v<wire::run_head>);
-  STATIC_REQUIRE(sizeof(wire::stop) == 4);
+TEST_CASE("batch: what lies in a train has one layout") {
+  STATIC_REQUIRE(sizeof(wire::batch_head) % wire::batch_alignment == 0);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<wire::batch_head>);
+  STATIC_REQUIRE(sizeof(wire::route) == 4);
   STATIC_REQUIRE(sizeof(wire::span_head) == 8);
   STATIC_REQUIRE(sizeof(wire::span_head) % wire::span_alignment == 0);
-  STATIC_REQUIRE(offsetof(wire::tagged_good<char>, good) == 4);
-  STATIC_REQUIRE(sizeof(wire::tagged_good<std::uint32_t>) == 8);
+  STATIC_REQUIRE(offsetof(wire::routed_message<char>, message) == 4);
+  STATIC_REQUIRE(sizeof(wire::routed_message<std::uint32_t>) == 8);
   struct alignas(16) wide {
     char c[16];
   };
-  STATIC_REQUIRE(offsetof(wire::tagged_good<wide>, good) == 16);
-  // An unloader that does not know the good finds the stop of a tagged or varying one in front of it.
-  STATIC_REQUIRE(offsetof(wire::tagged_good<wide>, at) == 0);
-  STATIC_REQUIRE(offsetof(wire::span_head, at) == 0);
-  // A stop can name every PE that a job may have.
-  STATIC_REQUIRE(std::is_same_v<decltype(wire::stop::to), std::uint16_t>);
+  STATIC_REQUIRE(offsetof(wire::routed_message<wide>, message) == 16);
+  // A receiver that does not know the message finds the route of a routed or varying one in front of it.
+  STATIC_REQUIRE(offsetof(wire::routed_message<wide>, way) == 0);
+  STATIC_REQUIRE(offsetof(wire::span_head, way) == 0);
+  // A route can name every PE that a job may have.
+  STATIC_REQUIRE(std::is_same_v<decltype(wire::route::to), std::uint16_t>);
   STATIC_REQUIRE(wire::most_pes == 1 << 16);
 
-  constexpr unsigned flags[] = {wire::tagged,  wire::mixed, wire::forwarded, wire::answers,
-                                wire::varying, wire::asks,  wire::spent};
+  constexpr unsigned flags[] = {wire::routed,  wire::mixed,    wire::forwarded, wire::replies,
+                                wire::varying, wire::requests, wire::unloaded};
   unsigned all = 0;
   for (const auto f : flags) {
     CHECK((all & f) == 0);
     all |= f;
   }
-  wire::run_head two[2];
-  CHECK(two[0].goods() == reinterpret_cast<std::byte*>(&two[1]));
+  wire::batch_head two[2];
+  CHECK(two[0].messages() == reinterpret_cast<std::byte*>(&two[1]));
   CHECK(wire::round_up(0, 8) == 0);
   CHECK(wire::round_up(1, 8) == 8);
   CHECK(wire::round_up(8, 8) == 8);

@@ -1,6 +1,6 @@
-/// Fibers of one dock that wait for the same thing.
+/// Fibers of one worker that wait for the same thing.
 ///
-/// One thread owns an event: the fibers that wait are pinned to the dock's worker, and so is who notifies. A fiber
+/// One thread owns an event: the fibers that wait are pinned to the worker, and so are those that notify. A fiber
 /// that is woken looks again: a notification says "something changed", never "it is yours".
 #pragma once
 
@@ -15,7 +15,7 @@ namespace detail {
 
 class event {
  public:
-  /// Parks the calling fiber until somebody notifies. Spurious returns are allowed.
+  /// Parks the calling fiber until it is notified. Spurious returns are allowed.
   /// \param what  for reports; static text.
   void wait(const char* what) {
     bool told = false;
@@ -34,15 +34,15 @@ class event {
     for (const auto& w : waiting_) w.tell();
     waiting_.clear();
   }
-  [[nodiscard]] bool anybody() const noexcept { return !waiting_.empty(); }
+  [[nodiscard]] bool any_waiting() const noexcept { return !waiting_.empty(); }
 
  private:
   struct waiter {
-    sched::waker who;
+    sched::waker fiber;
     bool* told;  // on the waiter's stack
     void tell() const {
       *told = true;
-      who.wake();
+      fiber.wake();
     }
   };
   std::vector<waiter> waiting_;

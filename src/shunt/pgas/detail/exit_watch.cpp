@@ -40,9 +40,9 @@ void exit_amid(const char* call) noexcept {
   }
   // MPI is just being initialised, or finalised, by another thread: MPI_Abort is no choice.
   const char* const rank = rank_by_launcher();
-  const std::string who = rank == nullptr ? "this process" : std::string("rank ") + rank;
+  const std::string name = rank == nullptr ? "this process" : std::string("rank ") + rank;
   std::fprintf(stderr, "%s%s%s called %s while the job began or ended; the job ends\n", known.name.c_str(),
-               known.name.empty() ? "" : ": ", who.c_str(), call);
+               known.name.empty() ? "" : ": ", name.c_str(), call);
   std::fflush(nullptr);
   std::this_thread::sleep_for(drain);
   std::_Exit(EXIT_FAILURE);

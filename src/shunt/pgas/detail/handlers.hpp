@@ -1,4 +1,4 @@
-/// From a run of goods to calls of a handler: the unloading loops, with the handler inlined.
+/// From a batch of messages to calls of a handler: the unloading loops, with the handler inlined.
 #pragma once
 
 #include <cstring>
@@ -8,37 +8,37 @@
 #include <tuple>
 #include <type_traits>
 
-#include <shunt/pgas/detail/dock.hpp>
+#include <shunt/pgas/detail/pe_worker.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// Calls body(good, stop) for every good of a run. The loop over plain goods knows nothing but the goods.
-template <class Good, class Body>
-[[gnu::always_inline]] inline void each_good(arrival& a, Body body) {
-  if (!a.tagged()) {
-    const auto* good = reinterpret_cast<const Good*>(a.first);
-    const auto* const last = reinterpret_cast<const Good*>(a.last);
-    for (; good != last; ++good) body(*good);
+/// Calls body(message) for every message of a batch. The loop over plain messages knows nothing but the messages.
+template <class Message, class Body>
+[[gnu::always_inline]] inline void each_message(arrival& a, Body body) {
+  if (!a.routed()) {
+    const auto* message = reinterpret_cast<const Message*>(a.first);
+    const auto* const last = reinterpret_cast<const Message*>(a.last);
+    for (; message != last; ++message) body(*message);
   } else {
-    using loaded = wire::tagged_good<Good>;
-    const auto* good = reinterpret_cast<const loaded*>(a.first);
+    using loaded = wire::routed_message<Message>;
+    const auto* message = reinterpret_cast<const loaded*>(a.first);
     const auto* const last = reinterpret_cast<const loaded*>(a.last);
-    for (; good != last; ++good) {
-      a.stop = good->at;
-      body(good->good);
+    for (; message != last; ++message) {
+      a.way = message->way;
+      body(message->message);
     }
   }
 }
 
-/// The same for goods of varying length: body(captures, payload).
+/// The same for messages of varying length: body(captures, payload).
 template <class Captures, class Body>
 void each_span(arrival& a, Body body) {
   for (std::byte* p = a.first; p != a.last;) {
     const auto* head = reinterpret_cast<const wire::span_head*>(p);
-    a.stop = head->at;
+    a.way = head->way;
     constexpr std::size_t captured = std::is_empty_v<Captures> ? 0 : sizeof(Captures);
     const std::byte* const start = p + sizeof(wire::span_head);
     const std::span payload(start + captured, head->bytes - captured);

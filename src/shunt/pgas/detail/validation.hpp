@@ -6,17 +6,19 @@
 /// any of it is used.
 ///
 /// Invariants, of a train that was found sound
-///   V1  Its batches lie one after another within its bytes; the goods of each lie within the batch, and are as many as
-///       its head says.
-///   V2  Each batch names a handler of this program, with the mailbox, the flags and the length of goods of that
+///   V1  Its batches lie one after another within its bytes; the messages of each lie within the batch, and are as many
+///       as its head says.
+///   V2  Each batch names a handler of this program, with the mailbox, the flags and the length of messages of that
 ///       handler.
-///   V3  Each PE that a good is for lives on the worker that unloads the train or, on the first of two hops, on a
+///   V3  Each PE that a message is for lives on the worker that unloads the train or, on the first of two hops, on a
 ///       worker that is one hop further. Each PE that it came from is one of the job.
-///   V4  The head of each batch, and the captures of each control good, carry the check that belongs to them.
+///   V4  The head of each batch, and the captures of each message between workers, carry the check that belongs to
+///       them.
 ///
 /// What depends on this worker's state (does the mailbox exist, was that reply asked for, may that token come now) is
-/// compared where it is used: dock.cpp, "Control goods of other processes". What the goods carry, captures and payload,
-/// is the program's: a handler that uses a message as an index has to know where the message comes from.
+/// compared where it is used: termination, collectives, agreement, tree_gather, pending_replies. What messages carry,
+/// captures and payload, is the program's: a handler that uses a message as an index has to know where the message
+/// comes from.
 #pragma once
 
 #include <cstddef>
@@ -31,20 +33,20 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// Goods of the docks themselves. They are in no mailbox and no group's counters.
+/// The mailbox of messages between workers. No selector counts them.
 inline constexpr std::uint8_t control = 255;
 
-/// Thrown where a control good or a reply turns out to be impossible. The unloader adds which train said so.
+/// Thrown where a message between workers or a reply turns out to be impossible. The receiver adds which train said so.
 struct damage {
   std::string what;  ///< "end mark: mailbox 7, but the selector has 2"
 };
 
 /// "rank 1 sent a damaged train (4096 bytes, channel 0, worker 2 to worker 0): batch at byte 96: WHAT"
-/// \param batch  of the batch's head, from the first good of the train; bytes of the train and more: no batch
+/// \param batch  of the batch's head, from the first batch of the train; bytes of the train and more: no batch
 [[nodiscard]] std::string damaged(const rail::train& t, std::size_t batch, const std::string& what);
 
-/// The check of a control good's captures: it stands where other goods have their stop.
-[[nodiscard]] wire::stop control_check(std::span<const std::byte> captures) noexcept;
+/// The check of the captures of a message between workers: it stands where other messages have their route.
+[[nodiscard]] wire::route control_check(std::span<const std::byte> captures) noexcept;
 
 /// Compares the trains that arrive at one rank with what this rank knows of the job.
 class validator {
@@ -52,12 +54,12 @@ class validator {
   struct facts {
     int rank = 0;
     int pes = 0;
-    int docks = 0;  ///< of the job
+    int workers = 0;  ///< of the job
     int hops = 1;
-    int columns = 1;                         ///< of the grid of two hops
-    bool plain = true;                       ///< a batch's head names both PEs
-    std::span<const std::uint16_t> dock_of;  ///< by PE; must outlive the validator
-    std::span<const std::uint16_t> rank_of;  ///< by dock; likewise
+    int columns = 1;                           ///< of the grid of two hops
+    bool plain = true;                         ///< a batch's head names both PEs
+    std::span<const std::uint16_t> worker_of;  ///< by PE; must outlive the validator
+    std::span<const std::uint16_t> rank_of;    ///< by worker; likewise
   };
 
   validator() = default;  ///< for a job of one process: nothing is asked of it
@@ -65,7 +67,7 @@ class validator {
 
   /// Any thread. \param t  as the transport handed it over
   /// \return what is wrong with it, one line; empty: it is sound.
-  /// Cost: some 10 ns a batch; where goods say their stops, 1 ns a good.
+  /// Cost: some 10 ns a batch; where messages have routes, 1 ns a message.
   [[nodiscard]] std::string fault_of(const rail::train& t) const;
 
  private:

@@ -1,0 +1,66 @@
+#include <shunt/pgas/detail/buffer_plan.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include <shunt/base/error.hpp>
+#include <shunt/pgas/detail/job_layout.hpp>
+#include <shunt/rail/train.hpp>
+#include <shunt/wire.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+/// Largest train without being asked: past it throughput grows no more, and a train should stay in the first-level
+/// cache from filling to unloading.
+constexpr std::size_t full_train = std::size_t{16} << 10;
+/// Below it the handing over of a train costs more than what it carries.
+constexpr std::size_t useful_train = 1024;
+constexpr std::size_t least_train = 512;
+/// Trains a send buffer, as far as the budget goes and those under way stay within some rings: one is filled, one
+/// travels, one is unloaded, one comes home.
+constexpr std::size_t trains_a_buffer = 4;
+/// Bytes of open trains. With a thousand buffers no cache near the core holds them: better full trains than none in it.
+constexpr std::size_t open_trains = std::size_t{8} << 20;
+/// A send buffer for each PE pays while its trains are no shorter.
+constexpr std::size_t useful_plain_train = 2 * useful_train;
+/// Bytes of trains in turn, where the budget allows: train_pool::take says why so many.
+constexpr std::size_t deep_ring = std::size_t{2} << 20;
+
+}  // namespace
+
+buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops) {
+  const std::size_t share = budget / 4;  // regular trains of programs; as much for handlers; half to spare
+  const auto affordable = [&](std::size_t buffers) {
+    const std::size_t each = std::min(share / trains_a_buffer, open_trains) / buffers;
+    return each < sizeof(rail::train) ? std::size_t{0} : std::bit_floor(each);
+  };
+  const auto by_worker = static_cast<std::size_t>(workers);
+  const auto by_hop = static_cast<std::size_t>(2 * job_layout::columns_of(workers));
+  const auto by_pe = static_cast<std::size_t>(pes);
+  buffer_plan t;
+  t.hops = wanted_hops != 0 ? wanted_hops : affordable(by_worker) < useful_train && workers > 4 ? 2 : 1;
+  t.plain = t.hops == 1 && (pes == workers || affordable(by_pe) >= useful_plain_train);
+  const std::size_t buffers = t.plain ? by_pe : t.hops == 1 ? by_worker : by_hop;
+  t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
+                                    : std::clamp(affordable(buffers), least_train, full_train);
+  const std::size_t each = t.capacity + sizeof(rail::train);
+  const std::size_t under_way = std::min((trains_a_buffer - 1) * buffers, (trains_a_buffer - 1) * deep_ring / each);
+  t.regular = std::min(share / each, buffers + std::max(under_way, deep_ring / each));
+  t.resting = std::max<std::size_t>(1, deep_ring / each);
+  t.limit = budget / each;
+  if (t.regular < 2) {
+    throw usage_error("--budget: " + std::to_string(budget) + " bytes a worker are too few for trains of " +
+                      std::to_string(t.capacity) + " bytes, at least " + std::to_string(8 * each) + " are needed");
+  }
+  return t;
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

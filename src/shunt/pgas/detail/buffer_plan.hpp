@@ -1,0 +1,34 @@
+/// How large a worker's trains are, how many it may have, and over how many hops they travel.
+#pragma once
+
+#include <cstddef>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+///   plan        send buffers                 a message carries      where
+///   plain       one for each PE              its captures           few PEs, or large budgets
+///   routed      one for each worker          route and captures     many PEs a worker
+///   two hops    one for each neighbour of    route and captures     many workers: trains for each would be too short
+///               the grid of workers
+struct buffer_plan {
+  std::size_t capacity = 0;  ///< bytes of messages a train carries
+  std::size_t regular = 0;   ///< trains of programs
+  std::size_t resting = 0;   ///< as soon as so many are at home, the oldest of them is used rather than a new one
+  std::size_t limit = 0;     ///< trains that exist at most
+  int hops = 1;
+  bool plain = true;
+
+  /// \param budget           bytes of one worker
+  /// \param wanted_capacity  0: as large as the budget allows
+  /// \param wanted_hops      0: two where trains would else be too short
+  /// \throws usage_error if the budget is too small for any plan.
+  static buffer_plan of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops);
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

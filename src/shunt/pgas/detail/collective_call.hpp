@@ -1,0 +1,34 @@
+/// What a collective call is, so that a program whose PEs disagree is told so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+/// All PEs of the job make the same collective calls in the same order. The end of a PE's program is one of them: a PE
+/// that has ended is in no other call.
+struct collective_call {
+  enum class kind : std::uint8_t { barrier, finish, quiesce, gather, reduce, end };
+  static constexpr kind last_kind = kind::end;
+
+  kind is{};
+  std::uint16_t selector = 0;  // concerned; 0: none
+
+  friend bool operator==(const collective_call&, const collective_call&) = default;
+
+  /// "barrier()"; static text.
+  [[nodiscard]] static std::string_view name_of(kind is) noexcept;
+  [[nodiscard]] std::string_view name() const noexcept { return name_of(is); }
+  /// Where a PE is that has made this call: "in barrier()", "at the end of the program".
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

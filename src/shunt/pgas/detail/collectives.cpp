@@ -1,0 +1,204 @@
+#include <shunt/pgas/detail/collectives.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include <shunt/base/error.hpp>
+#include <shunt/pgas/detail/refusals.hpp>
+#include <shunt/pgas/detail/validation.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+collectives::collectives(const worker_facts& facts, job_link& job, outbound& out, selector_table& selectors,
+                         waiting& waits)
+    : facts_(facts),
+      job_(job),
+      out_(out),
+      selectors_(selectors),
+      waits_(waits),
+      agreement_(facts, out),
+      tree_(facts, out, waits),
+      contributed_(static_cast<std::size_t>(facts.pes_here)) {}
+
+// --- what all calls have in common ---
+
+bool collectives::arrive(const collective_call& what, int pe) {
+  waits_.refuse_in_handler(what.name().data());
+  waits_.leave_if_failed();
+  selectors_.finish_construction(pe);
+  caller_ = pe;
+  if (at_call_ > 0 && call_ != what) disagree(what.text(), call_.text());
+  if (constructing_ != nullptr) {
+    disagree(what.text(), "in the construction of " + std::string(constructing_->name));
+  }
+  call_ = what;
+  ++at_call_;
+  compare_with_neighbour();
+  waits_.leave_if_failed();
+  if (at_call_ == facts_.pes_here) return true;
+  waits_.until(completed_, what.name().data(), [this, now = calls_] { return calls_ != now; });
+  return false;
+}
+
+void collectives::complete() {
+  at_call_ = 0;
+  ++calls_;
+  completed_.notify_all();
+}
+
+void collectives::disagree(const std::string& mine, const std::string& theirs) {
+  const auto text = "PE " + std::to_string(caller_) + ": " + disagreement(mine, theirs);
+  job_.fail(text);
+  throw error(text, {.pe = caller_});
+}
+
+void collectives::await_construction(selector_state& s, const std::function<bool()>& built) {
+  // A PE that is in a collective call has not constructed it, or would not be there.
+  if (at_call_ > 0) throw error(disagreement("in the construction of " + std::string(s.name), call_.text()));
+  constructing_ = &s;
+  waits_.until(s.complete, "construction", built);
+}
+
+bool collectives::announce() noexcept {
+  if (facts_.workers == 1 || at_call_ < facts_.pes_here || job_.failed()) return false;
+  return agreement_.announce(calls_, call_);
+}
+
+void collectives::notice_arrived(int from, std::uint64_t number, const collective_call& what) {
+  agreement_.notice_arrived(from, number, what, calls_);
+  compare_with_neighbour();
+}
+
+void collectives::compare_with_neighbour() {
+  if (at_call_ == 0) return;
+  if (const auto other = agreement_.other_call(calls_, call_)) {
+    job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + disagreement(call_.text(), other->text()));
+  }
+}
+
+// --- barrier, end ---
+
+void collectives::token_arrived(int from, unsigned round, std::uint64_t number, collective_call::kind kind) {
+  const int distance = round < std::size(tokens_) - 1 ? 1 << round : facts_.workers;
+  if (distance >= facts_.workers || from != (facts_.index + facts_.workers - distance) % facts_.workers ||
+      number == 0 || number > barriers_ + 1 || kind > collective_call::last_kind) {
+    throw damage{"barrier: round " + std::to_string(round) + " of barrier " + std::to_string(number) + " of worker " +
+                 std::to_string(from) + ", while barrier " + std::to_string(barriers_) + " is the last"};
+  }
+  tokens_[round].arrived(number, kind);
+}
+
+/// Dissemination barrier (Hensgen, Finkel, Manber, IJPP 17, 1988): in round k a worker tells the one 2^k further on.
+void collectives::worker_barrier(collective_call::kind kind) {
+  ++barriers_;
+  std::uint8_t round = 0;
+  for (int distance = 1; distance < facts_.workers; distance *= 2, ++round) {
+    out_.send_control((facts_.index + distance) % facts_.workers, control_key<barrier_token>(),
+                      bytes_of(barrier_token{barriers_, round, kind}));
+    out_.flush();
+    waits_.until(collective_call::name_of(kind).data(), [&] { return tokens_[round].reached(barriers_); });
+    if (const auto theirs = tokens_[round].kind_of(barriers_); theirs && *theirs != kind) {
+      disagree(collective_call{kind}.text(), collective_call{*theirs}.text());
+    }
+  }
+}
+
+void collectives::barrier(int pe) {
+  if (!arrive({collective_call::kind::barrier}, pe)) return;
+  worker_barrier(collective_call::kind::barrier);
+  complete();
+}
+
+void collectives::end(int pe) {
+  if (!arrive({collective_call::kind::end}, pe)) return;
+  worker_barrier(collective_call::kind::end);
+  if (facts_.workers > 1) {
+    agreement_.leave();
+    waits_.until("the end", [this] { return agreement_.neighbour_has_left(); });
+  }
+  complete();
+}
+
+// --- gather, reduce ---
+
+std::vector<std::vector<std::byte>> collectives::worker_gather(std::vector<std::byte> mine) {
+  std::vector<std::vector<std::byte>> bytes;
+  for (auto& one : tree_.gather({call_, std::move(mine)})) {
+    if (one.call != call_) disagree(call_.text(), one.call.text());
+    bytes.push_back(std::move(one.bytes));
+  }
+  return bytes;
+}
+
+std::vector<std::byte> collectives::bundle_of_pes() const {
+  std::vector<std::byte> bundle;
+  for (const auto& one : contributed_) {
+    const std::uint64_t length = one.size();
+    const auto b = bytes_of(length);
+    bundle.insert(bundle.end(), b.begin(), b.end());
+    bundle.insert(bundle.end(), one.begin(), one.end());
+  }
+  return bundle;
+}
+
+auto collectives::by_pe(const std::vector<std::vector<std::byte>>& of_workers) const -> bytes_by_pe {
+  const auto refuse = [this](const std::string& what) { refuse_collected(call_.name(), what); };
+  auto all = std::make_shared<std::vector<std::vector<std::byte>>>();
+  all->reserve(static_cast<std::size_t>(facts_.pes));
+  for (const auto& one : of_workers) {
+    for (std::size_t p = 0; p < one.size();) {
+      std::uint64_t length;
+      if (one.size() - p < sizeof length) refuse("a part ends amid a length");
+      std::memcpy(&length, one.data() + p, sizeof length);
+      p += sizeof length;
+      if (length > one.size() - p) refuse("a PE has " + std::to_string(length) + " bytes");
+      all->emplace_back(one.begin() + static_cast<std::ptrdiff_t>(p),
+                        one.begin() + static_cast<std::ptrdiff_t>(p + length));
+      p += length;
+    }
+  }
+  if (all->size() != static_cast<std::size_t>(facts_.pes)) {
+    refuse("it has the bytes of " + std::to_string(all->size()) + " PEs, not of " + std::to_string(facts_.pes));
+  }
+  return all;
+}
+
+auto collectives::gather(int pe, std::span<const std::byte> mine) -> bytes_by_pe {
+  contributed_[static_cast<std::size_t>(facts_.local_pe(pe))].assign(mine.begin(), mine.end());
+  if (arrive({collective_call::kind::gather}, pe)) {
+    gathered_ = by_pe(worker_gather(bundle_of_pes()));
+    complete();
+  }
+  return gathered_;
+}
+
+/// First over the PEs of each worker, then over the workers, in order.
+void collectives::reduce(int pe, std::span<std::byte> mine, void (*combine)(std::byte* into, const std::byte* from)) {
+  contributed_[static_cast<std::size_t>(facts_.local_pe(pe))].assign(mine.begin(), mine.end());
+  if (arrive({collective_call::kind::reduce}, pe)) {
+    const auto one_after_another = [&](const std::vector<std::vector<std::byte>>& values) {
+      auto result = values.front();
+      for (std::size_t i = 1; i < values.size(); ++i) {
+        if (values[i].size() != result.size()) {
+          disagree("in reduce() of " + std::to_string(values[i].size()) + " bytes",
+                   "in reduce() of " + std::to_string(result.size()) + " bytes");
+        }
+        combine(result.data(), values[i].data());
+      }
+      return result;
+    };
+    reduced_ = one_after_another(worker_gather(one_after_another(contributed_)));
+    complete();
+  }
+  std::copy(reduced_.begin(), reduced_.end(), mine.begin());
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,231 @@
+/// Sending: from a message to a batch in an open train, and the train's departure.
+///
+///   send() ── buffer takes it? ──yes──> copied behind the cursor
+///                │ no: make_room()
+///                ├─ no open train    takes one from the pool; none: the program waits, a handler is refused
+///                ├─ other batch      closes it, and opens a new one in the same train
+///                └─ train full       it departs; the program makes progress
+///
+/// Channel 0 is loaded by programs, channel 1 by handlers; channel 2 carries messages between workers of different
+/// processes. Each has its own send buffers, and each buffer at most one open train.
+///
+/// Invariants
+///   outbound.B1  Only the worker's thread sends; another thread is refused at the call.
+///   outbound.B2  active_ is channel 1's buffers exactly while a handler runs, else channel 0's.
+///   outbound.B3  The counters of a selector are brought up to date when a batch closes, not per message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <source_location>
+#include <span>
+#include <type_traits>
+
+#include <shunt/base/thread_pointer.hpp>
+#include <shunt/pgas/detail/arrival.hpp>
+#include <shunt/pgas/detail/batches.hpp>
+#include <shunt/pgas/detail/job_link.hpp>
+#include <shunt/pgas/detail/pending_replies.hpp>
+#include <shunt/pgas/detail/selector_state.hpp>
+#include <shunt/pgas/detail/waiting.hpp>
+#include <shunt/pgas/detail/worker_facts.hpp>
+#include <shunt/pgas/traffic.hpp>
+#include <shunt/rail.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+/// Trains that have arrived and are not unloaded yet, by channel; oldest first.
+using arrived_trains = rail::train_list[3];
+
+class outbound {
+ public:
+  using endpoint = rail::endpoint<send_buffer, 3>;
+
+  /// What the worker's parts share. All outlive this one.
+  struct surroundings {
+    const worker_facts& facts;
+    job_link& job;
+    selector_table& selectors;
+    const running_handler& handlers;
+    waiting& waits;
+    rail::credit& credit;
+    arrived_trains& arrived;  ///< where trains that the worker has loaded for itself go
+  };
+  /// \param wake, owner  as of rail::train_inbox
+  outbound(const surroundings& with, const endpoint::pool_size& size, rail::train_inbox::wake_function wake,
+           void* owner);
+
+  /// The calling thread is the worker's (outbound.B1).
+  void own_thread() noexcept { thread_ = thread_number(); }
+
+  /// Loads one message; the fast path is a comparison and the copy.
+  /// \param from  by reference, for the fast path does not read it: else compilers load it anew for each message, which
+  ///              might have overwritten it
+  template <class Message>
+  [[gnu::always_inline]] void send(const int& from, int to, batch_key key, const Message& message,
+                                   const std::source_location where) {
+    static_assert(std::is_trivially_copyable_v<Message> && alignof(Message) <= rail::good_alignment);
+    if (static_cast<unsigned>(to) < plain_pes() && on_own_thread()) [[likely]] {
+      send_buffer* const b = active_ + static_cast<unsigned>(to);
+      if (!b->takes(key, sizeof(Message))) [[unlikely]]
+        make_room<sizeof(Message)>(to, key, from, where);
+      const auto place = b->cursor;
+      ::new (reinterpret_cast<void*>(place)) Message(message);
+      // With many buffers no hardware prefetcher follows them all, and a store that misses holds up those behind it.
+      prefetch_to_write(place + 2 * cache_line);
+      b->cursor = place + sizeof(Message);
+    } else {
+      refuse_unless_possible(from, to, where);
+      using loaded = wire::routed_message<Message>;
+      send_buffer* const b = active_ + next_hop_of_[to];
+      if (!b->takes(key, sizeof(loaded))) [[unlikely]]
+        make_room<sizeof(loaded)>(next_hop_of_[to], key, from, where);
+      const auto place = b->cursor;
+      ::new (reinterpret_cast<void*>(place))
+          loaded{{static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, message};
+      b->cursor = place + sizeof(loaded);
+    }
+  }
+
+  /// Loads a request, and keeps its continuation here (pending_replies). Only where trains go straight.
+  template <class Ask, class Then>
+  [[gnu::always_inline]] void send_request(const int& from, int to, batch_key key, const Ask& ask, const Then& then,
+                                           const std::source_location where) {
+    static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
+    if (static_cast<unsigned>(to) < plain_pes() && on_own_thread()) [[likely]] {
+      send_buffer* const b = active_ + static_cast<unsigned>(to);
+      if (!b->takes(key, sizeof(Ask))) [[unlikely]]
+        make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
+      const auto place = b->cursor;
+      const auto kept = b->continuations;
+      ::new (reinterpret_cast<void*>(place)) Ask(ask);
+      prefetch_to_write(place + 2 * cache_line);
+      ::new (reinterpret_cast<void*>(kept)) Then(then);
+      b->cursor = place + sizeof(Ask);
+      b->continuations = kept + sizeof(Then);
+    } else {
+      refuse_unless_possible(from, to, where);
+      using loaded = wire::routed_message<Ask>;
+      using continuation = wire::routed_message<Then>;
+      send_buffer* const b = active_ + next_hop_of_[to];
+      if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
+        make_request_room<sizeof(loaded), sizeof(continuation)>(next_hop_of_[to], key, from, where);
+      }
+      const auto place = b->cursor;
+      const auto kept = b->continuations;
+      const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
+      ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, ask};
+      ::new (reinterpret_cast<void*>(kept)) continuation{{here, there}, then};
+      b->cursor = place + sizeof(loaded);
+      b->continuations = kept + sizeof(continuation);
+    }
+  }
+
+  /// A handler only. The buffer of replies to a worker, with room for one reply of `bytes` to request `first` of a
+  /// batch: in the batch `mine` if that is still open, else in a new one.
+  /// \param to  the buffer: a PE's where there is one for each, else a worker's
+  send_buffer& reply_buffer(int to, batch_key key, std::size_t bytes, std::uint32_t request_id, std::uint32_t first,
+                            const wire::batch_head* mine) {
+    send_buffer& b = ends_.out(1, static_cast<std::size_t>(to));
+    if (b.batch != mine || mine == nullptr || b.cursor + bytes > b.limit) [[unlikely]] {
+      open_replies(to, key, bytes, request_id, first);
+    }
+    return b;
+  }
+
+  /// Loads a message of varying length: captures, then payload.
+  void send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
+                 std::span<const std::byte> payload, std::source_location where);
+
+  /// A program only. Loads a message between workers, straight for a worker.
+  void send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
+                    std::span<const std::byte> payload = {});
+
+  /// The next hop takes a message of a mixed batch on: a handler's send, of bytes that are loaded already.
+  void forward(int to_worker, batch_key key, const std::byte* message, std::size_t bytes, std::uint16_t stride,
+               int from);
+
+  /// Lets every open train depart. \return whether there was any.
+  bool flush();
+  bool flush(std::uint8_t channel) {
+    return ends_.depart_all(channel, [this, channel](std::size_t to) { depart(channel, static_cast<int>(to)); });
+  }
+  /// Ends all open batches: what has been sent so far is counted then.
+  void close_batches();
+
+  /// A handler begins, or has ended (outbound.B2).
+  void handlers_send() noexcept { active_ = ends_.outs(1); }
+  void programs_send() noexcept { active_ = ends_.outs(0); }
+
+  /// The sender's part of a key.
+  [[nodiscard]] batch_key sender_bits(std::uint16_t selector, int pe) const noexcept {
+    return selector_bits(selector) | (plain_pes_ != 0 ? static_cast<batch_key>(pe) : 0);
+  }
+  [[nodiscard]] endpoint& ends() noexcept { return ends_; }
+  [[nodiscard]] const rail::train_pool& pool() const noexcept { return ends_.pool(); }
+  [[nodiscard]] pending_replies& pending() noexcept { return pending_; }
+  [[nodiscard]] const traffic& moved() const noexcept { return moved_; }
+  /// `count` more requests of a batch are answered.
+  void requests_answered(std::uint32_t request_id, std::uint32_t count) {
+    if (rail::train* const t = pending_.answered(request_id, count)) ends_.unloaded(*t);
+  }
+
+ private:
+  [[nodiscard]] unsigned plain_pes() const noexcept { return plain_pes_; }
+  [[nodiscard]] bool on_own_thread() const noexcept { return thread_number() == thread_; }
+  void refuse_unless_possible(int from, int to, const std::source_location& where) const {
+    if (static_cast<unsigned>(to) >= pes_ || !on_own_thread()) [[unlikely]]
+      refuse_send(from, to, where);
+  }
+  [[noreturn, gnu::cold]] void refuse_send(int from, int to, const std::source_location& where) const;
+
+  template <std::size_t Bytes>
+  [[gnu::cold, gnu::noinline]] void make_room(int to, batch_key key, const int& from, std::source_location where) {
+    make_room(to, key, Bytes, Bytes, 0, from, where);
+  }
+  template <std::size_t Bytes, std::size_t KeptBytes>
+  [[gnu::cold, gnu::noinline]] void make_request_room(int to, batch_key key, const int& from,
+                                                      std::source_location where) {
+    make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
+  }
+  void make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes, int from,
+                 const std::source_location& where);
+  void make_room_once(std::uint8_t channel, int to, batch_key key, std::size_t message_bytes, std::size_t stride,
+                      std::size_t kept_bytes, int from);
+  [[gnu::cold]] void open_replies(int to, batch_key key, std::size_t bytes, std::uint32_t request_id,
+                                  std::uint32_t first);
+  void check_mailbox(batch_key key, int from, const std::source_location& where) const;
+  bool open_train(std::uint8_t channel, int to);
+  void open_batch(send_buffer& b, int to, batch_key key, std::size_t stride, int from);
+  bool keep_continuations(send_buffer& b, std::uint8_t channel, batch_key key, std::size_t stride,
+                          std::size_t kept_bytes);
+  void close_batch(send_buffer& b, int to);
+  void depart(std::uint8_t channel, int to);
+  [[noreturn, gnu::cold]] void refuse_for_budget(int from) const;
+
+  // The fast path, in this order.
+  send_buffer* active_ = nullptr;
+  unsigned plain_pes_ = 0;  // facts_.plain ? pes : 0
+  unsigned pes_ = 0;
+  const void* thread_ = nullptr;
+  const std::uint16_t* next_hop_of_ = nullptr;
+
+  const worker_facts& facts_;
+  job_link& job_;
+  selector_table& selectors_;
+  const running_handler& handlers_;
+  waiting& waits_;
+  arrived_trains& arrived_;
+  endpoint ends_;
+  pending_replies pending_;
+  traffic moved_;
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,143 @@
+#include <shunt/pgas/detail/pe_worker.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <shunt/base/clock.hpp>
+#include <shunt/pgas/detail/validation.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+/// Looks at the inbox between two looks at everything else.
+constexpr int looks_a_step = 32;
+/// Steps in a row without a pause between the looks: a pause lasts as long as an answer from a near core.
+constexpr int tight_steps = 4;
+/// Steps before a waiting fiber leaves the watching to the worker, which then sleeps.
+constexpr int idle_steps = 32;
+
+}  // namespace
+
+void awaited_values::check(const void* place, const void* type) const {
+  const auto known = std::find_if(values_.begin(), values_.end(), [&](const value& v) { return v.place == place; });
+  if (known == values_.end() || known->type != type) throw damage{"a value that no fetch() of this worker waits for"};
+}
+
+pe_worker::pe_worker(job_link& job, worker_facts known, const outbound::endpoint::pool_size& size,
+                     rail::train_inbox::wake_function wake, void* wake_argument)
+    : facts(std::move(known)),
+      selectors(facts.pes_here, facts.first_pe, facts.workers),
+      out({facts, job, selectors, handlers_, *this, *this, arrived_}, size, wake, wake_argument),
+      collective(facts, job, out, selectors, *this),
+      ending(facts, out, selectors, *this, collective, job),
+      job_(job),
+      in_(*this, facts, job, selectors, handlers_, out, arrived_) {}
+
+pe_worker::~pe_worker() = default;
+
+// --- selectors ---
+
+selector_state& pe_worker::construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name) {
+  const auto [s, first] = selectors.construct(id, mailboxes, name);
+  if (first) ending.replay_early_marks();
+  const auto complete = [this, &state = s] { return state.built == facts.pes_here; };
+  if (complete()) {
+    collective.construction_complete();
+    s.complete.notify_all();
+  } else {
+    collective.await_construction(s, complete);
+  }
+  return s;
+}
+
+void pe_worker::forget_selector(std::uint16_t id, int pe) {
+  if (!selectors.forget(id, pe)) return;
+  out.close_batches();  // of a job that failed: they count for the selector when they close
+  selectors.drop(id);
+}
+
+void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
+  if (job_.failed() || !ending.unfinished(s)) return;
+  job_.fail("PE " + std::to_string(pe) + ": " + std::string(s.name) +
+            " is destroyed with messages under way; call finish() first");
+}
+
+// --- progress ---
+
+bool pe_worker::progress() {
+  if (handlers_.any()) return false;  // inbound.A1
+  if (job_.failed()) [[unlikely]]
+    return notice_failure();
+  const bool any = in_.unload_arrivals();
+  if (any && activity_.any_waiting()) activity_.notify_all();
+  return any;
+}
+
+/// Wakes every PE that waits, so that it leaves. \return true the first time.
+bool pe_worker::notice_failure() {
+  if (std::exchange(failure_noticed_, true)) return false;
+  trains_home_.notify_all();
+  activity_.notify_all();
+  collective.notify_all();
+  selectors.notify_all();
+  return true;
+}
+
+void pe_worker::leave_if_failed() const {
+  if (job_.failed() && std::uncaught_exceptions() == 0) throw job_over{};
+}
+
+bool pe_worker::poll() {
+  try {
+    if (progress()) return true;
+    return !job_.failed() && !sched::this_worker::has_runnable() && out.flush();
+  } catch (const std::exception& thrown) {  // the transport's: handlers' are dealt with where they run
+    job_.fail("PE " + std::to_string(facts.first_pe) + ": " + thrown.what());
+    return true;
+  }
+}
+
+bool pe_worker::arm() {
+  if (collective.announce()) return false;
+  return (failure_noticed_ || !job_.failed()) && out.ends().inbox().arm();
+}
+void pe_worker::disarm() { out.ends().inbox().disarm(); }
+std::chrono::nanoseconds pe_worker::patience() {
+  return facts.remote ? job_.carrier().patience() : std::chrono::nanoseconds::max();
+}
+
+// --- waiting ---
+
+/// In this order: other fibers of the worker can run; open trains can depart; else the fiber watches the inbox for a
+/// short while, and then parks.
+bool pe_worker::idle_step(int& idle) {
+  if (sched::this_worker::has_runnable()) return true;
+  if (out.flush()) return false;
+  if (!facts.remote) {
+    // Nothing but a train can change anything: watch the one word that says so.
+    for (int looks = 0; looks < looks_a_step && !out.ends().inbox().any(); ++looks) {
+      if (idle >= tight_steps) relax();
+    }
+  } else {
+    relax();
+  }
+  return ++idle >= idle_steps;
+}
+
+void pe_worker::wait(std::uint8_t channel, std::size_t trains, const char* call) {
+  until(trains_home_, call, [this, channel, trains] { return out.pool().has(channel, trains); });
+}
+
+void pe_worker::came_home(std::size_t trains) noexcept {
+  for (; trains > 0; --trains) trains_home_.notify_one();
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

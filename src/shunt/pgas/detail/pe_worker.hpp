@@ -1,0 +1,123 @@
+/// A worker of a PGAS job: a thread on which some PEs live, put together from its parts.
+///
+///    programs of PEs --send--> outbound, channel 0 --+                     +--> channel 0 --> handlers
+///    handlers        --send--> outbound, channel 1 --+--> trains --> inbox |
+///                                       |            |               inbound
+///                                     pool <---------+---- empty ----+     +--> channel 1 --> handlers
+///
+/// The PEs of a worker are fibers pinned to one thread, so they share one inbox, one pool and one open train per
+/// destination without a lock. That is why a thousand PEs cost what two do: trains fill at the pace of all PEs of the
+/// worker, and a train for any of them is unloaded by whichever fiber of the worker makes progress.
+///
+///   facts          what does not change over the job
+///   selectors      what this worker's PEs know of each selector
+///   out, inbound   sending and receiving
+///   collective     barrier, gather, reduce, the end; agreement about them
+///   ending         when every message has been processed
+///
+/// Invariants
+///   worker.P1  Only the worker's thread touches anything here, except the train inbox and job_link::failed().
+///   worker.P2  A handler never waits: what it sends goes into trains of channel 1, which may use the pool up to its
+///              limit.
+///
+/// ../DESIGN.md has the protocol, why it ends, and the rejected ways.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <shunt/pgas/detail/collectives.hpp>
+#include <shunt/pgas/detail/inbound.hpp>
+#include <shunt/pgas/detail/outbound.hpp>
+#include <shunt/pgas/detail/termination.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+/// Values that fetch() waits for; over two hops their places travel with the request and come back.
+class awaited_values {
+ public:
+  void add(const void* place, const void* type) { values_.push_back({place, type}); }
+  void remove(const void* place) {
+    std::erase_if(values_, [place](const value& v) { return v.place == place; });
+  }
+  /// \throws damage unless a fetch() of this worker waits for a value of that type at that place.
+  void check(const void* place, const void* type) const;
+
+ private:
+  struct value {
+    const void* place;
+    const void* type;
+  };
+  std::vector<value> values_;
+};
+
+class pe_worker final : public sched::poller, public waiting, private rail::credit {
+ public:
+  /// \param wake  wakes the worker of this rank; any thread
+  pe_worker(job_link& job, worker_facts facts, const outbound::endpoint::pool_size& size,
+            rail::train_inbox::wake_function wake, void* wake_argument);
+  ~pe_worker() override;
+
+  const worker_facts facts;
+  selector_table selectors;
+  outbound out;
+  collectives collective;
+  termination ending;
+  awaited_values awaited;
+
+  // --- selectors ---
+
+  /// A PE of this worker constructs a selector. Returns once every PE of the worker has: what comes for a selector that
+  /// only some have made would keep its train here, and with it the credit of a worker that these may be waiting for.
+  selector_state& construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name);
+  /// The PE's object is gone.
+  void forget_selector(std::uint16_t id, int pe);
+  /// Fails the job if messages are under way that no finish() or quiesce() has waited for.
+  void refuse_unfinished(selector_state& s, int pe) noexcept;
+
+  // --- waiting ---
+
+  bool progress() override;
+  void leave_if_failed() const override;
+  void refuse_in_handler(const char* call) const override { handlers_.refuse_wait(call); }
+  /// The job has failed: programs are on their way out.
+  [[nodiscard]] bool leaving() const noexcept override { return job_.failed(); }
+  [[nodiscard]] job_link& job() const noexcept { return job_; }
+
+  // --- sched::poller ---
+
+  /// progress(); and where there is nothing to do, lets open trains depart.
+  bool poll() override;
+  bool arm() override;
+  void disarm() override;
+  std::chrono::nanoseconds patience() override;
+
+ private:
+  bool idle_step(int& idle) override;
+  bool notice_failure();
+  void wait(std::uint8_t channel, std::size_t trains, const char* call) override;  // rail::credit
+  void came_home(std::size_t trains) noexcept override;
+
+  job_link& job_;
+  running_handler handlers_;
+  arrived_trains arrived_;
+  inbound in_;
+  event trains_home_;  // a train of the pool came home
+  bool failure_noticed_ = false;
+};
+
+template <class Part>
+Part& arrival::part() const noexcept {
+  return *static_cast<Part*>(of->parts[static_cast<std::size_t>(way.to - at->facts.first_pe)]);
+}
+inline batch_key arrival::sender_bits(bool named) const noexcept {
+  return at->out.sender_bits(of->id, named ? way.to : 0);
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,71 @@
+#include <shunt/pgas/detail/refusals.hpp>
+
+#include <algorithm>
+
+#include <shunt/base/error.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+std::string at(const std::source_location& where) {
+  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
+std::string pe(int n) { return "PE " + std::to_string(n); }
+
+}  // namespace
+
+void refuse_destination(int from, int to, int pes, const std::source_location& where) {
+  throw error(
+      pe(from) + ": send to " + pe(to) + ", but the job has PEs 0.." + std::to_string(pes - 1) + " (" + at(where) + ")",
+      {.pe = from}, where);
+}
+
+void refuse_thread(int from, const std::source_location& where) {
+  throw usage_error(pe(from) +
+                        ": send on another thread than the worker of this PE: a task of async() may run on any worker; "
+                        "let it leave what it has to say to the PE's program, which sends it (" +
+                        at(where) + ")",
+                    {.pe = from}, where);
+}
+
+void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key key,
+                   const std::source_location& where) {
+  const bool varies = (entry_of(key).flags() & wire::varying) != 0;
+  const std::size_t most = std::min(capacity - sizeof(wire::batch_head), varies ? ~std::size_t{0} : 0xffff);
+  throw error(pe(from) + ": a message of " + std::to_string(bytes) + " bytes is too long, a train carries " +
+                  std::to_string(most) + "; send less at once, or raise --train (" + at(where) + ")",
+              {.pe = from}, where);
+}
+
+void refuse_budget(int from, const wire::handler* handler, const rail::train_pool& pool, std::size_t budget) {
+  throw error(pe(from) + (handler == nullptr ? "" : ": handler " + std::string(handler->name())) +
+                  ": handlers have sent more than " + std::to_string(pool.limit()) + " trains of " +
+                  std::to_string(pool.capacity()) + " bytes hold, and they cannot wait; raise --budget (" +
+                  std::to_string(budget) + " bytes a PE) or let handlers send less",
+              {.pe = from});
+}
+
+void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s, const std::source_location& where) {
+  throw error(pe(from) + ": send to mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
+                  " after done(); where handlers send to their own or an earlier mailbox, use quiesce() (" + at(where) +
+                  ")",
+              {.pe = from}, where);
+}
+
+void refuse_collected(std::string_view call, const std::string& what) {
+  throw error(std::string(call) + ": what the workers gathered is damaged: " + what +
+              "; the ranks do not run the same program, or the network or the memory of a machine changes data");
+}
+
+std::string disagreement(const std::string& one, const std::string& others) {
+  return "PEs disagree: one is " + one + " while others are " + others +
+         "; every PE must make the same collective calls in the same order";
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,45 @@
+/// What people are told when a worker refuses something. Functions of facts: they throw, and change nothing.
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <string>
+
+#include <shunt/pgas/detail/batches.hpp>
+#include <shunt/pgas/detail/selector_state.hpp>
+#include <shunt/pgas/detail/worker_facts.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+/// PE `from` sends to a PE that the job does not have.
+[[noreturn, gnu::cold]] void refuse_destination(int from, int to, int pes, const std::source_location& where);
+
+/// A message through an actor of PE `from` by a thread that is not this PE's worker.
+[[noreturn, gnu::cold]] void refuse_thread(int from, const std::source_location& where);
+
+/// A message does not fit into a train.
+[[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key key,
+                                           const std::source_location& where);
+
+/// Handlers have used up the trains of their worker. \param handler  that runs; null: none
+[[noreturn, gnu::cold]] void refuse_budget(int from, const wire::handler* handler, const rail::train_pool& pool,
+                                           std::size_t budget);
+
+/// A message to a mailbox of which this epoch's end has been announced.
+[[noreturn, gnu::cold]] void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s,
+                                                   const std::source_location& where);
+
+/// What gather, broadcast or reduce collected is not what workers send. \param call  "reduce()"
+[[noreturn, gnu::cold]] void refuse_collected(std::string_view call, const std::string& what);
+
+/// "PEs disagree: one is ONE while others are OTHERS; every PE must make ...". \param one, others  each with its
+/// preposition
+[[nodiscard]] std::string disagreement(const std::string& one, const std::string& others);
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,133 @@
+/// What the PEs of one worker know of one selector or actor.
+///
+/// The PEs of a job construct their selectors in the same order, so a selector has the same number on every worker.
+/// One thread owns it, like everything of a worker.
+///
+/// Counts only grow, over the whole life of the selector, so that nothing has to be reset while a faster worker
+/// is already in the next epoch:
+///
+///   per mailbox    arrived[hop]    messages unloaded here, or sent on, of that hop
+///                  announced[hop]  messages that end marks (and this worker itself) announce
+///                  marks[hop]      end marks received
+///                  sent[hop][to]   messages for worker `to` since the last mark sent to it
+///
+/// Invariants
+///   G1  A mailbox has ended its n-th epoch here when marks[hop] == n * neighbours and
+///       arrived[hop] == announced[hop] on each hop, and no request is unanswered.
+///   G2  An end mark of mailbox m leaves only after m has ended on its feeder m-1 here: handlers of m-1 are the only
+///       ones that still send to m.
+///   G3  Between the end of its last mailbox here and the return of finish() on every PE of the worker, messages for
+///       the selector belong to the next epoch and wait: a program sees its part as the epoch left it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <shunt/pgas/detail/batches.hpp>
+#include <shunt/pgas/detail/event.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+inline constexpr int most_mailboxes = 64;
+inline constexpr int most_hops = 2;
+
+struct mailbox_state {
+  std::uint64_t arrived[most_hops] = {};
+  std::uint64_t announced[most_hops] = {};
+  std::uint64_t marks[most_hops] = {};
+  std::vector<std::uint64_t> sent[most_hops];  // by destination worker
+  int pes_done = 0;                            // PEs of this worker that said done in this epoch
+  bool closed = false;                         // this epoch's end marks of hop 0 have left
+};
+
+struct selector_state {
+  std::uint16_t id = 0;
+  std::string_view name;     // of the selector's type, for messages to people
+  std::uint32_t digest = 0;  // of the name and the number of mailboxes
+  std::vector<void*> parts;  // by local PE; nullptr until that PE is ready
+  int built = 0;             // local PEs that have constructed theirs
+  int present = 0;           // those among them that have not destroyed it
+  int ready = 0;             // local PEs whose part may be handed to handlers
+  std::vector<mailbox_state> mailboxes;
+  std::uint64_t epoch = 0;       // finished so far
+  event complete;                // built reached the PEs of the worker
+  bool between = false;          // epochs (G3)
+  int returning = 0;             // local PEs whose finish() is over and has not returned yet
+  std::uint64_t sent = 0;        // messages sent, all mailboxes, replies too: for quiesce()
+  std::uint64_t handled = 0;     // messages handled here, the same
+  std::uint64_t started = 0;     // messages sent, without replies
+  std::uint64_t finished = 0;    // `started` when finish() or quiesce() last ended
+  std::uint64_t unanswered = 0;  // requests of this worker without a reply
+
+  /// A batch of this selector has been closed here: its messages count as sent.
+  void count_sent(const wire::batch_head& batch, int to_worker) noexcept;
+  /// A batch of this selector has been unloaded here, and `handled_here` of its messages handled.
+  void count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept;
+};
+
+/// The selectors that live on one worker, by number. Owned by the worker's thread.
+class selector_table {
+ public:
+  selector_table(int pes_here, int first_pe, int workers) noexcept
+      : pes_here_(pes_here), first_pe_(first_pe), workers_(workers) {}
+
+  /// nullptr: no PE of this worker has constructed it, or all have destroyed it.
+  [[nodiscard]] selector_state* find(std::uint16_t id) const noexcept {
+    return id < selectors_.size() ? selectors_[id].get() : nullptr;
+  }
+  /// A PE of this worker constructs its object. \return the state, and whether this PE is the first.
+  /// \throws error if another PE of this worker constructed another selector of that number
+  struct construction {
+    selector_state& state;
+    bool first;
+  };
+  construction construct(std::uint16_t id, std::size_t mailboxes, std::string_view name);
+  /// The PE's object is gone. \return whether it was the last one; then drop() it.
+  [[nodiscard]] bool forget(std::uint16_t id, int pe);
+  void drop(std::uint16_t id) noexcept { selectors_[id].reset(); }
+
+  /// The PE's part may be handed to handlers from now on.
+  void part_ready(selector_state& s, int pe, void* part);
+  /// The same, once the PE's program comes back to the library: its object is under construction now.
+  void part_announced(selector_state& s, int pe, void* part) { under_construction_.push_back({&s, pe, part}); }
+  /// The program of a PE of this worker has come back to the library: the objects that it announced are complete.
+  void finish_construction(int pe) {
+    if (!under_construction_.empty()) [[unlikely]]
+      complete_objects_of(pe);
+  }
+  /// All PEs of this worker are ready for the selector.
+  [[nodiscard]] bool all_ready(const selector_state& s) const noexcept { return s.ready == pes_here_; }
+  /// Deferred batches may go on: a selector has become ready for all, or an epoch has ended.
+  void retry_deferred() noexcept { retry_deferred_ = true; }
+  /// Whether that has been said since the last call.
+  [[nodiscard]] bool take_retry() noexcept { return std::exchange(retry_deferred_, false); }
+  /// Wakes every PE that waits for a construction to be complete.
+  void notify_all();
+
+  [[nodiscard]] static std::string disagreement_about(const selector_state& s, std::string_view other);
+
+ private:
+  void complete_objects_of(int pe);
+
+  struct unfinished_object {
+    selector_state* of;
+    int pe;
+    void* part;
+  };
+  int pes_here_, first_pe_, workers_;
+  bool retry_deferred_ = false;
+  std::vector<std::unique_ptr<selector_state>> selectors_;
+  std::vector<unfinished_object> under_construction_;
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,162 @@
+#include <shunt/pgas/detail/termination.hpp>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <shunt/pgas/detail/refusals.hpp>
+#include <shunt/pgas/detail/validation.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+// --- end marks ---
+
+void termination::check(const end_mark& mark) const {
+  if (mark.selector == 0) throw damage{"end mark: of no selector"};
+  if (mark.hop >= facts_.hops) {
+    throw damage{"end mark: of hop " + std::to_string(mark.hop) + " of " + std::to_string(facts_.hops)};
+  }
+  // A selector of another digest is a program whose PEs disagree: mark_arrived() says so.
+  const selector_state* const s = selectors_.find(mark.selector);
+  const std::size_t mailboxes = s != nullptr && s->digest == mark.digest ? s->mailboxes.size() : most_mailboxes;
+  if (mark.mailbox >= mailboxes) {
+    throw damage{"end mark: mailbox " + std::to_string(mark.mailbox) + ", but the selector has " +
+                 std::to_string(mailboxes)};
+  }
+}
+
+void termination::mark_arrived(const end_mark& mark) {
+  selector_state* const s = selectors_.find(mark.selector);
+  if (s == nullptr) return early_marks_.push_back(mark);
+  if (mark.digest != s->digest) {
+    return job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + selector_table::disagreement_about(*s, {}));
+  }
+  auto& m = s->mailboxes[mark.mailbox];
+  ++m.marks[mark.hop];
+  m.announced[mark.hop] += mark.count;
+}
+
+void termination::replay_early_marks() {
+  for (const end_mark& mark : std::exchange(early_marks_, {})) mark_arrived(mark);
+}
+
+/// Announces to every neighbour how many messages have left for it, and to this worker itself likewise.
+void termination::send_marks(selector_state& s, unsigned mailbox, unsigned hop) {
+  out_.close_batches();
+  auto& m = s.mailboxes[mailbox];
+  auto& sent = m.sent[hop];
+  for (const int neighbour : facts_.neighbours) {
+    const end_mark mark{std::exchange(sent[static_cast<std::size_t>(neighbour)], 0), s.digest, s.id,
+                        static_cast<std::uint8_t>(mailbox), static_cast<std::uint8_t>(hop)};
+    out_.send_control(neighbour, control_key<end_mark>(), bytes_of(mark));
+  }
+  m.announced[hop] += std::exchange(sent[static_cast<std::size_t>(facts_.index)], 0);
+}
+
+bool termination::ended(const selector_state& s, unsigned mailbox, unsigned hop, std::uint64_t epoch) const {
+  const auto& m = s.mailboxes[mailbox];
+  return m.marks[hop] >= epoch * facts_.neighbours.size() && m.arrived[hop] == m.announced[hop];
+}
+
+// --- finish() ---
+
+void termination::done(selector_state& s, int pe, unsigned mailbox) {
+  selectors_.finish_construction(pe);
+  auto& m = s.mailboxes[mailbox];
+  if (++m.pes_done < facts_.pes_here) return;
+  if (mailbox == 0) {  // it has no feeder; the others wait for theirs, in finish()
+    m.closed = true;
+    send_marks(s, 0, 0);
+  }
+}
+
+void termination::finish(selector_state& s, int pe) {
+  if (collective_.arrive({collective_call::kind::finish, s.id}, pe)) finish_for_worker(s);
+  if (--s.returning == 0) {
+    s.between = false;
+    selectors_.retry_deferred();
+  }
+}
+
+/// Returns when a mailbox has ended here (the table of the header).
+void termination::end_mailbox(selector_state& s, unsigned mailbox, std::uint64_t epoch) {
+  if (mailbox > 0) {
+    s.mailboxes[mailbox].closed = true;
+    send_marks(s, mailbox, 0);
+  }
+  waits_.until("finish()", [&] { return ended(s, mailbox, 0, epoch); });
+  if (facts_.hops == 2) {
+    send_marks(s, mailbox, 1);
+    waits_.until("finish()", [&] { return ended(s, mailbox, 1, epoch); });
+  }
+  waits_.until("finish()", [&] { return s.unanswered == 0; });
+}
+
+/// What the last PE of a worker does for all of them: ends each mailbox in turn, then meets the other workers.
+void termination::finish_for_worker(selector_state& s) {
+  const std::uint64_t epoch = s.epoch + 1;
+  for (unsigned m = 0; m < s.mailboxes.size(); ++m) end_mailbox(s, m, epoch);
+  for (auto& m : s.mailboxes) {
+    m.closed = false;
+    m.pes_done = 0;
+  }
+  s.epoch = epoch;
+  s.finished = s.started;
+  s.between = true;
+  s.returning = facts_.pes_here;
+  collective_.worker_barrier(collective_call::kind::finish);
+  collective_.complete();
+}
+
+bool termination::unfinished(selector_state& s) {
+  out_.close_batches();
+  return s.started != s.finished;
+}
+
+// --- quiesce() ---
+
+/// Sums of sent and handled that are equal, and the same in two waves one after the other: nothing was under way
+/// between them. Each worker takes part when it has nothing to do. What was sent before counts in no later finish():
+/// end marks announce it, and it has arrived.
+void termination::quiesce(selector_state& s, int pe) {
+  if (!collective_.arrive({collective_call::kind::quiesce, s.id}, pe)) return;
+  std::optional<sums> before;
+  for (;;) {
+    while (waits_.progress() || out_.flush()) waits_.leave_if_failed();
+    const sums now = sum_over_workers(s);
+    if (now.sent == now.handled && before == now) break;
+    before = now;
+  }
+  s.finished = s.started;
+  collective_.complete();
+}
+
+auto termination::sum_over_workers(const selector_state& s) -> sums {
+  const std::uint64_t mine[3] = {s.sent, s.handled, s.id};
+  const auto bytes = std::as_bytes(std::span(mine));
+  sums all;
+  for (const auto& one : collective_.worker_gather({bytes.begin(), bytes.end()})) {
+    std::uint64_t theirs[3];
+    if (one.size() != sizeof theirs) {
+      refuse_collected("quiesce()", "a part has " + std::to_string(one.size()) + " bytes");
+    }
+    std::memcpy(theirs, one.data(), sizeof theirs);
+    if (theirs[2] != s.id) {
+      const collective_call here{collective_call::kind::quiesce, s.id};
+      const collective_call there{collective_call::kind::quiesce, static_cast<std::uint16_t>(theirs[2])};
+      collective_.disagree(here.text(), there.text());
+    }
+    all.sent += theirs[0];
+    all.handled += theirs[1];
+  }
+  return all;
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

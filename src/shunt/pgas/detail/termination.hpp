@@ -1,0 +1,71 @@
+/// The end of an epoch: when every message that was sent has been processed.
+///
+/// finish(), per mailbox m, on each worker (G1, G2 of selector_state.hpp):
+///
+///   state        goes on when                                               by doing
+///   open         all PEs here said done(), and m-1 has ended here           end marks with counts to all neighbours
+///   closed       epoch * neighbours marks are in, arrived == announced      two hops: marks of hop 1
+///   passed on    the same for hop 1                                         -
+///   unanswered   no request of this worker is without a reply               the mailbox has ended here
+///
+/// quiesce(): Mattern's four counters, over the tree of gathers.
+///
+/// Sources: end marks, DESIGN.md; Mattern, Distributed Computing 2, 1987.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <shunt/pgas/detail/collectives.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+class termination {
+ public:
+  termination(const worker_facts& facts, outbound& out, selector_table& selectors, waiting& waits,
+              collectives& collective, job_link& job) noexcept
+      : facts_(facts), out_(out), selectors_(selectors), waits_(waits), collective_(collective), job_(job) {}
+
+  /// The PE's program sends no more to a mailbox in this epoch.
+  void done(selector_state& s, int pe, unsigned mailbox);
+  /// Collective. Returns when every message of this epoch has been processed everywhere.
+  void finish(selector_state& s, int pe);
+  /// Collective. Returns when no message is under way anywhere.
+  void quiesce(selector_state& s, int pe);
+
+  void mark_arrived(const end_mark& mark);
+  /// A mark of another process: \throws damage unless it may be one.
+  void check(const end_mark& mark) const;
+  /// A selector has been constructed: marks that came before count now.
+  void replay_early_marks();
+
+  /// Messages of this worker that no finish() or quiesce() has waited for.
+  [[nodiscard]] bool unfinished(selector_state& s);
+
+ private:
+  struct sums {
+    std::uint64_t sent = 0, handled = 0;
+    friend bool operator==(const sums&, const sums&) = default;
+  };
+  void send_marks(selector_state& s, unsigned mailbox, unsigned hop);
+  void end_mailbox(selector_state& s, unsigned mailbox, std::uint64_t epoch);
+  [[nodiscard]] bool ended(const selector_state& s, unsigned mailbox, unsigned hop, std::uint64_t epoch) const;
+  void finish_for_worker(selector_state& s);
+  [[nodiscard]] sums sum_over_workers(const selector_state& s);
+
+  const worker_facts& facts_;
+  outbound& out_;
+  selector_table& selectors_;
+  waiting& waits_;
+  collectives& collective_;
+  job_link& job_;
+  std::vector<end_mark> early_marks_;  // of selectors that are not constructed here yet
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

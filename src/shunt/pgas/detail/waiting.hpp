@@ -1,0 +1,57 @@
+/// How the program of a PE waits: its worker makes progress meanwhile, and other fibers run.
+///
+/// Waiting unloads, unloading sends, and sending may wait. So that nothing includes what it is called by, the parts of
+/// a worker are handed this class; the worker implements it.
+#pragma once
+
+#include <shunt/pgas/detail/event.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+class waiting {
+ public:
+  /// Makes progress until ready() is true. The calling PE's fiber parks on `changed` meanwhile if others can run.
+  /// \param call  the function that the program called, for errors and reports; static text
+  /// \throws error when a handler calls, job_over when the job has failed
+  template <class Ready>
+  void until(event& changed, const char* call, Ready ready) {
+    refuse_in_handler(call);
+    for (int idle = 0; !ready();) {
+      leave_if_failed();
+      if (progress()) {
+        idle = 0;
+      } else if (idle_step(idle)) {
+        if (!leaving()) changed.wait(call);  // after a failure no event is notified any more
+        idle = 0;
+      }
+    }
+  }
+  /// The same for what only arrivals change.
+  template <class Ready>
+  void until(const char* call, Ready ready) {
+    until(activity_, call, ready);
+  }
+
+  /// Takes what has arrived and unloads it. \return whether anything was done; never inside a handler.
+  virtual bool progress() = 0;
+  /// \throws job_over when the job has failed, unless an exception is passing.
+  virtual void leave_if_failed() const = 0;
+  virtual void refuse_in_handler(const char* call) const = 0;
+
+ protected:
+  ~waiting() = default;
+  /// The job has failed: programs are on their way out.
+  [[nodiscard]] virtual bool leaving() const noexcept = 0;
+  /// There is nothing to do. \param idle  such steps in a row; the callee counts. \return whether to park.
+  virtual bool idle_step(int& idle) = 0;
+
+  event activity_;  // progress() did something
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,39 @@
+/// What a worker of a job knows of the job from its start to its end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+/// The workers of a job are numbered over all its ranks; each carries PEs first_pe .. first_pe+pes_here-1.
+/// The tables belong to the job and outlive its workers.
+struct worker_facts {
+  int index = 0;     ///< of this worker, among all of the job
+  int local = 0;     ///< of this worker, among those of its rank
+  int first_pe = 0;  ///< of those that live here
+  int pes_here = 0;
+  int pes = 0;            ///< of the job
+  int workers = 0;        ///< of the job
+  int hops = 1;           ///< 1: trains go straight; 2: over an intermediate worker
+  bool remote = false;    ///< the job has several processes
+  bool plain = false;     ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
+  std::size_t budget{0};  ///< bytes of trains a PE, for messages to people
+  const std::uint16_t* worker_of = nullptr;    ///< by PE
+  const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the worker for which this one loads messages to it
+  const int* first_pe_of = nullptr;            ///< by worker
+  std::vector<int> neighbours;                 ///< workers for which this one loads messages, itself excluded
+
+  /// Send buffers are numbered by PE where messages are plain, else by worker.
+  [[nodiscard]] int worker_of_buffer(int to) const noexcept { return plain ? worker_of[to] : to; }
+  [[nodiscard]] int local_pe(int pe) const noexcept { return pe - first_pe; }
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
