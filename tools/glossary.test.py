@@ -31,7 +31,8 @@ class Glossary(unittest.TestCase):
 
     def test_terms_that_occur_and_plain_english_are_let_through(self):
         plain = "// All actors stop and settle at dockyards.\nbool stop();\n"
-        self.assertEqual(self.found({"src/shunt/rail/b.hpp": plain, "docs/decisions/0001.md": "docks\n"}), [])
+        self.assertEqual(self.found({"src/shunt/rail/b.hpp": plain, "docs/decisions/0001.md": "docks\n",
+                                     "README.md": "[why](docs/decisions/0001-docks.md)\n"}), [])
 
     def test_a_term_that_does_not_occur_is_found_unless_it_is_to_come(self):
         without = {"src/shunt/rail/a.hpp": "class train;\n"}
