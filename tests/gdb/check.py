@@ -3,8 +3,8 @@
 
   check.py live|core GDB SCRIPT PROGRAM
 
-live: of the process as gdb runs it. core: of a core file that the script wrote of it. Exit status 77: this machine
-forbids debugging.
+live: of the process as gdb runs it. core: of a core file that the script wrote of it. Exit status 77: this machine lets
+nobody debug.
 """
 import os
 import re
@@ -43,7 +43,7 @@ def gdb(debugger, files, *commands):
                           env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""}, timeout=GUARD, check=False)
     text = done.stdout.decode(errors="replace")
     if "ptrace: Operation not permitted" in text or "Could not trace the inferior process" in text:
-        print("skipped: this machine forbids debugging (ptrace)")
+        print("skipped: this machine lets nobody debug (ptrace)")
         sys.exit(77)
     parts = re.split(r"^@(\d+)\n", text, flags=re.MULTILINE)
     return {int(number): part for number, part in zip(parts[1::2], parts[2::2])}, text

@@ -77,7 +77,7 @@ int main() {
                   },
                   {.worker = w, .name = "fiber_" + std::to_string(number), .stack_bytes = 16 * 1024});
             }
-            // On their worker: when this fiber runs, every fiber that has started is parked.
+            // On their worker: when this fiber runs, whoever has started does not, but is parked.
             while (started < fibers_a_worker) this_fiber::yield();
             workers_parked.fetch_add(1, std::memory_order_release);  // pairs with root's load
           },
