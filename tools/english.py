@@ -4,7 +4,8 @@
   tools/english.py [--all] [--lower] [ROOT]     counts by module; --all prints every line; exit 1 above a gate
 
 Rules
-  E1  `who`, `whoever`, `nobody` (any case, a whole word) stand in no comment, message, identifier or page.
+  E1  `who`, `whoever`, `nobody`, `somebody`, `anybody` and their like (any case, a whole word) stand in no comment,
+      message, identifier or page.
   E2  A question may ask `who`, a quotation may contain it: between " " or “ ”, or in a sentence that ends with `?`.
       A string of the code is a message, not a quotation.
   E3  Lines that must have the word for another reason are listed in ALLOWED with the reason.
@@ -20,7 +21,7 @@ import source
 
 FOLDERS = ["src", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "apps", "bench", "examples", "tests", "tools",
            "cmake", "CMakeLists.txt", "shunt", ".ci"]
-WORD = re.compile(r"(?<![\w-])(?:who|whoever|nobody)(?![\w-])", re.I)
+WORD = re.compile(r"(?<![\w-])(?:who|whoever|nobody|somebody|anybody|everybody|someone|anyone)(?![\w-])", re.I)
 
 # (path, a part of the line): reason
 ALLOWED = {

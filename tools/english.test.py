@@ -14,8 +14,8 @@ class English(unittest.TestCase):
         return [line for line, _ in english.findings(path, text)]
 
     def test_a_statement_is_found_in_comments_messages_and_names(self):
-        text = "// Who waits is woken.\nthrow error(\"nobody listens\");\nconst int who = 1;\n// whoever\n"
-        self.assertEqual(self.lines(text), [1, 2, 3, 4])
+        text = "// Who waits is woken.\nthrow error(\"nobody listens\");\nconst int who = 1;\n// whoever\n// somebody\n"
+        self.assertEqual(self.lines(text), [1, 2, 3, 4, 5])
 
     def test_parts_of_words_are_left_alone(self):
         self.assertEqual(self.lines("// whole, whose, whom, who_, nobody_else, who-knows\nint who_;\n"), [])
