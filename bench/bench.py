@@ -373,7 +373,7 @@ class Machine:
         launcher = [self.built["oshrun" if shmem else "mpirun"], "-n", str(ranks), "--oversubscribe"]
         if ranks <= self.cores:
             launcher += ["--bind-to", "core"]
-        else:  # who polls without yielding loses everything once there are more ranks than cores
+        else:  # a rank that polls without yielding loses everything once there are more ranks than cores
             launcher += ["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         if shmem:
             # Without ^patcher Debian's OpenSHMEM crashes in finalize. Any heap but UCX's own is out
@@ -595,13 +595,13 @@ def show(rows, machine, out):
         params = ", ".join(str(v) if isinstance(v, str) else f"{k} {v:,}"
                            for k, v in row.params.items())
         name = [row.system, row.variant or "-", params]
-        who = " ".join(filter(None, [row.system, row.variant]))
+        system = " ".join(filter(None, [row.system, row.variant]))
         if row.absent:  # one line a system, not one a row
             notes.append(f"absent: {row.system}: {row.absent}")
             continue
         if row.problem:
             lines.append(name + ["-"] * 6 + ["FAILED"])
-            notes.append(f"FAILED: {who} ({params}): {row.problem}")
+            notes.append(f"FAILED: {system} ({params}): {row.problem}")
             continue
         peers = [r for r in rows if r.group() == row.group()]
         for metric in row.metrics():

@@ -41,7 +41,7 @@ class Driver(unittest.TestCase):
         return code, out.getvalue(), err.getvalue()
 
     def test_unknown_table_and_unknown_system_are_one_line_and_exit_2(self):
-        for arguments in [["nothing"], ["histogram", "--only", "nobody"], ["histogram", "--samples",
+        for arguments in [["nothing"], ["histogram", "--only", "no-system"], ["histogram", "--samples",
                           "0"], ["histogram", "--json", "/nowhere/at/all"]]:
             code, out, err = self.run_bench(*arguments)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), arguments)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the figures of README.md from bench/results/, as `./shunt bench TABLE --json bench/results/TABLE.json` left them.
+"""Writes the figures of README.md from bench/results/, where `./shunt bench TABLE --json bench/results/TABLE.json` put
+them.
 
   bench/figures.py           puts them between the marks
   bench/figures.py --check   says whether they are there; status 1 if not
@@ -8,6 +9,7 @@ import argparse
 import json
 import statistics
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,6 +18,11 @@ TABLES = ["histogram", "index_gather", "triangle", "superstep", "switch", "forkj
 RIVALS = {"openshmem": "OpenSHMEM", "mpi_rma": "MPI one-sided", "mpi": "MPI", "go": "Go", "boost_fiber": "Boost.Fiber",
           "tbb": "oneTBB", "openmp": "libgomp", "libomp": "libomp", "mutex": "std::mutex", "atomic": "std::atomic",
           "libitm": "libitm", "ghc": "GHC", "caf": "CAF", "pekko": "Pekko"}
+# What these were when the figures were measured: Debian 12's packages, clang's libomp, Go and Pekko as named.
+VERSIONS = {"OpenSHMEM": "Open MPI 4.1.4", "MPI one-sided": "Open MPI 4.1.4", "MPI": "Open MPI 4.1.4", "Go": "1.26.8",
+            "Boost.Fiber": "1.74.0", "oneTBB": "2021.8.0", "libgomp": "GCC 12.2.0", "libomp": "LLVM 19.1.7",
+            "std::mutex": "GCC 12.2.0", "std::atomic": "GCC 12.2.0", "libitm": "GCC 12.2.0", "CAF": "0.17.6",
+            "Pekko": "1.7.0", "GHC": "9.0.2"}
 
 # (what the reader sees, table, metric, parameters that select the rows)
 QUESTIONS = [
@@ -42,6 +49,12 @@ INSIDE = [
     ("a ball there and back between actors, 1 worker, M/s", "pingpong", "million_per_s", {"form": "strict", "workers": 1}),
 ]
 MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
+
+
+def versions(names):
+    """A line under a table: its rivals, each with its version."""
+    line = "Rivals: " + ", ".join(f"{name} ({VERSIONS[name]})" for name in RIVALS.values() if name in names) + "."
+    return "\n" + textwrap.fill(line, 120, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def number(value):
@@ -88,14 +101,17 @@ def figures(results):
            f'{machine["compiler"].split()[0]} {machine["compiler"].split()[1]};\n'
            f"a cache line's round trip between the cores takes {near:.0f} ns. `word` and `row` are two ways to write triangle.\n\n")
     yield "| | lambda form | class form | over MPI, 2 processes | rivals | hand-written |\n|---|---|---|---|---|---|\n"
+    named = set()
     for title, table, metric, params in QUESTIONS:
         ask = dict(params, pes=2)
         ours = [results.one(table, metric, system="shunt", variant=v, transport=t, **ask)
                 for v, t in [("lambda", "threads"), ("class", "threads"), ("lambda", "mpi")]]
         rivals = [f'{RIVALS[row["system"]]}{" " + row["variant"] if row["variant"] else ""} {number(row["median"])}'
                   for row in results.find(table, metric, **ask) if row["system"] in RIVALS]
+        named.update(RIVALS[row["system"]] for row in results.find(table, metric, **ask) if row["system"] in RIVALS)
         ceiling = results.one(table, metric, system="ceiling", **ask)
         yield "| " + " | ".join([title, *map(figure, ours), ", ".join(rivals), figure(ceiling)]) + " |\n"
+    yield versions(named)
     yield "\nMore PEs than cores, histogram, lambda form:\n\n"
     yield "| PEs | updates of each | million updates a second, together | resident memory, MB |\n|---:|---:|---:|---:|\n"
     for pes, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
@@ -108,8 +124,9 @@ def figures(results):
 
 def figures_inside(results):
     runs = [len(row["samples"]) for (table, *_), row in results.rows.items() if table in {q[1] for q in INSIDE}]
-    yield (f"\nFibers, tasks, transactions and actors, as they come; rivals at the best of their settings, as many threads as fibers, or "
-           f"workers. Medians of {min(runs)} to {max(runs)} runs:\n\n")
+    yield (f"\nFibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with as many\n"
+           f"threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs:\n\n")
+    named = set()
     yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"
     for title, table, metric, params in INSIDE:
         variant = {"variant": "adaptive"} if table.startswith("stm") else {}
@@ -120,10 +137,12 @@ def figures_inside(results):
             name = RIVALS.get(row["system"])
             if name:
                 of_rivals[name] = best(of_rivals.get(name, row["median"]), row["median"])
+        named.update(of_rivals)
         rivals = sorted(of_rivals.items(), key=lambda one: one[1], reverse=metric in MORE_IS_BETTER)
         ceilings = results.find(table, metric, system="ceiling", **params)
         yield "| " + " | ".join([title, figure(ours), ", ".join(f"{name} {number(value)}" for name, value in rivals),
                                  figure(ceilings[0]) if ceilings else "-"]) + " |\n"
+    yield versions(named)
 
 
 def main():

@@ -24,7 +24,7 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/shunt/transport/open.cpp APPEND PR
   SHUNT_PLUGIN_FOLDER="${CMAKE_INSTALL_FULL_LIBDIR}/shunt"
   SHUNT_PLUGIN_FOLDER_FROM_PROGRAM="${shunt_plugin_from_program}")
 
-# A wrapper called plain `mpicc` may be anybody's: it is asked who it is.
+# A wrapper called plain `mpicc` may belong to any MPI: it is asked for its version.
 function(shunt_is_openmpi_wrapper result file)
   execute_process(COMMAND ${file} --showme:version OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE failed)
   if(failed OR NOT said MATCHES "Open MPI")

@@ -1,5 +1,5 @@
-// A bounded buffer, with timeouts: every wait for room or for an item may end because the time is over, or because the
-// producers have closed; none of that is known to the buffer.
+// A bounded buffer, with timeouts: every wait for space or for an item may end because the time is over, or because the
+// producers have closed it. The buffer itself knows of neither.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -32,7 +32,7 @@ int main() try {
   closable buffer;
   bool right = true;
 
-  // Nobody comes: waiting ends, and nothing has been done.
+  // No item comes: waiting ends, and nothing has been done.
   right = right && !shunt::atomically_for(1ms, [&](shunt::tx& t) { return buffer.take(t); }).has_value();
   while (buffer.items.try_push(0)) continue;
   right = right && !shunt::atomically_for(1ms, [&](shunt::tx& t) { buffer.items.push(t, 1); });

@@ -1,4 +1,4 @@
-// The same as a class: the message is a value, and the class says how it is processed. Here: who voted for whom.
+// The same as a class: the message is a value, and the class says how it is processed. Here: votes for candidates.
 #include <shunt/pgas.hpp>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ struct ballot {
 struct ballot_box : shunt::pgas::actor<ballot_box, ballot> {
   explicit ballot_box(shunt::pgas::pe& me) : actor(me), votes(10), voters(static_cast<std::size_t>(me.count())) {}
 
-  // Runs on the PE it was sent to, on that PE's object. `from` may be left out; then more goods share a run.
+  // Runs on the PE it was sent to, on that PE's object. `from` may be left out; then more messages share a batch.
   void process(ballot b, int from) {
     ++votes[static_cast<std::size_t>(b.candidate)];
     ++voters[static_cast<std::size_t>(from)];

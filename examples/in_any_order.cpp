@@ -1,6 +1,6 @@
-// Does it do right whatever the order? A seat is booked by who first finds it free. The wrong way looks, lets others go
-// on (as every wait does), and books; exploring finds the order in which two get the seat, and repeats it by its
-// schedule.
+// Is the program right in any order? The first guest that finds the seat free shall book it. The wrong way looks, lets
+// others go on (as every wait does), and books. explore() finds the order in which two get the seat, and repeats it by
+// its schedule.
 #include <cstdio>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>
@@ -10,10 +10,10 @@ struct seat {
   int owner = 0;
   int owners = 0;
 
-  void book(int who) {
+  void book(int guest) {
     if (owner != 0) return;
     shunt::sched::this_fiber::interleave();  // say, a card is charged
-    owner = who;
+    owner = guest;
     ++owners;
   }
 };
@@ -21,7 +21,7 @@ struct seat {
 void evening() {
   seat s;
   shunt::finish([&] {
-    for (int who : {1, 2, 3}) shunt::async([&s, who] { s.book(who); });
+    for (int guest : {1, 2, 3}) shunt::async([&s, guest] { s.book(guest); });
   });
   if (s.owners != 1) throw std::logic_error(std::to_string(s.owners) + " have it");
 }

@@ -20,7 +20,7 @@ int main() {
     });
     if (sum != 15) return 1;
 
-    // What leaves a PE's program, or a handler, ends the job, and is thrown here with the PE's number.
+    // An exception that leaves a PE's program, or a handler, ends the job. It is thrown here with the PE's number.
     try {
       shunt::pgas::run(wanted, [](shunt::pgas::pe& me) {
         shunt::pgas::symmetric<std::vector<int>> table(me, 4);
@@ -34,7 +34,7 @@ int main() {
       if (std::string(failed.what()).find("own_main: PE 0: handler") != 0) return 1;
     }
 
-    // Options that cannot be are refused before anything starts.
+    // Impossible options are refused before anything starts.
     wanted.pes = 100'000;
     shunt::pgas::run(wanted, [](shunt::pgas::pe&) {});
     return 1;

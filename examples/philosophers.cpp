@@ -1,5 +1,5 @@
-// Dining philosophers: who takes both forks in one transaction never holds one and waits for the other, so there is no
-// order of forks to agree on, and no deadlock.
+// Dining philosophers: one that takes both forks in one transaction never holds one and waits for the other. So there
+// is no order of forks to agree on, and no deadlock.
 #include <array>
 #include <atomic>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Child processes and signals: a filter that is fed and read at a time, a child that takes too long, and a signal from
-// outside. Only the fiber that waits waits.
+// outside. Each wait stops one fiber and no worker.
 #include <shunt/io.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>
@@ -20,7 +20,7 @@ std::string sorted(const std::string& text) {
   auto sort = shunt::io::spawn("sort", {}, {.in = use::pipe, .out = use::pipe});
   std::string all;
   shunt::finish([&] {
-    shunt::async([&] {  // pipes hold 64 KiB: who wrote first and read afterwards might wait for ever
+    shunt::async([&] {  // pipes hold 64 KiB: one fiber that wrote and then read might wait for ever
       sort.in().write(text);
       sort.in().close();
     });

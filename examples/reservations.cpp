@@ -1,5 +1,5 @@
 // Journeys: a car, a flight and a room, all of them or none, from tables that others change meanwhile. An auditor
-// compares the tables with what the customers hold. --stats tells what the transactions cost.
+// compares the tables with what the customers hold. --stats prints what the transactions cost.
 //
 // Like the benchmark vacation. Source: Cao Minh, Chung, Kozyrakis, Olukotun: STAMP: Stanford transactional applications
 // for multi-processing, IISWC 2008, doi:10.1109/IISWC.2008.4636089.
@@ -69,7 +69,7 @@ struct agency {
     });
   }
 
-  /// Some more of an offer at a new price; or, if nobody has booked it, none any more.
+  /// Some more of an offer at a new price; or, if no customer has booked it, none any more.
   void change(kind k, int number, int more, long price) {
     shunt::atomically([&](shunt::tx& t) {
       const offer now = offers[k].find(t, number).value_or(offer());
@@ -98,7 +98,7 @@ struct agency {
           right = right && o.taken <= o.all && o.taken == booked[k][number];
           booked[k].erase(number);
         });
-        right = right && booked[k].empty();  // nobody has booked what is not offered
+        right = right && booked[k].empty();  // no customer has booked what is not offered
       }
       return right;
     });

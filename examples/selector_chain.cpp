@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
       s.send<0>(i % me.count(), {i});
       wanted += i % 7;
     }
-    s.done<0>();  // this program orders nothing more; optional, lets mailbox 0 end while it does other things
+    s.done<0>();  // this program orders nothing more; optional: mailbox 0 can end while the program does other things
     s.finish();   // says done() for all mailboxes, waits for all that handlers sent on
     wanted = me.sum(wanted);
     for (const long n : s.seen) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the house's table against the code: which module may include which.
+"""Holds the house's table against the code: which module may include which, and which namespaces it opens.
 
   tools/layers.py [ROOT]     one line a violation (file:line: what, why); exit 1 if there is one
 
@@ -12,24 +12,42 @@ Rules
       the modules' rows; tests/ may look into detail/.
   L5  A module that is not in the table, or a header that does not exist, is a violation too: a new module starts here.
   L6  No module includes what lies outside src/shunt by a quoted path that leaves the module.
+  L7  A row has no arrow that nothing uses.
+  L8  A file of a module declares its names in shunt::v1::<module>, in a namespace inside of that, or in one of those
+      that NAMESPACES lists. Using-declarations may stand in shunt::v1 itself: they are the names that users write most.
+  L9  A header in a private folder declares its names in a namespace `detail`.
 """
 import os
 import re
 import sys
+
+import source
 
 MODULES = {
     "base": [],
     "context": ["base"],
     "rail": ["base"],
     "wire": ["base"],
-    "sched": ["base", "context", "rail"],
-    "transport": ["base", "rail", "wire"],
+    "sched": ["base", "context"],
+    "transport": ["base", "rail"],
     "task": ["base", "rail", "sched"],
-    "io": ["base", "rail", "sched"],
-    "stm": ["base", "rail", "sched"],
+    "io": ["base", "sched"],
+    "stm": ["base", "sched"],
     "actor": ["base", "rail", "sched", "task"],
     "templet": ["base", "sched"],
     "pgas": ["base", "rail", "wire", "sched", "task", "transport"],
+}
+# Folders of a module that are private like every `detail` (L3): name of the module -> names of folders.
+PRIVATE = {
+}
+# Namespaces inside shunt::v1 in which a module declares names, beside its own; "" is shunt::v1 itself.
+NAMESPACES = {
+    "base": ["", "detail", "environment"],  # the ground of all: `shunt::error` and the like have no other name
+    "task": ["", "detail"],
+    "stm": [""],
+    "actor": ["", "detail", "actors", "this_actor"],
+    "io": ["net"],
+    "sched": ["test"],
 }
 OUTSIDE = ["apps", "examples", "bench", "tools", "tests"]
 SUFFIXES = (".hpp", ".cpp", ".h", ".c", ".ipp", ".S")
@@ -69,6 +87,12 @@ def module_of(inside):
     return first if rest else os.path.splitext(first)[0]
 
 
+def private(module, inside):
+    """Whether a path relative to src/shunt lies in a private folder."""
+    folders = inside.split("/")[:-1]
+    return any(folder in folders for folder in ["detail"] + PRIVATE.get(module, []))
+
+
 def check_file(root, path):
     parts = path.split("/")
     owner = module_of("/".join(parts[2:])) if parts[:2] == ["src", "shunt"] else None
@@ -101,19 +125,76 @@ def check_file(root, path):
             yield line, f"module `{module}` of {name} is not in the table of tools/layers.py"
         elif owner == module:
             continue
-        elif "detail" in inside.split("/") and parts[0] != "tests":
+        elif private(module, inside) and parts[0] != "tests":
             yield line, f"{name} is private to module `{module}`"
         elif owner and not above and module not in MODULES[owner]:
             allowed = ", ".join(MODULES[owner]) or "no other module"
             yield line, f"module `{owner}` includes {name} of `{module}`; it may include {allowed}"
 
 
-def check(root):
-    """Every violation, as printed."""
-    found = []
+# Lines that declare no name of a namespace's own: using-declarations, forward declarations.
+NOTHING_NEW = re.compile(r"\s*(?:using\s|namespace\s+\w+\s*=|namespace\s*\{|\}\s*$|template\s*<[^<>]*>\s*$|"
+                         r"(?:template\s*<[^<>]*>\s*)?(?:class|struct|enum|enum class)\s[\w\s:]+;\s*$)")
+
+
+def namespaces(text):
+    """The namespaces that have something of their own in them: (path without shunt and v1, line)."""
+    file = source.Source(source.first_branches(text))
+    lines = file.code.split("\n")
+    every = [s for s in source.scopes(file) if s.kind == "namespace"]
+    for space in every:
+        names, above = [], space
+        while above is not None:
+            names = above.name.split("::") + names
+            above = above.parent
+        if "" in names:  # without a name: what is in it belongs to the one around it
+            continue
+        inside = set(range(space.begin + 1, space.end))
+        for other in every:
+            if other.parent is space and other.name:
+                inside -= set(range(other.first, other.end + 1))
+        own = [n for n in sorted(inside) if lines[n - 1].strip()
+               and not NOTHING_NEW.match(lines[n - 1])]
+        if own and names[0] == "shunt":
+            yield [n for n in names[1:] if n != "v1"], own[0]
+
+
+def check_namespaces(root, path):
+    """Violations of L8 and L9 in a file of a module."""
+    inside = path[len("src/shunt/"):]
+    module = module_of(inside)
+    if module not in MODULES or path.endswith((".test.cpp", ".fuzz.cpp", ".bench.cpp")):
+        return
+    allowed = [[module]] + [place.split("::") if place else [] for place in NAMESPACES.get(module, [])]
+    for names, line in namespaces(source.read(root, path)):
+        if not any(names[:len(place)] == place if place else not names for place in allowed):
+            yield line, f"module `{module}` declares names in {'::'.join(['shunt'] + names)}, not in shunt::{module}"
+        elif private(module, inside) and path.endswith(".hpp") and "detail" not in names:
+            where = "::".join(["shunt"] + names)
+            yield line, f"a private header declares names in {where}, not in a namespace `detail`"
+
+
+def unused(root):
+    """The arrows of the table that no #include needs."""
+    used = {module: set() for module in MODULES}
+    for path in files(root, "src/shunt"):
+        owner = module_of(path[len("src/shunt/"):])
+        for _, _, name in includes(os.path.join(root, path)):
+            if owner in used and name.startswith("shunt/"):
+                used[owner].add(module_of(name[len("shunt/"):]))
+    return [f"tools/layers.py: no file of `{module}` includes a header of `{below}`"
+            for module, row in MODULES.items() if os.path.isdir(os.path.join(root, "src/shunt", module))
+            for below in row if below not in used[module]]
+
+
+def check(root, arrows=True):
+    """Every violation, as printed. `arrows`: L7 too, which a part of a tree cannot keep."""
+    found = unused(root) if arrows else []
     for folder in ["src/shunt"] + OUTSIDE:
         for path in files(root, folder):
             found += [f"{path}:{line}: {what}" for line, what in check_file(root, path)]
+            if folder == "src/shunt":
+                found += [f"{path}:{line}: {what}" for line, what in check_namespaces(root, path)]
     return found
 
 
@@ -122,7 +203,8 @@ def main(arguments):
     found = check(root)
     for violation in found:
         print(violation)
-    print(f"layers: {len(found)} violation{'' if len(found) == 1 else 's'}", file=sys.stderr)
+    looked = sum(1 for folder in ["src/shunt"] + OUTSIDE for _ in files(root, folder))
+    print(f"{looked - len({f.split(':')[0] for f in found})} passed, {len(found)} failed")
     return 1 if found else 0
 
 

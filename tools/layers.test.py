@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 """A planted violation of each rule is found, named by file and line, and what is allowed is left alone."""
-import importlib.util
-import os
-import tempfile
 import unittest
+import unittest.mock
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location("layers", os.path.join(HERE, "layers.py"))
-layers = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(layers)
+import layers
+import planted
 
 SOUND = {
     "src/shunt/shunt.hpp": "#include <shunt/pgas.hpp>\n",
@@ -18,7 +14,7 @@ SOUND = {
     "src/shunt/rail/train.hpp": "#include <shunt/base/error.hpp>\n",
     "src/shunt/rail/detail/pool.hpp": "",
     "src/shunt/rail/train.cpp": '#include "train.hpp"\n#include <shunt/rail/detail/pool.hpp>\n',
-    "src/shunt/sched/fiber.hpp": "#include <shunt/rail.hpp>\n",
+    "src/shunt/sched/fiber.hpp": "#include <shunt/base.hpp>\n",
     "src/shunt/pgas.hpp": "#include <shunt/pgas/pe.hpp>\n",
     "src/shunt/pgas/pe.hpp": "#include <shunt/sched/fiber.hpp>\n#include <shunt/base.hpp>\n",
     "apps/count.cpp": '#include <shunt/pgas.hpp>\n#include "count.hpp"\n',
@@ -28,16 +24,12 @@ SOUND = {
 
 
 class Layers(unittest.TestCase):
-    def violations(self, planted):
-        with tempfile.TemporaryDirectory() as root:
-            for path, text in {**SOUND, **planted}.items():
-                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                    file.write(text)
-            return layers.check(root)
+    def violations(self, files):
+        with planted.tree({**SOUND, **files}) as root:
+            return layers.check(root, arrows=False)
 
-    def assert_one(self, planted, *parts):
-        found = self.violations(planted)
+    def assert_one(self, files, *parts):
+        found = self.violations(files)
         self.assertEqual(len(found), 1, found)
         for part in parts:
             self.assertIn(part, found[0])
@@ -85,6 +77,44 @@ class Layers(unittest.TestCase):
 
     def test_spaces_inside_the_directive_do_not_hide_it(self):
         self.assert_one({"src/shunt/base/a.hpp": "  #  include <shunt/rail.hpp>\n"}, "a.hpp:1:")
+
+    def test_a_folder_that_the_table_calls_private_is_private(self):
+        inside = {"src/shunt/rail/engine/a.hpp": "", "apps/bad.cpp": "#include <shunt/rail/engine/a.hpp>\n"}
+        self.assertEqual(self.violations(inside), [])
+        with unittest.mock.patch.dict(layers.PRIVATE, {"rail": ["engine"]}):
+            self.assert_one(inside, "apps/bad.cpp:1:", "private")
+
+    def test_an_arrow_that_nothing_uses_is_found(self):
+        with planted.tree(SOUND) as root:
+            found = "\n".join(layers.check(root))
+        self.assertIn("no file of `sched` includes a header of `context`", found)
+        self.assertNotIn("no file of `pgas` includes a header of `sched`", found)
+        self.assertNotIn("`stm`", found)  # a module that is not there has no arrows
+
+    def in_namespace(self, path, *names, what="int a();\n"):
+        spaces = [("inline " if name == "v1" else "") + f"namespace {name} {{\n" for name in names]
+        return {path: "".join(spaces) + what + "}\n" * len(names)}
+
+    def test_a_module_declares_names_in_its_own_namespace(self):
+        sound = "shunt", "v1", "rail"
+        self.assertEqual(self.violations(self.in_namespace("src/shunt/rail/a.hpp", *sound)), [])
+        self.assertEqual(self.violations(self.in_namespace("src/shunt/rail/a.hpp", *sound, "more")), [])
+        path = "src/shunt/rail/a.hpp"
+        self.assert_one(self.in_namespace(path, "shunt", "v1"), "a.hpp:3:", "declares names in shunt,")
+        self.assert_one(self.in_namespace(path, "shunt", "v1", "sched"), "a.hpp:4:", "shunt::sched")
+        self.assert_one(self.in_namespace(path, "shunt", "v1", "detail"), "shunt::detail")
+
+    def test_using_and_forward_declarations_may_stand_anywhere(self):
+        for what in ["using rail::train;\n", "class pe;\n", "template <class T>\nclass tvar;\n"]:
+            files = self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", what=what)
+            self.assertEqual(self.violations(files), [])
+
+    def test_a_private_header_declares_names_in_a_namespace_detail(self):
+        path = "src/shunt/rail/detail/pool.hpp"
+        self.assertEqual(self.violations(self.in_namespace(path, "shunt", "v1", "rail", "detail")), [])
+        self.assert_one(self.in_namespace(path, "shunt", "v1", "rail"), path + ":4:", "namespace `detail`")
+        path = "src/shunt/rail/detail/pool.cpp"
+        self.assertEqual(self.violations(self.in_namespace(path, "shunt", "v1", "rail")), [])
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ struct rows {
   [[nodiscard]] std::uint32_t local(vertex v) const noexcept { return v / static_cast<vertex>(pes); }
 
   /// Whether column k is in a row. Halves the row without branches until a few lines are left, then looks at all of
-  /// these: a comparison of many columns at once is cheaper than a branch that nobody can predict.
+  /// these: a comparison of many columns at once is cheaper than a branch that no processor predicts.
   [[nodiscard]] bool has(std::uint32_t local, vertex k) const noexcept {
     const vertex* first = columns.data() + offsets[local];
     std::size_t n = offsets[local + 1] - offsets[local];

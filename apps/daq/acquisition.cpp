@@ -45,8 +45,8 @@ class at_end {
 
 class stages {
  public:
-  stages(const settings& s, std::vector<channel_end>& channels, int workers, const observer& who)
-      : s_(s), channels_(channels), who_(who), line_(channels.size() + (who.now ? 1 : 0)), sums_(s.queue) {
+  stages(const settings& s, std::vector<channel_end>& channels, int workers, const observer& watcher)
+      : s_(s), channels_(channels), watcher_(watcher), line_(channels.size() + (watcher.now ? 1 : 0)), sums_(s.queue) {
     result_.channels.resize(channels.size());
     for (int i = 0; i < workers; ++i) {
       readings_.push_back(std::make_unique<bounded_queue<reading>>(s.queue));
@@ -58,7 +58,7 @@ class stages {
     std::stop_source over;
     finish([&] {
       const at_end nobody_looks([&] { over.request_stop(); });
-      if (who_.now) async([&] { watch(over.get_token()); });
+      if (watcher_.now) async([&] { watch(over.get_token()); });
       finish([&] {
         const at_end summed([&] { sums_.close(); });
         async([&] { add_up(); });
@@ -101,10 +101,10 @@ class stages {
     if (how.what == trouble::none) return;
     const std::scoped_lock held(telling_);
     result_.incidents.push_back({c, how});
-    if (who_.failed) who_.failed(result_.incidents.back());
+    if (watcher_.failed) watcher_.failed(result_.incidents.back());
   }
 
-  /// The second: channels that share a queue share a fiber, so nobody else touches their tallies.
+  /// The second: channels that share a queue share a fiber, and only that fiber touches their tallies.
   void aggregate(bounded_queue<reading>& from) {
     std::vector<reading> some;
     while (from.take(some)) {
@@ -125,7 +125,7 @@ class stages {
     auto& total = result_.total;
     while (sums_.take(some)) {
       for (const auto& one : some) total.add(one);
-      // relaxed, both: for the observer, who reads nothing else
+      // relaxed, both: the observer reads nothing else
       frames_.store(total.frames, std::memory_order_relaxed);
       bytes_.store(total.bytes(), std::memory_order_relaxed);
       look_at_memory();
@@ -152,8 +152,8 @@ class stages {
     line_.wait();
     while (io::sleep_for(100ms, over)) {
       const std::scoped_lock held(telling_);
-      who_.now({seconds(), frames_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
-                result_.incidents.size()});
+      watcher_.now({seconds(), frames_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
+                    result_.incidents.size()});
     }
   }
 
@@ -161,7 +161,7 @@ class stages {
 
   const settings& s_;
   std::vector<channel_end>& channels_;
-  const observer& who_;
+  const observer& watcher_;
   start_line line_;
   clock::time_point start_;
   std::vector<std::unique_ptr<bounded_queue<reading>>> readings_;  // channel c's: c modulo their number
@@ -176,14 +176,14 @@ class stages {
 }  // namespace
 
 outcome acquire(const settings& s, std::vector<channel_end>& channels, const std::function<void()>& begin,
-                const observer& who) {
+                const observer& watcher) {
   sched::options wanted;
   wanted.workers = s.workers;
   wanted.pin = false;  // the generator needs a CPU too
   wanted.stack_bytes = 64 * 1024;
   sched::runtime workers(wanted);
   const io::reactor waits(workers);
-  stages all(s, channels, workers.workers(), who);
+  stages all(s, channels, workers.workers(), watcher);
   outcome result;
   workers.run([&] { result = all.run(begin); });
   result.workers = workers.workers();

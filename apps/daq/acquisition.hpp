@@ -8,8 +8,8 @@
 ///
 /// There are as many aggregations as workers; channel c's is number c modulo workers.
 ///
-/// Queues are bounded. Whoever finds one full waits: so the slowest stage holds up the fibers that
-/// read, the system's buffers fill, and the sender's write waits. Nothing is dropped.
+/// Queues are bounded. A fiber that finds one full waits: so the slowest stage holds up the fibers that read, the
+/// system's buffers fill, and the sender's write waits. Nothing is dropped.
 ///
 /// A channel that fails is closed and reported; the others do not notice.
 #pragma once
@@ -39,7 +39,7 @@ struct rates {
 };
 
 struct observer {
-  /// Ten times a second, on some worker. None: nobody looks on.
+  /// Ten times a second, on some worker. May be empty.
   std::function<void(const rates&)> now{};
   /// As soon as it is known, on some worker, one at a time; not at the same time as now().
   std::function<void(const incident&)> failed{};
@@ -62,6 +62,6 @@ struct outcome {
 /// \param begin  called when everything is ready, before the first read.
 /// \throws what `begin` throws; shunt::error if the system gives no threads or descriptors.
 [[nodiscard]] outcome acquire(const settings& s, std::vector<channel_end>& channels, const std::function<void()>& begin,
-                              const observer& who = {});
+                              const observer& watcher = {});
 
 }  // namespace shunt::daq

@@ -32,21 +32,21 @@ verdict check(const outcome& found, std::span<const sent> known) {
     const auto& got = found.channels[c];
     const auto at = failed.find(c);
     const auto* const how = at == failed.end() ? nullptr : at->second;
-    const std::string who = "channel " + std::to_string(c) + ": ";
+    const std::string channel = "channel " + std::to_string(c) + ": ";
     all.sent += wanted.frames;
     total.add(wanted.good);
     if (how == nullptr && wanted.what != fault::none) {
-      all.problems.push_back(who + "should have failed (" + name_of(wanted.what) + "), and did not");
+      all.problems.push_back(channel + "should have failed (" + name_of(wanted.what) + "), and did not");
     } else if (how != nullptr && !made_by(wanted.what, how->how.what)) {
       all.problems.push_back(text_of(*how) + "; expected: " + name_of(wanted.what));
     } else if (how != nullptr && how->how.frame != wanted.good.frames) {
       all.problems.push_back(text_of(*how) + "; expected at frame " + std::to_string(wanted.good.frames));
     }
     if (got.frames != wanted.good.frames) {
-      all.problems.push_back(who + std::to_string(got.frames) + " frames of " + std::to_string(wanted.good.frames) +
+      all.problems.push_back(channel + std::to_string(got.frames) + " frames of " + std::to_string(wanted.good.frames) +
                              " have come");
     } else if (got != wanted.good) {
-      all.problems.push_back(who + "its sums are not those of what was sent");
+      all.problems.push_back(channel + "its sums are not those of what was sent");
     }
     if (wanted.what != fault::none) all.left_out += wanted.frames - got.frames;
   }

@@ -133,9 +133,9 @@ int daq_main(int argc, char** argv) {
 
   daq::generator feed(s);
   apps::live_line line;
-  daq::observer who;
+  daq::observer watcher;
   if (line.shown()) {
-    who.now = [&, before = daq::rates{}](const daq::rates& now) mutable {
+    watcher.now = [&, before = daq::rates{}](const daq::rates& now) mutable {
       if (!line.due()) return;
       const double span = now.seconds - before.seconds;
       line.say(fmt::format("{:.1f} s  {} frames  {}/s  {}/s  {} faults", now.seconds,
@@ -144,9 +144,9 @@ int daq_main(int argc, char** argv) {
                            bytes_text(static_cast<double>(now.bytes - before.bytes) / span), now.faults));
       before = now;
     };
-    who.failed = [&](const daq::incident& one) { line.put_above(daq::text_of(one)); };
+    watcher.failed = [&](const daq::incident& one) { line.put_above(daq::text_of(one)); };
   }
-  const auto found = daq::acquire(s, feed.channels(), [&] { feed.go(); }, who);
+  const auto found = daq::acquire(s, feed.channels(), [&] { feed.go(); }, watcher);
   const auto said = daq::check(found, feed.finish());
   report.print(facts_of(s, over, found, said));
   return said.problems.empty() ? 0 : 1;

@@ -16,7 +16,7 @@ daq::settings small() {
   daq::settings s;
   s.channels = 50;
   s.frames = 40;
-  s.timeout = std::chrono::duration<double>(1e9);  // whoever is slow is not stalled
+  s.timeout = std::chrono::duration<double>(1e9);  // a slow channel is not a stalled one
   return s;
 }
 
@@ -131,10 +131,10 @@ TEST_CASE("daq: the observer hears of a fault when it happens, with its number")
   auto s = small();
   s.hung_up = 1;
   std::vector<std::uint32_t> heard;
-  daq::observer who;
-  who.failed = [&](const daq::incident& one) { heard.push_back(one.channel); };
+  daq::observer watcher;
+  watcher.failed = [&](const daq::incident& one) { heard.push_back(one.channel); };
   daq::generator feed(s);
-  const auto found = daq::acquire(s, feed.channels(), [&] { feed.go(); }, who);
+  const auto found = daq::acquire(s, feed.channels(), [&] { feed.go(); }, watcher);
   CHECK(daq::check(found, feed.finish()).problems == lines{});
   CHECK(heard == std::vector<std::uint32_t>{0});
 }

@@ -56,8 +56,8 @@ struct reading {
   std::uint32_t checksum = 0;
 };
 
-/// Readings added up, of one channel or of several. The order does not matter: that it was kept is
-/// for the one to check who adds.
+/// Readings added up, of one channel or of several. The order does not matter here; the fiber that adds checks that it
+/// was kept.
 struct tally {
   std::uint64_t frames = 0;
   std::uint64_t samples = 0;

@@ -38,14 +38,14 @@ class generator {
   /// Forks: only while this process has one thread (fork(2) leaves the others behind). Ends with
   /// this process, whatever becomes of it. \throws io::io_error, shunt::error.
   explicit generator(const settings& s);
-  /// One for each channel, in order. To be closed by whoever has read enough.
+  /// One for each channel, in order. The reader closes an end when it has read enough.
   [[nodiscard]] std::vector<channel_end>& channels() noexcept { return ends_; }
 
   /// Once. \throws shunt::error if the process is gone.
   void go();
 
   /// Blocks until every channel has sent what it will. Only where the channels' buffers hold all of
-  /// it: nobody reads meanwhile. \throws shunt::error that says how the process failed.
+  /// it: no fiber reads meanwhile. \throws shunt::error that says how the process failed.
   void wait_until_written();
 
   /// Blocks until the process has ended; all channels must have been closed here. \throws as above.

@@ -3,7 +3,7 @@
 /// Invariants, all under the lock
 ///   Q1  items_ holds at most capacity_ values; its memory was reserved in the beginning.
 ///   Q2  Senders stand in the list only while items_ is full: take() lets as many in as it made
-///       room for, in the order in which they came. So nobody is overtaken, and what one fiber
+///       room for, in the order in which they came. So no sender is overtaken, and what one fiber
 ///       pushes stays in order.
 ///   Q3  A sender lies on the stack of its fiber. It is taken out of the list before it is told.
 ///
@@ -44,9 +44,9 @@ class bounded_queue {
       if (items_.size() < capacity_) {
         items_.push_back(item);
         taker = std::exchange(taker_, {});
-        me.taken.store(true, std::memory_order_relaxed);  // relaxed: nobody else knows of it
+        me.taken.store(true, std::memory_order_relaxed);  // relaxed: only this fiber knows of it
       } else {
-        me.who = sched::this_fiber::self();
+        me.fiber = sched::this_fiber::self();
         *last_ = &me;
         last_ = &me.next;
       }
@@ -86,7 +86,7 @@ class bounded_queue {
  private:
   struct sender {
     const T* item;
-    sched::waker who{};
+    sched::waker fiber{};
     sender* next = nullptr;
     std::atomic<bool> taken{false};
   };
@@ -96,10 +96,10 @@ class bounded_queue {
     items_.push_back(*one.item);
     first_ = one.next;
     if (first_ == nullptr) last_ = &first_;
-    const auto who = one.who;
+    const auto fiber = one.fiber;
     one.taken.store(true,
                     std::memory_order_release);  // edge `taken`: not touched from here on (Q3)
-    who.wake();
+    fiber.wake();
   }
 
   const std::size_t capacity_;

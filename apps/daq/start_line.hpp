@@ -40,7 +40,7 @@ class start_line {
   std::atomic<std::size_t> missing_;
   promise<void> all_here_;
   promise<void> go_;
-  // Taken before anybody runs: a promise is one thread's at a time.
+  // Taken before any fiber runs: a promise is one thread's at a time.
   const future<void> here_ = all_here_.get_future();
   const future<void> gone_ = go_.get_future();
 };

@@ -94,7 +94,7 @@ class rmat {
   /// Entry i. \param i  0..entries()-1.
   [[nodiscard]] edge entry(std::uint64_t i) const noexcept;
 
-  /// Entries first..last-1, as drawn: a distributed program sends them to their owners, who drop
+  /// Entries first..last-1, as drawn: a distributed program sends them to their owners, which drop
   /// self-loops and duplicates. \throws usage_error unless first <= last <= entries().
   [[nodiscard]] std::vector<edge> edges(std::uint64_t first, std::uint64_t last) const;
 

@@ -505,7 +505,7 @@ TEST_CASE("read: a matrix that is cut off at any byte is an error") {
       "1 2 0.5\n10 9 1\n10 10 2";
   REQUIRE(complaint(text).empty());
   for (std::size_t size = 0; size < text.size(); ++size) {
-    // A cut number is a number too: "10 10 2" is told from "10 10 23" by nobody.
+    // A cut number is a number too: nothing tells "10 10 2" from "10 10 23".
     const std::string cut = text.substr(0, size);
     CAPTURE(cut);
     REQUIRE_FALSE(complaint(cut).empty());

@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// Threads that stay, and run one loop at a time. Whoever is free takes the next index, so loops of
-/// uneven bodies come out even.
+/// Threads that stay, and run one loop at a time. A thread that is free takes the next index, so loops of uneven bodies
+/// come out even.
 class thread_pool {
  public:
   explicit thread_pool(int threads) {
@@ -50,7 +50,7 @@ class thread_pool {
       const auto& body = *body_;
       const long count = count_;
       held.unlock();
-      // relaxed: who gets which index; what bodies write is seen by the lock's next owner
+      // relaxed: any thread may get any index; what bodies write is seen by the lock's next owner
       for (long i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
       held.lock();
       if (--busy_ == 0) ended_.notify_one();

@@ -19,7 +19,7 @@ class stacks {
     base_ = static_cast<char*>(
         mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (base_ == MAP_FAILED) throw std::bad_alloc();
-    // A huge page here would be sixteen or more stacks that nobody has touched.
+    // A huge page here would be sixteen or more stacks that no fiber has touched.
     madvise(base_, count * bytes, MADV_NOHUGEPAGE);
   }
   ~stacks() { munmap(base_, count_ * bytes); }

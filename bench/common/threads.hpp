@@ -23,13 +23,13 @@ namespace bench {
 /// A token for one thread, or a gate for many.
 class futex {
  public:
-  /// Until somebody has opened it.
+  /// Until a thread has opened it.
   void wait() noexcept {
     while (word_.load(std::memory_order_acquire) == 0) {  // pairs with open()
       syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
     }
   }
-  /// By its only waiter, who has not handed on yet: nobody opens it again before.
+  /// By its only waiter, before it hands on: no thread opens it again before that.
   void close() noexcept { word_.store(0, std::memory_order_relaxed); }
   void open(int waiters) noexcept {
     word_.store(1, std::memory_order_release);

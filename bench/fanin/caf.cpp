@@ -1,6 +1,6 @@
 /// Question: how much do 8 event-based actors of CAF get into the mailbox of one?
 ///
-/// Mailboxes have no bound: who has sent a portion asks the receiver for leave to send the next one.
+/// Mailboxes have no bound: a sender that has sent a portion asks the receiver for leave to send the next.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,7 @@ caf::behavior receiver(caf::event_based_actor* self, long all, long* sum) {
         *sum += v;
         if (++got == all) self->quit();
       },
-      [=](const caf::actor& who) { self->send(who, leave{true}); },
+      [=](const caf::actor& asker) { self->send(asker, leave{true}); },
   };
 }
 

@@ -1,5 +1,5 @@
-/// What is possible: calls as 64-byte slots in a ring for each sender's thread, published by up to 64, and one who
-/// takes them.
+/// What is possible: calls as 64-byte slots in a ring for each sender's thread, published by up to 64, and one receiver
+/// that takes them.
 ///
 /// One worker: senders take turns, a ring full each. Two: they are on one, the receiver on the other.
 #include <atomic>

@@ -1,6 +1,6 @@
 // Question: how much do 8 of Pekko's typed actors get into the mailbox of one?
 //
-// Mailboxes have no bound: who has sent a portion asks the receiver for leave to send the next one.
+// Mailboxes have no bound: a sender that has sent a portion asks the receiver for leave to send the next.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

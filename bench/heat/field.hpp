@@ -1,6 +1,6 @@
 /// The problem of table `heat`, once, for every system: Gauss-Seidel sweeps over a field of rows x columns, whose rim
 /// stays. A row may be computed for the t-th time when the row above it has been t times, and the row below it t - 1
-/// times; whoever keeps to that gets the sequential result, to the last bit.
+/// times; a program that keeps to that gets the sequential result, to the last bit.
 ///
 /// After each sample every cell is compared with the sequential result. It is computed then, unless `--oracle FILE`
 /// names a file that has it; a file that is not there is written: so the first program of a table's run computes it for

@@ -1,7 +1,7 @@
 // Question: what do Pekko's typed actors reach, an actor a row, as in the published listing?
 //
-// A message says that a row may use the one above it, or below it, and who sends it has done with that row for now. The
-// kernel is field.hpp's.
+// A message says that a row may use the one above it, or below it, and that its sender has done with that row for now.
+// The kernel is field.hpp's.
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -229,7 +229,7 @@ int main(int argc, char** argv) try {
         check(argv[0], tables, expected, count * packed.size());
         if (round >= options.warmup) bench_report(seconds, "");
       }
-      together.arrive_and_wait();  // nobody clears a table that is still being checked
+      together.arrive_and_wait();  // no thread clears a table that is still being checked
     }
   });
 } catch (const std::exception& problem) {

@@ -39,7 +39,7 @@ func main() {
 	start := program.ProcessorNow()
 	for i := 0; i < n; i++ {
 		go func() {
-			parked++ // one processor, and nothing else runs until somebody waits
+			parked++ // one processor, and nothing else runs until a goroutine waits
 			<-gate
 			woken++
 			all.Done()

@@ -1,7 +1,7 @@
 /// What is possible: calls as 64-byte slots, built in place, called through a pointer, without anything around it.
 ///
 /// One worker: a ring, in which each call puts the next. Two: a ring each way, published by up to 64 slots at a time
-/// (as many as there are: who has emptied its own ring publishes what it has written).
+/// (as many as there are: a thread that has emptied its own ring publishes what it has written).
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ constexpr std::uint64_t most_at_once = 64;
 struct ring {
   alignas(128) std::atomic<std::uint64_t> published{0};
   alignas(128) std::uint64_t written = 0;  // the producer's
-  alignas(128) std::uint64_t read = 0;     // the consumer's: windows are smaller than rings, so nobody overtakes
+  alignas(128) std::uint64_t read = 0;     // the consumer's: windows are smaller than rings: none overtakes
   alignas(128) slot goods[slots];
 
   slot& next() { return goods[written++ & (slots - 1)]; }

@@ -2,7 +2,7 @@
 ///
 ///   --what strict    one ball at a time
 ///   --what article   so many at a time as fit into the window: the published loop sends many, and each is answered
-///   --what ask       as strict, but who sends is a program's own line of control, which asks and has the answer
+///   --what ask       as strict, but the sender is a program's own line of control, which asks and has the answer
 #pragma once
 
 #include <cstring>

@@ -3,7 +3,7 @@
 /// Each buffer has its own flag in front: the shortest way to tell and to carry little is the same cache line.
 ///
 /// Invariants
-///   R1  A buffer's flag is its position + 1 once it is filled; nobody writes it again before all consumers' counts
+///   R1  A buffer's flag is its position + 1 once it is filled; it is not written again before all consumers' counts
 ///       have passed that position.
 #pragma once
 

@@ -117,7 +117,7 @@ class DisruptorLine {
 }
 
 /**
- * The article's design: trains that stop at one station after the other, a position that everybody polls and the one whose turn
+ * The article's design: trains that stop at one station after the other, a position that every station polls and the one whose turn
  * it is moves on. A producer is a station, so several share the rounds. Consumers that see all are stations behind.
  */
 class ArticleLine {

@@ -1,4 +1,4 @@
-/// Question: what do ten small actor programs cost, written as anybody would write them?
+/// Question: what do ten small actor programs cost, written in the obvious way?
 ///
 /// The programs and their sizes are those of the Savina suite: Imam, Sarkar: Savina, an actor benchmark suite. AGERE!
 /// 2014, doi:10.1145/2687357.2687368. Each runs on a manager with default mailboxes, and its answer is checked; a
@@ -166,7 +166,7 @@ constexpr colour after_meeting(colour a, colour b) {
 struct chameneo;
 struct mall {
   explicit mall(long m) : left(m) {}
-  void arrive(ref<chameneo> who, colour c);
+  void arrive(ref<chameneo> visitor, colour c);
   long met() const { return meetings; }
   long left;
   long meetings = 0;
@@ -190,37 +190,37 @@ struct chameneo {
   colour mine;
   long meetings = 0;
 };
-void mall::arrive(ref<chameneo> who, colour c) {
+void mall::arrive(ref<chameneo> visitor, colour c) {
   if (left == 0) return;
   if (!waiting) {
-    waiting = who;
+    waiting = visitor;
     its = c;
     return;
   }
   --left;
   ++meetings;
-  who.tell<&chameneo::meet>(its);
+  visitor.tell<&chameneo::meet>(its);
   std::exchange(waiting, {}).tell<&chameneo::meet>(c);
 }
 
 prepared chameneos(shunt::manager& all, long scale) {
   const long meetings = 200'000 * scale;
   const auto where = all.spawn<mall>({}, meetings);
-  std::vector<ref<chameneo>> who;
-  for (int i = 0; i != 100; ++i) who.push_back(all.spawn<chameneo>({}, where, static_cast<colour>(i % 3)));
+  std::vector<ref<chameneo>> visitors;
+  for (int i = 0; i != 100; ++i) visitors.push_back(all.spawn<chameneo>({}, where, static_cast<colour>(i % 3)));
   return {[=] {
-            for (const auto& c : who) c.tell<&chameneo::begin>(c);
+            for (const auto& c : visitors) c.tell<&chameneo::begin>(c);
           },
           [=] {
             long sum = 0;
-            for (const auto& c : who) sum += shunt::manager::await(c.ask<&chameneo::met>());
+            for (const auto& c : visitors) sum += shunt::manager::await(c.ask<&chameneo::met>());
             must_be("meetings of the mall", shunt::manager::await(where.ask<&mall::met>()), meetings);
             must_be("meetings of all", sum, 2 * meetings);
           },
           static_cast<std::uint64_t>(4 * meetings)};
 }
 
-// --- big: everybody pings somebody at random, and is answered ---
+// --- big: every actor pings another one at random, and is answered ---
 
 struct pinger {
   pinger(std::uint64_t seed, long n) : random(seed), left(n) {}
@@ -249,13 +249,13 @@ struct pinger {
 
 prepared big(shunt::manager& all, long scale) {
   const long pings = 20'000 * scale;
-  auto who = std::make_shared<std::vector<ref<pinger>>>();
-  for (std::uint64_t i = 0; i != 120; ++i) who->push_back(all.spawn<pinger>({}, i, pings));
+  auto pingers = std::make_shared<std::vector<ref<pinger>>>();
+  for (std::uint64_t i = 0; i != 120; ++i) pingers->push_back(all.spawn<pinger>({}, i, pings));
   return {[=] {
-            for (const auto& p : *who) p.tell<&pinger::begin>(p, who);
+            for (const auto& p : *pingers) p.tell<&pinger::begin>(p, pingers);
           },
           [=] {
-            for (const auto& p : *who) must_be("answers", shunt::manager::await(p.ask<&pinger::get>()), pings);
+            for (const auto& p : *pingers) must_be("answers", shunt::manager::await(p.ask<&pinger::get>()), pings);
           },
           static_cast<std::uint64_t>(2 * 120 * pings)};
 }
@@ -311,13 +311,13 @@ void dictionary::read(ref<reader> from, long key) {
 prepared concdict(shunt::manager& all, long scale) {
   const long each = 10'000 * scale;
   const auto map = all.spawn<dictionary>();
-  std::vector<ref<reader>> who;
-  for (std::uint64_t i = 0; i != 20; ++i) who.push_back(all.spawn<reader>({}, i, map, each));
+  std::vector<ref<reader>> readers;
+  for (std::uint64_t i = 0; i != 20; ++i) readers.push_back(all.spawn<reader>({}, i, map, each));
   return {[=] {
-            for (const auto& r : who) r.tell<&reader::begin>(r);
+            for (const auto& r : readers) r.tell<&reader::begin>(r);
           },
           [=] {
-            for (const auto& r : who) must_be("wrong answers", shunt::manager::await(r.ask<&reader::errors>()), 0);
+            for (const auto& r : readers) must_be("wrong answers", shunt::manager::await(r.ask<&reader::errors>()), 0);
             must_be("requests", shunt::manager::await(map.ask<&dictionary::get>()), 20 * each);
           },
           static_cast<std::uint64_t>(2 * 20 * each)};
@@ -328,7 +328,7 @@ prepared concdict(shunt::manager& all, long scale) {
 struct philosopher;
 struct table {
   explicit table(std::size_t n) : taken(n) {}
-  void hungry(ref<philosopher> who, std::size_t seat);
+  void hungry(ref<philosopher> guest, std::size_t seat);
   void full(std::size_t seat) { taken[seat] = taken[(seat + 1) % taken.size()] = false; }
   std::vector<bool> taken;
 };
@@ -351,23 +351,23 @@ struct philosopher {
   long left;
   long meals = 0;
 };
-void table::hungry(ref<philosopher> who, std::size_t seat) {
+void table::hungry(ref<philosopher> guest, std::size_t seat) {
   const std::size_t right = (seat + 1) % taken.size();
-  if (taken[seat] || taken[right]) return who.tell<&philosopher::denied>();
+  if (taken[seat] || taken[right]) return guest.tell<&philosopher::denied>();
   taken[seat] = taken[right] = true;
-  who.tell<&philosopher::eat>();
+  guest.tell<&philosopher::eat>();
 }
 
 prepared philosophers(shunt::manager& all, long scale) {
   const long meals = 10'000 * scale;
   const auto at = all.spawn<table>({}, std::size_t{20});
-  std::vector<ref<philosopher>> who;
-  for (std::size_t i = 0; i != 20; ++i) who.push_back(all.spawn<philosopher>({}, at, i, meals));
+  std::vector<ref<philosopher>> guests;
+  for (std::size_t i = 0; i != 20; ++i) guests.push_back(all.spawn<philosopher>({}, at, i, meals));
   return {[=] {
-            for (const auto& p : who) p.tell<&philosopher::begin>(p);
+            for (const auto& p : guests) p.tell<&philosopher::begin>(p);
           },
           [=] {
-            for (const auto& p : who) must_be("meals", shunt::manager::await(p.ask<&philosopher::get>()), meals);
+            for (const auto& p : guests) must_be("meals", shunt::manager::await(p.ask<&philosopher::get>()), meals);
           },
           static_cast<std::uint64_t>(3 * 20 * meals)};  // at least
 }
@@ -425,29 +425,29 @@ struct account {
 };
 
 struct teller {
-  explicit teller(std::vector<ref<account>> w) : who(std::move(w)) {}
+  explicit teller(std::vector<ref<account>> w) : accounts_(std::move(w)) {}
   void order(long transfers) {
     draws random(7);
     for (long i = 0; i != transfers; ++i) {
       // From lower to higher: two that waited for each other's credit would wait for ever, and be told so.
-      const auto from = random.below(who.size() - 1);
-      const auto to = from + 1 + random.below(who.size() - 1 - from);
-      who[from].tell<&account::transfer>(who[to], static_cast<long>(random.below(100)));
+      const auto from = random.below(accounts_.size() - 1);
+      const auto to = from + 1 + random.below(accounts_.size() - 1 - from);
+      accounts_[from].tell<&account::transfer>(accounts_[to], static_cast<long>(random.below(100)));
     }
   }
-  std::vector<ref<account>> who;
+  std::vector<ref<account>> accounts_;
 };
 
 prepared bank(shunt::manager& all, long scale) {
   constexpr long accounts = 1'000;
   const long transfers = 50'000 * scale;
-  std::vector<ref<account>> who;
-  for (long i = 0; i != accounts; ++i) who.push_back(all.spawn<account>({}, 1'000'000L));
-  const auto orders = all.spawn<teller>({}, who);
+  std::vector<ref<account>> all_accounts;
+  for (long i = 0; i != accounts; ++i) all_accounts.push_back(all.spawn<account>({}, 1'000'000L));
+  const auto orders = all.spawn<teller>({}, all_accounts);
   return {[=] { orders.tell<&teller::order>(transfers); },
           [=] {
             long sum = 0;
-            for (const auto& a : who) sum += shunt::manager::await(a.ask<&account::get>());
+            for (const auto& a : all_accounts) sum += shunt::manager::await(a.ask<&account::get>());
             must_be("the sum of all accounts", sum, accounts * 1'000'000);
           },
           static_cast<std::uint64_t>(2 * transfers)};

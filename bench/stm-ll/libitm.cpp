@@ -47,7 +47,7 @@ class list {
         *at = gone->next;
       }
     }
-    delete gone;  // libitm's commits wait until nobody reads it any more
+    delete gone;  // libitm's commits wait until no transaction reads it any more
     return gone != nullptr;
   }
   [[nodiscard]] long count() const { return bench::count_in_order(head_); }

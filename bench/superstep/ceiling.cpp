@@ -5,9 +5,9 @@
 /// arrived nothing is under way, so the superstep needs no word more.
 ///
 /// Invariants
-///   C1  boxes[p] is written by PE p alone, and its two places in turn. Who sends the message of
-///       round r + 1 has read the other's of round r, who by then had read round r - 1: no message
-///       is overwritten before it is read.
+///   C1  boxes[p] is written by PE p alone, and its two places in turn. The sender of the message of round r + 1 has
+///       read the other PE's message of round r, and the other had read that of round r - 1 before it sent this one: no
+///       message is overwritten before it is read.
 #include <atomic>
 #include <cstdio>
 #include <exception>

@@ -29,7 +29,7 @@ type ring struct {
 	lapsEach           uint64 // when all leave; 0: not known yet
 	phasesLeft         int
 	samples            int
-	took               []float64 // told in the end: who writes in between leaves its processor to others
+	took               []float64 // printed in the end: a goroutine that writes in between leaves its processor to others
 	stage              int
 	seconds, start     float64
 	ordered            bool

@@ -13,14 +13,14 @@
 ///                                               --milliseconds
 ///
 /// Invariants
-///   R1  now_ is whose turn it is: a position of the order. Who takes a turn finds its own there, and leaves its
-///       successor's: who is run out of order, twice or too seldom finds another, which is a wrong answer. So laps
-///       of n turns are whole, and it is the fiber at position 0 that counts them, and reads the clock.
+///   R1  now_ is whose turn it is: a position of the order. A fiber that takes a turn finds its own there, and leaves
+///       its successor's. One that is run out of order, twice or too seldom finds another, which is a wrong answer. So
+///       laps of n turns are whole, and the fiber at position 0 counts them and reads the clock.
 ///   R2  A turn waits for no other's arithmetic: what it stores it had before, and what it loads is only compared.
 ///       (Turns that were counted in one word took as long as that word's way through the processor, whatever was
 ///       switched.)
 ///
-/// One thread at a time; who hands over a turn to another thread makes what it wrote visible.
+/// One thread at a time; a thread that hands a turn over to another makes what it wrote visible.
 #pragma once
 
 #include <algorithm>
@@ -108,7 +108,7 @@ class ring {
     return true;
   }
 
-  /// Whether take() has told all of them to leave: who is the last hands on to nobody.
+  /// Whether take() has told all of them to leave: the last one hands on to none.
   [[nodiscard]] bool all_left() const noexcept { return left_ == n_; }
 
   /// When all should have left. \return the program's exit status.

@@ -11,7 +11,7 @@ namespace {
 
 using namespace shunt::sched;
 
-/// All wait until all have started: who starts does so between others' turns.
+/// All wait until all have started: a fiber that starts does so between others' turns.
 struct yielding {
   explicit yielding(bench::ring& r) : ring(r), wakers(r.size()) {}
 
@@ -23,20 +23,20 @@ struct yielding {
     auto& all = ring;
     while (all.take(turn)) this_fiber::yield();
   }
-  /// The last one woken would run first: that is somebody who has no turn.
+  /// The last one woken would run first: that is a fiber without a turn.
   void begin() {
     while (started < wakers.size()) this_fiber::yield();
-    waker nobody;
+    waker bystander;
     this_worker::current().spawn(
-        [&nobody] {
-          nobody = this_fiber::self();
+        [&bystander] {
+          bystander = this_fiber::self();
           this_fiber::park();
         },
         {.worker = 0});
-    while (!nobody) this_fiber::yield();
+    while (!bystander) this_fiber::yield();
     begun = true;
     for (std::size_t p = 0; p < ring.size(); ++p) wakers[ring.at(p)].wake();
-    nobody.wake();
+    bystander.wake();
   }
 
   bench::ring& ring;

@@ -33,10 +33,10 @@ static_assert(rethrows_wanted >= 1'000'000);
 std::atomic<long> rethrows{0};
 std::atomic<long> wrong{0};
 
-/// Its text is on the heap: who gets an exception that has been destroyed reads what is not there.
+/// Its text is on the heap: a fiber that gets an exception that has been destroyed reads what is not there.
 struct thrown {
-  thrown(long who, long when)
-      : fiber(who), round(when), text("exception " + std::to_string(who) + " of round " + std::to_string(when)) {}
+  thrown(long by, long when)
+      : fiber(by), round(when), text("exception " + std::to_string(by) + " of round " + std::to_string(when)) {}
   long fiber;
   long round;
   std::string text;

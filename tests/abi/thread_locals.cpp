@@ -40,7 +40,7 @@ int number() noexcept {
 
 thread_local int plain = 0;              // at a constant offset
 thread_local const int made = number();  // behind a guard
-thread_local int written = -1;           // by whoever runs on the thread: its worker's index
+thread_local int written = -1;           // by the fiber that runs on the thread: its worker's index
 
 /// Where the thread's own are. Never inlined, and with an effect for all the compiler knows: what
 /// it kept cannot come in.

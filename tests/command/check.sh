@@ -291,6 +291,19 @@ for sub in run apps bench doctor test setup; do
   good '^usage: shunt' "$script" help "$sub"
   good '^usage: shunt' "$script" "$sub" --help
 done
+# One copy of each help text; and two of the edit distance, which agree (the script answers before anything is built).
+for sub in run apps doctor; do
+  name="help of $sub: the program's and the script's"
+  if cmp -s <("$shunt" "$sub" --help) <("$script" "$sub" --help); then passed=$((passed + 1)); else wrong 'they differ'; fi
+done
+eval "$(sed -n '/^say()/p; /^die()/p; /^distance()/,/^}/p; /^unknown()/,/^}/p' "$script")"
+known=$("$shunt" apps | cut -d' ' -f1)
+for word in h hist histogrm hstogarm triangel tringle angle dak da aq index-gather gather indexgather q xyzzy daqdaq; do
+  name="near names of $word: the program's and the script's"
+  "$shunt" run "$word" >out 2>err
+  # shellcheck disable=SC2086  # names are words
+  if [[ $(cat err) == "$( (unknown application "$word" $known) 2>&1)" ]]; then passed=$((passed + 1)); else wrong 'they differ'; fi
+done
 bad 'unknown command .bensh.; near: bench' "$script" bensh
 bad 'unknown table .histogramm.; near: histogram' "$script" bench histogramm
 bad 'which table' "$script" bench

@@ -207,7 +207,7 @@ check inbox_sleep 'can occur: a wake that comes after its work is done' ends  '(
 check inbox_sleep 'mutant: looks, then sleeps without arming'           ends  "$stuck" M_UNARMED
 check inbox_sleep 'mutant: looks, then sleeps without arming, as a formula' fair 'acceptance cycle' M_UNARMED
 check inbox_sleep 'mutant: arms with a store'                           ends  "$stuck" M_ARM_STORES
-check inbox_sleep 'mutant: who found it asleep does not wake'           ends  "$stuck" M_NO_WAKE
+check inbox_sleep 'mutant: a pusher that found it asleep does not wake' ends  "$stuck" M_NO_WAKE
 check inbox_sleep 'mutant: parker without a token'                      ends  "$stuck" M_NO_TOKEN
 check inbox_sleep 'mutant: push with a load and a store'                ends  'assertion violated (stamp' M_PUSH_STORES
 check inbox_sleep 'mutant: does not disarm after a time-out'            ends  '(word!=1)' M_NO_DISARM
@@ -219,7 +219,7 @@ check line_sleep '1 stop, 1 train, 4 goods'                               ends  
 check line_sleep '1 stop, 2 trains, 4 goods'                              ends  holds   STOPS=1 GOODS=4
 check line_sleep 'mutant: sleeps without the heavy fence'                 ends  "$stuck" STOPS=1 M_NO_FENCE
 check line_sleep 'mutant: sleeps without a second look'                   ends  "$stuck" STOPS=1 M_NO_SECOND_LOOK
-check line_sleep 'mutant: who departs wakes nobody'                       ends  "$stuck" STOPS=1 M_NO_WAKE
+check line_sleep 'mutant: a station that departs wakes none'              ends  "$stuck" STOPS=1 M_NO_WAKE
 check line_sleep 'mutant: forgets the watchers after it woke them'        ends  "$stuck" TRAINS=1 M_CLEARS_LAST
 check line_sleep 'mutant: loads a train that a stop still has'            ends  'assertion violated (left' STOPS=1 GOODS=4 M_OVERRUN
 # --- stm ---

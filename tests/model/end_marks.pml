@@ -5,8 +5,8 @@
  *   worker:     last mailbox terminated --> barrier round 0, 1 .. ROUNDS-1 --> finished
  *
  * Rules (the protocol)
- *   E1  A worker counts what it puts on each lane, whoever puts it, for each mailbox. In state `marked` of m it has sent
- *       each other worker one mark with the count of that lane, and puts nothing more on m.
+ *   E1  A worker counts what its programs and handlers put on each lane, for each mailbox. In state `marked` of m it has
+ *       sent each other worker one mark with the count of that lane, and puts nothing more on m.
  *   E2  It terminates m once it has D-1 marks of m, and has handled what they and its own lane announce.
  *   E3  It resets all its counters of m when it terminates m, and at no other time. With COUNTS_GROW it resets only what it
  *       announces, when it has announced it; n epochs have n * (D-1) marks.
@@ -125,7 +125,7 @@ end:
   :: d_step { phase[pe] == M &&
 #ifdef M_FLAG
        finished[d] > 0 ->
-       finished[d] = 0;                                      /* a flag, lowered by the first who sees it */
+       finished[d] = 0;                                      /* a flag, lowered by the first PE that sees it */
 #else
        finished[d] > epoch[pe] ->                            /* E5 */
 #endif

@@ -7,7 +7,7 @@
  *   I2  While the owner sleeps for good, the word is `asleep` and no pusher owes a wake.
  *   I3  take_all() is never called while the word is `asleep` (the contract in inbox.hpp).
  *   I4  Nodes of one pusher are taken in the order in which it pushed them.
- *   I5  Nobody touches the parker after the owner has left.
+ *   I5  No pusher touches the parker after the owner has left.
  *
  * Every load, store, exchange and compare-and-swap of inbox.hpp is one step, and so is every step of the
  * parker: a futex and a token. A pusher has NODES nodes and pushes PUSHES times: a node that has been taken
@@ -81,7 +81,7 @@ inline park() {
   od
 }
 
-/* --- who pushes ------------------------------------------------------------------------------------------------ */
+/* --- the pushers ------------------------------------------------------------------------------------------------ */
 
 proctype Pusher(byte me) {
   byte n, seen, count = 0;

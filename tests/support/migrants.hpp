@@ -28,12 +28,12 @@ inline void until(const std::function<bool()>& so) {
   while (!so()) sched::this_fiber::yield();
 }
 
-/// Runs `body` as the root of two workers, beside it one fiber that is always ready: so nobody who
-/// migrates is the only one that worker 0 could run, and worker 1 is handed every one that may go.
+/// Runs `body` as the root of two workers, beside it one fiber that is always ready: so a
+/// fiber that migrates is never the only one that worker 0 could run, and worker 1 is handed every one that may go.
 inline void beside_a_busy_fiber(const std::function<void(sched::runtime&)>& body) {
   sched::options o;
   o.workers = 2;
-  o.spin = std::chrono::nanoseconds::zero();  // who sleeps is handed something
+  o.spin = std::chrono::nanoseconds::zero();  // a worker that sleeps is handed something
   sched::runtime rt(o);
   std::atomic<bool> over{false};
   rt.run([&] {

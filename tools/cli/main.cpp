@@ -24,22 +24,19 @@ namespace {
 
 using shunt::usage_error;
 
-constexpr std::string_view help =
-    "usage: shunt COMMAND [OPTION]...\n"
-    "\n"
-    "  run APP [OPTION]...  run an application; `run APP --help` lists its options\n"
-    "  apps                 list the applications\n"
-    "  doctor [--json]      say what this machine offers, and what limits it\n"
-    "  help, --help, --version\n";
-
+// The script `shunt` prints the same files: it answers before anything is built.
+constexpr std::string_view commands =
+#include "commands.help"
+    ;
 constexpr std::string_view run_help =
-    "usage: shunt run APP [OPTION]...\n"
-    "\n"
-    "  APP --help                 the application's own options\n"
-    "  --transport threads|mpi    one process, or several under MPI\n"
-    "  --ranks R                  with --transport mpi: processes to start (2)\n"
-    "  --launcher 'COMMAND'       with --transport mpi: start the processes with this, e.g. 'srun "
-    "-n 4'\n";
+#include "run.help"
+    ;
+constexpr std::string_view apps_help =
+#include "apps.help"
+    ;
+constexpr std::string_view doctor_help =
+#include "doctor.help"
+    ;
 
 int list_apps() {
   std::size_t widest = 0;
@@ -57,7 +54,7 @@ int command(const std::vector<std::string>& words) {
   if (words.empty()) throw usage_error("which command? run, apps, doctor, help");
   const std::string& name = words[0];
   if (name == "help" || is_help(name)) {
-    fmt::print("{}", help);
+    fmt::print("usage: shunt COMMAND [OPTION]...\n\n{}  help, --help, --version\n", commands);
     return 0;
   }
   if (name == "--version") {
@@ -75,7 +72,7 @@ int command(const std::vector<std::string>& words) {
   }
   if (name == "apps") {
     if (asks) {
-      fmt::print("usage: shunt apps\n");
+      fmt::print("{}", apps_help);
       return 0;
     }
     no_more(words, 1);
@@ -83,7 +80,7 @@ int command(const std::vector<std::string>& words) {
   }
   if (name == "doctor") {
     if (asks) {
-      fmt::print("usage: shunt doctor [--json]\n");
+      fmt::print("{}", doctor_help);
       return 0;
     }
     const bool as_json = words.size() > 1 && words[1] == "--json";
@@ -95,27 +92,27 @@ int command(const std::vector<std::string>& words) {
 }
 
 // One line, however many the report has, and whatever characters a name in it has.
-int fail(const std::string& who, std::string what, int status) noexcept {
-  // What the user did wrong, every rank finds at once. Rank 0 says it, and its end makes Open MPI
-  // end the others, within some 1.5 s; what only another rank found (a file that one machine lacks)
-  // is still said.
+int fail(const std::string& speaker, std::string what, int status) noexcept {
+  // A usage error is found by every rank at once. Rank 0 prints it, and its end makes Open MPI end the others within
+  // some 1.5 s. The others wait for that, so that the line comes once; what only another rank has found (a file that
+  // one machine lacks) is still printed.
   if (status == 2 && shunt::cli::mpi_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
-  if (what.starts_with(who + ": ")) what.erase(0, who.size() + 2);  // a job names itself
+  if (what.starts_with(speaker + ": ")) what.erase(0, speaker.size() + 2);  // a job names itself
   std::fflush(stdout);
   const int rank = shunt::cli::mpi_rank();
   const std::string line =
-      who + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") + shunt::apps::one_line(what) + "\n";
-  // The status is said even where the line cannot be: to a full disk, a closed descriptor, a pipe
-  // that is not read. One write: lines of several ranks do not mix.
+      speaker + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") + shunt::apps::one_line(what) + "\n";
+  // The status is returned even where the line cannot be written: to a full disk, a closed descriptor, a pipe that is
+  // not read. One write: lines of several ranks do not mix.
   ::signal(SIGPIPE, SIG_IGN);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   return status;
 }
 
-/// Makes sure that descriptors 0 to 2 exist. Where the caller closed one, the next file or socket
-/// that is opened would take its place, and get what is printed. Reading and writing fail as before.
+/// Makes sure that descriptors 0 to 2 exist. Where the caller closed one, the next file or socket that is opened would
+/// take its place, and get what is printed. Reading and writing fail as before.
 void hold_standard_descriptors() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -128,9 +125,9 @@ void hold_standard_descriptors() noexcept {
 int main(int argc, char** argv) {
   hold_standard_descriptors();
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  std::string who = "shunt";
+  std::string speaker = "shunt";
   for (const auto& app : shunt::apps::all()) {
-    if (words.size() > 1 && words[0] == "run" && words[1] == app.name) who += " run " + words[1];
+    if (words.size() > 1 && words[0] == "run" && words[1] == app.name) speaker += " run " + words[1];
   }
   try {
     const int status = command(words);
@@ -139,12 +136,12 @@ int main(int argc, char** argv) {
     }
     return status;
   } catch (const usage_error& bad) {
-    return fail(who, bad.what(), 2);
+    return fail(speaker, bad.what(), 2);
   } catch (const CLI::ParseError& bad) {
-    return fail(who, bad.what(), bad.get_exit_code() == 0 ? 0 : 2);
+    return fail(speaker, bad.what(), bad.get_exit_code() == 0 ? 0 : 2);
   } catch (const std::bad_alloc&) {
-    return fail(who, "out of memory", 1);
+    return fail(speaker, "out of memory", 1);
   } catch (const std::exception& failed) {
-    return fail(who, failed.what(), 1);
+    return fail(speaker, failed.what(), 1);
   }
 }

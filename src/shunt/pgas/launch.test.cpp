@@ -1,4 +1,4 @@
-// Starting jobs: options from the command line and the environment, layouts of PEs, timetables of trains.
+// Starting jobs: options from the command line and the environment, layouts of PEs, plans of buffers.
 #include <support/jobs.hpp>
 
 #include <atomic>

@@ -5,7 +5,7 @@
 
 #include <shunt/actor/detail/actor_cell.hpp>
 #include <shunt/actor/detail/handler_fiber.hpp>
-#include <shunt/sched/deadlock.hpp>
+#include <shunt/sched/observe/deadlock.hpp>
 #include <shunt/sched/observe/report_notes.hpp>
 
 namespace shunt {
