@@ -265,7 +265,7 @@ check migrate 'mutant: a wake sends a fiber to any worker'                ends  
 check migrate 'mutant: hands over in a fiber, not in the loop'            ends  "$elsewhere" M_HANDS_OVER_IN_FIBER
 check migrate 'mutant: hands over a fiber whose deadline stands here'     ends  'assertion violated (heap\[r\]==me)' M_HANDS_DEADLINES
 check migrate 'mutant: a deadline enqueues a fiber that was woken'        ends  'assertion violated (stands\[f\]==0)' M_EXPIRES_TWICE
-check migrate 'mutant: a stack stays where its fiber has ended'           ends  'assertion violated (birthplace\[' M_STACK_STAYS
+check migrate 'mutant: a stack stays where its fiber has ended'           ends  'assertion violated (first_worker\[' M_STACK_STAYS
 check migrate 'mutant: the sleeper that gets a fiber is not woken'          ends  "$stuck" M_NO_UNPARK
 
 # --- modes ---
