@@ -13,9 +13,9 @@
 /// Invariants, beside mpi.M1 of gate.hpp, mpi.M2 and mpi.M3 of progress_engine.hpp
 ///   mpi.M4  Nothing here waits for another rank but the constructor, exchange(), start(), stop() and the destructor.
 ///           Those sleep between tests, but for MPI_Init, MPI_Comm_dup and MPI_Finalize.
-///   mpi.M5  From before MPI_Init to after MPI_Finalize one thread looks after ranks that do not answer: while a
-///           service runs the program's, by beat(); else the watchdog's. Where heartbeats can be sent it sends and
-///           awaits them; in MPI_Init and in what MPI does at the end it measures time.
+///   mpi.M5  From before MPI_Init to after MPI_Finalize a thread looks after ranks that do not answer: one of the
+///           program, by beat(), while a service runs; else the watchdog's. Where heartbeats can be sent it sends and
+///           awaits them. In MPI_Init, and in what MPI does at the end, it measures time.
 ///
 /// No edge of its own: the gate's and rail::inbox's cover what threads hand each other, last_moved_ and ending_ carry
 /// no data, and liveness.hpp names one.
