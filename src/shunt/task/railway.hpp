@@ -243,9 +243,9 @@ class railway {
     /// Whether the last arrive() saw the end.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-    /// Takes no more trains; the one that is here leaves. If more trains would have come: after the close of a last
-    /// station the other stations go on; that of any other station ends the line (rail::unloader::end()). A further call
-    /// does nothing.
+    /// Takes no more trains; the one that is here leaves. If more trains were to come: where this is a last station, the
+    /// other stations go on; otherwise the line ends here, also for its sources (rail::unloader::end()). A further call does
+    /// nothing.
     void close() noexcept {
       depart();
       end_.end();
@@ -292,7 +292,7 @@ class railway {
     std::unique_ptr<latency_histogram> age_;
   };
 
-  /// \throws usage_error for a capacity or number of trains that cannot be.
+  /// \throws usage_error for an impossible capacity or number of trains.
   explicit railway(railway_options wanted = {})
       : wanted_(std::move(wanted)), shape_(detail::shape_of(wanted_, sizeof(T), alignof(T))) {}
 
@@ -404,8 +404,8 @@ class railway {
       c.age = s->age_.get();
     }
     for (auto& c : all) {
-      const auto room = static_cast<double>(c.trains) * static_cast<double>(capacity());
-      if (c.trains != 0) c.mean_fill = static_cast<double>(c.goods) / room;
+      const auto most = static_cast<double>(c.trains) * static_cast<double>(capacity());
+      if (c.trains != 0) c.mean_fill = static_cast<double>(c.goods) / most;
     }
     return all;
   }
