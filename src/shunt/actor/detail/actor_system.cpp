@@ -182,9 +182,9 @@ void actor_system::idle() noexcept {
 
 bool actor_system::quiet() const noexcept {
   std::uint64_t done = 0;
-  for (const auto& d : dispatchers_) done += d->done();
+  for (const auto& d : dispatchers_) done += d->counts().done();
   std::uint64_t sent = sent_outside_.load(std::memory_order_relaxed);  // relaxed: seen with what was counted done
-  for (const auto& d : dispatchers_) sent += d->sent();
+  for (const auto& d : dispatchers_) sent += d->counts().sent();
   return done == sent;
 }
 

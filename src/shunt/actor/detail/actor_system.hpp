@@ -65,7 +65,7 @@ class actor_system {
   void clock_left() noexcept;
   /// A dispatcher, or the clock, could not begin, for that reason.
   void report_begun(const std::exception_ptr& failure) noexcept;
-  /// dispatcher.D2, of controls and of threads outside.
+  /// activity_counts.D2, of controls and of threads outside.
   void count_sent() noexcept {
     sent_outside_.fetch_add(1, std::memory_order_relaxed);  // relaxed: what hands the message over publishes it
   }

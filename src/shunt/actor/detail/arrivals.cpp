@@ -73,7 +73,7 @@ void arrivals::obey(control& c) noexcept {
   of_.handlers_.stand_by();
   c.what();
   delete &c;
-  of_.count_done();  // with all that ended with it
+  of_.counts_.ended();  // with all that ended with it
 }
 
 /// \return how many messages it had.
@@ -81,7 +81,7 @@ std::int64_t arrivals::unload_train(rail::train& t) noexcept {
   const auto dead = dead_.size();
   const auto messages = unload_messages(t);
   of_.outbox_.line().unloaded(t);
-  dead_.size() == dead ? of_.count_done() : void(++trains_of_dead_);
+  dead_.size() == dead ? of_.counts_.ended() : void(++trains_of_dead_);
   return messages;
 }
 
@@ -106,7 +106,7 @@ std::int64_t arrivals::unload_messages(rail::train& t) noexcept {
         envelope* const e = of_.envelopes_.take(of_.store_);
         from.move_to(*e);
         of_.tell_idle(c, e);
-      } else if (lives && (c.vacant != nullptr || of_.make_vacant_for(c, from.left()))) [[likely]] {
+      } else if (lives && (c.vacant != nullptr || of_.mailboxes_.make_vacant_for(c, from.left()))) [[likely]] {
         from.move_to(*c.place());
       } else if (lives && c.when_full.load(std::memory_order_relaxed) == overflow::drop_oldest) {  // relaxed: ours
         dead_.push_back({c.take_first(), &c, c.incarnation, mailbox_is_full});
@@ -130,7 +130,7 @@ void arrivals::end_dead() noexcept {
     of_.system().end_dead(*d.message, lives ? d.cell->name() : std::string_view(), d.why);
     of_.give_back(*d.message);
   }
-  of_.count_done(brought_by);
+  of_.counts_.ended(brought_by);
 }
 
 }  // namespace actors::detail

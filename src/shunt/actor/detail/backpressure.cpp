@@ -32,7 +32,7 @@ bool backpressure::add_vacant_for(actor_cell& c, std::int64_t messages) {
 }
 
 void backpressure::declare_full(actor_cell& c) noexcept {
-  of_.flag(c, flag_senders_wait);
+  of_.ready_.flag(c, flag_senders_wait);
   c.set_full(true);
 }
 
@@ -63,7 +63,7 @@ void backpressure::let_senders_in(actor_cell& c) noexcept {
   if (some_from_afar) of_.arrivals_.unload_trains();  // what they had sent before comes first
   while (first != nullptr) {
     waiting_sender& s = *std::exchange(first, first->next_sender);
-    of_.deliver(c, *s.message);
+    of_.mailboxes_.deliver(c, *s.message);
     s.wake();
   }
   if (c.room <= 0) declare_full(c);  // what was unloaded meanwhile, and the senders' messages, took all of it

@@ -7,18 +7,12 @@
 /// A handler fiber runs handlers in its own frames, one after the other, without a switch. If a handler waits, its
 /// fiber parks with it, and another handler fiber goes on (handler_fibers.hpp).
 ///
-/// The parts: handler_fibers (the fibers), outbox (trains to other workers), arrivals (what has come), backpressure
-/// (full mailboxes), lifecycles (spawn to end), envelope_pool. They are parts of this class, and know it.
+/// The parts: ready_actors (what runs next), handler_fibers (the fibers), mailboxes (the longer way into one),
+/// backpressure (full ones), outbox (trains to other workers), arrivals (what has come), lifecycles (spawn to end),
+/// envelope_pool. They are parts of this class, and know it.
 ///
 /// Invariants
 ///   dispatcher.D1  Envelopes are the dispatcher's: they come from its pool, and return to it. Trains go home.
-///   dispatcher.D2  sent_ counts three things when they begin, done_ when they end: trains, from when they are opened
-///       until they are unloaded, and the dead among their messages ended; controls, until they are done; and busy
-///       periods, in which an actor of the dispatcher is queued or its handler runs. What begins during another one is
-///       counted before that ends. See actor_system::quiet().
-///   dispatcher.D3  run_next_message_ is run_next_'s message while that actor is direct, else null; never another
-///       actor's. The actor in run_next_ has no flags.
-///   dispatcher.D4  awake_ is true only in a busy period in which a handler fiber runs, or is ready.
 ///
 /// The owner's thread only, except where "any thread" is said. See ../DESIGN.md.
 #pragma once
@@ -30,6 +24,7 @@
 #include <functional>
 #include <string_view>
 
+#include <shunt/actor/detail/activity_counts.hpp>
 #include <shunt/actor/detail/actor_cell.hpp>
 #include <shunt/actor/detail/arrivals.hpp>
 #include <shunt/actor/detail/backpressure.hpp>
@@ -37,7 +32,9 @@
 #include <shunt/actor/detail/envelope_pool.hpp>
 #include <shunt/actor/detail/handler_fibers.hpp>
 #include <shunt/actor/detail/lifecycles.hpp>
+#include <shunt/actor/detail/mailboxes.hpp>
 #include <shunt/actor/detail/outbox.hpp>
+#include <shunt/actor/detail/ready_actors.hpp>
 #include <shunt/base/thread_pointer.hpp>
 #include <shunt/rail.hpp>
 
@@ -52,8 +49,7 @@ inline constexpr std::string_view mailbox_is_full = "its mailbox is full";
 
 class alignas(quiet_distance) dispatcher {
  public:
-  static constexpr int messages_a_batch = 512;       // then other fibers run, and open trains depart
-  static constexpr int most_run_next_in_a_row = 64;  // before an actor of the queue
+  static constexpr int messages_a_batch = 512;  // then other fibers run, and open trains depart
 
   dispatcher(actor_system& system, int index, int dispatchers);
   ~dispatcher() { arrivals_.discard(); }
@@ -67,9 +63,7 @@ class alignas(quiet_distance) dispatcher {
 
   // --- tell, from fibers of this worker ---
 
-  /// As actor_cell::place(), for an actor of this dispatcher, where that finds no vacant envelope. nullptr: the actor
-  /// is idle, or has ended, or its mailbox is full. \throws std::bad_alloc
-  [[nodiscard]] envelope* place_slowly(actor_cell& c, std::uint32_t incarnation);
+  [[nodiscard]] mailboxes& own_mailboxes() noexcept { return mailboxes_; }
   /// Where the caller builds a message that is in no mailbox. nullptr: none is at hand.
   [[nodiscard, gnu::always_inline]] envelope* try_take_envelope() noexcept { return envelopes_.try_take(); }
   [[gnu::always_inline]] void give_back(envelope& e) noexcept { envelopes_.give_back(e); }
@@ -77,16 +71,10 @@ class alignas(quiet_distance) dispatcher {
   [[gnu::always_inline]] void tell(actor_cell& c, envelope* e, const char* call) {
     if (c.incarnation == e->incarnation() && c.state == cell_state::idle) [[likely]]
       return tell_idle(c, e);
-    tell_slowly(c, e, call);
+    mailboxes_.tell(c, e, call);
   }
   /// The same for an idle actor: it runs next.
-  [[gnu::always_inline]] void tell_idle(actor_cell& c, envelope* e) noexcept {
-    c.state = cell_state::direct;
-    if (run_next_ != nullptr || !awake_) [[unlikely]]
-      return set_run_next(c, e);
-    run_next_ = &c;
-    run_next_message_ = e;
-  }
+  [[gnu::always_inline]] void tell_idle(actor_cell& c, envelope* e) noexcept { ready_.add_direct(c, e); }
   /// Where the caller builds the arguments of a message for another worker's actor; `target` and `ops` as in an
   /// envelope. Building must neither wait nor send. nullptr: the caller must send() it.
   [[nodiscard]] std::byte* place_far(actor_cell& c, std::uint64_t target, const message_ops& ops) {
@@ -119,11 +107,7 @@ class alignas(quiet_distance) dispatcher {
   [[nodiscard]] bool looks_asleep() const noexcept {
     return wakeup_.armed.load(std::memory_order_relaxed);  // relaxed: a hint
   }
-  /// Edge `counted` in: sent() sees what was sent before what this counts.
-  [[nodiscard]] std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
-  [[nodiscard]] std::uint64_t sent() const noexcept {
-    return sent_.load(std::memory_order_relaxed);  // relaxed: see actor_system::quiet()
-  }
+  [[nodiscard]] const activity_counts& counts() const noexcept { return counts_; }
 
   // --- beginning and end ---
 
@@ -138,7 +122,7 @@ class alignas(quiet_distance) dispatcher {
   /// A fiber of this worker, which waits for an answer from here: lets a handler fiber run, if one has something to do.
   /// \throws what yield() throws.
   void let_handlers_run() {
-    if (busy_) handlers_.let_run();
+    if (ready_.busy()) handlers_.let_run();
   }
 
  private:
@@ -146,44 +130,9 @@ class alignas(quiet_distance) dispatcher {
   friend class backpressure;
   friend class handler_fibers;
   friend class lifecycles;
+  friend class mailboxes;
   friend class outbox;
-
-  static void count(std::atomic<std::uint64_t>& counter, std::uint64_t by) noexcept {
-    // relaxed load: only this thread stores it. release: edge `counted` out, of done_.
-    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_release);
-  }
-  void count_sent() noexcept { count(sent_, 1); }
-  void count_done(std::uint64_t by = 1) noexcept { count(done_, by); }
-
-  // Sending.
-  [[gnu::noinline]] void tell_slowly(actor_cell& c, envelope* e, const char* call);
-  bool send_here(envelope& m, const char* call);
-  void deliver(actor_cell& c, envelope& m) noexcept;
-  [[nodiscard]] envelope* envelope_for(envelope& m);
-  [[nodiscard]] bool make_vacant(actor_cell& c);
-  [[nodiscard, gnu::noinline]] bool make_vacant_for(actor_cell& c, std::int64_t messages);
-  static void lose(envelope& m) noexcept;
-
-  // What runs next.
-  void queue_direct(actor_cell& c) noexcept;
-  void set_run_next(actor_cell& c, envelope* e) noexcept;
-  void queue_run_next() noexcept;
-  void flag(actor_cell& c, cell_flag f) noexcept;
-  void enqueue(actor_cell& c) noexcept {
-    c.next = nullptr;
-    (queue_ == nullptr ? queue_ : queue_last_->next) = &c;
-    queue_last_ = &c;
-  }
-  void wake() noexcept;
-  void end_busy_period() noexcept;
-  void set_awake(bool handler_ready) noexcept { awake_ = handler_ready && busy_; }
-  /// What is handled next.
-  struct next_actor {
-    actor_cell* cell = nullptr;  // null: nothing
-    envelope* direct = nullptr;  // its message, if that is not in its mailbox
-  };
-  [[nodiscard]] next_actor take_next() noexcept;
-  void shuffle() noexcept;
+  friend class ready_actors;
 
   // Handling. Those that return the number of messages left in the batch return 0 if another handler fiber goes on.
   bool work(handler_fiber& me);
@@ -201,22 +150,17 @@ class alignas(quiet_distance) dispatcher {
   [[nodiscard, gnu::noinline, gnu::cold]] int run_failed(handler_fiber& me, actor_cell& c, int left);
   [[nodiscard, gnu::noinline]] int end_turn(handler_fiber& me, actor_cell& c, int left);
 
-  // A message's way, in this order: every message on this worker reads and writes these, and they share a cache line.
-  // run_next_ and its message are apart: side by side the compiler would store both as one, by way of another register.
+  // A message's way, in this order: every message on this worker reads and writes the first line's worth of these. In
+  // ready_ the actor that runs next and its message are apart: side by side the compiler would store both as one, by
+  // way of another register.
   envelope_pool envelopes_;  // spare_, free_
-  actor_cell* run_next_ = nullptr;
-  actor_cell* queue_ = nullptr;
-  envelope* run_next_message_ = nullptr;  // dispatcher.D3
-  bool awake_ = false;                    // dispatcher.D4
-  bool busy_ = false;                     // a busy period
-  int run_next_in_a_row_ = 0;
-  actor_cell* queue_last_ = nullptr;
-  std::atomic<std::uint64_t> sent_{0};
-  std::atomic<std::uint64_t> done_{0};
+  ready_actors ready_;       // run_next_, queue_, run_next_message_, awake_ ...
+  activity_counts counts_;
   int batches_ = 0;  // that handler fibers are in, also those whose handlers wait
   envelope_store store_;
   handler_fibers handlers_;  // its first members belong here
   arrivals arrivals_;
+  mailboxes mailboxes_;
   bool directed_ = false;
 
   // What others read, apart from what each message writes.

@@ -84,7 +84,7 @@ void handler_fibers::run_one() {
       sched::this_fiber::yield();
     }
     running_ = nullptr;
-    of_.set_awake(ready_ != 0);
+    of_.ready_.set_awake(ready_ != 0);
     if (over_) break;
     if (ready_ == 0 && !rest()) {
       ++ready_;
@@ -139,7 +139,7 @@ void handler_fibers::run_one_without_stack(handler_fiber& me) {
   begin_turn(me);
   of_.work(me);
   running_ = nullptr;
-  of_.set_awake(ready_ != 0);
+  of_.ready_.set_awake(ready_ != 0);
   if (!over_ && ready_ == 0 && !rest()) call();
   fiber_left();
 }

@@ -39,11 +39,11 @@ address lifecycles::spawn(std::unique_ptr<lifecycle>& about, void* object, std::
 
 void lifecycles::request(actor_cell& c, std::uint32_t incarnation, cell_flag what) noexcept {
   if (c.incarnation != incarnation || c.about == nullptr) return;
-  of_.flag(c, what);
+  of_.ready_.flag(c, what);
   if (c.state != cell_state::idle) return;
   c.begin_queued();
-  of_.enqueue(c);
-  of_.wake();
+  of_.ready_.enqueue(c);
+  of_.ready_.wake();
 }
 
 void lifecycles::close() noexcept {

@@ -48,7 +48,7 @@ bool outbox::open(dispatcher& to) {
   const auto index = static_cast<std::size_t>(to.index());
   if (!line_.pool().has(0)) of_.arrivals_.take();
   if (!line_.open(0, index)) return false;
-  of_.count_sent();
+  of_.counts_.began();
   // A dispatcher that sleeps gets the first message at once, the others together.
   const bool at_once = to.looks_asleep();
   batches_[index].writer.begin(*batches_[index].open, at_once ? 1 : messages_a_train);

@@ -80,7 +80,7 @@ template <typename Message, typename... A>
   if (to.to == nullptr) throw_null_ref(call);
   if constexpr (plain<Message, A...>) {
     if (dispatcher* const at = dispatcher::quick(); at == to.to->home) {
-      if (envelope* const e = at->place_slowly(*to.to, to.incarnation())) {
+      if (envelope* const e = at->own_mailboxes().place(*to.to, to.incarnation())) {
         return build<Message>(*e, to, std::forward<A>(a)...);
       }
     } else if (at != nullptr) {
