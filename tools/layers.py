@@ -187,6 +187,18 @@ def unused(root):
             for below in row if below not in used[module]]
 
 
+def needless(root):
+    """The places of NAMESPACES in which no file of the module declares a name any more."""
+    used = set()
+    for path in files(root, "src/shunt"):
+        module = module_of(path[len("src/shunt/"):])
+        if module in NAMESPACES and ".test." not in path:
+            for names, _ in namespaces(source.read(root, path)):
+                used.add((module, "::".join(names)))
+    return [(module, place) for module, places in sorted(NAMESPACES.items()) for place in places
+            if not any(m == module and (n == place or (place and n.startswith(place + "::"))) for m, n in used)]
+
+
 def check(root, arrows=True):
     """Every violation, as printed. `arrows`: L7 too, which a part of a tree cannot keep."""
     found = unused(root) if arrows else []
@@ -203,6 +215,8 @@ def main(arguments):
     found = check(root)
     for violation in found:
         print(violation)
+    for module, place in needless(root):
+        print(f"NAMESPACES: `{module}` declares nothing in `{place or 'shunt'}` any more; take it out")
     looked = sum(1 for folder in ["src/shunt"] + OUTSIDE for _ in files(root, folder))
     print(f"{looked - len({f.split(':')[0] for f in found})} passed, {len(found)} failed")
     return 1 if found else 0
