@@ -16,6 +16,7 @@ Rules
   L8  A file of a module declares its names in shunt::v1::<module>, in a namespace inside of that, or in one of those
       that NAMESPACES lists. Using-declarations may stand in shunt::v1 itself: they are the names that users write most.
   L9  A header in a private folder declares its names in a namespace `detail`.
+  L10 docs/architecture.md shows the same table.
 """
 import os
 import re
@@ -187,9 +188,32 @@ def unused(root):
             for below in row if below not in used[module]]
 
 
+def check_page(root, page="docs/architecture.md"):
+    """L10: rows `| `module` | `below`, `below` | ... |` of the page against MODULES."""
+    if not os.path.isfile(os.path.join(root, page)):
+        return []
+    shown = {row[0]: re.findall(r"`(\w+)`", row[1])
+             for row in re.findall(r"^\| `(\w+)` \|((?: ?`\w+`,?)*) \|", source.read(root, page), re.M)}
+    return [f"{page}: `{module}` may include {', '.join(MODULES.get(module, [])) or 'no module'}; the page says "
+            f"{', '.join(shown.get(module, [])) or 'none'}"
+            for module in sorted(set(MODULES) | set(shown)) if MODULES.get(module) != shown.get(module)]
+
+
+def needless(root):
+    """The places of NAMESPACES in which no file of the module declares a name any more."""
+    used = set()
+    for path in files(root, "src/shunt"):
+        module = module_of(path[len("src/shunt/"):])
+        if module in NAMESPACES and ".test." not in path:
+            for names, _ in namespaces(source.read(root, path)):
+                used.add((module, "::".join(names)))
+    return [(module, place) for module, places in sorted(NAMESPACES.items()) for place in places
+            if not any(m == module and (n == place or (place and n.startswith(place + "::"))) for m, n in used)]
+
+
 def check(root, arrows=True):
     """Every violation, as printed. `arrows`: L7 too, which a part of a tree cannot keep."""
-    found = unused(root) if arrows else []
+    found = unused(root) + check_page(root) if arrows else []
     for folder in ["src/shunt"] + OUTSIDE:
         for path in files(root, folder):
             found += [f"{path}:{line}: {what}" for line, what in check_file(root, path)]
@@ -203,6 +227,8 @@ def main(arguments):
     found = check(root)
     for violation in found:
         print(violation)
+    for module, place in needless(root):
+        print(f"NAMESPACES: `{module}` declares nothing in `{place or 'shunt'}` any more; take it out")
     looked = sum(1 for folder in ["src/shunt"] + OUTSIDE for _ in files(root, folder))
     print(f"{looked - len({f.split(':')[0] for f in found})} passed, {len(found)} failed")
     return 1 if found else 0

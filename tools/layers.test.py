@@ -91,6 +91,14 @@ class Layers(unittest.TestCase):
         self.assertNotIn("no file of `pgas` includes a header of `sched`", found)
         self.assertNotIn("`stm`", found)  # a module that is not there has no arrows
 
+    def test_the_page_shows_the_same_table(self):
+        rows = [f"| `{m}` | {', '.join(f'`{b}`' for b in row)} | why |\n" for m, row in layers.MODULES.items()]
+        text = "".join(rows).replace("|  |", "| |")
+        with planted.tree({"docs/architecture.md": text}) as root:
+            self.assertEqual(layers.check_page(root), [])
+        with planted.tree({"docs/architecture.md": text.replace("| `context` | `base` |", "| `context` | |")}) as root:
+            self.assertEqual(len(layers.check_page(root)), 1)
+
     def in_namespace(self, path, *names, what="int a();\n"):
         spaces = [("inline " if name == "v1" else "") + f"namespace {name} {{\n" for name in names]
         return {path: "".join(spaces) + what + "}\n" * len(names)}
