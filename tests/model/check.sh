@@ -269,14 +269,14 @@ check migrate 'mutant: a stack stays where its fiber has ended'           ends  
 check migrate 'mutant: the sleeper that gets a fiber is not woken'          ends  "$stuck" M_NO_UNPARK
 
 # --- modes ---
-with_others='assertion violated ((sole_inside==0)||(all_inside==1))'
+with_others='assertion violated ((exclusive_inside==0)||(all_inside==1))'
 early='assertion violated  *!(freed\['
-check modes '3 participants: one goes solo, one runs alone, one frees memory' ends holds
-check modes 'can occur: a transaction in solo mode'                       ends  'assertion violated  *!(sole)' SEE_SOLO
-check modes 'can occur: memory waits for one that is inside'              ends  'assertion violated 0' SEE_READER_INSIDE
+check modes '3 participants: exclusive, irrevocable, and one frees memory' ends  holds
+check modes 'can occur: a transaction in exclusive mode'                  ends  'assertion violated  *!(exclusive)' SEE_EXCLUSIVE
+check modes 'can occur: memory waits for a participant that is inside'    ends  'assertion violated 0' SEE_READER_INSIDE
 check modes 'mutant: the mode is changed without a heavy fence'           ends  "$with_others" M_NO_FENCE
 check modes 'mutant: the mode is changed without waiting for others'      ends  "$with_others" M_HASTY
-check modes 'mutant: running alone is ended by others, as solo mode is'   ends  "$with_others" M_ALONE_IS_SOLO
+check modes 'mutant: irrevocable mode is ended by others, as exclusive mode is' ends  "$with_others" M_IRREVOCABLE_IS_EXCLUSIVE
 check modes 'mutant: opens the mode, and then leaves'                     ends  "$with_others" M_OPENS_FIRST
 check modes 'mutant: memory is freed without a heavy fence'               ends  "$early" M_FREES_WITHOUT_FENCE
 check modes 'mutant: memory is freed at once'                             ends  "$early" M_FREES_AT_ONCE

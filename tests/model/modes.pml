@@ -1,17 +1,18 @@
-/* Going inside, solo mode, running alone, and memory that is freed (stm/detail/participant.hpp, tx::reclaim()).
+/* Entering, exclusive mode, irrevocable mode, and memory that is freed (src/shunt/stm/detail/engine/: participant.hpp,
+ * participant.cpp, reclaimer.cpp).
  *
- *   mode:       OPEN | CHANGING | SOLO(p) | ALONE(p)
- *   number[p]:  odd while p is inside; buffer[p]: stored by p and not seen by others yet
+ *   mode:       OPEN | CHANGING | EXCLUSIVE(p) | IRREVOCABLE(p)
+ *   number[p]:  odd while p is inside; buffered[p]: stored by p and not seen by others yet
  *
  * Invariants
- *   M1  While one is inside in solo mode or alone, no other participant is inside.
- *   M2  What a body has read is not freed before it has left.
- *   M3  All come to their end: no end but that one. A mode is left by the one that may leave it.
+ *   modes.M1  While a participant is inside in exclusive or irrevocable mode, no other one is inside.
+ *   modes.M2  What a body has read is not freed before the participant has left.
+ *   modes.M3  There is no end but the one in which all have ended. A mode is ended by a participant that may end it.
  *
- * Participant 0 goes to solo mode when it likes; participant 1 runs alone, once (an irrevocable transaction, or one that has
- * lost too often); participant 2 unlinks the box and frees it; all others, and these three, run transactions that read the
- * box. Numbers are stored as x86-64 does it, into a buffer; a heavy fence empties all buffers. A look at the mode may so come
- * before one's own number is seen. Exchanges of the mode are one step.
+ * Participant 0 changes to exclusive mode when it likes; participant 1 runs irrevocably, once; participant 2 unlinks
+ * the box and frees it; all participants run transactions that read the box. Numbers are stored as x86-64 does it, into a
+ * buffer; a heavy fence empties all buffers. So a look at the mode may come before others see the participant's number.
+ * Exchanges of the mode are one step.
  */
 #ifndef ALL
 #define ALL 3
@@ -22,9 +23,9 @@
 
 #define OPEN     0
 #define CHANGING 1
-#define SOLO(p)  (2 + 2 * (p))
-#define ALONE(p) (3 + 2 * (p))
-#define IS_ALONE(m) ((m) > CHANGING && (m) % 2 == 1)
+#define EXCLUSIVE(p)  (2 + 2 * (p))
+#define IRREVOCABLE(p) (3 + 2 * (p))
+#define IS_IRREVOCABLE(m) ((m) > CHANGING && (m) % 2 == 1)
 
 byte mode = OPEN;
 byte number[ALL];
@@ -33,7 +34,7 @@ bool buffered[ALL];
 byte box = 1;                 /* the one that is linked */
 bool freed[3];
 byte ended;
-byte all_inside, sole_inside; /* M1 */
+byte all_inside, exclusive_inside; /* modes.M1 */
 
 inline flush(p) {
   d_step {
@@ -44,7 +45,7 @@ inline flush(p) {
   }
 }
 
-/* Whatever a buffer holds is seen at some time. */
+/* What a buffer holds is seen at some time. */
 proctype Memory(byte p) {
   do
   :: atomic { buffered[p] -> flush(p) }
@@ -55,7 +56,7 @@ proctype Memory(byte p) {
 /* The buffer keeps the order of stores: the last one is seen first. */
 inline store_number(p, n) { atomic { flush(p); own[p] = n; buffered[p] = true } }
 
-inline look_at_all() {
+inline heavy_fence() {
   d_step {
     i = 0;
     do
@@ -66,12 +67,12 @@ inline look_at_all() {
   }
 }
 
-/* From `from` to `to`; inside, if that is one of its own. */
+/* Changes the mode from `from` to `to`; the participant is inside, if `to` is one of its own modes. */
 inline change(from, to) {
   if
   :: atomic { mode == from -> flush(me); mode = CHANGING };
 #ifndef M_NO_FENCE
-     look_at_all();
+     heavy_fence();
 #endif
 #ifndef M_HASTY
      i = 0;
@@ -99,25 +100,25 @@ inline change(from, to) {
   fi
 }
 
-inline enter() {
-  sole = (now != OPEN);
-  d_step { all_inside++; sole_inside = sole_inside + sole };
-  assert(sole_inside == 0 || all_inside == 1)              /* M1 */
+inline has_entered() {
+  exclusive = (now != OPEN);
+  d_step { all_inside++; exclusive_inside = exclusive_inside + exclusive };
+  assert(exclusive_inside == 0 || all_inside == 1)              /* modes.M1 */
 }
 
-inline come_inside() {
+inline enter() {
   now = CHANGING;
   do
   :: store_number(me, own[me] + 1);
      now = mode;
      if
-     :: now == OPEN || now == SOLO(me) -> break
+     :: now == OPEN || now == EXCLUSIVE(me) -> break
      :: else ->
         store_number(me, own[me] + 1);
         if
-#ifndef M_ALONE_IS_SOLO
-        :: now > CHANGING && !IS_ALONE(now) -> change(now, OPEN); now = CHANGING
-        :: now == CHANGING || IS_ALONE(now) -> mode != now
+#ifndef M_IRREVOCABLE_IS_EXCLUSIVE
+        :: now > CHANGING && !IS_IRREVOCABLE(now) -> change(now, OPEN); now = CHANGING
+        :: now == CHANGING || IS_IRREVOCABLE(now) -> mode != now
 #else
         :: now > CHANGING -> change(now, OPEN); now = CHANGING
         :: now == CHANGING -> mode != now
@@ -125,44 +126,44 @@ inline come_inside() {
         fi
      fi
   od;
-  enter()
+  has_entered()
 }
 
-inline come_inside_alone() {
+inline enter_irrevocably() {
   now = CHANGING;
   do
   :: was = mode;
      if
-     :: was == CHANGING || IS_ALONE(was) -> mode != was
+     :: was == CHANGING || IS_IRREVOCABLE(was) -> mode != was
      :: else ->
-        change(was, ALONE(me));
+        change(was, IRREVOCABLE(me));
         if
-        :: now == ALONE(me) -> break
+        :: now == IRREVOCABLE(me) -> break
         :: else
         fi
      fi
   od;
   was = 0;
-  enter()
+  has_entered()
 }
 
 inline leave() {
-  d_step { all_inside--; sole_inside = sole_inside - sole };
+  d_step { all_inside--; exclusive_inside = exclusive_inside - exclusive };
   store_number(me, own[me] + 1)
 }
 
 inline body() {
   seen = box;
-  assert(!freed[seen]);                                    /* M2 */
+  assert(!freed[seen]);                                    /* modes.M2 */
   skip;
   assert(!freed[seen]);
   seen = 0
 }
 
-/* Outside. What was unlinked is freed when those that were inside have left. */
-inline reclaim(what) {
+/* Outside. The unlinked box is freed when the participants that were inside have left. */
+inline free_unseen(what) {
 #ifndef M_FREES_WITHOUT_FENCE
-  look_at_all();
+  heavy_fence();
 #endif
   i = 0;
   do
@@ -188,35 +189,35 @@ inline reclaim(what) {
 
 proctype Participant(byte me) {
   byte i, seen, now, was, turns;
-  bool sole;
+  bool exclusive;
   do
   :: turns == TURNS -> break
   :: else ->
      if
-     :: me == 0 && mode == OPEN ->                         /* look_for_solo() */
+     :: me == 0 && mode == OPEN ->                         /* try_exclusive_mode() */
         now = CHANGING;
-        change(OPEN, SOLO(me));
+        change(OPEN, EXCLUSIVE(me));
         if
-        :: now == SOLO(me) -> store_number(me, own[me] + 1)  /* leaves; the mode stays */
+        :: now == EXCLUSIVE(me) -> store_number(me, own[me] + 1)  /* leaves; the mode stays */
         :: else
         fi
      :: true
      fi;
      if
      :: me == 1 && turns == 0 ->
-        come_inside_alone();
+        enter_irrevocably();
         body();
 #ifndef M_OPENS_FIRST
-        leave();                                           /* leave_alone() */
+        leave();                                           /* leave_irrevocable() */
         atomic { flush(me); mode = OPEN }
 #else
         mode = OPEN;
         leave()
 #endif
      :: else ->
-        come_inside();
-#ifdef SEE_SOLO
-        assert(!sole);
+        enter();
+#ifdef SEE_EXCLUSIVE
+        assert(!exclusive);
 #endif
         body();
         if
@@ -224,12 +225,12 @@ proctype Participant(byte me) {
            was = box;
            box = 2;                                        /* unlinked; others may have read it */
            leave();
-           reclaim(was);
+           free_unseen(was);
            was = 0
         :: else -> leave()
         fi
      fi;
-     sole = false; now = 0;
+     exclusive = false; now = 0;
      turns++
   od;
   ended++

@@ -46,6 +46,7 @@ class_statistics statistics_of(const detail::class_record& c) {
 
 }  // namespace
 
+/// Classes that have run, then variables; each sorted.
 statistics collect_statistics() {
   statistics all;
   detail::the_registry().for_each_class([&](const detail::class_record& c) {
@@ -62,6 +63,7 @@ statistics collect_statistics() {
   return all;
 }
 
+/// A head line, a line for each class, a line for each variable.
 std::string to_text(const statistics& s) {
   std::array<char, 320> line;
   std::string text;

@@ -5,6 +5,7 @@
 namespace shunt {
 inline namespace v1 {
 
+/// The name decides: objects of the same name find the same record.
 stm::detail::class_record& transaction_class::registered(const std::source_location& where) const {
   std::string name;
   if (name_ != nullptr) {

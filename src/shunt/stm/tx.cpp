@@ -11,6 +11,7 @@ inline namespace v1 {
 
 tx* tx::here_by_call() noexcept { return of_this_thread; }
 
+/// The keeper first: what it gives back at the thread's end is taken only after it exists.
 tx& tx::first_time_here() {
   struct until_thread_ends {
     ~until_thread_ends() {

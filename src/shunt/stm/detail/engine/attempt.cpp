@@ -128,6 +128,7 @@ void attempt::undo_nested(const nested_mark& m) noexcept {
 
 // --- commit ---
 
+/// The cheapest of three: values alone in exclusive mode; the same with extras; or a shared commit.
 outcome attempt::commit_fully() {
   if (state_.is_doomed()) return outcome::conflict;
   const bool extras = state_.has_extras();

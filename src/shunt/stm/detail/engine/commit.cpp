@@ -52,6 +52,7 @@ bool committer::shared(conflict_site& lost) {
     retire_destroyed();
     return true;
   }
+  // acq_rel: as below; a flaw, which the history checker has to find
   word early = has(flaw::early_clock) ? the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step : 0;
   if (!lock_all(lost)) return false;
   // acq_rel: edge `time`, and the order of commits.
@@ -76,6 +77,8 @@ bool committer::shared(conflict_site& lost) {
   return true;
 }
 
+/// In the order of the log; where a lock is not free for some time all locks are given back. \return whether all are
+/// held.
 bool committer::lock_all(conflict_site& lost) noexcept {
   constexpr int rounds = 200;  // two transactions may wait for each other's locks: one gives up first
   for (std::size_t i = 0; i < writes_.size(); ++i) {

@@ -43,6 +43,7 @@ std::string names::of(const void* variable) {
   return name == nullptr ? std::string() : *name;
 }
 
+/// Different names only, each once; looks no further than one name more than are told.
 std::string names::of_some(const std::vector<const variable*>& some) {
   constexpr std::size_t enough = 3;
   std::vector<const std::string*> found;

@@ -120,6 +120,7 @@ void participant::try_exclusive_soon() noexcept {
   exclusive_not_before.store(0, std::memory_order_relaxed);                // relaxed: policy
 }
 
+/// First the sum of the others' numbers, which tells whether any of them has moved since the last look; then the mode.
 void participant::try_exclusive_mode(std::int64_t now) noexcept {
   std::uint64_t others = 0;
   bool one_is_inside = false;

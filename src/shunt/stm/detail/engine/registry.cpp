@@ -14,6 +14,7 @@ registry& the_registry() noexcept {
   return r;
 }
 
+/// One that a thread has given back, if there is one: participants are never deleted, and every look visits them all.
 tx* registry::take_participant() {
   const std::scoped_lock held(lock_);
   for (participant* p = first_.load(std::memory_order_relaxed); p != nullptr; p = p->next) {  // relaxed: under the lock

@@ -45,8 +45,9 @@ class registry {
   /// Commits of all threads.
   [[nodiscard]] std::uint64_t commits_of(const class_record& c) const noexcept;
 
-  static constexpr std::size_t most_classes = counts_table::chunks * counts_table::chunk_size;  // further ones are
-                                                                                                // counted together
+  /// Further classes are counted together.
+  static constexpr std::size_t most_classes = counts_table::chunks * counts_table::chunk_size;
+
  private:
   std::mutex lock_;
   /// Edge `registered`: take_participant() (release) -> first() (acquire): a new participant.

@@ -122,6 +122,7 @@ void transaction::look_at_clock(attempt& a) {
 
 // --- after an attempt ---
 
+/// Unbinds the class first, because the number also changes with attempts that are lost.
 bool transaction::finish(attempt& a, outcome ended_by) {
   a.binding.unbind(a.own_number());
   try {
@@ -155,6 +156,7 @@ void transaction::finish_commit(attempt& a) {
   call_all();
 }
 
+/// After leaving, before the logs are cleared: their sizes are counted where reads were logged.
 void transaction::count_commit(attempt& a) {
   auto& n = a.binding.present();
   counts::add(n.commits, 1);
@@ -189,6 +191,7 @@ void transaction::abort(attempt& a) noexcept {
 
 // --- conflict ---
 
+/// The first lost attempt's work is not known, because its beginning was not timed.
 void transaction::count_conflict(attempt& a) {
   const auto now = stm::detail::now();
   if (conflicts_++ == 0) {
@@ -254,6 +257,7 @@ bool transaction::finish_retry(attempt& a) {
   return wait_for_change();
 }
 
+/// Leaves the queues before it waits, so that others go on; afterwards the transaction starts anew, without conflicts.
 bool transaction::wait_for_change() {
   call_quietly();
   leave_queues();

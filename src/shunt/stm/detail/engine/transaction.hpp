@@ -41,8 +41,8 @@ class refusal final : public sched::no_wait {
 };
 extern const refusal refuses_waits;
 
-/// Most transactions are committed by their first attempt, which begin_inline() begins. An object of this class is made
-/// for all others; and now and then, so that the thread looks at the clock.
+/// Most transactions commit with their first attempt, which begin_inline() begins. An object of this class is made for
+/// all others; and now and then for one of those, so that the thread looks at the clock.
 class transaction {
  public:
   enum class manner : std::uint8_t { shared, snapshot, irrevocable };
@@ -79,8 +79,8 @@ class transaction {
   /// Inside: an exception has left the body of the first attempt.
   [[gnu::noinline]] static void abort_first(attempt& a, class_record& c, manner m) noexcept;
 
-  /// Outside: begins an attempt. May let other fibers run, or wait. `a` is the calling thread's, and valid until the
-  /// next wait. \throws what waiting throws
+  /// Outside: begins an attempt. May let other fibers run, or wait. \return the calling thread's attempt, inside.
+  /// \throws what waiting throws
   [[nodiscard, gnu::noinline]] attempt& begin();
   /// Inside, after an attempt that has ended without an exception. \return whether another attempt is needed.
   /// \throws what waiting throws; after a commit what callbacks throw

@@ -56,7 +56,7 @@ struct alignas(2 * cache_line) counts {
     }
   }
 
-  /// Own thread. relaxed: only this thread stores it.
+  // Own thread, both. relaxed, all: only this thread stores them.
   static void add(number& n, std::uint64_t more) noexcept {
     n.store(n.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -80,17 +80,18 @@ class counts_table {
   }
   /// Any thread. Null: the thread has not counted that class.
   [[nodiscard]] const counts* seen(std::uint32_t class_id) const noexcept {
-    const auto* const all = chunks_[class_id / chunk_size].load(std::memory_order_acquire);  // pairs with make_chunk()
+    const auto* const all = chunks_[class_id / chunk_size].load(std::memory_order_acquire);  // edge `chunk`
     return all == nullptr ? nullptr : &all[class_id % chunk_size];
   }
 
  private:
   [[gnu::noinline]] counts& make_chunk(std::uint32_t class_id) {
     auto* const made = new counts[chunk_size];
-    chunks_[class_id / chunk_size].store(made, std::memory_order_release);  // pairs with seen()
+    chunks_[class_id / chunk_size].store(made, std::memory_order_release);  // edge `chunk`
     return made[class_id % chunk_size];
   }
 
+  /// Edge `chunk`: make_chunk() (release) -> seen() (acquire): the counts.
   std::atomic<counts*> chunks_[chunks]{};
 };
 
