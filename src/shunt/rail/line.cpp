@@ -7,8 +7,8 @@ inline namespace v1 {
 namespace rail {
 
 void station::wake_all(progress& p) noexcept {
-  // Cleared before they are woken: a station that falls asleep later sets it anew, and either this thread sees it
-  // asleep below, or it sees what was published when it looks once more.
+  // Cleared before the sleepers are woken: a station that falls asleep later sets it anew, and either this thread sees
+  // it asleep below, or that station sees what was published when it polls once more.
   // seq_cst: pair `slept`. Several stations store this flag. The exchange reads the last store, and synchronizes with
   // that station alone; the one whose store was overwritten is found asleep because of the order of all four.
   p.watched_.exchange(0, std::memory_order_seq_cst);
@@ -16,36 +16,40 @@ void station::wake_all(progress& p) noexcept {
 }
 
 bool source::refresh() noexcept {
-  if (!track_.wanted_.load(std::memory_order_seq_cst)) return false;  // edge `told`; seq_cst: see line::tell()
+  // acquire: edge `told`. seq_cst: see line::ask_to_stop().
+  if (!ring_.wanted_.load(std::memory_order_seq_cst)) return false;
   auto least = progress::count;
-  for (const progress* const sink : track_.sinks_) {
+  for (const progress* const sink : ring_.sinks_) {
     const auto seen = sink->read();  // edge `emptied`
-    if ((seen & progress::away) == 0) least = std::min(least, seen & progress::count);
+    if ((seen & progress::left) == 0) least = std::min(least, seen & progress::count);
   }
-  if (least == progress::count) return false;  // nobody unloads; who left last has told, or is about to
-  limit_ = least + track_.trains();
+  // Every sink has left. The last one has asked this source to stop, or is about to.
+  if (least == progress::count) return false;
+  limit_ = least + ring_.trains();
   return next_ != limit_;
 }
 
-poll_result source::look() noexcept {
-  if (!track_.wanted_.load(std::memory_order_seq_cst))
-    return poll_result::ended;  // edge `told`; seq_cst: see line::tell()
+poll_result source::poll() noexcept {
+  // acquire: edge `told`. seq_cst: see line::ask_to_stop().
+  if (!ring_.wanted_.load(std::memory_order_seq_cst)) return poll_result::ended;
   return board() ? poll_result::train : poll_result::nothing;
 }
 
-void source::watch() noexcept {
+void source::prepare_to_wait() noexcept {
   begin_watch();
-  for (progress* const sink : track_.sinks_) station::watch(*sink);
+  for (progress* const sink : ring_.sinks_) station::watch(*sink);
   end_watch();
 }
 
 void source::end(bool by_failure) noexcept {
-  if ((track_.loaded_.own() & progress::ended) != 0) return;
-  publish(track_.loaded_, next_ | progress::ended | (by_failure ? progress::failed : 0));
+  if ((ring_.loaded_.own() & progress::ended) != 0) return;
+  publish(ring_.loaded_, next_ | progress::ended | (by_failure ? progress::failed : 0));
 }
 
-std::uint64_t way::before() const noexcept {
-  if (first_) return on_->loaded_.read();
+/// The count of the slowest station before this one. Flags count only from stations that are as slow: of a station that
+/// has ended further on, trains may still come.
+std::uint64_t ring_reader::before() const noexcept {
+  if (behind_source_) return ring_->loaded_.read();
   std::uint64_t least = progress::count, flags = 0;
   for (const progress* const p : before_) {
     const auto seen = p->read();  // edge `passed`
@@ -59,129 +63,140 @@ std::uint64_t way::before() const noexcept {
   return least | flags;
 }
 
-bool way::refresh() noexcept {
+bool ring_reader::refresh() noexcept {
   limit_ = before() & progress::count;
   return next_ != limit_;
 }
 
-bool stop::arrive_anywhere(std::uint64_t& goods) noexcept {
-  if (row_ != 0 && here_->here(goods)) return true;
-  row_ = most_in_a_row;
-  for (std::size_t i = 0; i != ways_.size(); ++i) {
-    turn_ = turn_ + 1 == ways_.size() ? 0 : turn_ + 1;
-    if (!ways_[turn_].over_ && ways_[turn_].here(goods)) {
-      here_ = &ways_[turn_];
+/// Several rings: goes on with the last one while it has trains, at most most_in_a_row of them, then takes the next
+/// ring in turn that has one.
+bool unloader::arrive_anywhere(std::uint64_t& goods) noexcept {
+  if (row_left_ != 0 && reader_->here(goods)) return true;
+  row_left_ = most_in_a_row;
+  for (std::size_t i = 0; i != readers_.size(); ++i) {
+    current_ = current_ + 1 == readers_.size() ? 0 : current_ + 1;
+    if (!readers_[current_].ended_ && readers_[current_].here(goods)) {
+      reader_ = &readers_[current_];
       return true;
     }
   }
   return false;
 }
 
-poll_result stop::look() noexcept {
+/// A train of any ring comes first. Without one, this has ended when every ring has, and failed when one has.
+poll_result unloader::poll() noexcept {
   std::uint64_t goods = 0;
   if (arrive(goods)) return poll_result::train;
   auto seen = poll_result::ended;
-  for (way& w : ways_) {
-    if (w.over_) continue;
-    const auto before = w.before();  // after the look above: a train that left before the end was seen is found again
-    if ((before & progress::count) != w.next_ || (before & progress::ended) == 0) {
+  for (ring_reader& r : readers_) {
+    if (r.ended_) continue;
+    // After arrive(): if a train left before the end, and arrive() did not see it, the counts differ.
+    const auto before = r.before();
+    if ((before & progress::count) != r.next_ || (before & progress::ended) == 0) {
       if (seen == poll_result::ended) seen = poll_result::nothing;
     } else if ((before & progress::failed) != 0) {
       seen = poll_result::failed;
     } else {
-      w.over_ = true;
+      r.ended_ = true;
     }
   }
   return seen;
 }
 
-void stop::watch() noexcept {
+void unloader::prepare_to_wait() noexcept {
   begin_watch();
-  for (way& w : ways_) {
-    if (w.first_) station::watch(w.on_->loaded_);
-    for (progress* const p : w.before_) station::watch(*p);
+  for (ring_reader& r : readers_) {
+    if (r.behind_source_) station::watch(r.ring_->loaded_);
+    for (progress* const p : r.before_) station::watch(*p);
   }
   end_watch();
 }
 
-void stop::end(bool by_failure) noexcept {
-  for (way& w : ways_) {
-    if ((w.own_->own() & progress::ended) != 0) continue;
-    const auto before = w.before();
-    const bool all = (before & progress::ended) != 0 && (before & progress::count) == w.next_;
+/// Ring by ring: publishes the end with its flags, then asks the source to stop where no trains are wanted any more.
+void unloader::end(bool by_failure) noexcept {
+  for (ring_reader& r : readers_) {
+    if ((r.progress_->own() & progress::ended) != 0) continue;
+    const auto before = r.before();
+    const bool all = (before & progress::ended) != 0 && (before & progress::count) == r.next_;
     auto flags = progress::ended | (by_failure || (all && (before & progress::failed) != 0) ? progress::failed : 0);
-    if (!all && sink_) flags |= progress::away;
-    publish(*w.own_, w.next_ | flags);
+    if (!all && sink_) flags |= progress::left;
+    publish(*r.progress_, r.next_ | flags);
     if (all) continue;
-    // relaxed: only counts; whoever is the last tells.
-    const bool last = sink_ && w.on_->gone_.fetch_add(1, std::memory_order_relaxed) + 1 == w.on_->sinks_.size();
-    if (by_failure || !sink_ || last) line::tell(*w.on_);
+    // relaxed: only counts; the last sink asks the source to stop.
+    const bool last =
+        sink_ && r.ring_->departed_sinks_.fetch_add(1, std::memory_order_relaxed) + 1 == r.ring_->sinks_.size();
+    if (by_failure || !sink_ || last) line::ask_to_stop(*r.ring_);
   }
 }
 
-std::uint64_t stop::departed() const noexcept {
+std::uint64_t unloader::departed() const noexcept {
   std::uint64_t sum = 0;
-  for (const way& w : ways_) sum += w.own_->read() & progress::count;
+  for (const ring_reader& r : readers_) sum += r.progress_->read() & progress::count;
   return sum;
 }
 
-std::uint64_t stop::waiting() const noexcept {
+std::uint64_t unloader::waiting() const noexcept {
   std::uint64_t sum = 0;
-  for (const way& w : ways_) {
-    const auto passed = w.own_->read() & progress::count;  // first: what left the source since then is waiting too
-    sum += (w.on_->loaded_.read() & progress::count) - passed;
+  for (const ring_reader& r : readers_) {
+    // This one first: trains that leave the source meanwhile are waiting too.
+    const auto passed = r.progress_->read() & progress::count;
+    sum += (r.ring_->loaded_.read() & progress::count) - passed;
   }
   return sum;
 }
 
-source& line::add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs) {
-  sources_.emplace_back(new source(trains, train_bytes, alignment, with_signs));
+source& line::add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_headers) {
+  sources_.emplace_back(new source(trains, train_bytes, alignment, with_headers));
   return *sources_.back();
 }
 
-stop& line::add_stop(const std::vector<station*>& after) {
+/// For each station before the new one, and each ring that leads through it, the new station gets a reader. A station
+/// that others come after is no sink any more.
+unloader& line::add_unloader(const std::vector<station*>& after) {
   SHUNT_ASSERT(!after.empty());
-  stops_.emplace_back(new stop);
-  stop& made = *stops_.back();
-  const auto way_on = [&](track& t) -> way& {
-    for (way& w : made.ways_) {
-      if (w.on_ == &t) return w;
+  unloaders_.emplace_back(new unloader);
+  unloader& made = *unloaders_.back();
+  const auto reader_of = [&](train_ring& t) -> ring_reader& {
+    for (ring_reader& r : made.readers_) {
+      if (r.ring_ == &t) return r;
     }
-    made.ways_.push_back(way(t));
-    t.sinks_.push_back(made.ways_.back().own_.get());
-    station::listen(*made.ways_.back().own_, *t.owner_);
-    return made.ways_.back();
+    made.readers_.push_back(ring_reader(t));
+    t.sinks_.push_back(made.readers_.back().progress_.get());
+    station::add_sleeper(*made.readers_.back().progress_, *t.owner_);
+    return made.readers_.back();
   };
   for (station* const s : after) {
     if (auto* const from = dynamic_cast<source*>(s)) {
-      static_cast<void>(way_on(from->track_));
+      static_cast<void>(reader_of(from->ring_));
       continue;
     }
-    auto& from = static_cast<stop&>(*s);
+    auto& from = static_cast<unloader&>(*s);
     from.sink_ = false;
-    for (way& behind : from.ways_) {
-      way& w = way_on(*behind.on_);
-      w.first_ = w.by_sign_ = false;
-      w.before_.push_back(behind.own_.get());
-      station::listen(*behind.own_, made);
-      if (std::erase(behind.on_->sinks_, behind.own_.get()) != 0) station::forget(*behind.own_, *behind.on_->owner_);
+    for (ring_reader& behind : from.readers_) {
+      ring_reader& r = reader_of(*behind.ring_);
+      r.behind_source_ = r.by_header_ = false;
+      r.before_.push_back(behind.progress_.get());
+      station::add_sleeper(*behind.progress_, made);
+      if (std::erase(behind.ring_->sinks_, behind.progress_.get()) != 0)
+        station::remove_sleeper(*behind.progress_, *behind.ring_->owner_);
     }
   }
-  for (way& w : made.ways_) {
-    if (w.first_) station::listen(w.on_->loaded_, made);
+  for (ring_reader& r : made.readers_) {
+    if (r.behind_source_) station::add_sleeper(r.ring_->loaded_, made);
   }
-  made.here_ = &made.ways_.front();
+  made.reader_ = &made.readers_.front();
   return made;
 }
 
-void line::tell(track& t) noexcept {
-  // A Dekker pair with the source that falls asleep: it stores `asleep`, then reads `wanted`; here the other way round.
+void line::ask_to_stop(train_ring& t) noexcept {
+  // A Dekker pair with a source that falls asleep: the source stores `asleep`, then reads `wanted`; here it is the
+  // other way round.
   t.wanted_.store(false, std::memory_order_seq_cst);
   t.owner_->wake();
 }
 
 void line::stop_all() noexcept {
-  for (const auto& s : sources_) tell(s->track_);
+  for (const auto& s : sources_) ask_to_stop(s->ring_);
 }
 
 void line::fail(std::exception_ptr what) noexcept {

@@ -1,34 +1,34 @@
-/// A line of stations: trains run from one that loads them through all that unload them, and home.
+/// A line of stations: trains run from the station that loads them through all that unload them, and home.
 ///
 ///              progress of `in`        of `risk`, `log`           of `book`
 ///                     v                       v                       v
 ///   | free | loaded | loaded | unloaded by one of two | unloaded | free |      train = position % trains
 ///
-///      in ──> risk ──> book        track: the trains of one source, run round it for ever
-///        └──> log ───┘             way:   what one stop has of a track: where it stands, how far it may go
+///      in ──> risk ──> book        train_ring:   the trains of one source, used in turn for ever
+///        └──> log ───┘             ring_reader:  what an unloader has of one ring: its position, and how far it may go
 ///
 /// Invariants
-///   L1  A train's position only grows; position p uses the memory of position p - trains.
-///   L2  A progress is stored by one station only, and its count only grows. Once it says `ended` it stays.
-///   L3  Train p is its source's while every sink of the track has passed p - trains and it has not departed; then
-///       those stops' that all stations before them have passed p, until they pass it too.
-///   L4  A stop whose every way has ended gets no more trains; one whose way has a failed station before it gets the
-///       trains that left before the failure, and then `failed`.
+///   line.L1  A train's position only grows; position p uses the memory of position p - trains.
+///   line.L2  Only one station stores a progress, and its count only grows. Once it says `ended` it stays.
+///   line.L3  Train p is its source's while every sink of the ring has passed p - trains and it has not departed. Then
+///            it is the unloaders' that all stations before them have passed p, until they pass it too.
+///   line.L4  An unloader whose every ring has ended gets no more trains. One with a failed station before it gets the
+///            trains that left before the failure, and then `failed`.
 ///
 /// Edges: a release store, and the acquire load that it feeds
-///   loaded    source::depart -> way::here        the goods, through the train's own sign: the first goods lie on the
-///             same
-///                                                cache line; without a sign, -> way::refresh
-///   passed    stop::depart -> way::refresh       the goods, as that station leaves them
-///   emptied   stop::depart -> source::refresh    the memory is free
-///   told      line::tell -> source::refresh      somebody wants no more trains
+///   loaded    source::depart -> ring_reader::here         the goods, through the train's own header: the first goods
+///                                                         lie on the same cache line; without headers, ->
+///                                                         ring_reader::refresh
+///   passed    unloader::depart -> ring_reader::refresh    the goods, as that station leaves them
+///   emptied   unloader::depart -> source::refresh         the memory is free
+///   told      line::ask_to_stop -> source::refresh        no station wants more trains
 ///
-/// Who finds nothing looks again, spins or sleeps: rail knows no fiber, so the caller passes in how it is woken.
-/// Sleeping, and what the one who departs owes, is a Dekker pair:
+/// A station without a train polls again, spins or sleeps. rail knows no fiber, so the user of the station passes in
+/// how it is woken. Falling asleep, and the wake that a departure owes, is a Dekker pair:
 ///
-///   sleeper                                       departing station
+///   station that falls asleep                     departing station
 ///   asleep = 1; watched = 1                       progress = p
-///   heavy fence; looks once more; sleeps          light fence; reads watched: wakes all sleepers of the progress
+///   heavy fence; polls once more; sleeps          light fence; reads watched: wakes all sleepers of the progress
 ///
 /// Pair `slept`, with either kind of fence: the sleeper stores asleep, then watched; wake_all() clears watched, then
 /// asleep. All four are sequentially consistent. So a sleeper whose `watched` was cleared is found asleep, whichever
@@ -57,124 +57,131 @@ namespace shunt {
 inline namespace v1 {
 namespace rail {
 
-/// How the one who stands at a station is woken.
-class sleeper {
+/// How the user of a station, a thread or a fiber, is woken.
+class waker {
  public:
   /// Any thread. Must not wait, nor throw.
   virtual void wake() noexcept = 0;
 
  protected:
-  ~sleeper() = default;
+  ~waker() = default;
 };
 
-/// What a station finds when it looks.
+/// What a station finds when it polls.
 enum class [[nodiscard]] poll_result : std::uint8_t {
-  train,    ///< one stands at the platform
-  nothing,  ///< not yet
-  ended,    ///< and never again
-  failed,   ///< never again: a station before this one has failed, see line::failure()
+  train,    ///< a train is at the station
+  nothing,  ///< no train yet
+  ended,    ///< no train will come any more
+  failed,   ///< the same: a station before this one has failed, see line::failure()
 };
 
 class line;
 class source;
 class station;
 
-/// How many trains of one track have left a station; for others to read.
+/// How many trains of one ring have left a station, for other stations to read.
 class progress {
  public:
   static constexpr std::uint64_t ended = std::uint64_t{1} << 63;   // no further train will leave
   static constexpr std::uint64_t failed = std::uint64_t{1} << 62;  // and that is a failure
-  static constexpr std::uint64_t away = std::uint64_t{1} << 61;    // a sink that wants no more: nobody waits for it
-  static constexpr std::uint64_t count = away - 1;
+  static constexpr std::uint64_t left = std::uint64_t{1} << 61;    // a sink left before the end: none waits for it
+  static constexpr std::uint64_t count = left - 1;
 
-  /// seq_cst: edges `passed`, `emptied`; and half of the Dekker pair where fences are not asymmetric, at no cost on
-  /// x86-64 and AArch64.
+  /// Any thread. seq_cst: edges `passed`, `emptied`; and half of the Dekker pair where fences are not asymmetric, at no
+  /// cost on x86-64 and AArch64.
   [[nodiscard]] std::uint64_t read() const noexcept { return word_.load(std::memory_order_seq_cst); }
-  /// The owner's own: relaxed, for nobody else stores it (L2).
+  /// Owner only. relaxed: no other station stores it (line.L2).
   [[nodiscard]] std::uint64_t own() const noexcept { return word_.load(std::memory_order_relaxed); }
 
  private:
   friend class station;
   alignas(quiet_distance) std::atomic<std::uint64_t> word_{0};
   alignas(quiet_distance) std::atomic<std::uint32_t> watched_{0};  // apart: read at each departure, written by sleepers
-  std::vector<station*> sleepers_;                                 // who may wait for it; fixed once trains run
+  std::vector<station*> sleepers_;  // stations that may wait for it; constant once trains run
 };
 
-/// The trains of one source: in one block of memory, each with a sign in front of its goods.
+/// The trains of one source, in one block of memory, each with a header in front of its goods.
 ///
-///   sign   (position + 1) << 24 | goods       40 bits of the position, which no two trains of a track share
+///   header   (position + 1) << 24 | goods       40 bits of the position, which no two trains of a ring share
 ///
-/// Trains of a single small good may go without: they always carry it, and `progress` says what is here. The sign would
-/// double what moves between the cores; but without it each good that comes alone takes two lines' ways instead of one.
-class track {
+/// Trains of a single small good may go without headers: they always carry one good, and `progress` says what is here.
+/// A header would double what moves between the cores; but without it a good that comes alone moves two cache lines
+/// instead of one.
+class train_ring {
  public:
   static constexpr unsigned goods_bits = 24;
   static constexpr std::uint64_t most_goods = (std::uint64_t{1} << goods_bits) - 1;
-  using sign = std::atomic<std::uint64_t>;
+  using header = std::atomic<std::uint64_t>;
 
+  /// \param trains       at least 1
+  /// \param train_bytes  of the header and the goods
   /// \throws std::bad_alloc
-  track(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs)
-      : memory_(trains * train_bytes, alignment), trains_(trains), stride_(train_bytes), signs_(with_signs) {
-    if (!signs_) return;
-    for (auto* at = first(); at != end(); at += stride_) new (at) sign(0);
+  train_ring(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_headers)
+      : memory_(trains * train_bytes, alignment), trains_(trains), stride_(train_bytes), headers_(with_headers) {
+    if (!headers_) return;
+    for (auto* at = first(); at != end(); at += stride_) new (at) header(0);
   }
-  track(const track&) = delete;
-  track& operator=(const track&) = delete;
+  train_ring(const train_ring&) = delete;
+  train_ring& operator=(const train_ring&) = delete;
 
   [[nodiscard]] std::byte* first() const noexcept { return memory_.data(); }
   [[nodiscard]] std::byte* end() const noexcept { return memory_.data() + trains_ * stride_; }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
   [[nodiscard]] std::size_t trains() const noexcept { return trains_; }
-  [[nodiscard]] static sign& sign_of(std::byte* train) noexcept {
-    return *std::launder(reinterpret_cast<sign*>(train));
+  [[nodiscard]] static header& header_of(std::byte* train) noexcept {
+    return *std::launder(reinterpret_cast<header*>(train));
   }
-  [[nodiscard]] static constexpr std::uint64_t write_sign(std::uint64_t position, std::uint64_t goods) noexcept {
+  [[nodiscard]] static constexpr std::uint64_t make_header(std::uint64_t position, std::uint64_t goods) noexcept {
     return (position + 1) << goods_bits | goods;
   }
 
  private:
   friend class line;
   friend class source;
-  friend class stop;
-  friend class way;
+  friend class unloader;
+  friend class ring_reader;
 
   const block memory_;
   const std::size_t trains_;
   const std::size_t stride_;
-  const bool signs_;
-  progress loaded_;                   // of the source
-  std::vector<progress*> sinks_;      // of the stops that nobody comes after
-  std::atomic<std::size_t> gone_{0};  // sinks that left before the end
+  const bool headers_;
+  progress loaded_;                             // of the source
+  std::vector<progress*> sinks_;                // of the unloaders that no other station comes after
+  std::atomic<std::size_t> departed_sinks_{0};  // sinks that left before the end
   source* owner_ = nullptr;
   std::atomic<bool> wanted_{true};  // edge `told`
 };
 
-/// What sources and stops share: sleeping, and being woken.
+/// What sources and unloaders share: sleeping, and being woken. One thread or fiber at a time uses a station; it is the
+/// owner in what follows.
 class station {
  public:
   station(const station&) = delete;
   station& operator=(const station&) = delete;
 
-  /// Before trains run. \param who  wakes who stands here; lives as long as the line.
-  void wakes(sleeper& who) noexcept { who_ = &who; }
+  /// Before trains run. \param w  wakes the owner; lives as long as the line.
+  void set_waker(waker& w) noexcept { waker_ = &w; }
 
-  /// Who stands here, before it sleeps; then it must look() once more, and sleep only if it finds nothing.
-  virtual void watch() noexcept = 0;
-  /// Who stands here, once awake, or instead of sleeping.
-  void unwatch() noexcept { asleep_.store(0, std::memory_order_relaxed); }  // relaxed: a late wake is a spurious one
+  /// Owner only, before it sleeps. Then the owner must poll() once more, and sleep only if it finds nothing.
+  virtual void prepare_to_wait() noexcept = 0;
+  /// Owner only, once it is awake, or instead of sleeping.
+  void finish_wait() noexcept {
+    asleep_.store(0, std::memory_order_relaxed);  // relaxed: a late wake is a spurious one
+  }
 
-  /// Who stands here: whether a train does. Cheap, so that it may be asked again and again; sees no ends.
-  [[nodiscard]] virtual bool glance() noexcept = 0;
-  /// Who stands here. Reads more that others write.
-  virtual poll_result look() noexcept = 0;
+  /// Owner only. Whether a train is here. Cheap, so that it may be called again and again; sees no ends.
+  [[nodiscard]] virtual bool has_train() noexcept = 0;
+  /// Owner only. Whether a train is here, or an end. Reads more that other stations write.
+  virtual poll_result poll() noexcept = 0;
 
-  /// Trains that have left here, of all tracks. Any thread.
+  /// Any thread. Trains that have left here, of all rings.
   [[nodiscard]] virtual std::uint64_t departed() const noexcept = 0;
 
-  /// Any thread: whoever stands here looks again.
+  /// Any thread. The owner polls again, if it sleeps.
   void wake() noexcept {
-    // acquire: the sleeper's own words, set before it fell asleep. seq_cst: pair `slept`; half of line::tell()'s pair.
-    if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) who_->wake();
+    // acquire: the sleeper's own words, set before it fell asleep. seq_cst: pair `slept`, and half of the pair of
+    // line::ask_to_stop().
+    if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) waker_->wake();
   }
 
  protected:
@@ -182,21 +189,22 @@ class station {
   station() = default;
   virtual ~station() = default;
 
-  /// Stores a progress and wakes who sleeps on it. The only writer of `p` (L2).
+  /// Stores a progress, and wakes the stations that sleep on it. Only the owner of `p` calls it (line.L2).
   void publish(progress& p, std::uint64_t word) noexcept {
     if (asymmetric_) [[likely]] {
       p.word_.store(word, std::memory_order_release);  // edges `passed`, `emptied`
       asymmetric_fence::light();
+      // relaxed: the Dekker pair orders it.
       if (p.watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        wake_all(p);  // relaxed: the Dekker pair orders it
+        wake_all(p);
     } else {
-      p.word_.store(word);  // seq_cst: the Dekker pair
-      if (p.watched_.load() != 0) [[unlikely]]
+      p.word_.store(word, std::memory_order_seq_cst);  // the Dekker pair
+      if (p.watched_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
         wake_all(p);
     }
   }
   void begin_watch() noexcept {
-    // What wake() will need was written before. seq_cst: pair `slept`; half of line::tell()'s pair.
+    // What wake() will need was written before. seq_cst: pair `slept`, and half of the pair of line::ask_to_stop().
     asleep_.store(1, std::memory_order_seq_cst);
   }
   static void watch(progress& p) noexcept {
@@ -206,195 +214,207 @@ class station {
     if (asymmetric_) asymmetric_fence::heavy();
   }
   static void wake_all(progress& p) noexcept;
-  static void listen(progress& p, station& who) { p.sleepers_.push_back(&who); }
-  static void forget(progress& p, station& who) { std::erase(p.sleepers_, &who); }
+  static void add_sleeper(progress& p, station& s) { p.sleepers_.push_back(&s); }
+  static void remove_sleeper(progress& p, station& s) { std::erase(p.sleepers_, &s); }
 
   const bool asymmetric_ = asymmetric_fence::usable();
 
  private:
   std::atomic<std::uint32_t> asleep_{0};
-  sleeper* who_ = nullptr;
+  waker* waker_ = nullptr;
 };
 
-/// Loads the trains of its track. One thread or fiber at a time.
+/// Loads the trains of its ring.
 class source final : public station {
  public:
-  /// Whether a train stands at the platform, empty. Cost: some ns; every few trains a look at the sinks' progress.
+  /// Owner only. Whether an empty train is here. Cost: some ns; every few trains it reads the sinks' progress.
   [[nodiscard]] bool board() noexcept { return next_ != limit_ || refresh(); }
-  [[nodiscard]] bool glance() noexcept override { return board(); }
-  poll_result look() noexcept override;
-  void watch() noexcept override;
+  [[nodiscard]] bool has_train() noexcept override { return board(); }
+  poll_result poll() noexcept override;
+  void prepare_to_wait() noexcept override;
 
-  /// Memory of the train that stands at the platform, its sign in front if it has one.
-  [[nodiscard]] std::byte* train() const noexcept { return at_; }
+  /// Owner only, after board() returned true. The memory of that train, its header in front if it has one.
+  [[nodiscard]] std::byte* train() const noexcept { return train_; }
 
-  /// The train at the platform leaves. \param goods  that it carries, at most track::most_goods.
+  /// Owner only, after board() returned true. The train leaves.
+  /// \param goods  that it carries, at most train_ring::most_goods
   void depart(std::size_t goods) noexcept {
-    if (signs_) {
-      const auto sign = track::write_sign(next_, goods);
+    if (headers_) {
+      const auto value = train_ring::make_header(next_, goods);
       if (asymmetric_) [[likely]] {
-        track::sign_of(at_).store(sign, std::memory_order_release);  // edge `loaded`
+        train_ring::header_of(train_).store(value, std::memory_order_release);  // edge `loaded`
       } else {
-        track::sign_of(at_).store(sign);  // seq_cst: the Dekker pair
+        train_ring::header_of(train_).store(value, std::memory_order_seq_cst);  // the Dekker pair
       }
     }
     ++next_;
-    at_ += stride_;
-    if (at_ == track_.end()) at_ = track_.first();
-    publish(track_.loaded_, next_);
+    train_ += stride_;
+    if (train_ == ring_.end()) train_ = ring_.first();
+    publish(ring_.loaded_, next_);
   }
 
-  /// No more trains will leave.
+  /// Owner only. No more trains will leave. Again: no effect.
   void end(bool by_failure = false) noexcept;
 
-  [[nodiscard]] std::uint64_t departed() const noexcept override { return track_.loaded_.read() & progress::count; }
-  [[nodiscard]] const track& on() const noexcept { return track_; }
+  [[nodiscard]] std::uint64_t departed() const noexcept override { return ring_.loaded_.read() & progress::count; }
+  [[nodiscard]] const train_ring& ring() const noexcept { return ring_; }
 
  private:
   friend class line;
-  source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs)
-      : signs_(with_signs), limit_(trains), stride_(train_bytes), track_(trains, train_bytes, alignment, with_signs) {
-    at_ = track_.first();
-    track_.owner_ = this;
+  source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_headers)
+      : headers_(with_headers),
+        limit_(trains),
+        stride_(train_bytes),
+        ring_(trains, train_bytes, alignment, with_headers) {
+    train_ = ring_.first();
+    ring_.owner_ = this;
   }
   bool refresh() noexcept;
 
-  // With what a station has, one cache line: all that a train needs to leave. In a station that has rested each line
-  // comes from far away.
-  const bool signs_;
-  std::byte* at_;  // train `next_`
+  // With the members of `station`, one cache line: all that a train needs to leave. In a station that has rested each
+  // line comes from far away.
+  const bool headers_;
+  std::byte* train_;  // train `next_`
   std::uint64_t next_ = 0;
   std::uint64_t limit_;  // the least progress of the sinks, as last seen, and all trains beyond it
   const std::size_t stride_;
   static_assert(sizeof(station) + 5 * sizeof(std::uint64_t) <= cache_line);
-  track track_;
+  train_ring ring_;
 };
 
-/// What a stop has of one track.
-class way {
+/// What an unloader has of one ring: its position there, and the progress of the stations before it.
+class ring_reader {
  public:
-  /// Whether the next train is here. \param goods  set to what it carries.
+  /// Owner only. Whether the next train is here. \param goods  set to the number of goods that it carries.
   [[nodiscard]] bool here(std::uint64_t& goods) noexcept {
-    if (by_sign_) {
-      const auto sign =
-          track::sign_of(at_).load(std::memory_order_seq_cst);  // edge `loaded`; seq_cst: see progress::read()
-      goods = sign & track::most_goods;
-      return sign >> track::goods_bits == (track::write_sign(next_, 0) >> track::goods_bits);
+    if (by_header_) {
+      // acquire: edge `loaded`. seq_cst: see progress::read().
+      const auto value = train_ring::header_of(train_).load(std::memory_order_seq_cst);
+      goods = value & train_ring::most_goods;
+      return value >> train_ring::goods_bits == (train_ring::make_header(next_, 0) >> train_ring::goods_bits);
     }
     if (next_ == limit_ && !refresh()) return false;
-    // relaxed: covered by the edge which limit_ was read through.
-    goods = signs_ ? track::sign_of(at_).load(std::memory_order_relaxed) & track::most_goods : 1;
+    // relaxed: covered by the edge through which limit_ was read.
+    goods = headers_ ? train_ring::header_of(train_).load(std::memory_order_relaxed) & train_ring::most_goods : 1;
     return true;
   }
-  [[nodiscard]] std::byte* train() const noexcept { return at_; }
+  [[nodiscard]] std::byte* train() const noexcept { return train_; }
 
  private:
   friend class line;
-  friend class stop;
-  explicit way(track& on) noexcept : on_(&on), at_(on.first()), signs_(on.signs_) {}
+  friend class unloader;
+  explicit ring_reader(train_ring& ring) noexcept : ring_(&ring), train_(ring.first()), headers_(ring.headers_) {}
   bool refresh() noexcept;
   [[nodiscard]] std::uint64_t before() const noexcept;  // the least progress of the stations before, with its flags
 
-  track* on_;
-  std::byte* at_;  // train `next_`
+  train_ring* ring_;
+  std::byte* train_;  // train `next_`
   std::uint64_t next_ = 0;
   std::uint64_t limit_ = 0;  // the least progress of the stations before, as last seen
-  const bool signs_;
-  bool first_ = true;      // right behind the source
-  bool by_sign_ = signs_;  // and signs say what is here, no progress is read
-  bool over_ = false;
+  const bool headers_;
+  bool behind_source_ = true;  // the source is the station before this one
+  bool by_header_ = headers_;  // headers say what is here, no progress is read
+  bool ended_ = false;
   std::vector<progress*> before_;
-  std::unique_ptr<progress> own_ = std::make_unique<progress>();
+  std::unique_ptr<progress> progress_ = std::make_unique<progress>();
 };
 
-/// Unloads the trains of all tracks that lead to it. One thread or fiber at a time.
-class stop final : public station {
+/// Unloads the trains of all rings that lead to it.
+class unloader final : public station {
  public:
-  /// Whether a train stands at the platform. The one that stood there is still there, unless it departed.
-  /// Where several tracks meet, up to 8 trains of one are taken in a row while others wait.
+  /// Owner only. Whether a train is here. A train that arrived before is still here, unless it has departed. Where
+  /// several rings meet, up to 8 trains of one are taken in a row while those of others wait.
+  /// \param goods  set to the number of goods that the train carries
   [[nodiscard]] bool arrive(std::uint64_t& goods) noexcept {
-    if (ways_.size() == 1) [[likely]]
-      return here_->here(goods);
+    if (readers_.size() == 1) [[likely]]
+      return reader_->here(goods);
     return arrive_anywhere(goods);
   }
-  [[nodiscard]] bool glance() noexcept override {
+  [[nodiscard]] bool has_train() noexcept override {
     std::uint64_t goods;
     return arrive(goods);
   }
-  poll_result look() noexcept override;
-  void watch() noexcept override;
+  poll_result poll() noexcept override;
+  void prepare_to_wait() noexcept override;
 
-  /// Of the train that arrive() found.
-  [[nodiscard]] std::byte* train() const noexcept { return here_->train(); }
-  /// It will leave with so many goods, at most as many as fit; of a train with a sign.
-  void carries(std::uint64_t goods) noexcept {
+  /// Owner only, after arrive() returned true. The memory of that train, its header in front if it has one.
+  [[nodiscard]] std::byte* train() const noexcept { return reader_->train(); }
+  /// The same. The train will leave with so many goods, at most as many as fit. Only of a train with a header.
+  void set_goods(std::uint64_t goods) noexcept {
     // relaxed: edge `passed` covers it. Stations side by side must not do this: they share the train.
-    track::sign_of(here_->at_).store(track::write_sign(here_->next_, goods), std::memory_order_relaxed);
+    train_ring::header_of(reader_->train_)
+        .store(train_ring::make_header(reader_->next_, goods), std::memory_order_relaxed);
   }
-  /// The train that arrive() found leaves.
+  /// Owner only, after arrive() returned true. That train leaves.
   void depart() noexcept {
-    way& w = *here_;
-    ++w.next_;
-    w.at_ += w.on_->stride();
-    if (w.at_ == w.on_->end()) w.at_ = w.on_->first();
-    publish(*w.own_, w.next_);
-    if (row_ != 0) --row_;
+    ring_reader& r = *reader_;
+    ++r.next_;
+    r.train_ += r.ring_->stride();
+    if (r.train_ == r.ring_->end()) r.train_ = r.ring_->first();
+    publish(*r.progress_, r.next_);
+    if (row_left_ != 0) --row_left_;
   }
 
-  /// This station takes no more trains. If it has not seen all, a sink lets the others go on without it, and if it was
-  /// the last sink of a track, its source is told; a station that others come after ends the line for these, and all
-  /// its sources are told. A failure is for those behind it a failure, and all its sources are told.
+  /// Owner only. This station takes no more trains. Again: no effect.
+  ///
+  ///   it has seen all trains     stations behind it see the end
+  ///   a sink, amid the trains    other sinks go on without it; the last sink of a ring asks its source to stop
+  ///   amid the line              the line ends for those behind it; all its sources are asked to stop
+  ///   by_failure                 the stations behind it see a failure, and all its sources are asked to stop
   void end(bool by_failure = false) noexcept;
 
+  /// Whether no other station comes after it.
   [[nodiscard]] bool is_sink() const noexcept { return sink_; }
   [[nodiscard]] std::uint64_t departed() const noexcept override;
-  /// Trains that have left the sources and not this station. Any thread; a moment's view.
+  /// Any thread. Trains that have left the sources and not this station; a moment's view.
   [[nodiscard]] std::uint64_t waiting() const noexcept;
 
  private:
   friend class line;
-  stop() = default;
+  unloader() = default;
   static constexpr int most_in_a_row = 8;
   bool arrive_anywhere(std::uint64_t& goods) noexcept;
 
-  std::deque<way> ways_;  // ways are referred to
-  way* here_ = nullptr;
-  std::size_t turn_ = 0;  // of the way that here_ is
-  int row_ = most_in_a_row;
+  std::deque<ring_reader> readers_;  // a deque: other members point into it
+  ring_reader* reader_ = nullptr;    // of the train that is here
+  std::size_t current_ = 0;          // index of reader_
+  int row_left_ = most_in_a_row;     // trains that reader_ may take before another reader gets its turn
   bool sink_ = true;
 };
 
-/// Owns the tracks and stations. Built by one thread, before trains run.
+/// Owns the rings and stations. One thread builds it, before trains run.
 class line {
  public:
   line() = default;
   line(const line&) = delete;
   line& operator=(const line&) = delete;
 
-  /// \param train_bytes  of the sign and the goods; a multiple of the goods' alignment and of the sign's.
-  /// \param with_signs   false only where every train carries one good.
+  /// \param trains        at least 1
+  /// \param train_bytes   of the header and the goods; a multiple of the goods' alignment and of the header's
+  /// \param with_headers  false only where every train carries one good
   /// \throws std::bad_alloc
-  source& add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_signs);
+  source& add_source(std::size_t trains, std::size_t train_bytes, std::size_t alignment, bool with_headers);
 
-  /// \param after  stations of this line, at least one, each once.
+  /// \param after  the stations whose trains it unloads: of this line, at least one, each once
   /// \throws std::bad_alloc
-  stop& add_stop(const std::vector<station*>& after);
+  unloader& add_unloader(const std::vector<station*>& after);
 
-  /// Any thread: sources see an end instead of empty trains.
+  /// Any thread. Sources see an end instead of empty trains.
   void stop_all() noexcept;
 
-  /// Any thread. The first one stays.
+  /// Any thread. Keeps the failure that stations report with poll_result::failed. The first one stays.
   void fail(std::exception_ptr what) noexcept;
+  /// Any thread. Null: none.
   [[nodiscard]] std::exception_ptr failure() const noexcept;
 
  private:
   friend class station;
   friend class source;
-  friend class stop;
-  static void tell(track& t) noexcept;
+  friend class unloader;
+  static void ask_to_stop(train_ring& t) noexcept;
 
   std::vector<std::unique_ptr<source>> sources_;
-  std::vector<std::unique_ptr<stop>> stops_;
+  std::vector<std::unique_ptr<unloader>> unloaders_;
   mutable std::mutex failure_lock_;
   std::exception_ptr failure_;
 };

@@ -234,8 +234,8 @@ class railway {
     train resize(std::size_t goods) {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
       if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
-      if (!this->of_.shape_.signs) return train({this->goods_in(end_.train()), goods_});
-      end_.carries(goods);
+      if (!this->of_.shape_.headers) return train({this->goods_in(end_.train()), goods_});
+      end_.set_goods(goods);
       goods_ = goods;
       return train({this->goods_in(end_.train()), goods});
     }
@@ -244,7 +244,7 @@ class railway {
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
     /// Takes no more trains; the one that is here leaves. If more trains were to come: where this is a last station, the
-    /// other stations go on; otherwise the line ends here, also for its sources (rail::stop::end()). A further call does
+    /// other stations go on; otherwise the line ends here, also for its sources (rail::unloader::end()). A further call does
     /// nothing.
     void close() noexcept {
       depart();
@@ -259,7 +259,7 @@ class railway {
 
    private:
     friend class railway;
-    station(railway& of, rail::stop& end, std::string name) : cursor(of, end, std::move(name)), end_(end) {
+    station(railway& of, rail::unloader& end, std::string name) : cursor(of, end, std::move(name)), end_(end) {
       if (of.stamps()) age_ = std::make_unique<latency_histogram>();
     }
     train take(std::uint64_t goods) noexcept {
@@ -285,7 +285,7 @@ class railway {
       return take(goods);
     }
 
-    rail::stop& end_;
+    rail::unloader& end_;
     bool standing_ = false;
     bool ended_ = false;
     std::size_t goods_ = 0;
@@ -299,7 +299,7 @@ class railway {
   /// No fiber or thread uses its stations any more (contract). Destroys the goods in its trains.
   ~railway() {
     for (const auto& s : sources_) {
-      for (auto* at = s->end_.on().first(); at != s->end_.on().end(); at += shape_.train_bytes) destroy_goods(at);
+      for (auto* at = s->end_.ring().first(); at != s->end_.ring().end(); at += shape_.train_bytes) destroy_goods(at);
     }
   }
   railway(const railway&) = delete;
@@ -308,17 +308,17 @@ class railway {
   /// Makes a source, with trains of its own. Before any station is used.
   /// \throws std::bad_alloc; what T's constructor throws.
   loader& source(std::string name = {}) {
-    rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.signs);
+    rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.headers);
     std::size_t made = 0;
     try {
-      for (auto* at = end.on().first(); at != end.on().end(); at += shape_.train_bytes) {
-        if (stamps()) new (at + sizeof(rail::track::sign)) std::int64_t(0);
+      for (auto* at = end.ring().first(); at != end.ring().end(); at += shape_.train_bytes) {
+        if (stamps()) new (at + sizeof(rail::train_ring::header)) std::int64_t(0);
         std::uninitialized_value_construct_n(reinterpret_cast<T*>(at + shape_.goods_offset), shape_.capacity);
         ++made;
       }
       sources_.emplace_back(new loader(*this, end, std::move(name)));
     } catch (...) {
-      for (auto* at = end.on().first(); made-- != 0; at += shape_.train_bytes) destroy_goods(at);
+      for (auto* at = end.ring().first(); made-- != 0; at += shape_.train_bytes) destroy_goods(at);
       throw;
     }
     return *sources_.back();
@@ -334,7 +334,7 @@ class railway {
       ends.push_back(&p->at_);
     }
     if (ends.empty()) detail::throw_bad_predecessor("");
-    stations_.emplace_back(new station(*this, line_.add_stop(ends), std::move(name)));
+    stations_.emplace_back(new station(*this, line_.add_unloader(ends), std::move(name)));
     return *stations_.back();
   }
 
@@ -417,7 +417,7 @@ class railway {
  private:
   [[nodiscard]] bool stamps() const noexcept { return wanted_.stamp_every != 0; }
   [[nodiscard]] static std::int64_t& stamp_of(std::byte* at) noexcept {
-    return *std::launder(reinterpret_cast<std::int64_t*>(at + sizeof(rail::track::sign)));
+    return *std::launder(reinterpret_cast<std::int64_t*>(at + sizeof(rail::train_ring::header)));
   }
   void destroy_goods(std::byte* at) const noexcept {
     std::destroy_n(std::launder(reinterpret_cast<T*>(at + shape_.goods_offset)), shape_.capacity);

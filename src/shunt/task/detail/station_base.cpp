@@ -36,7 +36,7 @@ bool let_pass(bool fiber) {
 
 poll_result station_base::await(time_point deadline, const std::stop_token& stop) {
   count_wait();
-  poll_result seen = at_.look();
+  poll_result seen = at_.poll();
   if (seen != poll_result::nothing) return seen;
   if (profile_ != wait_profile::latency) seen = spin(deadline, stop);  // for latency poll_on() has polled already
   return seen == poll_result::nothing ? sleep(deadline, stop) : seen;
@@ -63,27 +63,27 @@ poll_result station_base::spin(time_point deadline, const std::stop_token& stop)
   keep_distance(fiber);
   for (int i = 0; i != quick_polls; ++i) {
     static_cast<void>(let_pass(fiber));
-    if (at_.glance()) return poll_result::train;
+    if (at_.has_train()) return poll_result::train;
   }
-  if (profile_ == wait_profile::battery) return at_.look();
+  if (profile_ == wait_profile::battery) return at_.poll();
   if (spins_in_vain_ >= tries && spins_in_vain_ % tries_again != 0) {
     ++spins_in_vain_;
-    return at_.look();
+    return at_.poll();
   }
   const auto began = clock::now();
   auto now = began;
-  poll_result seen = at_.look();
+  poll_result seen = at_.poll();
   for (unsigned rounds = 1; seen == poll_result::nothing && now < deadline && !stop.stop_requested(); ++rounds) {
     if (now - began >= spin_for) break;
     for (int i = 0; i != polls_per_round; ++i) {
       static_cast<void>(let_pass(fiber));
-      if (at_.glance()) {
+      if (at_.has_train()) {
         spins_in_vain_ = 0;
         return poll_result::train;
       }
     }
     if (fiber && rounds % 4 == 0) sched::this_fiber::yield();
-    seen = at_.look();
+    seen = at_.poll();
     now = clock::now();
   }
   spins_in_vain_ = seen == poll_result::nothing ? spins_in_vain_ + 1 : 0;
@@ -98,13 +98,13 @@ bool station_base::may_poll_on(unsigned round, time_point deadline, const std::s
     static_cast<void>(let_pass(fiber));
   }
   if (round == 0) return true;
-  const auto seen = at_.look();
+  const auto seen = at_.poll();
   if (seen != poll_result::nothing) return seen == poll_result::train;
   return !stop.stop_requested() && (deadline == never || clock::now() < deadline);
 }
 
-/// Publishes the sleeper, then in turn: watches, looks once more, sleeps. The fiber is stored before anything that may
-/// wake this station: watch() publishes it to stations that depart, and the callback's registration to the thread that
+/// Publishes the sleeper, then in turn: prepares to wait, polls once more, sleeps. The fiber is stored before anything that may
+/// wake this station: prepare_to_wait() publishes it to stations that depart, and the callback's registration to the thread that
 /// requests the stop. Stored later, it would race with the request: this fiber might miss the request, and the request
 /// this fiber.
 poll_result station_base::sleep(time_point deadline, const std::stop_token& stop) {
@@ -116,8 +116,8 @@ poll_result station_base::sleep(time_point deadline, const std::stop_token& stop
   poll_result seen;
   for (;;) {
     const auto token = token_.load(std::memory_order_acquire);  // edge `token` in
-    at_.watch();
-    seen = at_.look();
+    at_.prepare_to_wait();
+    seen = at_.poll();
     if (seen != poll_result::nothing || stop.stop_requested() || clock::now() >= deadline) break;
     slept = true;
     if (fiber) {
@@ -125,11 +125,11 @@ poll_result station_base::sleep(time_point deadline, const std::stop_token& stop
     } else {
       sched::futex_wait(token_, token, deadline == never ? std::chrono::nanoseconds::max() : deadline - clock::now());
     }
-    // Before it watches again, which takes a fence of some 10 us: mostly the train that woke it is here.
-    seen = at_.look();
+    // Before it prepares again, which takes a fence of some 10 us: mostly the train that woke it is here.
+    seen = at_.poll();
     if (seen != poll_result::nothing) break;
   }
-  at_.unwatch();
+  at_.finish_wait();
   if (slept) {
     sleeps_.store(sleeps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }

@@ -30,7 +30,7 @@ namespace task {
 namespace detail {
 
 /// Owner only: the fiber or thread that stands at the station; wake() by any thread.
-class station_base : public rail::sleeper {
+class station_base : public rail::waker {
  public:
   station_base(const station_base&) = delete;
   station_base& operator=(const station_base&) = delete;
@@ -45,7 +45,7 @@ class station_base : public rail::sleeper {
 
   station_base(rail::station& at, std::string name, wait_profile profile)
       : at_(at), name_(std::move(name)), profile_(profile) {
-    at.wakes(*this);
+    at.set_waker(*this);
   }
   ~station_base() = default;
 
