@@ -26,11 +26,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-<<<<<<< HEAD
-#include <shunt/base/error.hpp>
-#include <shunt/sched/jobs/jobs.hpp>
-=======
->>>>>>> iotask
 #include <type_traits>
 #include <utility>
 #include <variant>

@@ -234,7 +234,7 @@ class railway {
     train resize(std::size_t goods) {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
       if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
-      if (!this->of_.shape_.signs) return train({this->goods_in(end_.train()), goods_});
+      if (!this->of_.shape_.headers) return train({this->goods_in(end_.train()), goods_});
       end_.set_goods(goods);
       goods_ = goods;
       return train({this->goods_in(end_.train()), goods});
@@ -308,7 +308,7 @@ class railway {
   /// Makes a source, with trains of its own. Before any station is used.
   /// \throws std::bad_alloc; what T's constructor throws.
   loader& source(std::string name = {}) {
-    rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.signs);
+    rail::source& end = line_.add_source(shape_.trains, shape_.train_bytes, shape_.alignment, shape_.headers);
     std::size_t made = 0;
     try {
       for (auto* at = end.ring().first(); at != end.ring().end(); at += shape_.train_bytes) {

@@ -21,8 +21,8 @@ concept railway_good = std::default_initializable<T> && std::is_object_v<T> && s
 /// What a station does while no train is there. A fiber lets its worker's other fibers run in any case. A worker sleeps
 /// at once when a station falls asleep and leaves it without other fibers.
 enum class wait_profile : std::uint8_t {
-  latency,   ///< polls without end: it takes a processor for each station that waits, and the next train is seen
-             ///< soonest (each train carries a sign that it is there, 8 bytes more where it carries one small good)
+  latency,  ///< polls without end: it takes a processor for each station that waits, and the next train is seen
+  ///< soonest (each train carries a header that says it is there, 8 bytes more where it carries one small good)
   balanced,  ///< polls for some 20 us, less where waits have been long, then sleeps
   battery,   ///< sleeps soon
 };

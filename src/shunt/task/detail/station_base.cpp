@@ -103,8 +103,8 @@ bool station_base::may_poll_on(unsigned round, time_point deadline, const std::s
   return !stop.stop_requested() && (deadline == never || clock::now() < deadline);
 }
 
-/// Publishes the sleeper, then in turn: watches, looks once more, sleeps. The fiber is stored before anything that may
-/// wake this station: watch() publishes it to stations that depart, and the callback's registration to the thread that
+/// Publishes the sleeper, then in turn: prepares to wait, polls once more, sleeps. The fiber is stored before anything that may
+/// wake this station: prepare_to_wait() publishes it to stations that depart, and the callback's registration to the thread that
 /// requests the stop. Stored later, it would race with the request: this fiber might miss the request, and the request
 /// this fiber.
 poll_result station_base::sleep(time_point deadline, const std::stop_token& stop) {
@@ -125,7 +125,7 @@ poll_result station_base::sleep(time_point deadline, const std::stop_token& stop
     } else {
       sched::futex_wait(token_, token, deadline == never ? std::chrono::nanoseconds::max() : deadline - clock::now());
     }
-    // Before it watches again, which takes a fence of some 10 us: mostly the train that woke it is here.
+    // Before it prepares again, which takes a fence of some 10 us: mostly the train that woke it is here.
     seen = at_.poll();
     if (seen != poll_result::nothing) break;
   }

@@ -22,15 +22,15 @@ constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + un
 
 }  // namespace
 
-/// A train is: sign, stamp, goods; the first two only where they are needed. The capacity follows from the latency, the
+/// A train is: header, stamp, goods; the first two only where they are needed. The capacity follows from the latency, the
 /// bytes of a train from the capacity, the number of trains from both.
 train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment) {
   train_shape s{};
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
   s.capacity = wanted.capacity;
-  s.signs =
-      s.capacity != 1 || good_bytes > sizeof(rail::train_ring::header) || stamp != 0 || wanted.wait == wait_profile::latency;
-  s.goods_offset = s.signs ? round_up(sizeof(rail::train_ring::header) + stamp, good_alignment) : 0;
+  s.headers = s.capacity != 1 || good_bytes > sizeof(rail::train_ring::header) || stamp != 0 ||
+              wanted.wait == wait_profile::latency;
+  s.goods_offset = s.headers ? round_up(sizeof(rail::train_ring::header) + stamp, good_alignment) : 0;
   if (s.capacity == 0) {
     const auto by_latency = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_per_ns;
     const auto bytes = std::clamp(by_latency, cache_line, max_train_bytes);
@@ -40,7 +40,7 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
     throw usage_error("railway: a capacity of " + std::to_string(s.capacity) + " goods: at most " +
                       std::to_string(rail::train_ring::most_goods));
   }
-  const auto alignment = s.signs ? std::max(good_alignment, alignof(rail::train_ring::header)) : good_alignment;
+  const auto alignment = s.headers ? std::max(good_alignment, alignof(rail::train_ring::header)) : good_alignment;
   s.train_bytes = round_up(s.goods_offset + s.capacity * good_bytes, alignment);
   // Small trains share a cache line; a larger one begins at a line of its own.
   if (s.train_bytes > cache_line / 2) s.train_bytes = round_up(s.train_bytes, cache_line);

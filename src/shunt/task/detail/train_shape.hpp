@@ -13,7 +13,7 @@ namespace detail {
 struct train_shape {
   std::size_t capacity;  // goods
   std::size_t trains;    // of each source
-  bool signs;            // each train has a sign in front of its goods, see rail::train_ring
+  bool headers;          // each train has a header in front of its goods, see rail::train_ring
   std::size_t goods_offset;
   std::size_t train_bytes;
   std::size_t alignment;
