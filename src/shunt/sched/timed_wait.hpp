@@ -18,8 +18,8 @@ enum class [[nodiscard]] wait_end : std::uint8_t { done, timed_out, stopped };
 
 namespace this_fiber {
 
-/// Parks the running fiber until `done()` is true, at the longest until `deadline` or until `stop` is requested to stop.
-/// The actor that makes `done()` true wakes this fiber afterwards.
+/// Parks the running fiber until `done()` is true, at the longest until `deadline` or until `stop` is requested to
+/// stop. The thread that makes `done()` true wakes this fiber afterwards.
 /// \param what  what the fiber waits for, as reports print it: see park().
 /// \return `done` also if the condition became true at the deadline.
 /// \throws as park_until().

@@ -243,9 +243,9 @@ class railway {
     /// Whether the last arrive() saw the end.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-    /// Takes no more trains; the one that is here leaves. If more trains were to come: where this is a last station, the
-    /// other stations go on; otherwise the line ends here, also for its sources (rail::unloader::end()). A further call does
-    /// nothing.
+    /// Takes no more trains; the one that is here leaves. If more trains were to come: where this is a last station,
+    /// the other stations go on; otherwise the line ends here, also for its sources (rail::unloader::end()). A further
+    /// call does nothing.
     void close() noexcept {
       depart();
       end_.end();

@@ -103,10 +103,10 @@ bool station_base::may_poll_on(unsigned round, time_point deadline, const std::s
   return !stop.stop_requested() && (deadline == never || clock::now() < deadline);
 }
 
-/// Publishes the sleeper, then in turn: prepares to wait, polls once more, sleeps. The fiber is stored before anything that may
-/// wake this station: prepare_to_wait() publishes it to stations that depart, and the callback's registration to the thread that
-/// requests the stop. Stored later, it would race with the request: this fiber might miss the request, and the request
-/// this fiber.
+/// Publishes the sleeper, then in turn: prepares to wait, polls once more, sleeps. The fiber is stored before anything
+/// that may wake this station: prepare_to_wait() publishes it to stations that depart, and the callback's registration
+/// to the thread that requests the stop. Stored later, it would race with the request: this fiber might miss the
+/// request, and the request this fiber.
 poll_result station_base::sleep(time_point deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
   // release: edge `sleeper` out

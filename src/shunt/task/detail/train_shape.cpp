@@ -22,8 +22,8 @@ constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + un
 
 }  // namespace
 
-/// A train is: header, stamp, goods; the first two only where they are needed. The capacity follows from the latency, the
-/// bytes of a train from the capacity, the number of trains from both.
+/// A train is: header, stamp, goods; the first two only where they are needed. The capacity follows from the latency,
+/// the bytes of a train from the capacity, the number of trains from both.
 train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment) {
   train_shape s{};
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
