@@ -73,8 +73,8 @@ bool forget_parents_event() noexcept {
   return true;
 }
 
-void write_event(int event, std::uint64_t what) noexcept {
-  if (write(event, &what, sizeof what) < 0) return;  // fails only if it is full: then its reader wakes anyway
+void write_event(int to, std::uint64_t what) noexcept {
+  if (write(to, &what, sizeof what) < 0) return;  // fails only if it is full: then its reader wakes anyway
 }
 
 void take_user_signal() noexcept {

@@ -34,7 +34,7 @@ void close_monitor_event() noexcept;
 /// A thread that begins a run. After a fork, forgets the parent's event. \return whether this is another process.
 bool forget_parents_event() noexcept;
 /// Any thread, also in a signal handler.
-void write_event(int event, std::uint64_t what) noexcept;
+void write_event(int to, std::uint64_t what) noexcept;
 
 /// From now on SIGUSR1 asks for a report, unless the program or its parent has decided about it.
 void take_user_signal() noexcept;
