@@ -1,4 +1,4 @@
-/* A source and the unloaders behind it (here: stops): trains round a ring, ends, and who sleeps (rail/line.hpp).
+/* A source and the unloaders behind it (here: stops): trains round a ring, ends, and the sleep of stations (rail/line.hpp).
  *
  *   station 0: the source; stations 1 .. STOPS: the last stops of its track, each sees every train
  *   progress[i]: trains that have left station i, as the others see it; END is added with the last word
@@ -43,7 +43,7 @@ inline flush(i) {
   fi
 }
 
-/* Those who may wait for station i: the source for the stops, the stops for the source. */
+/* The stations that may wait for station i: the source for the stops, the stops for the source. */
 inline wake_one(s) {
   atomic {
     if

@@ -6,8 +6,8 @@
 
 namespace shunt::testing {
 
-/// While it lives, a transaction's body may wait for another thread's transaction: nobody is alone, nobody waits for a
-/// turn. That thread must not end before the body, if it has replaced boxes or destroyed objects.
+/// While it lives, a transaction's body may wait for another thread's transaction: no transaction runs exclusively, and
+/// none waits for a turn. That thread must not end before the body, if it has replaced boxes or destroyed objects.
 class side_by_side {
  public:
   side_by_side() {

@@ -37,8 +37,8 @@ namespace rail {
 /// How the owner of an endpoint waits for trains of its pool. Both functions run on the owner's thread.
 class credit {
  public:
-  /// Returns once pool().has(channel, trains), or throws what ends the wait. Other code of the owner may run meanwhile,
-  /// and may open and send trains.
+  /// Returns once pool().has(channel, trains) has been true, or throws what ends the wait. Other code of the owner may
+  /// run meanwhile and take trains: the caller looks again.
   /// \param call  the function that the program called, for errors and reports; static text
   virtual void wait(std::uint8_t channel, std::size_t trains, const char* call) = 0;
   /// So many trains have come home since the last time: at least 1.

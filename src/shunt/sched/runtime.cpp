@@ -303,13 +303,13 @@ bool has_runnable() noexcept {
   return here != nullptr && here->has_runnable();
 }
 
-bool directed() noexcept {
+bool controlled() noexcept {
   const worker* const here = worker::current();
   return here != nullptr && here->controlled != nullptr;
 }
 
 std::size_t choose(std::size_t ways) noexcept {
-  return ways < 2 || !directed() ? 0 : worker::current()->controlled->strategy.choose_among(ways);
+  return ways < 2 || !controlled() ? 0 : worker::current()->controlled->strategy.choose_among(ways);
 }
 
 runtime& current() { return must_be_worker("current").all.face; }

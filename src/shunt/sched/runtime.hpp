@@ -182,7 +182,7 @@ namespace this_worker {
 [[nodiscard]] bool has_runnable() noexcept;
 
 /// Any thread. Whether a strategy decides what this worker does. False on a thread that is no worker.
-[[nodiscard]] bool directed() noexcept;
+[[nodiscard]] bool controlled() noexcept;
 
 /// Legal anywhere. Lets the strategy decide what is not a fiber's turn: which of several queues goes first, whether a
 /// message is lost. \param ways  at least 1. \return a number below `ways`; 0 where no strategy decides.

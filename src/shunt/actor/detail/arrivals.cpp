@@ -87,7 +87,7 @@ std::int64_t arrivals::unload_train(rail::train& t) noexcept {
 
 /// Whether the rest of the line may wait for another batch.
 bool arrivals::may_stay_in_line() noexcept {
-  if (of_.directed()) return false;
+  if (of_.controlled()) return false;
   const auto time = steady_clock::now();
   if (!std::exchange(waits_, true)) waits_since_ = time;
   return time - waits_since_ < longest_wait_in_line;

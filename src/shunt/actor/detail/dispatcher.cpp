@@ -32,8 +32,8 @@ dispatcher::dispatcher(actor_system& system, int index, int dispatchers)
 
 void dispatcher::begin() noexcept {
   this_threads_dispatcher = this;
-  directed_ = sched::this_worker::directed();
-  if (!directed_) this_threads_quick_dispatcher = this;
+  controlled_ = sched::this_worker::controlled();
+  if (!controlled_) this_threads_quick_dispatcher = this;
   handlers_.begin();
 }
 
@@ -93,8 +93,8 @@ bool dispatcher::work(handler_fiber& me) {
   }
   handlers_.stand_by();
   ready_.begin_batch();
-  if (directed_) ready_.shuffle();
-  int left = directed_ ? 1 : messages_a_batch;
+  if (controlled_) ready_.shuffle();
+  int left = controlled_ ? 1 : messages_a_batch;
   ++batches_;
   do {
     ready_actors::next_actor next;

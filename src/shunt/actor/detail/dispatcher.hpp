@@ -118,7 +118,7 @@ class alignas(quiet_distance) dispatcher {
   /// The calling thread has no dispatcher from now on.
   static void leave_thread() noexcept;
   /// A controlled scheduler decides what comes next.
-  [[nodiscard]] bool directed() const noexcept { return directed_; }
+  [[nodiscard]] bool controlled() const noexcept { return controlled_; }
   /// A fiber of this worker, which waits for an answer from here: lets a handler fiber run, if one has something to do.
   /// \throws what yield() throws.
   void let_handlers_run() {
@@ -161,7 +161,7 @@ class alignas(quiet_distance) dispatcher {
   handler_fibers handlers_;  // its first members belong here
   arrivals arrivals_;
   mailboxes mailboxes_;
-  bool directed_ = false;
+  bool controlled_ = false;
 
   // What others read, apart from what each message writes.
   alignas(quiet_distance) actor_system& system_;

@@ -13,10 +13,10 @@ namespace detail {
 
 void loop::run() noexcept {
   fiber_ = sched::this_fiber::self();
-  const int activations = sched::this_worker::directed() ? 1 : activations_before_yield;
+  const int activations = sched::this_worker::controlled() ? 1 : activations_before_yield;
   if (!of->loop_begins()) return;
   set_quick_activation();
-  bool yield_first = sched::this_worker::directed();
+  bool yield_first = sched::this_worker::controlled();
   while (actor* a = search(yield_first)) {
     int left = activations;
     do {
@@ -29,7 +29,7 @@ void loop::run() noexcept {
 
 /// Handlers' sends find this slot at once. Not under a controlled scheduler: there a send has to ask it first.
 void loop::set_quick_activation() noexcept {
-  if (!sched::this_worker::directed()) this_threads_quick_activation = this;
+  if (!sched::this_worker::controlled()) this_threads_quick_activation = this;
 }
 
 /// One activation: takes the messages that have arrived so far, and calls the handler with each. Counts the calls in a
@@ -86,7 +86,7 @@ actor* loop::search(bool yield_first) noexcept {
   running = no_actor;
   if (yield_first) {
     sched::this_fiber::yield();
-    if (sched::this_worker::directed()) shuffle();
+    if (sched::this_worker::controlled()) shuffle();
     if (actor* const a = of->take_injected()) return a;
     if (actor* const a = ready_.pop()) return a;
   }
