@@ -12,8 +12,12 @@
 ///   run_queue.Q3  Slots [front_, back_) hold items. A slot is written again only when front_ has passed it: a thread
 ///       that read a slot before its exchange of front_ succeeded has read the item that it then owns.
 ///
-/// Edge `filled`, push -> pop, steal: what lies behind the item, beyond what the item itself hands over.
-/// push() stores back_ seq_cst, and looks_empty() reads so: a loop that falls asleep relies on it, see DESIGN.md.
+/// Edges
+///   `filled`   push -> pop, steal_half              what lies behind the item, beyond what the item itself hands over
+///   `vacated`  pop, steal_half -> push              the slots before front_ have been read, and may be written
+///              pop, steal_half -> steal_half, look  back_ was at least as large as this front_
+///
+/// Pair `sleeping` (scheduler.hpp): push() stores back_ seq_cst, and looks_empty() reads back_ seq_cst.
 ///
 /// Source: the queue of Go's processors and of tokio's workers, with the copy before the exchange.
 #pragma once
@@ -40,12 +44,12 @@ class run_queue {
   [[nodiscard]] bool push(T* item) noexcept {
     const auto back = back_.load(std::memory_order_relaxed);  // relaxed: run_queue.Q1
     if (back >= limit_) [[unlikely]] {
-      limit_ = front_.load(std::memory_order_acquire) +
-               Slots;  // acquire: the threads that emptied the slots have read them (run_queue.Q3)
+      // acquire: edge `vacated` in. The threads that emptied the slots have read them (run_queue.Q3).
+      limit_ = front_.load(std::memory_order_acquire) + Slots;
       if (back >= limit_) return false;
     }
     slot(back).store(item, std::memory_order_relaxed);  // relaxed: edge `filled` follows
-    back_.store(back + 1, std::memory_order_seq_cst);   // edge `filled` out; seq_cst: above
+    back_.store(back + 1, std::memory_order_seq_cst);   // edge `filled` out; seq_cst: pair `sleeping`
     return true;
   }
 
@@ -60,7 +64,7 @@ class run_queue {
     const auto back = back_.load(std::memory_order_relaxed);  // relaxed: run_queue.Q1
     while (front != back) {
       item = slot(front).load(std::memory_order_relaxed);  // relaxed: own store, or own copy
-      // release: run_queue.Q3. relaxed: this thread does not use what others took.
+      // release: edge `vacated` out (run_queue.Q3). relaxed: this thread does not use what others took.
       if (front_.compare_exchange_weak(front, front + 1, std::memory_order_release, std::memory_order_relaxed)) {
         return true;
       }
@@ -71,7 +75,7 @@ class run_queue {
   /// The owner of `mine`, which is empty, and not this: moves half of the items, the oldest, the odd one too.
   /// \return the oldest of them, which is in no queue; nullptr if there was none, or another thread was faster.
   [[nodiscard]] T* steal_half(run_queue& mine) noexcept {
-    auto front = front_.load(std::memory_order_acquire);      // acquire: before back_, else the count may be negative
+    auto front = front_.load(std::memory_order_acquire);      // edge `vacated` in: else the count may be negative
     const auto back = back_.load(std::memory_order_acquire);  // edge `filled` in
     const auto count = std::min<std::uint64_t>((back - front + 1) / 2, Slots / 2);
     if (count == 0 || back - front > Slots) return nullptr;         // the second: front is an old one
@@ -81,8 +85,8 @@ class run_queue {
       // relaxed: edge `filled`; mine.back_ follows
       mine.slot(to + i - 1).store(slot(front + i).load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
-    // acq_rel: edge `filled` goes on to a thread that steals from this one; release: run_queue.Q3. relaxed: then
-    // nothing is taken.
+    // acq_rel: edge `filled` goes on to a thread that steals from this one; release: edge `vacated` out
+    // (run_queue.Q3). relaxed: then nothing is taken.
     if (!front_.compare_exchange_strong(front, front + count, std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return nullptr;
     }
@@ -96,13 +100,16 @@ class run_queue {
     std::uint64_t items;
   };
   [[nodiscard]] snapshot look() const noexcept {
-    const auto front = front_.load(std::memory_order_acquire);  // acquire: before back_, as above
+    const auto front = front_.load(std::memory_order_acquire);  // edge `vacated` in: back_ is not less, as above
+    // No caller reads an item by this count, so acquire, the in half of edge `filled`, is more than the load needs.
     return {front, back_.load(std::memory_order_acquire) - front};
   }
 
   /// Any thread. A sleeper that announced itself by a seq_cst operation before this call sees every push that did not
   /// see the announcement.
   [[nodiscard]] bool looks_empty() const noexcept {
+    // back_: pair `sleeping`. front_: an old value is smaller, and makes the queue look filled; so its seq_cst is more
+    // than the pair needs.
     return front_.load(std::memory_order_seq_cst) >= back_.load(std::memory_order_seq_cst);
   }
 

@@ -74,7 +74,7 @@ void scheduler::give(message& m, actor& a) {
   auto where = m.where_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
   const actor* const holder = reinterpret_cast<const actor*>(where & ~message::under_way);
   bool may = !m.on_its_way();
-  if (may && running_.load(std::memory_order_acquire)) {  // acquire: as in send_slowly()
+  if (may && running_.load(std::memory_order_acquire)) {  // acquire: edge `set up` in, for loops_
     const loop* const here = loop_of_handler();
     may = here != nullptr && (holder == nullptr || here->runs_handler_of(*holder));
   }
@@ -91,9 +91,9 @@ void scheduler::inject(actor& a) noexcept {
     a.next_ = nullptr;
     (injected_first_ == nullptr ? injected_first_ : injected_last_->next_) = &a;
     injected_last_ = &a;
-    any_injected_.store(true, std::memory_order_seq_cst);  // seq_cst: before the look at sleepers_, see DESIGN.md
+    any_injected_.store(true, std::memory_order_seq_cst);  // pair `sleeping`: before the look at sleepers_
   }
-  // seq_cst: as above
+  // pair `sleeping`: after the store of any_injected_
   if (sleepers_.load(std::memory_order_seq_cst) != 0) wake_one();
 }
 
@@ -110,7 +110,7 @@ actor* scheduler::take_injected() noexcept {
 
 /// Whether any actor is ready. For a loop that has just entered itself among the sleepers.
 bool scheduler::any_ready() const noexcept {
-  // seq_cst: after the store to sleepers_, see DESIGN.md
+  // pair `sleeping`: after the store of sleepers_
   return any_injected_.load(std::memory_order_seq_cst) ||
          std::any_of(loops_.begin(), loops_.end(), [](const auto& s) { return !s->ready_.looks_empty(); });
 }
@@ -137,7 +137,7 @@ scheduler::after_sleep scheduler::sleep(loop& me) noexcept {
     const std::scoped_lock held(lock_);
     if (over_) return after_sleep::over;
     const int asleep = sleepers_.load(std::memory_order_relaxed) + 1;  // relaxed: changed under the lock
-    sleepers_.store(asleep, std::memory_order_seq_cst);                // seq_cst: before the looks, see DESIGN.md
+    sleepers_.store(asleep, std::memory_order_seq_cst);                // pair `sleeping`: before the looks
     if (any_ready()) {
       sleepers_.store(asleep - 1, std::memory_order_relaxed);  // relaxed: a thread that still sees it finds no sleeper
       return after_sleep::look_again;

@@ -29,6 +29,15 @@ namespace detail {
 ///       of its inbox.
 ///   scheduler.G2  A loop is among the sleepers only if it found nothing to run after it had entered itself there.
 ///   scheduler.G3  Only handlers send during a run. So if all loops that began sleep, no message can be sent any more.
+///
+/// Edges
+///   `set up`   set_up -> send_slowly, give    the loops of this run
+///   `woken`    wake -> sleep                  what the waking thread wrote before
+///   `handled`  start_loops -> run_in_fiber    what the handlers on other workers wrote
+///
+/// Pair `sleeping`, sequentially consistent: a loop that falls asleep stores sleepers_, then reads any_injected_ and
+/// each queue's back_ (sleep, any_ready). A thread that brings an actor stores back_ or any_injected_, then reads
+/// sleepers_ (worker_slot::queue, inject). So at least one of the two sees the other's store (scheduler.G2).
 class scheduler {
  public:
   void send_slowly(message& m, actor& to);

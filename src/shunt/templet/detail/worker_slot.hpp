@@ -52,7 +52,7 @@ class worker_slot : protected activation {
   void queue(actor& a) noexcept {
     if (!ready_.push(&a)) [[unlikely]]
       return inject(a);
-    // seq_cst: after the push, see DESIGN.md
+    // seq_cst: pair `sleeping`: after the push
     if (sleepers_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
       wake_one();
   }
