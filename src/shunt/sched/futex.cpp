@@ -40,9 +40,10 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, 
                 futex_scope) noexcept {
   if (timeout <= std::chrono::nanoseconds::zero()) return false;
   constexpr std::chrono::nanoseconds nap{50'000};
-  if (word.load(std::memory_order_relaxed) != expected) return true;  // the caller's load orders
+  // relaxed, both: a look; the caller's own accesses to `word` carry the edges
+  if (word.load(std::memory_order_relaxed) != expected) return true;
   std::this_thread::sleep_for(std::min(nap, timeout));
-  return timeout > nap || word.load(std::memory_order_relaxed) != expected;
+  return timeout > nap || word.load(std::memory_order_relaxed) != expected;  // relaxed: a look, as above
 }
 
 void futex_wake(const std::atomic<std::uint32_t>&, int, futex_scope) noexcept {}

@@ -29,6 +29,7 @@ namespace {
 
 /// The threads of a run's workers, except for the first one, which is run()'s caller. They wait behind a gate, so that
 /// a run for which the system gives too few threads can still be cancelled.
+/// Edge `verdict`, let -> start's threads: what prepare() made for the run after the threads were started.
 class worker_threads {
  public:
   /// Starts threads that will call work(1) .. work(count). \throws std::system_error, std::bad_alloc
@@ -37,8 +38,8 @@ class worker_threads {
     threads_.reserve(static_cast<std::size_t>(count));
     for (int i = 1; i <= count; ++i) {
       threads_.emplace_back([this, i, work] {
-        gate_.wait(closed, std::memory_order_acquire);  // acquire: pairs with let()
-        if (gate_.load(std::memory_order_acquire) != cancelled) work(i);
+        gate_.wait(closed, std::memory_order_acquire);
+        if (gate_.load(std::memory_order_acquire) != cancelled) work(i);  // acquire, both: edge `verdict` in
       });
     }
   }
@@ -56,7 +57,7 @@ class worker_threads {
  private:
   enum gate : int { closed, opened, cancelled };
   void let(gate verdict) noexcept {
-    gate_.store(verdict, std::memory_order_release);  // pairs with start()'s loads
+    gate_.store(verdict, std::memory_order_release);  // release: edge `verdict` out
     gate_.notify_all();
   }
 
@@ -237,7 +238,8 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
 void runtime::run(std::function<void()> root) {
   if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
   auto& all = parts_->all;
-  // acq_rel: an earlier run(), perhaps on another thread, happens before this one.
+  // acquire: edge `run after` in. A thread that reads the `true` written here throws: so the release half is more than
+  // the edge needs.
   if (all.in_run.exchange(true, std::memory_order_acq_rel)) {
     throw usage_error("run: called while run() runs");
   }
@@ -255,11 +257,11 @@ void runtime::run(std::function<void()> root) {
     threads.join();
     failure = std::exchange(all.failure, nullptr);
   } catch (...) {
-    all.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
+    all.in_run.store(false, std::memory_order_release);  // release: edge `run after` out
     throw;
   }
   all.end();
-  all.in_run.store(false, std::memory_order_release);  // pairs with the exchange above
+  all.in_run.store(false, std::memory_order_release);  // release: edge `run after` out
   if (failure) std::rethrow_exception(failure);
 }
 

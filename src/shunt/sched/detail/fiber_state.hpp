@@ -50,7 +50,7 @@ class fiber_state {
 
   /// Any thread, any number of times.
   after_wake wake() noexcept {
-    auto seen = word_.load(std::memory_order_relaxed);  // a guess; the exchange below decides
+    auto seen = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
     for (;;) {
       const auto next = seen == word::parked ? word::running : word::woken;
       // acq_rel: edge `signal` out, edge `handed` in. `woken -> woken` is written too: without the
@@ -64,7 +64,9 @@ class fiber_state {
   /// The home worker, when the fiber's deadline has passed. If a wake came first, nothing changes.
   after_wake expire() noexcept {
     auto seen = word::parked;
-    // acq_rel: like wake(). relaxed on failure: a wake came first, and has handed on everything.
+    // acq_rel: like wake(). The home worker's own thread wrote `parked` in commit_park(), so program order already does
+    // what edge `handed` does for other threads: acq_rel is more than it needs. relaxed on failure: a wake came first,
+    // and the inbox's edge `sent` has handed on everything.
     return word_.compare_exchange_strong(seen, word::running, std::memory_order_acq_rel, std::memory_order_relaxed)
                ? after_wake::enqueue
                : after_wake::nothing;

@@ -66,7 +66,7 @@ class inbox {
   /// Owner only.
   after_arm arm() noexcept {
     auto seen = empty;
-    // acquire on failure: edge `sent` in, from unpark(). On success nothing was sent. seq_cst: is_armed().
+    // acquire on failure: edge `sent` in, from unpark(). On success nothing was sent. seq_cst: stuck_detector.T1.
     if (word_.compare_exchange_strong(seen, asleep, std::memory_order_seq_cst, std::memory_order_acquire)) {
       return after_arm::sleep;
     }
@@ -92,7 +92,7 @@ class inbox {
     return is_list(word_.load(std::memory_order_relaxed));  // relaxed: drain() takes the edge
   }
 
-  /// Any thread: whether its owner has armed it, and nothing has come since. seq_cst: see stuck_detector::all_sleep().
+  /// Any thread: whether its owner has armed it, and nothing has come since. seq_cst: stuck_detector.T1.
   [[nodiscard]] bool is_armed() const noexcept { return word_.load(std::memory_order_seq_cst) == asleep; }
 
   /// Owner only: whether anything came at all, a node or an unpark().

@@ -34,14 +34,14 @@ void parker::need_bell() {
 
 /// Says that it is away before it sleeps, so that every unpark() from then on rings the bell.
 void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept {
-  // acquire: as in park(). release: edge `bell` out.
+  // acquire: edge `token` in. release: edge `bell` out.
   if (token_.exchange(away, std::memory_order_acq_rel) == 1) {
-    token_.exchange(0, std::memory_order_acquire);
+    token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in, from an unpark() since
     return;
   }
   pollfd watched[] = {{bell_, POLLIN, 0}, {descriptor, POLLIN, 0}};
   const int found = ppoll(watched, 2, time_limit(at_most).get(), nullptr);
-  token_.exchange(0, std::memory_order_acquire);
+  token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in
   if (found > 0 && watched[0].revents != 0) {
     std::uint64_t rings = 0;
     // Fails only if it is empty; then there is nothing to do.

@@ -7,6 +7,10 @@
 ///
 /// `away`: the owner sleeps on descriptors, where no futex reaches it. Its bell does: an eventfd.
 ///
+/// Edges
+///   `token`  unpark -> park, park_on   what the unparking thread wrote before it left the token
+///   `bell`   park_on -> unpark         the bell, which was made before its owner went away
+///
 /// A token or a ring that comes late (after the sleeper's time ran out) makes the next park return at once: a spurious
 /// wake, which every caller copes with. An unpark() that was meant for an earlier owner may do the same. Therefore a
 /// bell lives as long as the process, like its parker.
@@ -27,10 +31,10 @@ class parker {
  public:
   /// Owner only. Sleeps until a token lies there, or for `at_most`. May return for no reason.
   void park(std::chrono::nanoseconds at_most) noexcept {
-    // acquire: what the unparker wrote before its token; the inbox's edge `sent` says it too.
+    // acquire: edge `token` in; the inbox's edge `sent` says the same.
     if (token_.exchange(0, std::memory_order_acquire) == 0) {
       futex_wait(token_, 0, at_most);
-      token_.exchange(0, std::memory_order_acquire);  // acquire: likewise
+      token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in
     }
   }
 
@@ -46,8 +50,7 @@ class parker {
 
   /// Any thread.
   void unpark() noexcept {
-    // release: pairs with the acquires in park() and park_on(). acquire: edge `bell`, park_on() -> here: the bell was
-    // made before its owner went away.
+    // release: edge `token` out. acquire: edge `bell` in.
     if (token_.exchange(1, std::memory_order_acq_rel) == away) {
       ring();
     } else {

@@ -31,9 +31,9 @@ void ready_ring::grow(std::size_t fibers) {
 /// widens it to the whole memory.
 void ready_ring::open() noexcept {
   region_ = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // moves() says so before anything moves
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // ready_ring.S5: moves() says so before anything moves
   std::rotate(low_, head_, high_);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // ready_ring.S5: and until everything has moved
   region_ = capacity_;
   head_ = low_;
   tail_ = high_;

@@ -21,6 +21,10 @@
 ///                  slots of the region but that one are taken. leave_slot() comes before anything else is done with
 ///                  the ring.
 ///   ready_ring.S4  While `current_` is not null, `running_` is the first fiber that had such a slot, hence not null.
+///   ready_ring.S5  A signal handler on the owner's thread may call running() and moves() at any time. running() is
+///                  right: the slot that `current_` names has its occupant, and `running_` is set before `current_`
+///                  becomes null. While open() moves slots, `region_` is 0. Signal fences keep the compiler from
+///                  reordering these stores.
 ///
 /// Memory is reserved when a fiber starts, so that push() cannot fail.
 ///
@@ -115,14 +119,14 @@ class ready_ring {
   void take_slot() noexcept {
     if (!context::places_suffice || count_ == 0 || count_ + 1 != region_) return;
     tail_->occupant = running_;
-    // A signal handler on this thread finds no slot, or one whose occupant is right.
+    // ready_ring.S5: a signal handler on this thread finds no slot, or one whose occupant is right.
     std::atomic_signal_fence(std::memory_order_release);
     current_ = tail_;
   }
   void leave_slot() noexcept {
     if (current_ == nullptr) return;
     running_ = current_->occupant;
-    // A signal handler on this thread finds the running fiber in one of the two.
+    // ready_ring.S5: a signal handler on this thread finds the running fiber in one of the two.
     std::atomic_signal_fence(std::memory_order_release);
     tail_ = current_;
     head_ = after(current_);

@@ -124,7 +124,8 @@ void shared::report(std::string_view text) const noexcept {
 }
 
 void shared::stop() noexcept {
-  stopping_.store(true, std::memory_order_release);  // pairs with stopping(); unpark() carries it
+  // release: edge `all over` out. A worker that sleeps, or is about to, sees the store through unpark(): edge `sent`.
+  stopping_.store(true, std::memory_order_release);
   for (const auto& w : workers) w->remote.unpark();
 }
 

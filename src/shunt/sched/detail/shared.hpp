@@ -1,4 +1,8 @@
 /// What the workers of one runtime share: each other, which of them sleep, and whether all fibers have ended.
+///
+/// Edges
+///   `all over`    stop -> stopping       what the worker that found the end has seen of all fibers
+///   `run after`   end of run() -> run()  an earlier run of this runtime, perhaps on another thread
 #pragma once
 
 #include <atomic>
@@ -41,7 +45,7 @@ class shared {
   /// has ended".
   [[nodiscard]] bool all_ended() noexcept;
   [[nodiscard]] bool stopping() const noexcept {
-    return stopping_.load(std::memory_order_acquire);  // acquire: pairs with stop()
+    return stopping_.load(std::memory_order_acquire);  // acquire: edge `all over` in
   }
   /// Any thread. Fibers that have not ended, started or not; about.
   [[nodiscard]] std::size_t alive() const noexcept;
@@ -80,7 +84,7 @@ class shared {
   std::mutex outside_lock;  // guards outside_blocks: spawns by threads that are no workers
   fiber_cache outside_blocks;
   alignas(quiet_distance) std::atomic<std::uint64_t> spawned_outside{0};
-  std::atomic<bool> in_run{false};
+  std::atomic<bool> in_run{false};  // edge `run after`
 
   std::mutex failure_lock;  // guards the three
   std::exception_ptr failure;

@@ -17,8 +17,8 @@
 ///
 /// take() stores bottom_ and then reads top_; steal() reads top_ and then bottom_. For steal_deque.D3 these four are in
 /// one total order, so they are seq_cst operations. (Fences would be slightly cheaper, but ThreadSanitizer does not
-/// know them.) push() stores bottom_ seq_cst as well: the scheduler's sleepers rely on it, see DESIGN.md, "No worker
-/// sleeps on work".
+/// know them.) push() stores bottom_ seq_cst as well, and looks_empty() reads it so: pair `asleep` of sleepers.hpp, see
+/// DESIGN.md, "No worker sleeps on work".
 ///
 /// Source: Chase, Lev: Dynamic circular work-stealing deque. SPAA 2005, doi:10.1145/1073970.1073974;
 /// orderings after Le, Pop, Cohen, Zappa Nardelli, PPoPP 2013, doi:10.1145/2442516.2442524.
@@ -56,7 +56,7 @@ class steal_deque {
     auto* slots = array_.load(std::memory_order_relaxed);         // relaxed: only the owner stores it
     if (bottom - top >= slots->size()) slots = grow(slots, top, bottom);
     slots->at(bottom).store(item, std::memory_order_relaxed);  // relaxed: edge `pushed` follows
-    bottom_.store(bottom + 1, std::memory_order_seq_cst);      // edge `pushed`; seq_cst: above
+    bottom_.store(bottom + 1, std::memory_order_seq_cst);      // edge `pushed` out; seq_cst: pair `asleep`
   }
 
   /// Owner only. \return the newest item; nullptr if there is none, or a thief won the last.
@@ -98,6 +98,8 @@ class steal_deque {
   /// Any thread. A sleeper that announced itself by a seq_cst operation before this call sees every
   /// push that did not see the announcement.
   [[nodiscard]] bool looks_empty() const noexcept {
+    // bottom_: pair `asleep`. top_: an old value is smaller, and makes the deque look filled; so its seq_cst is more
+    // than the pair needs.
     return bottom_.load(std::memory_order_seq_cst) <= top_.load(std::memory_order_seq_cst);
   }
 
