@@ -23,10 +23,11 @@ struct link {
 
 /// The edge of `from`. `to` is null if there is none, or if its fiber has ended (deadlock.E2).
 link edge_of(const fiber& from) noexcept {
-  // seq_cst: the order that the header tells of. It implies acquire, which brings waits_on_generation and the
-  // names: they were written before the edge.
+  // seq_cst: deadlock.E3. It implies acquire: edge `waits` in, for waits_on_generation and the names, which were
+  // written before the edge.
   fiber* const to = from.waits_on.load(std::memory_order_seq_cst);
-  // acquire: if it is a later edge's already, the second look finds this edge gone
+  // acquire: edge `replaced` in. If it is a later edge's already, the second look finds this edge gone. The acquire
+  // load of the generation that `to` has: deadlock.E2.
   const auto generation = from.waits_on_generation.load(std::memory_order_acquire);
   if (to == nullptr || to->generation.load(std::memory_order_acquire) != generation) return {nullptr, 0};
   return {to, generation};
@@ -73,8 +74,8 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
   const auto* const here = detail::worker::current();
   fiber* const me = here == nullptr ? nullptr : here->running();
   if (me == nullptr) throw error(std::string(call) + ": called outside a fiber");
-  me->waits_on_generation.store(fiber::generation_of(whose), std::memory_order_release);  // pairs with edge_of()'s
-  me->waits_on.store(other, std::memory_order_seq_cst);                                   // see the header
+  me->waits_on_generation.store(fiber::generation_of(whose), std::memory_order_release);  // edge `replaced` out
+  me->waits_on.store(other, std::memory_order_seq_cst);  // edge `waits` out; seq_cst: deadlock.E3
   me_ = me;
   if (!leads_back(*me)) return;
   // One at a time: if other fibers close the same circle now, the first one breaks it, and the others wait on. Until
@@ -97,13 +98,16 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
     }
     throw deadlock(text);
   } catch (...) {
+    // deadlock.E1: its own edge goes. The lock, which is still held, lets the next fiber of the circle see that, so
+    // release is more than it needs.
     me->waits_on.store(nullptr, std::memory_order_release);
     throw;
   }
 }
 
 waits_for_end::~waits_for_end() {
-  // release: a fiber that still follows the edge reads what was written before it
+  // deadlock.E1: its own edge goes. A fiber that finds no edge reads nothing else of this one, and the next edge's
+  // `replaced` covers this store: release is more than it needs.
   if (me_ != nullptr) me_->waits_on.store(nullptr, std::memory_order_release);
 }
 

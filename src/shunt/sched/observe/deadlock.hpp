@@ -25,10 +25,16 @@ class deadlock : public error {
 ///   deadlock.E1  Only F makes and removes an edge of F, and F does not run while it waits. So no edge of a circle
 ///                goes away.
 ///   deadlock.E2  An edge to a fiber that has ended does not count: it carries the generation of the fiber it means.
-/// A fiber that makes an edge looks afterwards whether edges lead back to it. If several fibers close a circle at the
-/// same time, the last one in the order of sequentially consistent stores sees the edges of all. It reads what it sees
-/// twice: edges that are there both times were there together. One fiber of a circle gets the exception, and its edge
-/// is gone before another fiber looks.
+///   deadlock.E3  The stores that make edges, and the loads that follow them, are sequentially consistent. A fiber that
+///                makes an edge looks afterwards whether edges lead back to it. If several fibers close a circle at the
+///                same time, the last one in the order of those stores sees the edges of all.
+///   deadlock.E4  A fiber reads what it sees twice: edges that are there both times were there together.
+/// One fiber of a circle gets the exception, and its edge is gone before another fiber looks.
+///
+/// Edges of memory
+///   `waits`     waits_for_end -> edge_of   the generation of the fiber that F waits for, and the names
+///   `replaced`  waits_for_end -> edge_of   a look that finds a later edge's generation is followed by one that finds
+///                                          the former edge gone (deadlock.E4)
 class waits_for_end {
  public:
   /// A fiber only. Looks along 1,000 edges at most, so a longer circle is not found.

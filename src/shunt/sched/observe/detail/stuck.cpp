@@ -31,7 +31,7 @@ constexpr int status_if_stuck = 70;  // sysexits.h: EX_SOFTWARE
 /// The last worker to fall asleep looks after the time whether all of them still sleep; the others leave that to it.
 void stuck_detector::sleep(worker& w, std::chrono::nanoseconds at_most) noexcept {
   const auto limit = all_.settings.stuck_after;
-  // seq_cst here and in all_sleep(): a worker that was woken, or falls asleep anew, is seen there. See the proof.
+  // seq_cst, both: stuck_detector.T1. all_sleep() sees a worker that was woken, or that falls asleep anew.
   const auto turn = turn_.fetch_add(1, std::memory_order_seq_cst) + 1;
   const bool last = sleeping_.fetch_add(1, std::memory_order_seq_cst) + 1 == all_.settings.workers;
   if (!last || limit <= limit.zero() || at_most < limit) {
@@ -39,7 +39,7 @@ void stuck_detector::sleep(worker& w, std::chrono::nanoseconds at_most) noexcept
   } else {
     sleep_and_look(w, turn, at_most);
   }
-  sleeping_.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: see all_sleep()
+  sleeping_.fetch_sub(1, std::memory_order_seq_cst);  // seq_cst: stuck_detector.T1; before the inbox is emptied
 }
 
 /// Looks ever more seldom. Returns when the worker was unparked, or has something to run.
@@ -57,10 +57,10 @@ void stuck_detector::sleep_and_look(worker& w, std::uint64_t turn, std::chrono::
     }
     if (!all_sleep(turn)) return;
     // One at a time: the dump wakes the others, of which the last one to fall asleep again comes here as well.
-    // acquire: pairs with the release below.
+    // acquire: edge `telling` in.
     if (telling_.exchange(true, std::memory_order_acquire)) continue;
     tell(w, turn);
-    telling_.store(false, std::memory_order_release);  // pairs with the exchange: what has been told
+    telling_.store(false, std::memory_order_release);  // release: edge `telling` out: what has been told
     if (w.has_runnable() || !all_sleep(turn)) return;
   }
 }
@@ -68,11 +68,11 @@ void stuck_detector::sleep_and_look(worker& w, std::uint64_t turn, std::chrono::
 /// Whether all workers are in sleep(), and none has been woken; the last one of them fell asleep in this turn.
 ///
 /// If it says so, then at the second look at `turn_` no worker runs, and none was about to. A worker that was woken has
-/// something in its inbox until it has left sleep(), since it empties the inbox after that. So a worker that was woken
-/// before the looks at the inboxes is seen there; or it had left, and `sleeping_` is too small; or it has come back,
-/// and `turn_` has grown. Workers that still sleep wake none.
+/// something in its inbox until it has left sleep(), since it empties the inbox after that (stuck_detector.T2). So a
+/// worker that was woken before the looks at the inboxes is seen there; or it had left, and `sleeping_` is too small;
+/// or it has come back, and `turn_` has grown. Workers that still sleep wake none.
 bool stuck_detector::all_sleep(std::uint64_t turn) const noexcept {
-  const auto same = [&] {  // seq_cst: the proof above is about one order of these looks and of what they look at
+  const auto same = [&] {  // seq_cst: stuck_detector.T1, the order that the proof above is about
     return sleeping_.load(std::memory_order_seq_cst) == all_.settings.workers &&
            turn_.load(std::memory_order_seq_cst) == turn;
   };

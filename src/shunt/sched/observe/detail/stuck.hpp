@@ -1,4 +1,11 @@
 /// Finds a run that cannot continue: all workers sleep, without a poller or a deadline that would bring them work.
+///
+/// Invariants
+///   stuck_detector.T1  Three things are sequentially consistent, hence in one order: the changes of `sleeping_` and
+///                      `turn_`, the arming of an inbox, and the looks of all_sleep() at all of these.
+///   stuck_detector.T2  A worker that was woken has something in its inbox until it has left sleep().
+///
+/// Edge `telling`, a worker that has told -> the next one that tells: `told_`, and all that the report has done.
 #pragma once
 
 #include <atomic>
@@ -33,8 +40,8 @@ class stuck_detector {
   shared& all_;
   std::atomic<int> sleeping_{0};        // workers in sleep()
   std::atomic<std::uint64_t> turn_{0};  // calls of sleep() that have begun
-  std::atomic<bool> telling_{false};
-  std::atomic<bool> told_{false};  // in this run
+  std::atomic<bool> telling_{false};    // edge `telling`
+  std::atomic<bool> told_{false};       // in this run
 };
 
 }  // namespace detail

@@ -30,7 +30,7 @@ void on_user_signal(int) {
   const int its_event =
       process.load(std::memory_order_seq_cst) == getpid() ? event.load(std::memory_order_seq_cst) : -1;
   if (its_event >= 0) write_event(its_event, signal_came);
-  writers.fetch_sub(1, std::memory_order_seq_cst);
+  writers.fetch_sub(1, std::memory_order_seq_cst);  // monitor_event.H1: from here on the event is not used
   if (its_event < 0) say_nothing_runs();
   errno = kept;
 }
@@ -47,8 +47,8 @@ bool has_default_action(int number) noexcept {
 }  // namespace
 
 int monitor_event() noexcept {
-  return event.load(std::memory_order_relaxed);
-}  // relaxed: the turn or the lock orders it
+  return event.load(std::memory_order_relaxed);  // relaxed: the turn or the lock orders it
+}
 
 bool open_monitor_event() noexcept {
   const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
