@@ -16,7 +16,7 @@ void station::wake_all(progress& p) noexcept {
 }
 
 bool source::refresh() noexcept {
-  // acquire: edge `told`. seq_cst: see line::ask_to_stop().
+  // acquire: edge `told` in. seq_cst: pair `stopped`.
   if (!ring_.wanted_.load(std::memory_order_seq_cst)) return false;
   auto least = progress::count;
   for (const progress* const sink : ring_.sinks_) {
@@ -30,7 +30,7 @@ bool source::refresh() noexcept {
 }
 
 poll_result source::poll() noexcept {
-  // acquire: edge `told`. seq_cst: see line::ask_to_stop().
+  // acquire: edge `told` in. seq_cst: pair `stopped`.
   if (!ring_.wanted_.load(std::memory_order_seq_cst)) return poll_result::ended;
   return board() ? poll_result::train : poll_result::nothing;
 }
@@ -189,8 +189,7 @@ unloader& line::add_unloader(const std::vector<station*>& after) {
 }
 
 void line::ask_to_stop(train_ring& t) noexcept {
-  // A Dekker pair with a source that falls asleep: the source stores `asleep`, then reads `wanted`; here it is the
-  // other way round.
+  // release: edge `told` out. seq_cst: pair `stopped`: before the look at `asleep` in wake().
   t.wanted_.store(false, std::memory_order_seq_cst);
   t.owner_->wake();
 }

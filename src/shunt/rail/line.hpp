@@ -30,6 +30,9 @@
 ///   asleep = 1; watched = 1                       progress = p
 ///   heavy fence; polls once more; sleeps          light fence; reads watched: wakes all sleepers of the progress
 ///
+/// Pair `stopped`, the same for a source that is to stop: begin_watch() stores asleep, then poll() reads wanted;
+/// line::ask_to_stop() stores wanted, then wake() reads asleep. All four are sequentially consistent.
+///
 /// Pair `slept`, with either kind of fence: the sleeper stores asleep, then watched; wake_all() clears watched, then
 /// asleep. All four are sequentially consistent. So a sleeper whose `watched` was cleared is found asleep, whichever
 /// station's store of `watched` the departing station has read.
@@ -149,7 +152,7 @@ class train_ring {
   std::vector<progress*> sinks_;                // of the unloaders that no other station comes after
   std::atomic<std::size_t> departed_sinks_{0};  // sinks that left before the end
   source* owner_ = nullptr;
-  std::atomic<bool> wanted_{true};  // edge `told`
+  std::atomic<bool> wanted_{true};  // edge `told`, pair `stopped`
 };
 
 /// What sources and unloaders share: sleeping, and being woken. One thread or fiber at a time uses a station; it is the
@@ -179,8 +182,7 @@ class station {
 
   /// Any thread. The owner polls again, if it sleeps.
   void wake() noexcept {
-    // acquire: the sleeper's own words, set before it fell asleep. seq_cst: pair `slept`, and half of the pair of
-    // line::ask_to_stop().
+    // acquire: the sleeper's own words, set before it fell asleep. seq_cst: pairs `slept` and `stopped`.
     if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) waker_->wake();
   }
 
@@ -204,7 +206,7 @@ class station {
     }
   }
   void begin_watch() noexcept {
-    // What wake() will need was written before. seq_cst: pair `slept`, and half of the pair of line::ask_to_stop().
+    // What wake() will need was written before. seq_cst: pairs `slept` and `stopped`.
     asleep_.store(1, std::memory_order_seq_cst);
   }
   static void watch(progress& p) noexcept {
