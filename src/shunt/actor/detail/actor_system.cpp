@@ -142,11 +142,15 @@ void actor_system::clock_left() noexcept {
 /// A thread or fiber that waits for a change; counted in watchers_ from its first look to its last.
 struct actor_system::watcher : waiter {
   explicit watcher(actor_system& in) : of(in) {
-    of.watchers_.fetch_add(1, std::memory_order_acq_rel);  // acq_rel: as in idle(): one of the two sees the other
+    // acquire: edge `idled` in, from dispatchers that came before. A later one finds this watcher counted; it reads
+    // nothing else of it but under the lock, so the release half is more than the edge needs.
+    of.watchers_.fetch_add(1, std::memory_order_acq_rel);
   }
   ~watcher() {
-    of.watchers_.fetch_sub(1, std::memory_order_acq_rel);  // acq_rel: as in idle()
-    if (woken()) return;                                   // and so not listed any more
+    // It continues the release sequence of edge `idled`, as any read-modify-write does: the lock orders the rest, so
+    // acq_rel is more than the edge needs.
+    of.watchers_.fetch_sub(1, std::memory_order_acq_rel);
+    if (woken()) return;  // and so not listed any more
     const std::scoped_lock held(of.lock_);
     for (waiter** at = &of.watching_; *at != nullptr; at = &(*at)->next) {
       if (*at != this) continue;
@@ -173,8 +177,9 @@ bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::tim
 }
 
 void actor_system::idle() noexcept {
-  // acq_rel: the exchanges on this word are in one order. The dispatcher that idles last sees the counts of all that
-  // idled before. A watcher sees them if its own exchange came later; if it came earlier, it is seen here.
+  // release: edge `idled` out. The exchanges on this word are in one order: a watcher sees these counts if its own
+  // exchange came later; if it came earlier, it is seen here. acquire: the dispatcher that idles last sees the counts
+  // of all that idled before.
   if (watchers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   const std::scoped_lock held(lock_);
   wake_all(watching_);

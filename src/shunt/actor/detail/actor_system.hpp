@@ -35,6 +35,14 @@ struct settings {
   std::function<void(std::string_view)> report;
 };
 
+/// Edges
+///   `idled`  idle -> watcher                     what the dispatcher has counted
+///   `left`   dispatcher_left -> end_dispatchers  what the dispatcher wrote
+///   `ended`  actor_ended -> stop                 what the actor wrote
+///
+/// Both ends of `idled` are read-modify-writes of watchers_, so the later one sees the earlier one. A dispatcher that
+/// comes after the watcher finds it counted, and wakes it. Each such write continues the release sequences of those
+/// before it.
 class actor_system {
  public:
   /// \param on  null: workers of its own.
