@@ -3,6 +3,8 @@
 ///   side       often: a = 1; light(); read b         seldom: b = 1; heavy(); read a
 ///   promise    at least one of the two reads sees the other side's store
 ///
+/// Pair `crossed`: light() on the one side and heavy() on the other, or symmetric() on both.
+///
 /// light() keeps the compiler from reordering, and no more. heavy() makes the kernel run a full fence on every CPU that
 /// runs a thread of this process (membarrier, private expedited), at some point of the other thread's program order. If
 /// that point lies before the other thread's store, it lies before its read too, and the read sees b. Else the caller
@@ -27,7 +29,7 @@ struct asymmetric_fence {
   [[nodiscard]] static bool usable() noexcept;
 
   /// Any thread, on the frequent side, if usable(). Cost: none.
-  static void light() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void light() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }  // pair `crossed`
 
   /// Any thread, on the other side, if usable(). Cost: a system call and an interrupt for each CPU concerned: 1 to 10
   /// us.
@@ -38,7 +40,7 @@ struct asymmetric_fence {
   /// which is a fence on the machines that ThreadSanitizer runs on.
   static void symmetric() noexcept {
 #if !defined(SHUNT_TSAN)
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pair `crossed`
 #endif
   }
 };

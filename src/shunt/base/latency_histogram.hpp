@@ -28,9 +28,12 @@ class latency_histogram {
   }
 
   /// Any thread. Times recorded so far.
-  [[nodiscard]] std::uint64_t count() const noexcept { return total_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t count() const noexcept {
+    return total_.load(std::memory_order_relaxed);  // relaxed: a number of its own
+  }
   /// Any thread. The longest time; 0 if there are none.
   [[nodiscard]] std::chrono::nanoseconds max() const noexcept {
+    // relaxed: a number of its own
     return std::chrono::nanoseconds(static_cast<std::int64_t>(most_.load(std::memory_order_relaxed)));
   }
 
@@ -40,7 +43,7 @@ class latency_histogram {
     const auto all = static_cast<double>(count());
     double seen = 0;
     for (std::size_t i = 0; i != counts_.size(); ++i) {
-      seen += static_cast<double>(counts_[i].load(std::memory_order_relaxed));
+      seen += static_cast<double>(counts_[i].load(std::memory_order_relaxed));  // relaxed: a number of its own
       if (seen >= share * all && seen > 0) {
         return std::min(max(), std::chrono::nanoseconds(static_cast<std::int64_t>(last_of(i))));
       }

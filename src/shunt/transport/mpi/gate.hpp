@@ -64,7 +64,7 @@ class gate {
       std::this_thread::sleep_for(interval);
       held = try_enter();
     }
-    urgent_.fetch_sub(1, std::memory_order_relaxed);
+    urgent_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: a hint, as above
     return held;
   }
 
