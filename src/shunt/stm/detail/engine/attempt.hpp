@@ -87,7 +87,7 @@ class attempt : public participant {
     if (e == end) return outcome::committed;
     if (!exclusive()) return commit_fully();
     do {
-      // relaxed: no other thread stores it meanwhile, but while it holds a bucket's lock
+      // relaxed: no other participant is inside, and edges `left` and `mode` have brought what others wrote
       if ((e->target->lock.load(std::memory_order_relaxed) & waiters_bit) != 0) [[unlikely]] {
         store_exclusively(e, end);
         break;
