@@ -11,8 +11,6 @@ inline namespace v1 {
 namespace stm {
 namespace {
 
-// relaxed, all: for statistics only.
-
 class_statistics statistics_of(const detail::class_record& c) {
   class_statistics s;
   s.name = c.name;
@@ -21,6 +19,7 @@ class_statistics statistics_of(const detail::class_record& c) {
   detail::the_registry().for_each([&](const detail::attempt& a) {
     const detail::counts* const n = a.counts.seen(c.id);
     if (n == nullptr) return;
+    // relaxed: for statistics; no other data depends on a count
     const auto of = [](const detail::counts::number& one) { return one.load(std::memory_order_relaxed); };
     s.commits += n->committed([&] { return a.number(); });
     s.locked += of(n->locked);
@@ -55,8 +54,10 @@ statistics collect_statistics() {
   });
   std::sort(all.classes.begin(), all.classes.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
   for (const auto& slot : detail::hot_variables.slots()) {
+    // relaxed: for statistics; the address is compared and printed, not followed
     const auto* const address = slot.address.load(std::memory_order_relaxed);
     if (address == nullptr) continue;
+    // relaxed: for statistics
     all.hot.push_back({address, detail::the_names().of(address), slot.times.load(std::memory_order_relaxed)});
   }
   std::sort(all.hot.begin(), all.hot.end(), [](const auto& a, const auto& b) { return a.aborts > b.aborts; });

@@ -170,7 +170,7 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
 template <typename T, typename F>
   requires std::invocable<const F&, const T&> && std::copy_constructible<F>
 void tx::commute(tvar<T>& x, F f) {
-  if (attempt::has_written(&access::base(x))) return modify(x, f);
+  if (attempt::writes().holds(&access::base(x))) return modify(x, f);
   attempt::commute({&access::base(x), access::data(x), &holding<T>::how, [f = std::move(f)](stm::detail::words& value) {
                       const auto coded = holding<T>::encode(static_cast<T>(f(holding<T>::decode(value.data()))));
                       for (std::size_t i = 0; i < coded.size(); ++i) value[i] = coded[i];
@@ -230,7 +230,8 @@ class ro_tx {
     using access = stm::detail::tvar_access;
     if (how_ == how::at_limit) [[likely]]
       return holding::decode(t_.read_at_limit<holding::count>(access::base(x), access::data(x)).data());
-    if (how_ == how::in_place) return holding::decode(t_.read_in_place<holding::count>(access::data(x)).data());
+    if (how_ == how::in_place)
+      return holding::decode(stm::detail::read_in_place<holding::count>(access::data(x)).data());
     return t_.read(x);
   }
 
@@ -241,7 +242,7 @@ class ro_tx {
   explicit ro_tx(tx& t) noexcept
       : t_(t),
         how_(!t.state().read_only || !t.state().unlogged ? how::as_part
-             : t.reads_in_place()                        ? how::in_place
+             : t.writes().read_in_place()                ? how::in_place
                                                          : how::at_limit) {}
   tx& t_;
   const how how_;

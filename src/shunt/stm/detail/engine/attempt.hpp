@@ -51,6 +51,16 @@ struct attempt_state {
   [[nodiscard]] bool has_extras() const noexcept { return (unusual & extras) != 0; }
 };
 
+/// Inside, in exclusive mode: a variable's value as it stands. \param data  the variable's, N words.
+template <std::size_t N>
+[[nodiscard, gnu::always_inline]] inline std::array<word, N> read_in_place(const std::atomic<word>* data) noexcept {
+  test_point();
+  std::array<word, N> seen;
+  // relaxed: no other participant is inside, and edges `left` and `mode` have brought what others wrote
+  for (std::size_t i = 0; i < N; ++i) seen[i] = data[i].load(std::memory_order_relaxed);
+  return seen;
+}
+
 class attempt : public participant {
  public:
   explicit attempt(std::uint32_t index) noexcept : participant(index) {}
@@ -77,7 +87,7 @@ class attempt : public participant {
     if (e == end) return outcome::committed;
     if (!exclusive()) return commit_fully();
     do {
-      // relaxed: no other thread stores it meanwhile, but while it holds a bucket's lock
+      // relaxed: no other participant is inside, and edges `left` and `mode` have brought what others wrote
       if ((e->target->lock.load(std::memory_order_relaxed) & waiters_bit) != 0) [[unlikely]] {
         store_exclusively(e, end);
         break;
@@ -146,15 +156,6 @@ class attempt : public participant {
         return seen;
     }
   }
-  /// The value as it stands, in exclusive mode.
-  template <std::size_t N>
-  [[nodiscard, gnu::always_inline]] std::array<word, N> read_in_place(const std::atomic<word>* data) {
-    test_point();
-    std::array<word, N> seen;
-    // relaxed: no other participant is inside, and edges `left` and `mode` have brought what others wrote
-    for (std::size_t i = 0; i < N; ++i) seen[i] = data[i].load(std::memory_order_relaxed);
-    return seen;
-  }
 
   /// \tparam boxed  value[0] is a box that the caller has made; if the call throws, the box is deleted.
   template <bool boxed, std::size_t N>
@@ -172,9 +173,6 @@ class attempt : public participant {
       }
     }
     for (std::size_t i = 0; i < N; ++i) own->value[i] = value[i];
-  }
-  [[nodiscard]] bool has_written(const variable* v) noexcept {
-    return writes_.may_hold(v) && writes_.find(v) != nullptr;
   }
   /// The variable is not written yet. \throws std::bad_alloc
   void commute(commuting_change change) {
@@ -221,10 +219,9 @@ class attempt : public participant {
 
   [[nodiscard]] const attempt_state& state() const noexcept { return state_; }
   void set_irrevocable() noexcept { state_.irrevocable = true; }
-  [[nodiscard]] bool reads_in_place() const noexcept { return writes_.read_in_place(); }
-  /// Inside, after the body: what it has read, and how much it writes.
+  /// Inside: what the body has read so far, and what it will write.
   [[nodiscard]] const read_log& reads() const noexcept { return reads_; }
-  [[nodiscard]] std::size_t write_count() const noexcept { return writes_.size(); }
+  [[nodiscard]] const write_log& writes() const noexcept { return writes_; }
   /// Why the last attempt was lost.
   [[nodiscard]] const conflict_site& lost() const noexcept { return lost_; }
 

@@ -52,7 +52,7 @@ bool committer::shared(conflict_site& lost) {
     retire_destroyed();
     return true;
   }
-  // acq_rel: as below; a flaw, which the history checker has to find
+  // acq_rel: edge `time`, as below, but before the locks: a flaw, which the history checker has to find
   word early = has(flaw::early_clock) ? the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step : 0;
   if (!lock_all(lost)) return false;
   // acq_rel: edge `time`, and the order of commits.
@@ -136,7 +136,8 @@ void committer::apply_commuting() {
 void committer::store_and_unlock(word version) noexcept {
   for (entry& e : writes_) {
     retire(e);
-    if (has(flaw::early_unlock)) e.target->lock.store(version, std::memory_order_release);  // no edge: a flaw
+    // release: edge `word`, but before the values: a flaw, which the history checker has to find
+    if (has(flaw::early_unlock)) e.target->lock.store(version, std::memory_order_release);
     for (std::size_t i = 0; i < e.how->words; ++i) {
       test_point();
       e.data[i].store(e.value[i], std::memory_order_release);  // edge `data`

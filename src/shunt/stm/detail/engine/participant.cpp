@@ -23,8 +23,8 @@ void wait_for_mode(int round) {
   }
 }
 
-// When exclusive mode may be tried next, and for how long it is not tried after a period that ended early. relaxed:
-// policy.
+// When exclusive mode may be tried next, and for how long it is not tried after a period that ended early. They are
+// policy: no other data depends on them.
 using namespace std::chrono_literals;
 constexpr std::int64_t back_off_at_least = std::chrono::nanoseconds(200us).count();
 constexpr std::int64_t back_off_at_most = std::chrono::nanoseconds(50ms).count();
@@ -33,7 +33,8 @@ std::atomic<std::int64_t> exclusive_not_before{0};
 std::atomic<std::int64_t> exclusive_back_off{back_off_at_least};
 std::atomic<std::int64_t> exclusive_since{0};
 
-/// Another participant has ended exclusive mode: decides when it is tried again.
+/// The calling participant has ended exclusive mode: decides when it is tried again. relaxed, all: policy; where two
+/// threads are here at once, the update of one of them is lost.
 void exclusive_has_ended() noexcept {
   const auto now = now_ns();
   const bool paid_off = now - exclusive_since.load(std::memory_order_relaxed) >= exclusive_paid_off;
@@ -60,8 +61,9 @@ void participant::heavy_fence() noexcept {
     asymmetric_fence::heavy();
   } else {
     static std::atomic<int> all{0};
-    all.fetch_add(0, std::memory_order_seq_cst);  // for builds with ThreadSanitizer, which leave the fence out
-    asymmetric_fence::symmetric();                // the other half is in announce()
+    // seq_cst: pair `announced`, in builds with ThreadSanitizer, which leave the fence out
+    all.fetch_add(0, std::memory_order_seq_cst);
+    asymmetric_fence::symmetric();  // pair `announced`; the other half is in announce()
   }
 }
 
@@ -72,7 +74,8 @@ void participant::wait_until_left() const noexcept {
 
 /// Outside. \return whether the mode is `to` now; if `to` is one of this participant's own modes, it is inside.
 bool participant::change(word from, word to) noexcept {
-  // seq_cst: before the look at the numbers, where there is no heavy fence.
+  // acquire: edge `mode`, the number of the participant that changed the mode before. seq_cst: the same instruction on
+  // x86-64; pair `announced` has its fence below.
   if (!the_mode.now.compare_exchange_strong(from, mode_changing, std::memory_order_seq_cst)) return false;
   heavy_fence();
   // A participant that was inside may enter again meanwhile: then it sees the mode, and leaves.

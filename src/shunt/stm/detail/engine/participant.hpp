@@ -14,10 +14,10 @@
 /// To enter, a participant makes its number odd, executes the light fence and looks at the mode; it leaves again if the
 /// mode keeps it out. To change the mode, a participant stores `changing`, executes the heavy fence and looks at all
 /// numbers. At least one of two such participants sees the other (base/asymmetric_fence.hpp), and a participant that
-/// enters stays in the mode that it has seen until it leaves. Freeing memory uses the same pair, with the replaced
-/// pointer in the mode's place. Where fences are not asymmetric both sides execute a sequentially consistent fence: the
-/// looks at the numbers and at the registry, and what a body reads, are not sequentially consistent operations
-/// themselves.
+/// enters stays in the mode that it has seen until it leaves. This is pair `announced`: the fences in announce() and in
+/// heavy_fence(). Freeing memory uses the same pair, with the replaced pointer in the mode's place. Where fences are
+/// not asymmetric both sides execute a sequentially consistent fence: the looks at the numbers and at the registry, and
+/// what a body reads, are not sequentially consistent operations themselves.
 ///
 /// The participant that changes the mode waits without giving its thread to another fiber, because that fiber could
 /// wait for the mode. This takes as long as the longest body that runs; no body waits for anything.
@@ -25,7 +25,8 @@
 /// Edge `left`: a participant that leaves (release) -> one that changes the mode, or frees memory (acquire). The latter
 /// waits until the number has changed, and may read the next odd number. So entering is a release store as well: it
 /// does not continue the release sequence of the store before it.
-/// Edge `mode`: the participant that changed it (release) -> a participant that enters (acquire).
+/// Edge `mode`: the participant that changed it (release) -> a participant that enters, or changes it again (acquire).
+/// The latter sees the number that the former had when it stored the mode, or a later one.
 #pragma once
 
 #include <atomic>
@@ -114,9 +115,10 @@ class participant {
   [[nodiscard, gnu::always_inline]] word announce(std::uint64_t number) noexcept {
     if (light_) [[likely]] {
       number_.store(number + 1, std::memory_order_release);  // edge `left` once more
-      asymmetric_fence::light();
+      asymmetric_fence::light();                             // pair `announced`
     } else {
-      // release: edge `left` once more. An exchange, because builds with ThreadSanitizer leave the fence out.
+      // release: edge `left` once more. seq_cst, and an exchange: pair `announced`, in builds with ThreadSanitizer,
+      // which leave the fence out.
       number_.exchange(number + 1, std::memory_order_seq_cst);
       asymmetric_fence::symmetric();
     }

@@ -169,9 +169,9 @@ void transaction::count_commit(attempt& a) {
   if (!a.state().unlogged) {
     counts::add(n.samples, 1);
     counts::add(n.reads, a.reads().size());
-    counts::add(n.writes, a.write_count());
+    counts::add(n.writes, a.writes().size());
     counts::at_least(n.most_reads, a.reads().size());
-    counts::at_least(n.most_writes, a.write_count());
+    counts::at_least(n.most_writes, a.writes().size());
   }
 }
 

@@ -6,7 +6,7 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 
-entry* write_log::find_by_index(const variable* v) noexcept {
+const entry* write_log::find_by_index(const variable* v) const noexcept {
   const auto mask = index_.size() - 1;
   for (auto at = hash(v) & mask;; at = (at + 1) & mask) {
     if (index_[at] == 0) return nullptr;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <shunt/base/cache_line.hpp>
 #include <shunt/stm/detail/engine/word.hpp>
+#include <utility>
 #include <vector>
 
 namespace shunt {
@@ -66,13 +67,15 @@ class write_log {
   void mark(const variable* v) noexcept { filter_ |= bit(v); }
 
   /// Cost: O(1); up to `few` entries are looked through.
-  [[nodiscard]] entry* find(const variable* v) noexcept {
+  [[nodiscard]] entry* find(const variable* v) noexcept { return const_cast<entry*>(std::as_const(*this).find(v)); }
+  [[nodiscard]] const entry* find(const variable* v) const noexcept {
     if (size() > few) return find_by_index(v);
-    for (entry* e = end_; e != entries_.get();) {
+    for (const entry* e = end_; e != entries_.get();) {
       if ((--e)->target == v) return e;
     }
     return nullptr;
   }
+  [[nodiscard]] bool holds(const variable* v) const noexcept { return may_hold(v) && find(v) != nullptr; }
   /// The variable is not in the log yet; the caller stores the entry's value. \throws std::bad_alloc; then nothing has
   /// changed.
   entry& add(const variable* v, std::atomic<word>* data, const form* how) {
@@ -112,7 +115,7 @@ class write_log {
   static std::size_t hash(const variable* v) noexcept {
     return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(v) >> 4) * 0x9E3779B97F4A7C15U >> 20);
   }
-  [[nodiscard]] entry* find_by_index(const variable* v) noexcept;
+  [[nodiscard]] const entry* find_by_index(const variable* v) const noexcept;
   [[gnu::noinline]] void make_room_for(const variable* v);
   void insert(const variable* v, std::uint32_t position) noexcept;
 

@@ -9,12 +9,11 @@ namespace shunt {
 inline namespace v1 {
 namespace stm::detail {
 
-// relaxed, all atomics of this file: they are stored under the lock; what is read without it is policy.
-
 void admission::add_last(queued& q) noexcept {
   queued** last = &first_;
   while (*last != nullptr) last = &(*last)->next;
   *last = &q;
+  // relaxed, both: under the lock
   waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -22,6 +21,7 @@ void admission::remove(const queued& q) noexcept {
   for (queued** at = &first_; *at != nullptr; at = &(*at)->next) {
     if (*at != &q) continue;
     *at = q.next;
+    // relaxed, both: under the lock
     waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     return;
   }
@@ -29,7 +29,7 @@ void admission::remove(const queued& q) noexcept {
 
 /// \return the place that `bit` may take: its own bit for a free one; the bit of a holder whose slice is over; 0: none.
 std::uint64_t admission::place_for(std::uint64_t bit, time_point now) const noexcept {
-  const auto holders = holders_.load(std::memory_order_relaxed);
+  const auto holders = holders_.load(std::memory_order_relaxed);  // relaxed: under the lock
   if (std::popcount(holders) < places_) return bit;
   for (auto left = holders; left != 0; left &= left - 1) {
     const auto one = left & (~left + 1);
@@ -41,6 +41,7 @@ std::uint64_t admission::place_for(std::uint64_t bit, time_point now) const noex
 /// Of the holders' slices.
 time_point admission::first_end() const noexcept {
   auto first = time_point::max() - wait_beyond_slice;
+  // relaxed: under the lock
   for (auto left = holders_.load(std::memory_order_relaxed); left != 0; left &= left - 1)
     first = std::min(first, slices_[number(left)].over);
   return first;
@@ -75,6 +76,8 @@ void admission::enter(std::uint64_t bit, const class_record& c) {
     time_point until;
     {
       const std::scoped_lock held(lock_);
+      // relaxed: the lock orders it. After a store the class calls wake_all(), which takes the lock: a fiber that takes
+      // it later sees the store, and a fiber that took it before is queued, and woken.
       const bool admits_class = c.admitted_by.load(std::memory_order_relaxed) == this;
       const bool holds_now = holds(bit);
       const auto place = holds_now || !admits_class ? bit : place_for(bit, now);
@@ -83,6 +86,7 @@ void admission::enter(std::uint64_t bit, const class_record& c) {
       if (mine) {
         if (is_queued) remove(me);
         if (!holds_now && admits_class) {
+          // relaxed, both: under the lock
           holders_.store((holders_.load(std::memory_order_relaxed) & ~place) | bit, std::memory_order_relaxed);
           begin_slice(bit, now);
         }
@@ -104,6 +108,7 @@ void admission::enter(std::uint64_t bit, const class_record& c) {
 }
 
 void admission::use(std::uint64_t bit, time_point now, std::chrono::nanoseconds used) noexcept {
+  // relaxed: policy; a fiber that is overlooked here looks at the time itself
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
   const std::scoped_lock held(lock_);
   auto& mine = slices_[number(bit)];
@@ -115,7 +120,7 @@ void admission::use(std::uint64_t bit, time_point now, std::chrono::nanoseconds 
 
 void admission::set_places(int places) noexcept {
   const std::scoped_lock held(lock_);
-  if (places < places_) holders_.store(0, std::memory_order_relaxed);
+  if (places < places_) holders_.store(0, std::memory_order_relaxed);  // relaxed: under the lock
   places_ = places;
   for (queued* q = first_; q != nullptr; q = q->next) q->wait.wake();
 }

@@ -68,7 +68,7 @@ class admission {
   [[nodiscard]] time_point first_end() const noexcept;
   static std::size_t number(std::uint64_t bit) noexcept { return static_cast<std::size_t>(__builtin_ctzll(bit)); }
 
-  std::atomic<std::uint64_t> holders_{0};  // stored under the lock
+  std::atomic<std::uint64_t> holders_{0};  // stored under the lock; a look without it is policy
   std::atomic<int> waiting_{0};            // likewise
   std::mutex lock_;
   int places_;

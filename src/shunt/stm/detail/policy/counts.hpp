@@ -56,11 +56,14 @@ struct alignas(2 * cache_line) counts {
     }
   }
 
-  // Own thread, both. relaxed, all: only this thread stores them.
+  /// Own thread.
   static void add(number& n, std::uint64_t more) noexcept {
+    // relaxed, both: only this thread stores it
     n.store(n.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
+  /// Own thread.
   static void at_least(number& n, std::uint64_t value) noexcept {
+    // relaxed, both: only this thread stores it
     if (value > n.load(std::memory_order_relaxed)) n.store(value, std::memory_order_relaxed);
   }
 };

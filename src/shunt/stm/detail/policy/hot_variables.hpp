@@ -11,7 +11,8 @@ inline namespace v1 {
 namespace stm::detail {
 
 /// A variable keeps its slot while it is noted more often than the others that hash to it (the majority vote of Boyer
-/// and Moore, one for each slot). The numbers are approximate. relaxed, all: for statistics only.
+/// and Moore, one for each slot). The numbers are approximate: where two threads note at once, a slot may lose a note,
+/// or count it for the other variable.
 class hot_table {
  public:
   struct slot {
@@ -20,7 +21,8 @@ class hot_table {
     std::atomic<std::uint64_t> lead{0};
   };
 
-  /// Any thread: an attempt was lost at `v`.
+  /// Any thread: an attempt was lost at `v`. relaxed, all: for statistics; no other data depends on a slot, and no
+  /// thread follows its address.
   void note(const variable* v) noexcept {
     slot& s = slots_[hash_of<bits>(v)];
     if (s.address.load(std::memory_order_relaxed) == v) {

@@ -7,8 +7,8 @@
 namespace shunt {
 inline namespace v1 {
 
-// relaxed, all: policy; no other data depends on it.
-
+/// relaxed, all: policy; each word stands alone, and no other data depends on it. A class that is made meanwhile has
+/// the new words: it is made under the registry's lock, which is also held where classes are reset.
 void stm::set_policies(const policies& wanted) {
   if (wanted.workers < 0) {
     throw usage_error("set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
@@ -23,6 +23,7 @@ void stm::set_policies(const policies& wanted) {
 }
 
 stm::policies stm::current_policies() noexcept {
+  // relaxed, all: policy; each word stands alone
   const auto& now = detail::the_policies;
   return {now.adapt.load(std::memory_order_relaxed), now.workers.load(std::memory_order_relaxed),
           now.exclusive.load(std::memory_order_relaxed), now.queue_losers.load(std::memory_order_relaxed),
