@@ -48,15 +48,16 @@ SYSTEMS = {  # in the order of their turns
     "savina": ["shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
-RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber", "swapcontext",
-                     "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue", "mutex", "atomic", "libitm",
-                     "ghc", "templet", "pekko", "caf"}
+RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
+                     "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
+                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
     (table, "pekko") for table in ["heat", "pingpong", "fanin"]}
-LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000), (1, 1, 1, 32_768, 20_000_000),
-         (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000), (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
+LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
+         (1, 1, 1, 32_768, 20_000_000), (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
+         (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 OUR_POLICIES = ["adaptive", "fixed", "solo", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
@@ -131,7 +132,8 @@ class Row:
         if metric in ["median_ns", "p99_ns", "receiver_share"]:
             return sample[metric]
         if metric == "million_per_s":
-            moved = {"railway": lambda: sample["goods"], "savina": lambda: sample["messages"], "fanin": lambda: self.params["messages"],
+            moved = {"railway": lambda: sample["goods"], "savina": lambda: sample["messages"],
+                     "fanin": lambda: self.params["messages"],
                      "pingpong": lambda: self.params["balls"]}[self.table]()
             return moved / sample["seconds"] / 1e6
         per_pe = {
@@ -153,7 +155,8 @@ class Row:
                  "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
-                 "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"], "fanin": ["million_per_s"],
+                 "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
+                 "fanin": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
@@ -211,11 +214,14 @@ def inputs(table, quick, pes):
         return [({"workers": n, "rows": h, "columns": w, "steps": t}, ["--rows", h, "--columns", w, "--rounds", t])
                 for n in pes for h, w, t in sizes]
     if table == "pingpong":
-        article, strict, far = {"full": (20_000_000, 20_000_000, 300_000), "quick": (2_000_000, 2_000_000, 50_000)}[size]
+        article, strict, far = {"full": (20_000_000, 20_000_000, 300_000),
+                                "quick": (2_000_000, 2_000_000, 50_000)}[size]
         return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
-                for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far), ("ask", far * 10 if n == 1 else far)]]
+                for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far),
+                                                 ("ask", far * 10 if n == 1 else far)]]
     if table == "savina":
-        programs = ["pingpong", "counting", "forkjoin", "ring", "chameneos", "big", "concdict", "philosophers", "sieve", "bank"]
+        programs = ["pingpong", "counting", "forkjoin", "ring", "chameneos", "big", "concdict", "philosophers", "sieve",
+                    "bank"]
         return [({"workers": n, "program": p}, ["--what", p, "--scale", 1]) for n in pes for p in programs]
     if table == "fanin":
         messages = {"full": 16_000_000, "quick": 1_600_000}[size]
@@ -236,7 +242,8 @@ def inputs(table, quick, pes):
     if table == "railway":
         scale = 20 if quick else 1
         return [({"producers": p, "consumers": c, "capacity": capacity, "trains": trains, "goods": goods // scale},
-                 ["--producers", p, "--consumers", c, "--capacity", capacity, "--trains", trains, "--updates", goods // scale])
+                 ["--producers", p, "--consumers", c, "--capacity", capacity, "--trains", trains,
+                  "--updates", goods // scale])
                 for p, c, capacity, trains, goods in LINES]
     if table == "stm-si":
         updates, milliseconds = {"full": (10_000_000, 1_000), "quick": (1_000_000, 100)}[size]
@@ -662,7 +669,8 @@ def parse(arguments):
     parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
     parser.add_argument("--pes", type=positive, metavar="N", action="append",
                         help="processing elements, or workers (2; forkjoin: 1 and 2); may be repeated")
-    parser.add_argument("--stats", action="store_true", help="stm-*: what Shunt's transactions cost, of the last repetition")
+    parser.add_argument("--stats", action="store_true",
+                        help="stm-*: what Shunt's transactions cost, of the last repetition")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", default=300,
                         help="for one process (300)")
     parser.add_argument("--build-dir", metavar="DIR", required=True)

@@ -114,10 +114,12 @@ class Driver(unittest.TestCase):
                           for m in [("seconds", 0.02), ("ratio_to_serial", 0.5)]])
         self.assertEqual({line.split()[-2] for line in out.splitlines() if line.startswith("shunt")}, {"0.80"})
         calls = log.read_text().splitlines()
-        self.assertEqual(calls[:3], ["serial --pes 2 --rows 200 --columns 400 --rounds 400 --samples 1 --warmup 0 --oracle 200x400x400",
+        self.assertEqual(calls[:3], ["serial --pes 2 --rows 200 --columns 400 --rounds 400 "
+                                     "--samples 1 --warmup 0 --oracle 200x400x400",
                                      *(f"openmp --pes 2 --rows 200 --columns 400 --rounds 400 --variant {v} "
                                        "--samples 1 --warmup 0 --oracle 200x400x400" for v in ["active", "passive"])])
-        self.assertTrue(calls[-1].endswith("--columns 16 --rounds 1000 --samples 1 --warmup 1 --oracle 400x16x1000"), calls[-1])
+        self.assertTrue(calls[-1].endswith("--columns 16 --rounds 1000 --samples 1 --warmup 1 --oracle 400x16x1000"),
+                        calls[-1])
 
     def test_heat_without_the_sequential_program_has_no_ratio_to_it(self):
         self.put("heat_shunt", RIGHT)
@@ -136,8 +138,10 @@ class Driver(unittest.TestCase):
         code, out, _ = self.run_bench("pingpong", "--quick", "--samples", "1", "--pes", "1")
         self.assertEqual(code, 0)
         self.assertIn("absent: go: no go\n", out)
-        self.assertRegex((self.build / "log").read_text(), "-jar .*/pingpong_pekko --pes 1 --what strict --rounds 2000000 ")
-        self.assertEqual([line.split()[0] for line in out.splitlines() if " million_per_s " in line], ["pekko", "caf"] * 2)
+        self.assertRegex((self.build / "log").read_text(),
+                         "-jar .*/pingpong_pekko --pes 1 --what strict --rounds 2000000 ")
+        self.assertEqual([line.split()[0] for line in out.splitlines() if " million_per_s " in line],
+                         ["pekko", "caf"] * 2)
 
     def test_transactions_tell_what_they_cost_if_asked_to(self):
         share = RIGHT.replace("}", ', "share": 1, "aborts_per_commit": 0}')
@@ -202,7 +206,8 @@ class Driver(unittest.TestCase):
         record = self.build / "record"
         self.assertEqual(self.run_bench("echo", "--quick", "--json", str(record))[0], 0)
         lines = [json.loads(line) for line in record.read_text().splitlines()]
-        found = {(line["system"], line["metric"]): line["median"] for line in lines if line["params"]["connections"] == 1_000}
+        found = {(line["system"], line["metric"]): line["median"]
+                 for line in lines if line["params"]["connections"] == 1_000}
         self.assertEqual(found["shunt", "bytes_per_connection"], 5_000)
         self.assertEqual(set(found), {("ceiling", "ns_per_message"), ("shunt", "ns_per_message"),
                                       ("shunt", "bytes_per_connection")})
@@ -213,7 +218,8 @@ class Driver(unittest.TestCase):
         record = self.build / "record"
         self.assertEqual(self.run_bench("echo", "--quick", "--json", str(record))[0], 0)
         lines = [json.loads(line) for line in record.read_text().splitlines()]
-        found = {(line["system"], line["metric"]): line["median"] for line in lines if line["params"]["connections"] == 1_000}
+        found = {(line["system"], line["metric"]): line["median"]
+                 for line in lines if line["params"]["connections"] == 1_000}
         self.assertEqual(found["shunt", "user_ns_per_message"], 250)
         self.assertNotIn(("ceiling", "user_ns_per_message"), found)
 

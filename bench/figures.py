@@ -42,11 +42,14 @@ INSIDE = [
     *[(f"n-queens(14), {words}, times serial", "forkjoin", "ratio_to_serial", {"what": "nqueens", "workers": n})
       for n, words in [(1, "1 worker"), (2, "2 workers")]],
     ("parallel_for of empty bodies, grain 1, 1 worker, ns a body", "forkjoin", "ns_per_body", {"workers": 1}),
-    *[(f"10 million increments of one integer, fibers: {n}, s", "stm-si", "seconds", {"threads": n}) for n in (1, 2, 32)],
+    *[(f"10 million increments of one integer, fibers: {n}, s", "stm-si", "seconds", {"threads": n})
+      for n in (1, 2, 32)],
     *[(f"sorted list of 256 keys, insertions and removals, fibers: {n}, M/s", "stm-ll", "million_ops_per_s",
        {"threads": n, "keys": 256, "lookups": 0}) for n in (1, 8)],
-    ("the same, 90 % lookups, fibers: 8, M/s", "stm-ll", "million_ops_per_s", {"threads": 8, "keys": 256, "lookups": 90}),
-    ("a ball there and back between actors, 1 worker, M/s", "pingpong", "million_per_s", {"form": "strict", "workers": 1}),
+    ("the same, 90 % lookups, fibers: 8, M/s", "stm-ll", "million_ops_per_s",
+     {"threads": 8, "keys": 256, "lookups": 90}),
+    ("a ball there and back between actors, 1 worker, M/s", "pingpong", "million_per_s",
+     {"form": "strict", "workers": 1}),
 ]
 MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
 
@@ -99,7 +102,8 @@ def figures(results):
     near = statistics.median(machine["core_round_trip_ns"])
     yield (f'Medians of five, with minimum and maximum; 2 PEs; {machine["cpu"]}, {machine["cores"]} virtual cores, '
            f'{machine["compiler"].split()[0]} {machine["compiler"].split()[1]};\n'
-           f"a cache line's round trip between the cores takes {near:.0f} ns. `word` and `row` are two ways to write triangle.\n\n")
+           f"a cache line's round trip between the cores takes {near:.0f} ns. "
+           "`word` and `row` are two ways to write triangle.\n\n")
     yield "| | lambda form | class form | over MPI, 2 processes | rivals | hand-written |\n|---|---|---|---|---|---|\n"
     named = set()
     for title, table, metric, params in QUESTIONS:
@@ -113,7 +117,8 @@ def figures(results):
         yield "| " + " | ".join([title, *map(figure, ours), ", ".join(rivals), figure(ceiling)]) + " |\n"
     yield versions(named)
     yield "\nMore PEs than cores, histogram, lambda form:\n\n"
-    yield "| PEs | updates of each | million updates a second, together | resident memory, MB |\n|---:|---:|---:|---:|\n"
+    yield ("| PEs | updates of each | million updates a second, together | resident memory, MB |\n"
+           "|---:|---:|---:|---:|\n")
     for pes, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
         ask = {"system": "shunt", "variant": "lambda", "pes": pes, "updates_per_pe": updates}
         rate = pes / results.one("histogram", "ns_per_update", **ask)["median"] * 1e3
@@ -124,7 +129,8 @@ def figures(results):
 
 def figures_inside(results):
     runs = [len(row["samples"]) for (table, *_), row in results.rows.items() if table in {q[1] for q in INSIDE}]
-    yield (f"\nFibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with as many\n"
+    yield ("\nFibers, tasks, transactions and actors, with default options; "
+           "rivals at the best of their settings, with as many\n"
            f"threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs:\n\n")
     named = set()
     yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"

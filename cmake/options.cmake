@@ -33,7 +33,8 @@ target_compile_options(shunt_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
   $<$<BOOL:${SHUNT_WERROR}>:-Werror>)
 
 if(SHUNT_SANITIZE)
-  # Lines for the reports; a level of the build type's own would be undone by a -g after it, at a quarter of the build's time.
+  # Lines for the reports; a level of the build type's own would be undone by a -g after it, at a quarter of the build's
+  # time.
   add_compile_options(-fsanitize=${SHUNT_SANITIZE} -fno-omit-frame-pointer -g1
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SHUNT_SANITIZE})

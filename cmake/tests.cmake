@@ -24,8 +24,8 @@ function(shunt_add_test name)
   target_link_libraries(test_${name} PRIVATE
     shunt::shunt ${arg_LIBRARIES} shunt_test_main shunt_warnings Catch2::Catch2)
   add_test(NAME ${name} COMMAND test_${name})
-  # COST: the longest before the small ones, so that none runs alone in the end. TIMEOUT: ends what hangs; a slow machine's
-  # ThreadSanitizer takes minutes.
+  # COST: the longest before the small ones, so that none runs alone in the end. TIMEOUT: ends what hangs; a slow
+  # machine's ThreadSanitizer takes minutes.
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200 COST 10)
   if(CMAKE_CROSSCOMPILING_EMULATOR)  # a test that starts its own program once more needs it, too
     list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""documents.py ROOT: what README.md and the manual state as facts is so: code, numbers of lines, options, variables. Links: tools/links.py."""
+"""documents.py ROOT: what README.md and the manual state as facts is so: code, numbers of lines, options, variables.
+
+Links: tools/links.py."""
 import difflib
 import glob
 import os
@@ -26,7 +28,8 @@ shown = re.search(r"^```cpp\n(.*?)^```$", readme, re.S | re.M)
 compiled = re.search(r"^// \[readme\]\n(.*?)^// \[/readme\]$", text("examples/histogram.cpp"), re.S | re.M)
 need(shown and compiled, "README.md has no block of C++, or examples/histogram.cpp no marks")
 if shown and compiled and shown[1] != compiled[1]:
-    lines = difflib.unified_diff(compiled[1].splitlines(), shown[1].splitlines(), "examples/histogram.cpp", "README.md", lineterm="")
+    lines = difflib.unified_diff(compiled[1].splitlines(), shown[1].splitlines(),
+                                 "examples/histogram.cpp", "README.md", lineterm="")
     bad.extend(lines)
 
 # Lines of the kernels: neither blank nor only a comment, as cloc counts.
@@ -38,7 +41,8 @@ for kernel, *said in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|$", readme, re.M
 
 # A transfer is short.
 transfer = re.search(r"^// \[transfer\]\n(.*?)^// \[/transfer\]$", text("examples/bank.cpp"), re.S | re.M)
-need(transfer and len(transfer[1].splitlines()) <= 6, "examples/bank.cpp: the transfer has more than 6 lines, or no marks")
+need(transfer and len(transfer[1].splitlines()) <= 6,
+     "examples/bank.cpp: the transfer has more than 6 lines, or no marks")
 
 # Every variable and every option has its row in the manual, and no other.
 variables = set(re.findall(r'^    \{"(SHUNT_\w+)"', text("src/shunt/base/environment.cpp"), re.M))

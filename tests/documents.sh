@@ -6,7 +6,10 @@ shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 awk -v folder="$folder" '
-  function keep() { if (text ~ /int main\(/) printf "#line %d \"%s\"\n%s", from, file, text > (folder "/" ++n ".cpp"); text = "" }
+  function keep() {
+    if (text ~ /int main\(/) printf "#line %d \"%s\"\n%s", from, file, text > (folder "/" ++n ".cpp")
+    text = ""
+  }
   /^```cpp/ { inside = 1; from = FNR + 1; file = FILENAME; next }
   /^```/    { if (inside) keep(); inside = 0; next }
   inside    { text = text $0 "\n" }' "$@"

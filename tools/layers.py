@@ -5,11 +5,12 @@
 
 Rules
   L1  A file of a module includes headers of its own module and of the modules in its row of MODULES.
-  L2  A module header, src/shunt/<module>.hpp, counts as its module. src/shunt/shunt.hpp is above all modules; no module includes it.
-  L3  Folders named detail are private, and so is all below them (<module>/detail/, <module>/<part>/detail/): only files of
-      the module itself include it.
-  L4  apps, examples, bench, tools and tests include any module's public headers. Tests of modules lie in the modules, and obey
-      the modules' rows; tests/ may look into detail/.
+  L2  A module header, src/shunt/<module>.hpp, counts as its module. src/shunt/shunt.hpp is above all modules; no module
+      includes it.
+  L3  Folders named detail are private, and so is all below them (<module>/detail/, <module>/<part>/detail/): only files
+      of the module itself include it.
+  L4  apps, examples, bench, tools and tests include any module's public headers. Tests of modules lie in the modules,
+      and obey the modules' rows; tests/ may look into detail/.
   L5  A module that is not in the table, or a header that does not exist, is a violation too: a new module starts here.
   L6  No module includes what lies outside src/shunt by a quoted path that leaves the module.
   L7  A row has no arrow that nothing uses.

@@ -32,8 +32,8 @@ interface Mover {
   long[] move(Shape s) throws Exception;
 
   static void measure(String name, String[] arguments, Mover mover) throws Exception {
-    final Map<String, Long> o = new HashMap<>(Map.of("--producers", 1L, "--consumers", 1L, "--capacity", 256L, "--trains",
-        16L, "--updates", 10_000_000L, "--samples", 5L, "--warmup", 1L));
+    final Map<String, Long> o = new HashMap<>(Map.of("--producers", 1L, "--consumers", 1L, "--capacity", 256L,
+        "--trains", 16L, "--updates", 10_000_000L, "--samples", 5L, "--warmup", 1L));
     for (int i = 0; i < arguments.length; i += 2) {
       try {
         if (o.containsKey(arguments[i])) o.put(arguments[i], Long.parseUnsignedLong(arguments[i + 1]));
@@ -43,8 +43,8 @@ interface Mover {
       }
     }
     final long whole = o.get("--producers") * o.get("--capacity");
-    final var s = new Shape(o.get("--producers").intValue(), o.get("--consumers").intValue(), o.get("--capacity").intValue(),
-        o.get("--trains").intValue(), (o.get("--updates") + whole - 1) / whole * whole);
+    final var s = new Shape(o.get("--producers").intValue(), o.get("--consumers").intValue(),
+        o.get("--capacity").intValue(), o.get("--trains").intValue(), (o.get("--updates") + whole - 1) / whole * whole);
     final long before = o.get("--warmup") + 2;
     for (long round = 0; round < before + o.get("--samples"); ++round) {
       final long start = System.nanoTime();
@@ -55,7 +55,8 @@ interface Mover {
         System.err.printf("railway_%s: wrong answer: a consumer's sum is %d, expected %d%n", name, sum, s.sum());
         System.exit(1);
       }
-      if (round >= before) System.out.printf("{\"seconds\": %.9f, \"checked\": true, \"goods\": %d}%n", seconds, s.goods());
+      if (round >= before)
+        System.out.printf("{\"seconds\": %.9f, \"checked\": true, \"goods\": %d}%n", seconds, s.goods());
     }
     System.exit(0);
   }
@@ -113,12 +114,15 @@ class DisruptorLine {
     return sums;
   }
 
-  public static void main(String[] arguments) throws Exception { Mover.measure("disruptor", arguments, DisruptorLine::move); }
+  public static void main(String[] arguments) throws Exception {
+    Mover.measure("disruptor", arguments, DisruptorLine::move);
+  }
 }
 
 /**
- * The article's design: trains that stop at one station after the other, a position that every station polls and the one whose turn
- * it is moves on. A producer is a station, so several share the rounds. Consumers that see all are stations behind.
+ * The article's design: trains that stop at one station after the other, a position that every station polls and the
+ * one whose turn it is moves on. A producer is a station, so several share the rounds. Consumers that see all are
+ * stations behind.
  */
 class ArticleLine {
   static final class Train {
@@ -181,14 +185,17 @@ class ArticleLine {
     return sums;
   }
 
-  public static void main(String[] arguments) throws Exception { Mover.measure("article", arguments, ArticleLine::move); }
+  public static void main(String[] arguments) throws Exception {
+    Mover.measure("article", arguments, ArticleLine::move);
+  }
 }
 
 /** The JDK's queue, one number at a time; a queue a consumer. */
 class QueueLine {
   static long[] move(Shape s) throws Exception {
     final List<LinkedBlockingQueue<Long>> queues = new ArrayList<>();
-    for (int c = 0; c < s.consumers(); ++c) queues.add(new LinkedBlockingQueue<>(Math.max(2, s.capacity() * s.trains())));
+    for (int c = 0; c < s.consumers(); ++c)
+      queues.add(new LinkedBlockingQueue<>(Math.max(2, s.capacity() * s.trains())));
     final long[] sums = new long[s.consumers()];
     final List<Thread> threads = new ArrayList<>();
     for (int p = 0; p < s.producers(); ++p) {
@@ -280,5 +287,7 @@ class JctoolsLine {
     }
   }
 
-  public static void main(String[] arguments) throws Exception { Mover.measure("jctools", arguments, JctoolsLine::move); }
+  public static void main(String[] arguments) throws Exception {
+    Mover.measure("jctools", arguments, JctoolsLine::move);
+  }
 }

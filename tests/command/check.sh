@@ -102,7 +102,8 @@ for app in histogram index_gather triangle daq; do
     esac
     for value in "${values[@]}"; do bad "^shunt run $app: .*$option" "$shunt" run "$app" "$option" "$value"; done
     bad "^shunt run $app: $option: (expected a value, found nothing|'' is not )" "$shunt" run "$app" "$option="
-  done < <("$shunt" run "$app" --help | sed -n 's/^  \(--[a-z-]*\) \([^ ]\{1,\}\) .*/\1 \2/p; s/^  \(--[a-z-]*\) \([^ ]\{1,\}\)$/\1 \2/p')
+  done < <("$shunt" run "$app" --help |
+    sed -n 's/^  \(--[a-z-]*\) \([^ ]\{1,\}\) .*/\1 \2/p; s/^  \(--[a-z-]*\) \([^ ]\{1,\}\)$/\1 \2/p')
 done
 name='every option that takes a value was tried'
 if ((passed < 300)); then wrong "only $passed lines so far"; else passed=$((passed + 1)); fi
@@ -152,12 +153,14 @@ noted() {  # REGEX-OUT REGEX-ERR COMMAND...: status 0, and both say what they sh
   elif ! grep -Eq -- "$err_says" err; then wrong "stderr does not say: $err_says"
   else passed=$((passed + 1)); fi
 }
-noted '^triangles +0$' '^note: header.txt:1: "4 3" is taken for a header.*--header no' "$shunt" run triangle --pes 2 --graph header.txt
+noted '^triangles +0$' '^note: header.txt:1: "4 3" is taken for a header.*--header no' \
+  "$shunt" run triangle --pes 2 --graph header.txt
 good '^triangles +1$' "$shunt" run triangle --pes 2 --graph header.txt --header no
 noted '^triangles +0$' 'though 2 lines' "$shunt" run triangle --pes 2 --graph graph.txt --header yes
 printf '%%%%MasterMarket matrix coordinate position\n3 3 3\n2 1\n3 1\n3 2\n' >bale.mtx
 good '^triangles +1$' "$shunt" run triangle --pes 2 --graph bale.mtx
-good '^edges from +every entry of a matrix whose banner says no symmetry, made undirected' "$shunt" run triangle --pes 2 --graph bale.mtx
+good '^edges from +every entry of a matrix whose banner says no symmetry, made undirected' \
+  "$shunt" run triangle --pes 2 --graph bale.mtx
 good '^edges from +every line, made undirected' "$shunt" run triangle --pes 2 --graph graph.txt
 printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n1000000000 1000000000 1\n2 1\n' >rows.mtx
 bad '^shunt run triangle: rows.mtx:2: found a matrix of 1000000000 rows' "$shunt" run triangle --pes 2 --graph rows.mtx
@@ -192,15 +195,27 @@ wait $!  # for the reader's end
 
 name="the application is named once"
 "$shunt" run histogram --pes 2 --updates 1099511627776 >out 2>err
-if grep -q 'histogram.*histogram' err || ! grep -q '^shunt run histogram: ' err; then wrong 'twice, or not'; else passed=$((passed + 1)); fi
+if grep -q 'histogram.*histogram' err || ! grep -q '^shunt run histogram: ' err; then
+  wrong 'twice, or not'
+else
+  passed=$((passed + 1))
+fi
 
 if [[ -n $mpis ]]; then
   name='a launcher that starts nothing is named, with its status'
   "$shunt" run histogram --transport mpi --launcher false >out 2>err
-  if (($? != 1)) || ! grep -q 'the launcher `false` ended with status 1, and started no process' err; then wrong 'silent'; else passed=$((passed + 1)); fi
+  if (($? != 1)) || ! grep -q 'the launcher `false` ended with status 1, and started no process' err; then
+    wrong 'silent'
+  else
+    passed=$((passed + 1))
+  fi
   name='a launcher that succeeds and starts nothing is named'
   "$shunt" run histogram --transport mpi --launcher true >out 2>err
-  if (($? != 0)) || ! grep -q 'the launcher `true` ended with status 0, and started no process' err; then wrong 'silent'; else passed=$((passed + 1)); fi
+  if (($? != 0)) || ! grep -q 'the launcher `true` ended with status 0, and started no process' err; then
+    wrong 'silent'
+  else
+    passed=$((passed + 1))
+  fi
 
   name='SIGINT to shunt alone ends its launcher'
   mkfifo ready
@@ -236,8 +251,8 @@ catches() {
   caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null) && [[ -n $caught ]] && ((0x$caught >> 9 & 1))
 }
 
-# asked RANKS COMMAND...: gets SIGUSR1, which is a question, while it runs, and ends as if it had not. A launcher passes the
-# signal on, also to a rank that cannot catch it yet; so to a job of RANKS processes it is sent when all of them do.
+# asked RANKS COMMAND...: gets SIGUSR1, which is a question, while it runs, and ends as if it had not. A launcher passes
+# the signal on, also to a rank that cannot catch it yet; so to a job of RANKS processes it is sent when all of them do.
 asked() {
   local ranks=$1 pid status others process
   shift
@@ -247,7 +262,8 @@ asked() {
   while kill -0 "$pid" 2>/dev/null; do
     others=0
     for process in /proc/[0-9]*; do
-      if ((ranks > 0)) && [[ $process != "/proc/$pid" && $(readlink "$process/exe") == "$shunt" ]] && catches "${process#/proc/}"; then
+      if ((ranks > 0)) && [[ $process != "/proc/$pid" && $(readlink "$process/exe") == "$shunt" ]] &&
+        catches "${process#/proc/}"; then
         others=$((others + 1))
       fi
     done
@@ -294,7 +310,11 @@ done
 # One copy of each help text; and two of the edit distance, which agree (the script answers before anything is built).
 for sub in run apps doctor; do
   name="help of $sub: the program's and the script's"
-  if cmp -s <("$shunt" "$sub" --help) <("$script" "$sub" --help); then passed=$((passed + 1)); else wrong 'they differ'; fi
+  if cmp -s <("$shunt" "$sub" --help) <("$script" "$sub" --help); then
+    passed=$((passed + 1))
+  else
+    wrong 'they differ'
+  fi
 done
 eval "$(sed -n '/^say()/p; /^die()/p; /^distance()/,/^}/p; /^unknown()/,/^}/p' "$script")"
 known=$("$shunt" apps | cut -d' ' -f1)
@@ -302,7 +322,11 @@ for word in h hist histogrm hstogarm triangel tringle angle dak da aq index-gath
   name="near names of $word: the program's and the script's"
   "$shunt" run "$word" >out 2>err
   # shellcheck disable=SC2086  # names are words
-  if [[ $(cat err) == "$( (unknown application "$word" $known) 2>&1)" ]]; then passed=$((passed + 1)); else wrong 'they differ'; fi
+  if [[ $(cat err) == "$( (unknown application "$word" $known) 2>&1)" ]]; then
+    passed=$((passed + 1))
+  else
+    wrong 'they differ'
+  fi
 done
 bad 'unknown command .bensh.; near: bench' "$script" bensh
 bad 'unknown table .histogramm.; near: histogram' "$script" bench histogramm

@@ -81,7 +81,8 @@ class Job:
         self.lines = []
         self.changed = threading.Condition()
         self.ended = False
-        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         text=True, errors="replace", start_new_session=True, env=environment)
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
@@ -152,7 +153,7 @@ class Job:
 
 
 def expect(name, job, message, statuses=None, alike=True):
-    """The job failed, said `message` and nothing else of its own, and is gone. Not alike: ranks may differ in details."""
+    """The job failed, said `message` and nothing else of its own, and is gone. Not alike: ranks differ in details."""
     status, text, left = job.wait()
     check(status is not None, f"{name}: hangs", text)
     check(not left, f"{name}: leaves processes behind: {left}", text)
@@ -205,11 +206,12 @@ def jobs(program, mpi, launcher):
         # MPICH's launcher ends a job 20 ms after one of its own processes has gone: beneath a shell it does not see it.
         wrapped = mpi == "mpich"
         expect(name + "exit", start("exit", ranks, pes, wrapped=wrapped), rf"rank {lost} \({range_of}\) ended")
-        expect(name + "exit(0)", start("exit0", ranks, pes), rf"rank {lost} \({range_of}\) called exit\(0\) amid the job")
+        expect(name + "exit(0)", start("exit0", ranks, pes),
+               rf"rank {lost} \({range_of}\) called exit\(0\) amid the job")
         expect(name + "quick_exit", start("quick", ranks, pes),
                rf"rank {lost} \({range_of}\) called quick_exit\(\) amid the job")
-        # MPICH's launcher ends the others within a millisecond, and its own status is then the 0 of the one that is gone:
-        # nothing in a process can tell (docs/manual.md, Faults).
+        # MPICH's launcher ends the others within a millisecond, and its own status is then the 0 of the one that is
+        # gone: nothing in a process can tell (docs/manual.md, Faults).
         if mpi != "mpich":
             expect(name + "_Exit(0)", start("gone", ranks, pes), rf"rank {lost} \({range_of}\) ended")
 
@@ -219,12 +221,14 @@ def jobs(program, mpi, launcher):
                rf"^fault_job: rank {lost} \(process \d+\) is stopped; rank \d has waited in MPI_Init for ", alike=False)
         # Open MPI's launcher may be faster, and says it in its own words.
         status, text, left = start("early", ranks, pes, *start_limits).wait()
-        check(status not in (None, 0) and not left, name + f"exit(0) before MPI_Init: exit status {status}, left {left}", text)
+        check(status not in (None, 0) and not left,
+              name + f"exit(0) before MPI_Init: exit status {status}, left {left}", text)
         check(re.search(rf"^fault_job: rank {lost} has ended; rank \d has waited in MPI_Init for |"
                         rf"due to process rank {lost} .*exiting improperly", text, re.MULTILINE | re.DOTALL),
               name + "exit(0) before MPI_Init: does not name the rank", text)
 
-        for how, said, options in ((signal.SIGKILL, "ended", ()), (signal.SIGSTOP, "silent for [12]", ("--deadline", "2"))):
+        for how, said, options in ((signal.SIGKILL, "ended", ()),
+                                   (signal.SIGSTOP, "silent for [12]", ("--deadline", "2"))):
             job = start("endless", ranks, pes, *options, wrapped=wrapped)
             found = job.await_lines(r"rank (\d+) process (\d+)", ranks)
             ranks_to_pids = {int(m.group(1)): int(m.group(2)) for m in found}
@@ -250,7 +254,8 @@ def files(shunt):
 
         def run(path):
             return subprocess.run([shunt, "run", "triangle", "--graph", path, "--pes", "3"], stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=GUARD)
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                                  timeout=GUARD)
 
         mark = b"\xef\xbb\xbf"
         for name, content in (
@@ -261,7 +266,8 @@ def files(shunt):
                 ("padded.txt.gz", gzip.compress(good) + bytes(512)),
                 ("bomb.txt.gz", gzip.compress(good + b"# nothing\n" * 1_000_000)),
                 ("header.txt", b"4 4\n" + good),
-                ("bale.mtx", market.replace(b"MatrixMarket", b"MasterMarket").replace(b"pattern symmetric", b"position"))):
+                ("bale.mtx",
+                 market.replace(b"MatrixMarket", b"MasterMarket").replace(b"pattern symmetric", b"position"))):
             out = run(put(name, content))
             check(out.returncode == 0 and re.search(r"triangles +1\b", out.stdout), f"{name}: {out.returncode}",
                   out.stdout + out.stderr)
@@ -279,7 +285,8 @@ def files(shunt):
             ("cr.txt", good.replace(b"\n", b"\r"), r"cr\.txt:1: .*carriage return"),
             ("line.txt.gz", gzip.compress(b"1" * (8 << 20)), r"line\.txt\.gz:1: found a line of more than"),
             ("rubbish.txt.gz", gzip.compress(good) + b"rubbish", r"rubbish\.txt\.gz:5: .*not gzip"),
-            ("rows.mtx", market.replace(b"4 4 4", b"1000000000 1000000000 4"), r"rows\.mtx:2: found a matrix of 1000000000"),
+            ("rows.mtx", market.replace(b"4 4 4", b"1000000000 1000000000 4"),
+             r"rows\.mtx:2: found a matrix of 1000000000"),
             ("cut.txt.gz", packed[:len(packed) // 2], r"cut\.txt\.gz"),
             ("corrupt.txt.gz", packed[:20] + bytes([packed[20] ^ 0xff]) + packed[21:], r"corrupt\.txt\.gz"),
             ("cut.mtx", market[:-4], r"cut\.mtx"),
@@ -301,7 +308,8 @@ def files(shunt):
         writer.start()
         out = run(fifo)
         writer.join()
-        check(out.returncode == 0 and re.search(r"triangles +1\b", out.stdout), "a FIFO: not read", out.stdout + out.stderr)
+        check(out.returncode == 0 and re.search(r"triangles +1\b", out.stdout), "a FIFO: not read",
+              out.stdout + out.stderr)
         out = run(folder)
         check(out.returncode == 2 and folder in out.stderr, "a folder: not refused by name", out.stdout + out.stderr)
 
@@ -312,9 +320,9 @@ def files(shunt):
 # within one of them, whichever is longer, of watched time.
 STATED_SILENCE = 2
 STATED_START = 5
-# What stands beside it in the sum: a rank says what all know 1.5 s after the rank before it, at most twice; PEs have 3 s
-# to unwind; the launchers take a second or two to end processes; the rest is for a machine that does other work, too:
-# watched time runs slower than the clock where processes do not get their turn.
+# What stands beside it in the sum: a rank says what all know 1.5 s after the rank before it, at most twice; PEs have
+# 3 s to unwind; the launchers take a second or two to end processes; the rest is for a machine that does other work,
+# too: watched time runs slower than the clock where processes do not get their turn.
 BESIDE = 15.0
 FAULTS = ("kill", "stop", "exit0", "exit1", "abort", "throw")
 
@@ -357,7 +365,8 @@ def timed(program, mpi, launcher, trials, seed, one):
         inside = fault if fault in ("exit0", "exit1", "abort", "throw") else "none"
         environment["FAULT_JOB"] = f"{victim} {inside} {microseconds} 400000"
         words = [*launcher, str(ranks)]
-        # MPICH's launcher ends a job as soon as one of its own processes has gone: beneath a shell the others have time.
+        # MPICH's launcher ends a job as soon as one of its own processes has gone: beneath a shell the others have
+        # time.
         if mpi == "mpich":
             words.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ranks", "under_shell.sh"))
         words += [program, "timed", "--pes", str(ranks), "--transport", "mpi", "--train", "1k",
@@ -456,8 +465,8 @@ def timed(program, mpi, launcher, trials, seed, one):
             pids = re.findall(rf"^rank {victim} process (\d+) at main", text, re.MULTILINE)
             known = [rf"rank {victim}\b(?! process \d+| returned)", rf",{victim}\]",
                      *(rf"PID {pid} RUNNING" for pid in pids)]
-            # What happens to a rank that is done is its launcher's to tell; and to one that all others have outlived: they
-            # return once the last collective call is over on all ranks, and then none waits for it.
+            # What happens to a rank that is done is its launcher's to tell; and to one that all others have outlived:
+            # they return once the last collective call is over on all ranks, and then none waits for it.
             returned = f"rank {victim} returned" in text
             outlived = all(f"rank {r} returned" in text for r in range(ranks) if r != victim)
             check(returned or outlived or job.hung or any(re.search(k, text) for k in known),

@@ -63,7 +63,8 @@ def check_shown(listed, frames, some, none, own, threads):
         mine = rows.get(f"fiber_{i}", [])
         check(len(mine) == 1 and "  parked" in mine[0], f"fiber_{i} is listed once, parked", "\n".join(mine))
         check(bool(mine) and re.search(r" \d+\.\d of 16 ", mine[0]), f"fiber_{i}: use of its stack", "\n".join(mine))
-        check(bool(mine) and f"parked, worker {i // (FIBERS // 2)} " in mine[0], f"fiber_{i}: its worker", "\n".join(mine))
+        check(bool(mine) and f"parked, worker {i // (FIBERS // 2)} " in mine[0], f"fiber_{i}: its worker",
+              "\n".join(mine))
         if mine:
             numbers[f"fiber_{i}"] = mine[0].split()[0]
     for name, state in (("root", "running, thread 1"), ("yields", "ready"), ("late", "not started")):

@@ -34,29 +34,36 @@ step "commands for gdb" test -f "$prefix/share/shunt/gdb/shunt.py"
 step "find_package: configure" consumer found -DCMAKE_PREFIX_PATH="$prefix"
 warned() { "$@" 2>&1 | tr -s '\n ' ' ' | grep -q 'CMAKE_BUILD_TYPE is not set: .*compiled without optimisation'; }
 step "find_package: without a build type it warns" warned consumer found -DCMAKE_PREFIX_PATH="$prefix"
-step "find_package: with one it does not" must_fail warned consumer typed -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+step "find_package: with one it does not" \
+  must_fail warned consumer typed -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
 step "find_package: build" "$cmake" --build "$folder/found"
 step "find_package: run" says_right "$folder/found/consumer" --pes 3
 if [[ -n $mpis ]]; then
   step "find_package: component mpi" consumer mpi -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=mpi
 fi
-step "find_package: an unknown component is refused" must_fail consumer none -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=nonsense
+step "find_package: an unknown component is refused" \
+  must_fail consumer none -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS=nonsense
 
 if command -v pkg-config >/dev/null; then
   pc() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name shunt.pc)") pkg-config "$@"; }
   if grep -q '^SHUNT_STACK_CLASH_PROTECTION:INTERNAL=1' "$build/CMakeCache.txt"; then
-    probed() { pc --cflags shunt | grep -e -fstack-clash-protection && grep -r -e -fstack-clash-protection "$prefix" --include=shuntTargets.cmake; }
+    probed() {
+      pc --cflags shunt | grep -e -fstack-clash-protection &&
+        grep -r -e -fstack-clash-protection "$prefix" --include=shuntTargets.cmake
+    }
     step "programs' large frames are probed" probed
   fi
   # shellcheck disable=SC2046  # flags are words
-  step "pkg-config: build" "$compiler" "$here/consumer/main.cpp" $(pc --static --cflags --libs shunt) -o "$folder/with_pc"
+  step "pkg-config: build" \
+    "$compiler" "$here/consumer/main.cpp" $(pc --static --cflags --libs shunt) -o "$folder/with_pc"
   LD_LIBRARY_PATH=$(pc --variable=libdir shunt) step "pkg-config: run" says_right "$folder/with_pc" --pes 3
 else
   echo "skipped pkg-config: not installed"
 fi
 
 # With the library shared, so that both kinds are tried.
-step "add_subdirectory: without a build type it warns" warned consumer inside -DSHUNT_FOLDER="$source" -DBUILD_SHARED_LIBS=ON
+step "add_subdirectory: without a build type it warns" \
+  warned consumer inside -DSHUNT_FOLDER="$source" -DBUILD_SHARED_LIBS=ON
 step "add_subdirectory, shared: configure" consumer inside -DSHUNT_FOLDER="$source" -DBUILD_SHARED_LIBS=ON
 step "add_subdirectory, shared: build" "$cmake" --build "$folder/inside" --parallel "$(nproc)"
 step "add_subdirectory, shared: run" says_right "$folder/inside/consumer" --pes 3

@@ -187,7 +187,8 @@ class Hosts:
 
 def launcher(mpi, hosts, per_host=1):
     """A job of `per_host` ranks on each host, started on host a; TCP only, over the link."""
-    environment = {**os.environ, "SHUNT_START_DEADLINE": "10", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    environment = {**os.environ, "SHUNT_START_DEADLINE": "10",
+                   "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if mpi == "openmpi":
         words = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
                  "--mca", "plm_rsh_agent", hosts.path("agent"), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
@@ -264,8 +265,8 @@ def main():
                 status, text = wait(start(mpi, hosts, [*command, *job]), hosts, GUARD)
                 right = answer(alone.stdout)
                 same = right is not None and right.get("checked") in (True, "yes") and answer(text) == right
-                # MPICH before 4.2 may hang in MPI_Finalize over UCX's TCP (src/shunt/transport/DESIGN.md, known compromises):
-                # then a rank says so within the stated time, and the answer is out.
+                # MPICH before 4.2 may hang in MPI_Finalize over UCX's TCP (src/shunt/transport/DESIGN.md, known
+                # compromises): then a rank says so within the stated time, and the answer is out.
                 said = hosts.said(0) + hosts.said(1)
                 hung = mpi == "mpich" and "has waited in MPI_Finalize, with every message processed," in said
                 check(same and (status == 0 or hung and status is not None),
@@ -295,7 +296,8 @@ def main():
             limit = DEADLINE + BESIDE
             check(rank in named and named[rank] <= limit,
                   f"{mpi}, the network cut for {wanted.cut:g} s: rank {rank} names rank {1 - rank} after "
-                  f"{named.get(rank, float('nan')):.1f} s (stated: {DEADLINE} s of silence, and at most {BESIDE:g})", shown)
+                  f"{named.get(rank, float('nan')):.1f} s (stated: {DEADLINE} s of silence, and at most {BESIDE:g})",
+                  shown)
         check(status not in (0, None), f"{mpi}, the network cut for {wanted.cut:g} s: status {status}", shown)
         left = hosts.processes()
         end = time.monotonic() + 10

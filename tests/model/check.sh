@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks the protocols of workers, trains, mailboxes and transactions with Spin.   Usage: check.sh [--keep DIR] [MODEL...]
+# Checks the protocols of workers, trains, mailboxes and transactions with Spin.
+#   Usage: check.sh [--keep DIR] [MODEL...]
 #
 # Invariants
 #   K1  Every check is one line: ok or FAIL, the model, what is claimed, states and seconds. The last line counts them.
@@ -115,12 +116,15 @@ check end_marks '3 mailboxes in a chain'                                ends  ho
 check end_marks '2 workers: every run comes to its end'                   stops holds
 check end_marks '3 workers: every run comes to its end'                   stops holds   D=3 GOODS=1 GOODS_AGAIN=0
 check end_marks 'every finish() returns, under weak fairness'           fair  holds   GOODS=1
-check end_marks 'can occur: a good of the next epoch inside the barrier' ends '(finished\[d\]==e)' SEE_NEXT_EPOCH_IN_BARRIER
+check end_marks 'can occur: a good of the next epoch inside the barrier' \
+  ends  '(finished\[d\]==e)' SEE_NEXT_EPOCH_IN_BARRIER
 check end_marks 'can occur: marks overtake goods'                       ends  '(marks\[.*<(2-1)' SEE_GOOD_AFTER_MARKS
 check end_marks 'mutant: no barrier'                                    ends  "$unready" MUTANT M_NO_BARRIER
-check end_marks 'mutant: barrier one round short, 3 workers'              ends  "$unready" MUTANT M_ONE_ROUND D=3 GOODS=1
+check end_marks 'mutant: barrier one round short, 3 workers' \
+  ends  "$unready" MUTANT M_ONE_ROUND D=3 GOODS=1
 check end_marks 'mutant: counters reset when the barrier ends'          ends  "$stuck" MUTANT M_LATE_RESET
-check end_marks 'mutant: counters reset when the barrier ends, as a formula' fair 'acceptance cycle' MUTANT M_LATE_RESET GOODS=1
+check end_marks 'mutant: counters reset when the barrier ends, as a formula' \
+  fair  'acceptance cycle' MUTANT M_LATE_RESET GOODS=1
 check end_marks 'mutant: marks without counts'                          ends  "$early" MUTANT M_COUNTLESS
 check end_marks 'mutant: counts agree before all marks are in'          ends  "$wrong" MUTANT M_ANY_MARKS
 check end_marks 'mutant: terminates before its own PEs are done'        ends  "$stuck" MUTANT M_UNDONE
@@ -128,7 +132,8 @@ check end_marks 'mutant: own lane not announced'                        ends  "$
 check end_marks 'mutant: marks of m+1 before m has terminated'          ends  "$stuck" MUTANT M_EARLY_CHAIN
 check end_marks 'mutant: goods sent by handlers not counted'            ends  "$stuck" MUTANT M_CHANNEL_0_ONLY
 check end_marks 'mutant: handlers send to their own mailbox'            ends  "$stuck" MUTANT M_RECURSION
-check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a worker' ends '(epoch\[((d\*2)+s)\]==2)' MUTANT M_FLAG PES=2 GOODS=1
+check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a worker' \
+  ends  '(epoch\[((d\*2)+s)\]==2)' MUTANT M_FLAG PES=2 GOODS=1
 
 # --- two_hops ---
 stuck='assertion violated .*finished\[d\]==1'
@@ -136,19 +141,26 @@ check two_hops '2 x 2 workers, 1 good, then 1'                            ends  
 check two_hops '2 x 2 workers, 2 goods, one epoch'                        ends  holds   M=1 GOODS=2 EPOCHS=1
 check two_hops '2 x 2 workers, request and reply, one epoch'              ends  holds   M=2 REQUESTS_ONLY EPOCHS=1
 check two_hops '3 workers, last row not full, 2 goods, then 1'            ends  holds   D=3 M=1 GOODS=2 GOODS_AGAIN=1
-check two_hops '3 workers, requests and replies, 2 requests'              ends  holds   D=3 M=2 REQUESTS_ONLY GOODS=2 EPOCHS=1
+check two_hops '3 workers, requests and replies, 2 requests' \
+  ends  holds   D=3 M=2 REQUESTS_ONLY GOODS=2 EPOCHS=1
 check two_hops '2 x 2 workers: every run comes to its end'                stops holds   M=1
 check two_hops '3 workers: every finish() returns, under weak fairness'   fair  holds   D=3 M=1 EPOCHS=1
-check two_hops 'can occur: a good of the next epoch inside the barrier' ends  '(finished\[d\]==e)' M=1 GOODS_AGAIN=1 SEE_NEXT_EPOCH_IN_BARRIER
+check two_hops 'can occur: a good of the next epoch inside the barrier' \
+  ends  '(finished\[d\]==e)' M=1 GOODS_AGAIN=1 SEE_NEXT_EPOCH_IN_BARRIER
 check two_hops 'can occur: marks overtake the good that they count'     ends  '(b_marks\[' M=1 SEE_GOOD_AFTER_MARKS
-check two_hops 'mutant: no barrier'                                     ends  "$unready" MUTANT M=1 EPOCHS=1 M_NO_BARRIER
-check two_hops 'mutant: goods sent on are not counted'                  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_SENT_ON_UNCOUNTED
+check two_hops 'mutant: no barrier' \
+  ends  "$unready" MUTANT M=1 EPOCHS=1 M_NO_BARRIER
+check two_hops 'mutant: goods sent on are not counted' \
+  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_SENT_ON_UNCOUNTED
 check two_hops 'mutant: B-marks together with A-marks'                  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_AT_DONE
-check two_hops 'mutant: B-marks once A-marks are in, first hops or not' ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_AT_A_MARKS
-check two_hops 'mutant: B-marks before A-marks are in'                  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_WITHOUT_A_MARKS
+check two_hops 'mutant: B-marks once A-marks are in, first hops or not' \
+  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_AT_A_MARKS
+check two_hops 'mutant: B-marks before A-marks are in' \
+  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_B_WITHOUT_A_MARKS
 check two_hops 'mutant: terminates without B-marks'                     ends  "$early" MUTANT M=1 EPOCHS=1 M_NO_B_MARKS
 check two_hops 'mutant: B-marks without counts'                         ends  "$early" MUTANT M=1 EPOCHS=1 M_B_COUNTLESS
-check two_hops 'mutant: own lane not announced'                         ends  "$stuck" MUTANT M=1 EPOCHS=1 M_OWN_LANE_FORGOTTEN
+check two_hops 'mutant: own lane not announced' \
+  ends  "$stuck" MUTANT M=1 EPOCHS=1 M_OWN_LANE_FORGOTTEN
 
 # --- quiescence ---
 undone='assertion violated ((epoch\['
@@ -159,10 +171,12 @@ check quiescence '3 workers, 2 goods, then 1'                             ends  
 check quiescence 'sent contributed first, handled later'                ends  holds   TWO_MOMENTS
 check quiescence 'every finish() returns, under weak fairness'          fair  holds   GOODS=3
 check quiescence 'can occur: waves repeat while a good is under way'    stops 'non-progress cycle' GOODS=2
-check quiescence 'can occur: a good of the next epoch before finish() returned' ends '(epoch\[d\]==e)' SEE_NEXT_EPOCH_EARLY
+check quiescence 'can occur: a good of the next epoch before finish() returned' \
+  ends  '(epoch\[d\]==e)' SEE_NEXT_EPOCH_EARLY
 check quiescence 'can occur: a good between contribution and sums'      ends  '(wave\[d\]==' SEE_GOOD_AFTER_PART
 check quiescence 'mutant: one wave'                                     ends  "$early" M_ONE_WAVE
-check quiescence 'mutant: two waves, each balanced, at different sums'  ends  "$early" M_EQUAL_TWICE GOODS=6 GOODS_AGAIN=0
+check quiescence 'mutant: two waves, each balanced, at different sums' \
+  ends  "$early" M_EQUAL_TWICE GOODS=6 GOODS_AGAIN=0
 check quiescence 'mutant: two waves with the same sums, not balanced'   ends  "$early" M_STEADY
 check quiescence 'mutant: contributes before its programs are done'     ends  "$undone" M_NOT_DONE
 check quiescence 'mutant: counts a good as sent when its train departs' ends  "$early" M_COUNT_AT_DEPARTURE
@@ -182,19 +196,24 @@ check credit 'two hops there, two back: 4 classes, a channel for each'  ends  ho
 check credit 'one count for all channels: request and reply'            stops holds   ONE_COUNT REQUESTS=6
 check credit 'one count: trains of 2 goods, 2 beyond'                   stops holds   ONE_COUNT GOODS=2 BEYOND=2
 check credit 'one count: 3 workers, programs that never stop'             ends  holds   ONE_COUNT ENDLESS D=3
-check credit 'one count: 4 classes, a channel for each'                 ends  holds   ONE_COUNT KINDS=4 CHANNELS=4 REQUESTS=3
-check credit 'can occur: unloading while channel 1 is beyond its regular trains' ends '(out\[((me\*2)+1)\]<=1)' SEE_GATE_MATTERS
+check credit 'one count: 4 classes, a channel for each' \
+  ends  holds   ONE_COUNT KINDS=4 CHANNELS=4 REQUESTS=3
+check credit 'can occur: unloading while channel 1 is beyond its regular trains' \
+  ends  '(out\[((me\*2)+1)\]<=1)' SEE_GATE_MATTERS
 check credit 'limit: chain of 3 classes on 2 channels'                  ends  "$limit" KINDS=3
 check credit 'limit: chain of 3 classes on 2 channels, 6 beyond'        ends  "$limit" KINDS=3 BEYOND=6 ENDLESS
 check credit 'limit: request and reply over two hops on 2 channels'     ends  "$limit" KINDS=4
 check credit 'limit: trains of 2 goods, 2 lanes, 1 beyond'              ends  "$limit" GOODS=2 BEYOND=1
 check credit 'mutant: single channel, handlers wait for trains'         ends  "$stuck" M_ONE_CHANNEL CHANNELS=1
-check credit 'mutant: single channel, handlers wait, 2 regular trains'  ends  "$stuck" M_ONE_CHANNEL CHANNELS=1 REGULAR=2
+check credit 'mutant: single channel, handlers wait, 2 regular trains' \
+  ends  "$stuck" M_ONE_CHANNEL CHANNELS=1 REGULAR=2
 check credit 'mutant: two channels, one pool, handlers wait for trains' ends  "$stuck" M_HANDLERS_WAIT ONE_COUNT
 check credit 'mutant: channel 1 unloaded like channel 0'                ends  "$stuck" M_ALL_GATED
 check credit 'mutant: channel 0 always unloaded'                        ends  "$limit" M_NO_GATE
-check credit 'mutant: chain of 3 classes, channel 1 waits at the limit' ends  "$stuck" KINDS=3 M_LAST_GATED BEYOND=3 REQUESTS=8
-check credit 'mutant: two hops, sent on by the channel it came by'      ends  "$stuck" KINDS=4 M_FORWARD_KEEPS_CHANNEL BEYOND=4
+check credit 'mutant: chain of 3 classes, channel 1 waits at the limit' \
+  ends  "$stuck" KINDS=3 M_LAST_GATED BEYOND=3 REQUESTS=8
+check credit 'mutant: two hops, sent on by the channel it came by' \
+  ends  "$stuck" KINDS=4 M_FORWARD_KEEPS_CHANNEL BEYOND=4
 check credit 'mutant: open trains wait until they are full'             ends  "$stuck" M_NO_FLUSH GOODS=2 BEYOND=2
 
 # --- inbox_sleep ---
@@ -221,12 +240,14 @@ check line_sleep 'mutant: sleeps without the heavy fence'                 ends  
 check line_sleep 'mutant: sleeps without a second look'                   ends  "$stuck" STOPS=1 M_NO_SECOND_LOOK
 check line_sleep 'mutant: a station that departs wakes none'              ends  "$stuck" STOPS=1 M_NO_WAKE
 check line_sleep 'mutant: forgets the watchers after it woke them'        ends  "$stuck" TRAINS=1 M_CLEARS_LAST
-check line_sleep 'mutant: loads a train that a stop still has'            ends  'assertion violated (left' STOPS=1 GOODS=4 M_OVERRUN
+check line_sleep 'mutant: loads a train that a stop still has' \
+  ends  'assertion violated (left' STOPS=1 GOODS=4 M_OVERRUN
 # --- stm ---
 stuck='invalid end state'          # also: the waiter waits for a sum that a lost increment has spoilt
 torn='assertion violated (r\[0\]==r\[1\])'
 check stm '2 writers, one of them exclusive, and a waiter: all properties' ends  holds
-check stm 'can occur: a transaction in exclusive mode'                   ends  'assertion violated  *!(exclusive)' SEE_EXCLUSIVE
+check stm 'can occur: a transaction in exclusive mode' \
+  ends  'assertion violated  *!(exclusive)' SEE_EXCLUSIVE
 check stm 'can occur: a transaction that retries sleeps'                ends  'assertion violated token' SEE_SLEEP
 check stm 'mutant: no second look at the word'                          ends  "$torn" M_NO_SECOND_LOOK
 check stm 'mutant: the snapshot is extended without a look at what was read' ends "$torn" M_NO_EXTENSION
@@ -240,15 +261,18 @@ check stm 'mutant: a commit wakes no transaction'                       ends  "$
 check stm 'both writers commute, and read nothing'                      ends  holds COMMUTES=2 COMMUTES_FROM=0
 check stm 'both writers read one variable, and commute the other'       ends  holds COMMUTES=2 COMMUTES_FROM=1
 check stm 'one commutes, the other reads'                               ends  holds COMMUTES=1 COMMUTES_FROM=0
-check stm 'can occur: commits what has changed since it began'          ends  'assertion violated ((old\[0\]' SEE_COMMUTED COMMUTES=1 COMMUTES_FROM=0
-check stm 'mutant: commutes with what stood there before it was locked' ends  "$torn" M_COMMUTES_EARLY COMMUTES=1 COMMUTES_FROM=0
+check stm 'can occur: commits what has changed since it began' \
+  ends  'assertion violated ((old\[0\]' SEE_COMMUTED COMMUTES=1 COMMUTES_FROM=0
+check stm 'mutant: commutes with what stood there before it was locked' \
+  ends  "$torn" M_COMMUTES_EARLY COMMUTES=1 COMMUTES_FROM=0
 
 # --- parker ---
 stuck='invalid end state'
 check parker '2 senders, 1 event'                                         stops holds
 check parker '2 senders of 2 each, 2 events, 2 sleeps too long'           stops holds   SENDS=2 EVENTS=2 SPURIOUS=2
 check parker '3 senders, no event: a futex or the bell'                   stops holds   SENDERS=3 EVENTS=0
-check parker 'can occur: a ring that comes after its work was done'       ends  'assertion violated  *!(bell)' SEE_LATE_RING SPURIOUS=1
+check parker 'can occur: a ring that comes after its work was done' \
+  ends  'assertion violated  *!(bell)' SEE_LATE_RING SPURIOUS=1
 check parker 'mutant: whose token found the owner away does not ring'     ends  "$stuck" M_NEVER_RINGS
 check parker 'mutant: the owner goes away with a load and a store'        ends  "$stuck" M_AWAY_STORES
 check parker 'mutant: does not say that it is away'                       ends  "$stuck" M_NOT_AWAY
@@ -263,26 +287,32 @@ check migrate 'can occur: a fiber is handed over'                         ends  
 check migrate 'mutant: home stays what it was'                            ends  "$elsewhere" M_HOME_KEPT
 check migrate 'mutant: a wake sends a fiber to any worker'                ends  "$elsewhere" M_WAKES_ANYWHERE
 check migrate 'mutant: hands over in a fiber, not in the loop'            ends  "$elsewhere" M_HANDS_OVER_IN_FIBER
-check migrate 'mutant: hands over a fiber whose deadline stands here'     ends  'assertion violated (heap\[r\]==me)' M_HANDS_DEADLINES
-check migrate 'mutant: a deadline enqueues a fiber that was woken'        ends  'assertion violated (stands\[f\]==0)' M_EXPIRES_TWICE
-check migrate 'mutant: a stack stays where its fiber has ended'           ends  'assertion violated (first_worker\[' M_STACK_STAYS
+check migrate 'mutant: hands over a fiber whose deadline stands here' \
+  ends  'assertion violated (heap\[r\]==me)' M_HANDS_DEADLINES
+check migrate 'mutant: a deadline enqueues a fiber that was woken' \
+  ends  'assertion violated (stands\[f\]==0)' M_EXPIRES_TWICE
+check migrate 'mutant: a stack stays where its fiber has ended' \
+  ends  'assertion violated (first_worker\[' M_STACK_STAYS
 check migrate 'mutant: the sleeper that gets a fiber is not woken'          ends  "$stuck" M_NO_UNPARK
 
 # --- modes ---
 with_others='assertion violated ((exclusive_inside==0)||(all_inside==1))'
 early='assertion violated  *!(freed\['
 check modes '3 participants: exclusive, irrevocable, and one frees memory' ends  holds
-check modes 'can occur: a transaction in exclusive mode'                  ends  'assertion violated  *!(exclusive)' SEE_EXCLUSIVE
+check modes 'can occur: a transaction in exclusive mode' \
+  ends  'assertion violated  *!(exclusive)' SEE_EXCLUSIVE
 check modes 'can occur: memory waits for a participant that is inside'    ends  'assertion violated 0' SEE_READER_INSIDE
 check modes 'mutant: the mode is changed without a heavy fence'           ends  "$with_others" M_NO_FENCE
 check modes 'mutant: the mode is changed without waiting for others'      ends  "$with_others" M_HASTY
-check modes 'mutant: irrevocable mode is ended by others, as exclusive mode is' ends  "$with_others" M_IRREVOCABLE_IS_EXCLUSIVE
+check modes 'mutant: irrevocable mode is ended by others, as exclusive mode is' \
+  ends  "$with_others" M_IRREVOCABLE_IS_EXCLUSIVE
 check modes 'mutant: opens the mode, and then leaves'                     ends  "$with_others" M_OPENS_FIRST
 check modes 'mutant: memory is freed without a heavy fence'               ends  "$early" M_FREES_WITHOUT_FENCE
 check modes 'mutant: memory is freed at once'                             ends  "$early" M_FREES_AT_ONCE
 
 # K4
-for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' | grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do
+for switch in $(cat "$here"/*.pml | grep -o -E '^#if.*\b(M_|SEE_)[A-Z0-9_]+' |
+  grep -o -E '\b(M_|SEE_)[A-Z0-9_]+' | sort -u); do
   case $used in
     *" $switch "*) ;;
     *) echo "FAIL $switch stands in a model and no check uses it"; failed=$((failed + 1)) ;;

@@ -21,8 +21,8 @@
  *       says that every run ends so. With ENDLESS the programs never stop, and P2 says that no state is stuck.
  *
  * Preconditions that the checks named `limit:` show to be needed
- *   N1  A channel for each class: with fewer, the last channel's handlers send, nothing holds them back, and no LIMIT is
- *       enough. Two hops double the classes.
+ *   N1  A channel for each class: with fewer, the last channel's handlers send, nothing holds them back, and no LIMIT
+ *       is enough. Two hops double the classes.
  *   N2  BEYOND >= min(lanes, goods of a train), for goods that make at most one good each, no larger than themselves.
  *
  * Trains arrive and go home in any order and at any time; a step of a worker is atomic because it is one thread, and
@@ -90,7 +90,7 @@ byte away[D * D * KINDS * GOODS];    /* trains under way or waiting at their des
 #ifdef M_FORWARD_KEEPS_CHANNEL       /* channel 0 makes trains of channel 0 as well, so it asks for both */
 #define UNLOADABLE(d,k) (LAST(k) || (out[AT(d,0)] <= REGULAR && AT_EASE(d,k)))
 #endif
-#ifdef M_HANDLERS_WAIT               /* one pool, no train beyond: a handler that may send needs a regular train first */
+#ifdef M_HANDLERS_WAIT              /* one pool, no train beyond: a handler that may send needs a regular train first */
 #define UNLOADABLE(d,k) (k == KINDS - 1 || all[d] < REGULAR)
 #endif
 #ifdef M_ONE_CHANNEL                 /* the same, and trains of replies cannot be told from those of requests */

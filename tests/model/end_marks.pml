@@ -5,17 +5,17 @@
  *   worker:     last mailbox terminated --> barrier round 0, 1 .. ROUNDS-1 --> finished
  *
  * Rules (the protocol)
- *   E1  A worker counts what its programs and handlers put on each lane, for each mailbox. In state `marked` of m it has
- *       sent each other worker one mark with the count of that lane, and puts nothing more on m.
+ *   E1  A worker counts what its programs and handlers put on each lane, for each mailbox. In state `marked` of m it
+ *       has sent each other worker one mark with the count of that lane, and puts nothing more on m.
  *   E2  It terminates m once it has D-1 marks of m, and has handled what they and its own lane announce.
- *   E3  It resets all its counters of m when it terminates m, and at no other time. With COUNTS_GROW it resets only what it
- *       announces, when it has announced it; n epochs have n * (D-1) marks.
+ *   E3  It resets all its counters of m when it terminates m, and at no other time. With COUNTS_GROW it resets only
+ *       what it announces, when it has announced it; n epochs have n * (D-1) marks.
  *   E4  Barrier: in round k one token to worker (d + 2^k) mod D, and one token of round k to wait for.
  *   E5  finish() of a PE returns once its worker has finished more epochs than the PE has left.
  *
  * Properties
- *   P1  When finish() returns anywhere, every PE has said done, every mailbox is terminated on every worker, and no good
- *       of the epoch is under way; none is put later.
+ *   P1  When finish() returns anywhere, every PE has said done, every mailbox is terminated on every worker, and no
+ *       good of the epoch is under way; none is put later.
  *   P2  A good is handled in its own epoch of its mailbox: never after termination, never counted in an older epoch.
  *   P3  The only end is all PEs back from their last finish(), and no good under way. No step can be undone, so the
  *       graph of states has no cycle; with LIVE, the same as a formula under weak fairness.
@@ -23,10 +23,10 @@
  *   L1  Nothing is put on a mailbox after its mark.   L2  A mark, and a token, never meets its elder on its way.
  *   L3  A mark arrives in its own epoch.   L4  At the end all counters are zero, and no mark or token is under way.
  *
- * Goods, marks and tokens arrive in any order and at any time, so open trains need no states of their own. What a worker does
- * at once when its counters allow it may also come late here: a wider protocol than the code's. Steps are atomic: a worker is
- * one thread. In an epoch all programs together put at most GOODS goods, anywhere; a handler of mailbox m makes none or
- * one for m+1, for any worker. Epochs after the first have GOODS_AGAIN.
+ * Goods, marks and tokens arrive in any order and at any time, so open trains need no states of their own. What a
+ * worker does at once when its counters allow it may also come late here: a wider protocol than the code's. Steps are
+ * atomic: a worker is one thread. In an epoch all programs together put at most GOODS goods, anywhere; a handler of
+ * mailbox m makes none or one for m+1, for any worker. Epochs after the first have GOODS_AGAIN.
  */
 #ifndef D
 #define D 2                /* workers */
@@ -158,7 +158,7 @@ end:
        goods[GOOD(d,m,e)]--;
        assert(term[AT(d,m)] == e);                           /* P2 */
 #ifdef SEE_NEXT_EPOCH_IN_BARRIER
-       assert(finished[d] == e);                             /* this worker is still in the barrier of before: must occur */
+       assert(finished[d] == e);                         /* this worker is still in the barrier of before: must occur */
 #endif
 #ifdef SEE_GOOD_AFTER_MARKS
        assert(marks[AT(d,m)] < D - 1);                       /* marks overtake goods: must occur */
@@ -340,7 +340,7 @@ init {
 #ifdef COUNTS_GROW
         LEMMA(handled[AT(d,m)] == announced[AT(d,m)] && marks[AT(d,m)] == EPOCHS * (D - 1) && dones[AT(d,m)] == 0)
 #else
-        LEMMA(handled[AT(d,m)] == 0 && announced[AT(d,m)] == 0 && marks[AT(d,m)] == 0 && dones[AT(d,m)] == 0)    /* L4 */
+        LEMMA(handled[AT(d,m)] == 0 && announced[AT(d,m)] == 0 && marks[AT(d,m)] == 0 && dones[AT(d,m)] == 0)   /* L4 */
 #endif
       }
       for (m : 0 .. ROUNDS - 1) { LEMMA(token[d * ROUNDS + m] == 0) }

@@ -64,7 +64,7 @@ inline park() {
 #ifndef M_NO_TOKEN
   :: atomic { token -> token = false };
 #ifdef SEE_LATE_WAKE
-     assert(word != ASLEEP);                         /* a wake that comes after its work is done: harmless, must occur */
+     assert(word != ASLEEP);                        /* a wake that comes after its work is done: harmless, must occur */
 #endif
      break
   :: atomic { !token -> on_futex = true };           /* futex_wait compares and sleeps in one step */

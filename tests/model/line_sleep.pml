@@ -1,4 +1,5 @@
-/* A source and the unloaders behind it (here: stops): trains round a ring, ends, and the sleep of stations (rail/line.hpp).
+/* A source and the unloaders behind it (here: stops): trains round a ring, ends, and the sleep of stations
+ * (rail/line.hpp).
  *
  *   station 0: the source; stations 1 .. STOPS: the last stops of its track, each sees every train
  *   progress[i]: trains that have left station i, as the others see it; END is added with the last word
@@ -8,9 +9,9 @@
  *   N2  The source loads no train that a stop has not let go.
  *   N3  Every station comes to its end: a sleeper with something to do is awake, or about to be woken.
  *
- * Stores are buffered, as x86-64 does it: what a station publishes is seen by the others some time later (buffer), its own
- * reads come before it. An exchange, and the other side's heavy fence, empty the buffer first. Goods are written before the
- * word that tells of them, so they are seen at once here; the buffer keeps the order.
+ * Stores are buffered, as x86-64 does it: what a station publishes is seen by the others some time later (buffer), its
+ * own reads come before it. An exchange, and the other side's heavy fence, empty the buffer first. Goods are written
+ * before the word that tells of them, so they are seen at once here; the buffer keeps the order.
  */
 #ifndef STOPS
 #define STOPS 2

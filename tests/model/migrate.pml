@@ -7,13 +7,15 @@
  *
  * Invariants
  *   G1  A fiber stands in one place, and runs on one worker; it is taken up only after its registers have been saved.
- *   G2  A fiber runs on its home; a wake that enqueues finds a worker as its home. A parked fiber's home does not change.
- *   G3  A deadline stands in its home's heap while it is set: the worker that takes it out is the one that runs the fiber.
+ *   G2  A fiber runs on its home; a wake that enqueues finds a worker as its home. A parked fiber's home does not
+ *       change.
+ *   G3  A deadline stands in its home's heap while it is set: the worker that takes it out is the one that runs the
+ *       fiber.
  *   G4  A fiber's stack goes back to the worker that it came from.
  *   G5  Every fiber ends: no wake is lost, and no worker sleeps on work. No end but the one in which all have ended.
  *
- * Two workers, FIBERS that all begin on worker 0. Each parks PARKS times, with a deadline or without, and yields as often
- * as it likes; forks (pins) are left out. A thread outside wakes each fiber as often as it parks, whenever that
+ * Two workers, FIBERS that all begin on worker 0. Each parks PARKS times, with a deadline or without, and yields as
+ * often as it likes; forks (pins) are left out. A thread outside wakes each fiber as often as it parks, whenever that
  * may be; so may its time be over, if it has a deadline.
  */
 #ifndef FIBERS

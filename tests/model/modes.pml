@@ -10,9 +10,9 @@
  *   modes.M3  There is no end but the one in which all have ended. A mode is ended by a participant that may end it.
  *
  * Participant 0 changes to exclusive mode when it likes; participant 1 runs irrevocably, once; participant 2 unlinks
- * the box and frees it; all participants run transactions that read the box. Numbers are stored as x86-64 does it, into a
- * buffer; a heavy fence empties all buffers. So a look at the mode may come before others see the participant's number.
- * Exchanges of the mode are one step.
+ * the box and frees it; all participants run transactions that read the box. Numbers are stored as x86-64 does it, into
+ * a buffer; a heavy fence empties all buffers. So a look at the mode may come before others see the participant's
+ * number. Exchanges of the mode are one step.
  */
 #ifndef ALL
 #define ALL 3

@@ -341,7 +341,8 @@ check("rules", "two that look on agree on the order of seq_cst stores", "holds",
 check("rules", "they need not with acquire and release", "fails", four(REL)[:2] + four(ACQ)[2:], disagree)
 
 
-# --- sched/jobs/detail/job_ring.hpp, edge `pushed`: push A, take A, push B, push C, take C; a thief finds B by the last ---
+# --- sched/jobs/detail/job_ring.hpp, edge `pushed`: push A, take A, push B, push C, take C; a thief finds B by the
+# last ---
 def ring(take):
     def owner():
         yield store("slot1", 1, RLX)
@@ -490,7 +491,8 @@ check("participant", "mutant: the number becomes odd by a relaxed store", "races
 
 stands("participant", "stm/detail/engine/participant.hpp", "number_.store(number + 1, std::memory_order_release);",
        "number_.store(own_number() + 1, std::memory_order_release);", "number_.load(std::memory_order_acquire)")
-stands("participant", "stm/detail/engine/participant.cpp", "number_.store(own_number() + 1, std::memory_order_release);")
+stands("participant", "stm/detail/engine/participant.cpp",
+       "number_.store(own_number() + 1, std::memory_order_release);")
 
 
 # Fences not asymmetric: the mode; memory; and one that takes part for the first time. `f`: which side has its fence.
@@ -684,7 +686,8 @@ check("sleeper", "mutant: wakes by a store", "fails", woken_twice(False), unseen
 stands("sleeper", "sched/sleeper.hpp", "word_.exchange(1, std::memory_order_release);")
 
 
-# --- actor/detail/actor_system.cpp: a watcher waits for a change, and a dispatcher idles after it; exchanges of one word ---
+# --- actor/detail/actor_system.cpp: a watcher waits for a change, and a dispatcher idles after it; exchanges of one
+# word ---
 def idle(rmw):
     def dispatcher():
         yield store("done", 1, REL)

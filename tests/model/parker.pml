@@ -5,12 +5,13 @@
  *   bell:   an eventfd, ringing or not; readable: the poller's descriptor
  *
  * Invariants
- *   P1  Everything sent is taken, and all that the descriptor tells of is polled: no end but the one in which that is so.
+ *   P1  Everything sent is taken, and all that the descriptor tells of is polled: no end but the one in which that is
+ *       so.
  *   P2  The worker does not run in circles: a token or a ring wakes it once (`stops`: no cycle).
  *
- * SENDERS push SENDS times each; the system makes the descriptor readable EVENTS times. While events are to come the owner
- * sleeps on the descriptor (park_on); afterwards in either way, like a worker whose poller was detached. Each exchange,
- * look and system call is a step. SPURIOUS sleeps end because their time is over.
+ * SENDERS push SENDS times each; the system makes the descriptor readable EVENTS times. While events are to come the
+ * owner sleeps on the descriptor (park_on); afterwards in either way, like a worker whose poller was detached. Each
+ * exchange, look and system call is a step. SPURIOUS sleeps end because their time is over.
  */
 #ifndef SENDERS
 #define SENDERS 2

@@ -17,13 +17,13 @@
  *   P1  When finish() returns anywhere, every program has said done, and no good of the epoch is under way, waits on an
  *       open train or is put later.
  *   P2  A good is put, and handled, in no epoch that is over.
- *   P3  With LIVE: every finish() returns under weak fairness. Waves repeat without end while goods are under way, so this
- *       is a formula here and not a matter of end states. Without LIVE: the only end is all workers finished, all goods
- *       handled.
+ *   P3  With LIVE: every finish() returns under weak fairness. Waves repeat without end while goods are under way, so
+ *       this is a formula here and not a matter of end states. Without LIVE: the only end is all workers finished, all
+ *       goods handled.
  *
- * In an epoch at most GOODS goods are put, by programs and handlers together, anywhere; that handlers go on only a finite
- * time is the user's part of P3. Steps are atomic: a worker is one thread. A wave is one register here, filled by
- * contributions and read by each worker when it likes; any all-reduce that adds each contribution once does that.
+ * In an epoch at most GOODS goods are put, by programs and handlers together, anywhere; that handlers go on only a
+ * finite time is the user's part of P3. Steps are atomic: a worker is one thread. A wave is one register here, filled
+ * by contributions and read by each worker when it likes; any all-reduce that adds each contribution once does that.
  */
 #ifndef D
 #define D 2                /* workers */
@@ -106,7 +106,7 @@ end:
   :: atomic { arrived[AT(d,e)] > 0 ->
        assert(returned[e] == 0);                   /* P2 */
 #ifdef SEE_NEXT_EPOCH_EARLY
-       assert(epoch[d] == e);                      /* a good of the next epoch before finish() returned here: must occur */
+       assert(epoch[d] == e);                   /* a good of the next epoch before finish() returned here: must occur */
 #endif
 #ifdef SEE_GOOD_AFTER_PART
        assert(wave[d] == none);                    /* a good between contribution and sums: must occur */
@@ -184,7 +184,7 @@ end:
           od;
           i = 0;
           returned[epoch[d]]++;
-#ifdef M_RESET                                     /* starts each epoch from zero, while others may still be in the last */
+#ifdef M_RESET                                  /* starts each epoch from zero, while others may still be in the last */
           sent[d] = 0; handled[d] = 0;
 #endif
           done[d] = 0;

@@ -1,34 +1,37 @@
 /* Termination by counted end marks where goods take two hops over a grid of workers.
  *
- *      0 --row-- 1      a good from 0 for 3 goes along its row to 1, and from there down the column; a good for the own
- *      |         |      row or column goes straight. With D = 3 the last row is not full: goods from 2 for 1 have no place
- *      2 --row-- 3      in their row to turn, so they go up the column first.
+ *      0 --row-- 1     a good from 0 for 3 goes along its row to 1, and from there down the column; a good for the own
+ *      |         |     row or column goes straight. With D = 3 the last row is not full: goods from 2 for 1 have no
+ *      2 --row-- 3     place in their row to turn, so they go up the column first.
  *
  *   worker, m:  open --all its PEs done, m-1 terminated here--> A-marked
- *                  --A-marks in, all first hops received--> B-marked --B-marks in, all second hops handled--> terminated
+ *              --A-marks in, all first hops received--> B-marked
+ *              --B-marks in, all second hops handled--> terminated
  *
  * Rules (the protocol)
- *   H1  A worker counts apart, for each lane, the goods that begin there (first hops, A) and those that it sends on (second
- *       hops, B). Its neighbours are the workers of its row and column.
+ *   H1  A worker counts apart, for each lane, the goods that begin there (first hops, A) and those that it sends on
+ *       (second hops, B). Its neighbours are the workers of its row and column.
  *   H2  When its PEs are done with m and it has terminated m-1, it sends each neighbour the A-mark of m: the A-count.
- *   H3  When it is A-marked, has the A-marks of all neighbours and has received as many first hops as they and its own lane
- *       announce, each handled or sent on, it sends each neighbour the B-mark of m: the B-count.
+ *   H3  When it is A-marked, has the A-marks of all neighbours and has received as many first hops as they and its own
+ *       lane announce, each handled or sent on, it sends each neighbour the B-mark of m: the B-count.
  *   H4  When it is B-marked, has all B-marks and has handled as many second hops as they announce, it terminates m.
  *   H5  Counts of what has come only grow; what is announced starts again from zero. n epochs have n marks a neighbour.
  *   H6  After the last mailbox: the dissemination barrier, then finish() returns (as in end_marks.pml, PES = 1).
  *
  * Properties
- *   P1  When finish() returns anywhere, every PE has said done, every mailbox is terminated on every worker, and no good
- *       of the epoch is under way; none is put later.
- *   P2  A good is handled, and sent on, in its own epoch of its mailbox: not after termination, not counted in an older one.
+ *   P1  When finish() returns anywhere, every PE has said done, every mailbox is terminated on every worker, and no
+ *       good of the epoch is under way; none is put later.
+ *   P2  A good is handled, and sent on, in its own epoch of its mailbox: not after termination, not counted in an older
+ *       one.
  *   P3  The only end is all workers back from their last finish(), and no good under way. No step can be undone, so the
  *       graph of states has no cycle; with LIVE, the same as a formula under weak fairness.
  *   Lemmas, not checked in mutants, so that a mutant fails by a property:
- *   L1  Nothing is put after the A-mark, nothing sent on after the B-mark.   L2  A mark never meets its elder on its way.
+ *   L1  Nothing is put after the A-mark, nothing sent on after the B-mark.
+ *   L2  A mark never meets its elder on its way.
  *   L3  At the end all marks have come, all counts agree, and no mark or token is under way.
  *
- * What arrives, arrives in any order and at any time. In an epoch all programs together put at most GOODS goods, anywhere;
- * a handler of m makes none or one for m+1, for any worker.
+ * What arrives, arrives in any order and at any time. In an epoch all programs together put at most GOODS goods,
+ * anywhere; a handler of m makes none or one for m+1, for any worker.
  */
 #ifndef D
 #define D 4                      /* workers: 4 or 3, two a row */
@@ -119,7 +122,7 @@ end:
        put(d, t, m, epoch[d]);
        m = 0; t = 0 }
   :: d_step { epoch[d] < EPOCHS && phase[d] < M ->
-#ifdef REQUESTS_ONLY                                         /* programs put on mailbox 0, and are done with all at once */
+#ifdef REQUESTS_ONLY                                      /* programs put on mailbox 0, and are done with all at once */
        do
        :: phase[d] < M -> done[AT(d,phase[d])] = 1; phase[d]++
        :: else -> break

@@ -37,7 +37,8 @@ job 'a relative folder among others' 'is relative' SHUNT_PLUGINS=/nowhere:lib/sh
 job 'libraries of the current folder' 'Looked for' LD_LIBRARY_PATH=: job --pes 2 --transport mpi
 # The test can see it: an absolute folder is the user's choice.
 what='an absolute folder'
-if env SHUNT_PLUGINS="$work/here" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$work/bin/job" --pes 2 --transport mpi 2>&1 </dev/null |
+if env SHUNT_PLUGINS="$work/here" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
+  "$work/bin/job" --pes 2 --transport mpi 2>&1 </dev/null |
   grep -q 'foreign code runs'; then
   passed=$((passed + 1))
 else

@@ -22,12 +22,14 @@ import gdb.unwinder
 
 LAYOUT = "shunt_debug_fibers_v2"  # src/shunt/sched/detail/debug_layout.hpp
 FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc kept started state stack_low stack_bytes home"
-          " name body waits_for since worker_state current running worker slots slot_count slot_bytes slot_fiber").split()
+          " name body waits_for since worker_state current running worker slots slot_count slot_bytes"
+          " slot_fiber").split()
 PLACE = "sp fp pc kept".split()  # where a fiber stopped
 PARKED = 2
 PAGE = 4096
 
-# What gdb calls stack pointer, frame pointer, where it goes on, the register that a switch keeps beside them, and the thread pointer.
+# What gdb calls stack pointer, frame pointer, where it goes on, the register that a switch keeps beside them, and the
+# thread pointer.
 REGISTERS = {"x86-64": ("rsp", "rbp", "rip", "rbx", "fs_base"),
              "aarch64": ("sp", "x29", "pc", "x19", "tpidr")}
 
@@ -205,7 +207,8 @@ def fibers():
     slotted = {block: place for t in threads for block, place in t.slotted.items()}
     for one in found:
         one.place = slotted.get(one.at, one.place)
-        for t in threads:  # the stack pointer, too, tells: between two fibers, or where the workers' states cannot be found
+        # The stack pointer, too, tells: between two fibers, or where the workers' states cannot be found.
+        for t in threads:
             if t.running == one.at or one.holds(t.sp):
                 one.thread = t.thread
                 if one.holds(t.sp):
@@ -401,8 +404,8 @@ class FiberApply(gdb.Command):
 class FiberGcore(gdb.Command):
     """A core file of the live process, with the fibers' stacks: fiber gcore FILE
 
-gdb gives a mapping up at the first page that cannot be read. Guard pages that lie inside a mapping (Linux 6.13) are such
-pages, so what generate-core-file writes may lack every stack. Here they are added to its file afterwards."""
+gdb gives a mapping up at the first page that cannot be read. Guard pages that lie inside a mapping (Linux 6.13) are
+such pages, so what generate-core-file writes may lack every stack. Here they are added to its file afterwards."""
 
     def __init__(self):
         super().__init__("fiber gcore", gdb.COMMAND_DATA, gdb.COMPLETE_FILENAME)

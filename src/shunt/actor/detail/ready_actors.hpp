@@ -6,8 +6,8 @@
 /// Invariants
 ///   ready_actors.Q1  run_next_message_ is run_next_'s message while that actor is direct, else null; never another
 ///       actor's. The actor in run_next_ has no flags.
-///   ready_actors.Q2  awake_ is true only in a busy period in which a handler fiber runs, or is ready. A busy period of a
-///       dispatcher begins when an actor is queued while none was, and ends when none is and no handler waits.
+///   ready_actors.Q2  awake_ is true only in a busy period in which a handler fiber runs, or is ready. A busy period of
+///       a dispatcher begins when an actor is queued while none was, and ends when none is and no handler waits.
 #pragma once
 
 #include <utility>
@@ -51,7 +51,8 @@ class ready_actors {
   void flag(actor_cell& c, cell_flag f) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return run_next_ == nullptr && queue_ == nullptr; }
-  /// Takes a direct actor that runs next while the queue is empty: the most frequent case. \return whether there is one.
+  /// Takes a direct actor that runs next while the queue is empty: the most frequent case.
+  /// \return whether there is one.
   [[nodiscard, gnu::always_inline]] bool take_direct(next_actor& next) noexcept {
     next = {run_next_, run_next_message_};
     if (next.direct == nullptr || queue_ != nullptr) [[unlikely]]
