@@ -31,23 +31,3 @@
 #else
 #define SHUNT_READ_THREAD_POINTER(found, symbol, by_call) found = (by_call)()
 #endif
-
-namespace shunt {
-inline namespace v1 {
-
-/// A number that the calling thread has and no other living thread has. Legal anywhere; in a fiber it is the number of
-/// the thread that runs it now. Cost: one load or register move.
-[[nodiscard, gnu::always_inline]] inline const void* thread_number() noexcept {
-  const void* found;
-#if defined(__x86_64__)
-  asm volatile("movq %%fs:0, %0" : "=r"(found));  // the block's own address: System V ABI, TLS variant II
-#elif defined(__aarch64__)
-  asm volatile("mrs %0, tpidr_el0" : "=r"(found));
-#else
-  found = __builtin_thread_pointer();
-#endif
-  return found;
-}
-
-}  // namespace v1
-}  // namespace shunt

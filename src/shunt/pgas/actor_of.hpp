@@ -185,11 +185,12 @@ class selector_of {
   explicit selector_of(symmetric<Parts>&... parts) : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
     static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
     worker_ = &me_->home();
+    out_ = &worker_->out;
     pe_ = me_->index();
     const auto id = me_->next_selector_id();
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
-    selector_bits_ = worker_->out.sender_bits(id, 0);
-    sender_bits_ = worker_->out.sender_bits(id, pe_);
+    selector_bits_ = out_->sender_bits(id, 0);
+    sender_bits_ = out_->sender_bits(id, pe_);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
     } else {
@@ -224,7 +225,8 @@ class selector_of {
   [[gnu::always_inline]] void send(int to, const F& f,
                                    const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    worker_->out.send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f, where);
+    detail::outbound::send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f,
+                           where);
   }
 
   /// One-sided. A message of varying length: runs f(parts..., payload) on PE `to`. The payload arrives as a
@@ -236,8 +238,8 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    worker_->out.send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
-                           std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
+    out_->send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
+                    std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, std::string_view text, const F& f,
@@ -252,8 +254,7 @@ class selector_of {
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(*worker_, sender_bits_, pe_, to, f, then,
-                                                                             where);
+    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(sender_bits_, pe_, to, f, then, where);
   }
 
   /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many,
@@ -312,6 +313,7 @@ class selector_of {
 
   pe* me_;
   detail::pe_worker* worker_ = nullptr;
+  detail::outbound* out_ = nullptr;  // the worker's: send() needs nothing else
   detail::selector_state* state_ = nullptr;
   detail::batch_key selector_bits_ = 0;  // of keys for handlers that do not ask for the sender
   detail::batch_key sender_bits_ = 0;    // and for those that do
@@ -342,7 +344,7 @@ void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location
   using form = detail::lambda_form<Mailboxes, Parts...>;
   const auto key =
       detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
-  a_->at->out.send(a_->way.to, to, key, f, where);
+  detail::outbound::send(a_->way.to, to, key, f, where);
 }
 
 }  // namespace pgas

@@ -14,10 +14,12 @@ namespace pgas {
 namespace detail {
 
 class pe_worker;
+class outbound;
 
 /// What an unloading function gets: the batch, and where it arrived.
 struct arrival {
   pe_worker* at;
+  outbound* out;  // the worker's
   selector_state* of;
   wire::batch_head* batch;
   std::byte* first;  // messages to unload

@@ -12,11 +12,11 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
+constinit thread_local sending_state this_threads_sending{};
+
 outbound::outbound(const surroundings& with, const endpoint::pool_size& size, rail::train_inbox::wake_function wake,
                    void* owner)
     : plain_pes_(with.facts.plain ? static_cast<unsigned>(with.facts.pes) : 0),
-      pes_(static_cast<unsigned>(with.facts.pes)),
-      next_hop_of_(with.facts.next_hop_of),
       facts_(with.facts),
       job_(with.job),
       selectors_(with.selectors),
@@ -24,9 +24,7 @@ outbound::outbound(const surroundings& with, const endpoint::pool_size& size, ra
       waits_(with.waits),
       arrived_(with.arrived),
       ends_(wake, owner, size, static_cast<std::size_t>(with.facts.plain ? with.facts.pes : with.facts.workers),
-            with.credit) {
-  programs_send();
-}
+            with.credit) {}
 
 // --- batches ---
 
@@ -196,11 +194,12 @@ void outbound::open_replies(int to, batch_key key, std::size_t bytes, std::uint3
 
 void outbound::send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
                          std::span<const std::byte> payload, std::source_location where) {
-  refuse_unless_possible(from, to, where);
+  static_cast<void>(of_pe(from, where));
+  if (to < 0 || to >= facts_.pes) refuse_destination(from, to, facts_.pes, where);
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int hop = facts_.plain ? to : facts_.next_hop_of[to];
-  send_buffer& b = active_[hop];
+  send_buffer& b = this_threads_sending.active[hop];
   if (!b.takes(key, whole)) make_room(hop, key, whole, 0, 0, from, where);
   std::byte* const body = b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
   if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
@@ -234,7 +233,7 @@ void outbound::send_control(int to_worker, batch_key key, std::span<const std::b
 
 void outbound::forward(int to_worker, batch_key key, const std::byte* message, std::size_t bytes, std::uint16_t stride,
                        int from) {
-  send_buffer& b = active_[to_worker];
+  send_buffer& b = this_threads_sending.active[to_worker];
   if (!b.takes(key, bytes)) {
     make_room(to_worker, key, bytes, stride, 0, from, std::source_location::current());
   }
@@ -252,9 +251,17 @@ void outbound::check_mailbox(batch_key key, int from, const std::source_location
   if (s.mailboxes[entry.mailbox()].closed) refuse_closed_mailbox(from, entry.mailbox(), s, where);
 }
 
-void outbound::refuse_send(int from, int to, const std::source_location& where) const {
-  if (static_cast<unsigned>(to) >= pes_) refuse_destination(from, to, facts_.pes, where);
-  refuse_thread(from, where);
+outbound& outbound::of_pe(int from, const std::source_location& where) {
+  outbound* const here = this_threads_sending.owner;
+  if (here == nullptr || here->facts_.local_pe(from) < 0 || here->facts_.local_pe(from) >= here->facts_.pes_here) {
+    refuse_thread(from, where);
+  }
+  return *here;
+}
+
+void outbound::refuse_send(int from, int to, std::source_location where) {
+  const outbound& here = of_pe(from, where);
+  refuse_destination(from, to, here.facts_.pes, where);
 }
 
 void outbound::refuse_for_budget(int from) const { refuse_budget(from, handlers_.entry(), pool(), facts_.budget); }

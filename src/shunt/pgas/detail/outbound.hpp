@@ -10,8 +10,10 @@
 /// processes. Each has its own send buffers, and each buffer at most one open train.
 ///
 /// Invariants
-///   outbound.B1  Only the worker's thread sends; another thread is refused at the call.
-///   outbound.B2  active_ is channel 1's buffers exactly while a handler runs, else channel 0's.
+///   outbound.B1  A thread loads messages into the buffers of its own worker only: the fast path finds them by the
+///                thread, not by the object. On a thread without a worker they have no room, and on another worker's
+///                thread whatever needs a new batch is refused.
+///   outbound.B2  sending_state::active is channel 1's buffers exactly while a handler runs, else channel 0's.
 ///   outbound.B3  The counters of a selector are brought up to date when a batch closes, not per message.
 #pragma once
 
@@ -22,7 +24,6 @@
 #include <span>
 #include <type_traits>
 
-#include <shunt/base/thread_pointer.hpp>
 #include <shunt/pgas/detail/arrival.hpp>
 #include <shunt/pgas/detail/batches.hpp>
 #include <shunt/pgas/detail/job_link.hpp>
@@ -37,6 +38,21 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 namespace detail {
+
+class outbound;
+
+/// What the fast path of send() needs, of the worker that runs on the calling thread. All 0 on other threads.
+struct sending_state {
+  send_buffer* active = nullptr;  // by destination
+  unsigned plain_pes = 0;         // worker_facts::plain ? pes : 0
+  unsigned pes = 0;
+  bool straight = false;  // trains go straight, in one hop
+  const std::uint16_t* next_hop_of = nullptr;
+  outbound* owner = nullptr;
+};
+/// A PE's fiber is pinned to its worker, so what a compiler remembers of this address stays right. `initial-exec`: at
+/// most one load more than a member, also in a shared library.
+extern constinit thread_local sending_state this_threads_sending [[gnu::tls_model("initial-exec")]];
 
 /// Trains that have arrived and are not unloaded yet, by channel; oldest first.
 using arrived_trains = rail::train_list[3];
@@ -60,17 +76,20 @@ class outbound {
            void* owner);
 
   /// The calling thread is the worker's (outbound.B1).
-  void own_thread() noexcept { thread_ = thread_number(); }
+  void own_thread() noexcept {
+    this_threads_sending = {ends_.outs(0),    plain_pes_,         static_cast<unsigned>(facts_.pes),
+                            facts_.hops == 1, facts_.next_hop_of, this};
+  }
 
   /// Loads one message; the fast path is a comparison and the copy.
   /// \param from  by reference, for the fast path does not read it: else compilers load it anew for each message, which
   ///              might have overwritten it
   template <class Message>
-  [[gnu::always_inline]] void send(const int& from, int to, batch_key key, const Message& message,
-                                   const std::source_location where) {
+  [[gnu::always_inline]] static void send(const int& from, int to, batch_key key, const Message& message,
+                                          const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Message> && alignof(Message) <= rail::good_alignment);
-    if (static_cast<unsigned>(to) < plain_pes() && on_own_thread()) [[likely]] {
-      send_buffer* const b = active_ + static_cast<unsigned>(to);
+    if (plain_to(to)) [[likely]] {
+      send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
       if (!b->takes(key, sizeof(Message))) [[unlikely]]
         make_room<sizeof(Message)>(to, key, from, where);
       const auto place = b->cursor;
@@ -81,9 +100,10 @@ class outbound {
     } else {
       refuse_unless_possible(from, to, where);
       using loaded = wire::routed_message<Message>;
-      send_buffer* const b = active_ + next_hop_of_[to];
+      const int hop = this_threads_sending.next_hop_of[to];
+      send_buffer* const b = this_threads_sending.active + hop;
       if (!b->takes(key, sizeof(loaded))) [[unlikely]]
-        make_room<sizeof(loaded)>(next_hop_of_[to], key, from, where);
+        make_room<sizeof(loaded)>(hop, key, from, where);
       const auto place = b->cursor;
       ::new (reinterpret_cast<void*>(place))
           loaded{{static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, message};
@@ -91,38 +111,45 @@ class outbound {
     }
   }
 
-  /// Loads a request, and keeps its continuation here (pending_replies). Only where trains go straight.
+  /// Whether a message for that PE needs no route: then trains go straight.
+  [[nodiscard]] static bool plain_to(int to) noexcept {
+    return static_cast<unsigned>(to) < this_threads_sending.plain_pes;
+  }
+  /// Loads a request, and keeps its continuation here (pending_replies). Only where plain_to(to).
   template <class Ask, class Then>
-  [[gnu::always_inline]] void send_request(const int& from, int to, batch_key key, const Ask& ask, const Then& then,
-                                           const std::source_location where) {
+  [[gnu::always_inline]] static void send_plain_request(const int& from, int to, batch_key key, const Ask& ask,
+                                                        const Then& then, const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
-    if (static_cast<unsigned>(to) < plain_pes() && on_own_thread()) [[likely]] {
-      send_buffer* const b = active_ + static_cast<unsigned>(to);
-      if (!b->takes(key, sizeof(Ask))) [[unlikely]]
-        make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
-      const auto place = b->cursor;
-      const auto kept = b->continuations;
-      ::new (reinterpret_cast<void*>(place)) Ask(ask);
-      prefetch_to_write(place + 2 * cache_line);
-      ::new (reinterpret_cast<void*>(kept)) Then(then);
-      b->cursor = place + sizeof(Ask);
-      b->continuations = kept + sizeof(Then);
-    } else {
-      refuse_unless_possible(from, to, where);
-      using loaded = wire::routed_message<Ask>;
-      using continuation = wire::routed_message<Then>;
-      send_buffer* const b = active_ + next_hop_of_[to];
-      if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
-        make_request_room<sizeof(loaded), sizeof(continuation)>(next_hop_of_[to], key, from, where);
-      }
-      const auto place = b->cursor;
-      const auto kept = b->continuations;
-      const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
-      ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, ask};
-      ::new (reinterpret_cast<void*>(kept)) continuation{{here, there}, then};
-      b->cursor = place + sizeof(loaded);
-      b->continuations = kept + sizeof(continuation);
+    send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
+    if (!b->takes(key, sizeof(Ask))) [[unlikely]]
+      make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
+    const auto place = b->cursor;
+    const auto kept = b->continuations;
+    ::new (reinterpret_cast<void*>(place)) Ask(ask);
+    prefetch_to_write(place + 2 * cache_line);
+    ::new (reinterpret_cast<void*>(kept)) Then(then);
+    b->cursor = place + sizeof(Ask);
+    b->continuations = kept + sizeof(Then);
+  }
+  /// The same with a route. Only where straight().
+  template <class Ask, class Then>
+  [[gnu::always_inline]] static void send_routed_request(const int& from, int to, batch_key key, const Ask& ask,
+                                                         const Then& then, const std::source_location where) {
+    refuse_unless_possible(from, to, where);
+    using loaded = wire::routed_message<Ask>;
+    using continuation = wire::routed_message<Then>;
+    const int hop = this_threads_sending.next_hop_of[to];
+    send_buffer* const b = this_threads_sending.active + hop;
+    if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
+      make_request_room<sizeof(loaded), sizeof(continuation)>(hop, key, from, where);
     }
+    const auto place = b->cursor;
+    const auto kept = b->continuations;
+    const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
+    ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, ask};
+    ::new (reinterpret_cast<void*>(kept)) continuation{{here, there}, then};
+    b->cursor = place + sizeof(loaded);
+    b->continuations = kept + sizeof(continuation);
   }
 
   /// A handler only. The buffer of replies to a worker, with room for one reply of `bytes` to request `first` of a
@@ -158,9 +185,11 @@ class outbound {
   void close_batches();
 
   /// A handler begins, or has ended (outbound.B2).
-  void handlers_send() noexcept { active_ = ends_.outs(1); }
-  void programs_send() noexcept { active_ = ends_.outs(0); }
+  void handlers_send() noexcept { this_threads_sending.active = ends_.outs(1); }
+  void programs_send() noexcept { this_threads_sending.active = ends_.outs(0); }
 
+  /// Whether the calling worker's trains go straight to their destination, in one hop.
+  [[nodiscard]] static bool straight() noexcept { return this_threads_sending.straight; }
   /// The sender's part of a key.
   [[nodiscard]] batch_key sender_bits(std::uint16_t selector, int pe) const noexcept {
     return selector_bits(selector) | (plain_pes_ != 0 ? static_cast<batch_key>(pe) : 0);
@@ -175,22 +204,24 @@ class outbound {
   }
 
  private:
-  [[nodiscard]] unsigned plain_pes() const noexcept { return plain_pes_; }
-  [[nodiscard]] bool on_own_thread() const noexcept { return thread_number() == thread_; }
-  void refuse_unless_possible(int from, int to, const std::source_location& where) const {
-    if (static_cast<unsigned>(to) >= pes_ || !on_own_thread()) [[unlikely]]
+  /// The worker of a PE, which must be the one of the calling thread. \throws usage_error if it is not
+  [[nodiscard]] static outbound& of_pe(int from, const std::source_location& where);
+  static void refuse_unless_possible(int from, int to, std::source_location where) {
+    if (static_cast<unsigned>(to) >= this_threads_sending.pes) [[unlikely]]
       refuse_send(from, to, where);
   }
-  [[noreturn, gnu::cold]] void refuse_send(int from, int to, const std::source_location& where) const;
+  // By value: a reference would make the caller store it for each message.
+  [[noreturn, gnu::cold]] static void refuse_send(int from, int to, std::source_location where);
 
   template <std::size_t Bytes>
-  [[gnu::cold, gnu::noinline]] void make_room(int to, batch_key key, const int& from, std::source_location where) {
-    make_room(to, key, Bytes, Bytes, 0, from, where);
+  [[gnu::cold, gnu::noinline]] static void make_room(int to, batch_key key, const int& from,
+                                                     std::source_location where) {
+    of_pe(from, where).make_room(to, key, Bytes, Bytes, 0, from, where);
   }
   template <std::size_t Bytes, std::size_t KeptBytes>
-  [[gnu::cold, gnu::noinline]] void make_request_room(int to, batch_key key, const int& from,
-                                                      std::source_location where) {
-    make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
+  [[gnu::cold, gnu::noinline]] static void make_request_room(int to, batch_key key, const int& from,
+                                                             std::source_location where) {
+    of_pe(from, where).make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
   }
   void make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes, int from,
                  const std::source_location& where);
@@ -207,13 +238,7 @@ class outbound {
   void depart(std::uint8_t channel, int to);
   [[noreturn, gnu::cold]] void refuse_for_budget(int from) const;
 
-  // The fast path, in this order.
-  send_buffer* active_ = nullptr;
-  unsigned plain_pes_ = 0;  // facts_.plain ? pes : 0
-  unsigned pes_ = 0;
-  const void* thread_ = nullptr;
-  const std::uint16_t* next_hop_of_ = nullptr;
-
+  unsigned plain_pes_;  // facts_.plain ? pes : 0
   const worker_facts& facts_;
   job_link& job_;
   selector_table& selectors_;

@@ -30,7 +30,8 @@ void awaited_values::check(const void* place, const void* type) const {
 
 pe_worker::pe_worker(job_link& job, worker_facts known, const outbound::endpoint::pool_size& size,
                      rail::train_inbox::wake_function wake, void* wake_argument)
-    : facts(std::move(known)),
+    : waiting(handlers_, job),
+      facts(std::move(known)),
       selectors(facts.pes_here, facts.first_pe, facts.workers),
       out({facts, job, selectors, handlers_, *this, *this, arrived_}, size, wake, wake_argument),
       collective(facts, job, out, selectors, *this),
@@ -86,10 +87,6 @@ bool pe_worker::notice_failure() {
   collective.notify_all();
   selectors.notify_all();
   return true;
-}
-
-void pe_worker::leave_if_failed() const {
-  if (job_.failed() && std::uncaught_exceptions() == 0) throw job_over{};
 }
 
 bool pe_worker::poll() {

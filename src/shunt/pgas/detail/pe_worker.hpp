@@ -54,7 +54,8 @@ class awaited_values {
   std::vector<value> values_;
 };
 
-class pe_worker final : public sched::poller, public waiting, private rail::credit {
+// `waiting` first: what is called in every wait needs no adjustment of the pointer.
+class pe_worker final : public waiting, public sched::poller, private rail::credit {
  public:
   /// \param wake  wakes the worker of this rank; any thread
   pe_worker(job_link& job, worker_facts facts, const outbound::endpoint::pool_size& size,
@@ -81,10 +82,6 @@ class pe_worker final : public sched::poller, public waiting, private rail::cred
   // --- waiting ---
 
   bool progress() override;
-  void leave_if_failed() const override;
-  void refuse_in_handler(const char* call) const override { handlers_.refuse_wait(call); }
-  /// The job has failed: programs are on their way out.
-  [[nodiscard]] bool leaving() const noexcept override { return job_.failed(); }
   [[nodiscard]] job_link& job() const noexcept { return job_; }
 
   // --- sched::poller ---
@@ -114,7 +111,7 @@ Part& arrival::part() const noexcept {
   return *static_cast<Part*>(of->parts[static_cast<std::size_t>(way.to - at->facts.first_pe)]);
 }
 inline batch_key arrival::sender_bits(bool named) const noexcept {
-  return at->out.sender_bits(of->id, named ? way.to : 0);
+  return out->sender_bits(of->id, named ? way.to : 0);
 }
 
 }  // namespace detail

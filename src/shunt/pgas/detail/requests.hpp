@@ -37,12 +37,14 @@ class requests {
                 "a reply is a value: trivially copyable");
 
  public:
-  [[gnu::always_inline]] static void send(pe_worker& w, batch_key sender, const int& from, int to, const ask& a,
-                                          const then& t, const std::source_location where) {
-    if (w.facts.hops == 1) [[likely]] {
-      w.out.send_request(from, to, key_of(kept_request, sender), a, t, where);
+  [[gnu::always_inline]] static void send(batch_key sender, const int& from, int to, const ask& a, const then& t,
+                                          const std::source_location where) {
+    if (outbound::plain_to(to)) [[likely]] {
+      outbound::send_plain_request(from, to, key_of(kept_request, sender), a, t, where);
+    } else if (outbound::straight()) {
+      outbound::send_routed_request(from, to, key_of(kept_request, sender), a, t, where);
     } else {
-      w.out.send(from, to, key_of(travelling_request, sender), question{a, t}, where);
+      outbound::send(from, to, key_of(travelling_request, sender), question{a, t}, where);
     }
   }
 
@@ -95,7 +97,7 @@ class requests {
     for (std::uint32_t i = 0; i < count;) {
       if constexpr (Policy::pure) {
         // Nothing else loads the buffer meanwhile: as many as fit, without a look at it.
-        send_buffer& b = w.out.reply_buffer(back, key, sizeof(reply), request_id, i, mine);
+        send_buffer& b = a.out->reply_buffer(back, key, sizeof(reply), request_id, i, mine);
         mine = b.batch;
         const auto room = static_cast<std::uint32_t>((b.limit - b.cursor) / sizeof(reply));
         const auto upto = std::min(count, i + room);
@@ -104,7 +106,7 @@ class requests {
         b.cursor = reinterpret_cast<std::uintptr_t>(place);
       } else {
         const reply r = each(first[i]);
-        send_buffer& b = w.out.reply_buffer(back, key, sizeof(reply), request_id, i, mine);
+        send_buffer& b = a.out->reply_buffer(back, key, sizeof(reply), request_id, i, mine);
         mine = b.batch;
         const auto place = b.cursor;
         ::new (reinterpret_cast<void*>(place)) reply(r);
@@ -119,7 +121,7 @@ class requests {
     pe_worker& w = *a.at;
     const wire::batch_head& batch = *a.batch;
     const auto* const replies = reinterpret_cast<const reply*>(a.first);
-    const std::byte* const continuations = w.out.pending().continuations(batch.request_id);
+    const std::byte* const continuations = a.out->pending().continuations(batch.request_id);
     if (w.facts.plain) {
       const auto* const kept = reinterpret_cast<const then*>(continuations) + batch.first;
       for (std::uint32_t i = 0; i < batch.count; ++i) done(a, kept[i], replies[i]);
@@ -130,7 +132,7 @@ class requests {
         done(a, kept[i].message, replies[i]);
       }
     }
-    w.out.requests_answered(batch.request_id, batch.count);
+    a.out->requests_answered(batch.request_id, batch.count);
   }
 
   // --- travelling ---
@@ -149,7 +151,7 @@ class requests {
     const batch_key key = key_of(travelling_reply, a.sender_bits(true));
     each_message<question>(a, [&a, key](const question& q) {
       const response back{q.kept, answer(a, q.asked)};
-      a.at->out.send(a.way.to, a.way.from, key, back, std::source_location::current());
+      outbound::send(a.way.to, a.way.from, key, back, std::source_location::current());
     });
   }
   static void unload_responses(void* what) {

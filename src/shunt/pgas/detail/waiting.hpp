@@ -4,7 +4,11 @@
 /// a worker are handed this class; the worker implements it.
 #pragma once
 
+#include <exception>
+
+#include <shunt/pgas/detail/arrival.hpp>
 #include <shunt/pgas/detail/event.hpp>
+#include <shunt/pgas/detail/job_link.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -13,6 +17,8 @@ namespace detail {
 
 class waiting {
  public:
+  waiting(const running_handler& handlers, const job_link& job) noexcept : handlers_(handlers), job_(job) {}
+
   /// Makes progress until ready() is true. The calling PE's fiber parks on `changed` meanwhile if others can run.
   /// \param call  the function that the program called, for errors and reports; static text
   /// \throws error when a handler calls, job_over when the job has failed
@@ -38,17 +44,24 @@ class waiting {
   /// Takes what has arrived and unloads it. \return whether anything was done; never inside a handler.
   virtual bool progress() = 0;
   /// \throws job_over when the job has failed, unless an exception is passing.
-  virtual void leave_if_failed() const = 0;
-  virtual void refuse_in_handler(const char* call) const = 0;
+  void leave_if_failed() const {
+    if (job_.failed() && std::uncaught_exceptions() == 0) throw job_over{};
+  }
+  /// \throws error when a handler calls.
+  void refuse_in_handler(const char* call) const { handlers_.refuse_wait(call); }
+  /// The job has failed: programs are on their way out.
+  [[nodiscard]] bool leaving() const noexcept { return job_.failed(); }
 
  protected:
   ~waiting() = default;
-  /// The job has failed: programs are on their way out.
-  [[nodiscard]] virtual bool leaving() const noexcept = 0;
   /// There is nothing to do. \param idle  such steps in a row; the callee counts. \return whether to park.
   virtual bool idle_step(int& idle) = 0;
 
   event activity_;  // progress() did something
+
+ private:
+  const running_handler& handlers_;
+  const job_link& job_;
 };
 
 }  // namespace detail
