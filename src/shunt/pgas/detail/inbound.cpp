@@ -67,7 +67,7 @@ void inbound::unload_mixed(arrival& a, const wire::handler& how) {
 [[gnu::always_inline]] inline void inbound::unload_batch(rail::train& t, arrival& a, const wire::handler& how) {
   const wire::batch_head& batch = *a.batch;
   handlers_.begin(a, how);
-  out_.handlers_send();
+  out_.load_on(1);
   try {
     run_handler(a, how);
   } catch (const damage& found) {
@@ -82,7 +82,7 @@ void inbound::unload_mixed(arrival& a, const wire::handler& how) {
     job_.fail("PE " + std::to_string(a.way.to) + ": handler " + std::string(how.name()) +
               " threw something that is not a std::exception");
   }
-  out_.programs_send();
+  out_.load_on(0);
   handlers_.end();
 }
 

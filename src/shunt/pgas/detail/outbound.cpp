@@ -145,7 +145,7 @@ void outbound::make_room_once(std::uint8_t channel, int to, batch_key key, std::
     if (channel == 0 && !pool().has(0, trains)) {
       ends_.wait_for_trains(0, trains, asks ? "ask" : "send");
     } else if (!open_train(channel, to)) {
-      if (channel == 1) refuse_for_budget(from);
+      if (channel == 1) refuse_budget(from, handlers_.entry(), pool(), facts_.budget);
       ends_.wait_for_trains(0, trains, "send");
     }
     return;
@@ -155,7 +155,8 @@ void outbound::make_room_once(std::uint8_t channel, int to, batch_key key, std::
     if (b.fits_batch(message_bytes)) {
       if (asks && channel == 0 && !pool().has(0)) return ends_.wait_for_trains(0, 1, "ask");
       open_batch(b, to, key, stride, from);
-      if (asks && !keep_continuations(b, channel, key, stride, kept_bytes)) refuse_for_budget(from);
+      if (asks && !keep_continuations(b, channel, key, stride, kept_bytes))
+        refuse_budget(from, handlers_.entry(), pool(), facts_.budget);
       return;
     }
   }
@@ -183,7 +184,7 @@ void outbound::open_replies(int to, batch_key key, std::size_t bytes, std::uint3
   }
   send_buffer& b = ends_.out(1, static_cast<std::size_t>(to));
   if (b.open != nullptr && !b.fits_batch(bytes)) depart(1, to);
-  if (b.open == nullptr && !open_train(1, to)) refuse_for_budget(handlers_.pe());
+  if (b.open == nullptr && !open_train(1, to)) refuse_budget(handlers_.pe(), handlers_.entry(), pool(), facts_.budget);
   close_batch(b, to);
   open_batch(b, to, key, bytes, handlers_.pe());
   b.batch->request_id = request_id;
@@ -263,8 +264,6 @@ void outbound::refuse_send(int from, int to, std::source_location where) {
   const outbound& here = of_pe(from, where);
   refuse_destination(from, to, here.facts_.pes, where);
 }
-
-void outbound::refuse_for_budget(int from) const { refuse_budget(from, handlers_.entry(), pool(), facts_.budget); }
 
 }  // namespace detail
 }  // namespace pgas

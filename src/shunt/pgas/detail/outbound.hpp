@@ -184,9 +184,8 @@ class outbound {
   /// Ends all open batches: what has been sent so far is counted then.
   void close_batches();
 
-  /// A handler begins, or has ended (outbound.B2).
-  void handlers_send() noexcept { this_threads_sending.active = ends_.outs(1); }
-  void programs_send() noexcept { this_threads_sending.active = ends_.outs(0); }
+  /// From now on messages are loaded on that channel: 1 when a handler begins, 0 when it has ended (outbound.B2).
+  void load_on(std::uint8_t channel) noexcept { this_threads_sending.active = ends_.outs(channel); }
 
   /// Whether the calling worker's trains go straight to their destination, in one hop.
   [[nodiscard]] static bool straight() noexcept { return this_threads_sending.straight; }
@@ -236,7 +235,6 @@ class outbound {
                           std::size_t kept_bytes);
   void close_batch(send_buffer& b, int to);
   void depart(std::uint8_t channel, int to);
-  [[noreturn, gnu::cold]] void refuse_for_budget(int from) const;
 
   unsigned plain_pes_;  // facts_.plain ? pes : 0
   const worker_facts& facts_;
