@@ -54,7 +54,7 @@ void note_work(const sched::detail::work_note& self, std::uint32_t now_ms, sched
   }
   to << ", " << waits << (waits == 1 ? " waits in its mailbox" : " wait in its mailbox");
   if (c->full.load(std::memory_order_relaxed)) to << ", which is full";  // relaxed: written by this thread
-  if (c->home->controlled()) return;                                       // the marks do not know its time
+  if (c->home->controlled()) return;                                     // the marks do not know its time
   if (c->marked > begun) {
     to << ", the oldest for at least ";
     to.seconds(static_cast<std::int32_t>(now_ms - c->marked_at));

@@ -265,17 +265,18 @@ bool transaction::wait_for_change() {
   conflicts_ = 0;
   work_lost_ = work_lost_.zero();
   if (!waiter_) return true;  // another transaction has committed to something already
+  auto& waiter = *waiter_;
   if (!may_wait()) {
     waiter_.reset();
     sched::this_fiber::require_wait("retry");  // throws
   }
   bool woken = false;
   if (limits_ == nullptr) {
-    woken = waiter_->wait_until(time_point::max());
+    woken = waiter.wait_until(time_point::max());
   } else {
-    const auto wake = [this] { waiter_->wake(); };
+    const auto wake = [&waiter] { waiter.wake(); };
     const std::stop_callback on_stop(limits_->stop, wake);
-    woken = waiter_->wait_until(limits_->deadline) && !limits_->stop.stop_requested();
+    woken = waiter.wait_until(limits_->deadline) && !limits_->stop.stop_requested();
   }
   waiter_.reset();
   return woken;
