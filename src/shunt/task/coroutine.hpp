@@ -161,9 +161,9 @@ class coroutine_driver {
     struct at_end {
       [[nodiscard]] bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> h) const noexcept {
-        auto* const scope = h.promise().scope;
+        finish_scope* const finish = h.promise().scope;
         h.destroy();  // destroys frames and captures before the finish ends
-        scope->leave();
+        finish->leave();
       }
       void await_resume() const noexcept {}
     };
