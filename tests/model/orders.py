@@ -609,7 +609,7 @@ stands("tx", "stm/detail/engine/commit.cpp", "the_clock.now.fetch_add(one_step, 
 stands("tx", "stm/detail/engine/read_log.hpp", "limit_ = the_clock.now.load(std::memory_order_acquire)")
 
 
-# --- task/railway.cpp: a stop is requested while a fiber falls asleep; `early`: stored before the callback is there ---
+# --- task/detail/station_base.cpp: a stop is requested while a fiber falls asleep; `early`: stored before the callback is there ---
 def stop_request(early):
     def sleeper():
         if early:
@@ -635,7 +635,7 @@ check("railway", "a fiber does not sleep through a stop request", "holds", stop_
 check("railway", "mutant: registers its callback, then stores the fiber", "fails", stop_request(False), slept_through)
 
 
-stands("railway", "task/railway.cpp", "sched::waker(), std::memory_order_release);"
+stands("railway", "task/detail/station_base.cpp", "sched::waker(), std::memory_order_release);"
        "const std::stop_callback on_stop(stop, [this] { wake(); });", "fiber_.load(std::memory_order_acquire)")
 
 
