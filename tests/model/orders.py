@@ -609,7 +609,8 @@ stands("tx", "stm/detail/engine/commit.cpp", "the_clock.now.fetch_add(one_step, 
 stands("tx", "stm/detail/engine/read_log.hpp", "limit_ = the_clock.now.load(std::memory_order_acquire)")
 
 
-# --- task/detail/station_base.cpp: a stop is requested while a fiber falls asleep; `early`: stored before the callback ---
+# --- task/detail/station_base.cpp: a stop is requested while a fiber falls asleep ---
+# `early`: the fiber is stored before the callback is there.
 def stop_request(early):
     def sleeper():
         if early:
