@@ -185,12 +185,11 @@ class selector_of {
   explicit selector_of(symmetric<Parts>&... parts) : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
     static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
     worker_ = &me_->home();
-    out_ = &worker_->out;
     pe_ = me_->index();
     const auto id = me_->next_selector_id();
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
-    selector_bits_ = out_->sender_bits(id, 0);
-    sender_bits_ = out_->sender_bits(id, pe_);
+    selector_bits_ = worker_->out.sender_bits(id, 0);
+    sender_bits_ = worker_->out.sender_bits(id, pe_);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
     } else {
@@ -238,8 +237,8 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    out_->send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
-                    std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
+    worker_->out.send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
+                           std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, std::string_view text, const F& f,
@@ -313,7 +312,6 @@ class selector_of {
 
   pe* me_;
   detail::pe_worker* worker_ = nullptr;
-  detail::outbound* out_ = nullptr;  // the worker's: send() needs nothing else
   detail::selector_state* state_ = nullptr;
   detail::batch_key selector_bits_ = 0;  // of keys for handlers that do not ask for the sender
   detail::batch_key sender_bits_ = 0;    // and for those that do

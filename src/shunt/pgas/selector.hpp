@@ -116,7 +116,7 @@ class selector {
     requires(detail::is_varying<message_of<Mailbox>>)
   void send(int to, std::span<const typename message_of<Mailbox>::item> items,
             const std::source_location where = std::source_location::current()) {
-    out_->send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
+    worker_->out.send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
   }
 
   /// One-sided. Request and reply, through a mailbox of asking<Request, Kept, Reply>: Self::process(request) runs on PE
@@ -154,11 +154,11 @@ class selector {
 
   /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to
   /// the library: by then Self is constructed. Implicit for aggregates, whose base is made from {me}.
-  selector(pe& me) : me_(&me), worker_(&me.home()), out_(&worker_->out), pe_(me.index()) {
+  selector(pe& me) : me_(&me), worker_(&me.home()), pe_(me.index()) {
     const auto id = me.next_selector_id();
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>());
-    selector_bits_ = out_->sender_bits(id, 0);
-    sender_bits_ = out_->sender_bits(id, pe_);
+    selector_bits_ = worker_->out.sender_bits(id, 0);
+    sender_bits_ = worker_->out.sender_bits(id, pe_);
     worker_->selectors.part_announced(*state_, pe_, this);
   }
   /// Messages that no finish() or quiesce() waited for end the job with an error: no PE is left to process them.
@@ -278,7 +278,6 @@ class selector {
 
   pe* me_;
   detail::pe_worker* worker_;
-  detail::outbound* out_;  // the worker's: send() needs nothing else
   detail::selector_state* state_ = nullptr;
   detail::batch_key selector_bits_ = 0;  // of keys for mailboxes that do not ask for the sender
   detail::batch_key sender_bits_ = 0;    // and for those that do
