@@ -439,9 +439,10 @@ def timed(program, mpi, launcher, trials, seed, one):
         while left_things and time.monotonic() < patience:
             time.sleep(0.1)
             left_things &= leftovers(before)
-        if fault in ("kill", "abort", "stop"):
-            # Amid MPI_Init a rank of MPICH makes files whose names it takes away a little later; one that was killed
-            # there, or stopped and then killed by its launcher, cannot.
+        if fault in ("kill", "abort", "stop") or "while the job began or ended" in text:
+            # Amid MPI_Init a rank of MPICH makes files whose names it takes away a little later. One that was killed
+            # there cannot, nor can one that was stopped, or that called exit(): the launcher kills it, or it ends at
+            # once, since MPI cannot be called amid MPI_Init.
             left_things = {t for t in left_things if not re.search("mpich_shar_tmp|ucx_shm_posix", t)}
         inside = [os.path.join(where, f) for where, _, files in os.walk(folder) for f in files]
         check(not left_things and (job.hung or not inside), f"{name}: leaves {sorted(left_things)} {inside[:5]}", shown)

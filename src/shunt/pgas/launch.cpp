@@ -133,8 +133,18 @@ bool under_launcher() {
 void run(const options& wanted, const std::function<void(pe&)>& program) {
   check(wanted);
   const detail::exit_watch no_exit(wanted.transport != "threads" && one_of_several(), wanted.name);
+  const bool explored = sched::this_worker::controlled();
+  if (!explored && sched::this_worker::index() >= 0) {
+    throw usage_error("pgas::run: called on a worker of a runtime; call it on a thread outside, or in test::explore");
+  }
+  if (sched::this_worker::attached<detail::pe_worker>() != nullptr) {
+    throw usage_error("pgas::run: called while another job runs in this explored run");
+  }
+  if (explored && wanted.transport != "auto" && wanted.transport != "threads") {
+    throw usage_error("--transport " + wanted.transport + ": an explored run has one process; use threads");
+  }
   const auto carrier = transport::open(
-      wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
+      explored ? "threads" : wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
       {.deadline = wanted.deadline,
        .gather = wanted.start_deadline.count() != 0 ? wanted.start_deadline : deadlines_a_start * wanted.deadline,
        .name = wanted.name});

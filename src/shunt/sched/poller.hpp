@@ -8,10 +8,10 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// It is attached to a worker, before run() or by one of the worker's fibers. The worker's loop calls every function,
-/// on the worker's thread and on the loop's own stack, never inside a fiber. So none may park or yield. None may throw:
-/// an exception that leaves a poller ends the process. A poller keeps its error, and hands it to the fibers that wait
-/// on it.
+/// It is attached to a worker, before run() or by one of the worker's fibers, which may also detach it. The worker's
+/// loop calls every function, on the worker's thread and on the loop's own stack, never inside a fiber. So none may
+/// park or yield. None may throw: an exception that leaves a poller ends the process. A poller keeps its error, and
+/// hands it to the fibers that wait on it.
 ///
 /// Going to sleep, and what each side must do:
 ///
@@ -41,6 +41,10 @@ class poller {
   /// well, so an event that makes it readable needs no unpark(). At most one poller of a worker may have a descriptor.
   /// attach() asks for it; it stays the same from then on.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+
+  /// Whether anything but this worker's own fibers can bring work: another thread, the kernel. False lets a run with a
+  /// strategy tell that it is stuck. Asked when the worker has nothing to do.
+  [[nodiscard]] virtual bool fed_from_outside() const noexcept { return true; }
 
   /// What this_worker::mark() returns, at the cost of a load, to fibers that want to know what their worker belongs to;
   /// 0: nothing. At most one poller of a worker may have a mark. attach() asks for it; it stays the same from then on.

@@ -318,6 +318,10 @@ runtime& current() { return must_be_worker("current").all.face; }
 
 void attach(std::unique_ptr<poller> source) { must_be_worker("attach").attach(std::move(source)); }
 
+void attach(poller& source) { must_be_worker("attach").attach(source); }
+
+void detach(const poller& source) { must_be_worker("detach").detach(source); }
+
 const no_wait* forbid_wait(const no_wait* by) noexcept {
   worker* const here = worker::current();
   return here == nullptr ? nullptr : here->forbid_wait(by);

@@ -195,6 +195,14 @@ namespace this_worker {
 /// throws; shunt::error outside a runtime. Cost: an allocation or two.
 void attach(std::unique_ptr<poller> source);
 
+/// A fiber. Attaches `source` to the fiber's worker, which uses it until detach(), by a fiber of the same worker, or
+/// until the runtime ends. \throws what runtime::attach() throws; shunt::error outside a runtime.
+void attach(poller& source);
+
+/// A fiber. Its worker does not use `source` from now on. If it is not attached there, nothing happens.
+/// \throws shunt::error outside a runtime
+void detach(const poller& source);
+
 /// Any thread. The poller of exactly this class that is attached to this worker; nullptr for none, or on a thread that
 /// is no worker.
 template <typename Poller>

@@ -173,6 +173,12 @@ bool inbound::take_from_transport() {
   return arrived_[0].empty() || out_.pool().over_credit() ? nullptr : &arrived_[0].pop_front();
 }
 
+/// In an explored run: whether the next train stands for a while, as a train between two workers might.
+bool inbound::left_for_later() const noexcept {
+  const bool any = !arrived_[0].empty() || !arrived_[1].empty() || !arrived_[2].empty();
+  return any && sched::this_worker::has_runnable() && sched::this_worker::choose(2) == 1;
+}
+
 bool inbound::unload_arrivals() {
   bool any = take_arrivals();
   if (!deferred_.empty() && selectors_.take_retry()) [[unlikely]] {
@@ -180,6 +186,7 @@ bool inbound::unload_arrivals() {
     any = true;
   }
   for (int left = trains_a_look; left > 0; --left) {
+    if (facts_.explored && left_for_later()) break;
     rail::train* const t = next_train();
     if (t == nullptr) break;
     unload(*t);

@@ -30,12 +30,17 @@ constexpr auto drain = std::chrono::milliseconds(100);
 
 }  // namespace
 
-job::job(const options& wanted, transport::carrier& carrier) : job_link(carrier), wanted_(wanted) {
+job::job(const options& wanted, transport::carrier& carrier)
+    : job_link(carrier), wanted_(wanted), explored_(sched::this_worker::controlled()) {
+  if (explored_) wanted_.workers = 1;
   wire::handler_table::number();
   agree();
 }
 
-job::~job() = default;
+job::~job() {
+  // set_up() may have thrown.
+  if (explored_ && !workers_.empty()) sched::this_worker::detach(*workers_.front());
+}
 
 void job::agree() {
   std::ostringstream mine;
@@ -80,7 +85,7 @@ void job::deliver(rail::train& t, int to_worker) {
   }
 }
 
-void job::set_up() {
+sched::options job::runtime_options() const {
   // As many workers as have PEs, which may be fewer than there are CPUs for.
   std::vector<int> busy(static_cast<std::size_t>(carrier_.ranks()), 0);
   for (const auto rank : layout_.rank_of) ++busy[rank];
@@ -93,13 +98,22 @@ void job::set_up() {
     return r.kernel == cpus_[static_cast<std::size_t>(rank())].kernel;
   });
   how.spin = mine.room || neighbours == 1 ? wanted_.spin : std::chrono::nanoseconds(0);
-  runtime_ = std::make_unique<sched::runtime>(how);
+  return how;
+}
+
+void job::set_up() {
+  if (explored_) {
+    runtime_ = &sched::this_worker::current();
+  } else {
+    own_runtime_ = std::make_unique<sched::runtime>(runtime_options());
+    runtime_ = own_runtime_.get();
+  }
   if (remote()) start_transport();
   // Their addresses go into the workers.
   wake_targets_.reserve(static_cast<std::size_t>(layout_.workers_here));
   hop_tables_.resize(static_cast<std::size_t>(layout_.workers_here));
   for (int local = 0; local < layout_.workers_here; ++local) {
-    auto& target = wake_targets_.emplace_back(wake_target{runtime_.get(), local});
+    auto& target = wake_targets_.emplace_back(wake_target{runtime_, local});
     auto facts = facts_of(local);
     auto& hops = hop_tables_[static_cast<std::size_t>(local)];
     hops = layout_.hops_from(facts.index, trains_.hops, facts.neighbours);
@@ -108,7 +122,11 @@ void job::set_up() {
         *this, std::move(facts),
         outbound::endpoint::pool_size{trains_.capacity, trains_.regular, trains_.limit, trains_.resting}, &wake,
         &target));
-    runtime_->attach(local, *workers_.back());
+    if (explored_) {
+      sched::this_worker::attach(*workers_.back());
+    } else {
+      runtime_->attach(local, *workers_.back());
+    }
   }
 }
 
@@ -129,6 +147,7 @@ worker_facts job::facts_of(int local) const {
   f.hops = trains_.hops;
   f.remote = remote();
   f.plain = trains_.plain;
+  f.explored = explored_;
   f.budget = wanted_.budget;
   f.worker_of = layout_.worker_of.data();
   f.first_pe_of = layout_.first_pe.data();
@@ -154,14 +173,15 @@ void job::tear_down() {
   if (watcher_.joinable()) watcher_.join();
 }
 
-void job::run(const std::function<void(pe&)>& program) {
-  set_up();
-  const exit_watch::serving no_exit(remote() ? this : nullptr);
-  for (int d = 0; d < layout_.workers_here; ++d) {
-    pe_worker& here = *workers_[static_cast<std::size_t>(d)];
-    for (int p = here.facts.first_pe; p < here.facts.first_pe + here.facts.pes_here; ++p) {
-      runtime_->spawn([this, &here, p, &program] { run_pe(here, p, program); },
-                      {.worker = d, .name = "PE " + std::to_string(p), .even_without_stack = true});
+void job::spawn_pe(pe_worker& here, int index, std::function<void()> body) {
+  runtime_->spawn(std::move(body),
+                  {.worker = here.facts.local, .name = "PE " + std::to_string(index), .even_without_stack = true});
+}
+
+void job::run_workers(const std::function<void(pe&)>& program) {
+  for (const auto& here : workers_) {
+    for (int p = here->facts.first_pe; p < here->facts.first_pe + here->facts.pes_here; ++p) {
+      spawn_pe(*here, p, [this, &w = *here, p, &program] { run_pe(w, p, program); });
     }
   }
   try {
@@ -170,6 +190,36 @@ void job::run(const std::function<void(pe&)>& program) {
     throw;                                  // the call's fault; nothing has begun
   } catch (const std::exception& thrown) {  // no thread, or no stack for the root: no PE has run, or all have ended
     fail(thrown.what());
+  }
+}
+
+/// The calling fiber parks until the last PE has ended.
+void job::run_explored(const std::function<void(pe&)>& program) {
+  pe_worker& here = *workers_.front();
+  const auto caller = sched::this_fiber::self();
+  int running = 0;
+  try {
+    for (int p = 0; p < layout_.pes; ++p) {
+      ++running;
+      spawn_pe(here, p, [&, p] {
+        run_pe(here, p, program);
+        if (--running == 0) caller.wake();
+      });
+    }
+  } catch (const std::exception& thrown) {  // the PEs that were spawned leave
+    --running;
+    fail(thrown.what());
+  }
+  while (running != 0) sched::this_fiber::park("pgas::run");
+}
+
+void job::run(const std::function<void(pe&)>& program) {
+  set_up();
+  const exit_watch::serving no_exit(remote() ? this : nullptr);
+  if (explored_) {
+    run_explored(program);
+  } else {
+    run_workers(program);
   }
   tear_down();
   if (failed()) {
@@ -210,7 +260,8 @@ void job::fail(const std::string& message, fault kind) noexcept {
     kind_.store(kind, std::memory_order_relaxed);    // relaxed: likewise
     failed_.store(true, std::memory_order_relaxed);  // relaxed: `message_` travels under the lock
     try {
-      if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+      // An explored run has no other thread; it ends by its explorer's patience.
+      if (!watcher_.joinable() && !explored_) watcher_ = std::thread([this] { watch(); });
     } catch (const std::system_error&) {  // no thread: then nothing ends a PE that does not listen
     }
   }

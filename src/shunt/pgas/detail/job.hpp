@@ -42,7 +42,7 @@ class job final : public job_link {
   void run(const std::function<void(pe&)>& program);
 
   // run(), in steps, for tests that stand in for the programs.
-  /// Makes runtime and workers, and starts the transport.
+  /// Makes workers, and a runtime for them unless the run is explored, and starts the transport.
   void set_up();
   /// Ends what set_up() began, after the runtime has run; the transport is not stopped.
   void tear_down();
@@ -74,6 +74,10 @@ class job final : public job_link {
   static void wake(void* target) noexcept;
   [[nodiscard]] worker_facts facts_of(int local) const;
   [[nodiscard]] bool remote() const noexcept { return carrier_.ranks() > 1; }
+  [[nodiscard]] sched::options runtime_options() const;
+  void run_workers(const std::function<void(pe&)>& program);
+  void run_explored(const std::function<void(pe&)>& program);
+  void spawn_pe(pe_worker& here, int index, std::function<void()> body);
   void start_transport();
   void run_pe(pe_worker& w, int index, const std::function<void(pe&)>& program) noexcept;
   void watch() noexcept;
@@ -86,7 +90,9 @@ class job final : public job_link {
   job_layout layout_;
   buffer_plan trains_;
   validator validator_;
-  std::unique_ptr<sched::runtime> runtime_;
+  const bool explored_;  // a strategy decides: the PEs run in the calling fiber's runtime, on its one worker
+  std::unique_ptr<sched::runtime> own_runtime_;  // unless explored_
+  sched::runtime* runtime_ = nullptr;
   std::vector<wake_target> wake_targets_;
   std::vector<std::vector<std::uint16_t>> hop_tables_;  // by local worker
   std::vector<std::unique_ptr<pe_worker>> workers_;

@@ -126,10 +126,15 @@ void outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::
       kept_bytes > pool().capacity()) {
     refuse_length(from, std::max(message_bytes, kept_bytes), pool().capacity(), key, where);
   }
+  sched::this_fiber::interleave();
   const std::uint8_t channel = handlers_.any() ? 1 : 0;
   // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
   while (!ends_.out(channel, static_cast<std::size_t>(to)).takes(key, message_bytes)) {
     make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from);
+  }
+  if (facts_.explored) {
+    send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
+    b.limit = b.cursor + message_bytes;
   }
 }
 

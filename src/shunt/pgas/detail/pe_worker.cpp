@@ -39,7 +39,10 @@ pe_worker::pe_worker(job_link& job, worker_facts known, const outbound::endpoint
       job_(job),
       in_(*this, facts, job, selectors, handlers_, out, arrived_) {}
 
-pe_worker::~pe_worker() = default;
+/// A thread may outlive the job (outbound.B1).
+pe_worker::~pe_worker() {
+  if (this_threads_sending.owner == &out) this_threads_sending = {};
+}
 
 // --- selectors ---
 
@@ -89,10 +92,17 @@ bool pe_worker::notice_failure() {
   return true;
 }
 
+/// Open trains depart when no fiber could fill them; in an explored run sometimes before.
+bool pe_worker::open_trains_are_due() noexcept {
+  if (!sched::this_worker::has_runnable()) return true;
+  const bool any = out.ends().any_open(0) || out.ends().any_open(1);
+  return facts.explored && any && sched::this_worker::choose(2) == 1;
+}
+
 bool pe_worker::poll() {
   try {
     if (progress()) return true;
-    return !job_.failed() && !sched::this_worker::has_runnable() && out.flush();
+    return !job_.failed() && open_trains_are_due() && out.flush();
   } catch (const std::exception& thrown) {  // the transport's: handlers' are dealt with where they run
     job_.fail("PE " + std::to_string(facts.first_pe) + ": " + thrown.what());
     return true;

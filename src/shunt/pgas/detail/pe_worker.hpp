@@ -91,10 +91,12 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   bool arm() override;
   void disarm() override;
   std::chrono::nanoseconds patience() override;
+  [[nodiscard]] bool fed_from_outside() const noexcept override { return facts.workers > 1; }
 
  private:
   bool idle_step(int& idle) override;
   bool notice_failure();
+  [[nodiscard]] bool open_trains_are_due() noexcept;
   void wait(std::uint8_t channel, std::size_t trains, const char* call) override;  // rail::credit
   void came_home(std::size_t trains) noexcept override;
 

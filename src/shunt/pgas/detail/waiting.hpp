@@ -25,6 +25,7 @@ class waiting {
   template <class Ready>
   void until(event& changed, const char* call, Ready ready) {
     refuse_in_handler(call);
+    sched::this_fiber::interleave();
     for (int idle = 0; !ready();) {
       leave_if_failed();
       if (progress()) {

@@ -68,6 +68,9 @@ class pollers final : public poller {
     }
     return -1;
   }
+  [[nodiscard]] bool fed_from_outside() const noexcept override {
+    return std::any_of(all_.begin(), all_.end(), [](const poller* one) { return one->fed_from_outside(); });
+  }
   /// At most one of them has a mark.
   [[nodiscard]] std::uint32_t mark() const noexcept override {
     for (const poller* const one : all_) {

@@ -24,6 +24,8 @@
 /// Then its schedule, a short text, is reported and printed to stderr. With SHUNT_SCHEDULE set to it, explore() makes
 /// this one run. (gdb follows it after `set follow-fork-mode child`.)
 ///
+/// A program may run a job of PEs (pgas::run): see pgas/launch.hpp.
+///
 /// Sources: Musuvathi, Qadeer: Iterative context bounding for systematic testing of multithreaded programs, PLDI 2007,
 /// doi:10.1145/1250734.1250785. Burckhardt, Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic
 /// guarantees of finding bugs, ASPLOS 2010, doi:10.1145/1736020.1736040.

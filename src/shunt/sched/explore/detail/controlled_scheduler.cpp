@@ -40,27 +40,38 @@ void interleave_slowly() noexcept {
 /// Time stands still while a fiber can go on; then it jumps to the next deadline; then all have ended, or are stuck.
 void controlled_scheduler::loop(worker& w) noexcept {
   for (;;) {
-    gather(w);
+    const bool moved = gather(w);
     if (!ready.empty()) {
       w.run(choose(w));
+    } else if (moved) {
+      continue;  // what the pollers moved may let them move more
     } else if (!w.deadlines.empty()) {
       now = std::max(now, w.deadlines.first());
     } else if (w.all.all_ended()) {
       w.all.stop();
       return;
     } else {
-      if (w.outside == nullptr && !w.remote.inbox.has_anything()) strategy.stuck(why_stuck(w.all));
+      const bool fed = w.outside != nullptr && w.outside->fed_from_outside();
+      if (!fed && !w.remote.inbox.has_anything()) strategy.stuck(why_stuck(w.all));
       w.idle.sleep(w);
     }
   }
 }
 
 /// Moves all fibers that can go on to `ready`: first the one that called interleave(), then the others in the order in
-/// which they came.
-void controlled_scheduler::gather(worker& w) noexcept {
+/// which they came. The pollers come last: has_runnable() tells them whether a fiber can go on.
+/// \return whether a poller moved something.
+bool controlled_scheduler::gather(worker& w) noexcept {
   w.drain();
-  if (w.outside != nullptr) w.outside->poll();
   w.expire();
+  collect(w);
+  if (stopped != nullptr) ready.insert(ready.begin(), stopped);
+  if (w.outside == nullptr || !w.outside->poll()) return false;
+  collect(w);
+  return true;
+}
+
+void controlled_scheduler::collect(worker& w) noexcept {
   if (w.run_next != nullptr) ready.push_back(std::exchange(w.run_next, nullptr));
   while (!w.ready.empty()) ready.push_back(w.ready.pop());
   while (!w.migratable.empty()) ready.push_back(w.migratable.pop());
@@ -72,7 +83,6 @@ void controlled_scheduler::gather(worker& w) noexcept {
       ready.push_back(helper);
     }
   }
-  if (stopped != nullptr) ready.insert(ready.begin(), stopped);
 }
 
 fiber* controlled_scheduler::choose(worker& w) noexcept {

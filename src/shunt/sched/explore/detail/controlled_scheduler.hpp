@@ -33,7 +33,8 @@ class controlled_scheduler {
   std::vector<fiber*> ready;  // all that can go on, in order of arrival
 
  private:
-  void gather(worker& w) noexcept;
+  bool gather(worker& w) noexcept;
+  void collect(worker& w) noexcept;
   [[nodiscard]] fiber* choose(worker& w) noexcept;
 
   std::vector<fiber_id> asked_;  // `ready`, for the strategy
