@@ -48,7 +48,7 @@ PRIVATE = {
 NAMESPACES = {
     "base": ["", "detail", "environment"],  # the ground of all: `shunt::error` and the like have no other name
     "stm": [""],
-    "actor": ["", "actors", "this_actor"],
+    "actor": ["", "this_actor"],
     "sched": ["test"],
 }
 OUTSIDE = ["apps", "examples", "bench", "tools", "tests"]

@@ -8,7 +8,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 using std::chrono::steady_clock;
 
@@ -248,6 +248,6 @@ void actor_system::say(const std::string& line) const noexcept {
   }
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -24,7 +24,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// See manager_options.
 struct settings {
@@ -131,6 +131,6 @@ class actor_system {
   outside_senders outside_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -8,7 +8,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 bool backpressure::add_vacant(actor_cell& c) {
   if (!c.has_room()) return false;
@@ -137,6 +137,6 @@ bool backpressure::wait_for_room(envelope& m, const char* call) {
   return true;
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

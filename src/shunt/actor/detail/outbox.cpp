@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 namespace {
 
 // Enough that the next train to be filled has rested in the shared cache (rail/train.hpp).
@@ -100,6 +100,6 @@ void outbox::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, const char* 
   w.sleep("a train to come home");
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

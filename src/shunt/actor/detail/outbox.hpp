@@ -15,7 +15,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// The open train of a destination, and the writer that fills it. A batch begins with a look at its actor's `full`.
 struct open_batch : rail::outgoing {
@@ -73,6 +73,6 @@ class outbox final : rail::credit {
   rail::endpoint<open_batch> line_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 outside_senders::outside_senders(actor_system& of)
     : of_(of), line_(&train_came_home, this, {longest_message, 1024, 2048, 1024}, 1, *this) {}
@@ -54,6 +54,6 @@ void outside_senders::train_came_home(void* self) noexcept {
   wake_all(me.waiting_);
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -14,7 +14,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class actor_system;
 
@@ -39,6 +39,6 @@ class outside_senders final : rail::credit {
   rail::endpoint<open_batch> line_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

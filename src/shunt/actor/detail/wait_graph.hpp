@@ -13,7 +13,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 using task::detail::one_event;
 
@@ -37,6 +37,6 @@ void begin_wait(const wait_edge& edge, const char* call);
 /// Takes the lock.
 void end_wait() noexcept;
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// Woken once, by the thread that has taken it out of the list.
 struct waiter : sched::sleeper {
@@ -19,6 +19,6 @@ inline void wake_all(waiter*& list) noexcept {
   for (waiter* w = std::exchange(list, nullptr); w != nullptr;) std::exchange(w, w->next)->wake();
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt
