@@ -81,9 +81,9 @@ actor::detail::address manager::enter(actor::detail::dispatcher& at, std::unique
 void manager::block(task::detail::one_event& e) {
   struct blocked : task::detail::one_event::listener {
     blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).thread.wake(); }) {}
-    sched::sleeper thread;
+    sched::waiter thread;
   } me;
-  if (e.attach(me)) me.thread.sleep("a future");
+  if (e.attach(me)) me.thread.wait("a future");
 }
 
 void this_actor::stop() {

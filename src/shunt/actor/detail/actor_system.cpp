@@ -140,7 +140,7 @@ void actor_system::clock_left() noexcept {
 // --- waiting for a change ---
 
 /// A thread or fiber that waits for a change; counted in watchers_ from its first look to its last.
-struct actor_system::watcher : waiter {
+struct actor_system::watcher : listed_waiter {
   explicit watcher(actor_system& in) : of(in) {
     // acquire: edge `idled` in, from dispatchers that came before. A later one finds this watcher counted; it reads
     // nothing else of it but under the lock, so the release half is more than the edge needs.
@@ -152,7 +152,7 @@ struct actor_system::watcher : waiter {
     of.watchers_.fetch_sub(1, std::memory_order_acq_rel);
     if (woken()) return;  // and so not listed any more
     const std::scoped_lock held(of.lock_);
-    for (waiter** at = &of.watching_; *at != nullptr; at = &(*at)->next) {
+    for (listed_waiter** at = &of.watching_; *at != nullptr; at = &(*at)->next) {
       if (*at != this) continue;
       *at = next;
       return;
@@ -172,7 +172,7 @@ bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::tim
       if (!in_time) return false;
       me.next = std::exchange(watching_, &me);
     }
-    in_time = me.sleep_until(deadline, what);
+    in_time = me.wait_until(deadline, what);
   }
 }
 

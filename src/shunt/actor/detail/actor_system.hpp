@@ -120,7 +120,7 @@ class actor_system {
   std::atomic<std::uint64_t> sent_outside_{0};
 
   std::mutex lock_;  // guards what follows
-  waiter* watching_ = nullptr;
+  listed_waiter* watching_ = nullptr;
   int begun_ = 0;          // dispatchers that have begun, or could not; and the clock
   bool run_over_ = false;  // of a runtime of its own
   bool clock_runs_ = false;

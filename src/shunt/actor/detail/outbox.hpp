@@ -68,8 +68,8 @@ class outbox final : rail::credit {
   void came_home(std::size_t /*trains*/) noexcept override { wake_all(waiting_); }
 
   dispatcher& of_;
-  open_batch* batches_;        // line_'s, by dispatcher
-  waiter* waiting_ = nullptr;  // fibers that wait for a train
+  open_batch* batches_;               // line_'s, by dispatcher
+  listed_waiter* waiting_ = nullptr;  // fibers that wait for a train
   rail::endpoint<open_batch> line_;
 };
 

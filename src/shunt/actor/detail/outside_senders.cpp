@@ -38,10 +38,10 @@ void outside_senders::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, con
     armed_ = true;
   }
   if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);  // sleep() below does not throw, then
-  waiter w;
+  listed_waiter w;
   w.next = std::exchange(waiting_, &w);
   lock_.unlock();
-  w.sleep("a train to come home");
+  w.wait("a train to come home");
   lock_.lock();
 }
 

@@ -35,7 +35,7 @@ class outside_senders final : rail::credit {
   actor_system& of_;
   std::mutex lock_;  // guards what follows
   bool armed_ = false;
-  waiter* waiting_ = nullptr;
+  listed_waiter* waiting_ = nullptr;
   rail::endpoint<open_batch> line_;
 };
 

@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-#include <shunt/sched/sleeper.hpp>
+#include <shunt/sched/waiter.hpp>
 #include <shunt/task/future.hpp>
 
 namespace shunt {
@@ -21,11 +21,11 @@ struct actor_cell;
 
 /// What an actor that waits amid a handler waits for. Other threads read it under the lock.
 struct wait_edge {
-  actor_cell* on = nullptr;              // null: it does not wait for an actor
-  const one_event* answer = nullptr;     // either its answer,
-  const sched::sleeper* room = nullptr;  // or room in its mailbox
-  sched::waker fiber{};                  // the handler's
-  actor_cell* next = nullptr;            // in the list of actors that wait; for reports
+  actor_cell* on = nullptr;             // null: it does not wait for an actor
+  const one_event* answer = nullptr;    // either its answer,
+  const sched::waiter* room = nullptr;  // or room in its mailbox
+  sched::waker fiber{};                 // the handler's
+  actor_cell* next = nullptr;           // in the list of actors that wait; for reports
   actor_cell* before = nullptr;
 };
 

@@ -12,46 +12,46 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
-/// Lies on the stack of the fiber or thread that sleeps; wakers have its address.
+/// A fiber or thread that waits; it lies on that one's stack. Wakers have its address.
 ///
-///   word    wake()            sleep(), sleep_until()   reset()
-///   asleep  -> woken, wakes   wait                     -> asleep
-///   woken   -> woken, wakes   return                   -> asleep
+///   word      wake()            wait(), wait_until()   reset()
+///   waiting   -> woken, wakes   wait                   -> waiting
+///   woken     -> woken, wakes   return                 -> waiting
 ///
 /// A second wake() before the reset may end a later park early, like any stray wake.
 ///
-/// Edge `woken`, wake() -> the return of sleep() or sleep_until(), or woken(): what the waker wrote is visible, and
+/// Edge `woken`, wake() -> the return of wait() or wait_until(), or woken(): what the waker wrote is visible, and
 /// what earlier wakers wrote. (An exchange continues their release sequences; a store would not.)
-class sleeper {
+class waiter {
  public:
-  /// The fiber or thread that will sleep. Not on a worker outside of its fibers: the sleep would block all of them.
-  sleeper() : fiber_(this_fiber::inside() ? this_fiber::self() : waker{}) {}
-  sleeper(const sleeper&) = delete;
-  sleeper& operator=(const sleeper&) = delete;
+  /// The fiber or thread that will wait. Not on a worker outside of its fibers: the wait would block all of them.
+  waiter() : fiber_(this_fiber::inside() ? this_fiber::self() : waker{}) {}
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
 
-  /// Any thread, while the sleeper exists for sure. It may be gone when this returns.
+  /// Any thread, while the waiter exists for sure. It may be gone when this returns.
   void wake() noexcept {
-    const auto sleeping = fiber_;                  // once the word says `woken`, this object may go
+    const auto waiting = fiber_;                   // once the word says `woken`, this object may go
     word_.exchange(1, std::memory_order_release);  // edge `woken` out
-    if (sleeping) {
-      sleeping.wake();
+    if (waiting) {
+      waiting.wake();
     } else {
-      futex_wake(word_);  // uses the address only: at worst another word's sleeper wakes in vain
+      futex_wake(word_);  // uses the address only: at worst another word's waiter wakes in vain
     }
   }
   [[nodiscard]] bool woken() const noexcept { return word_.load(std::memory_order_acquire) != 0; }  // edge `woken` in
 
   /// \param what  static text, for the report of what is stuck.
   /// \throws what this_fiber::park() throws, before it waits.
-  void sleep(const char* what) {
+  void wait(const char* what) {
     if (fiber_) this_fiber::require_wait(what);
-    static_cast<void>(sleep_until(std::chrono::steady_clock::time_point::max(), what));
+    static_cast<void>(wait_until(std::chrono::steady_clock::time_point::max(), what));
   }
   /// \param deadline  time_point::max(): none.
   /// \return false: the deadline passed first. A waker may still have the address: the caller must take it away from
   /// all wakers before this object goes. The same holds after an exception. \throws what this_fiber::park_until()
   /// throws.
-  [[nodiscard]] bool sleep_until(std::chrono::steady_clock::time_point deadline, const char* what) {
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const char* what) {
     constexpr auto for_ever = std::chrono::steady_clock::time_point::max();
     while (!woken()) {
       if (fiber_) {
@@ -67,14 +67,14 @@ class sleeper {
     return true;
   }
 
-  /// Prepares the next sleep. The sleeper, while no other thread has the address, or under a lock that all wakers hold.
+  /// Prepares the next wait. The waiter, while no other thread has the address, or under a lock that all wakers hold.
   void reset() noexcept { word_.store(0, std::memory_order_relaxed); }  // relaxed: that lock orders it
 
  protected:
   [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
 
  private:
-  const waker fiber_;  // empty: a thread sleeps
+  const waker fiber_;  // empty: a thread waits
   std::atomic<std::uint32_t> word_{0};
 };
 
