@@ -83,7 +83,7 @@ void manager::block(task::detail::one_event& e) {
     blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).thread.wake(); }) {}
     sched::waiter thread;
   } me;
-  if (e.attach(me)) me.thread.wait("a future");
+  if (e.attach(me)) me.thread.wait("a future", "await");
 }
 
 void this_actor::stop() {

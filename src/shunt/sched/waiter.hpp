@@ -41,17 +41,17 @@ class waiter {
   }
   [[nodiscard]] bool woken() const noexcept { return word_.load(std::memory_order_acquire) != 0; }  // edge `woken` in
 
-  /// \param what  static text, for the report of what is stuck.
-  /// \throws what this_fiber::park() throws, before it waits.
-  void wait(const char* what) {
-    if (fiber_) this_fiber::require_wait(what);
-    static_cast<void>(wait_until(std::chrono::steady_clock::time_point::max(), what));
+  /// \param what  static text, for the report of what is stuck. \param call  the function that the program called, for
+  /// errors. \throws what this_fiber::require_wait(call) throws, before it waits, also if it would not have to.
+  void wait(const char* what, const char* call) {
+    static_cast<void>(wait_until(std::chrono::steady_clock::time_point::max(), what, call));
   }
   /// \param deadline  time_point::max(): none.
   /// \return false: the deadline passed first. A waker may still have the address: the caller must take it away from
-  /// all wakers before this object goes. The same holds after an exception. \throws what this_fiber::park_until()
-  /// throws.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const char* what) {
+  /// all wakers before this object goes. The same holds after an exception. \throws what wait() throws;
+  /// std::bad_alloc, for a deadline.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const char* what, const char* call) {
+    if (fiber_) this_fiber::require_wait(call);
     constexpr auto for_ever = std::chrono::steady_clock::time_point::max();
     while (!woken()) {
       if (fiber_) {

@@ -558,7 +558,7 @@ TEST_CASE("waiter: a fiber and a thread are woken by either, asleep and before i
           to_wake = &me;
           // relaxed: what was written comes by edge `woken`, and by nothing else
           while (!asleep && !done.load(std::memory_order_relaxed)) std::this_thread::yield();
-          me.wait("a test's end");
+          me.wait("a test's end", "a test");
           CHECK(me.woken());
           seen = written;
         };
@@ -591,15 +591,15 @@ TEST_CASE("waiter: a time that is over ends the wait, and it may wait again") {
   const auto sleeps = [] {
     sched::waiter me;
     const auto begin = sched::now();
-    CHECK_FALSE(me.wait_until(begin + 3ms, "a test"));
+    CHECK_FALSE(me.wait_until(begin + 3ms, "a test", "a call"));
     CHECK(sched::now() >= begin + 3ms);
-    CHECK_FALSE(me.wait_until(begin, "a test"));
+    CHECK_FALSE(me.wait_until(begin, "a test", "a call"));
     me.wake();
-    CHECK(me.wait_until(begin, "a test"));  // it was woken: the time does not matter
-    me.wait("a test");
+    CHECK(me.wait_until(begin, "a test", "a call"));  // it was woken: the time does not matter
+    me.wait("a test", "a call");
     me.reset();
     CHECK_FALSE(me.woken());
-    CHECK_FALSE(me.wait_until(begin, "a test"));
+    CHECK_FALSE(me.wait_until(begin, "a test", "a call"));
   };
   sleeps();
   sched::runtime rt(with(1));
@@ -612,11 +612,21 @@ TEST_CASE("waiter: a fiber that must not wait is refused, also when it would not
     const shunt::testing::no_waiting guard;
     sched::waiter me;
     CHECK(sched::this_worker::forbid_wait(&guard) == nullptr);
-    CHECK_THROWS_AS(me.wait("a test"), shunt::testing::refused);
-    CHECK_THROWS_AS(me.wait_until(sched::now() + 1h, "a test"), shunt::testing::refused);
+    const auto refused_call = [](const auto& wait) -> std::string {
+      try {
+        wait();
+      } catch (const shunt::testing::refused& r) {
+        return r.call;
+      }
+      return "";
+    };
+    const auto waits = [&] { me.wait("a test", "tell"); };
+    const auto waits_for_an_hour = [&] { static_cast<void>(me.wait_until(sched::now() + 1h, "a test", "drain")); };
+    CHECK(refused_call(waits) == "tell");  // the function that the program called, not what it waits for
+    CHECK(refused_call(waits_for_an_hour) == "drain");
     me.wake();
-    CHECK_THROWS_AS(me.wait("a test"), shunt::testing::refused);
+    CHECK(refused_call(waits) == "tell");
     CHECK(sched::this_worker::forbid_wait(nullptr) == &guard);
-    me.wait("a test");
+    me.wait("a test", "a call");
   });
 }

@@ -374,7 +374,7 @@ TEST_CASE("templet: in a fiber, run uses its runtime's workers and lets other fi
     caller waits([&](message&) {
       shunt::sched::waiter me;
       gate = &me;
-      me.wait("the other fiber");
+      me.wait("the other fiber", "a test");
       passed = true;
     });
     send(e, m, waits);

@@ -26,7 +26,7 @@ actor_system::actor_system(settings wanted, sched::runtime* on)
   for (int i = 0; i < workers; ++i) dispatchers_.push_back(std::make_unique<dispatcher>(*this, i, workers));
   own_ == nullptr ? start() : start_thread();
   const auto begun = [&] { return begun_ == workers + 1 || run_over_; };
-  static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers"));
+  static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers", "manager"));
   std::exception_ptr failure;
   {
     const std::scoped_lock held(lock_);
@@ -107,7 +107,7 @@ void actor_system::end_dispatchers() {
   } else {
     // acquire: edge `left` in
     const auto left = [this] { return open_dispatchers_.load(std::memory_order_acquire) == 0 && !clock_runs_; };
-    static_cast<void>(wait_until(left, steady_clock::time_point::max(), "its workers"));
+    static_cast<void>(wait_until(left, steady_clock::time_point::max(), "its workers", "manager"));
   }
 }
 
@@ -163,7 +163,8 @@ struct actor_system::watcher : listed_waiter {
   actor_system& of;
 };
 
-bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what) {
+bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what,
+                              const char* call) {
   for (bool in_time = true;;) {
     watcher me(*this);
     {
@@ -172,7 +173,7 @@ bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::tim
       if (!in_time) return false;
       me.next = std::exchange(watching_, &me);
     }
-    in_time = me.wait_until(deadline, what);
+    in_time = me.wait_until(deadline, what, call);
   }
 }
 
@@ -194,7 +195,7 @@ bool actor_system::quiet() const noexcept {
 }
 
 bool actor_system::drain(steady_clock::time_point deadline) {
-  return wait_until([this] { return quiet(); }, deadline, "messages to be handled");
+  return wait_until([this] { return quiet(); }, deadline, "messages to be handled", "drain");
 }
 
 bool actor_system::stop(steady_clock::time_point deadline) {
@@ -203,7 +204,7 @@ bool actor_system::stop(steady_clock::time_point deadline) {
   for (const auto& d : dispatchers_) d->call_soon([at = d.get()] { at->actors().end_all(); });
   // acquire: edge `ended` in
   return wait_until([this] { return living.load(std::memory_order_acquire) == 0 && quiet(); }, deadline,
-                    "actors to end");
+                    "actors to end", "stop");
 }
 
 void actor_system::actor_ended() noexcept {

@@ -105,7 +105,7 @@ class actor_system {
   void start();
   void end_dispatchers();
   [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline,
-                                const char* what);
+                                const char* what, const char* call);
 
   settings wanted_;
   std::unique_ptr<sched::runtime> own_;

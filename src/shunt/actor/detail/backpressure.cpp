@@ -131,7 +131,7 @@ bool backpressure::wait_for_room(envelope& m, const char* call) {
     c.home->system().end_dead(m, {}, actor_has_ended);  // here, as what ends with it may wait
     return true;
   }
-  me.wait("room in a mailbox");
+  me.wait("room in a mailbox", call);
   end_wait();
   m.ops = nullptr;
   return true;

@@ -97,7 +97,7 @@ void outbox::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, const char* 
   listed_waiter w;
   w.next = std::exchange(waiting_, &w);
   of_.handlers_.wake();  // trains come home when a handler fiber takes arrivals
-  w.wait("a train to come home");
+  w.wait("a train to come home", call);
 }
 
 }  // namespace actor::detail

@@ -37,11 +37,11 @@ void outside_senders::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, con
     if (!line_.inbox().arm()) return;
     armed_ = true;
   }
-  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);  // sleep() below does not throw, then
+  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);  // wait() below does not throw, then
   listed_waiter w;
   w.next = std::exchange(waiting_, &w);
   lock_.unlock();
-  w.wait("a train to come home");
+  w.wait("a train to come home", call);
   lock_.lock();
 }
 
