@@ -59,7 +59,7 @@ LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32,
          (1, 1, 1, 32_768, 20_000_000), (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
          (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
-OUR_POLICIES = ["adaptive", "fixed", "solo", "off", "off_one"]
+OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],

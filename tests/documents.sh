@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
 # Compiles every C++ block with a main function that stands in a document:   documents.sh COMPILER INCLUDES FILE...
+# tools/snippets.py finds the blocks.
 set -euo pipefail
 compiler=$1 includes=$2
 shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-awk -v folder="$folder" '
-  function keep() {
-    if (text ~ /int main\(/) printf "#line %d \"%s\"\n%s", from, file, text > (folder "/" ++n ".cpp")
-    text = ""
-  }
-  /^```cpp/ { inside = 1; from = FNR + 1; file = FILENAME; next }
-  /^```/    { if (inside) keep(); inside = 0; next }
-  inside    { text = text $0 "\n" }' "$@"
+python3 "$(dirname -- "$0")/../tools/snippets.py" --pages "$folder" "$@"
 count=0 failed=0
 for source in "$folder"/*.cpp; do
   [[ -e $source ]] || break

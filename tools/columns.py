@@ -46,8 +46,7 @@ def count(root):
 
 
 def main(arguments):
-    words = [a for a in arguments if not a.startswith("--")]
-    root = words[0] if words else source.root_of(__file__)
+    root = gates.root_in(arguments, __file__)
     found = count(root)
     counts = {module: len(lines) for module, lines in found.items()}
     passed, failed = gates.check("columns", counts, "--lower" in arguments)
@@ -55,10 +54,7 @@ def main(arguments):
         print(f"{module:16} {len(found[module]):5}")
         if "--all" in arguments or any(f.startswith(module + ":") for f in failed):
             print("\n".join(found[module]))
-    for finding in failed:
-        print(finding)
-    print(f"{passed} passed, {len(failed)} failed")
-    return 1 if failed else 0
+    return gates.report(passed, failed)
 
 
 if __name__ == "__main__":

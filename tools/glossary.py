@@ -149,8 +149,7 @@ def where(root):
 
 
 def main(arguments):
-    words = [a for a in arguments if not a.startswith("--")]
-    root = words[0] if words else source.root_of(__file__)
+    root = gates.root_in(arguments, __file__)
     if "--where" in arguments:
         return where(root)
     waiting = gates.load("glossary")
@@ -170,10 +169,7 @@ def main(arguments):
     if "--lower" in arguments:
         gates.save("glossary", {NOT_YET: {module: words for module, words in rest.items() if words},
                                 TERMS_NOT_YET: sorted(missing)})
-    for finding in findings:
-        print(finding)
-    print(f"{passed} passed, {len(findings)} failed")
-    return 1 if findings else 0
+    return gates.report(passed, findings)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,13 @@ Rules
       that NAMESPACES lists. Using-declarations may stand in shunt::v1 itself: they are the names that users write most.
   L9  A header in a private folder declares its names in a namespace `detail`.
   L10 docs/architecture.md shows the same table.
+  L11 NAMESPACES has no place in which the module declares no name.
 """
 import os
 import re
 import sys
 
+import gates
 import source
 
 MODULES = {
@@ -45,10 +47,8 @@ PRIVATE = {
 # Namespaces inside shunt::v1 in which a module declares names, beside its own; "" is shunt::v1 itself.
 NAMESPACES = {
     "base": ["", "detail", "environment"],  # the ground of all: `shunt::error` and the like have no other name
-    "task": ["", "detail"],
     "stm": [""],
-    "actor": ["", "detail", "actors", "this_actor"],
-    "io": ["net"],
+    "actor": ["", "this_actor"],
     "sched": ["test"],
 }
 OUTSIDE = ["apps", "examples", "bench", "tools", "tests"]
@@ -200,21 +200,23 @@ def check_page(root, page="docs/architecture.md"):
             for module in sorted(set(MODULES) | set(shown)) if MODULES.get(module) != shown.get(module)]
 
 
-def needless(root):
-    """The places of NAMESPACES in which no file of the module declares a name any more."""
+def needless(root, namespaces_of=None):
+    """The places of NAMESPACES in which no file of the module declares a name."""
+    table = NAMESPACES if namespaces_of is None else namespaces_of
     used = set()
     for path in files(root, "src/shunt"):
         module = module_of(path[len("src/shunt/"):])
-        if module in NAMESPACES and ".test." not in path:
-            for names, _ in namespaces(source.read(root, path)):
-                used.add((module, "::".join(names)))
-    return [(module, place) for module, places in sorted(NAMESPACES.items()) for place in places
+        if module in table and ".test." not in path:
+            used |= {(module, "::".join(names)) for names, _ in namespaces(source.read(root, path))}
+    return [f"tools/layers.py: `{module}` declares nothing in {'::'.join(filter(None, ['shunt', place]))}"
+            for module, places in sorted(table.items()) if os.path.isdir(os.path.join(root, "src/shunt", module))
+            for place in places
             if not any(m == module and (n == place or (place and n.startswith(place + "::"))) for m, n in used)]
 
 
 def check(root, arrows=True):
-    """Every violation, as printed. `arrows`: L7 too, which a part of a tree cannot keep."""
-    found = unused(root) + check_page(root) if arrows else []
+    """Every violation, as printed. `arrows`: L7 and L11 too, which a part of a tree cannot keep."""
+    found = unused(root) + needless(root) + check_page(root) if arrows else []
     for folder in ["src/shunt"] + OUTSIDE:
         for path in files(root, folder):
             found += [f"{path}:{line}: {what}" for line, what in check_file(root, path)]
@@ -224,15 +226,10 @@ def check(root, arrows=True):
 
 
 def main(arguments):
-    root = arguments[0] if arguments else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = gates.root_in(arguments, __file__)
     found = check(root)
-    for violation in found:
-        print(violation)
-    for module, place in needless(root):
-        print(f"NAMESPACES: `{module}` declares nothing in `{place or 'shunt'}` any more; take it out")
     looked = sum(1 for folder in ["src/shunt"] + OUTSIDE for _ in files(root, folder))
-    print(f"{looked - len({f.split(':')[0] for f in found})} passed, {len(found)} failed")
-    return 1 if found else 0
+    return gates.report(looked - len({f.split(':')[0] for f in found}), found)
 
 
 if __name__ == "__main__":

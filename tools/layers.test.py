@@ -117,6 +117,17 @@ class Layers(unittest.TestCase):
             files = self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", what=what)
             self.assertEqual(self.violations(files), [])
 
+    def test_a_place_of_the_table_in_which_nothing_is_declared_is_found(self):
+        files = self.in_namespace("src/shunt/rail/a.hpp", "shunt", "v1", "rail", "more")
+        files.update(self.in_namespace("src/shunt/rail/b.hpp", "shunt", "v1", "env"))
+        files.update(self.in_namespace("src/shunt/rail/c.hpp", "shunt", "v1", what="using rail::train;\n"))
+        with planted.tree(files) as root:
+            self.assertEqual(layers.needless(root, {"rail": ["env", "rail::more"], "attic": ["gone"]}), [])
+            found = layers.needless(root, {"rail": ["", "env", "net"]})
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("`rail` declares nothing in shunt", found[0])
+        self.assertIn("`rail` declares nothing in shunt::net", found[1])
+
     def test_a_private_header_declares_names_in_a_namespace_detail(self):
         path = "src/shunt/rail/detail/pool.hpp"
         self.assertEqual(self.violations(self.in_namespace(path, "shunt", "v1", "rail", "detail")), [])

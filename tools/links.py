@@ -8,6 +8,7 @@ import re
 import sys
 import urllib.parse
 
+import gates
 import source
 
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)", re.M)
@@ -60,12 +61,9 @@ def check(root):
 
 
 def main(arguments):
-    root = arguments[0] if arguments else source.root_of(__file__)
+    root = gates.root_in(arguments, __file__)
     looked, found = check(root)
-    for finding in found:
-        print(finding)
-    print(f"{looked - len(found)} passed, {len(found)} failed")
-    return 1 if found else 0
+    return gates.report(looked - len(found), found)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 
+import gates
 import source
 
 SPAN = re.compile(r"`([^`\n]+)`")
@@ -71,12 +72,9 @@ def part_of(name):
 
 
 def main(arguments):
-    root = arguments[0] if arguments else source.root_of(__file__)
+    root = gates.root_in(arguments, __file__)
     looked, found = check(root)
-    for finding in found:
-        print(finding)
-    print(f"{looked - len(found)} passed, {len(found)} failed")
-    return 1 if found else 0
+    return gates.report(looked - len(found), found)
 
 
 if __name__ == "__main__":

@@ -147,8 +147,7 @@ def twice(tree):
 
 
 def main(arguments):
-    words = [a for a in arguments if not a.startswith("--")]
-    root = words[0] if words else source.root_of(__file__)
+    root = gates.root_in(arguments, __file__)
     tree = Tree(root)
     total, unexplained = collections.Counter(), collections.Counter()
     lines = collections.defaultdict(list)
@@ -173,10 +172,7 @@ def main(arguments):
             print("\n".join(lines[module]))
     if "--all" in arguments or wrong:
         print("\n".join(again))
-    for finding in failed + wrong:
-        print(finding)
-    print(f"{passed + good} passed, {len(failed) + len(wrong)} failed")
-    return 1 if failed or wrong else 0
+    return gates.report(passed + good, failed + wrong)
 
 
 if __name__ == "__main__":

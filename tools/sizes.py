@@ -64,8 +64,7 @@ def check(root, exceptions=None, not_yet=()):
 
 
 def main(arguments):
-    words = [a for a in arguments if not a.startswith("--")]
-    root = words[0] if words else source.root_of(__file__)
+    root = gates.root_in(arguments, __file__)
     not_yet = gates.load("sizes")
     total, found, lists, still = check(root, None, not_yet)
     for title, sizes in zip(("lines of files", "lines of functions", "member functions of classes"), lists):
@@ -78,10 +77,7 @@ def main(arguments):
         print(f"cut, to be taken out of gates.json (--lower): {name}")
     if "--lower" in arguments:
         gates.save("sizes", sorted(still))
-    for finding in found:
-        print(finding)
-    print(f"{total - len(found)} passed, {len(found)} failed")
-    return 1 if found else 0
+    return gates.report(total - len(found), found)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ struct shunt_fibers {
     const std::string_view variant = o.variant;
     shunt::stm::policies p;
     if (variant == "fixed") p = {.adapt = false, .exclusive = false};
-    if (variant == "solo") p = {.adapt = false, .workers = 1};
+    if (variant == "exclusive") p = {.adapt = false, .workers = 1};
     if (variant.starts_with("off"))
       p = {.adapt = false, .exclusive = false, .queue_losers = false, .oldest_first = false};
     if (variant == "off_one") p.workers = 1;

@@ -10,5 +10,5 @@
 #include <shunt/sched/observe/report.hpp>
 #include <shunt/sched/poller.hpp>
 #include <shunt/sched/runtime.hpp>
-#include <shunt/sched/sleeper.hpp>
+#include <shunt/sched/waiter.hpp>
 #include <shunt/sched/waits_forbidden.hpp>

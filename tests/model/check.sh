@@ -270,15 +270,15 @@ check stm 'mutant: commutes with what stood there before it was locked' \
 stuck='invalid end state'
 check parker '2 senders, 1 event'                                         stops holds
 check parker '2 senders of 2 each, 2 events, 2 sleeps too long'           stops holds   SENDS=2 EVENTS=2 SPURIOUS=2
-check parker '3 senders, no event: a futex or the bell'                   stops holds   SENDERS=3 EVENTS=0
-check parker 'can occur: a ring that comes after its work was done' \
-  ends  'assertion violated  *!(bell)' SEE_LATE_RING SPURIOUS=1
-check parker 'mutant: whose token found the owner away does not ring'     ends  "$stuck" M_NEVER_RINGS
+check parker '3 senders, no event: a futex or the wake_fd'                stops holds   SENDERS=3 EVENTS=0
+check parker 'can occur: a write that comes after its work was done' \
+  ends  'assertion violated  *!(wake_fd)' SEE_LATE_WRITE SPURIOUS=1
+check parker 'mutant: whose token found the owner away does not write'    ends  "$stuck" M_NEVER_WRITES
 check parker 'mutant: the owner goes away with a load and a store'        ends  "$stuck" M_AWAY_STORES
 check parker 'mutant: does not say that it is away'                       ends  "$stuck" M_NOT_AWAY
 check parker 'mutant: goes away without a look at the token'              ends  "$stuck" M_TOKEN_UNSEEN
-check parker 'mutant: sleeps on the bell alone'                           ends  "$stuck" M_BELL_ALONE
-check parker 'mutant: does not stop the bell'                             stops 'non-progress cycle' M_RINGS_ON
+check parker 'mutant: sleeps on the wake_fd alone'                        ends  "$stuck" M_WAKE_FD_ALONE
+check parker 'mutant: does not read the wake_fd'                          stops 'non-progress cycle' M_STAYS_READABLE
 
 # --- migrate ---
 elsewhere='assertion violated .*saved\[r\]&&(home\[r\]==me)'   # runs where it is not at home, or before it was saved

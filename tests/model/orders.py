@@ -663,7 +663,7 @@ stands("sleepers", "sched/detail/steal_deque.hpp", "bottom_.store(bottom + 1, st
        "bottom_.load(std::memory_order_seq_cst) <= top_.load(std::memory_order_seq_cst)")
 
 
-# --- sched/sleeper.hpp: two wake it, and it looks at what the first has done ---
+# --- sched/waiter.hpp: two wake it, and it looks at what the first has done ---
 def woken_twice(exchanges):
     def first():
         yield store("done", 1, RLX)
@@ -676,15 +676,15 @@ def woken_twice(exchanges):
         yield store("word", 2, REL)
         return before == 1
 
-    def sleeper():
+    def waiter():
         return (yield load("word", ACQ)) == 2 and (yield load("done", RLX)) == 0
-    return first, second, sleeper
+    return first, second, waiter
 
 
 unseen = lambda _, last, misses: last and misses
-check("sleeper", "woken twice, it sees what the first waker has done", "holds", woken_twice(True), unseen)
-check("sleeper", "mutant: wakes by a store", "fails", woken_twice(False), unseen)
-stands("sleeper", "sched/sleeper.hpp", "word_.exchange(1, std::memory_order_release);")
+check("waiter", "woken twice, it sees what the first waker has done", "holds", woken_twice(True), unseen)
+check("waiter", "mutant: wakes by a store", "fails", woken_twice(False), unseen)
+stands("waiter", "sched/waiter.hpp", "word_.exchange(1, std::memory_order_release);")
 
 
 # --- actor/detail/actor_system.cpp: a watcher waits for a change, and a dispatcher idles after it; exchanges of one

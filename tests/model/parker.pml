@@ -1,13 +1,13 @@
-/* A worker that sleeps on a futex, or on descriptors with a bell (sched/detail/parker.hpp), behind its inbox.
+/* A worker that sleeps on a futex, or on descriptors with a wake_fd (sched/detail/parker.hpp), behind its inbox.
  *
  *   inbox:   EMPTY | ASLEEP | LIST                    sched/detail/inbox.hpp
  *   token:  0 | 1 | AWAY                             sched/detail/parker.hpp
- *   bell:   an eventfd, ringing or not; readable: the poller's descriptor
+ *   wake_fd: an eventfd, readable or not; readable: the poller's descriptor
  *
  * Invariants
  *   P1  Everything sent is taken, and all that the descriptor tells of is polled: no end but the one in which that is
  *       so.
- *   P2  The worker does not run in circles: a token or a ring wakes it once (`stops`: no cycle).
+ *   P2  The worker does not run in circles: a token or a write wakes it once (`stops`: no cycle).
  *
  * SENDERS push SENDS times each; the system makes the descriptor readable EVENTS times. While events are to come the
  * owner sleeps on the descriptor (park_on); afterwards in either way, like a worker whose poller was detached. Each
@@ -34,7 +34,7 @@
 byte inbox = EMPTY;
 byte nodes;           /* in the list */
 byte token;
-bool bell;
+bool wake_fd;
 bool readable;
 bool on_futex;        /* the owner lies in the futex's queue */
 byte to_come = EVENTS;
@@ -52,10 +52,10 @@ proctype Sender() {
      :: before == ASLEEP ->
         atomic { before = token; token = 1 };
         if
-#ifndef M_NEVER_RINGS
-        :: before == AWAY -> bell = true
+#ifndef M_NEVER_WRITES
+        :: before == AWAY -> wake_fd = true
 #endif
-#ifdef M_NEVER_RINGS
+#ifdef M_NEVER_WRITES
         :: true -> on_futex = false
 #else
         :: before != AWAY -> on_futex = false
@@ -137,27 +137,27 @@ inline park_on() {
   :: t != 1 ->
 #endif
      if                            /* ppoll: what it has found is looked at afterwards */
-#ifndef M_BELL_ALONE
-     :: atomic { bell || readable -> rung = bell }
+#ifndef M_WAKE_FD_ALONE
+     :: atomic { wake_fd || readable -> woken = wake_fd }
 #else
-     :: atomic { bell -> rung = bell }
+     :: atomic { wake_fd -> woken = wake_fd }
 #endif
-     :: its_time_is_over(); rung = false
+     :: its_time_is_over(); woken = false
      fi;
      token = 0;
      if
-#ifndef M_RINGS_ON
-     :: rung -> bell = false
+#ifndef M_STAYS_READABLE
+     :: woken -> wake_fd = false
 #endif
      :: else
      fi
   fi;
-  t = 0; rung = false
+  t = 0; woken = false
 }
 
 proctype Owner() {
   byte t;
-  bool rung, stay;
+  bool woken, stay;
   do
   :: drain();                      /* look_outside(): the inbox before the poller */
      poll();
@@ -182,8 +182,8 @@ proctype Owner() {
      fi;
      stay = false
   od;
-#ifdef SEE_LATE_RING
-  assert(!bell);
+#ifdef SEE_LATE_WRITE
+  assert(!wake_fd);
 #endif
   left = true
 }

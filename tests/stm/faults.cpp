@@ -42,6 +42,12 @@ bool attempt(long allocation) {
     shunt::tvar<long> numbers[40];
     counted* made = nullptr;
     int called = 0;
+    int registered = 0;
+    int undone = 0;
+    const auto on_abort = [&](shunt::tx& t) {
+      t.on_abort([&undone] { ++undone; });
+      ++registered;
+    };
     bool failed = false;
     fail_in = allocation;
     try {
@@ -52,6 +58,7 @@ bool attempt(long allocation) {
         t.or_else(
             [&] {
               t.write(a, counted(long_text));
+              for (int i = 0; i < 3; ++i) on_abort(t);
               t.retry();
             },
             [&] { t.nested([&] { t.write(b, counted(t.read(a).text + long_text)); }); });
@@ -67,6 +74,7 @@ bool attempt(long allocation) {
     fail_in = 0;
     expect(failed == (allocation != 0 && reached), "a failed allocation is reported");
     expect(called == (failed ? 0 : 1), "on_commit is called after a commit, and only then");
+    expect(undone == registered, "on_abort is called when a part is undone, and where the memory is at its end");
     for (auto& n : numbers) expect(n.load() == (failed ? 0 : 1), "all of the numbers, or none");
     expect(a.load().text.size() > 1 || failed, "a is written");
     expect(!failed || (a.load().text == "a" && b.load().text == "b"), "nothing is written");

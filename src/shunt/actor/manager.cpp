@@ -10,8 +10,8 @@ namespace shunt {
 inline namespace v1 {
 namespace {
 
-actors::detail::settings settings_of(manager_options& wanted) {
-  actors::detail::settings s;
+actor::detail::settings settings_of(manager_options& wanted) {
+  actor::detail::settings s;
   s.runtime = wanted.runtime;
   s.stack_bytes = wanted.stack_bytes;
   s.stop_after = wanted.stop_after;
@@ -29,7 +29,7 @@ manager_options with(const sched::options& workers) {
 }  // namespace
 
 manager::manager(manager_options wanted)
-    : system_(std::make_unique<actors::detail::actor_system>(settings_of(wanted), nullptr)) {}
+    : system_(std::make_unique<actor::detail::actor_system>(settings_of(wanted), nullptr)) {}
 
 manager::manager(const sched::options& workers) : manager(with(workers)) {}
 
@@ -37,15 +37,15 @@ manager::manager(sched::runtime& on, manager_options wanted) {
   if (!sched::this_fiber::inside() || &sched::this_worker::current() != &on) {
     throw usage_error("manager: called outside of a fiber of the runtime that it was given");
   }
-  if (actors::detail::dispatcher::here() != nullptr) throw usage_error("manager: these workers have a manager already");
-  system_ = std::make_unique<actors::detail::actor_system>(settings_of(wanted), &on);
+  if (actor::detail::dispatcher::here() != nullptr) throw usage_error("manager: these workers have a manager already");
+  system_ = std::make_unique<actor::detail::actor_system>(settings_of(wanted), &on);
 }
 
 manager::~manager() = default;
 
 supervisor manager::supervise(const supervisor_options& how) {
   if (how.restarts < 0) throw usage_error("supervise: " + std::to_string(how.restarts) + " restarts; at least 0");
-  auto made = std::make_shared<actors::detail::supervisor_state>();
+  auto made = std::make_shared<actor::detail::supervisor_state>();
   made->name = how.name;
   made->all = how.how == strategy::all_for_one;
   made->most = static_cast<std::size_t>(how.restarts);
@@ -55,11 +55,11 @@ supervisor manager::supervise(const supervisor_options& how) {
   return supervisor(std::move(made));
 }
 
-actors::detail::address manager::enter(actors::detail::dispatcher& at, std::unique_ptr<actors::detail::lifecycle> about,
-                                       void* object, const actor_options& how, std::type_index is) {
+actor::detail::address manager::enter(actor::detail::dispatcher& at, std::unique_ptr<actor::detail::lifecycle> about,
+                                      void* object, const actor_options& how, std::type_index is) {
   const std::string name = about->name;
   const auto above = about->supervisor;
-  actors::detail::address actor;
+  actor::detail::address actor;
   try {
     actor = at.actors().spawn(about, object, how.capacity, how.when_full);
   } catch (...) {
@@ -72,7 +72,7 @@ actors::detail::address manager::enter(actors::detail::dispatcher& at, std::uniq
     system_->names().add(name, actor, is);
   } catch (...) {
     at.call_soon(
-        [actor] { actor.to->home->actors().request(*actor.to, actor.incarnation(), actors::detail::request_end); });
+        [actor] { actor.to->home->actors().request(*actor.to, actor.incarnation(), actor::detail::request_end); });
     throw;
   }
   return actor;
@@ -81,20 +81,20 @@ actors::detail::address manager::enter(actors::detail::dispatcher& at, std::uniq
 void manager::block(task::detail::one_event& e) {
   struct blocked : task::detail::one_event::listener {
     blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).thread.wake(); }) {}
-    sched::sleeper thread;
+    sched::waiter thread;
   } me;
-  if (e.attach(me)) me.thread.sleep("a future");
+  if (e.attach(me)) me.thread.wait("a future", "await");
 }
 
 void this_actor::stop() {
-  actors::detail::actor_cell* const me = actors::detail::actor_of_this_fiber();
+  actor::detail::actor_cell* const me = actor::detail::actor_of_this_fiber();
   if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
-  me->set_flag(actors::detail::request_end);
+  me->set_flag(actor::detail::request_end);
 }
 
-namespace actors::detail {
+namespace actor::detail {
 void throw_null_ref(const char* call) { throw usage_error(std::string(call) + ": the reference is to no actor"); }
-}  // namespace actors::detail
+}  // namespace actor::detail
 
 }  // namespace v1
 }  // namespace shunt

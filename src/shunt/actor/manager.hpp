@@ -90,7 +90,7 @@ class manager {
   template <typename T, typename... A>
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {
-    using namespace actors::detail;
+    using namespace actor::detail;
     if (how.capacity == 0) throw usage_error("spawn: a mailbox's capacity must be at least 1");
     dispatcher& at = system_->choose(how.worker);
     auto about = std::make_unique<lifecycle>();
@@ -123,7 +123,7 @@ class manager {
   void stop(const ref<T>& actor) {
     actor.must_not_be_null("stop");
     actor.address_.to->home->call_soon(
-        [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), actors::detail::request_end); });
+        [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), actor::detail::request_end); });
   }
 
   /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that threads and
@@ -174,11 +174,11 @@ class manager {
     }
   }
 
-  actors::detail::address enter(actors::detail::dispatcher& at, std::unique_ptr<actors::detail::lifecycle> about,
-                                void* object, const actor_options& how, std::type_index is);
+  actor::detail::address enter(actor::detail::dispatcher& at, std::unique_ptr<actor::detail::lifecycle> about,
+                               void* object, const actor_options& how, std::type_index is);
   static void block(task::detail::one_event& e);
 
-  std::unique_ptr<actors::detail::actor_system> system_;
+  std::unique_ptr<actor::detail::actor_system> system_;
 };
 
 }  // namespace v1

@@ -9,12 +9,12 @@
 #include <shunt/base/random.hpp>
 #include <vector>
 
-using shunt::actors::detail::actor_cell;
-using shunt::actors::detail::batch_reader;
-using shunt::actors::detail::batch_writer;
-using shunt::actors::detail::envelope;
-using shunt::actors::detail::message_batch;
-using shunt::actors::detail::message_ops;
+using shunt::actor::detail::actor_cell;
+using shunt::actor::detail::batch_reader;
+using shunt::actor::detail::batch_writer;
+using shunt::actor::detail::envelope;
+using shunt::actor::detail::message_batch;
+using shunt::actor::detail::message_ops;
 using shunt::rail::train;
 
 namespace {

@@ -25,9 +25,9 @@
 namespace shunt {
 inline namespace v1 {
 
-namespace actors::detail {
+namespace actor::detail {
 struct supervisor_state;
-}  // namespace actors::detail
+}  // namespace actor::detail
 
 class manager;
 
@@ -45,8 +45,8 @@ class supervisor {
 
  private:
   friend class manager;
-  explicit supervisor(std::shared_ptr<actors::detail::supervisor_state> s) noexcept : state_(std::move(s)) {}
-  std::shared_ptr<actors::detail::supervisor_state> state_;
+  explicit supervisor(std::shared_ptr<actor::detail::supervisor_state> s) noexcept : state_(std::move(s)) {}
+  std::shared_ptr<actor::detail::supervisor_state> state_;
 };
 
 struct supervisor_options {

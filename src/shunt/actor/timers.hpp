@@ -26,8 +26,8 @@ class timer {
  private:
   template <typename T>
   friend class ref;
-  explicit timer(std::shared_ptr<actors::detail::timed> t) noexcept : what_(std::move(t)) {}
-  std::shared_ptr<actors::detail::timed> what_;
+  explicit timer(std::shared_ptr<actor::detail::timed> t) noexcept : what_(std::move(t)) {}
+  std::shared_ptr<actor::detail::timed> what_;
 };
 
 }  // namespace v1

@@ -36,11 +36,14 @@ struct asymmetric_fence {
   static void heavy() noexcept;
 
   /// Any thread, on both sides, if not usable(): between the store and the read, where these are not both sequentially
-  /// consistent. No fence under ThreadSanitizer, which knows none: the caller's store is a read-modify-write there,
-  /// which is a fence on the machines that ThreadSanitizer runs on.
+  /// consistent. ThreadSanitizer knows no fences, and gcc takes none there: the caller's store is a read-modify-write
+  /// under it. That is a fence on x86. It is none on AArch64, where a later load may pass its store; there the
+  /// instruction is written out.
   static void symmetric() noexcept {
 #if !defined(SHUNT_TSAN)
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pair `crossed`
+#elif defined(__aarch64__)
+    asm volatile("dmb ish" ::: "memory");  // pair `crossed`
 #endif
   }
 };

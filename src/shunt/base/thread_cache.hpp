@@ -2,7 +2,7 @@
 ///
 /// ```cpp
 /// struct node : shunt::in_thread_cache { long value; };
-/// delete new node;  // some ten instructions each; by the C library's heap a hundred and fifty together
+/// delete new node;  // some ten instructions each
 /// ```
 ///
 /// One thread may free a block that another has taken: the thread that frees it keeps it. A thread keeps a magazine of

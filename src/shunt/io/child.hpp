@@ -2,11 +2,12 @@
 /// its worker runs other fibers meanwhile.
 ///
 /// ```cpp
+/// using use = shunt::io::child_options::use;
 /// auto sort = shunt::io::spawn("sort", {"-n"}, {.in = use::pipe, .out = use::pipe});
 /// sort.in().write("10\n9\n");
 /// sort.in().close();
 /// const auto first = sort.out().read_until("\n", 80);
-/// if (!sort.wait(5s).good()) ...
+/// if (!sort.wait(5s).good()) complain();
 /// ```
 #pragma once
 

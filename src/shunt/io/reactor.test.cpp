@@ -73,7 +73,7 @@ TEST_CASE("reactor: workers without one make an epoll when they need it, once, a
       need(ends.first.read_some(into) == 1);
     });
   };
-  for (const bool bells_are_there : {false, true}) {  // which live as long as the process
+  for (const bool wake_fds_are_there : {false, true}) {  // which live as long as the process
     const auto before = open_descriptors();
     {
       sched::runtime rt(o);
@@ -85,7 +85,7 @@ TEST_CASE("reactor: workers without one make an epoll when they need it, once, a
       CHECK_THROWS_AS(io::reactor(rt), shunt::usage_error);  // too late: the workers have epolls
       use(rt);
     }
-    if (bells_are_there) CHECK(open_descriptors() == before);
+    if (wake_fds_are_there) CHECK(open_descriptors() == before);
   }
 }
 

@@ -3,8 +3,10 @@
 /// ```cpp
 /// pgas::symmetric<std::vector<long>> histogram(me, 1000);
 /// pgas::actor_of updates(histogram);
-/// updates.send(pe, [spot](auto& counts) { ++counts[spot]; });
-/// updates.finish();                                            // every update has happened, everywhere
+/// for (const std::size_t key : keys) {
+///   updates.send(static_cast<int>(key / 1000), [spot = key % 1000](auto& counts) { ++counts[spot]; });
+/// }
+/// updates.finish();  // every update has happened, everywhere
 /// ```
 ///
 /// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.

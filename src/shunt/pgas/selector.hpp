@@ -3,7 +3,7 @@
 /// ```cpp
 /// struct histogram : pgas::actor<histogram, std::uint32_t> {
 ///   explicit histogram(pgas::pe& me) : actor(me), counts(1000) {}
-///   void process(std::uint32_t spot, int from) { ++counts[spot]; }
+///   void process(std::uint32_t spot, int /*from*/) { ++counts[spot]; }
 ///   std::vector<long> counts;
 /// };
 /// histogram h(me);

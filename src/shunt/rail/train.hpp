@@ -109,7 +109,7 @@ class train_pool {
   ///
   /// First come first out, although the last one's memory is nearer: that one's lines lie dirty in
   /// the other core's cache, and fetching them from there takes longer than from the shared cache
-  /// where a train that has rested has gone. A deep ring of trains is 1.5 times as fast as two.
+  /// where a train that has rested has gone. So a deep ring of trains is faster than two.
   /// \param stays  the train will be unloaded by this thread: then the last one that stayed is best.
   [[nodiscard]] train* take(std::uint8_t channel, bool stays = false) noexcept {
     if (channel == 0 && out_[0] >= regular_) return nullptr;

@@ -201,15 +201,15 @@ TEST_CASE("train_pool: never more bytes than limit trains, in any order of takin
 }
 
 namespace {
-struct sleeper {
+struct wake_counter {
   int wakes = 0;
-  static void wake(void* me) noexcept { ++static_cast<sleeper*>(me)->wakes; }
+  static void wake(void* me) noexcept { ++static_cast<wake_counter*>(me)->wakes; }
 };
 }  // namespace
 
 TEST_CASE("train_inbox: a train in front of a sleeping owner wakes it, once; in front of one awake, never") {
-  sleeper owner;
-  rail::train_inbox p(sleeper::wake, &owner);
+  wake_counter owner;
+  rail::train_inbox p(wake_counter::wake, &owner);
   train a, b;
   p.deliver(a);
   CHECK(owner.wakes == 0);
@@ -228,8 +228,8 @@ TEST_CASE("train_inbox: a train in front of a sleeping owner wakes it, once; in 
 }
 
 TEST_CASE("train_inbox: a train sent home arrives there, empty, with its channel") {
-  sleeper owner;
-  rail::train_inbox home(sleeper::wake, &owner);
+  wake_counter owner;
+  rail::train_inbox home(wake_counter::wake, &owner);
   train_pool pool(home, 512, 2, 8, 2);
   train* const t = pool.take(1);
   REQUIRE(home.arm());

@@ -1,4 +1,4 @@
-// Sleeping on descriptors: a parker's bell, and pollers that have a descriptor.
+// Sleeping on descriptors: a parker's wake_fd, and pollers that have a descriptor.
 #include <shunt/sched/detail/parker.hpp>
 
 #include <atomic>
@@ -57,8 +57,8 @@ TEST_CASE("parker: park_on returns for a token, for its descriptor, and when its
   const flag nothing;
   const flag something;
   something.raise();
-  parker.need_bell();
-  parker.need_bell();  // the same one
+  parker.need_wake_fd();
+  parker.need_wake_fd();  // the same one
   parker.park_on(nothing.fd, 0ns);
   parker.park_on(nothing.fd, -1ns);
   parker.park_on(nothing.fd, 1ms);
@@ -74,7 +74,7 @@ TEST_CASE("parker: an unpark that races with park_on is not lost") {
   constexpr int rounds = 20'000;
   sched::detail::parker parker;
   const flag nothing;
-  parker.need_bell();
+  parker.need_wake_fd();
   std::atomic<int> asked{0};
   std::atomic<int> answered{0};
   std::thread owner([&] {
@@ -178,17 +178,17 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   CHECK(mark == 0);
 }
 
-TEST_CASE("parker: a bell is kept, but not a parent's") {
+TEST_CASE("parker: a wake_fd is kept, but not a parent's") {
   sched::detail::parker parker;
-  parker.need_bell();
-  const auto mine = eventfd_behind(parker.bell());
-  parker.need_bell();
-  CHECK(eventfd_behind(parker.bell()) == mine);
+  parker.need_wake_fd();
+  const auto mine = eventfd_behind(parker.wake_fd());
+  parker.need_wake_fd();
+  CHECK(eventfd_behind(parker.wake_fd()) == mine);
   if (mine.empty()) return;
   const pid_t child = fork();
   if (child == 0) {
-    parker.need_bell();
-    const auto its = eventfd_behind(parker.bell());
+    parker.need_wake_fd();
+    const auto its = eventfd_behind(parker.wake_fd());
     _exit(!its.empty() && its != mine ? 0 : 1);
   }
   int status = -1;

@@ -540,25 +540,25 @@ bool thread_sleeps(pid_t thread) {
 
 }  // namespace
 
-TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before it, and see what was written") {
+TEST_CASE("waiter: a fiber and a thread are woken by either, asleep and before it, and see what was written") {
   sched::runtime rt(with(2));
   for (const bool fiber_sleeps : {true, false}) {
     for (const bool fiber_wakes : {true, false}) {
       for (const bool asleep : {true, false}) {
         CAPTURE(fiber_sleeps, fiber_wakes, asleep);
-        std::atomic<sched::sleeper*> to_wake{nullptr};
+        std::atomic<sched::waiter*> to_wake{nullptr};
         std::atomic<pid_t> thread{0};
         std::atomic<bool> done{false};
         int written = 0;
         int seen = -1;
         const auto sleeps = [&] {
-          sched::sleeper me;
+          sched::waiter me;
           CHECK_FALSE(me.woken());
           thread = gettid();
           to_wake = &me;
           // relaxed: what was written comes by edge `woken`, and by nothing else
           while (!asleep && !done.load(std::memory_order_relaxed)) std::this_thread::yield();
-          me.sleep("a test's end");
+          me.wait("a test's end", "a test");
           CHECK(me.woken());
           seen = written;
         };
@@ -587,36 +587,46 @@ TEST_CASE("sleeper: a fiber and a thread are woken by either, asleep and before 
   }
 }
 
-TEST_CASE("sleeper: a time that is over ends the sleep, and it may sleep again") {
+TEST_CASE("waiter: a time that is over ends the wait, and it may wait again") {
   const auto sleeps = [] {
-    sched::sleeper me;
+    sched::waiter me;
     const auto begin = sched::now();
-    CHECK_FALSE(me.sleep_until(begin + 3ms, "a test"));
+    CHECK_FALSE(me.wait_until(begin + 3ms, "a test", "a call"));
     CHECK(sched::now() >= begin + 3ms);
-    CHECK_FALSE(me.sleep_until(begin, "a test"));
+    CHECK_FALSE(me.wait_until(begin, "a test", "a call"));
     me.wake();
-    CHECK(me.sleep_until(begin, "a test"));  // it was woken: the time does not matter
-    me.sleep("a test");
+    CHECK(me.wait_until(begin, "a test", "a call"));  // it was woken: the time does not matter
+    me.wait("a test", "a call");
     me.reset();
     CHECK_FALSE(me.woken());
-    CHECK_FALSE(me.sleep_until(begin, "a test"));
+    CHECK_FALSE(me.wait_until(begin, "a test", "a call"));
   };
   sleeps();
   sched::runtime rt(with(1));
   rt.run(sleeps);
 }
 
-TEST_CASE("sleeper: a fiber that must not wait is refused, also when it would not have to") {
+TEST_CASE("waiter: a fiber that must not wait is refused, also when it would not have to") {
   sched::runtime rt(with(1));
   rt.run([] {
     const shunt::testing::no_waiting guard;
-    sched::sleeper me;
+    sched::waiter me;
     CHECK(sched::this_worker::forbid_wait(&guard) == nullptr);
-    CHECK_THROWS_AS(me.sleep("a test"), shunt::testing::refused);
-    CHECK_THROWS_AS(me.sleep_until(sched::now() + 1h, "a test"), shunt::testing::refused);
+    const auto refused_call = [](const auto& wait) -> std::string {
+      try {
+        wait();
+      } catch (const shunt::testing::refused& r) {
+        return r.call;
+      }
+      return "";
+    };
+    const auto waits = [&] { me.wait("a test", "tell"); };
+    const auto waits_for_an_hour = [&] { static_cast<void>(me.wait_until(sched::now() + 1h, "a test", "drain")); };
+    CHECK(refused_call(waits) == "tell");  // the function that the program called, not what it waits for
+    CHECK(refused_call(waits_for_an_hour) == "drain");
     me.wake();
-    CHECK_THROWS_AS(me.sleep("a test"), shunt::testing::refused);
+    CHECK(refused_call(waits) == "tell");
     CHECK(sched::this_worker::forbid_wait(nullptr) == &guard);
-    me.sleep("a test");
+    me.wait("a test", "a call");
   });
 }

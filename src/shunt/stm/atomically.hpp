@@ -70,8 +70,8 @@ struct stm_access {
   };
 
   /// Whether a body is handed by copy to functions that are not inlined: one of at most a pointer's size, if a copy is
-  /// as good. Its captures then lie in a register, and a loop of transactions need not touch its fiber's stack: an
-  /// increment takes 108 instructions instead of 123. Larger bodies gain nothing.
+  /// as good. Its captures then lie in a register, and a loop of transactions need not touch its fiber's stack. Larger
+  /// bodies gain nothing.
   template <typename Body>
   [[nodiscard]] static consteval bool as_a_copy() noexcept {
     if constexpr (!std::is_object_v<Body>) {  // a function

@@ -25,9 +25,11 @@ struct policies {
   bool oldest_first = true;
 };
 
-/// Any thread, at any time; for all transactions that begin from now on. \throws usage_error if `workers` is negative.
+/// Any thread, at any time, but one call at a time: of two that overlap each policy may be either's, and a class of
+/// transactions may keep other ones than current_policies() says. For all transactions that begin after the call; one
+/// that begins meanwhile may see some of the new policies. \throws usage_error if `workers` is negative.
 void set_policies(const policies& wanted);
-/// Any thread, at any time.
+/// Any thread, at any time. During a call of set_policies() a mixture of before and after.
 [[nodiscard]] policies current_policies() noexcept;
 
 }  // namespace stm

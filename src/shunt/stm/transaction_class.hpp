@@ -16,7 +16,7 @@ struct class_record;
 ///
 /// ```cpp
 /// shunt::transaction_class transfers("transfers");
-/// shunt::atomically(transfers, [&](shunt::tx& t) { ... });
+/// shunt::atomically(transfers, [&](shunt::tx& t) { t.write(mine, t.read(mine) - 1); });
 /// ```
 ///
 /// Classes of the same name are one class. Any number of threads may use one object.

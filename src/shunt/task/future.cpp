@@ -72,7 +72,7 @@ std::uintptr_t one_event::free_of_busy(std::uintptr_t seen) const noexcept {
 
 namespace {
 
-/// A fiber that waits; on its stack. Less than a sched::sleeper: no thread waits here, and the fiber may wait.
+/// A fiber that waits; on its stack. Less than a sched::waiter: no thread waits here, and the fiber may wait.
 struct waiter : one_event::listener {
   waiter() noexcept : listener(&wake) {}
   static void wake(listener& l) noexcept {

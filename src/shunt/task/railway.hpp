@@ -354,8 +354,8 @@ class railway {
 
   /// Runs the bodies given to operate(), each in a fiber: block by block on the workers, in the order of operate().
   /// A fiber: on its runtime's workers. Any other thread: on a new runtime's.
-  /// \param workers  workers to use; 0: all. One is fastest for lines that only move goods: a cache line takes some 50
-  ///        ns from another core, and 2 ns within a core's own cache.
+  /// \param workers  workers to use; 0: all. One is fastest for lines that only move goods: a cache line takes far
+  ///        longer from another core than from a core's own cache.
   /// \param stop  calls request_stop() when it is asked to stop.
   /// \throws the first exception that left a body, after all have ended; what sched::runtime::run() throws.
   void run(int workers = 0, const std::stop_token& stop = {}) {

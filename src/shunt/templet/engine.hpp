@@ -6,11 +6,14 @@
 /// templet::actor ping, pong;
 /// templet::message ball;
 /// int left = 1000;
-/// const auto play = [](templet::message& m, templet::actor& self) { if (left-- > 0) send(e, m, other(self)); };
-/// ping.recv = play;
-/// pong.recv = play;
-/// send(e, ball, ping);
-/// run(e);  // returns when no message is under way any more
+/// void play(templet::message& m, templet::actor& self) {
+///   if (left-- > 0) send(e, m, &self == &ping ? pong : ping);
+/// }
+/// int main() {
+///   ping.recv = pong.recv = play;
+///   send(e, ball, ping);
+///   run(e);  // returns when no message is under way any more
+/// }
 /// ```
 ///
 /// A message is an object of the program's own. The program sends it by handing it over: nothing is copied and nothing

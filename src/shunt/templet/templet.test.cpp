@@ -16,7 +16,7 @@
 #include <shunt/base/random.hpp>
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/sched.hpp>
-#include <shunt/sched/sleeper.hpp>
+#include <shunt/sched/waiter.hpp>
 #include <shunt/templet/detail/inbox.hpp>
 #include <shunt/templet/detail/run_queue.hpp>
 #include <support/runtimes.hpp>
@@ -369,12 +369,12 @@ TEST_CASE("templet: in a fiber, run uses its runtime's workers and lets other fi
   on_workers([] {
     engine e;
     message m;
-    std::atomic<shunt::sched::sleeper*> gate{nullptr};
+    std::atomic<shunt::sched::waiter*> gate{nullptr};
     bool passed = false;
     caller waits([&](message&) {
-      shunt::sched::sleeper me;
+      shunt::sched::waiter me;
       gate = &me;
-      me.sleep("the other fiber");
+      me.wait("the other fiber", "a test");
       passed = true;
     });
     send(e, m, waits);

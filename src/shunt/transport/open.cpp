@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 // Open MPI loads components that use its symbols but do not name its library (mca_pml_ob1.so and mca_btl_tcp.so among
 // them, in 4.1): they find the symbols only if these are global. MPICH is one library, whose symbols stay apart from
 // the program's own.
-constexpr std::array<flavour, 2> known{
+constexpr std::array<mpi_implementation, 2> known{
     {{"Open MPI", "libshunt_mpi_openmpi.so", true}, {"MPICH", "libshunt_mpi_mpich.so", false}}};
 
 int number(const char* text) noexcept {
@@ -70,7 +70,7 @@ fs::path library_file() {
 
 }  // namespace
 
-std::span<const flavour> flavours() noexcept { return known; }
+std::span<const mpi_implementation> mpi_implementations() noexcept { return known; }
 
 launcher find_launcher() {
   const char* const of_openmpi = std::getenv("OMPI_COMM_WORLD_SIZE");

@@ -14,7 +14,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class activity_counts {
  public:
@@ -40,6 +40,6 @@ class activity_counts {
   std::atomic<std::uint64_t> done_{0};
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -6,7 +6,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 void actor_cell::mark(std::int64_t messages) noexcept {
   timespec now{};
@@ -37,6 +37,6 @@ bool actor_cell::wait_begins(const one_event& e, const char* call) {
 
 void actor_cell::wait_ends() noexcept { end_wait(); }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

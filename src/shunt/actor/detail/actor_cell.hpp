@@ -55,12 +55,12 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class dispatcher;
 
 /// A sender that waits for room. Its message lies in its frame; the dispatcher takes it from there.
-struct waiting_sender : sched::sleeper {
+struct waiting_sender : sched::waiter {
   waiting_sender(envelope& m, const dispatcher* d) noexcept : message(&m), from(d) {}
   envelope* message;
   const dispatcher* from;  // null: a thread outside
@@ -242,6 +242,6 @@ struct address {
   }
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -12,7 +12,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class actor_names {
  public:
@@ -51,6 +51,6 @@ class actor_names {
   std::map<std::string, named, std::less<>> names_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -8,7 +8,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 using std::chrono::steady_clock;
 
@@ -26,7 +26,7 @@ actor_system::actor_system(settings wanted, sched::runtime* on)
   for (int i = 0; i < workers; ++i) dispatchers_.push_back(std::make_unique<dispatcher>(*this, i, workers));
   own_ == nullptr ? start() : start_thread();
   const auto begun = [&] { return begun_ == workers + 1 || run_over_; };
-  static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers"));
+  static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers", "manager"));
   std::exception_ptr failure;
   {
     const std::scoped_lock held(lock_);
@@ -107,7 +107,7 @@ void actor_system::end_dispatchers() {
   } else {
     // acquire: edge `left` in
     const auto left = [this] { return open_dispatchers_.load(std::memory_order_acquire) == 0 && !clock_runs_; };
-    static_cast<void>(wait_until(left, steady_clock::time_point::max(), "its workers"));
+    static_cast<void>(wait_until(left, steady_clock::time_point::max(), "its workers", "manager"));
   }
 }
 
@@ -140,7 +140,7 @@ void actor_system::clock_left() noexcept {
 // --- waiting for a change ---
 
 /// A thread or fiber that waits for a change; counted in watchers_ from its first look to its last.
-struct actor_system::watcher : waiter {
+struct actor_system::watcher : listed_waiter {
   explicit watcher(actor_system& in) : of(in) {
     // acquire: edge `idled` in, from dispatchers that came before. A later one finds this watcher counted; it reads
     // nothing else of it but under the lock, so the release half is more than the edge needs.
@@ -152,7 +152,7 @@ struct actor_system::watcher : waiter {
     of.watchers_.fetch_sub(1, std::memory_order_acq_rel);
     if (woken()) return;  // and so not listed any more
     const std::scoped_lock held(of.lock_);
-    for (waiter** at = &of.watching_; *at != nullptr; at = &(*at)->next) {
+    for (listed_waiter** at = &of.watching_; *at != nullptr; at = &(*at)->next) {
       if (*at != this) continue;
       *at = next;
       return;
@@ -163,7 +163,8 @@ struct actor_system::watcher : waiter {
   actor_system& of;
 };
 
-bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what) {
+bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what,
+                              const char* call) {
   for (bool in_time = true;;) {
     watcher me(*this);
     {
@@ -172,7 +173,7 @@ bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::tim
       if (!in_time) return false;
       me.next = std::exchange(watching_, &me);
     }
-    in_time = me.sleep_until(deadline, what);
+    in_time = me.wait_until(deadline, what, call);
   }
 }
 
@@ -194,7 +195,7 @@ bool actor_system::quiet() const noexcept {
 }
 
 bool actor_system::drain(steady_clock::time_point deadline) {
-  return wait_until([this] { return quiet(); }, deadline, "messages to be handled");
+  return wait_until([this] { return quiet(); }, deadline, "messages to be handled", "drain");
 }
 
 bool actor_system::stop(steady_clock::time_point deadline) {
@@ -203,7 +204,7 @@ bool actor_system::stop(steady_clock::time_point deadline) {
   for (const auto& d : dispatchers_) d->call_soon([at = d.get()] { at->actors().end_all(); });
   // acquire: edge `ended` in
   return wait_until([this] { return living.load(std::memory_order_acquire) == 0 && quiet(); }, deadline,
-                    "actors to end");
+                    "actors to end", "stop");
 }
 
 void actor_system::actor_ended() noexcept {
@@ -248,6 +249,6 @@ void actor_system::say(const std::string& line) const noexcept {
   }
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -24,7 +24,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// See manager_options.
 struct settings {
@@ -105,7 +105,7 @@ class actor_system {
   void start();
   void end_dispatchers();
   [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline,
-                                const char* what);
+                                const char* what, const char* call);
 
   settings wanted_;
   std::unique_ptr<sched::runtime> own_;
@@ -120,7 +120,7 @@ class actor_system {
   std::atomic<std::uint64_t> sent_outside_{0};
 
   std::mutex lock_;  // guards what follows
-  waiter* watching_ = nullptr;
+  listed_waiter* watching_ = nullptr;
   int begun_ = 0;          // dispatchers that have begun, or could not; and the clock
   bool run_over_ = false;  // of a runtime of its own
   bool clock_runs_ = false;
@@ -131,6 +131,6 @@ class actor_system {
   outside_senders outside_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -5,7 +5,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 namespace {
 
 using std::chrono::steady_clock;
@@ -133,6 +133,6 @@ void arrivals::end_dead() noexcept {
   of_.counts_.ended(brought_by);
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

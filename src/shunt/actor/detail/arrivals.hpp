@@ -21,7 +21,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// Something to do on the dispatcher's thread. Exempt from all bounds, as only the library sends it. Deletes itself.
 struct control final : rail::train {
@@ -74,6 +74,6 @@ class arrivals {
   std::uint64_t trains_of_dead_ = 0;  // that brought them, and are not counted done yet
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

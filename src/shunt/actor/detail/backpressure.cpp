@@ -8,7 +8,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 bool backpressure::add_vacant(actor_cell& c) {
   if (!c.has_room()) return false;
@@ -131,12 +131,12 @@ bool backpressure::wait_for_room(envelope& m, const char* call) {
     c.home->system().end_dead(m, {}, actor_has_ended);  // here, as what ends with it may wait
     return true;
   }
-  me.sleep("room in a mailbox");
+  me.wait("room in a mailbox", call);
   end_wait();
   m.ops = nullptr;
   return true;
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

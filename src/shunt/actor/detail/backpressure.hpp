@@ -12,7 +12,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class backpressure {
  public:
@@ -51,6 +51,6 @@ class backpressure {
   std::mutex gate_;  // guards actor_cell::waiting, and changes of full and incarnation
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

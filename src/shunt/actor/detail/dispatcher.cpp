@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 [[gnu::used]] constinit thread_local dispatcher* this_threads_quick_dispatcher = nullptr;
 dispatcher* quick_dispatcher_by_call() noexcept { return this_threads_quick_dispatcher; }
@@ -201,6 +201,6 @@ int dispatcher::end_turn(handler_fiber& me, actor_cell& c, int left) {
   return left;
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -40,7 +40,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class actor_system;
 
@@ -184,6 +184,6 @@ inline dispatcher* dispatcher::quick() noexcept {
   return found;
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -25,7 +25,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 struct actor_cell;
 struct envelope;
@@ -150,6 +150,6 @@ void move_kept(std::byte* from, std::byte* to) noexcept {
 template <typename T>
 inline constexpr auto mover = std::is_trivially_copyable_v<kept<T>> ? nullptr : &move_kept<T>;
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -2,7 +2,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// Puts more into the list of free envelopes, which has none: a chain that is too long for the mailbox that asks, or a
 /// new block.
@@ -30,6 +30,6 @@ void envelope_pool::buy(envelope_store& more) {
   }
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -19,7 +19,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// Free envelopes that are linked to each other as a mailbox has left them. Kept whole for a mailbox that needs as
 /// many: the end of a list is far to find, and its order in memory is the one that the prefetcher knows. The note lies
@@ -120,6 +120,6 @@ class envelope_pool {
   envelope* free_ = nullptr;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

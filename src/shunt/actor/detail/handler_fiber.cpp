@@ -8,7 +8,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 namespace {
 
 /// The handler fiber that runs the calling fiber's code; null: another fiber.
@@ -88,6 +88,6 @@ actor_cell* actor_of_this_fiber() {
   return f == nullptr ? nullptr : f->running;
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

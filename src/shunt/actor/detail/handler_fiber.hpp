@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// Lies in the frame of its fiber.
 struct handler_fiber : sched::detail::work_note {
@@ -34,6 +34,6 @@ class current_handler_fiber {
 /// The actor has ended: if the calling fiber runs its handler, from now on it runs none.
 void forget_handler_of(const actor_cell& c) noexcept;
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

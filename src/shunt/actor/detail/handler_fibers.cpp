@@ -9,7 +9,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 namespace {
 
 using std::chrono::steady_clock;
@@ -191,6 +191,6 @@ void handler_fibers::fiber_left() noexcept {
   of_.system().dispatcher_left();  // and with it, perhaps, the dispatcher
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

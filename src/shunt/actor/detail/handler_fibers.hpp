@@ -26,7 +26,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class dispatcher;
 
@@ -93,6 +93,6 @@ class handler_fibers {
   std::chrono::steady_clock::time_point rested_{};  // when the last rest began
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

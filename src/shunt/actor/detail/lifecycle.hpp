@@ -11,7 +11,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 struct supervisor_state;
 
@@ -26,6 +26,6 @@ struct lifecycle {
   std::vector<std::function<void(const ended&)>> monitors;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

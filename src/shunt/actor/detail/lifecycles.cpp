@@ -8,7 +8,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 std::string text_of(const std::exception_ptr& failure) {
   try {
@@ -139,6 +139,6 @@ void lifecycles::end(actor_cell& c, const std::string& why) noexcept {
   of_.system().actor_ended();
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -14,7 +14,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// What leaves a handler that was asked: the fiber that asked has been given the exception; this is its text.
 struct answered_failure {
@@ -59,6 +59,6 @@ class lifecycles {
   bool closed_ = false;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// The message in an envelope of this dispatcher. `m` is empty then. \throws std::bad_alloc, before
 envelope* mailboxes::envelope_for(envelope& m) {
@@ -90,6 +90,6 @@ void mailboxes::deliver(actor_cell& c, envelope& m) noexcept {
   --c.room;
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

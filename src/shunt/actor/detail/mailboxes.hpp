@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// For the dispatcher's own actors. The owner's thread only.
 class mailboxes {
@@ -37,6 +37,6 @@ class mailboxes {
 /// Ends a message whose sender gets an exception.
 void lose(envelope& m) noexcept;
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -24,7 +24,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// The head of a batch.
 struct message_batch {
@@ -170,6 +170,6 @@ class batch_reader {
   std::size_t size_ = 0;  // of a message
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -17,7 +17,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 template <typename M>
 struct method_traits;  // of no method
@@ -187,6 +187,6 @@ struct timer_message final : timed {
   typename traits::stored arguments;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

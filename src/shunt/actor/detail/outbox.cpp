@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 namespace {
 
 // Enough that the next train to be filled has rested in the shared cache (rail/train.hpp).
@@ -94,12 +94,12 @@ bool outbox::send(envelope& m, const char* call) {
 void outbox::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, const char* call) {
   sched::this_fiber::require_wait(call);
   depart_all();
-  waiter w;
+  listed_waiter w;
   w.next = std::exchange(waiting_, &w);
   of_.handlers_.wake();  // trains come home when a handler fiber takes arrivals
-  w.sleep("a train to come home");
+  w.wait("a train to come home", call);
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -15,7 +15,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// The open train of a destination, and the writer that fills it. A batch begins with a look at its actor's `full`.
 struct open_batch : rail::outgoing {
@@ -68,11 +68,11 @@ class outbox final : rail::credit {
   void came_home(std::size_t /*trains*/) noexcept override { wake_all(waiting_); }
 
   dispatcher& of_;
-  open_batch* batches_;        // line_'s, by dispatcher
-  waiter* waiting_ = nullptr;  // fibers that wait for a train
+  open_batch* batches_;               // line_'s, by dispatcher
+  listed_waiter* waiting_ = nullptr;  // fibers that wait for a train
   rail::endpoint<open_batch> line_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

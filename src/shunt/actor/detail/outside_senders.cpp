@@ -7,7 +7,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 outside_senders::outside_senders(actor_system& of)
     : of_(of), line_(&train_came_home, this, {longest_message, 1024, 2048, 1024}, 1, *this) {}
@@ -37,11 +37,11 @@ void outside_senders::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, con
     if (!line_.inbox().arm()) return;
     armed_ = true;
   }
-  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);  // sleep() below does not throw, then
-  waiter w;
+  if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);  // wait() below does not throw, then
+  listed_waiter w;
   w.next = std::exchange(waiting_, &w);
   lock_.unlock();
-  w.sleep("a train to come home");
+  w.wait("a train to come home", call);
   lock_.lock();
 }
 
@@ -54,6 +54,6 @@ void outside_senders::train_came_home(void* self) noexcept {
   wake_all(me.waiting_);
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

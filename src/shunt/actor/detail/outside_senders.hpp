@@ -14,7 +14,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class actor_system;
 
@@ -35,10 +35,10 @@ class outside_senders final : rail::credit {
   actor_system& of_;
   std::mutex lock_;  // guards what follows
   bool armed_ = false;
-  waiter* waiting_ = nullptr;
+  listed_waiter* waiting_ = nullptr;
   rail::endpoint<open_batch> line_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

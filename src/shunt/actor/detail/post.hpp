@@ -15,7 +15,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// A Message whose content has been made already.
 template <typename Message>
@@ -134,6 +134,6 @@ template <typename Message, typename... A>
   }
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -6,7 +6,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 void ready_actors::queue_direct(actor_cell& c) noexcept {
   c.begin_queued();
@@ -73,6 +73,6 @@ void ready_actors::shuffle() noexcept {
   }
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

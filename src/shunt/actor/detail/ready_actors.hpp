@@ -16,7 +16,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// The owner's thread only.
 class ready_actors {
@@ -91,6 +91,6 @@ class ready_actors {
   dispatcher& of_;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

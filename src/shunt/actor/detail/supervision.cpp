@@ -5,7 +5,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 /// Counts the failures of the last time. Within the bound the child restarts, and with all-for-one the others too.
 /// Beyond it this supervisor has failed itself: the one above decides; without one all children end.
@@ -63,6 +63,6 @@ void supervisor_state::forget(const actor_cell& c) noexcept {
   std::erase_if(children_, [&](const child& each) { return each.actor == &c; });
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

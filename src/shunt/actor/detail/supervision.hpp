@@ -13,7 +13,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 struct supervisor_state {
   enum class verdict : std::uint8_t { restart, end };
@@ -45,6 +45,6 @@ struct supervisor_state {
   bool given_up_ = false;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

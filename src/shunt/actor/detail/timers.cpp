@@ -5,7 +5,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 using std::chrono::steady_clock;
 
@@ -79,6 +79,6 @@ void timers::close() noexcept {
   clock.wake();
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -12,7 +12,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 class actor_system;
 
@@ -48,6 +48,6 @@ class timers {
   bool closed_ = false;
 };
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

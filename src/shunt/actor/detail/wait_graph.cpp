@@ -10,7 +10,7 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 namespace {
 
 constexpr std::size_t most_names = 19;  // of a circle, beside the actor that closes it
@@ -110,6 +110,6 @@ void end_wait() noexcept {
   remove_edge(*me);
 }
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -8,12 +8,12 @@
 
 #include <mutex>
 
-#include <shunt/sched/sleeper.hpp>
+#include <shunt/sched/waiter.hpp>
 #include <shunt/task/future.hpp>
 
 namespace shunt {
 inline namespace v1 {
-namespace actors::detail {
+namespace actor::detail {
 
 using task::detail::one_event;
 
@@ -21,11 +21,11 @@ struct actor_cell;
 
 /// What an actor that waits amid a handler waits for. Other threads read it under the lock.
 struct wait_edge {
-  actor_cell* on = nullptr;              // null: it does not wait for an actor
-  const one_event* answer = nullptr;     // either its answer,
-  const sched::sleeper* room = nullptr;  // or room in its mailbox
-  sched::waker fiber{};                  // the handler's
-  actor_cell* next = nullptr;            // in the list of actors that wait; for reports
+  actor_cell* on = nullptr;             // null: it does not wait for an actor
+  const one_event* answer = nullptr;    // either its answer,
+  const sched::waiter* room = nullptr;  // or room in its mailbox
+  sched::waker fiber{};                 // the handler's
+  actor_cell* next = nullptr;           // in the list of actors that wait; for reports
   actor_cell* before = nullptr;
 };
 
@@ -37,6 +37,6 @@ void begin_wait(const wait_edge& edge, const char* call);
 /// Takes the lock.
 void end_wait() noexcept;
 
-}  // namespace actors::detail
+}  // namespace actor::detail
 }  // namespace v1
 }  // namespace shunt

@@ -21,45 +21,45 @@ namespace detail {
 
 #if defined(__linux__)
 
-void parker::need_bell() {
-  if (bell_ >= 0 && bell_process_ == getpid()) return;
-  if (bell_ >= 0) close(bell_);
-  bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  bell_process_ = getpid();
-  if (bell_ >= 0) return;
+void parker::need_wake_fd() {
+  if (wake_fd_ >= 0 && wake_fd_process_ == getpid()) return;
+  if (wake_fd_ >= 0) close(wake_fd_);
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  wake_fd_process_ = getpid();
+  if (wake_fd_ >= 0) return;
   const int code = errno;
   throw error("attach: no eventfd to wake the worker with: " + std::generic_category().message(code),
               error::facts{-1, -1, code});
 }
 
-/// Says that it is away before it sleeps, so that every unpark() from then on rings the bell.
+/// Says that it is away before it sleeps, so that every unpark() from then on writes to the wake_fd.
 void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept {
-  // acquire: edge `token` in. release: edge `bell` out.
+  // acquire: edge `token` in. release: edge `wake_fd` out.
   if (token_.exchange(away, std::memory_order_acq_rel) == 1) {
     token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in, from an unpark() since
     return;
   }
-  pollfd watched[] = {{bell_, POLLIN, 0}, {descriptor, POLLIN, 0}};
+  pollfd watched[] = {{wake_fd_, POLLIN, 0}, {descriptor, POLLIN, 0}};
   const int found = ppoll(watched, 2, time_limit(at_most).get(), nullptr);
   token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in
   if (found > 0 && watched[0].revents != 0) {
-    std::uint64_t rings = 0;
+    std::uint64_t writes = 0;
     // Fails only if it is empty; then there is nothing to do.
-    if (read(bell_, &rings, sizeof rings) < 0) return;
+    if (read(wake_fd_, &writes, sizeof writes) < 0) return;
   }
 }
 
-void parker::ring() noexcept {
+void parker::write_wake_fd() noexcept {
   const std::uint64_t once = 1;
   // Fails only if it is full; then it is readable already.
-  if (write(bell_, &once, sizeof once) < 0) return;
+  if (write(wake_fd_, &once, sizeof once) < 0) return;
 }
 
 #else
 
-void parker::need_bell() { throw error("attach: this system has no eventfd"); }
+void parker::need_wake_fd() { throw error("attach: this system has no eventfd"); }
 void parker::park_on(int, std::chrono::nanoseconds) noexcept {}
-void parker::ring() noexcept {}
+void parker::write_wake_fd() noexcept {}
 
 #endif
 

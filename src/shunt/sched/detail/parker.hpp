@@ -3,17 +3,17 @@
 ///   token   park()                       park_on()                          unpark()
 ///   0       sleeps; returns at 1 or late -> away, sleeps; then -> 0         -> 1, wakes
 ///   1       -> 0, returns at once        -> 0, returns at once              -> 1
-///   away    breach of contract           breach of contract                 -> 1, rings
+///   away    breach of contract           breach of contract                 -> 1, writes to wake_fd
 ///
-/// `away`: the owner sleeps on descriptors, where no futex reaches it. Its bell does: an eventfd.
+/// `away`: the owner sleeps on descriptors, where no futex reaches it. Its wake_fd does: an eventfd.
 ///
 /// Edges
-///   `token`  unpark -> park, park_on   what the unparking thread wrote before it left the token
-///   `bell`   park_on -> unpark         the bell, which was made before its owner went away
+///   `token`    unpark -> park, park_on   what the unparking thread wrote before it left the token
+///   `wake_fd`  park_on -> unpark         the descriptor, which was made before its owner went away
 ///
-/// A token or a ring that comes late (after the sleeper's time ran out) makes the next park return at once: a spurious
+/// A token or a write that comes late (after the sleeper's time ran out) makes the next park return at once: a spurious
 /// wake, which every caller copes with. An unpark() that was meant for an earlier owner may do the same. Therefore a
-/// bell lives as long as the process, like its parker.
+/// wake_fd lives as long as the process, like its parker.
 #pragma once
 
 #include <atomic>
@@ -38,21 +38,22 @@ class parker {
     }
   }
 
-  /// Makes the bell, before the owner calls park_on(). A bell that came by fork() is the parent's as well, and each
-  /// process would take the other's rings: it is replaced. \throws shunt::error if the system has no descriptor left.
-  void need_bell();
+  /// Makes the wake_fd, before the owner calls park_on(). One that came by fork() is the parent's as well, and each
+  /// process would read what is written for the other: it is replaced. \throws shunt::error if the system has no
+  /// descriptor left.
+  void need_wake_fd();
 
   /// Owner only. Like park(), and returns also when `descriptor` is readable.
   void park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept;
 
-  /// The bell's descriptor, for tests; -1: none.
-  [[nodiscard]] int bell() const noexcept { return bell_; }
+  /// For tests; -1: none.
+  [[nodiscard]] int wake_fd() const noexcept { return wake_fd_; }
 
   /// Any thread.
   void unpark() noexcept {
-    // release: edge `token` out. acquire: edge `bell` in.
+    // release: edge `token` out. acquire: edge `wake_fd` in.
     if (token_.exchange(1, std::memory_order_acq_rel) == away) {
-      ring();
+      write_wake_fd();
     } else {
       futex_wake(token_);
     }
@@ -60,11 +61,11 @@ class parker {
 
  private:
   static constexpr std::uint32_t away = 2;
-  void ring() noexcept;
+  void write_wake_fd() noexcept;
 
   std::atomic<std::uint32_t> token_{0};
-  int bell_ = -1;
-  int bell_process_ = -1;
+  int wake_fd_ = -1;
+  int wake_fd_process_ = -1;
 };
 
 }  // namespace detail

@@ -143,8 +143,9 @@ class ready_ring {
     __builtin_prefetch(s[stacks_ahead].at.sp);
   }
 
-  /// Writes into the blocks where their fibers stopped, except for the running fiber. May interrupt every function but
-  /// open(), so it may run in a signal handler.
+  /// Writes into the blocks where their fibers stopped, except for the running fiber. A signal handler may call it amid
+  /// every function but two, which move slots: open(), of which moves() tells, and grow(), which also frees the old
+  /// ones. grow() runs on the loop's stack; a handler that finds this thread there does not call this.
   void show_places() const noexcept {
     const fiber* const runs = running();
     for (std::size_t i = 0; i < capacity_; ++i) {

@@ -48,7 +48,7 @@ void worker::attach(poller& one) {
       throw usage_error("attach: worker " + std::to_string(index) +
                         " sleeps on another poller's descriptor; detach that one first");
     }
-    remote.parker.need_bell();
+    remote.parker.need_wake_fd();
   }
   pollers.add(one);
   pollers.show_in(*this);

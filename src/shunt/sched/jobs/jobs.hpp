@@ -8,7 +8,7 @@
 /// auto* const jobs = sched::job_deque::here();
 /// const auto at = jobs ? jobs->push(mine) : sched::job_deque::push_elsewhere(mine, "fork_join");
 /// something_else();
-/// if (jobs ? jobs->take(at) : sched::job_deque::take_elsewhere(at)) run it here;
+/// if (jobs ? jobs->take(at) : sched::job_deque::take_elsewhere(at)) run_here(mine);
 /// else mine.wait();
 /// ```
 ///

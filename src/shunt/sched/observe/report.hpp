@@ -1,6 +1,6 @@
 /// Why is a program stuck? Every fiber, what it waits for, and where.
 ///
-/// ```
+/// ```text
 /// runtime of 2 workers, 3 fibers, 0 of them not started
 /// fiber 1 `root`, worker 0, parked for 3.2 s: waits for its tasks; stack 1 of 8192 KiB
 ///     shunt::sched::this_fiber::park(char const*)

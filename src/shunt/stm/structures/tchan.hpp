@@ -28,7 +28,7 @@ inline constinit transaction_class class_of_tchans{"tchan"};
 /// shunt::tchan<int> prices;
 /// shunt::tchan<int>::reader mine(prices), yours(prices);
 /// prices.write(3);
-/// mine.read() + yours.read();  // 6
+/// const int sum = mine.read() + yours.read();  // 6
 /// ```
 ///
 /// Any thread or fiber may write, and any may use any reader. Writes conflict with each other, and with making or

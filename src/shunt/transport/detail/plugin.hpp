@@ -43,20 +43,20 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
 }
 
 /// One MPI that a plugin may be made with.
-struct flavour {
+struct mpi_implementation {
   std::string_view name;  ///< "Open MPI"
   std::string_view file;  ///< "libshunt_mpi_openmpi.so"
   bool global;            ///< its symbols must be visible to what it loads itself
 };
 
 /// In order of preference where no launcher decides.
-[[nodiscard]] std::span<const flavour> flavours() noexcept;
+[[nodiscard]] std::span<const mpi_implementation> mpi_implementations() noexcept;
 
 /// What the environment says about the launcher that started this process.
 struct launcher {
-  const flavour* mpi = nullptr;  ///< nullptr: not an MPI launcher, or one that serves both
-  bool present = false;          ///< started by some MPI launcher
-  int ranks = 1;                 ///< of the job; 0 where it does not say
+  const mpi_implementation* mpi = nullptr;  ///< nullptr: not an MPI launcher, or one that serves both
+  bool present = false;                     ///< started by some MPI launcher
+  int ranks = 1;                            ///< of the job; 0 where it does not say
 };
 /// Any thread, while none changes the environment.
 [[nodiscard]] launcher find_launcher();
@@ -70,11 +70,11 @@ struct launcher {
 
 /// A plugin's file.
 struct candidate {
-  const flavour* mpi;
+  const mpi_implementation* mpi;
   std::filesystem::path file;
 };
 
-/// The first file of every flavour, in order of preference.
+/// The first file of every implementation, in order of preference.
 [[nodiscard]] std::vector<candidate> find_plugins(std::span<const std::filesystem::path> folders);
 
 /// Those of `found` that may serve a job that `by` started, the best first.

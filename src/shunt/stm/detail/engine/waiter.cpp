@@ -11,7 +11,7 @@ bool may_wait() noexcept { return sched::this_fiber::may_wait() || sched::this_w
 
 bool waiter::wait_until(time_point deadline, const char* what) {
   while (!woken()) {
-    if (!test_wait(word())) return sched::sleeper::sleep_until(deadline, what);
+    if (!test_wait(word())) return sched::waiter::wait_until(deadline, what, "atomically");
   }
   return true;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <shunt/sched/sleeper.hpp>
+#include <shunt/sched/waiter.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -15,11 +15,11 @@ using time_point = std::chrono::steady_clock::time_point;
 
 /// Made, and waited on, by a caller that may wait (contract). Tests that run the engine under their own scheduler wait
 /// there (test_wait()).
-class waiter : private sched::sleeper {
+class waiter : private sched::waiter {
  public:
-  using sched::sleeper::reset;
-  using sched::sleeper::wake;
-  using sched::sleeper::woken;
+  using sched::waiter::reset;
+  using sched::waiter::wake;
+  using sched::waiter::woken;
 
   /// Waits for wake(). \param what  for the report of fibers that wait. \return false: the deadline came first. The
   /// result needs no look where there is no deadline. \throws std::bad_alloc, for a deadline.

@@ -1,0 +1,26 @@
+/// What the code in the comments of module pgas takes for granted: see tools/snippets.py.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <shunt/pgas.hpp>
+
+namespace examples::pgas_actor_of {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<std::size_t> keys;
+}  // namespace examples::pgas_actor_of
+
+namespace examples::pgas_selector {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern int pe;
+extern std::uint32_t spot;
+}  // namespace examples::pgas_selector
+
+namespace examples::pgas_symmetric {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+}  // namespace examples::pgas_symmetric

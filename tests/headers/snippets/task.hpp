@@ -1,0 +1,53 @@
+/// What the code in the comments of module task takes for granted: see tools/snippets.py.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <shunt/task.hpp>
+
+namespace examples::task_coroutine {
+extern shunt::future<long> x, y, sum;
+}  // namespace examples::task_coroutine
+
+namespace examples::task_fiber {
+using namespace std::chrono_literals;
+extern int peer;
+void serve(int to, const std::stop_token& stop);
+}  // namespace examples::task_fiber
+
+namespace examples::task_finish {
+extern std::vector<int> blocks;
+void solve(int& block);
+}  // namespace examples::task_finish
+
+namespace examples::task_future {
+extern std::vector<long> lower_half, upper_half;
+long sum(const std::vector<long>& numbers);
+void use(long number);
+}  // namespace examples::task_future
+
+namespace examples::task_railway {
+struct order {
+  int number;
+  bool fine;
+};
+extern order next;
+bool read(order& into);
+bool check(const order& what);
+template <typename Train>
+void write(const Train& train);
+void settle(const order& what);
+}  // namespace examples::task_railway
+
+namespace examples::task_task_group {
+extern std::vector<int> shelves;
+void search(int shelf, const std::stop_token& stop);
+}  // namespace examples::task_task_group
+
+namespace examples::task_when {
+extern shunt::future<int> from_cache, from_disk;
+shunt::future<std::string> read_file();
+}  // namespace examples::task_when
