@@ -3,7 +3,8 @@
 
   tools/weaken.py list [--root ROOT]           every half of src/, and what the table says of it
   tools/weaken.py run BUILD [--all]            runs what the table names; without --all only the quick ones
-  tools/weaken.py search BUILD [--again]       finds a test case for each half that has none, and writes the table
+  tools/weaken.py search BUILD [--again]       finds a test case for each half that is not listed or `open`, with
+                                               --again for each that has another reason, too; writes the table
     --only TEXT        only halves whose path, function or operation has TEXT in it
     --cases N          search: test cases that are tried for a half (10)
     --at-once N        processes at a time (2)
@@ -363,7 +364,8 @@ class Search:
 
 def search(root, build, every, asked, table, at_once, most, again):
     looking = Search(build, table, record(build, root, at_once), most)
-    todo = [half for half in asked if again or (table.of(half) or {"reason": "open"}).get("reason") == "open"]
+    todo = [half for half in asked if "case" not in (table.of(half) or {}) and
+            (again or (table.of(half) or {"reason": "open"})["reason"] == "open")]
 
     def find(half):
         looking.find(half)
