@@ -14,6 +14,7 @@ else()
 endif()
 cmake_dependent_option(SHUNT_CONTEXT_BOOST "Switch stacks with Boost.Context" OFF shunt_own_switch ON)
 option(SHUNT_FUZZ "Build the fuzzers: needs Clang with libFuzzer (preset clang-fuzz)" OFF)
+option(SHUNT_WEAKEN "Let a run weaken one memory order: needs Clang and its ThreadSanitizer (preset clang-tsan)" OFF)
 set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefined' or 'thread'")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
@@ -38,6 +39,13 @@ if(SHUNT_SANITIZE)
   add_compile_options(-fsanitize=${SHUNT_SANITIZE} -fno-omit-frame-pointer -g1
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SHUNT_SANITIZE})
+endif()
+
+if(SHUNT_WEAKEN)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang OR NOT SHUNT_SANITIZE MATCHES thread)
+    message(FATAL_ERROR "SHUNT_WEAKEN needs Clang and SHUNT_SANITIZE=thread: cmake --preset clang-tsan")
+  endif()
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/tests/weaken/weaken.hpp>")
 endif()
 
 if(SHUNT_FUZZ)

@@ -11,6 +11,7 @@ find_package(Catch2 2 REQUIRED)
 find_program(SHUNT_BASH bash REQUIRED)
 add_library(shunt_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
 target_link_libraries(shunt_test_main PUBLIC Catch2::Catch2)
+target_compile_features(shunt_test_main PRIVATE cxx_std_20)
 # The largest unit of a build, and none of our code. Sanitizers see it nevertheless: the linker may take its copy of an
 # inline function (of std::shared_ptr, say) for all.
 target_compile_options(shunt_test_main PRIVATE -O0 -g0)
@@ -48,7 +49,7 @@ if(NOT SHUNT_CONTEXT_BOOST)
     file(GLOB sources CONFIGURE_DEPENDS src/shunt/context/*.cpp src/shunt/context/detail/*.cpp
       src/shunt/base/*.cpp src/shunt/base/detail/*.cpp)
     list(FILTER sources EXCLUDE REGEX "/base/[^/]*\\.(test|bench)\\.cpp$|\\.(bench|fuzz)\\.cpp$")
-    add_executable(test_context_boost ${sources})
+    add_executable(test_context_boost ${sources} ${shunt_weaken})
     target_compile_definitions(test_context_boost PRIVATE SHUNT_CONTEXT_BOOST)
     target_compile_features(test_context_boost PRIVATE cxx_std_20)
     target_include_directories(test_context_boost PRIVATE ${PROJECT_SOURCE_DIR}/src)
