@@ -466,8 +466,10 @@ def timed(program, mpi, launcher, trials, seed, one):
             pids = re.findall(rf"^rank {victim} process (\d+) at main", text, re.MULTILINE)
             known = [rf"rank {victim}\b(?! process \d+| returned)", rf",{victim}\]",
                      *(rf"PID {pid} RUNNING" for pid in pids),
-                     # MPICH's UCX, when a rank is gone that MPI_Init needs: it ends the job itself, before any handler.
-                     *(rf"open\(file_name=/proc/{pid}/fd/" for pid in pids)]
+                     # MPICH, when a rank is gone that MPI_Init needs: it ends the job itself, before any handler. UCX
+                     # names the process or, in its mode for segments of System V, nothing that leads to it.
+                     *(rf"open\(file_name=/proc/{pid}/fd/" for pid in pids),
+                     r"shmat\(shmid=\d+\) failed: Invalid argument(?s:.*)Fatal error in internal_Init_thread"]
             # What happens to a rank that is done is its launcher's to tell; and to one that all others have outlived:
             # they return once the last collective call is over on all ranks, and then none waits for it.
             returned = f"rank {victim} returned" in text

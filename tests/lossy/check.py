@@ -232,7 +232,7 @@ def applications(shunt):
     for form in ("lambda", "class"):
         yield [shunt, "run", "histogram", "--updates", "30000", "--form", form]
         yield [shunt, "run", "index_gather", "--reads", "20000", "--form", form]
-        yield [shunt, "run", "triangle", "--scale", "9", "--form", form]
+        yield [shunt, "run", "triangle", "--scale", "9", "--check", "--form", form]
 
 
 def main():
