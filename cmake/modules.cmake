@@ -2,7 +2,7 @@
 #
 #   src/shunt/modules.txt     which module may include and link which
 #   shunt_module_<module>     its objects
-#   shunt                     the library, of every module's objects
+#   shunt                     the library, of every module's objects; a shared one exports what exports.map lists
 #   shunt_layers              links each module with nothing but the modules in its row: a call into another module, by
 #                             whatever declaration, is an undefined reference. Tests build it; nothing else needs it.
 #
@@ -85,8 +85,19 @@ foreach(row IN LISTS rows)
   add_dependencies(shunt_layers shunt_layer_${module})
 endforeach()
 
+# In <target>, a shared library, all but what programs need is hidden: private classes, helpers of the sources, and what
+# the compiler made of the standard library's templates.
+function(shunt_limit_exports target)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+endfunction()
+
 add_library(shunt ${shunt_objects})
 add_library(shunt::shunt ALIAS shunt)
 shunt_settings(shunt)
 set_target_properties(shunt PROPERTIES LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+get_target_property(shunt_type shunt TYPE)
+if(shunt_type STREQUAL SHARED_LIBRARY)
+  shunt_limit_exports(shunt)
+endif()
