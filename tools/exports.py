@@ -144,6 +144,8 @@ def pattern(symbol, headers):
     parts = symbol.parts
     if re.fullmatch(r"shunt_\w+", symbol.name):  # E4
         return symbol.name if symbol.name in DEBUGGERS or re.search(rf"\b{symbol.name}\b", headers.literals) else None
+    if symbol.name.startswith("TLS "):
+        return None  # a program has its own wrapper around a thread-local
     if parts[:2] != ["shunt", "v1"] or len(parts) < 3 or "(anonymous namespace)" in parts:
         return None
     # `~` is no character of a pattern.
@@ -157,7 +159,8 @@ def pattern(symbol, headers):
     if not all(part.lstrip("~") in code.words or part.startswith("operator") for part in parts[entity:]):
         return None  # no installed header knows it
     if "detail" not in parts:  # E1
-        return "::".join(parts[:entity + 1]) + ("::*" if entity + 1 < len(parts) else END_OF_NAME)
+        end = "::*" if entity + 1 < len(parts) else "" if symbol.data else END_OF_NAME
+        return "::".join(parts[:entity + 1]) + end
     if symbol.data and re.search(r"\)(?: const)?::\w+$", symbol.plain):  # E3: of a function
         return ("guard?variable?for?" if symbol.guard else "") + "::".join(parts[:-1]) + END_OF_NAME
     last, classes = parts[-1], [part for part in parts[entity:-1]]

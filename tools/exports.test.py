@@ -39,6 +39,7 @@ class Exports(unittest.TestCase):
         self.assertEqual(self.pattern("T", "shunt::v1::rail::line::open()"), "shunt::v1::rail::line::*")
         listen = "shunt::v1::rail::listen"
         self.assertEqual(self.pattern("T", listen + "()"), listen + exports.END_OF_NAME)
+        self.assertEqual(self.pattern("V", "shunt::v1::rail::shown"), "shunt::v1::rail::shown")
 
     def test_what_no_installed_header_declares_is_not(self):
         self.assertIsNone(self.pattern("T", "shunt::v1::rail::of_the_source(int)"))
