@@ -25,11 +25,12 @@ endif()
 add_custom_target(shunt_fuzzers)
 
 # shunt_add_fuzzer(<name> SOURCES <file>... CORPUS <folder> RUNS <n> [LIBRARIES <target>...] [LENGTH <bytes>]
-#   [DICTIONARY <file>])
+#   [DICTIONARY <file>] [INSIDE])
 #   RUNS    inputs of the test, chosen so that they take about a minute
 #   LENGTH  of the longest input, 4096 unless said
+#   INSIDE  it tests private parts of the library
 function(shunt_add_fuzzer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS;RUNS;LENGTH;DICTIONARY" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "INSIDE" "CORPUS;RUNS;LENGTH;DICTIONARY" "SOURCES;LIBRARIES")
   foreach(needed SOURCES CORPUS RUNS)
     if(NOT arg_${needed})
       message(FATAL_ERROR "shunt_add_fuzzer(${name}): no ${needed}")
@@ -66,8 +67,13 @@ function(shunt_add_fuzzer name)
     set_tests_properties(${name}_corpus PROPERTIES TIMEOUT 600)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${target} PRIVATE shunt::shunt ${arg_LIBRARIES} shunt_warnings)
+  set(library shunt::shunt)
+  if(arg_INSIDE)
+    set(library shunt_inside)
+  endif()
+  target_link_libraries(${target} PRIVATE ${library} ${arg_LIBRARIES} shunt_warnings)
 endfunction()
 
 # What arrives from another process.
-shunt_add_fuzzer(arrivals SOURCES src/shunt/pgas/arrivals.fuzz.cpp CORPUS src/shunt/pgas/corpus RUNS 400000 LENGTH 1041)
+shunt_add_fuzzer(arrivals SOURCES src/shunt/pgas/arrivals.fuzz.cpp CORPUS src/shunt/pgas/corpus RUNS 400000 LENGTH 1041
+  INSIDE)

@@ -11,8 +11,17 @@ install(TARGETS shunt EXPORT shunt
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shunt
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shunt
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT shunt)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/shunt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT shunt
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "transport/mpi" EXCLUDE)  # the plugin's own
+# Public headers, and the private ones that they need. Found when they are installed, so that an #include that came or
+# went since the build was configured is seen.
+install(CODE "
+  include([[${PROJECT_SOURCE_DIR}/cmake/headers.cmake]])
+  shunt_headers([[${PROJECT_SOURCE_DIR}/src]] public needed)
+  set(includes [[${CMAKE_INSTALL_INCLUDEDIR}]])
+  cmake_path(ABSOLUTE_PATH includes BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+  foreach(header IN LISTS public needed)
+    cmake_path(GET header PARENT_PATH folder)
+    file(INSTALL DESTINATION \"\${includes}/\${folder}\" TYPE FILE FILES \"${PROJECT_SOURCE_DIR}/src/\${header}\")
+  endforeach()" COMPONENT shunt)
 install(EXPORT shunt NAMESPACE shunt:: FILE shuntTargets.cmake DESTINATION ${shunt_package_dir} COMPONENT shunt)
 install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/shunt.py DESTINATION ${CMAKE_INSTALL_DATADIR}/shunt/gdb COMPONENT shunt)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shunt)

@@ -1,7 +1,7 @@
 # One test program a module, from the *.test.cpp files that lie beside the sources.
 #
 # Labels     none      unit tests: run in every build, sanitizers included
-#            check     of the code as such: layers, headers, what must not compile, the install tree
+#            check     of the code as such: layers, headers, exports, what must not compile, the install tree
 #            command   of the command's lines and exit statuses
 #            ranks     jobs of several processes
 #            model     protocols under a model checker
@@ -17,13 +17,26 @@ target_compile_features(shunt_test_main PRIVATE cxx_std_20)
 target_compile_options(shunt_test_main PRIVATE -O0 -g0)
 target_include_directories(shunt_test_main PUBLIC ${PROJECT_SOURCE_DIR}/tests)  # <support/...>
 
-# shunt_add_test(<name> SOURCES <file>... [LIBRARIES <target>...])
-# Makes the program test_<name> and the test <name>.
+# The library for tests of private parts, which a shared one does not export.
+if(shunt_type STREQUAL SHARED_LIBRARY)
+  add_library(shunt_inside STATIC EXCLUDE_FROM_ALL ${shunt_objects})
+  shunt_settings(shunt_inside)
+  set_target_properties(shunt_inside PROPERTIES LINKER_LANGUAGE CXX)
+else()
+  add_library(shunt_inside ALIAS shunt)
+endif()
+
+# shunt_add_test(<name> SOURCES <file>... [LIBRARIES <target>...] [INSIDE])
+# Makes the program test_<name> and the test <name>. INSIDE: it tests private parts of the library.
 function(shunt_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "INSIDE" "" "SOURCES;LIBRARIES")
+  set(library shunt::shunt)
+  if(arg_INSIDE)
+    set(library shunt_inside)
+  endif()
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE
-    shunt::shunt ${arg_LIBRARIES} shunt_test_main shunt_warnings Catch2::Catch2)
+    ${library} ${arg_LIBRARIES} shunt_test_main shunt_warnings Catch2::Catch2)
   add_test(NAME ${name} COMMAND test_${name})
   # COST: the longest before the small ones, so that none runs alone in the end. TIMEOUT: ends what hangs; a slow
   # machine's ThreadSanitizer takes minutes.
@@ -38,7 +51,7 @@ file(GLOB modules RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src
 foreach(module IN LISTS modules)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/shunt/${module}/*.test.cpp)
   if(sources)
-    shunt_add_test(${module} SOURCES ${sources})
+    shunt_add_test(${module} SOURCES ${sources} INSIDE)
   endif()
 endforeach()
 

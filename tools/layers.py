@@ -4,7 +4,8 @@
   tools/layers.py [ROOT]     one line a violation (file:line: what, why); exit 1 if there is one
 
 Rules
-  L1  A file of a module includes headers of its own module and of the modules in its row of MODULES.
+  L1  A file of a module includes headers of its own module and of the modules in its row of
+      src/shunt/modules.txt. With these alone cmake/modules.cmake links it (target shunt_layers).
   L2  A module header, src/shunt/<module>.hpp, counts as its module. src/shunt/shunt.hpp is above all modules; no module
       includes it.
   L3  Folders named detail are private, and so is all below them (<module>/detail/, <module>/<part>/detail/): only files
@@ -27,20 +28,16 @@ import sys
 import gates
 import source
 
-MODULES = {
-    "base": [],
-    "context": ["base"],
-    "rail": ["base"],
-    "wire": ["base"],
-    "sched": ["base", "context"],
-    "transport": ["base", "rail"],
-    "task": ["base", "rail", "sched"],
-    "io": ["base", "sched"],
-    "stm": ["base", "sched"],
-    "actor": ["base", "rail", "sched", "task"],
-    "templet": ["base", "sched"],
-    "pgas": ["base", "rail", "wire", "sched", "task", "transport"],
-}
+TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src/shunt/modules.txt")
+
+
+def table(text):
+    """Rows of modules.txt: the module -> the modules below it."""
+    rows = [line.split() for line in text.split("\n") if line and not line.startswith("#")]
+    return {row[0]: row[1:] for row in rows}
+
+
+MODULES = table(source.read(os.path.dirname(TABLE), os.path.basename(TABLE)))
 # Folders of a module that are private like every `detail` (L3): name of the module -> names of folders.
 PRIVATE = {
 }
@@ -100,7 +97,7 @@ def check_file(root, path):
     owner = module_of("/".join(parts[2:])) if parts[:2] == ["src", "shunt"] else None
     above = owner == "shunt"  # src/shunt/shunt.hpp: the header of all modules
     if owner and not above and owner not in MODULES:
-        yield 1, f"module `{owner}` is not in the table of tools/layers.py"
+        yield 1, f"module `{owner}` is not in src/shunt/modules.txt"
         return
     for line, bracket, name in includes(os.path.join(root, path)):
         if bracket == '"':
@@ -124,7 +121,7 @@ def check_file(root, path):
             if owner and not above:
                 yield line, f"module `{owner}` includes {name}, the header of all modules"
         elif module not in MODULES:
-            yield line, f"module `{module}` of {name} is not in the table of tools/layers.py"
+            yield line, f"module `{module}` of {name} is not in src/shunt/modules.txt"
         elif owner == module:
             continue
         elif private(module, inside) and parts[0] != "tests":
@@ -184,13 +181,13 @@ def unused(root):
         for _, _, name in includes(os.path.join(root, path)):
             if owner in used and name.startswith("shunt/"):
                 used[owner].add(module_of(name[len("shunt/"):]))
-    return [f"tools/layers.py: no file of `{module}` includes a header of `{below}`"
+    return [f"src/shunt/modules.txt: no file of `{module}` includes a header of `{below}`"
             for module, row in MODULES.items() if os.path.isdir(os.path.join(root, "src/shunt", module))
             for below in row if below not in used[module]]
 
 
 def check_page(root, page="docs/architecture.md"):
-    """L10: rows `| `module` | `below`, `below` | ... |` of the page against MODULES."""
+    """L10: rows `| `module` | `below`, `below` | ... |` of the page against modules.txt."""
     if not os.path.isfile(os.path.join(root, page)):
         return []
     shown = {row[0]: re.findall(r"`(\w+)`", row[1])

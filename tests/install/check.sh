@@ -29,6 +29,25 @@ mv "$folder/first" "$prefix" # an install tree may be moved
 tests_inside() { find "$prefix" -name '*.test.*' -o -path '*/transport/mpi*' -o -name '*.cpp' | grep .; }
 step "no tests or sources among the headers" must_fail tests_inside
 
+# Private headers are installed only if public ones need them: the compiler opens all of them for the public headers.
+include=$(find "$prefix" -path '*/include/shunt/base.hpp')
+include=${include%/shunt/base.hpp}
+installed() { (cd "$include" && find shunt -name '*.hpp' | sort); }
+opened() { # by the compiler, for all public headers together
+  installed | grep -v /detail/ | sed 's/.*/#include <&>/' >"$folder/public.cpp"
+  "$compiler" -std=c++20 -I"$include" -MM "$folder/public.cpp" | tr -s ' \\' '\n\n' | sed -n "s,^$include/,,p" | sort -u
+}
+no_needless_headers() { opened >"$folder/opened" && diff "$folder/opened" <(installed) && test -s "$folder/opened"; }
+step "no header that no public header needs" no_needless_headers
+
+# Each alone, so that none leans on one that another one includes.
+each_compiles() {
+  # shellcheck disable=SC2016  # the inner shell's
+  installed | xargs -P "$(nproc)" -I {} sh -c \
+    'echo "#include <{}>" | "$0" -std=c++20 -fsyntax-only -I"$1" -x c++ - || exit 255' "$compiler" "$include"
+}
+step "each installed header compiles alone" each_compiles
+
 step "commands for gdb" test -f "$prefix/share/shunt/gdb/shunt.py"
 
 step "find_package: configure" consumer found -DCMAKE_PREFIX_PATH="$prefix"
