@@ -40,11 +40,12 @@ struct no_job final : job_link {
   std::string failures;
 };
 
-/// Waits by letting the other fibers run, until something has come.
+/// Waits by letting the other fibers run, until something has come, or a check of another one has failed.
 struct by_yielding final : waiting {
   using waiting::waiting;
   bool progress() override { return look(); }
   bool idle_step(int&) override {
+    testing::expect(!sched::this_worker::current().stop_token().stop_requested(), "all go on");
     sched::this_fiber::yield();
     return false;
   }
