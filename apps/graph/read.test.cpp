@@ -15,6 +15,7 @@
 #include <shunt/base/random.hpp>
 #include <string>
 #include <string_view>
+#include <support/expect.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@
 
 using namespace shunt::graph;
 using Catch::Contains;
+using shunt::testing::expect_thrown;
+using shunt::testing::thrown_by;
 using namespace std::string_literals;
 using format = read_options::format;
 
@@ -93,15 +96,11 @@ graph read_text(std::string_view content, const read_options& options = {}) {
 std::string complaint(std::string_view content, const read_options& options = {}) {
   const scratch here;
   const std::string path = here.file(content);
-  try {
-    static_cast<void>(read(path, options));
-  } catch (const shunt::usage_error& e) {
-    const std::string what = e.what();
-    if (!what.starts_with(path)) return "does not start with the path: " + what;
-    if (what.find('\n') != std::string::npos) return "more than a line: " + what;
-    return what.substr(path.size());
-  }
-  return "";
+  const auto what = thrown_by<shunt::usage_error>([&] { static_cast<void>(read(path, options)); });
+  if (what.empty()) return what;
+  if (!what.starts_with(path)) return "does not start with the path: " + what;
+  if (what.find('\n') != std::string::npos) return "more than a line: " + what;
+  return what.substr(path.size());
 }
 
 graph simple(std::uint64_t vertices, const std::vector<edge>& edges) { return graph::from_edges(vertices, edges); }
@@ -421,11 +420,8 @@ TEST_CASE("read: a path that cannot be read is an error that says why") {
   CHECK_THROWS_WITH(read("a\0b"s), Contains("a\\x00b: cannot open: Invalid argument"));
   CHECK_THROWS_WITH(read(here.name("a\nb")), Contains("a\\nb: cannot open"));
   CHECK_THROWS_WITH(read(here.file("") + "/x"), Contains("cannot open: Not a directory"));
-  try {
-    static_cast<void>(read(here.name("none")));
-  } catch (const shunt::usage_error& e) {
-    CHECK(e.known().native == ENOENT);
-  }
+  expect_thrown<shunt::usage_error>([&] { static_cast<void>(read(here.name("none"))); },
+                                    [](const shunt::usage_error& e) { CHECK(e.known().native == ENOENT); });
 }
 
 TEST_CASE("read: an empty file, plain or compressed, is an error") {

@@ -13,6 +13,8 @@
 #include <shunt/sched.hpp>
 #include <shunt/task/fork_join.hpp>
 
+#include <support/expect.hpp>
+
 #include "abi.hpp"
 
 namespace {
@@ -31,7 +33,7 @@ constexpr long rethrows_wanted = 2L * pinned * rounds + 3L * tasks * waves + 2L 
 static_assert(rethrows_wanted >= 1'000'000);
 
 std::atomic<long> rethrows{0};
-std::atomic<long> wrong{0};
+shunt::testing::expectations all;  // throws nothing: exceptions are what is tested
 
 /// Its text is on the heap: a fiber that gets an exception that has been destroyed reads what is not there.
 struct thrown {
@@ -42,15 +44,11 @@ struct thrown {
   std::string text;
 };
 
-void must_be(bool so) {
-  if (!so) wrong.fetch_add(1, std::memory_order_relaxed);
+void expect_same(const thrown& got, long fiber, long round) {
+  all.expect(got.fiber == fiber && got.round == round && got.text == thrown(fiber, round).text);
 }
 
-void must_be(const thrown& got, long fiber, long round) {
-  must_be(got.fiber == fiber && got.round == round && got.text == thrown(fiber, round).text);
-}
-
-void must_be_over() { must_be(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr); }
+void expect_over() { all.expect(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr); }
 
 /// Throws, yields in the handler, and in that of another exception within it, and rethrows both.
 void nested(long me, long round) {
@@ -64,7 +62,7 @@ void nested(long me, long round) {
       throw;
     }
   } catch (const thrown& outer) {
-    must_be(outer, me, round);
+    expect_same(outer, me, round);
     try {
       try {
         throw thrown(me, -round);
@@ -75,11 +73,11 @@ void nested(long me, long round) {
       }
     } catch (const thrown& inner) {
       this_fiber::yield();
-      must_be(inner, me, -round);
+      expect_same(inner, me, -round);
     }
-    must_be(outer, me, round);
+    expect_same(outer, me, round);
   }
-  must_be_over();
+  expect_over();
   rethrows.fetch_add(counted, std::memory_order_relaxed);
 }
 
@@ -87,9 +85,9 @@ void nested(long me, long round) {
 void crossing(long me, long round) {
   struct yields {
     ~yields() {
-      must_be(std::uncaught_exceptions() == 1);
+      all.expect(std::uncaught_exceptions() == 1);
       this_fiber::yield();
-      must_be(std::uncaught_exceptions() == 1);
+      all.expect(std::uncaught_exceptions() == 1);
     }
   };
   try {
@@ -100,12 +98,12 @@ void crossing(long me, long round) {
       shunt::fork_join([&] { this_fiber::yield(); },
                        [&, kept = std::current_exception()] { std::rethrow_exception(kept); });
     } catch (const thrown& same) {
-      must_be(&same == &mine);
+      all.expect(&same == &mine);
       rethrows.fetch_add(1, std::memory_order_relaxed);
     }
-    must_be(mine, me, round);
+    expect_same(mine, me, round);
   }
-  must_be_over();
+  expect_over();
 }
 
 /// Waves of tasks, spawned in a handler, that start wherever a worker takes them.
@@ -129,9 +127,9 @@ void spawn_waves() {
       // The first wave keeps its worker until another one has taken a task.
       while (elsewhere == 0) std::this_thread::yield();
       while (open != 0) this_fiber::park();
-      must_be(mine, -1, wave);
+      expect_same(mine, -1, wave);
     }
-    must_be_over();
+    expect_over();
   }
 }
 
@@ -151,16 +149,16 @@ void spawn_flights() {
                 throw;
               }
             } catch (const thrown& mine) {
-              must_be(mine, 2000 + i, flight);
+              expect_same(mine, 2000 + i, flight);
               try {
                 this_fiber::yield();
                 std::rethrow_exception(std::current_exception());
               } catch (const thrown& same) {
-                must_be(&same == &mine);
+                all.expect(&same == &mine);
                 rethrows.fetch_add(1, std::memory_order_relaxed);
               }
             }
-            must_be_over();
+            expect_over();
             --open;
           },
           {.worker = 0, .migrates = true});
@@ -186,6 +184,6 @@ int shunt::testing::abi() {
     spawn_waves();
   });
   rt.run(spawn_flights);
-  std::printf("%ld rethrows, %ld wrong\n", rethrows.load(), wrong.load());
-  return rethrows == rethrows_wanted && wrong == 0 ? 0 : 1;
+  std::printf("%ld rethrows, %ld wrong\n", rethrows.load(), all.unmet_count());
+  return rethrows == rethrows_wanted && all.unmet_count() == 0 ? 0 : 1;
 }

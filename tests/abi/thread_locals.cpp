@@ -13,6 +13,8 @@
 #include <shunt/sched.hpp>
 #include <shunt/task/fork_join.hpp>
 
+#include <support/expect.hpp>
+
 #include "abi.hpp"
 
 namespace {
@@ -31,7 +33,7 @@ constexpr long looks_wanted = 1L * pinned * rounds + 3L * tasks * waves + 2L * t
 static_assert(looks_wanted >= 1'000'000);
 
 std::atomic<long> looks{0};
-std::atomic<long> stale{0};
+shunt::testing::expectations all;
 
 int number() noexcept {
   static std::atomic<int> next{0};
@@ -71,7 +73,7 @@ template <typename Wait>
                     &errno == now.errno_at && made == now.made_is && made_before == now.made_is &&
                     written == this_worker::index() && *now.errno_at == EINTR;
   looks.fetch_add(1, std::memory_order_relaxed);
-  if (!same) stale.fetch_add(1, std::memory_order_relaxed);
+  all.expect(same, "a thread_local is stale");
 }
 
 void spawn_waves() {
@@ -127,7 +129,7 @@ void spawn_flights(std::thread::id first) {
             }
             right = right && !on(first) && sched::job_deque::here() == nullptr && this_fiber::inside();
             looks.fetch_add(1, std::memory_order_relaxed);
-            if (!right) stale.fetch_add(1, std::memory_order_relaxed);
+            all.expect(right, "another thread, and its own thread_locals");
             --open;
           },
           {.worker = 0, .migrates = true});
@@ -153,6 +155,6 @@ int shunt::testing::abi() {
     spawn_waves();
   });
   rt.run([] { spawn_flights(std::this_thread::get_id()); });
-  std::printf("%ld looks, %ld stale\n", looks.load(), stale.load());
-  return looks == looks_wanted && stale == 0 ? 0 : 1;
+  std::printf("%ld looks, %ld stale\n", looks.load(), all.unmet_count());
+  return looks == looks_wanted && all.unmet_count() == 0 ? 0 : 1;
 }

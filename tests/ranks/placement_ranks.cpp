@@ -10,32 +10,28 @@
 
 #include <shunt/pgas/placement.hpp>
 
+#include <support/expect.hpp>
+
 using namespace shunt;
 
 namespace {
 
-void expect(bool good, const char* what, const std::vector<pgas::rank_cpus>& ranks, std::size_t rank) {
-  if (good) return;
-  const auto& [kernel, claim, share] = ranks[rank];
-  std::string cpus;
-  for (const int cpu : claim.usable) cpus += ' ' + std::to_string(cpu);
-  std::printf("rank %zu: not %s: CPUs%s, %d workers, %s, %s\n", rank, what, cpus.c_str(), share.workers,
-              share.alone ? "alone" : "not alone", share.room ? "room" : "no room");
-  std::fflush(stdout);
-  std::_Exit(1);
+std::string text_of(const pgas::rank_cpus& one) {
+  const auto& [kernel, claim, share] = one;
+  std::string text = "CPUs";
+  for (const int cpu : claim.usable) text += ' ' + std::to_string(cpu);
+  return text + ", " + std::to_string(share.workers) + " workers, " + (share.alone ? "alone, " : "not alone, ") +
+         (share.room ? "room" : "no room");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string how = argc > 1 ? argv[1] : "";
-  const auto job = transport::open("mpi");
-  const auto ranks = pgas::placement(*job, 0);
+void check(const std::string& how, const std::vector<pgas::rank_cpus>& ranks) {
   const auto count = ranks.size();
   for (std::size_t r = 0; r < count; ++r) {
     const auto& [kernel, claim, share] = ranks[r];
     const auto cpus = claim.usable.size();
-    const auto same = [&](const char* what, bool good) { expect(good, what, ranks, r); };
+    const auto same = [&](const char* what, bool holds) {
+      testing::expect(holds, "rank " + std::to_string(r) + ": " + what + "; but " + text_of(ranks[r]));
+    };
     same("on this kernel", kernel == ranks[0].kernel);
     if (how == "bound") {
       same("one worker on each CPU of its own", share == cpu_share{static_cast<int>(cpus), true, true});
@@ -47,5 +43,18 @@ int main(int argc, char** argv) {
       same("one worker of many on a CPU", cpus == 1 && share == cpu_share{1, false, false});
     }
   }
-  if (job->rank() == 0) std::printf("%s: %zu ranks, all well\n", how.c_str(), count);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "";
+  const auto job = transport::open("mpi");
+  const int status = testing::status_of([&] {
+    const auto ranks = pgas::placement(*job, 0);
+    check(how, ranks);
+    if (job->rank() == 0) std::printf("%s: %zu ranks, all well\n", how.c_str(), ranks.size());
+    return 0;
+  });
+  if (status != 0) std::_Exit(status);  // the end of an MPI program would wait for the other ranks
 }

@@ -4,16 +4,14 @@
 #include <new>
 #include <shunt/stm.hpp>
 #include <string>
+#include <support/expect.hpp>
 
 namespace {
+
+using shunt::testing::expect;
+
 thread_local long fail_in = 0;  // 0: never
 std::atomic<long> alive{0};
-
-void expect(bool holds, const char* what) {
-  if (holds) return;
-  std::printf("expectation failed: %s\n", what);
-  std::_Exit(1);
-}
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (fail_in > 0 && --fail_in == 0) throw std::bad_alloc();
@@ -100,9 +98,12 @@ void operator delete(void* what, std::align_val_t) noexcept { std::free(what); }
 void operator delete(void* what, std::size_t, std::align_val_t) noexcept { std::free(what); }
 
 int main() {
-  long k = 1;
-  while (!attempt(k)) ++k;
-  expect(k > 15, "the transaction allocates");
-  expect(attempt(0), "without a failure");
-  std::printf("%ld allocations failed, one at a time\n", k - 1);
+  return shunt::testing::status_of([] {
+    long k = 1;
+    while (!attempt(k)) ++k;
+    expect(k > 15, "the transaction allocates");
+    expect(attempt(0), "without a failure");
+    std::printf("%ld allocations failed, one at a time\n", k - 1);
+    return 0;
+  });
 }

@@ -25,17 +25,13 @@
 #include <shunt/actor.hpp>
 #include <shunt/base/random.hpp>
 
+#include <support/expect.hpp>
+
 using namespace std::chrono_literals;
 
 namespace {
 
-int failed = 0;
-
-void must(bool so, const char* what) {
-  if (so) return;
-  std::printf("FAILED: %s\n", what);
-  failed = 1;
-}
+shunt::testing::expectations all_of_them;
 
 double resident_mb() {
   std::ifstream statm("/proc/self/statm");
@@ -112,12 +108,12 @@ void failures(std::size_t messages) {
       sent, static_cast<unsigned long long>(book.once), static_cast<unsigned long long>(all.dead_letters()),
       static_cast<unsigned long long>(book.twice), static_cast<unsigned long long>(all.restarts()),
       static_cast<unsigned long long>(all.actors() - 8), grown);
-  must(book.twice == 0, "no message is handled twice");
-  must(book.once + all.dead_letters() == sent, "each message is handled or dead");
-  must(all.restarts() > 0, "actors are made anew");
-  must(all.actors() - 8 < 1'000, "supervisors give up");
+  all_of_them.expect(book.twice == 0, "no message is handled twice");
+  all_of_them.expect(book.once + all.dead_letters() == sent, "each message is handled or dead");
+  all_of_them.expect(all.restarts() > 0, "actors are made anew");
+  all_of_them.expect(all.actors() - 8 < 1'000, "supervisors give up");
   // 1,000 mailboxes of 1,024 slots of 64 bytes, and what is on its way; sanitizers keep a multiple of it.
-  must(grown < 4 * (1'000 * 1'024 * 64 + 2 * 8'192 * 64) / 1e6, "memory is bounded by the mailboxes");
+  all_of_them.expect(grown < 4 * (1'000 * 1'024 * 64 + 2 * 8'192 * 64) / 1e6, "memory is bounded by the mailboxes");
 }
 
 struct slow {
@@ -161,9 +157,9 @@ void flood(std::size_t messages) {
   seen = all.await(victim.ask<&slow::get>());
   std::printf("flood: %ld of %ld handled; %.1f MB; %d exempt messages, the longest under way for %.1f ms\n", seen.first,
               8 * each, most, asked, static_cast<double>(seen.second) / 1e3);
-  must(seen.first == 8 * each, "all are handled");
-  must(most < 50, "memory is bounded by the mailbox, and by what is under way");
-  must(seen.second > 0, "exempt messages come through");
+  all_of_them.expect(seen.first == 8 * each, "all are handled");
+  all_of_them.expect(most < 50, "memory is bounded by the mailbox, and by what is under way");
+  all_of_them.expect(seen.second > 0, "exempt messages come through");
 }
 
 }  // namespace
@@ -176,5 +172,5 @@ int main(int argc, char** argv) {
   }
   failures(messages);
   flood(messages / 10);
-  return failed;
+  return all_of_them.unmet_count() == 0 ? 0 : 1;
 }

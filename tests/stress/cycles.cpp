@@ -20,9 +20,11 @@
 
 #include <shunt/actor.hpp>
 
+#include <support/expect.hpp>
+
 namespace {
 
-int failed = 0;
+shunt::testing::expectations all_of_them;
 
 /// What became of the messages `work`.
 struct ledger {
@@ -35,10 +37,9 @@ struct ledger {
             .on_dead_letter = [this](const shunt::dead_letter& l) { dead += l.method.ends_with("::work") ? 1 : 0; }};
   }
   void check(const char* what) const {
-    if (handled + dead == sent) return;
-    std::printf("FAILED: %s: %llu sent, %llu handled, %llu dead\n", what, static_cast<unsigned long long>(sent),
-                static_cast<unsigned long long>(handled), static_cast<unsigned long long>(dead));
-    failed = 1;
+    all_of_them.expect(handled + dead == sent, std::string(what) + ": " + std::to_string(sent) + " sent, " +
+                                                   std::to_string(handled) + " handled, " + std::to_string(dead) +
+                                                   " dead");
   }
 };
 
@@ -111,10 +112,7 @@ void actors(long count) {
   }
   all.drain();
   book.check("actors");
-  if (all.actors() != 4) {
-    std::printf("FAILED: actors: %llu live, not 4\n", static_cast<unsigned long long>(all.actors()));
-    failed = 1;
-  }
+  all_of_them.expect(all.actors() == 4, "actors: 4 live; there are " + std::to_string(all.actors()));
   std::printf("actors: %ld begun and ended; %llu messages, %llu dead\n", count / 4 * 4,
               static_cast<unsigned long long>(book.sent), static_cast<unsigned long long>(book.dead));
 }
@@ -171,5 +169,5 @@ int main(int argc, char** argv) {
   }
   actors(std::atol(argv[1]));
   managers(std::atol(argv[2]));
-  return failed;
+  return all_of_them.unmet_count() == 0 ? 0 : 1;
 }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <source_location>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,23 +14,19 @@
 #include <shunt/io/reactor.hpp>
 #include <shunt/sched.hpp>
 
+#include <support/expect.hpp>
+
 namespace shunt::io::testing {
 
-/// A check for fibers of any worker, as Catch's own are for one thread. run() throws what it throws.
-inline void need(bool good, std::source_location at = std::source_location::current()) {
-  if (!good) throw std::runtime_error("line " + std::to_string(at.line()) + ": not so");
-}
+using shunt::testing::expect;
+using shunt::testing::expect_thrown;
+using shunt::testing::thrown_by;
 
 /// Runs `call`, which must fail with `code`.
 template <typename F>
-void need_failure(std::error_code code, const F& call, std::source_location at = std::source_location::current()) {
-  try {
-    call();
-  } catch (const io_error& bad) {
-    if (bad.code() == code) return;
-    throw std::runtime_error("line " + std::to_string(at.line()) + ": " + bad.what());
-  }
-  throw std::runtime_error("line " + std::to_string(at.line()) + ": no failure");
+void expect_failure(std::error_code code, const F& call,
+                    const std::source_location& where = std::source_location::current()) {
+  expect_thrown<io_error>(call, [&](const io_error& bad) { expect(bad.code() == code, bad.what(), where); }, where);
 }
 
 /// The backends that a reactor can use on this machine.

@@ -1,12 +1,13 @@
-/// Jobs for tests: trains so small that waiting for one is common, and checks that any PE may make.
+/// Jobs for tests: trains so small that waiting for one is common.
 #pragma once
 
 #include <array>
 #include <functional>
-#include <source_location>
 #include <string>
 
 #include <shunt/pgas.hpp>
+
+#include <support/expect.hpp>
 
 namespace shunt::testing {
 
@@ -27,13 +28,6 @@ inline pgas::options small(int pes, int workers, int hops = 1) {
   auto o = tiny(pes, workers, hops);
   o.budget = 1 << 20;
   return o;
-}
-
-/// For PEs' programs and handlers, which run on several threads: Catch's assertions are for one. Fails the job.
-inline void expect(bool holds, const std::source_location where = std::source_location::current()) {
-  if (!holds) {
-    throw error("expectation failed at " + std::string(where.file_name()) + ":" + std::to_string(where.line()));
-  }
 }
 
 /// What three mailboxes in a chain add up to on this PE. Every PE p sends each i below n to mailbox 0
@@ -73,12 +67,7 @@ inline std::string text(std::size_t length, int seed) {
 
 /// What the job's message was; empty: it ended well.
 inline std::string failure_of(const pgas::options& o, const std::function<void(pgas::pe&)>& program) {
-  try {
-    pgas::run(o, program);
-  } catch (const error& e) {
-    return e.what();
-  }
-  return {};
+  return thrown_by<error>([&] { pgas::run(o, program); });
 }
 
 }  // namespace shunt::testing

@@ -2,31 +2,25 @@
 #pragma once
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
 #include <shunt/sched.hpp>
+#include <support/expect.hpp>
 #include <utility>
 
 namespace shunt::testing {
 
 inline const sched::spawn_options migrant{.worker = 0, .migrates = true};
 
-/// Catch counts what threads must not count together.
-class verdicts {
- public:
-  void must(bool so) noexcept {
-    if (!so) wrong_.fetch_add(1, std::memory_order_relaxed);
-  }
-  ~verdicts() { CHECK(wrong_ == 0); }
-
- private:
-  std::atomic<int> wrong_{0};
-};
-
 inline void until(const std::function<bool()>& so) {
   while (!so()) sched::this_fiber::yield();
 }
+
+/// Says that something is over, also if an expectation was not met.
+struct at_end {
+  ~at_end() { over.store(true, std::memory_order_release); }  // edge: join() and others see what was done before
+  std::atomic<bool>& over;
+};
 
 /// Runs `body` as the root of two workers, beside it one fiber that is always ready: so a
 /// fiber that migrates is never the only one that worker 0 could run, and worker 1 is handed every one that may go.
@@ -38,8 +32,8 @@ inline void beside_a_busy_fiber(const std::function<void(sched::runtime&)>& body
   std::atomic<bool> over{false};
   rt.run([&] {
     rt.spawn([&over] { until([&] { return over.load(); }); }, {.worker = 0});
+    const at_end says{over};
     body(rt);
-    over = true;
   });
 }
 
@@ -49,8 +43,8 @@ class spawned {
   spawned(sched::runtime& rt, const sched::spawn_options& how, std::function<void()> body) {
     rt.spawn(
         [this, run = std::move(body)] {
+          const at_end says{over_};
           run();
-          over_.store(true, std::memory_order_release);  // pairs with join()
         },
         how);
   }

@@ -1,11 +1,10 @@
-/// What tests of a whole process share: the time it used, a way to end it, and test programs within the test program.
+/// What tests of a whole process share: a way to end it, and test programs within the test program.
 #pragma once
 
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -18,13 +17,6 @@
 #include <unistd.h>
 
 namespace shunt::testing {
-
-/// Processor time of all threads of this process so far, in the kernel too.
-inline double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 /// Runs off the end of a stack of less than 2 MB. A frame is half a page, and no compiler may fold
 /// several into one: none leaps over the guard.

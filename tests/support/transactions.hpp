@@ -1,6 +1,7 @@
 /// What tests of transactions share.
 #pragma once
 
+#include <cstdint>
 #include <shunt/stm.hpp>
 #include <thread>
 
@@ -18,5 +19,12 @@ class side_by_side {
   side_by_side(const side_by_side&) = delete;
   side_by_side& operator=(const side_by_side&) = delete;
 };
+
+/// How often transactions have called retry() so far.
+inline std::uint64_t retries() {
+  std::uint64_t sum = 0;
+  for (const auto& c : stm::collect_statistics().classes) sum += c.retries;
+  return sum;
+}
 
 }  // namespace shunt::testing

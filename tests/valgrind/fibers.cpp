@@ -7,9 +7,12 @@
 
 #include <shunt/sched.hpp>
 
+#include <support/expect.hpp>
+
 namespace {
 
 using namespace shunt::sched;
+using shunt::testing::expect;
 
 /// Waits at the bottom of frames that are written before and read after.
 [[gnu::noinline]] long deep(int depth) {
@@ -64,9 +67,10 @@ int main() {
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < fibers; ++i) expected += 700L * ((i * 7 + round * 11) % 30);
   }
-  if (sum != expected || caught != rounds * fibers) {
-    std::printf("wrong: %ld, not %ld; %d caught\n", sum, expected, caught);
-    return 1;
-  }
-  std::printf("right\n");
+  return shunt::testing::status_of([&] {
+    expect(sum == expected, std::to_string(sum) + ", not " + std::to_string(expected));
+    expect(caught == rounds * fibers, std::to_string(caught) + " caught");
+    std::printf("right\n");
+    return 0;
+  });
 }

@@ -11,6 +11,7 @@
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/task/fiber.hpp>
 #include <string>
+#include <support/expect.hpp>
 #include <support/runtimes.hpp>
 #include <thread>
 #include <vector>
@@ -22,6 +23,7 @@ using shunt::manager;
 using shunt::manager_options;
 using shunt::overflow;
 using shunt::ref;
+using shunt::testing::thrown_by;
 
 namespace {
 
@@ -64,12 +66,7 @@ struct gate {
 /// where ThreadSanitizer sees nothing; it does see which thread holds a future.
 template <typename T>
 std::string failure_of(const shunt::future<T>& answer) {
-  try {
-    static_cast<void>(manager::await(answer));
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "no failure";
+  return thrown_by([&] { static_cast<void>(manager::await(answer)); });
 }
 
 struct counter {

@@ -17,19 +17,12 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <support/expect.hpp>
 
 namespace {
 
+using shunt::testing::thrown_by;
 using words = std::array<std::uint32_t, 4>;
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const shunt::usage_error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -85,9 +78,9 @@ TEST_CASE("parse_count: takes digits within bounds, and names option and bounds 
   for (const char* text : {"", " 1", "1 ", "+1", "-1", "1k", "0x1", "1.0", "18446744073709551616"}) {
     CHECK_THROWS_AS(shunt::parse_count("--n", text), shunt::usage_error);
   }
-  CHECK(message_of([] { static_cast<void>(shunt::parse_count("--pes", "5x", 1, 4096)); }) ==
+  CHECK(thrown_by<shunt::usage_error>([] { static_cast<void>(shunt::parse_count("--pes", "5x", 1, 4096)); }) ==
         "--pes: '5x' is not a whole number from 1 to 4096");
-  CHECK(message_of([] { static_cast<void>(shunt::parse_count("--pes", "0", 1)); }) ==
+  CHECK(thrown_by<shunt::usage_error>([] { static_cast<void>(shunt::parse_count("--pes", "0", 1)); }) ==
         "--pes: '0' is not a whole number, at least 1");
 }
 
@@ -127,10 +120,11 @@ TEST_CASE("edit_distance: insertions, deletions and replacements") {
 TEST_CASE("environment: a misspelt variable is an error that lists the near ones") {
   CHECK_NOTHROW(shunt::environment::check());
   ::setenv("SHUNT_WORKRES", "2", 1);
-  CHECK(message_of(shunt::environment::check) == "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS?");
+  CHECK(thrown_by<shunt::usage_error>(shunt::environment::check) ==
+        "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS?");
   ::unsetenv("SHUNT_WORKRES");
   ::setenv("SHUNT_SOMETHING_ELSE", "2", 1);
-  const auto all = message_of(shunt::environment::check);
+  const auto all = thrown_by<shunt::usage_error>(shunt::environment::check);
   ::unsetenv("SHUNT_SOMETHING_ELSE");
   for (const auto& v : shunt::environment::known()) {
     CHECK(all.find(v.name) != std::string::npos);

@@ -65,43 +65,43 @@ io::child_options piped() {
 TEST_CASE("child: wait returns its exit status or the signal that ended it, also when called again") {
   with_reactor(GENERATE(1, 2), [](sched::runtime&) {
     auto good = io::spawn("true");
-    need(good.wait().good() && good.wait().good());
+    expect(good.wait().good() && good.wait().good());
     for (const int status : {1, 3, 255}) {
       auto bad = io::spawn("sh", {"-c", "exit " + std::to_string(status)});
       const auto end = bad.wait();
-      need(!end.good() && end.status == status && end.signal == 0);
-      need(end.text() == "status " + std::to_string(status));
+      expect(!end.good() && end.status == status && end.signal == 0);
+      expect(end.text() == "status " + std::to_string(status));
     }
     auto killed = io::spawn("sh", {"-c", "kill -KILL $$"});
     const auto end = killed.wait();
-    need(!end.good() && end.status == -1 && end.signal == SIGKILL && end.text() == "SIGKILL");
-    need(killed.wait().signal == SIGKILL);
+    expect(!end.good() && end.status == -1 && end.signal == SIGKILL && end.text() == "SIGKILL");
+    expect(killed.wait().signal == SIGKILL);
   });
 }
 
 TEST_CASE("child: has the arguments, environment, folder and streams of its options") {
   with_reactor(GENERATE(1, 2), [](sched::runtime&) {
     auto words = io::spawn("sh", {"-c", "printf '%s|' \"$@\"", "name", "a b", "", "*"}, piped());
-    need(read_all(words.out()) == "a b||*|");
-    need(words.wait().good());
+    expect(read_all(words.out()) == "a b||*|");
+    expect(words.wait().good());
 
     io::child_options how;
     how.environment = {"ONE=1", "TWO=2 2"};
-    need(said_by("echo $ONE$TWO$HOME", how) == "12 2\n");
+    expect(said_by("echo $ONE$TWO$HOME", how) == "12 2\n");
     how = {};
     how.folder = "/proc";
-    need(said_by("pwd", how) == "/proc\n");
+    expect(said_by("pwd", how) == "/proc\n");
     how = {};
     how.in = use::nothing;
-    need(said_by("cat; echo end", how) == "end\n");
+    expect(said_by("cat; echo end", how) == "end\n");
     how.err = use::as_out;
-    need(said_by("echo one; echo two >&2", how) == "one\ntwo\n");
+    expect(said_by("echo one; echo two >&2", how) == "one\ntwo\n");
     how.err = use::pipe;
     how.out = use::nothing;
     auto errs = io::spawn("sh", {"-c", "echo lost; echo found >&2"}, how);
-    need(read_all(errs.err()) == "found\n");
-    need(!errs.out().base().is_open() && !errs.in().base().is_open());
-    need(errs.wait().good());
+    expect(read_all(errs.err()) == "found\n");
+    expect(!errs.out().base().is_open() && !errs.in().base().is_open());
+    expect(errs.wait().good());
   });
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("child: has the right streams also where this process has closed its o
       const int copy = kept[static_cast<std::size_t>(number)];
       if (copy >= 0 && dup2(copy, number) == number) ::close(copy);
     }
-    need(said == "found\nstatus 0");
+    expect(said == "found\nstatus 0");
   });
 }
 
@@ -138,9 +138,9 @@ TEST_CASE("child: more bytes than pipes hold pass through it while one fiber wri
       cat.in().close();
     });
     cat.out().read_exactly(got);
-    need(got == sent);
+    expect(got == sent);
     both.wait();
-    need(cat.wait().good());
+    expect(cat.wait().good());
   });
 }
 
@@ -150,16 +150,16 @@ TEST_CASE("child: a fiber that waits for its end does not keep its worker") {
     group other;
     bool waited = false;
     other.spawn(rt, [&] {
-      need(cat.wait().good());
+      expect(cat.wait().good());
       waited = true;
     });
     this_fiber::yield();
-    need(!waited);
+    expect(!waited);
     cat.in().write("x\n");
-    need(cat.out().read_until("\n", 9) == "x\n");
+    expect(cat.out().read_until("\n", 9) == "x\n");
     cat.in().close();  // ends it
     other.wait();
-    need(waited);
+    expect(waited);
   });
 }
 
@@ -167,30 +167,29 @@ TEST_CASE("child: a deadline ends the wait and not the child; kill reaches it un
   with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
     auto cat = io::spawn("cat", {}, piped());
     const std::string name = "cat (process " + std::to_string(cat.id()) + ")";
-    try {
-      cat.wait(1ms);
-      need(false);
-    } catch (const io::io_error& bad) {
-      need(bad.code() == io::errc::timed_out && bad.what() == "wait for " + name + ": timed out");
-    }
+    expect_thrown<io::io_error>(
+        [&] { cat.wait(1ms); },
+        [&](const io::io_error& bad) {
+          expect(bad.code() == io::errc::timed_out && bad.what() == "wait for " + name + ": timed out");
+        });
     std::stop_source stop;
     group other;
-    other.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { cat.wait(stop.get_token()); }); });
+    other.spawn(rt, [&] { expect_failure(io::errc::cancelled, [&] { cat.wait(stop.get_token()); }); });
     this_fiber::yield();
     stop.request_stop();
     other.wait();
     cat.in().write("still here\n");
-    need(cat.out().read_until("\n", 99) == "still here\n");
+    expect(cat.out().read_until("\n", 99) == "still here\n");
 
-    need(cat.kill(0));
-    need_failure({EINVAL, std::system_category()}, [&] { cat.kill(999); });
-    need(cat.kill());
-    need(cat.wait().signal == SIGTERM);
-    need(!cat.kill());
+    expect(cat.kill(0));
+    expect_failure({EINVAL, std::system_category()}, [&] { cat.kill(999); });
+    expect(cat.kill());
+    expect(cat.wait().signal == SIGTERM);
+    expect(!cat.kill());
     auto moved = std::move(cat);
-    need(moved.wait().signal == SIGTERM);
-    need_failure(io::errc::closed, [&, c = &cat] { c->wait(); });
-    need(!io::child().kill() && io::child().id() == -1);
+    expect(moved.wait().signal == SIGTERM);
+    expect_failure(io::errc::closed, [&, c = &cat] { c->wait(); });
+    expect(!io::child().kill() && io::child().id() == -1);
   });
 }
 
@@ -207,15 +206,15 @@ TEST_CASE("child: a destroyed child is killed and reaped") {
     {
       auto other = io::spawn("sleep", {"1000"});
     }
-    need(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
+    expect(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
 
     auto one = io::spawn("sleep", {"1000"});
     number = one.id();
     one = io::spawn("true");
-    need(one.wait().good());
+    expect(one.wait().good());
     static_cast<void>(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT));
     one = {};
-    need(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
+    expect(waitid(P_PID, static_cast<id_t>(number), &is, WEXITED | WNOWAIT | WNOHANG) == -1 && errno == ECHILD);
   });
 }
 
@@ -227,33 +226,26 @@ TEST_CASE("child: a program that cannot be started is an error with its name") {
   with_reactor(1, [](sched::runtime&) {
     while (waitpid(-1, nullptr, 0) > 0) {  // children of other tests, which are dead or dying
     }
-    try {
-      static_cast<void>(io::spawn("no-such-program-anywhere"));
-      need(false);
-    } catch (const io::io_error& bad) {
-      need(bad.code() == std::errc::no_such_file_or_directory);
-      need(bad.what() == std::string("spawn no-such-program-anywhere: No such file or directory (2)"));
-    }
+    expect_thrown<io::io_error>(
+        [&] { static_cast<void>(io::spawn("no-such-program-anywhere")); },
+        [&](const io::io_error& bad) {
+          expect(bad.code() == std::errc::no_such_file_or_directory);
+          expect(bad.what() == std::string("spawn no-such-program-anywhere: No such file or directory (2)"));
+        });
     std::error_code bad;
-    need(io::spawn("/proc/self/status", {}, {}, bad).id() == -1);
-    need(bad == std::errc::permission_denied);
+    expect(io::spawn("/proc/self/status", {}, {}, bad).id() == -1);
+    expect(bad == std::errc::permission_denied);
     io::child_options how;
     how.folder = "/no/such/folder";
-    need_failure({ENOENT, std::system_category()}, [&] { static_cast<void>(io::spawn("true", {}, how)); });
-    need(waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);  // no child was left
+    expect_failure({ENOENT, std::system_category()}, [&] { static_cast<void>(io::spawn("true", {}, how)); });
+    expect(waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);  // no child was left
 
     how = {};
     how.out = use::as_out;
-    bool refused = false;
-    try {
-      static_cast<void>(io::spawn("true", {}, how));
-    } catch (const shunt::usage_error&) {
-      refused = true;
-    }
-    need(refused);
+    expect_thrown<shunt::usage_error>([&] { static_cast<void>(io::spawn("true", {}, how)); });
     std::stop_source stop;
     stop.request_stop();
-    need_failure(io::errc::cancelled, [&] { static_cast<void>(io::spawn("true", {}, {}, stop.get_token())); });
+    expect_failure(io::errc::cancelled, [&] { static_cast<void>(io::spawn("true", {}, {}, stop.get_token())); });
   });
 }
 
@@ -266,17 +258,17 @@ TEST_CASE(
     const io::signals set({SIGUSR1});
     with_reactor(1, [](sched::runtime&) {
       auto one = io::spawn("sh", {"-c", "kill -USR1 $$"});
-      need(one.wait().signal == SIGUSR1);
+      expect(one.wait().signal == SIGUSR1);
       auto two = io::spawn("sh", {"-c", "kill -PIPE $$"});
-      need(two.wait().signal == SIGPIPE);
+      expect(two.wait().signal == SIGPIPE);
       auto ends = io::connected_pair();
       auto other = io::spawn("cat", {}, piped());
       const auto open = " " + said_by("echo $(ls /proc/self/fd)");
       for (const int fd : {ends.first.base().native(), ends.second.base().native(), other.in().base().native(),
                            other.out().base().native()}) {
         const auto number = " " + std::to_string(fd);
-        need(fd > 3);  // 3 is of ls itself
-        need(open.find(number + " ") == open.npos && open.find(number + "\n") == open.npos);
+        expect(fd > 3);  // 3 is of ls itself
+        expect(open.find(number + " ") == open.npos && open.find(number + "\n") == open.npos);
       }
     });
   }
@@ -289,7 +281,7 @@ TEST_CASE("child: where SIGCHLD is ignored wait returns at its end, with an erro
   with_reactor(1, [](sched::runtime&) {
     auto one = io::spawn("cat", {}, piped());  // ends when its input does
     one.in().close();
-    need_failure({ECHILD, std::system_category()}, [&] { one.wait(); });
+    expect_failure({ECHILD, std::system_category()}, [&] { one.wait(); });
   });
   std::signal(SIGCHLD, handler);
 }

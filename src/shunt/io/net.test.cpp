@@ -70,7 +70,7 @@ void fill(io::stream& to) {
   const std::vector<char> block(1 << 20);
   std::error_code bad;
   while (!bad) to.write(block, bad, 0s);
-  need(bad == io::errc::timed_out);
+  expect(bad == io::errc::timed_out);
 }
 
 }  // namespace
@@ -80,18 +80,18 @@ TEST_CASE("stream: one end reads what the other writes, over each kind of addres
   with_reactor(workers, [](sched::runtime& rt) {
     for (const auto& where : everywhere()) {
       auto door = io::listen(where);
-      need(where.family() == AF_UNIX ? door.local() == where : door.local().port() != 0);
+      expect(where.family() == AF_UNIX ? door.local() == where : door.local().port() != 0);
       group both;
       both.spawn(rt, [&] {
         auto guest = door.accept();
-        need(guest.read_until("\n", 100) == "hello\n");
+        expect(guest.read_until("\n", 100) == "hello\n");
         guest.write("well come\n");
-        need(read_all(guest).empty());
+        expect(read_all(guest).empty());
       });
       auto me = io::connect(door.local());
-      need(me.peer() == door.local());
+      expect(me.peer() == door.local());
       me.write("hello\n");
-      need(me.read_until("\n", 100) == "well come\n");
+      expect(me.read_until("\n", 100) == "well come\n");
       me.close();
       both.wait();
     }
@@ -109,7 +109,7 @@ TEST_CASE("stream: bytes beyond every buffer arrive whole and in order, by parti
       both.spawn(rt, [&, from = &other] { from->read_exactly(got); });
       one.write(sent);
       both.wait();
-      need(got == sent);
+      expect(got == sent);
     }
   });
 }
@@ -130,9 +130,9 @@ TEST_CASE("stream: one fiber reads while another writes") {
       s->shutdown(io::shutdown_side::writing);
     });
     one.read_exactly(back);
-    need(one.read_some(back) == 0);
+    expect(one.read_some(back) == 0);
     all.wait();
-    need(back == sent);
+    expect(back == sent);
   });
 }
 
@@ -143,19 +143,18 @@ TEST_CASE("stream: a read_exactly that finds the end says how many bytes came") 
     one.close();
     std::array<char, 10> into{};
     const auto peer = other.peer().text();
-    try {
-      other.read_exactly(into);
-      need(false);
-    } catch (const io::end_of_stream& bad) {
-      need(bad.moved() == 5);
-      need(bad.code() == io::errc::end_of_stream);
-      need(bad.what() == "read_exactly from " + peer + ": end of stream after 5 bytes");
-    }
+    expect_thrown<io::end_of_stream>(
+        [&] { other.read_exactly(into); },
+        [&](const io::end_of_stream& bad) {
+          expect(bad.moved() == 5);
+          expect(bad.code() == io::errc::end_of_stream);
+          expect(bad.what() == "read_exactly from " + peer + ": end of stream after 5 bytes");
+        });
     std::error_code bad;
-    need(other.read_exactly(into, bad) == 0);
-    need(bad == io::errc::end_of_stream);
-    need(other.read_some(into, bad) == 0);  // to read_some the end is no error
-    need(!bad);
+    expect(other.read_exactly(into, bad) == 0);
+    expect(bad == io::errc::end_of_stream);
+    expect(other.read_some(into, bad) == 0);  // to read_some the end is no error
+    expect(!bad);
   });
 }
 
@@ -163,42 +162,32 @@ TEST_CASE("stream: read_until keeps the bytes behind the delimiter, and never mo
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = io::connected_pair();
     one.write("a\r\nbb\r\n\r\nccc\r");
-    need(other.read_until("\r\n", 100) == "a\r\n");
-    need(other.read_until("\r\n", 4) == "bb\r\n");
-    need(other.read_until("\r\n", 2) == "\r\n");
+    expect(other.read_until("\r\n", 100) == "a\r\n");
+    expect(other.read_until("\r\n", 4) == "bb\r\n");
+    expect(other.read_until("\r\n", 2) == "\r\n");
     std::error_code bad;
-    need(other.read_until("\r\n", 100, bad, 0s).empty());
-    need(bad == io::errc::timed_out);
+    expect(other.read_until("\r\n", 100, bad, 0s).empty());
+    expect(bad == io::errc::timed_out);
     one.write("\nd");  // the delimiter comes in two pieces; no byte was lost
-    need(other.read_until("\r\n", 100) == "ccc\r\n");
+    expect(other.read_until("\r\n", 100) == "ccc\r\n");
 
     one.write("0123456789\n");
-    need_failure(io::errc::too_long, [&, s = &other] { static_cast<void>(s->read_until("\n", 8)); });
+    expect_failure(io::errc::too_long, [&, s = &other] { static_cast<void>(s->read_until("\n", 8)); });
     std::array<char, 3> three{};
-    need(other.read_some(three) == 3);
-    need(three == std::array{'d', '0', '1'});
-    need(other.read_until("\n", 9) == "23456789\n");
+    expect(other.read_some(three) == 3);
+    expect(three == std::array{'d', '0', '1'});
+    expect(other.read_until("\n", 9) == "23456789\n");
 
     one.write("rest");
     one.close();
-    try {
-      static_cast<void>(other.read_until("\n", 100));
-      need(false);
-    } catch (const io::end_of_stream& end) {
-      need(end.moved() == 4);
-    }
+    expect_thrown<io::end_of_stream>([&] { static_cast<void>(other.read_until("\n", 100)); },
+                                     [&](const io::end_of_stream& end) { expect(end.moved() == 4); });
     std::array<char, 4> four{};
     other.read_exactly(four);
-    need(four == std::array{'r', 'e', 's', 't'});
-    need(other.read_until("\n", 100).empty());
+    expect(four == std::array{'r', 'e', 's', 't'});
+    expect(other.read_until("\n", 100).empty());
 
-    bool refused = false;
-    try {
-      static_cast<void>(other.read_until("", 100));
-    } catch (const shunt::usage_error&) {
-      refused = true;
-    }
-    need(refused);
+    expect_thrown<shunt::usage_error>([&] { static_cast<void>(other.read_until("", 100)); });
   });
 }
 
@@ -208,11 +197,11 @@ TEST_CASE("stream: shutdown of one side leaves the other side as it is") {
       auto [one, other] = connection(where);
       one.write("question");
       one.shutdown(io::shutdown_side::writing);
-      need(read_all(other) == "question");
+      expect(read_all(other) == "question");
       other.write("answer");
       other.shutdown(io::shutdown_side::both);
-      need(read_all(one) == "answer");
-      need_failure({EPIPE, std::system_category()}, [&, s = &one] { s->write("more"); });
+      expect(read_all(one) == "answer");
+      expect_failure({EPIPE, std::system_category()}, [&, s = &one] { s->write("more"); });
     }
   });
 }
@@ -223,18 +212,18 @@ TEST_CASE("stream: a fiber that waits for bytes finds the end when its own readi
       auto [one, other] = connection(where);
       other.write("12345");
       std::array<char, 100> into{};
-      need(one.read_some(into) == 5);
+      expect(one.read_some(into) == 5);
       bool ended = false;
       const auto me = this_fiber::self();
       spawn_here(rt, [&, s = &one] {
-        need(s->read_some(into) == 0);
+        expect(s->read_some(into) == 0);
         ended = true;
         me.wake();
       });
       one.shutdown(io::shutdown_side::reading);
       while (!ended) this_fiber::park();
       one.write("x");
-      need(other.read_some(into) == 1);
+      expect(other.read_some(into) == 1);
     }
   });
 }
@@ -245,17 +234,17 @@ TEST_CASE("stream: bytes, urgent bytes and the end that come together are each r
     std::array<char, 100> into{};
     for (int round = 0; round < 10; ++round) {
       one.write("a");
-      need(other.read_some(into) == 1);  // from now on epoll has it, or will
+      expect(other.read_some(into) == 1);  // from now on epoll has it, or will
       one.write("bcd");
-      need(::send(one.base().native(), "!", 1, MSG_OOB) == 1);
+      expect(::send(one.base().native(), "!", 1, MSG_OOB) == 1);
       one.write("ef");
       other.read_exactly(io::buffer(into.data(), 5));
-      need(std::string(into.data(), 5) == "bcdef");
+      expect(std::string(into.data(), 5) == "bcdef");
     }
     one.write("g");
     one.close();
-    need(other.read_some(into) == 1);
-    need(other.read_some(into) == 0);
+    expect(other.read_some(into) == 1);
+    expect(other.read_some(into) == 0);
   });
 }
 
@@ -263,19 +252,17 @@ TEST_CASE("stream: a peer that went away is an error that names it, and no signa
   with_reactor(1, [](sched::runtime&) {
     auto [one, other] = connection("127.0.0.1:0");
     const linger hard{1, 0};
-    need(setsockopt(one.base().native(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0);
+    expect(setsockopt(one.base().native(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0);
     one.close();  // resets the connection
     std::array<char, 1> into{};
     const auto peer = other.peer().text();
-    try {
-      other.read_some(into);
-      need(false);
-    } catch (const io::io_error& bad) {
-      need(bad.code() == std::errc::connection_reset);
-      need(bad.known().native == ECONNRESET);
-      need(bad.what() == "read_some from " + peer + ": Connection reset by peer (104)");
-    }
-    need_failure({EPIPE, std::system_category()}, [&, s = &other] { s->write("x"); });
+    expect_thrown<io::io_error>([&] { other.read_some(into); },
+                                [&](const io::io_error& bad) {
+                                  expect(bad.code() == std::errc::connection_reset);
+                                  expect(bad.known().native == ECONNRESET);
+                                  expect(bad.what() == "read_some from " + peer + ": Connection reset by peer (104)");
+                                });
+    expect_failure({EPIPE, std::system_category()}, [&, s = &other] { s->write("x"); });
   });
 }
 
@@ -284,21 +271,19 @@ TEST_CASE("connect: an address without a listener is an error with the address")
     // Bound, so that no other process listens there; and does not listen.
     const io::descriptor holds(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const io::address any("127.0.0.1:0");
-    need(::bind(holds.native(), any.native(), any.native_length()) == 0);
+    expect(::bind(holds.native(), any.native(), any.native_length()) == 0);
     sockaddr_storage got{};
     socklen_t size = sizeof got;
-    need(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
+    expect(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
     const io::address where(got, size);
-    try {
-      static_cast<void>(io::connect(where));
-      need(false);
-    } catch (const io::io_error& bad) {
-      need(bad.code() == std::errc::connection_refused);
-      need(bad.what() == "connect to " + where.text() + ": Connection refused (111)");
-    }
+    expect_thrown<io::io_error>([&] { static_cast<void>(io::connect(where)); },
+                                [&](const io::io_error& bad) {
+                                  expect(bad.code() == std::errc::connection_refused);
+                                  expect(bad.what() == "connect to " + where.text() + ": Connection refused (111)");
+                                });
     std::error_code bad;
-    need(!io::connect(fresh_path(), bad).base().is_open());
-    need(bad == std::errc::no_such_file_or_directory);
+    expect(!io::connect(fresh_path(), bad).base().is_open());
+    expect(bad == std::errc::no_such_file_or_directory);
   });
 }
 
@@ -306,12 +291,12 @@ TEST_CASE("listen: an address in use is an error; a listener removes the file of
   with_reactor(1, [](sched::runtime&) {
     for (const auto& where : everywhere()) {
       auto door = io::listen(where);
-      need_failure({EADDRINUSE, std::system_category()}, [&] { static_cast<void>(io::listen(door.local())); });
+      expect_failure({EADDRINUSE, std::system_category()}, [&] { static_cast<void>(io::listen(door.local())); });
       const auto at = door.local();
       auto moved = std::move(door);
       auto guest = io::connect(at);  // the moved-from door has not removed the file
       moved.close();
-      need(io::listen(at).local() == at);
+      expect(io::listen(at).local() == at);
     }
   });
 }
@@ -332,16 +317,16 @@ TEST_CASE("listener: every connection goes to one of the fibers that accept") {
           guest.write("x");
           ++accepted;
         }
-        need(bad == io::errc::closed);
+        expect(bad == io::errc::closed);
       });
     }
     for (int i = 0; i < accepters * each; ++i) {
       auto me = io::connect(door.local());
-      need(read_all(me) == "x");
+      expect(read_all(me) == "x");
     }
     door.close();
     all.wait();
-    need(accepted == accepters * each);
+    expect(accepted == accepters * each);
   });
 }
 
@@ -353,16 +338,17 @@ TEST_CASE("datagram: arrives whole, with its sender; a buffer that is too small 
       std::array<char, 8> into{};
       spawn_here(rt, [&] { one.send_to(other.local(), "12345"); });
       auto got = other.receive(into);
-      need(got.size == 5 && !got.truncated && got.from == one.local());
-      need(std::string(into.data(), 5) == "12345");
+      expect(got.size == 5 && !got.truncated && got.from == one.local());
+      expect(std::string(into.data(), 5) == "12345");
       one.send_to(other.local(), "0123456789");
       got = other.receive(into);
-      need(got.size == 8 && got.truncated);
+      expect(got.size == 8 && got.truncated);
       one.send_to(other.local(), "");
-      need(other.receive(into).size == 0);
-      need_failure(io::errc::timed_out, [&] { static_cast<void>(other.receive(into, 0s)); });
+      expect(other.receive(into).size == 0);
+      expect_failure(io::errc::timed_out, [&] { static_cast<void>(other.receive(into, 0s)); });
       if (where.family() != AF_UNIX) {
-        need_failure({EMSGSIZE, std::system_category()}, [&] { one.send_to(other.local(), std::string(70'000, 'x')); });
+        expect_failure({EMSGSIZE, std::system_category()},
+                       [&] { one.send_to(other.local(), std::string(70'000, 'x')); });
       }
     }
   });
@@ -378,7 +364,7 @@ TEST_CASE("datagram: to a full Unix socket waits until a fiber reads there, or f
       one.send_to(other.local(), "x", bad, 0s);
       sent += !bad;
     }
-    need(bad == io::errc::timed_out);
+    expect(bad == io::errc::timed_out);
     bool ended = false;
     const auto me = this_fiber::self();
     spawn_here(rt, [&] {
@@ -387,13 +373,13 @@ TEST_CASE("datagram: to a full Unix socket waits until a fiber reads there, or f
       me.wake();
     });
     std::array<char, 2> into{};
-    for (std::size_t i = 0; i < sent; ++i) need(other.receive(into).size == 1 && into[0] == 'x');
-    need(other.receive(into).size == 1 && into[0] == 'y');
+    for (std::size_t i = 0; i < sent; ++i) expect(other.receive(into).size == 1 && into[0] == 'x');
+    expect(other.receive(into).size == 1 && into[0] == 'y');
     while (!ended) this_fiber::park();
     const auto path = other.local().path();
-    need(::access(path.c_str(), F_OK) == 0);
+    expect(::access(path.c_str(), F_OK) == 0);
     other.close();
-    need(::access(path.c_str(), F_OK) != 0);
+    expect(::access(path.c_str(), F_OK) != 0);
   });
 }
 
@@ -488,27 +474,27 @@ TEST_CASE("waits: end when the object that they wait on is closed") {
       s.close();
       d.close();
       l.close();
-      need(!s.base().is_open());
+      expect(!s.base().is_open());
     });
     auto [one, other] = io::connected_pair();
     std::array<char, 1> into{};
     bool ended = false;
     const auto me = this_fiber::self();
     spawn_here(rt, [&, s = &one] {
-      need_failure(io::errc::closed, [&] { s->read_some(into); });
+      expect_failure(io::errc::closed, [&] { s->read_some(into); });
       ended = true;
       me.wake();
     });
     one.close();
     while (!ended) this_fiber::park();
     std::array<char, 1> there{};
-    need(other.read_some(there, 20s) == 0);  // the peer has seen the close
-    need_failure(io::errc::closed, [&, s = &one] { s->read_some(into); });
-    need_failure(io::errc::closed, [&, s = &one] { s->write("x"); });
-    need_failure(io::errc::closed, [&, s = &one] { s->shutdown(io::shutdown_side::both); });
-    need(other.read_some(into) == 0);
-    need_failure(io::errc::closed, [&] { io::stream().write("x"); });
-    need_failure(io::errc::closed, [&] { static_cast<void>(io::listener().accept()); });
+    expect(other.read_some(there, 20s) == 0);  // the peer has seen the close
+    expect_failure(io::errc::closed, [&, s = &one] { s->read_some(into); });
+    expect_failure(io::errc::closed, [&, s = &one] { s->write("x"); });
+    expect_failure(io::errc::closed, [&, s = &one] { s->shutdown(io::shutdown_side::both); });
+    expect(other.read_some(into) == 0);
+    expect_failure(io::errc::closed, [&] { io::stream().write("x"); });
+    expect_failure(io::errc::closed, [&] { static_cast<void>(io::listener().accept()); });
   });
 }
 
@@ -517,18 +503,18 @@ TEST_CASE("close: the number is no other file's until the stream is destroyed, a
     auto ends = io::connected_pair();
     const int number = ends.first.base().native();
     ends.first.close();
-    need(ends.first.base().native() == -1);
+    expect(ends.first.base().native() == -1);
     std::array<char, 1> into{};
-    need(::read(number, into.data(), 1) == -1 && errno == EBADF);
-    need(::recv(number, into.data(), 1, 0) == -1 && errno == EBADF);
+    expect(::read(number, into.data(), 1) == -1 && errno == EBADF);
+    expect(::recv(number, into.data(), 1, 0) == -1 && errno == EBADF);
     {
       std::vector<std::pair<io::stream, io::stream>> later;
       for (int i = 0; i < 8; ++i) later.push_back(io::connected_pair());
-      for (const auto& [one, other] : later) need(one.base().native() != number && other.base().native() != number);
+      for (const auto& [one, other] : later) expect(one.base().native() != number && other.base().native() != number);
     }
     ends.first = {};
     const int next = ::dup(ends.second.base().native());
-    need(next == number);
+    expect(next == number);
     ::close(next);
   });
 }
@@ -560,13 +546,13 @@ TEST_CASE("waits: an event wakes all fibers that wait on its side, and one that 
     while (late < 4) this_fiber::yield();
     stop.request_stop();
     while (left < 4) this_fiber::yield();
-    need(told == 0);
+    expect(told == 0);
     std::error_code bad;
     shared.writable(bad, 0s);
-    need(!bad);  // the other side is independent
+    expect(!bad);  // the other side is independent
     ends.second.write("x");
     all.wait();
-    need(told == 4);
+    expect(told == 4);
   });
 }
 
@@ -576,20 +562,20 @@ TEST_CASE("waits: one that fails loses no byte, and the next goes on") {
     std::array<char, 8> into{};
     one.write("123");
     std::error_code bad;
-    need(other.read_exactly(into, bad, 0s) == 3);
-    need(bad == io::errc::timed_out && bad == std::errc::timed_out);
+    expect(other.read_exactly(into, bad, 0s) == 3);
+    expect(bad == io::errc::timed_out && bad == std::errc::timed_out);
     one.write("45678");
-    need(other.read_exactly(io::buffer(into).from(3), bad) == 5);
-    need(!bad && std::string(into.data(), 8) == "12345678");
+    expect(other.read_exactly(io::buffer(into).from(3), bad) == 5);
+    expect(!bad && std::string(into.data(), 8) == "12345678");
 
     fill(one);
     const auto before = one.write("x", bad, 0s);
-    need(before == 0 && bad == io::errc::timed_out);
+    expect(before == 0 && bad == io::errc::timed_out);
     std::vector<char> some(1 << 20);
     while (other.read_some(some, bad, 0s) != 0) {
     }
     one.write("x", 10s);
-    need(other.read_some(some) == 1);
+    expect(other.read_some(some) == 1);
   });
 }
 
@@ -603,14 +589,14 @@ TEST_CASE("connect: waits while the queue is full, until the deadline") {
       for (int i = 1; i < 16 && !bad; ++i) {
         guests.push_back(io::connect(door.local(), bad, 5ms));
       }
-      need(bad == io::errc::timed_out);
+      expect(bad == io::errc::timed_out);
       std::stop_source stop;
       bool ended = false;
       const auto me = this_fiber::self();
       spawn_here(rt, [&] {
         std::error_code why;
-        need(!io::connect(door.local(), why, stop.get_token()).base().is_open());
-        need(why == io::errc::cancelled);
+        expect(!io::connect(door.local(), why, stop.get_token()).base().is_open());
+        expect(why == io::errc::cancelled);
         ended = true;
         me.wake();
       });
@@ -624,7 +610,7 @@ TEST_CASE("connect: waits while the queue is full, until the deadline") {
     const auto me = this_fiber::self();
     spawn_here(rt, [&] {
       auto second = io::connect(door.local());
-      need(second.read_until("\n", 9) == "2\n");
+      expect(second.read_until("\n", 9) == "2\n");
       ended = true;
       me.wake();
     });
@@ -657,10 +643,10 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
         sent.fill(1'000 * i + round);
         peer.write(sent);
         peer.read_exactly(got);
-        need(got == sent);
+        expect(got == sent);
       }
       peer.shutdown(io::shutdown_side::writing);
-      need(peer.read_some(got) == 0);
+      expect(peer.read_some(got) == 0);
       ++echoed;
     };
     std::vector<std::pair<io::stream, io::stream>> pairs(over_tcp ? 0 : connections);
@@ -688,7 +674,7 @@ TEST_CASE("stream: many connections at a time, each echoed by a fiber of its own
       }
     }
     all.wait();
-    need(echoed == connections);
+    expect(echoed == connections);
   });
 }
 
@@ -700,7 +686,7 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
   with_reactor(2, [&](sched::runtime& rt) {
     auto ends = over_tcp ? connection("127.0.0.1:0") : io::connected_pair();
     std::array<char, 1> into{};
-    need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 0s); });  // registered by worker 0
+    expect_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 0s); });  // registered by worker 0
     std::atomic<int> got{0};
     std::atomic<bool> failed{false};
     sched::spawn_options there;
@@ -720,7 +706,7 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
       ends.second.write("x");
       while (got < round && !failed) this_fiber::yield();  // the worker polls every few yields
     }
-    need(!failed && got == rounds);
+    expect(!failed && got == rounds);
   });
 }
 
@@ -736,7 +722,7 @@ TEST_CASE("stream: closing races with reading, writing and events on other worke
         std::error_code bad;
         std::size_t count = 1;
         while (!bad && count != 0) count = call(bad);
-        need(!bad || bad == io::errc::closed || bad == std::errc::broken_pipe || bad == std::errc::connection_reset);
+        expect(!bad || bad == io::errc::closed || bad == std::errc::broken_pipe || bad == std::errc::connection_reset);
         ++ended;
       };
       for (auto* s : {&ends.first, &ends.second}) {
@@ -756,7 +742,7 @@ TEST_CASE("stream: closing races with reading, writing and events on other worke
       });
       all.wait();
     }
-    need(ended == 4 * rounds);
+    expect(ended == 4 * rounds);
   });
 }
 
@@ -770,13 +756,13 @@ TEST_CASE("close: a fiber that learns of it may destroy the closed object at onc
           rt,
           [&] {
             std::error_code bad;
-            need(!door->accept(bad).base().is_open() && bad == io::errc::closed);
+            expect(!door->accept(bad).base().is_open() && bad == io::errc::closed);
             door.reset();
             auto [one, other] = io::connected_pair();
             std::array<char, 1> into{};
             for (int n = 0; n < 10; ++n) {
               one.write("x", 20s);
-              need(other.read_some(into, 20s) == 1);
+              expect(other.read_some(into, 20s) == 1);
             }
           },
           0);
@@ -802,7 +788,7 @@ TEST_CASE("stream: outlives its reactor, and works under the next") {
     both.spawn(rt, [&] { ends.first.write("x"); });
     ends.second.read_some(into);
     both.wait();
-    need_failure(io::errc::timed_out, [&] { ends.second.read_some(into, 1ms); });
+    expect_failure(io::errc::timed_out, [&] { ends.second.read_some(into, 1ms); });
   };
   with_reactor(1, [&](sched::runtime& rt) {
     ends = over_tcp ? connection("127.0.0.1:0") : io::connected_pair();

@@ -26,13 +26,13 @@
 #include <support/io.hpp>
 #include <support/process.hpp>
 #include <support/runtimes.hpp>
+#include <support/workers.hpp>
 
 namespace io = shunt::io;
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using namespace io::testing;
 using namespace std::chrono_literals;
-using shunt::testing::cpu_seconds;
 using shunt::testing::no_waiting;
 using shunt::testing::refused;
 
@@ -63,14 +63,14 @@ TEST_CASE("reactor: workers without one make an epoll when they need it, once, a
         all.spawn(
             rt,
             [&] {
-              need_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 1ms); });
-              need(io::blocking([] { return 7; }) == 7);
+              expect_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 1ms); });
+              expect(io::blocking([] { return 7; }) == 7);
             },
             w);
       }
       all.wait();
       ends.second.write("x");
-      need(ends.first.read_some(into) == 1);
+      expect(ends.first.read_some(into) == 1);
     });
   };
   for (const bool wake_fds_are_there : {false, true}) {  // which live as long as the process
@@ -132,7 +132,7 @@ void works_without(unsigned call, const std::string& name) {
   rt.run([] {
     io::file self("/proc/self/exe");
     std::array<char, 4> magic{};
-    need(self.read_at(0, magic) == 4 && std::string(magic.data() + 1, 3) == "ELF");
+    expect(self.read_at(0, magic) == 4 && std::string(magic.data() + 1, 3) == "ELF");
   });
 }
 
@@ -162,23 +162,17 @@ TEST_CASE("reactor: a call that must not wait fails before it has done anything"
     auto [one, other] = io::connected_pair();
     const no_waiting guard;
     const auto* const before = sched::this_worker::forbid_wait(&guard);
-    bool threw = false;
-    try {
-      one.write("x");
-    } catch (const refused&) {
-      threw = true;
-    }
+    expect_thrown<refused>([&] { one.write("x"); });
     sched::this_worker::forbid_wait(before);
-    need(threw);
     std::array<char, 1> into{};
-    need_failure(io::errc::timed_out, [&, s = &other] { s->read_some(into, 0s); });
+    expect_failure(io::errc::timed_out, [&, s = &other] { s->read_some(into, 0s); });
   });
 }
 
 TEST_CASE("reactor: a worker that sleeps is woken by bytes from a thread that knows no runtime") {
   with_reactor(GENERATE(1, 2), [](sched::runtime&) {
     int ends[2];
-    need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    expect(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     io::stream mine(ends[0]);
     std::thread other([fd = ends[1]] {
       char c = 0;
@@ -190,7 +184,7 @@ TEST_CASE("reactor: a worker that sleeps is woken by bytes from a thread that kn
     for (char c = 'a'; c <= 'z'; ++c) {
       mine.write(std::string(1, c));
       mine.read_exactly(into);
-      need(into[0] == c);
+      expect(into[0] == c);
     }
     mine.close();
     other.join();
@@ -229,17 +223,36 @@ TEST_CASE("reactor: a sleeping worker is woken by fibers and threads too, and lo
   CHECK(ball == rounds);
 }
 
-TEST_CASE("reactor: an idle process uses no CPU") {
-  double used = 1;
-  with_reactor(2, [&](sched::runtime&) {
+TEST_CASE("reactor: an idle process sleeps until its time is over") {
+  struct polls_counted final : sched::poller {  // it has nothing to poll
+    bool poll() override {
+      ++polls;
+      return false;
+    }
+    bool arm() override { return true; }
+    void disarm() override {}
+    std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
+    std::atomic<int> polls{0};
+  } of_each[2];
+  sched::runtime rt({.workers = 2, .spin = 0ns});
+  for (int i = 0; i < 2; ++i) rt.attach(i, of_each[i]);
+  const io::reactor waits(rt, each_backend());
+  int polls = 0;
+  std::uint64_t sleeps = 0;
+  rt.run([&] {
     auto [one, other] = io::connected_pair();
     std::array<char, 1> into{};
-    need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 10ms); });
-    const auto before = cpu_seconds();
-    need_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 300ms); });
-    used = cpu_seconds() - before;
+    expect_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 1ms); });
+    const shunt::testing::idle_workers idle;
+    expect(idle.falls_asleep(1));
+    const auto slept_before = idle.sleeps();
+    const int before = of_each[0].polls + of_each[1].polls;
+    expect_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 100ms); });
+    polls = of_each[0].polls + of_each[1].polls - before;
+    sleeps = idle.sleeps() - slept_before;
   });
-  CHECK(used < 0.1);  // a polling worker uses 0.3; a sanitizer's own thread some 0.01
+  CHECK(sleeps >= 1);
+  CHECK(polls <= 100);  // a few for each sleep; a worker that polls on comes to some 100,000
 }
 
 TEST_CASE("sleep: returns at its time or later, in the order of times, and at once after a stop request") {
@@ -249,26 +262,26 @@ TEST_CASE("sleep: returns at its time or later, in the order of times, and at on
     group all;
     for (const int i : {3, 1, 2}) {
       all.spawn(rt, [&order, i, begin] {
-        need(io::sleep_until(begin + i * 5ms));
-        need(std::chrono::steady_clock::now() >= begin + i * 5ms);
+        expect(io::sleep_until(begin + i * 5ms));
+        expect(std::chrono::steady_clock::now() >= begin + i * 5ms);
         order.push_back(i);
       });
     }
     all.wait();
-    need(order == std::vector{1, 2, 3});
-    need(io::sleep_for(0s) && io::sleep_for(-1s));
+    expect(order == std::vector{1, 2, 3});
+    expect(io::sleep_for(0s) && io::sleep_for(-1s));
 
     std::stop_source stop;
     bool ended = false;
     const auto me = this_fiber::self();
     spawn_here(rt, [&] {
-      need(!io::sleep_for(std::chrono::nanoseconds::max(), stop.get_token()));
+      expect(!io::sleep_for(std::chrono::nanoseconds::max(), stop.get_token()));
       ended = true;
       me.wake();
     });
     stop.request_stop();
     while (!ended) this_fiber::park();
-    need(!io::sleep_for(1h, stop.get_token()));
+    expect(!io::sleep_for(1h, stop.get_token()));
   });
 }
 
@@ -281,7 +294,7 @@ TEST_CASE("fairness: a stream that is never empty does not keep the worker for i
     one.spawn(rt, [&] { other_ran = true; });
     std::array<char, 1> into{};
     for (int reads = 0; !other_ran && reads < 100'000; ++reads) endless.read_some(into);
-    need(other_ran);
+    expect(other_ran);
     one.wait();
   });
 }
@@ -298,31 +311,27 @@ TEST_CASE("pipe: carries bytes and its ends; a write without a reader is an erro
     });
     std::string got(sent.size(), ' ');
     ends.out.read_exactly(got);
-    need(got == sent);
-    need(ends.out.read_until("\n", 100) == "line\n");
+    expect(got == sent);
+    expect(ends.out.read_until("\n", 100) == "line\n");
     std::array<char, 5> five{};
-    try {
-      ends.out.read_exactly(five);
-      need(false);
-    } catch (const io::end_of_stream& bad) {
-      need(bad.moved() == 4);
-    }
+    expect_thrown<io::end_of_stream>([&] { ends.out.read_exactly(five); },
+                                     [&](const io::end_of_stream& bad) { expect(bad.moved() == 4); });
     both.wait();
 
     auto broken = io::pipe();
     broken.out.close();
-    need_failure({EPIPE, std::system_category()}, [&] { broken.in.write("x"); });
+    expect_failure({EPIPE, std::system_category()}, [&] { broken.in.write("x"); });
     sigset_t pending;
     sigpending(&pending);
-    need(sigismember(&pending, SIGPIPE) == 0);
+    expect(sigismember(&pending, SIGPIPE) == 0);
 
     auto full = io::pipe();
     std::error_code bad;
     while (!bad) full.in.write(sent, bad, 0s);
-    need(bad == io::errc::timed_out);
+    expect(bad == io::errc::timed_out);
     std::stop_source stop;
     group waiters;
-    waiters.spawn(rt, [&] { need_failure(io::errc::closed, [&] { full.in.write("x"); }); });
+    waiters.spawn(rt, [&] { expect_failure(io::errc::closed, [&] { full.in.write("x"); }); });
     full.in.close();
     waiters.wait();
   });
@@ -331,10 +340,10 @@ TEST_CASE("pipe: carries bytes and its ends; a write without a reader is an erro
 TEST_CASE("readable, writable: wait on a descriptor of another owner, and leave it as it is") {
   with_reactor(GENERATE(1, 2), [](sched::runtime& rt) {
     int ends[2];
-    need(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    expect(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     const int flags = fcntl(ends[0], F_GETFL);
     io::writable(ends[0]);
-    need_failure(io::errc::timed_out, [&] { io::readable(ends[0], 0s); });
+    expect_failure(io::errc::timed_out, [&] { io::readable(ends[0], 0s); });
     std::stop_source stop;
     group all;
     for (int i = 0; i < 3; ++i) {  // several fibers on one descriptor
@@ -342,18 +351,18 @@ TEST_CASE("readable, writable: wait on a descriptor of another owner, and leave 
       all.spawn(rt, [&] {
         std::error_code bad;
         io::readable(ends[1], bad, stop.get_token());
-        need(bad == io::errc::cancelled);
+        expect(bad == io::errc::cancelled);
       });
     }
-    need(::write(ends[1], "x", 1) == 1);
+    expect(::write(ends[1], "x", 1) == 1);
     stop.request_stop();
     all.wait();
     io::readable(ends[0]);
-    need(fcntl(ends[0], F_GETFL) == flags);
+    expect(fcntl(ends[0], F_GETFL) == flags);
     ::close(ends[1]);
     io::readable(ends[0]);  // the end makes it readable
     ::close(ends[0]);
-    need_failure({EBADF, std::system_category()}, [&] { io::readable(ends[0]); });
+    expect_failure({EBADF, std::system_category()}, [&] { io::readable(ends[0]); });
 
     const int disk = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     io::readable(disk);
@@ -372,26 +381,24 @@ TEST_CASE("file: reads what it has written, at any offset; errors name the path"
     }
     all.wait();
     one.sync();
-    need(one.size() == fibers * 1000);
+    expect(one.size() == fibers * 1000);
     io::file again(path);
     std::string block(1000, ' ');
     for (std::size_t i = 0; i < fibers; ++i) {
-      need(again.read_at(i * 1000, block) == 1000);
-      need(block == std::string(1000, static_cast<char>('A' + i)));
+      expect(again.read_at(i * 1000, block) == 1000);
+      expect(block == std::string(1000, static_cast<char>('A' + i)));
     }
-    need(again.read_at(fibers * 1000 - 7, block) == 7);
-    need(again.read_at(fibers * 1000, block) == 0);
-    need_failure({EBADF, std::system_category()}, [&] { again.write_at(0, "x"); });  // read only
+    expect(again.read_at(fibers * 1000 - 7, block) == 7);
+    expect(again.read_at(fibers * 1000, block) == 0);
+    expect_failure({EBADF, std::system_category()}, [&] { again.write_at(0, "x"); });  // read only
     again.close();
-    need_failure(io::errc::closed, [&] { again.read_at(0, block); });
+    expect_failure(io::errc::closed, [&] { again.read_at(0, block); });
     std::filesystem::remove(path);
-    try {
-      io::file absent(path);
-      need(false);
-    } catch (const io::io_error& bad) {
-      need(bad.code() == std::errc::no_such_file_or_directory);
-      need(bad.what() == "open " + path + ": No such file or directory (2)");
-    }
+    expect_thrown<io::io_error>([&] { io::file absent(path); },
+                                [&](const io::io_error& bad) {
+                                  expect(bad.code() == std::errc::no_such_file_or_directory);
+                                  expect(bad.what() == "open " + path + ": No such file or directory (2)");
+                                });
   });
 }
 
@@ -403,16 +410,16 @@ TEST_CASE("file: reads and writes of many pieces are complete, and other fibers 
     std::vector<std::uint32_t> got(sent.size());
     io::file one(path, io::file::mode::replace);
     one.write_at(3, sent);
-    need(one.size() == 3 + 4 * sent.size());
-    need(one.read_at(3, got) == 4 * got.size());
-    need(got == sent);
+    expect(one.size() == 3 + 4 * sent.size());
+    expect(one.read_at(3, got) == 4 * got.size());
+    expect(got == sent);
 
     bool other_ran = false;
     group beside;
     beside.spawn(rt, [&] { other_ran = true; });
     std::array<char, 4> into{};
     for (int reads = 0; !other_ran && reads < 100'000; ++reads) one.read_at(0, into);
-    need(other_ran);
+    expect(other_ran);
     beside.wait();
     std::filesystem::remove(path);
   });
@@ -434,9 +441,9 @@ TEST_CASE("file: more fibers than a queue has places write and sync at a time") 
       });
     }
     while (begun < fibers) this_fiber::yield();
-    need(::fsync(one.base().native()) == 0);  // blocks this worker: results pile up
+    expect(::fsync(one.base().native()) == 0);  // blocks this worker: results pile up
     all.wait();
-    need(synced == fibers);
+    expect(synced == fibers);
     std::filesystem::remove(path);
   });
 }
@@ -444,7 +451,7 @@ TEST_CASE("file: more fibers than a queue has places write and sync at a time") 
 TEST_CASE("file: a deadline cancels a call that the kernel has begun; a helper cannot be cancelled") {
   if (backends().back() != io::backend::io_uring) return;
   const std::string path = "/tmp/shunt-io-test-fifo-" + std::to_string(getpid());
-  need(mkfifo(path.c_str(), 0600) == 0);
+  expect(mkfifo(path.c_str(), 0600) == 0);
   sched::runtime rt({.workers = 1});
   const io::reactor waits(rt, {.use = io::backend::io_uring});
   rt.run([&] {
@@ -452,17 +459,17 @@ TEST_CASE("file: a deadline cancels a call that the kernel has begun; a helper c
     std::filesystem::remove(path);
     std::array<char, 1> into{};
     const auto read = [&](const io::deadline& how_long) { return fifo.read_at(0, into, how_long); };
-    need_failure(io::errc::timed_out, [&] { read(0s); });
-    need_failure(io::errc::timed_out, [&] { read(1ms); });
+    expect_failure(io::errc::timed_out, [&] { read(0s); });
+    expect_failure(io::errc::timed_out, [&] { read(1ms); });
     std::stop_source stop;
     group other;
-    other.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { read(stop.get_token()); }); });
-    other.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { read({1h, stop.get_token()}); }); });
+    other.spawn(rt, [&] { expect_failure(io::errc::cancelled, [&] { read(stop.get_token()); }); });
+    other.spawn(rt, [&] { expect_failure(io::errc::cancelled, [&] { read({1h, stop.get_token()}); }); });
     for (int i = 0; i < 3; ++i) this_fiber::yield();
     stop.request_stop();
     other.wait();
-    need_failure(io::errc::cancelled, [&] { read(stop.get_token()); });
-    other.spawn(rt, [&] { need(read(1h) == 1 && into[0] == 'x'); });  // no cancelled call has read a byte
+    expect_failure(io::errc::cancelled, [&] { read(stop.get_token()); });
+    other.spawn(rt, [&] { expect(read(1h) == 1 && into[0] == 'x'); });  // no cancelled call has read a byte
     this_fiber::yield();
     fifo.write_at(0, "x");
     other.wait();
@@ -472,7 +479,7 @@ TEST_CASE("file: a deadline cancels a call that the kernel has begun; a helper c
 TEST_CASE("report_fibers: names the file that a fiber waits for, behind the note of its module") {
   const auto which = GENERATE(from_range(backends()));
   const std::string path = "/tmp/shunt-io-test-named-" + std::to_string(getpid());
-  need(mkfifo(path.c_str(), 0600) == 0);
+  expect(mkfifo(path.c_str(), 0600) == 0);
   struct job : sched::detail::work_note {
     static void say(const work_note&, std::uint32_t, sched::detail::note_text& to) noexcept { to << "a job"; }
   } its_job;
@@ -505,8 +512,8 @@ TEST_CASE("report_fibers: names the file that a fiber waits for, behind the note
           [&] {
             sched::detail::set_work_of_this_fiber(&its_job);
             std::array<char, 1> into{};
-            need(both_ends.read_at(0, into, 1h) == 1);
-            need(sched::detail::work_of_this_fiber() == &its_job);
+            expect(both_ends.read_at(0, into, 1h) == 1);
+            expect(sched::detail::work_of_this_fiber() == &its_job);
             sched::detail::set_work_of_this_fiber(nullptr);
           },
           0, "reads");
@@ -530,15 +537,15 @@ TEST_CASE("blocking: returns results and exceptions; a deadline bounds the wait 
   const io::reactor waits(rt, {.helpers = 2});
   rt.run([&] {
     const auto mine = std::this_thread::get_id();
-    need(io::blocking([] { return std::this_thread::get_id(); }) != mine);
-    need(*io::blocking([] { return std::make_unique<int>(7); }) == 7);
+    expect(io::blocking([] { return std::this_thread::get_id(); }) != mine);
+    expect(*io::blocking([] { return std::make_unique<int>(7); }) == 7);
     bool threw = false;
     try {
       io::blocking([] { throw std::out_of_range("far"); });
     } catch (const std::out_of_range&) {
       threw = true;
     }
-    need(threw);
+    expect(threw);
 
     std::atomic<bool> go{false};
     std::atomic<int> at_work{0};
@@ -553,10 +560,10 @@ TEST_CASE("blocking: returns results and exceptions; a deadline bounds the wait 
     }
     while (at_work != 2) this_fiber::yield();
     bool ran = false;
-    need_failure(io::errc::timed_out, [&] { io::blocking([&] { ran = true; }, 1ms); });
+    expect_failure(io::errc::timed_out, [&] { io::blocking([&] { ran = true; }, 1ms); });
     std::stop_source stop;
-    all.spawn(rt,
-              [&] { need_failure(io::errc::cancelled, [&] { io::blocking([&] { ran = true; }, stop.get_token()); }); });
+    all.spawn(
+        rt, [&] { expect_failure(io::errc::cancelled, [&] { io::blocking([&] { ran = true; }, stop.get_token()); }); });
     this_fiber::yield();
     stop.request_stop();
     std::atomic<int> done{0};
@@ -567,6 +574,6 @@ TEST_CASE("blocking: returns results and exceptions; a deadline bounds the wait 
     go = true;
     go.notify_all();
     all.wait();
-    need(!ran && done == 20);
+    expect(!ran && done == 20);
   });
 }

@@ -40,7 +40,7 @@ bool is_blocked(int number) {
 void send_value(int number, int value) {
   sigval with{};
   with.sival_int = value;
-  need(sigqueue(getpid(), number, with) == 0);
+  expect(sigqueue(getpid(), number, with) == 0);
 }
 
 }  // namespace
@@ -49,17 +49,17 @@ TEST_CASE("signals: wait returns the number, the sender and the value") {
   const same_mask keep;
   io::signals set({SIGUSR1, SIGUSR2, SIGRTMIN});
   with_reactor(GENERATE(1, 2), [&](sched::runtime&) {
-    need(::kill(getpid(), SIGUSR1) == 0);
+    expect(::kill(getpid(), SIGUSR1) == 0);
     auto one = set.wait();
-    need(one.number == SIGUSR1 && one.sender == getpid());
+    expect(one.number == SIGUSR1 && one.sender == getpid());
     for (int value = 1; value <= 3; ++value) send_value(SIGRTMIN, value);  // counted
     for (int value = 1; value <= 3; ++value) {
       one = set.wait();
-      need(one.number == SIGRTMIN && one.value == value);
+      expect(one.number == SIGRTMIN && one.value == value);
     }
-    need(::kill(getpid(), SIGUSR2) == 0 && ::kill(getpid(), SIGUSR2) == 0);  // not counted: one signal
-    need(set.wait().number == SIGUSR2);
-    need_failure(io::errc::timed_out, [&] { set.wait(0s); });
+    expect(::kill(getpid(), SIGUSR2) == 0 && ::kill(getpid(), SIGUSR2) == 0);  // not counted: one signal
+    expect(set.wait().number == SIGUSR2);
+    expect_failure(io::errc::timed_out, [&] { set.wait(0s); });
   });
 }
 
@@ -68,12 +68,12 @@ TEST_CASE("signals: one sent by another thread or process wakes a worker that sl
   io::signals set({SIGUSR1, SIGUSR2});
   with_reactor(GENERATE(1, 2), [&](sched::runtime&) {
     std::thread other([] { ::kill(getpid(), SIGUSR1); });
-    need(set.wait().number == SIGUSR1);
+    expect(set.wait().number == SIGUSR1);
     other.join();
     auto sender = io::spawn("sh", {"-c", "kill -USR2 " + std::to_string(getpid())});
     const auto one = set.wait();
-    need(one.number == SIGUSR2 && one.sender == sender.id());
-    need(sender.wait().good());
+    expect(one.number == SIGUSR2 && one.sender == sender.id());
+    expect(sender.wait().good());
   });
 }
 
@@ -87,16 +87,16 @@ TEST_CASE("signals: of several sets and fibers that wait for a signal one gets i
     group all;
     for (int i = 0; i < fibers; ++i) {
       all.spawn(rt, [&, set = i % 2 == 0 ? &one : &two] {
-        need(set->wait().number == SIGUSR1);
+        expect(set->wait().number == SIGUSR1);
         ++told;
       });
     }
     for (int i = 1; i <= fibers; ++i) {
-      need(::kill(getpid(), SIGUSR1) == 0);
+      expect(::kill(getpid(), SIGUSR1) == 0);
       while (told < i) this_fiber::yield();
     }
     all.wait();
-    need_failure(io::errc::timed_out, [&] { one.wait(0s); });
+    expect_failure(io::errc::timed_out, [&] { one.wait(0s); });
   });
 }
 
@@ -104,22 +104,19 @@ TEST_CASE("signals: deadlines and close end the wait, and the text names the set
   const same_mask keep;
   with_reactor(1, [&](sched::runtime& rt) {
     io::signals set({SIGUSR1, SIGRTMIN + 2});
-    try {
-      set.wait(1ms);
-      need(false);
-    } catch (const io::io_error& bad) {
-      need(bad.what() == std::string("wait for SIGUSR1, SIGRTMIN+2: timed out"));
-    }
+    expect_thrown<io::io_error>(
+        [&] { set.wait(1ms); },
+        [&](const io::io_error& bad) { expect(bad.what() == std::string("wait for SIGUSR1, SIGRTMIN+2: timed out")); });
     std::stop_source stop;
     group all;
-    all.spawn(rt, [&] { need_failure(io::errc::cancelled, [&] { set.wait(stop.get_token()); }); });
+    all.spawn(rt, [&] { expect_failure(io::errc::cancelled, [&] { set.wait(stop.get_token()); }); });
     this_fiber::yield();
     stop.request_stop();
     all.wait();
     all.spawn(rt, [&] {
       std::error_code bad;
       set.wait(bad);
-      need(bad == io::errc::closed);
+      expect(bad == io::errc::closed);
     });
     this_fiber::yield();
     set.close();
@@ -137,12 +134,7 @@ TEST_CASE("signals: a thread that does not block them is a usage error that name
     go.wait(true);
   });
   go.wait(false);
-  std::string said;
-  try {
-    const io::signals set({SIGUSR2});
-  } catch (const shunt::usage_error& bad) {
-    said = bad.what();
-  }
+  const auto said = thrown_by<shunt::usage_error>([] { const io::signals set({SIGUSR2}); });
   CHECK_FALSE(is_blocked(SIGUSR2));
   go = false;
   go.notify_all();

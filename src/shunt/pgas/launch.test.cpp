@@ -60,12 +60,7 @@ struct line {
 
 std::string refusal_of(std::vector<std::string> words) {
   line l(std::move(words));
-  try {
-    static_cast<void>(pgas::options_from(l.argc, l.argv.data()));
-  } catch (const usage_error& e) {
-    return e.what();
-  }
-  return {};
+  return thrown_by<usage_error>([&] { static_cast<void>(pgas::options_from(l.argc, l.argv.data())); });
 }
 
 }  // namespace
@@ -232,12 +227,7 @@ TEST_CASE("run: refuses options out of range before anything starts") {
 TEST_CASE("run: a budget that is too small says how much is needed, and that is enough") {
   auto o = tiny(1, 1);
   o.budget = 100;
-  std::string message;
-  try {
-    pgas::run(o, [](pgas::pe&) {});
-  } catch (const usage_error& e) {
-    message = e.what();
-  }
+  const auto message = thrown_by<usage_error>([&] { pgas::run(o, [](pgas::pe&) {}); });
   REQUIRE_THAT(message, StartsWith("--budget") && Contains("at least "));
   o.budget = std::stoul(message.substr(message.find("at least ") + 9));
   std::atomic<int> ran{0};

@@ -533,13 +533,7 @@ TEST_CASE("a message that a PE's actor is given on another thread is refused at 
           };
           send();
           std::string said;
-          std::thread other([&] {
-            try {
-              send();
-            } catch (const usage_error& refused) {
-              said = refused.what();
-            }
-          });
+          std::thread other([&] { said = thrown_by<usage_error>(send); });
           other.join();
           expect(said.starts_with("PE " + std::to_string(me.index()) + ": send on another thread than the worker"));
           expect(said.find("refusals.test.cpp:") != said.npos);

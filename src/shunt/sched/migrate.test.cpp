@@ -16,11 +16,11 @@ namespace this_fiber = shunt::sched::this_fiber;
 namespace this_worker = shunt::sched::this_worker;
 using namespace std::chrono_literals;
 using shunt::testing::beside_a_busy_fiber;
+using shunt::testing::expect;
 using shunt::testing::forget_wakes;
 using shunt::testing::migrant;
 using shunt::testing::spawned;
 using shunt::testing::until;
-using shunt::testing::verdicts;
 
 namespace {
 
@@ -34,17 +34,16 @@ constexpr int many = 5'000;
 
 TEST_CASE("migrate: a ready fiber continues on a worker that sleeps, as itself") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     auto named = migrant;
     named.name = "goose";
-    spawned moves(rt, named, [&all] {
+    spawned moves(rt, named, [] {
       const auto me = this_fiber::id();
       int word = 0;
       this_fiber::set_scope(&word);
-      all.must(this_worker::index() == 0);
+      expect(this_worker::index() == 0);
       until([] { return this_worker::index() == 1; });
-      all.must(this_fiber::id() == me && this_fiber::name() == "goose" && this_fiber::scope() == &word);
-      all.must(shunt::sched::job_deque::here() == nullptr);
+      expect(this_fiber::id() == me && this_fiber::name() == "goose" && this_fiber::scope() == &word);
+      expect(shunt::sched::job_deque::here() == nullptr);
       this_fiber::set_scope(nullptr);
     });
     moves.join();
@@ -53,11 +52,10 @@ TEST_CASE("migrate: a ready fiber continues on a worker that sleeps, as itself")
 
 TEST_CASE("migrate: others stay, on the same two workers") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     std::atomic<bool> moved{false};
     spawned stays(rt, {.worker = 0}, [&] {
       until([&] {
-        all.must(this_worker::index() == 0);
+        expect(this_worker::index() == 0);
         return moved.load();
       });
     });
@@ -71,14 +69,13 @@ TEST_CASE("migrate: others stay, on the same two workers") {
 }
 
 TEST_CASE("migrate: one worker alone, and the only fiber that is ready, keep what they have") {
-  verdicts all;
   for (const int workers : {1, 2}) {
     sched::runtime rt({.workers = workers, .spin = 0ns});
     rt.run([&] {
       rt.spawn(
           [&] {
             for (int i = 0; i < 1'000; ++i) {
-              all.must(this_worker::index() == 0);
+              expect(this_worker::index() == 0);
               this_fiber::yield();
             }
           },
@@ -89,7 +86,6 @@ TEST_CASE("migrate: one worker alone, and the only fiber that is ready, keep wha
 
 TEST_CASE("migrate: this_fiber::stay keeps it, and lets it go") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     std::atomic<int> moved{0};
     const auto moves = [&] {
       until([] { return this_worker::index() == 1; });
@@ -100,7 +96,7 @@ TEST_CASE("migrate: this_fiber::stay keeps it, and lets it go") {
         const this_fiber::stay here;
         const this_fiber::stay nested;
         until([&] {
-          all.must(this_worker::index() == 0);
+          expect(this_worker::index() == 0);
           return moved == 2;
         });
       }
@@ -116,7 +112,6 @@ TEST_CASE("migrate: this_fiber::stay keeps it, and lets it go") {
 
 TEST_CASE("migrate: a wake before the deadline leaves none behind on the worker that was left") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     std::atomic<bool> waits{false};
     std::atomic<bool> told{false};
     std::atomic<bool> over{false};
@@ -127,7 +122,7 @@ TEST_CASE("migrate: a wake before the deadline leaves none behind on the worker 
       for (int i = 0; i < 200 || on[1] == 0; ++i) {
         told = false;
         waits = true;
-        while (!told) all.must(this_fiber::park_for(1h) || told);
+        while (!told) expect(this_fiber::park_for(1h) || told);
         ++on[this_worker::index()];
         this_fiber::yield();
       }
@@ -146,11 +141,10 @@ TEST_CASE("migrate: a wake before the deadline leaves none behind on the worker 
 
 TEST_CASE("migrate: a deadline that passes is told of wherever it waits") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     spawned sleeper(rt, migrant, [&] {
       forget_wakes();
       for (int i = 0; i < 20 || this_worker::index() == 0; ++i) {
-        all.must(!this_fiber::park_for(100us));
+        expect(!this_fiber::park_for(100us));
         this_fiber::yield();
       }
     });
@@ -160,7 +154,6 @@ TEST_CASE("migrate: a deadline that passes is told of wherever it waits") {
 
 TEST_CASE("migrate: an exception in flight goes along") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     std::atomic<int> open{8};
     for (int i = 0; i < 8; ++i) {
       rt.spawn(
@@ -173,11 +166,11 @@ TEST_CASE("migrate: an exception in flight goes along") {
                 throw;
               }
             } catch (const std::string& mine) {
-              all.must(mine == std::to_string(i));
+              expect(mine == std::to_string(i));
               this_fiber::yield();
-              all.must(mine == std::to_string(i));
+              expect(mine == std::to_string(i));
             }
-            all.must(std::current_exception() == nullptr);
+            expect(std::current_exception() == nullptr);
             --open;
           },
           migrant);
@@ -257,7 +250,6 @@ TEST_CASE("migrate: thousands that end away from home, whose stacks are used aga
 
 TEST_CASE("migrate: a report shows each at one place at most") {
   beside_a_busy_fiber([](sched::runtime& rt) {
-    verdicts all;
     std::atomic<bool> over{false};
     std::vector<std::unique_ptr<spawned>> some;
     for (int i = 0; i < 4; ++i) {
@@ -270,7 +262,7 @@ TEST_CASE("migrate: a report shows each at one place at most") {
       for (int g = 0; g < 4; ++g) {
         const auto name = "goose " + std::to_string(g) + ".";
         const auto first = text.find(name);
-        all.must(first == std::string::npos || text.find(name, first + 1) == std::string::npos);
+        expect(first == std::string::npos || text.find(name, first + 1) == std::string::npos);
       }
       this_fiber::yield();
     }

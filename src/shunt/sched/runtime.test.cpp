@@ -22,6 +22,7 @@
 #include <catch2/catch.hpp>
 #include <support/process.hpp>
 #include <support/runtimes.hpp>
+#include <support/workers.hpp>
 
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
@@ -90,19 +91,23 @@ TEST_CASE("runtime: run returns after every fiber, also those that fibers spawne
 
 TEST_CASE("runtime: fibers spawned before run wait for it, on the worker they were spawned for") {
   sched::runtime rt(with(3));
+  std::atomic<bool> run_begins{false};
   std::atomic<int> right_place{0};
   for (int i = 0; i < 30; ++i) {
     sched::spawn_options where;
     where.worker = i % 3;
     where.name = "early " + std::to_string(i);
     rt.spawn(
-        [&, i] { right_place += this_worker::index() == i % 3 && this_fiber::name() == "early " + std::to_string(i); },
+        [&, i] {
+          right_place +=
+              run_begins && this_worker::index() == i % 3 && this_fiber::name() == "early " + std::to_string(i);
+        },
         where);
   }
   std::atomic<int> anywhere{0};
-  for (int i = 0; i < 30; ++i) rt.spawn([&] { ++anywhere; });
-  std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 30; ++i) rt.spawn([&] { anywhere += run_begins; });
   CHECK(right_place + anywhere == 0);
+  run_begins = true;
   rt.run([] {});
   CHECK(right_place == 30);
   CHECK(anywhere == 30);
@@ -234,7 +239,7 @@ TEST_CASE("spawn: an idle worker steals a task whose worker does not come to it"
   sched::runtime rt(with(2));
   std::atomic<int> runner{-1};
   rt.run([&] {
-    std::this_thread::sleep_for(2ms);  // worker 1 sleeps by now
+    REQUIRE(shunt::testing::idle_workers().falls_asleep(1));
     rt.spawn([&] { runner = this_worker::index(); });
     while (runner < 0) std::this_thread::yield();  // keeps worker 0 busy without a switch
   });

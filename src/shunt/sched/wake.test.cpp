@@ -11,14 +11,16 @@
 
 #include <unistd.h>
 
+#include <shunt/sched/observe/detail/kernel_wait.hpp>
+
 #include <catch2/catch.hpp>
 #include <support/process.hpp>
 #include <support/runtimes.hpp>
+#include <support/workers.hpp>
 
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 using namespace std::chrono_literals;
-using shunt::testing::cpu_seconds;
 
 namespace {
 
@@ -223,27 +225,30 @@ TEST_CASE("wake: foreign threads wake fibers that park again and again, about on
   for (auto& b : all) CHECK(b.mail == 0);
 }
 
-TEST_CASE("idle workers use no CPU") {
+TEST_CASE("idle workers fall asleep, and do not wake up by themselves") {
   auto o = with(2);
   o.stuck_after = 0ns;  // no report, should the alarm be late
   sched::runtime rt(o);
-  double used = 0;
+  bool all_slept = false;
+  std::uint64_t sleeps = 0;
   std::thread alarm;
   rt.run([&] {
     const auto me = this_fiber::self();
+    const shunt::testing::idle_workers idle;
     std::atomic<bool> rang{false};
     alarm = std::thread([&, me] {
-      std::this_thread::sleep_for(20ms);
-      const double before = cpu_seconds();
-      std::this_thread::sleep_for(200ms);
-      used = cpu_seconds() - before;
+      all_slept = idle.all_fall_asleep();
+      const auto before = idle.sleeps();
+      std::this_thread::sleep_for(100ms);  // in which a worker that looks around now and then would do so
+      sleeps = idle.sleeps() - before;
       rang = true;
       me.wake();
     });
     while (!rang) this_fiber::park();
   });
   alarm.join();
-  CHECK(used < 0.1);  // a spinning worker uses 0.2; a sanitizer's own thread some 0.01
+  CHECK(all_slept);
+  CHECK(sleeps <= 4);  // each may give memory of stacks back, once or twice
 }
 
 namespace {
@@ -518,10 +523,12 @@ TEST_CASE("futex: returns when the word differs, when woken, and when the time i
   CHECK(sched::futex_wait(word, 1));
   CHECK_FALSE(sched::futex_wait(word, 0, 2ms));
   CHECK_FALSE(sched::futex_wait(word, 0, 0ns));
+  std::atomic<long> thread{0};
   std::thread sleeper([&] {
+    thread = gettid();
     while (word == 0) sched::futex_wait(word, 0);
   });
-  std::this_thread::sleep_for(1ms);
+  while (thread == 0 || !sched::detail::sleeps_in_kernel(thread)) std::this_thread::yield();
   word = 1;
   sched::futex_wake(word, sched::futex_all);
   sleeper.join();

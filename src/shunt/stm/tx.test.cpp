@@ -10,6 +10,7 @@
 #include <shunt/stm/detail/engine/registry.hpp>
 #include <stdexcept>
 #include <string>
+#include <support/expect.hpp>
 #include <support/runtimes.hpp>
 #include <support/transactions.hpp>
 #include <thread>
@@ -23,6 +24,8 @@ using shunt::tx;
 namespace stm = shunt::stm;
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::testing::on_workers;
+using shunt::testing::retries;
+using shunt::testing::thrown_by;
 
 namespace {
 
@@ -367,16 +370,13 @@ TEST_CASE("a body that waits or spawns gets an exception that names the call") {
   shunt::sched::runtime rt({.workers = 1});
   rt.run([&] {
     tvar<int> x{0};
-    const auto refused = [&](const std::function<void()>& what) -> std::string {
-      try {
+    const auto refused = [&](const std::function<void()>& what) {
+      return thrown_by<shunt::blocking_in_transaction>([&] {
         atomically([&](tx& t) {
           t.write(x, 1);
           what();
         });
-      } catch (const shunt::blocking_in_transaction& e) {
-        return e.what();
-      }
-      return "";
+      });
     };
     CHECK_THAT(refused([] { this_fiber::yield(); }), Catch::StartsWith("yield: called inside a transaction"));
     CHECK_THAT(refused([] { this_fiber::park(); }), Catch::StartsWith("park: called inside a transaction"));
@@ -426,13 +426,14 @@ TEST_CASE("retry: a deadline or a stop ends the wait without effects") {
     auto& rt = shunt::sched::this_worker::current();
     CHECK_FALSE(shunt::atomically_for(2ms, [&](tx& t) { t.check(t.read(x) == 1); }));
     std::stop_source stop;
+    const auto before = retries();
     std::atomic<bool> over{false};
     rt.spawn([&] {
       CHECK_FALSE(shunt::atomically_until(
           std::chrono::steady_clock::time_point::max(), [&](tx& t) { t.check(t.read(x) == 1); }, stop.get_token()));
       over = true;
     });
-    this_fiber::sleep_for(1ms);
+    while (retries() == before) this_fiber::yield();
     stop.request_stop();
     while (!over) this_fiber::yield();
   });
@@ -466,8 +467,8 @@ TEST_CASE("retry: threads and fibers wait for each other") {
 TEST_CASE("or_else: waits for the variables of both branches") {
   for (const int which : {0, 1}) {
     std::array<tvar<int>, 2> boxes;
-    std::thread giver([&] {
-      std::this_thread::sleep_for(1ms);
+    std::thread giver([&, before = retries()] {
+      while (retries() == before) std::this_thread::yield();
       boxes[static_cast<std::size_t>(which)].store(5);
     });
     const auto take = [](tx& t, tvar<int>& from) {

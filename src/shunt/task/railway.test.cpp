@@ -91,17 +91,27 @@ TEST_CASE("railway: carries goods between a thread and a fiber, each of which wa
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
   const bool thread_is_slow = GENERATE(true, false);
+  // The slow one goes on when station `which` has found no train, so many times.
+  const auto let_wait = [&line](std::size_t which, long times) {
+    while (line.counts()[which].waits < static_cast<std::uint64_t>(times)) {
+      if (shunt::sched::this_fiber::inside()) {
+        shunt::sched::this_fiber::yield();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  };
   std::vector<long> seen;
   std::thread unloader([&] {
     while (auto train = out.arrive()) {
-      if (thread_is_slow) std::this_thread::sleep_for(100us);
+      if (thread_is_slow && train[0] < 90) let_wait(0, train[0] + 1);
       seen.push_back(train[0]);
     }
   });
   inside(1, [&] {
     line.serve(in, [&](auto& s) {
       for (long i = 0; i != 100; ++i) {
-        if (!thread_is_slow) shunt::sched::this_fiber::sleep_for(100us);
+        if (!thread_is_slow) let_wait(1, i + 1);
         s.put(i);
       }
     });
@@ -323,15 +333,17 @@ TEST_CASE("railway: a stop request ends the sources; nothing that departed is lo
 }
 
 TEST_CASE("railway: waits end at a deadline or a stop request, and can be repeated") {
-  numbers line({.capacity = 1, .trains = 2, .wait = any_that_looks_on()});
+  const auto profile = any_that_looks_on();
+  numbers line({.capacity = 1, .trains = 2, .wait = profile});
   auto& in = line.source("in");
   auto& out = line.after({&in}, "out");
   const auto body = [&] {
     CHECK_FALSE(out.arrive_for(1ms));
     CHECK_FALSE(out.ended());
     std::stop_source stop;
-    std::jthread asker([&] {
-      std::this_thread::sleep_for(5ms);
+    std::jthread asker([&, before = line.counts()[1].waits] {
+      // For latency a station polls on, and does not count that as a wait: there the request may come before it.
+      while (profile != shunt::wait_profile::latency && line.counts()[1].waits == before) std::this_thread::yield();
       stop.request_stop();
     });
     CHECK_FALSE(out.arrive_until(std::chrono::steady_clock::time_point::max(), stop.get_token()));

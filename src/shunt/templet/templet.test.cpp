@@ -19,12 +19,16 @@
 #include <shunt/sched/waiter.hpp>
 #include <shunt/templet/detail/inbox.hpp>
 #include <shunt/templet/detail/run_queue.hpp>
+#include <support/expect.hpp>
 #include <support/runtimes.hpp>
+#include <support/workers.hpp>
 
 namespace templet = shunt::templet;
 namespace detail = shunt::templet::detail;
 using Catch::Matchers::Contains;
+using shunt::testing::expect;
 using shunt::testing::on_workers;
+using shunt::testing::thrown_by;
 using templet::access;
 using templet::actor;
 using templet::engine;
@@ -48,12 +52,7 @@ struct caller : actor {
 };
 
 std::string error_of(engine& e, int workers = 1) {
-  try {
-    run(e, workers);
-  } catch (const std::exception& bad) {
-    return bad.what();
-  }
-  return {};
+  return thrown_by([&] { run(e, workers); });
 }
 
 }  // namespace
@@ -229,16 +228,8 @@ TEST_CASE("templet: a thread that runs no handler cannot send while the engine r
   std::string said;
   caller asks([&](message&) {
     std::thread([&] {
-      try {
-        send(e, fresh, other);
-      } catch (const shunt::usage_error& bad) {
-        said = bad.what();
-      }
-      try {
-        send(e, first, other);
-      } catch (const shunt::usage_error&) {
-        said += "; and so";
-      }
+      said = thrown_by<shunt::usage_error>([&] { send(e, fresh, other); });
+      if (!thrown_by<shunt::usage_error>([&] { send(e, first, other); }).empty()) said += "; and so";
     }).join();
   });
   send(e, first, asks);
@@ -303,12 +294,7 @@ TEST_CASE("templet: run names the actors that must end and have not") {
   never.name = "never";
   for (auto* a : {&done, &waits, &never}) templet::must_end(e, *a, "a second message");
   send(e, m, done);
-  std::string said;
-  try {
-    run(e, 2);
-  } catch (const templet::stalled& stuck) {
-    said = stuck.what();
-  }
+  const auto said = thrown_by<templet::stalled>([&] { run(e, 2); });
   CHECK_THAT(said, Contains("2 of 3 actors that must end have not") && Contains("`waits` waits for a second message") &&
                        Contains("`never`") && !Contains("`done`"));
   send(e, m, waits);
@@ -318,16 +304,17 @@ TEST_CASE("templet: run names the actors that must end and have not") {
 TEST_CASE("templet: an actor queued behind a busy one is taken over by an idle worker, awake or asleep") {
   // Ends only if another worker runs the others, alone in the queue or not.
   const std::size_t behind = GENERATE(1U, 2U, 7U);
-  // In 20 ms the other one has fallen asleep.
-  const auto before = GENERATE(std::chrono::milliseconds(0), std::chrono::milliseconds(20));
+  const bool asleep = GENERATE(false, true);
   engine e;
   std::deque<message> ms(behind + 1);
   std::atomic<std::size_t> ran{0};
   std::deque<caller> others;
   for (std::size_t i = 0; i < behind; ++i) others.emplace_back([&](message&) { ++ran; });
   caller busy([&](message& m) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - begin < before) std::this_thread::yield();
+    if (asleep) {
+      const shunt::testing::idle_workers idle;
+      expect(idle.falls_asleep(1 - shunt::sched::this_worker::index()));
+    }
     for (std::size_t i = 0; i < behind; ++i) send(e, i == 0 ? m : ms[i], others[i]);
     while (ran != behind) std::this_thread::yield();
   });

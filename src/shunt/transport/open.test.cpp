@@ -10,6 +10,7 @@
 #include <optional>
 
 #include <shunt/base/error.hpp>
+#include <support/expect.hpp>
 
 namespace {
 
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 namespace transport = shunt::transport;
 namespace detail = shunt::transport::detail;
 using shunt::usage_error;
+using shunt::testing::thrown_by;
 
 /// Sets or removes an environment variable for a test, and puts the old value back.
 class variable {
@@ -60,15 +62,6 @@ class folder {
   fs::path path_;
 };
 
-std::string message_of(const auto& act) {
-  try {
-    act();
-  } catch (const usage_error& e) {
-    return e.what();
-  }
-  return "no usage_error";
-}
-
 TEST_CASE("open: the transport `threads` is always there") {
   CHECK(transport::open("threads")->name() == "threads");
   const auto names = transport::available();
@@ -76,7 +69,7 @@ TEST_CASE("open: the transport `threads` is always there") {
 }
 
 TEST_CASE("open: for an unknown name the error lists the known ones") {
-  CHECK_THAT(message_of([] { static_cast<void>(transport::open("pigeon")); }),
+  CHECK_THAT(thrown_by<usage_error>([] { static_cast<void>(transport::open("pigeon")); }),
              Catch::Contains("`pigeon`") && Catch::Contains("auto, threads"));
 }
 
@@ -135,9 +128,10 @@ TEST_CASE("plugin_folders: colons separate folders, which keep their order; empt
 
 TEST_CASE("plugin_folders: a relative folder is a usage_error, so that no code of the current folder is loaded") {
   for (const char* const relative : {"lib", ".", "./lib", "../lib", "/one:lib:/two"}) {
-    CHECK_THAT(message_of([&] { static_cast<void>(detail::plugin_folders(relative)); }),
+    CHECK_THAT(thrown_by<usage_error>([&] { static_cast<void>(detail::plugin_folders(relative)); }),
                Catch::Contains("SHUNT_PLUGINS") && Catch::Contains("is relative"));
-    CHECK_THAT(message_of([&] { static_cast<void>(transport::available(relative)); }), Catch::Contains("is relative"));
+    CHECK_THAT(thrown_by<usage_error>([&] { static_cast<void>(transport::available(relative)); }),
+               Catch::Contains("is relative"));
   }
 }
 
@@ -173,7 +167,7 @@ TEST_CASE("choose: without any plugin the error says what there is and which fol
   const std::vector<fs::path> folders{empty.path()};
   const auto found = detail::find_plugins(folders);
   CHECK(found.empty());
-  CHECK_THAT(message_of([&] { static_cast<void>(detail::choose(found, {}, folders)); }),
+  CHECK_THAT(thrown_by<usage_error>([&] { static_cast<void>(detail::choose(found, {}, folders)); }),
              Catch::Contains("only: threads.") && Catch::Contains(empty.path().string()));
 }
 
@@ -198,7 +192,7 @@ TEST_CASE("choose: if the launcher's MPI is missing the error names it and the o
   other.put("libshunt_mpi_mpich.so");
   const std::vector<fs::path> folders{other.path()};
   const variable size("OMPI_COMM_WORLD_SIZE", "2");
-  CHECK_THAT(message_of([&] {
+  CHECK_THAT(thrown_by<usage_error>([&] {
                static_cast<void>(detail::choose(detail::find_plugins(folders), detail::find_launcher(), folders));
              }),
              Catch::Contains("launcher of Open MPI") && Catch::Contains("mpi (MPICH)") &&
@@ -210,7 +204,7 @@ TEST_CASE("load: for a file that is no transport the error names the file") {
   const folder broken;
   broken.put("libshunt_mpi_openmpi.so");
   const std::vector<fs::path> folders{broken.path()};
-  CHECK_THAT(message_of([&] { static_cast<void>(detail::load(detail::find_plugins(folders))); }),
+  CHECK_THAT(thrown_by<usage_error>([&] { static_cast<void>(detail::load(detail::find_plugins(folders))); }),
              Catch::Contains("libshunt_mpi_openmpi.so cannot be loaded"));
   CHECK(transport::available(broken.path().string())[1] == "mpi (Open MPI)");
 }

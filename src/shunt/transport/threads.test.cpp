@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include <shunt/base/error.hpp>
+#include <support/expect.hpp>
 
 namespace {
 
 using namespace shunt;
+using shunt::testing::expect_thrown;
 
 TEST_CASE("threads: a job of one rank passes through every state, and may sleep for ever") {
   const auto c = transport::detail::open_threads();
@@ -29,13 +31,11 @@ TEST_CASE("threads: sending a train to another rank throws an error that names t
   const auto c = transport::detail::open_threads();
   c->start({.capacity = 1024});
   rail::train t;
-  try {
-    c->send(t, 3);
-    FAIL("no exception");
-  } catch (const error& e) {
-    CHECK(e.known().rank == 3);
-    CHECK_THAT(e.what(), Catch::Contains("rank 3"));
-  }
+  expect_thrown<error>([&] { c->send(t, 3); },
+                       [](const error& e) {
+                         CHECK(e.known().rank == 3);
+                         CHECK_THAT(e.what(), Catch::Contains("rank 3"));
+                       });
   c->stop();
 }
 

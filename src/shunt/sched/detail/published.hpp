@@ -20,19 +20,15 @@ class published {
   void count_spawn() noexcept { spawned_.store(own(spawned_) + 1, std::memory_order_relaxed); }    // relaxed: spawned()
   void uncount_spawn() noexcept { spawned_.store(own(spawned_) - 1, std::memory_order_relaxed); }  // relaxed: likewise
   void count_end() noexcept { ended_.store(own(ended_) + 1, std::memory_order_release); }          // edge `tally` out
-  /// The loop goes to a fiber. \return what leave_fiber() is given.
-  std::uint64_t enter_fiber() noexcept {
-    const auto beat = own(beat_);
-    beat_.store(beat + 1, std::memory_order_relaxed);  // relaxed: other threads take a look
-    return beat;
-  }
-  void leave_fiber(std::uint64_t beat) noexcept {
-    beat_.store(beat + 2, std::memory_order_relaxed);  // relaxed: other threads take a look
-  }
+  /// The loop goes to a fiber.
+  void enter_fiber() noexcept { next_beat(); }
+  /// It comes back, at another beat: skip_loop() may have moved it on.
+  void leave_fiber() noexcept { next_beat(); }
   /// As if the loop had run, and had come back.
   void skip_loop() noexcept { beat_.store(own(beat_) + 2, std::memory_order_relaxed); }        // relaxed: likewise
   void set_thread(long number) noexcept { thread_.store(number, std::memory_order_relaxed); }  // relaxed: a number
   void fall_asleep() noexcept {
+    times_asleep_.store(own(times_asleep_) + 1, std::memory_order_relaxed);  // relaxed: other threads take a look
     sleeps_.store(true, std::memory_order_relaxed);  // relaxed: the monitor then looks at a worker that shows nothing
   }
   void wake_up() noexcept { sleeps_.store(false, std::memory_order_seq_cst); }  // edge `up` out
@@ -56,7 +52,15 @@ class published {
   /// The worker sleeps, or works for no run: no fiber can keep it.
   [[nodiscard]] bool sleeps() const noexcept { return sleeps_.load(std::memory_order_seq_cst); }  // edge `up` in
 
+  /// How often the worker has fallen asleep, or left a run.
+  [[nodiscard]] std::uint64_t times_asleep() const noexcept {
+    return times_asleep_.load(std::memory_order_relaxed);  // relaxed: a look
+  }
+
  private:
+  void next_beat() noexcept {
+    beat_.store(own(beat_) + 1, std::memory_order_relaxed);  // relaxed: other threads take a look
+  }
   static std::uint64_t own(const std::atomic<std::uint64_t>& counter) noexcept {
     return counter.load(std::memory_order_relaxed);  // relaxed: only this thread stores it
   }
@@ -66,6 +70,7 @@ class published {
   std::atomic<std::uint64_t> beat_{0};
   std::atomic<long> thread_{0};
   std::atomic<bool> sleeps_{true};
+  std::atomic<std::uint64_t> times_asleep_{0};
 };
 
 }  // namespace detail

@@ -357,9 +357,9 @@ void worker::run(fiber* f) noexcept {
   ready.set_running(f);
   if (free_to_switch && run_next == nullptr) ready.take_slot();
   job_deque::set_here(asymmetric && !f->migrates ? &jobs : nullptr);
-  const auto beat = published.enter_fiber();
+  published.enter_fiber();
   context::switch_to(loop_, f->run);  // the loop has no exception in flight
-  published.leave_fiber(beat);
+  published.leave_fiber();
   ready.leave_slot();
   job_deque::set_here(nullptr);
   until_maintenance_ -= granted - std::exchange(budget, 0);

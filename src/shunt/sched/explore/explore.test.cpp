@@ -14,21 +14,19 @@
 #include <shunt/base/error.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/sched/explore/detail/schedule.hpp>
+#include <support/expect.hpp>
 
 using namespace std::chrono_literals;
 using shunt::test::exploration;
 using shunt::test::explore;
 using shunt::test::policy;
+using shunt::testing::expect;
 namespace sched = shunt::sched;
 namespace this_fiber = shunt::sched::this_fiber;
 
 namespace {
 
 constexpr std::size_t many = 200;  // runs; under emulation each takes 30 ms
-
-void must(bool holds, const char* what) {
-  if (!holds) throw std::logic_error(what);
-}
 
 /// Fibers that the caller waits for.
 template <typename... Bodies>
@@ -112,7 +110,7 @@ void lost_update() {
     sum = seen + 1;
   };
   together(add, add);
-  must(sum == 2, "an addition is lost");
+  expect(sum == 2, "an addition is lost");
 }
 
 const auto each_policy = [] { return GENERATE(policy::random, policy::pct, policy::exhaustive); };
@@ -149,7 +147,7 @@ TEST_CASE("explore: a right program fails in no order, and an exhaustive search 
       a.give();
     };
     together(add, add);
-    must(sum == 2, "an addition is lost");
+    expect(sum == 2, "an addition is lost");
   };
   const auto how = each_policy();
   const auto runs = how == policy::exhaustive ? 10'000 : many;
@@ -177,7 +175,7 @@ TEST_CASE("explore: an exhaustive search runs each order once, and a bound leave
           };
           together(twice('a'), twice('b'));
           order += '\n';
-          must(write(file, order.data(), order.size()) == static_cast<ssize_t>(order.size()), "write");
+          expect(write(file, order.data(), order.size()) == static_cast<ssize_t>(order.size()), "write");
         },
         10'000, {.how = policy::exhaustive, .most_preemptions = most_preemptions});
     CHECK(seen.complete);
@@ -216,13 +214,13 @@ TEST_CASE(
             },
             [&] {
               for (int i = 0; i < 100; ++i) this_fiber::yield();
-              must(sched::now() - began < 1min, "time passed");
+              expect(sched::now() - began < 1min, "time passed");
               order += '.';
             });
-        must(order == ".ab", "in another order");
+        expect(order == ".ab", "in another order");
         const auto took = sched::now() - began;
-        must(took >= 2h && took < 2h + 1min, "another time");
-        must(!this_fiber::park_for(1h), "a wake from nowhere");
+        expect(took >= 2h && took < 2h + 1min, "another time");
+        expect(!this_fiber::park_for(1h), "a wake from nowhere");
       },
       50);
   CHECK(seen.failure == "");
@@ -259,7 +257,7 @@ TEST_CASE("explore: a program may ask which way to go, and an exhaustive search 
     return [wrong] {
       const auto three = [] { return static_cast<int>(sched::this_worker::choose(3)); };
       const int first = three();
-      must(3 * first + three() != wrong, "found");
+      expect(3 * first + three() != wrong, "found");
     };
   };
   const auto how = each_policy();

@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 using shunt::atomically;
 using shunt::tvar;
 using shunt::tx;
+using shunt::testing::retries;
 using shunt::testing::side_by_side;
 namespace stm = shunt::stm;
 namespace this_fiber = shunt::sched::this_fiber;
@@ -597,8 +598,8 @@ TEST_CASE("waiting: for several structures at once, and until a deadline") {
   CHECK_FALSE(shunt::atomically_for(2ms, [&](tx& t) { b.push(t, 2); }));
   CHECK(b.pop() == 1);
   for (const bool first : {true, false}) {
-    std::thread giver([&] {
-      std::this_thread::sleep_for(1ms);
+    std::thread giver([&, before = retries()] {
+      while (retries() == before) std::this_thread::yield();
       first ? a.push(7) : b.push(8);
     });
     const int got = atomically([&](tx& t) { return t.or_else([&] { return a.pop(t); }, [&] { return b.pop(t); }); });
