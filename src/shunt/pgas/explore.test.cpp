@@ -11,20 +11,18 @@
 #include <shunt/pgas.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>
+#include <support/expect.hpp>
 
 namespace pgas = shunt::pgas;
 namespace sched = shunt::sched;
 using shunt::test::exploration;
 using shunt::test::explore;
 using shunt::test::policy;
+using shunt::testing::expect;
 
 namespace {
 
 constexpr std::size_t many = 200;  // runs
-
-void must(bool holds, const std::string& what) {
-  if (!holds) throw std::logic_error(what);
-}
 
 pgas::options pes(int count) { return {.pes = count}; }
 
@@ -44,7 +42,7 @@ void count_all(pgas::pe& me, bool early) {
   const int before_end = *seen;
   counter.finish();
   const int counted = early ? before_end : *seen;
-  must(counted == me.count(), "counted " + std::to_string(counted));
+  expect(counted == me.count(), "counted " + std::to_string(counted));
 }
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
@@ -74,7 +72,7 @@ TEST_CASE("explored job: messages of two PEs arrive in both orders") {
     pgas::actor_of named(from);
     if (me.index() != 0) named.send(0, [mine = me.index()](int& n) { n = mine; });
     named.finish();
-    must(me.index() != 0 || *from == last, "PE " + std::to_string(*from) + " came last");
+    expect(me.index() != 0 || *from == last, "PE " + std::to_string(*from) + " came last");
   });
   CHECK(holds(found.failure, "PE " + std::to_string(3 - last) + " came last"));
 }
@@ -92,7 +90,7 @@ TEST_CASE("explored job: a message may be handled before the next one is sent, o
       between = *seen == 1;
     }
     counter.finish();
-    must(me.index() == 0 || between == late, between ? "before" : "after");
+    expect(me.index() == 0 || between == late, between ? "before" : "after");
   });
   CHECK(holds(found.failure, late ? "after" : "before"));
 }
@@ -104,7 +102,7 @@ TEST_CASE("explored job: every order of a small program") {
                                    pgas::actor_of counter(seen);
                                    if (me.index() == 1) counter.send(0, [](int& n) { ++n; });
                                    counter.finish();
-                                   must(*seen == 1 - me.index(), "counted " + std::to_string(*seen));
+                                   expect(*seen == 1 - me.index(), "counted " + std::to_string(*seen));
                                  },
                                  100'000, {.how = policy::exhaustive, .most_preemptions = 1});
   CHECK(found.failure == "");
@@ -121,16 +119,16 @@ TEST_CASE("explored job: recursion, answers, collectives and tasks hold in any o
       if (here.from() != here.index()) here.send(here.index(), [](int& own) { ++own; });
     });
     adder.quiesce();
-    must(*sum == 2, "sum " + std::to_string(*sum));
+    expect(*sum == 2, "sum " + std::to_string(*sum));
     me.barrier();
     const int got = adder.fetch((me.index() + 2) % me.count(), [](const int& n) { return n; });
-    must(got == 2, "fetched " + std::to_string(got));
+    expect(got == 2, "fetched " + std::to_string(got));
     int spawned = 0;
     shunt::finish([&] {
       for (int i = 0; i < 2; ++i) shunt::async([&] { ++spawned; });
     });
-    must(spawned == 2, "a task is missing");
-    must(me.sum(me.index()) == 3, "sum of indices");
+    expect(spawned == 2, "a task is missing");
+    expect(me.sum(me.index()) == 3, "sum of indices");
     adder.finish();
   });
   CHECK(found.failure == "");
@@ -164,7 +162,7 @@ TEST_CASE("explored job: one after the other, and beside other fibers") {
           shunt::async([&] { ++other; });
           shunt::async([&] { pgas::run(pes(2), [](pgas::pe& me) { count_all(me, false); }); });
         });
-        must(other == 1, "the other task has not run");
+        expect(other == 1, "the other task has not run");
       },
       many);
   CHECK(found.failure == "");

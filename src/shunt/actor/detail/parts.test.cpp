@@ -25,7 +25,7 @@
 #include <shunt/sched/observe/deadlock.hpp>
 #include <support/expect.hpp>
 
-using namespace shunt::actors::detail;
+using namespace shunt::actor::detail;
 using namespace std::chrono_literals;
 using shunt::overflow;
 using shunt::testing::expect;
