@@ -1,11 +1,13 @@
 #include <shunt/context/stack_pool.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -378,4 +380,22 @@ TEST_CASE("stack_pool: where guards take mappings, and none are left, the error 
     return;
   }
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+namespace {
+bool refuses_now = false;  // plain: edge `refused`
+}  // namespace
+
+TEST_CASE("stack_pool: a pool of another thread finds what the refusing function reads") {
+  std::atomic<bool> set{false};
+  std::thread test([&] {
+    refuses_now = true;
+    stack_pool::refuse_for_tests([]() noexcept { return refuses_now; });
+    set.store(true, std::memory_order_relaxed);  // relaxed: it orders nothing
+  });
+  while (!set.load(std::memory_order_relaxed)) std::this_thread::yield();
+  stack_pool pool;
+  CHECK_THROWS_AS(pool.take(1), shunt::error);
+  test.join();
+  stack_pool::refuse_for_tests(nullptr);
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <shunt/io.hpp>
+#include <shunt/io/detail/descriptor_state.hpp>
 
 #include <catch2/catch.hpp>
 #include <support/io.hpp>
@@ -576,4 +577,20 @@ TEST_CASE("blocking: returns results and exceptions; a deadline bounds the wait 
     all.wait();
     expect(!ran && done == 20);
   });
+}
+
+TEST_CASE("descriptor_state: it may be released, and serve again, while close() is still under way in another thread") {
+  using shunt::io::detail::descriptor_state;
+  for (int round = 0; round < 200; ++round) {
+    auto* const state = descriptor_state::acquire(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    bool first = false;
+    std::thread closes([&] { first = state->close(); });
+    while (!state->closed()) continue;
+    state->release();
+    auto* const next = descriptor_state::acquire(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    CHECK_FALSE(next->closed());
+    closes.join();
+    next->release();
+    CHECK(first);
+  }
 }

@@ -326,6 +326,20 @@ TEST_CASE("line: after stop_all() sources see an end, and trains that departed s
   CHECK(unload(to) == 1);
 }
 
+TEST_CASE("line: a source that sees its end sees what the thread that stopped the line did before") {
+  rail::line l;
+  auto& from = source_of(l, 2);
+  l.add_unloader({&from});
+  int done = 0;  // plain: edge `told`
+  std::thread stops([&] {
+    done = 1;
+    l.stop_all();
+  });
+  while (from.poll() != poll_result::ended) std::this_thread::yield();
+  CHECK(done == 1);
+  stops.join();
+}
+
 TEST_CASE("line: the first failure stays") {
   rail::line l;
   CHECK(l.failure() == nullptr);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -115,6 +116,24 @@ TEST_CASE("fiber_state: any number of wakes while running are one; the state the
     CHECK(state.parked());
     CHECK(state.wake() == after_wake::enqueue);
     CHECK_FALSE(state.parked());
+  }
+}
+
+// The link of a fiber is plain. Only edge `handed` orders the two threads' uses of it.
+TEST_CASE("fiber_state: the thread that must enqueue a fiber sees what its worker did with the fiber's link") {
+  for (int round = 0; round < 20; ++round) {
+    detail::fiber_state state;
+    int link = 0;
+    int seen = 0;
+    std::thread waker([&] {
+      while (!state.parked()) std::this_thread::yield();
+      if (state.wake() == after_wake::enqueue) seen = std::exchange(link, 2);
+    });
+    link = 1;
+    const auto then = state.commit_park();
+    waker.join();
+    CHECK(then == after_park::pick_next);
+    CHECK(seen == 1);
   }
 }
 
@@ -432,6 +451,29 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
   CHECK(wrong == 0);
 }
 
+// `turn` is relaxed, so that it orders nothing.
+TEST_CASE("inbox: what its owner did before arm() or drain() is ordered before a later unpark()") {
+  for (const bool drains : {false, true}) {
+    CAPTURE(drains);
+    detail::inbox<node> box;
+    std::atomic<bool> turn{false};
+    int done = 0;  // plain
+    int seen = 0;
+    std::thread other([&] {
+      while (!turn.load(std::memory_order_relaxed)) std::this_thread::yield();
+      static_cast<void>(box.unpark());
+      seen = done;
+    });
+    static_cast<void>(box.unpark());
+    done = 1;
+    const bool right = drains ? box.drain() == nullptr : box.arm() == after_arm::stay;
+    turn.store(true, std::memory_order_relaxed);
+    other.join();
+    CHECK(right);
+    CHECK(seen == 1);
+  }
+}
+
 TEST_CASE("parker: returns when its time runs out, and at once when a token lies there") {
   detail::parker parker;
   const auto begin = std::chrono::steady_clock::now();
@@ -511,4 +553,29 @@ TEST_CASE("steal_deque: every item goes to exactly one of owner and thieves, wit
   CHECK(not_once == 0);
   CHECK(wrong == 0);
   CHECK(stolen > 0);
+}
+
+// The owner is faster than the thief, so the array grows again and again while the thief looks at it.
+TEST_CASE("steal_deque: a thief reads the array that the owner has just made") {
+  constexpr std::size_t count = 1 << 13;
+  std::vector<int> items(count);
+  std::size_t wrong = 0;
+  for (int round = 0; round < 20; ++round) {
+    detail::steal_deque<int> deque(2);
+    std::atomic<bool> done{false};
+    std::atomic<bool> here{false};
+    std::size_t stolen = 0;
+    std::thread thief([&] {
+      here.store(true, std::memory_order_relaxed);
+      while (!done.load(std::memory_order_relaxed)) stolen += deque.steal() != nullptr;
+    });
+    while (!here.load(std::memory_order_relaxed)) std::this_thread::yield();
+    for (auto& i : items) deque.push(&i);
+    std::size_t taken = 0;
+    while (deque.take() != nullptr) ++taken;
+    done.store(true, std::memory_order_relaxed);
+    thief.join();
+    wrong += taken + stolen != count;
+  }
+  CHECK(wrong == 0);
 }

@@ -116,6 +116,25 @@ class flag_poller final : public sched::poller {
 
 }  // namespace
 
+// `made` is relaxed, so that only the parker orders the threads.
+TEST_CASE("parker: a thread that unparks rings the bell that the owner has made") {
+  const flag nothing;
+  for (int round = 0; round < 100; ++round) {
+    sched::detail::parker parker;
+    std::atomic<bool> made{false};
+    std::thread other([&] {
+      while (!made.load(std::memory_order_relaxed)) std::this_thread::yield();
+      for (int i = 0; i < round % 10; ++i) std::this_thread::yield();
+      parker.unpark();
+    });
+    parker.need_bell();
+    made.store(true, std::memory_order_relaxed);
+    parker.park_on(nothing.fd, for_ever);  // a bell that is not rung hangs here
+    other.join();
+    close(parker.bell());
+  }
+}
+
 TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and by wakes") {
   sched::options o;
   o.workers = 1;

@@ -550,3 +550,30 @@ TEST_CASE("overflow: a program's own handler stays, and the default action is th
   CHECK(after.sa_handler == SIG_DFL);
 }
 #endif
+
+// What a run leaves in the runtime is plain. After a run has ended, its failure keeps its thread busy.
+TEST_CASE("runtime: a thread may run it as soon as another thread's run has ended") {
+  constexpr int each = 300;
+  sched::options o;
+  o.workers = 1;
+  sched::runtime runtime(o);
+  int runs = 0;  // plain: edge `run after`
+  const auto runs_again = [&] {
+    for (int i = 0; i < each;) {
+      try {
+        runtime.run([&] {
+          ++runs;
+          throw std::runtime_error("as planned");
+        });
+      } catch (const shunt::usage_error&) {
+        std::this_thread::yield();  // the other thread's run is not over
+      } catch (const std::runtime_error&) {
+        ++i;
+      }
+    }
+  };
+  std::thread other(runs_again);
+  runs_again();
+  other.join();
+  CHECK(runs == 2 * each);
+}

@@ -111,6 +111,42 @@ TEST_CASE("class_record: a number of workers that the policies fix stays, whatev
   stm::set_policies({});
 }
 
+TEST_CASE("class_record: threads may set the policies at the same time") {
+  stm::detail::class_record record(0, "a test");
+  const auto sets = [&] {
+    for (int i = 0; i < 2000; ++i) record.reset({.adapt = i % 2 == 0, .workers = 2});
+  };
+  std::thread other(sets);
+  sets();
+  other.join();
+  CHECK(record.allowed() == 2);
+}
+
+// Transactions that only read, and `turn`, which is relaxed, order nothing.
+TEST_CASE("transaction_class: a thread that finds its record finds what the thread that made it wrote") {
+  const shunt::transaction_class common("found by another thread");
+  const tvar<int> one{1};
+  const tvar<int> two{2};
+  std::atomic<int> turn{0};
+  int seen = 0;
+  const auto read = [](const tvar<int>& v) { return [&v](tx& t) { return t.read(v); }; };
+  const auto await = [&turn](int mine) {
+    while (turn.load(std::memory_order_relaxed) != mine) std::this_thread::yield();
+  };
+  std::thread finds([&] {
+    seen = atomically(read(two));  // it has a participant from here on
+    turn.store(1, std::memory_order_relaxed);
+    await(2);
+    seen += atomically(common, read(two));
+  });
+  await(1);
+  const int made = atomically(common, read(one));
+  turn.store(2, std::memory_order_relaxed);
+  finds.join();
+  CHECK(made == 1);
+  CHECK(seen == 4);
+}
+
 TEST_CASE("tvar: any value, small or large, inline or boxed, is read as it was written") {
   tvar<bool> flag{true};
   tvar<char> letter{'a'};

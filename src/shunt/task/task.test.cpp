@@ -1,6 +1,7 @@
 #include <shunt/task.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include <support/runtimes.hpp>
 
 namespace this_fiber = shunt::sched::this_fiber;
+using namespace std::chrono_literals;
 using shunt::async;
 using shunt::async_value;
 using shunt::finish;
@@ -84,6 +86,52 @@ TEST_CASE("finish: nests; an inner one waits for its own tasks only") {
     });
     CHECK(outer_done);
     CHECK(fibonacci(15) == 610);
+  });
+}
+
+// Where there are several workers, the last task mostly ends before the waiter waits, so that the waiter does not park,
+// and only edge `done` orders the two.
+TEST_CASE("finish, task_group: what a task wrote that ended before the wait is visible after it") {
+  on_workers([] {
+    const auto look_out = [](const std::atomic<bool>& for_flag) {
+      for (int i = 0; i < 200 && !for_flag.load(std::memory_order_relaxed); ++i) std::this_thread::yield();
+    };
+    shunt::task_group group;
+    int wrong = 0;
+    for (int round = 0; round < 100; ++round) {
+      std::atomic<bool> ran{false};
+      int written = 0;
+      const auto body = [&] {
+        ++written;
+        ran.store(true, std::memory_order_relaxed);  // relaxed: it orders nothing
+      };
+      finish([&] {
+        async(body);
+        look_out(ran);
+      });
+      wrong += written != 1;
+      ran.store(false, std::memory_order_relaxed);
+      group.spawn(body);
+      look_out(ran);
+      while (!group.wait_for(1h)) continue;
+      wrong += written != 2;
+    }
+    CHECK(wrong == 0);
+  });
+}
+
+// The task often ends between the last look of a wait whose time is over, and the end of that wait.
+TEST_CASE("task_group: a task that ends while a wait gives up has ended, or is waited for again") {
+  on_workers([] {
+    shunt::task_group group;
+    int wrong = 0;
+    for (int round = 0; round < 1000; ++round) {
+      int written = 0;  // plain
+      group.spawn([&written] { written = 1; });
+      while (!group.wait_until(std::chrono::steady_clock::time_point::min())) this_fiber::yield();
+      wrong += written != 1;
+    }
+    CHECK(wrong == 0);
   });
 }
 

@@ -58,6 +58,29 @@ TEST_CASE("when_all: gathers many tasks that end on several workers") {
   });
 }
 
+// Without a get() of the futures themselves, only edge `gathered` leads from the first thread to the waiter.
+TEST_CASE("when_all: what was done before each of them was satisfied is visible once all are") {
+  on_workers([] {
+    promise<void> first;
+    promise<void> second;
+    int left = 0;  // plain
+    int right = 0;
+    const auto all = when_all(first.get_future(), second.get_future());
+    std::thread one([&] {
+      left = 1;
+      first.set_value();
+    });
+    std::thread other([&] {
+      right = 2;
+      second.set_value();
+    });
+    static_cast<void>(all.get());
+    CHECK(left + right == 3);
+    one.join();
+    other.join();
+  });
+}
+
 TEST_CASE("when_any: is ready when the first one is, has its index, and the others go on") {
   on_workers([] {
     promise<int> slow;

@@ -534,6 +534,37 @@ TEST_CASE("run_queue: every item leaves once, by the owner or a thief, with what
   CHECK(sum == expected);
 }
 
+// `filled` is relaxed: only the two queues order the first thread and the last one.
+TEST_CASE("run_queue: what is stolen twice comes with what its first owner wrote before") {
+  detail::run_queue<int, 4> first;
+  detail::run_queue<int, 4> second;
+  std::array<int, 4> items{};
+  std::atomic<bool> filled{false};
+  int seen = 0;
+  const auto steal = [](auto& from, auto& mine) {
+    for (;;) {
+      if (auto* const got = from.steal_half(mine)) return got;
+      std::this_thread::yield();
+    }
+  };
+  std::thread thief([&] {
+    while (!filled.load(std::memory_order_relaxed)) std::this_thread::yield();
+    static_cast<void>(steal(first, second));  // one more goes to `second`
+  });
+  std::thread last([&] {
+    detail::run_queue<int, 4> third;
+    seen = *steal(second, third);
+  });
+  for (auto& i : items) {
+    i = 7;  // plain: edge `filled`
+    CHECK(first.push(&i));
+  }
+  filled.store(true, std::memory_order_relaxed);
+  thief.join();
+  last.join();
+  CHECK(seen == 7);
+}
+
 TEST_CASE("send: a message sent twice in some order only is found by exploring, and found again") {
   const auto program = [] {
     // `first` sends the ball to `goal`; `second` does so too if `goal` has not had it yet: a mistake, that needs the

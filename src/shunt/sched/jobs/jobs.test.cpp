@@ -191,6 +191,57 @@ TEST_CASE("job_ring: owner and thief never both get a job, nor neither; asymmetr
   race<fences::asymmetric>(races);
 }
 
+// A thief steps over many gaps to the job on top. Meanwhile the owner takes that one, and pushes it again and again.
+// Only the thief's last look at tail_ orders it after the push of the one that it gets.
+TEST_CASE("job_ring: a thief sees what its job's owner wrote, also of one pushed after the thief's first look") {
+  constexpr int gaps = 1000;
+  constexpr int pushes = 20'000;  // until the owner waits for the thief
+  job_ring<int, 1024> ring;
+  std::atomic<bool> go{false};  // says nothing to the thief but that it may begin
+  std::atomic<bool> over{false};
+  int stolen = 0;
+  std::thread thief([&] {
+    while (!over.load(std::memory_order_relaxed)) {
+      const int* const got = go.load(std::memory_order_relaxed) ? ring.steal<fences::symmetric>() : nullptr;
+      if (got == nullptr) {
+        std::this_thread::yield();
+        continue;
+      }
+      stolen = *got;
+      go.store(false, std::memory_order_release);  // `stolen`
+    }
+  });
+  const auto push = [&](int& job) {
+    const auto at = ring.next();
+    if (ring.push<fences::symmetric>(&job, at) == after_push_job::tell) static_cast<void>(ring.listen(at));
+    return at;
+  };
+  bool right = true;
+  int job = 0;  // plain: edge `pushed`
+  int none = 0;
+  for (int round = 0; round < 100; ++round) {
+    const auto first = push(none);
+    for (int i = 1; i < gaps; ++i) push(none);
+    const auto top = push(none);
+    for (auto at = first; at != top; ++at) right = ring.take<fences::symmetric>(at) == whose::mine && right;
+    right = ring.take<fences::symmetric>(top) == whose::mine && right;
+    go.store(true, std::memory_order_relaxed);
+    for (bool mine = true; mine;) {
+      const int before = job++;
+      const auto at = push(job);
+      if (before % pushes == pushes - 1) {
+        while (!ring.looks_empty()) std::this_thread::yield();
+      }
+      mine = ring.take<fences::symmetric>(at) == whose::mine;
+    }
+    while (go.load(std::memory_order_acquire)) std::this_thread::yield();
+    right = right && stolen == job;
+  }
+  over.store(true, std::memory_order_relaxed);
+  thief.join();
+  CHECK(right);
+}
+
 TEST_CASE("job_ring: a sleeper that finds it empty is told of the next push") {
   // allowed    sees, told       both looked late
   // allowed    sees, not told   the push came first

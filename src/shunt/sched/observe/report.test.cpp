@@ -190,6 +190,26 @@ TEST_CASE("report_fibers: also of a fiber that never lets its worker go, and of 
   CHECK(says(text, "keeps_its_worker"));
 }
 
+namespace {
+int known_to_the_source = 0;  // plain: edge `source`
+}  // namespace
+
+TEST_CASE("report_notes: a source that another thread has added reads what that thread wrote before") {
+  std::atomic<bool> added{false};
+  std::thread adds([&] {
+    known_to_the_source = 1;
+    sched::detail::add_note_source([](sched::detail::wait_notes& to) {
+      if (known_to_the_source == 1) to[nullptr] = ", told";
+    });
+    added.store(true, std::memory_order_relaxed);  // relaxed: it orders nothing
+  });
+  while (!added.load(std::memory_order_relaxed)) std::this_thread::yield();
+  sched::detail::wait_notes notes;
+  sched::detail::ask_note_sources(notes);
+  CHECK(notes[nullptr] == ", told");
+  adds.join();
+}
+
 TEST_CASE("report_fibers: without a runtime that runs") { CHECK(sched::report_fibers() == "no runtime runs\n"); }
 
 TEST_CASE("SIGUSR1 reports every fiber while a runtime runs") {
