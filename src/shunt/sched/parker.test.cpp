@@ -117,7 +117,7 @@ class flag_poller final : public sched::poller {
 }  // namespace
 
 // `made` is relaxed, so that only the parker orders the threads.
-TEST_CASE("parker: a thread that unparks rings the bell that the owner has made") {
+TEST_CASE("parker: a thread that unparks writes to the wake_fd that the owner has made") {
   const flag nothing;
   for (int round = 0; round < 100; ++round) {
     sched::detail::parker parker;
@@ -127,11 +127,11 @@ TEST_CASE("parker: a thread that unparks rings the bell that the owner has made"
       for (int i = 0; i < round % 10; ++i) std::this_thread::yield();
       parker.unpark();
     });
-    parker.need_bell();
+    parker.need_wake_fd();
     made.store(true, std::memory_order_relaxed);
-    parker.park_on(nothing.fd, for_ever);  // a bell that is not rung hangs here
+    parker.park_on(nothing.fd, for_ever);  // without that write this hangs
     other.join();
-    close(parker.bell());
+    close(parker.wake_fd());
   }
 }
 

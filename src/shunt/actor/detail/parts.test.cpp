@@ -340,7 +340,7 @@ void as_handler_of(actor_cell& c, const std::function<void()>& call) {
 }
 
 /// A handler of `from` begins to wait for room in the mailbox of `to`, until `room` is woken. \return the error's text.
-std::string wait_for(actor_cell& from, actor_cell& to, const sched::sleeper& room) {
+std::string wait_for(actor_cell& from, actor_cell& to, const sched::waiter& room) {
   std::string said;
   as_handler_of(from, [&] {
     said = thrown_by<sched::deadlock>([&] {
@@ -356,7 +356,7 @@ std::string wait_for(actor_cell& from, actor_cell& to, const sched::sleeper& roo
 TEST_CASE("wait_graph: the actor that closes a circle gets the error, and does not wait") {
   with_handlers([] {
     const auto a = cell("a"), b = cell(), c = cell("c");
-    const sched::sleeper never;
+    const sched::waiter never;
     CHECK(wait_for(*a, *b, never).empty());
     CHECK(wait_for(*b, *c, never).empty());
     CHECK(wait_for(*c, *a, never) ==
@@ -376,7 +376,7 @@ TEST_CASE("wait_graph: the actor that closes a circle gets the error, and does n
 TEST_CASE("wait_graph: an actor that waits for itself is a circle; two that wait for the same one are none") {
   with_handlers([] {
     const auto a = cell("a"), b = cell("b"), c = cell("c");
-    const sched::sleeper never;
+    const sched::waiter never;
     CHECK(wait_for(*a, *a, never) == "tell: deadlock: actor `a` waits for room in the mailbox of `a`");
     CHECK(wait_for(*a, *c, never).empty());
     CHECK(wait_for(*b, *c, never).empty());
@@ -387,8 +387,8 @@ TEST_CASE("wait_graph: an actor that waits for itself is a circle; two that wait
 TEST_CASE("wait_graph: an edge holds only until what it waits for has come") {
   with_handlers([] {
     const auto a = cell("a"), b = cell("b");
-    sched::sleeper comes;
-    const sched::sleeper never;
+    sched::waiter comes;
+    const sched::waiter never;
     CHECK(wait_for(*a, *b, comes).empty());
     comes.wake();  // its message has been placed; the fiber has not gone on yet
     CHECK(wait_for(*b, *a, never).empty());
@@ -399,7 +399,7 @@ TEST_CASE("wait_graph: an edge holds only until what it waits for has come") {
 TEST_CASE("wait_graph: a fiber that runs no handler is in no circle") {
   with_handlers([] {
     const auto a = cell("a");
-    const sched::sleeper never;
+    const sched::waiter never;
     {
       const std::scoped_lock held(wait_graph_lock());
       CHECK_NOTHROW(begin_wait({a.get(), nullptr, &never}, "tell"));
