@@ -2,7 +2,7 @@
 """Holds cmake/exports.map, the list of what the shared library exports, against the library and its headers.
 
   tools/exports.py ARCHIVE [SHARED]   one line a fault; exit 1 if there is one
-  tools/exports.py --write ARCHIVE    writes the list anew
+  tools/exports.py --write ARCHIVE    writes the list anew; ARCHIVE of a build without optimisation, which has more
 
 ARCHIVE: the static library, which has all symbols. SHARED: the shared one, of which only the exported ones are seen.
 
