@@ -173,10 +173,12 @@ bool inbound::take_from_transport() {
   return arrived_[0].empty() || out_.pool().over_credit() ? nullptr : &arrived_[0].pop_front();
 }
 
-/// In an explored run: whether the next train stands for a while, as a train between two workers might.
-bool inbound::left_for_later() const noexcept {
+/// In an explored run a train may stand for a while, as one between two workers might: so while a fiber can go on, each
+/// look unloads one train or none.
+int inbound::trains_now() const noexcept {
+  if (!sched::this_worker::has_runnable()) return trains_a_look;
   const bool any = !arrived_[0].empty() || !arrived_[1].empty() || !arrived_[2].empty();
-  return any && sched::this_worker::has_runnable() && sched::this_worker::choose(2) == 1;
+  return any ? static_cast<int>(sched::this_worker::choose(2)) : 0;
 }
 
 bool inbound::unload_arrivals() {
@@ -185,8 +187,7 @@ bool inbound::unload_arrivals() {
     for (rail::train* const t : std::exchange(deferred_, {})) unload(*t);
     any = true;
   }
-  for (int left = trains_a_look; left > 0; --left) {
-    if (facts_.explored && left_for_later()) break;
+  for (int left = facts_.explored ? trains_now() : trains_a_look; left > 0; --left) {
     rail::train* const t = next_train();
     if (t == nullptr) break;
     unload(*t);

@@ -43,7 +43,7 @@ class inbound {
   bool take_arrivals();
   bool take_from_transport();
   [[nodiscard]] rail::train* next_train() noexcept;
-  [[nodiscard]] bool left_for_later() const noexcept;
+  [[nodiscard]] int trains_now() const noexcept;
   void unload(rail::train& t);
   [[nodiscard]] bool unload_batches(rail::train& t);
   [[nodiscard]] verdict judge(const wire::batch_head& batch, const wire::handler& how, const selector_state* s) const;

@@ -126,16 +126,18 @@ void outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::
       kept_bytes > pool().capacity()) {
     refuse_length(from, std::max(message_bytes, kept_bytes), pool().capacity(), key, where);
   }
-  sched::this_fiber::interleave();
   const std::uint8_t channel = handlers_.any() ? 1 : 0;
-  // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
-  while (!ends_.out(channel, static_cast<std::size_t>(to)).takes(key, message_bytes)) {
-    make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from);
-  }
-  if (facts_.explored) {
-    send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
-    b.limit = b.cursor + message_bytes;
-  }
+  send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
+  const auto make = [&] {
+    // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
+    while (!b.takes(key, message_bytes)) make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from);
+  };
+  if (!facts_.explored) [[likely]]
+    return make();
+  // Each message is a step, and has a batch of its own.
+  sched::this_fiber::interleave();
+  make();
+  b.limit = b.cursor + message_bytes;
 }
 
 /// One step towards room: opens a train, or a batch in the open train, or lets the train depart.

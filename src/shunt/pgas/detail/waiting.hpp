@@ -25,8 +25,8 @@ class waiting {
   template <class Ready>
   void until(event& changed, const char* call, Ready ready) {
     refuse_in_handler(call);
-    sched::this_fiber::interleave();
-    for (int idle = 0; !ready();) {
+    // Another fiber may run just before ready() is asked, and never between that and the park.
+    for (int idle = 0; !ready(); sched::this_fiber::interleave()) {
       leave_if_failed();
       if (progress()) {
         idle = 0;
