@@ -95,8 +95,9 @@ bool pe_worker::notice_failure() {
 /// Open trains depart when no fiber could fill them; in an explored run sometimes before.
 bool pe_worker::open_trains_are_due() noexcept {
   if (!sched::this_worker::has_runnable()) return true;
+  if (!facts.explored) return false;
   const bool any = out.ends().any_open(0) || out.ends().any_open(1);
-  return facts.explored && any && sched::this_worker::choose(2) == 1;
+  return any && sched::this_worker::choose(2) == 1;
 }
 
 bool pe_worker::poll() {
