@@ -1,6 +1,7 @@
 #include <shunt/transport/mpi/heartbeats.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 
 #include <shunt/transport/mpi/check.hpp>

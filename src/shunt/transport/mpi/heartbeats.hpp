@@ -9,26 +9,15 @@
 
 #include <mpi.h>
 
-#include <chrono>
 #include <vector>
 
 #include <shunt/transport/mpi/gate.hpp>
+#include <shunt/transport/mpi/peer.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace mpi {
-
-/// A rank whose heartbeats this one receives, and which receives this one's.
-struct peer {
-  int rank = 0;
-  std::chrono::nanoseconds silent{0};  ///< watched time since its last word
-  char received = 0;                   ///< the receive's buffer
-  char sent = 0;                       ///< the send's buffer
-  bool sending = false;                ///< the send is under way
-  bool goodbye_sent = false;
-  bool goodbye_received = false;
-};
 
 /// Every member belongs to the holder of the gate (mpi.M1).
 class heartbeats {

@@ -89,26 +89,9 @@ std::optional<loss> liveness::watch(const gate::pass& pass) {
   if (auto lost = processes_.find_ended()) return lost;
   heartbeats_.receive(pass);
   heartbeats_.send(pass);
-  const auto is_lost = [this](const peer& p) { return p.silent >= deadline_ && !p.goodbye_received; };
-  if (std::none_of(peers.begin(), peers.end(), is_lost)) return std::nullopt;
-  return most_likely_loss(pass);
-}
-
-/// Of several silent ranks the one that caused it. A stopped rank may hold what others wait for inside MPI, so that
-/// they fall silent after it: it is the one that the kernel calls stopped, or else the one that has been silent for
-/// longest.
-loss liveness::most_likely_loss(const gate::pass& pass) {
-  const peer* worst = nullptr;
-  bool worst_stopped = false;
-  for (const auto& p : heartbeats_.peers(pass)) {
-    if (p.goodbye_received) continue;
-    const bool is_stopped = processes_.is_stopped(p.rank);
-    if (worst == nullptr || is_stopped > worst_stopped || (is_stopped == worst_stopped && p.silent > worst->silent)) {
-      worst = &p;
-      worst_stopped = is_stopped;
-    }
-  }
-  return {worst->rank, "silent for " + seconds(worst->silent) + ": stopped or unreachable"};
+  const peer* const silent = find_silent(peers, deadline_, [this](int r) { return processes_.is_stopped(r); });
+  if (silent == nullptr) return std::nullopt;
+  return loss{silent->rank, "silent for " + seconds(silent->silent) + ": stopped or unreachable"};
 }
 
 std::optional<loss> liveness::beat() {

@@ -3,7 +3,7 @@
 /// A rank counts as lost for one of three reasons:
 ///
 ///   ended    the kernel says that its process has ended (ranks of this machine, at the next beat)
-///   silent   no heartbeat for `deadline` of watched time
+///   silent   no heartbeat for `deadline` of watched time; of several such ranks, find_silent() says which
 ///   stuck    a thread of this process has not come back from MPI for `deadline`: a rank that has ended or is stopped
 ///            may hold what MPI waits for there
 ///
@@ -76,7 +76,6 @@ class liveness {
   void watch_processes(const std::vector<std::string>& processes);
   void set_deadline(const gate::pass& pass, std::chrono::milliseconds deadline);
   std::optional<loss> watch(const gate::pass& pass);
-  loss most_likely_loss(const gate::pass& pass);
   template <class Look>
   std::optional<loss> with_gate(Look look);
   std::optional<loss> find_stuck(std::chrono::nanoseconds waited);
