@@ -57,7 +57,10 @@ ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "articl
     (table, "pekko") for table in ["heat", "pingpong", "fanin"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
          (1, 1, 1, 32_768, 20_000_000), (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
-         (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)]
+         (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)] + [
+             (1, 1, capacity, trains, goods) for trains in [2, 1]
+             for capacity, goods in [(1, 4_000_000), (2, 4_000_000), (32, 20_000_000), (256, 50_000_000),
+                                     (2_048, 50_000_000)]]
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],

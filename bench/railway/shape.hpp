@@ -24,8 +24,8 @@ struct shape {
 
 /// Goods are as many as --updates says, but whole trains of every producer.
 inline shape shape_of(const char* program, const bench_options& o) {
-  if (o.producers < 1 || o.consumers < 1 || o.capacity < 1 || o.trains < 2) {
-    bench_bad_option(program, "--producers, --consumers, --capacity, --trains", "at least 1, 1, 1, 2");
+  if (o.producers < 1 || o.consumers < 1 || o.capacity < 1 || o.trains < 1) {
+    bench_bad_option(program, "--producers, --consumers, --capacity, --trains", "at least 1 each");
   }
   const long whole = o.producers * o.capacity;
   return {o.producers, o.consumers, o.capacity, o.trains, (o.updates + whole - 1) / whole * whole};

@@ -15,6 +15,7 @@
 #include <shunt/io/detail/descriptor_state.hpp>
 #include <shunt/io/detail/helper_pool.hpp>
 #include <shunt/io/detail/loop.hpp>
+#include <shunt/io/detail/system_call.hpp>
 #include <shunt/io/io_error.hpp>
 #include <shunt/io/signals.hpp>
 
@@ -32,9 +33,8 @@ struct child::process {
 
 namespace {
 
+using detail::system_error;
 using use = child_options::use;
-
-std::error_code system_error() noexcept { return {errno, std::system_category()}; }
 
 /// Closes its descriptor at the end, unless take() gave it away.
 class unique_fd {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <shunt/io/detail/descriptor_state.hpp>
+#include <shunt/io/detail/system_call.hpp>
 #include <shunt/io/reactor.hpp>
 
 namespace shunt {
@@ -21,8 +22,7 @@ namespace {
 using detail::outcome;
 using detail::perform;
 using detail::side;
-
-std::error_code system_error() noexcept { return {errno, std::system_category()}; }
+using detail::system_error;
 
 using name_call = int (*)(int, sockaddr*, socklen_t*);
 

@@ -95,7 +95,9 @@ class railway {
    protected:
     friend class railway;
     cursor(railway& of, rail::station& at, std::string name)
-        : station_base(at, std::move(name), of.wanted_.wait), of_(of), goods_offset_(of.shape_.goods_offset) {}
+        : station_base(at, std::move(name), of.wanted_.wait, of.shape_.trains),
+          of_(of),
+          goods_offset_(of.shape_.goods_offset) {}
     ~cursor() = default;
     [[nodiscard]] T* goods_in(std::byte* at) const noexcept {
       return std::launder(reinterpret_cast<T*>(at + goods_offset_));

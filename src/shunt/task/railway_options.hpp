@@ -30,7 +30,7 @@ enum class wait_profile : std::uint8_t {
 struct railway_options {
   /// Goods of a train; 0: as many as `latency` allows.
   std::size_t capacity = 0;
-  /// Trains of each source, at least 2; 0: as many as fit into `bytes`, at least 4.
+  /// Trains of each source; 0: as many as fit into `bytes`, at least 4. With one train source and stations take turns.
   std::size_t trains = 0;
 
   /// For capacity 0: how old a good may get while its train fills, at the speed of copying (8 bytes a ns). A train then

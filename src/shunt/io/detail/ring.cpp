@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <shunt/base/error.hpp>
+#include <shunt/io/detail/system_call.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -21,8 +22,6 @@ namespace detail {
 namespace {
 
 using counter = std::atomic_ref<unsigned>;
-
-std::error_code system_error() noexcept { return {errno, std::system_category()}; }
 
 long enter(int fd, unsigned count, unsigned flags) noexcept {
   return syscall(__NR_io_uring_enter, fd, count, 0U, flags, nullptr, std::size_t{0});

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <system_error>
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -21,6 +22,9 @@ namespace shunt {
 inline namespace v1 {
 namespace io {
 namespace detail {
+
+/// What the last system call of this thread that failed has left in errno.
+[[nodiscard]] inline std::error_code system_error() noexcept { return {errno, std::system_category()}; }
 
 // Not under sanitizers: they check the memory that a program passes to functions of the C library.
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__) && !defined(SHUNT_ASAN) && !defined(SHUNT_TSAN)

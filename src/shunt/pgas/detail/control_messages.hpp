@@ -62,6 +62,16 @@ static_assert(control_message<end_mark> && control_message<barrier_token> && con
 /// The key of batches of such messages. Defined for the messages above.
 template <control_message T>
 [[nodiscard]] batch_key control_key() noexcept;
+template <>
+batch_key control_key<end_mark>() noexcept;
+template <>
+batch_key control_key<barrier_token>() noexcept;
+template <>
+batch_key control_key<collective_notice>() noexcept;
+template <>
+batch_key control_key<leave_notice>() noexcept;
+template <>
+batch_key control_key<gather_piece>() noexcept;
 
 template <class T>
 [[nodiscard]] std::span<const std::byte> bytes_of(const T& value) noexcept {

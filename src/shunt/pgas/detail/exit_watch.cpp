@@ -27,9 +27,6 @@ knowledge& now() {
   return only;
 }
 
-/// MPICH's launcher drops what it has not read when a rank ends.
-constexpr auto drain = std::chrono::milliseconds(100);
-
 void exit_amid(const char* call) noexcept {
   auto& known = now();
   known.guard.lock();

@@ -6,6 +6,7 @@
 /// signals cannot be seen from inside a process: the other ranks, or the launcher, see that it is gone.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace shunt {
@@ -14,6 +15,9 @@ namespace pgas {
 namespace detail {
 
 class job;
+
+/// How long a rank stays after its last line: MPICH's launcher drops what it has not read when a rank ends.
+constexpr auto drain = std::chrono::milliseconds(100);
 
 /// This process's rank as its launcher's variables say it, before MPI does; null: they say none.
 [[nodiscard]] const char* rank_by_launcher() noexcept;

@@ -25,8 +25,6 @@ constexpr auto grace = std::chrono::seconds(3);
 /// of another, which all see at once.
 constexpr auto failure_turn = std::chrono::milliseconds(350);
 constexpr auto loss_turn = std::chrono::milliseconds(1500);
-/// MPICH's launcher drops what it has not read when a rank aborts.
-constexpr auto drain = std::chrono::milliseconds(100);
 
 }  // namespace
 

@@ -24,7 +24,7 @@ struct slab {
 constexpr std::size_t slabs_per_huge_page = huge_page / sizeof(slab);
 
 /// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
-struct store {
+struct fiber_store {
   std::mutex lock;
   fiber* free_fibers = nullptr;
   std::vector<slab*> fiber_slabs;
@@ -34,7 +34,7 @@ struct store {
   std::size_t slabs_left = 0;  // in the last huge page
 };
 
-slab* new_slab(store& s) {
+slab* new_slab(fiber_store& s) {
   if (s.fiber_slabs.size() < slabs_per_huge_page) return new slab;
   if (s.slabs_left == 0) {
     s.huge_pages.emplace_back(huge_page, cache_line);
@@ -43,8 +43,8 @@ slab* new_slab(store& s) {
   return ::new (s.huge_pages.back().data() + sizeof(slab) * (slabs_per_huge_page - s.slabs_left--)) slab;
 }
 
-store& the_store() {
-  static store& s = *new store;
+fiber_store& the_fiber_store() {
+  static fiber_store& s = *new fiber_store;
   return s;
 }
 
@@ -54,7 +54,7 @@ store& the_store() {
 /// it to debuggers.
 fiber* fiber_cache::take() {
   if (free_ == nullptr) {
-    auto& s = the_store();
+    auto& s = the_fiber_store();
     const std::scoped_lock held(s.lock);
     if (s.free_fibers == nullptr) {
       if (s.fiber_slabs.size() == s.fiber_slabs.capacity()) s.fiber_slabs.reserve(2 * s.fiber_slabs.size() + batch);
@@ -86,7 +86,7 @@ void fiber_cache::give(fiber* f) noexcept {
   f->link = free_;
   free_ = f;
   if (++count_ <= kept_at_most) return;
-  auto& s = the_store();
+  auto& s = the_fiber_store();
   const std::scoped_lock held(s.lock);
   while (count_ > kept_at_most / 2) {
     fiber* const old = free_;
@@ -99,7 +99,7 @@ void fiber_cache::give(fiber* f) noexcept {
 
 fiber_cache::~fiber_cache() {
   if (free_ == nullptr) return;
-  auto& s = the_store();
+  auto& s = the_fiber_store();
   const std::scoped_lock held(s.lock);
   while (free_ != nullptr) {
     fiber* const f = free_;
@@ -110,7 +110,7 @@ fiber_cache::~fiber_cache() {
 }
 
 std::vector<fiber_slab> all_fibers() {
-  auto& s = the_store();
+  auto& s = the_fiber_store();
   const std::scoped_lock held(s.lock);
   std::vector<fiber_slab> all;
   all.reserve(s.fiber_slabs.size());

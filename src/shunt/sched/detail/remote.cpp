@@ -11,21 +11,21 @@ namespace detail {
 namespace {
 
 /// Never destroyed: wakers may outlive static destructors. Reachable, so no leak checker complains.
-struct store {
+struct remote_store {
   std::mutex lock;
   remote* free = nullptr;
   std::vector<std::unique_ptr<remote>> all;
 };
 
-store& the_store() {
-  static store& s = *new store;
+remote_store& the_remote_store() {
+  static remote_store& s = *new remote_store;
   return s;
 }
 
 }  // namespace
 
 remote* take_remote() {
-  auto& s = the_store();
+  auto& s = the_remote_store();
   const std::scoped_lock held(s.lock);
   if (s.free == nullptr) {
     s.all.push_back(std::make_unique<remote>());
@@ -37,7 +37,7 @@ remote* take_remote() {
 }
 
 void give_remote(remote* r) noexcept {
-  auto& s = the_store();
+  auto& s = the_remote_store();
   const std::scoped_lock held(s.lock);
   r->next_free = s.free;
   s.free = r;

@@ -17,10 +17,9 @@ using rail::poll_result;
 
 constexpr std::chrono::nanoseconds spin_for{20'000};  // about the cost of a sleep and a wake
 constexpr int quick_polls = 64;                       // before the first look at the clock
-constexpr unsigned tries = 4;             // spins in vain in a row, after which most waits leave spinning out
-constexpr unsigned tries_again = 16;      // one wait in this number then spins
-constexpr std::uint64_t few_trains = 16;  // between two waits
-constexpr int max_distance = 64;          // in polls, some 2 us
+constexpr unsigned tries = 4;         // spins in vain in a row, after which most waits leave spinning out
+constexpr unsigned tries_again = 16;  // one wait in this number then spins
+constexpr int max_distance = 64;      // in polls, some 2 us
 
 /// Lets others of this worker run, or pauses this core for a moment. \return whether others may have run.
 bool let_pass(bool fiber) {
@@ -44,11 +43,12 @@ poll_result station_base::await(time_point deadline, const std::stop_token& stop
 
 /// A station that is faster than the other side would follow it so closely that every cache line goes to and fro while
 /// it is written. So where waits are short and few trains come between them, the station lets some time pass before the
-/// next poll, and finds more trains then. Source: Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008,
-/// doi:10.1145/1345206.1345215 (temporal slipping).
+/// next poll, and finds more trains then. Few are less than half of a source's: where a source has two, they cannot
+/// become more. Source: Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008, doi:10.1145/1345206.1345215
+/// (temporal slipping).
 void station_base::keep_distance(bool fiber) {
   const auto now = at_.departed();
-  const bool close = std::exchange(last_, now) + few_trains > now && spins_in_vain_ == 0;
+  const bool close = std::exchange(last_, now) + few_trains_ > now && spins_in_vain_ == 0;
   distance_ = close ? std::min(2 * distance_ + 1, max_distance) : distance_ / 2;
   for (int i = 0; i != distance_; ++i) {
     if (let_pass(fiber)) return;

@@ -11,8 +11,10 @@
 ///   token     wake -> sleep   for a thread that sleeps: what was done before the wake
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <stop_token>
 #include <string>
@@ -43,8 +45,9 @@ class station_base : public rail::waker {
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr time_point never = time_point::max();
 
-  station_base(rail::station& at, std::string name, wait_profile profile)
-      : at_(at), name_(std::move(name)), profile_(profile) {
+  /// \param trains  of each source
+  station_base(rail::station& at, std::string name, wait_profile profile, std::size_t trains)
+      : at_(at), name_(std::move(name)), profile_(profile), few_trains_(std::min(most_few_trains, trains / 2)) {
     at.set_waker(*this);
   }
   ~station_base() = default;
@@ -86,6 +89,7 @@ class station_base : public rail::waker {
 
  private:
   static constexpr int polls_per_round = 16;
+  static constexpr std::size_t most_few_trains = 16;
 
   /// Before each round of poll_on(): lets others run, and looks at ends, the time and `stop`.
   /// \param round  the round's number, from 0. \return false: await() knows more.
@@ -99,9 +103,10 @@ class station_base : public rail::waker {
 
   const std::string name_;
   const wait_profile profile_;
-  unsigned spins_in_vain_ = 0;  // waits, the last ones in a row, in which spin() found no train
-  std::uint64_t last_ = 0;      // trains that had left at the last wait
-  int distance_ = 0;            // polls to leave out, see keep_distance()
+  const std::uint64_t few_trains_;  // between two waits, see keep_distance()
+  unsigned spins_in_vain_ = 0;      // waits, the last ones in a row, in which spin() found no train
+  std::uint64_t last_ = 0;          // trains that had left at the last wait
+  int distance_ = 0;                // polls to leave out, see keep_distance()
 
   std::atomic<std::uint64_t> goods_{0};
   std::atomic<std::uint64_t> waits_{0};

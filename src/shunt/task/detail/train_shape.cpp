@@ -47,9 +47,6 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
   s.alignment = std::max(alignment, quiet_distance);
   if (good_alignment > cache_line) s.train_bytes = round_up(s.train_bytes, good_alignment);
   s.trains = wanted.trains != 0 ? wanted.trains : std::max(min_trains, wanted.bytes / s.train_bytes);
-  if (s.trains < 2) {
-    throw usage_error("railway: one train: a source and a station would wait for each other; at least 2");
-  }
   return s;
 }
 
