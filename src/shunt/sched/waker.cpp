@@ -10,6 +10,7 @@ namespace sched {
 /// On the fiber's own worker the fiber goes into a queue there; from elsewhere it goes through the worker's inbox.
 void waker::wake() const noexcept {
   if (fiber_ == nullptr) return;
+  fiber_->prefetch_wait();  // beside the wait for `state`
   if (fiber_->state.wake() == detail::after_wake::nothing) return;
   detail::worker* const here = detail::current_worker();
   detail::remote* const home = fiber_->where();

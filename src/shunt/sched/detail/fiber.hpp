@@ -89,9 +89,10 @@ struct alignas(cache_line) fiber {
     __builtin_prefetch(this);
     __builtin_prefetch(reinterpret_cast<const char*>(this) + cache_line);
   }
+  /// What a wake and the end of a wait touch, beside `state`. Any waker.
+  void prefetch_wait() const noexcept { __builtin_prefetch(reinterpret_cast<const char*>(this) + cache_line); }
   /// For a ready fiber: where it parked, and the calls that led there. It will return from several of them.
-  void prefetch_frames() const noexcept {
-    constexpr std::size_t lines = 8;
+  void prefetch_frames(std::size_t lines = 8) const noexcept {
     const auto* const innermost = static_cast<const char*>(run.sp);
     for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(innermost + i * cache_line);
   }
