@@ -56,8 +56,9 @@ class table {
   }
 
  private:
-  struct hash : std::hash<std::string_view> {
+  struct hash {  // of views, so that a lookup makes no string
     using is_transparent = void;
+    std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
   };
   struct alignas(64) shard {
     std::mutex lock;

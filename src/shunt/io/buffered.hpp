@@ -24,6 +24,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <shunt/base/error.hpp>
 #include <shunt/io/buffer.hpp>
 #include <shunt/io/deadline.hpp>
 #include <shunt/io/file.hpp>
