@@ -32,6 +32,7 @@ SYSTEMS = {  # in the order of their turns
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
     "echo": ["ceiling", "asio", "go", "tokio", "shunt"],
+    "key_value": ["redis", "shunt"],
     "switch": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
                "shunt"],
     "memory": ["ceiling", "boost_context", "boost_fiber", "swapcontext", "threads", "go", "loom",
@@ -50,7 +51,7 @@ SYSTEMS = {  # in the order of their turns
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
-                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf"}
+                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
@@ -67,6 +68,7 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "r
             ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
+            ("key_value", "shunt"): ["two", "one"],
             ("stm-si", "ghc"): ["two", "one"], ("stm-ll", "ghc"): ["two", "one"],
             ("heat", "openmp"): ["active", "passive"]}
 ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
@@ -137,6 +139,7 @@ class Row:
         if metric == "million_per_s":
             moved = {"railway": lambda: sample["goods"], "savina": lambda: sample["messages"],
                      "fanin": lambda: self.params["messages"],
+                     "key_value": lambda: self.params["requests"],
                      "pingpong": lambda: self.params["balls"]}[self.table]()
             return moved / sample["seconds"] / 1e6
         per_pe = {
@@ -159,7 +162,7 @@ class Row:
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
-                 "fanin": ["million_per_s"],
+                 "fanin": ["million_per_s"], "key_value": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
@@ -233,6 +236,11 @@ def inputs(table, quick, pes):
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},
                  ["--table", n, "--rounds", all_messages // n]) for n in [1_000, 10_000]]
+    if table == "key_value":
+        few, many = {"full": (100_000, 1_000_000), "quick": (20_000, 200_000)}[size]
+        return [({"what": what, "pipeline": p, "connections": c, "requests": many if p > 1 else few},
+                 ["--what", what, "--pipeline", p, "--connections", c, "--rounds", many if p > 1 else few])
+                for p in [16, 1] for c in [50, 500] for what in ["set", "get"]]
     if table == "switch":
         milliseconds = {"full": 300, "quick": 100}[size]
         return [({"fibers": n, "order": order},

@@ -223,6 +223,25 @@ class Driver(unittest.TestCase):
         self.assertEqual(found["shunt", "user_ns_per_message"], 250)
         self.assertNotIn(("ceiling", "user_ns_per_message"), found)
 
+    def test_key_value_servers_are_asked_alike_and_more_requests_a_second_are_better(self):
+        log = self.build / "log"
+        for system, seconds in [("redis", 0.2), ("shunt", 0.1)]:
+            self.put(f"key_value_{system}", f"echo {system} \"$@\" >> {log}; "
+                     f"echo '{{\"seconds\": {seconds}, \"checked\": true}}'")
+        record = self.build / "record"
+        code, out, _ = self.run_bench("key_value", "--quick", "--samples", "1", "--json", str(record))
+        self.assertEqual(code, 0)
+        turns = log.read_text().splitlines()
+        options = "--what set --pipeline 16 --connections 50 --rounds 200000"
+        self.assertEqual(turns[:3], [f"redis {options} --samples 1 --warmup 1",
+                                     f"shunt {options} --variant two --samples 1 --warmup 1",
+                                     f"shunt {options} --variant one --samples 1 --warmup 1"])
+        self.assertEqual(len(turns), 3 * 8)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({(r["system"], r["median"]) for r in lines if r["params"]["pipeline"] == 16},
+                         {("redis", 1.0), ("shunt", 2.0)})
+        self.assertEqual(len([line for line in out.splitlines() if line.startswith("shunt") and "  2.00" in line]), 16)
+
     def test_rows_of_fibers_have_no_pes_and_each_order_and_variant(self):
         log = self.build / "log"
         for table, key in [("switch", "switches"), ("memory", "resident_bytes")]:

@@ -4,6 +4,7 @@
 
 #include <shunt/io/address.hpp>
 #include <shunt/io/buffer.hpp>
+#include <shunt/io/buffered.hpp>
 #include <shunt/io/child.hpp>
 #include <shunt/io/deadline.hpp>
 #include <shunt/io/descriptor.hpp>

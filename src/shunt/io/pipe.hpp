@@ -42,6 +42,7 @@ class source {
   std::string read_until(std::string_view delimiter, std::size_t most, const deadline& until = {});
   std::string read_until(std::string_view delimiter, std::size_t most, std::error_code& ec, const deadline& until = {});
 
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
   void close() noexcept { base_.close(); }
 
@@ -63,6 +64,7 @@ class sink {
   void write(const_buffer what, const deadline& until = {});
   std::size_t write(const_buffer what, std::error_code& ec, const deadline& until = {});
 
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
   void close() noexcept { base_.close(); }
 

@@ -24,3 +24,7 @@ extern std::stop_token stop;
 namespace examples::io_signals {
 void serve(shunt::io::listener& door);
 }  // namespace examples::io_signals
+
+namespace examples::io_buffered {
+extern shunt::io::stream peer;
+}  // namespace examples::io_buffered
