@@ -1,6 +1,7 @@
 // Jobs in explored runs: what holds in every order, what fails in some order, and what is refused.
 #include <shunt/sched/explore/explore.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -93,6 +94,50 @@ TEST_CASE("explored job: a message may be handled before the next one is sent, o
     expect(me.index() == 0 || between == late, between ? "before" : "after");
   });
   CHECK(holds(found.failure, late ? "after" : "before"));
+}
+
+TEST_CASE("explored job: trains that have departed stand for a while, and are unloaded one after the other") {
+  // PE 0 sends itself three messages: when the third send returns, the trains of the first two have departed.
+  struct seen {
+    int after_third_send;
+    std::vector<int> later;  // at looks of PE 0's program
+  };
+  const auto found = [](auto&& wanted) {
+    return explore_job(2, [wanted](pgas::pe& me) {
+      number handled(me, 0);
+      pgas::actor_of counter(handled);
+      me.barrier();  // no train has to wait for the other PE's part
+      if (me.index() == 0) {
+        for (int i = 0; i < 3; ++i) counter.send(0, [](int& n) { ++n; });
+        seen all{*handled, {}};
+        for (int look = 0; look < 3; ++look) {
+          sched::this_fiber::yield();
+          all.later.push_back(*handled);
+        }
+        expect(!wanted(all), "this order");
+      }
+      counter.finish();
+    });
+  };
+  const auto some = [](const std::vector<int>& numbers, int one) {
+    return std::find(numbers.begin(), numbers.end(), one) != numbers.end();
+  };
+  SECTION("both stand") {
+    const auto both = found([](const seen& s) { return s.after_third_send == 0; });
+    CHECK(holds(both.failure, "this order"));
+  }
+  SECTION("one stands") {
+    const auto one = found([](const seen& s) { return s.after_third_send == 1; });
+    CHECK(holds(one.failure, "this order"));
+  }
+  SECTION("both stood, and one still stands") {
+    const auto one_left = found([&](const seen& s) { return s.after_third_send == 0 && some(s.later, 1); });
+    CHECK(holds(one_left.failure, "this order"));
+  }
+  SECTION("none stands") {
+    const auto none = found([](const seen& s) { return s.after_third_send == 2; });
+    CHECK(holds(none.failure, "this order"));
+  }
 }
 
 TEST_CASE("explored job: every order of a small program") {

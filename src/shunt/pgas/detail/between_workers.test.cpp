@@ -8,7 +8,6 @@
 #include <optional>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,93 +20,15 @@
 #include <shunt/pgas/detail/validation.hpp>
 #include <shunt/transport.hpp>
 #include <support/expect.hpp>
+#include <support/pgas_parts.hpp>
 
 using namespace shunt;
 using namespace shunt::pgas::detail;
+using shunt::testing::unload;
+using shunt::testing::worker;
 using kind = collective_call::kind;
 
 namespace {
-
-using train_to = std::function<void(rail::train&, int worker)>;
-
-/// Hands trains to the test, and never fails.
-struct no_job final : job_link {
-  no_job(transport::carrier& carrier, train_to take) : job_link(carrier), deliver_to(std::move(take)) {}
-  void fail(const std::string& message, fault) noexcept override { failures += message; }
-  void deliver(rail::train& t, int to_worker) override { deliver_to(t, to_worker); }
-  [[nodiscard]] std::string fault_of(const rail::train&) const override { return {}; }
-  train_to deliver_to;
-  std::string failures;
-};
-
-/// Waits by letting the other fibers run, until something has come, or a check of another one has failed.
-struct by_yielding final : waiting {
-  using waiting::waiting;
-  bool progress() override { return look(); }
-  bool idle_step(int&) override {
-    testing::expect(!sched::this_worker::current().stop_token().stop_requested(), "all go on");
-    sched::this_fiber::yield();
-    return false;
-  }
-  std::function<bool()> look = [] { return false; };
-};
-
-struct no_credit final : rail::credit {
-  void wait(std::uint8_t, std::size_t, const char* call) override {
-    throw std::logic_error(std::string(call) + ": no train");
-  }
-  void came_home(std::size_t) noexcept override {}
-};
-
-/// What a worker needs to send, one PE a worker.
-struct worker {
-  worker(int index, int workers, transport::carrier& carrier, train_to take,
-         const outbound::endpoint::pool_size& size = {512, 64, 256, 64})
-      : facts(facts_of(index, workers)),
-        job(carrier, std::move(take)),
-        selectors(1, index, workers),
-        waits(handlers, job),
-        out({facts, job, selectors, handlers, waits, credit, arrived}, size, nullptr, nullptr) {
-    wire::handler_table::number();
-  }
-
-  static worker_facts facts_of(int index, int workers) {
-    worker_facts f;
-    f.index = f.first_pe = index;
-    f.pes_here = 1;
-    f.pes = f.workers = workers;
-    return f;
-  }
-
-  const worker_facts facts;
-  no_job job;
-  selector_table selectors;
-  running_handler handlers;
-  by_yielding waits;
-  no_credit credit;
-  arrived_trains arrived;
-  outbound out;
-};
-
-/// Calls take(captures, payload) for each message of one kind in the train, in order, and sends the train home.
-template <class Message, class Take>
-void unload(rail::train& t, const Take& take) {
-  for (std::byte* at = t.goods(); at < t.goods() + t.head.bytes;) {
-    auto& batch = *reinterpret_cast<wire::batch_head*>(at);
-    testing::expect(&wire::handler_table::at(batch.handler) == &entry_of(control_key<Message>()), "another message");
-    std::byte* p = batch.messages();
-    std::byte* const end = p + batch.bytes;
-    while (p != end) {
-      const auto& head = *reinterpret_cast<const wire::span_head*>(p);
-      Message message;
-      std::memcpy(&message, p + sizeof head, sizeof message);
-      take(message, std::span<const std::byte>(p + sizeof head + sizeof message, head.bytes - sizeof message));
-      p += wire::round_up(sizeof head + head.bytes, wire::span_alignment);
-    }
-    at = t.goods() + wire::round_up(static_cast<std::size_t>(end - t.goods()), wire::batch_alignment);
-  }
-  rail::send_home(t);
-}
 
 std::string damage_of(const std::function<void()>& call) {
   try {
@@ -131,7 +52,7 @@ constexpr collective_call finish_of_3{kind::finish, 3};
 /// A worker that agrees with worker `index` - 1 and + 1 of `workers`; notes what it sends.
 struct agreeing {
   explicit agreeing(int index, int workers)
-      : w(index, workers, *carrier, [this](rail::train& t, int to) { sent.emplace_back(&t, to); }),
+      : w(worker::facts_of(index, workers), *carrier, [this](rail::train& t, int to) { sent.emplace_back(&t, to); }),
         with(w.facts, w.out) {}
   ~agreeing() { forget_sent(); }
   void forget_sent() {
@@ -242,8 +163,10 @@ TEST_CASE("tree_gather: every worker gets every worker's bytes and call, again a
   std::vector<std::unique_ptr<worker>> all;
   std::vector<std::unique_ptr<tree_gather>> gathers;
   for (int i = 0; i < workers; ++i) {
-    auto& w = *all.emplace_back(std::make_unique<worker>(
-        i, workers, *carrier, [&](rail::train& t, int to) { inboxes[static_cast<std::size_t>(to)].push_back(&t); }));
+    auto& w =
+        *all.emplace_back(std::make_unique<worker>(worker::facts_of(i, workers), *carrier, [&](rail::train& t, int to) {
+          inboxes[static_cast<std::size_t>(to)].push_back(&t);
+        }));
     auto& g = *gathers.emplace_back(std::make_unique<tree_gather>(w.facts, w.out, w.waits));
     w.waits.look = [&, i] {
       bool any = w.out.ends().arrivals([](rail::train&) {});
@@ -289,7 +212,7 @@ TEST_CASE("tree_gather: pieces may come in any order, and of the next gather too
   std::mt19937 dice(GENERATE(range(0u, 10u)));
   const auto carrier = transport::open("threads");
   // The only child of worker 0, whose bytes the test makes up.
-  worker root(0, 2, *carrier, [](rail::train& t, int) { rail::send_home(t); });
+  worker root(worker::facts_of(0, 2), *carrier, [](rail::train& t, int) { rail::send_home(t); });
   tree_gather gather(root.facts, root.out, root.waits);
   const auto bundle_of = [](int seed) {
     const auto bytes = bytes_of_length(100, seed);
@@ -336,7 +259,7 @@ TEST_CASE("tree_gather: pieces may come in any order, and of the next gather too
 TEST_CASE("tree_gather: pieces that no worker sends are refused, and change nothing") {
   const auto carrier = transport::open("threads");
   // Worker 4 of 8 has the children 5 and 6; 7 is a child of 6.
-  worker w(4, 8, *carrier, [](rail::train& t, int) { rail::send_home(t); });
+  worker w(worker::facts_of(4, 8), *carrier, [](rail::train& t, int) { rail::send_home(t); });
   tree_gather gather(w.facts, w.out, w.waits);
   const auto bytes = bytes_of_length(10, 0);
   const auto said = [&](std::uint16_t from, bool down, std::uint32_t sequence, std::uint32_t total,
@@ -367,7 +290,7 @@ TEST_CASE("tree_gather: pieces that no worker sends are refused, and change noth
 
 TEST_CASE("tree_gather: pieces that overlap an early one are refused") {
   const auto carrier = transport::open("threads");
-  worker w(0, 2, *carrier, [](rail::train& t, int) { rail::send_home(t); });
+  worker w(worker::facts_of(0, 2), *carrier, [](rail::train& t, int) { rail::send_home(t); });
   tree_gather gather(w.facts, w.out, w.waits);
   const auto bytes = bytes_of_length(10, 0);
   gather.piece_arrived({1, 10, 4, 1, 0}, std::span(bytes).first(3));
