@@ -40,7 +40,12 @@ int number_at(const std::byte* arguments) {
 void put_number(std::byte* arguments, std::int64_t n) { std::memcpy(arguments, &n, sizeof n); }
 void note(envelope& e, void* object) { static_cast<numbers*>(object)->push_back(number_at(e.arguments)); }
 void drop(envelope& e, const shunt::dead_letter&) noexcept { dropped.push_back(number_at(e.arguments)); }
-constexpr message_ops noted{note, nullptr, drop, "noted", 8};
+std::function<void()> at_move;  // called where a message moves
+void move(std::byte* from, std::byte* to) noexcept {
+  put_number(to, number_at(from));
+  if (at_move) at_move();
+}
+constexpr message_ops noted{note, move, drop, "noted", 8};
 constexpr message_ops other_method{note, nullptr, drop, "other", 8};
 constexpr message_ops longest{note, nullptr, drop, "longest", envelope::capacity};
 
@@ -50,6 +55,7 @@ struct arrangement {
   explicit arrangement(sched::runtime& on)
       : system(wanted(), &on), d(*system.dispatchers().front()), elsewhere(system, 0, 1) {
     dropped.clear();
+    at_move = nullptr;
     rest();
   }
   settings wanted() {
@@ -437,18 +443,19 @@ TEST_CASE("arrivals: what is found dead ends after all that came with it has bee
     actor_cell& c = a.cell(a.d);
     c.incarnation = 5;
     a.train({{&c, 1, 4}, {&c, 2, 5}, {&c, 3, 4}, {&c, 4, 5}});
-    a.look = [&] {
-      CHECK(a.trains_home() == 1);
-      CHECK_FALSE(a.system.quiet());
-    };
+    a.train(c, 5, 1);
     const auto done = a.d.counts().done();
+    a.look = [&] {
+      CHECK(a.trains_home() == 2);
+      CHECK(a.d.counts().done() == done + 1);  // the train that brought it is not done
+    };
     a.in.unload();
     CHECK(a.dead == texts{": the actor has ended", ": the actor has ended"});
     CHECK(dropped == numbers{1, 3});
     CHECK(a.in.empty());
-    CHECK(a.d.counts().done() == done + 1);
+    CHECK(a.d.counts().done() == done + 2);
     a.rest();
-    CHECK(a.handled == numbers{2, 4});
+    CHECK(a.handled == numbers{2, 4, 5});
   });
 }
 
@@ -636,7 +643,9 @@ TEST_CASE("backpressure: senders are let in first come first served, as many as 
     CHECK(senders.let_in.empty());
 
     for (int i = 0; i < 2; ++i) a.d.give_back(*c.take_first());
+    at_move = [&] { CHECK(c.full); };  // also meanwhile: others wait
     b.let_senders_in(c);
+    at_move = nullptr;
     CHECK(c.full);
     while (senders.let_in.size() < 2) sched::this_fiber::yield();
     CHECK(senders.let_in.size() == 2);
@@ -860,11 +869,14 @@ TEST_CASE("lifecycles: a failure asks the supervisor, if the actor can be made a
       CHECK(o.log == "destroy free told x 'it broke' ");
       CHECK(a.said.empty());
     }
-    SECTION("a supervisor forgets it") {
-      CHECK(a.d.actors().failed(*at.to, failure()));
-      top->all = true;
+    SECTION("the supervisor asks nothing of it afterwards") {
+      at.to->about->restarts = false;
       CHECK_FALSE(a.d.actors().failed(*at.to, failure()));
       CHECK(top.use_count() == 1);
+      a.rest();
+      top->all = true;
+      CHECK(top->failure(nullptr, nullptr) == supervisor_state::verdict::restart);
+      CHECK(a.system.quiet());
     }
     CHECK(a.system.living == (o.log.find("free") == std::string::npos ? 1 : 0));
   });
