@@ -706,6 +706,43 @@ check("actor_system", "mutant: a dispatcher that idles loads the count of watche
 stands("actor_system", "actor/detail/actor_system.cpp", "watchers_.fetch_add(1, std::memory_order_acq_rel);",
        "watchers_.fetch_add(0, std::memory_order_acq_rel)")
 
+# --- actor/detail/message_ring.hpp: a sender publishes a message while the dispatcher stops watching its ring. State
+# 1: the ring sleeps ---
+def ring_sleep(published=SC, look=SC, stop=SC, again=SC, claim=ACQ):
+    def sender():
+        yield write("message")
+        yield (exchange if published == SC else store)("published", 1, published)
+        if (yield load("state", look)) == 0:
+            return False
+        if (yield exchange("state", 0, claim)) == 0:
+            return False
+        yield write("next", 2)  # into the inbox
+        return True
+
+    def dispatcher():
+        yield write("next", 1)  # out of the inbox
+        yield exchange("state", 1, stop)
+        if (yield load("published", again)) == 0:
+            return None
+        return (yield compare_exchange("state", 1, 0, RLX)) == 1
+    return sender, dispatcher
+
+
+asleep = lambda delivers, watches: not delivers and not watches
+both = lambda delivers, watches: delivers and watches is True
+check("message_ring", "a message is not slept on", "holds", ring_sleep(), asleep)
+check("message_ring", "one of the two goes on with the ring", "holds", ring_sleep(), both)
+check("message_ring", "mutant: the sender stores with release only", "fails", ring_sleep(published=REL), asleep)
+check("message_ring", "mutant: the sender looks with acquire only", "fails", ring_sleep(look=ACQ), asleep)
+check("message_ring", "mutant: the dispatcher stops with release only", "fails", ring_sleep(stop=REL), asleep)
+check("message_ring", "mutant: the dispatcher looks again with acquire only", "fails", ring_sleep(again=ACQ), asleep)
+check("message_ring", "mutant: the dispatcher stops without release: the link in the inbox", "races",
+      ring_sleep(stop=RLX))
+stands("message_ring", "actor/detail/message_ring.hpp", "published_.exchange(written_, std::memory_order_seq_cst);",
+       "state_.load(std::memory_order_seq_cst) == watched", "state_.exchange(watched, std::memory_order_acquire)",
+       "state_.exchange(asleep, std::memory_order_seq_cst);", "published_.load(std::memory_order_seq_cst) == read_",
+       "state_.exchange(watched, std::memory_order_relaxed) == asleep")
+
 for name in wanted:
     if name not in known_names:
         print(f"orders.py: no protocol {name}; there are: {' '.join(sorted(known_names))}", file=sys.stderr)

@@ -1044,6 +1044,178 @@ TEST_CASE("actor: threads that find a mailbox full block, and all their messages
   CHECK(all.await(co.ask<&counter::total>()) == 4 * each);
 }
 
+TEST_CASE("actor: messages of each of several threads to each of several actors come in order, on all workers") {
+  struct reader {
+    void hear(int thread, int i) {
+      auto& from = next[static_cast<std::size_t>(thread)];
+      good = good && i == from++;
+    }
+    void hear_text(int thread, const std::string& i) { hear(thread, std::stoi(i)); }
+    int heard(int threads) const {
+      int sum = 0;
+      for (int t = 0; t < threads; ++t) sum += next[static_cast<std::size_t>(t)];
+      return good ? sum : -1;
+    }
+    std::array<int, 8> next{};
+    bool good = true;
+  };
+  const int threads = GENERATE(1, 4);
+  const int each = 60'000 / slowly;
+  manager all(with(2));
+  std::vector<ref<reader>> to;
+  for (int a = 0; a < 4; ++a) {
+    to.push_back(all.spawn<reader>({.worker = a % 2, .capacity = static_cast<std::uint32_t>(a < 2 ? 3 : 1024)}));
+  }
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t) {
+    running.emplace_back([&, t] {
+      for (int i = 0; i < each; ++i) {
+        for (int a = 0; a < 4; ++a) {
+          if (i % 7 == a) {
+            to[static_cast<std::size_t>(a)].tell<&reader::hear_text>(t, std::to_string(i));
+          } else {
+            to[static_cast<std::size_t>(a)].tell<&reader::hear>(t, i);
+          }
+        }
+      }
+    });
+  }
+  for (auto& t : running) t.join();
+  all.drain();
+  for (const auto& a : to) CHECK(all.await(a.ask<&reader::heard>(threads)) == threads * each);
+}
+
+TEST_CASE("actor: messages of threads that have ended arrive, each thread's in order") {
+  manager all(with(1));
+  auto keeper = all.spawn<spinner>();
+  auto to = all.spawn<listener>({.worker = 0});
+  std::atomic<bool> until{false}, begun{false};
+  keeper.tell<&spinner::spin>(&until, &begun);
+  while (!begun) std::this_thread::yield();
+  int next = 0;
+  for (int t = 0; t < 5; ++t) {
+    // A destructor that runs when the thread ends sends, too.
+    struct at_the_end {
+      ~at_the_end() {
+        if (next != nullptr) to.tell<&listener::hear>((*next)++);
+      }
+      ref<listener> to;
+      int* next = nullptr;
+    };
+    std::thread([&] {
+      static thread_local at_the_end last;
+      last.to = to;
+      last.next = &next;
+      for (int i = 0; i < 20; ++i) to.tell<&listener::hear>(next++);
+    }).join();
+  }
+  until = true;
+  CHECK(all.await(to.ask<&listener::heard>(5 * 21)));
+}
+
+TEST_CASE(
+    "actor: what an actor sends because a thread told it to comes behind what that thread had sent there before") {
+  struct pupil {
+    void learn(int i) { learnt = i; }
+    void examine(int i) { good = good && learnt >= i; }
+    bool passed() const { return good; }
+    int learnt = -1;
+    bool good = true;
+  };
+  struct teacher {
+    void send_to(ref<pupil> to, int i) { to.tell<&pupil::examine>(i); }
+  };
+  manager all(with(2));
+  auto to = all.spawn<pupil>({.worker = 0});
+  auto by = all.spawn<teacher>({.worker = 1});
+  for (int i = 0; i < 20'000 / slowly; ++i) {
+    to.tell<&pupil::learn>(i);
+    by.tell<&teacher::send_to>(to, i);
+    if (i % 100 == 0) all.drain();
+  }
+  all.drain();
+  CHECK(all.await(to.ask<&pupil::passed>()));
+}
+
+TEST_CASE("actor: a thread that has sent may outlive the manager, and sends to the next one") {
+  std::vector<std::unique_ptr<manager>> managers;
+  std::atomic<int> ready{0}, done{0};
+  ref<counter> to;
+  const int rounds = 12;  // more than a thread remembers at once
+  std::thread sender([&] {
+    for (int i = 1; i <= rounds; ++i) {
+      while (ready < i) std::this_thread::yield();
+      to.tell<&counter::add>(i);
+      done = i;
+    }
+  });
+  for (int i = 1; i <= rounds; ++i) {
+    if (i % 3 == 0) managers.clear();
+    managers.push_back(std::make_unique<manager>(with(1)));
+    to = managers.back()->spawn<counter>();
+    ready = i;
+    while (done < i) std::this_thread::yield();
+    managers.back()->drain();
+    CHECK(managers.back()->await(to.ask<&counter::total>()) == i);
+  }
+  SECTION("the managers end first") { managers.clear(); }
+  SECTION("the thread ends first") {}
+  sender.join();
+}
+
+TEST_CASE(
+    "actor: what a thread has sent to an actor that ends, or to a manager that stops, is counted dead or handled") {
+  const bool stops = GENERATE(false, true);
+  const int threads = 3, each = 20'000 / slowly;
+  std::atomic<std::uint64_t> handled{0};
+  struct note {
+    void take(std::atomic<std::uint64_t>* count) { ++*count; }
+  };
+  manager all(with(2));
+  auto to = all.spawn<note>({.worker = 1});
+  std::atomic<int> sent{0};
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t) {
+    running.emplace_back([&] {
+      for (int i = 0; i < each; ++i) {
+        to.tell<&note::take>(&handled);
+        ++sent;
+      }
+    });
+  }
+  while (sent < each) std::this_thread::yield();
+  if (stops) {
+    all.stop();
+  } else {
+    all.stop(to);
+  }
+  for (auto& t : running) t.join();
+  all.drain();
+  CHECK(handled + all.dead_letters() == static_cast<std::uint64_t>(threads) * each);
+}
+
+TEST_CASE("actor: a message of a thread that has long been silent arrives, though the worker never rests") {
+  struct juggler {
+    void juggle(ref<juggler> self, std::atomic<int>* turns, const std::atomic<bool>* until) {
+      ++*turns;
+      if (!*until) self.tell<&juggler::juggle>(self, turns, until);
+    }
+  };
+  manager all(with(1));
+  std::atomic<int> turns{0};
+  std::atomic<bool> until{false};
+  auto busy = all.spawn<juggler>();
+  auto to = all.spawn<counter>();
+  busy.tell<&juggler::juggle>(busy, &turns, &until);
+  for (int i = 1; i <= 3; ++i) {
+    to.tell<&counter::add>(1);
+    CHECK(all.await(to.ask<&counter::total>()) == i);
+    // So many turns are some thousand batches, each with a look.
+    for (const int before = turns; turns - before < 2'000'000 / slowly;) std::this_thread::yield();
+  }
+  until = true;
+}
+
 TEST_CASE("actor: a full mailbox lets stop, timers and monitors pass") {
   struct watcher {
     void gone(shunt::ended e) { names += e.name; }

@@ -6,8 +6,7 @@
 ///    └── home ── arrivals() <── own train inbox <─────────── send_home() ───────────┘
 ///                    └────────> the caller, which unloads what others have loaded
 ///
-/// The workers of PGAS jobs, the workers of typed actors, and the threads that send to actors from outside each own
-/// one.
+/// The workers of PGAS jobs and the workers of typed actors each own one.
 ///
 /// Invariants
 ///   endpoint.E1  Only the owner touches an endpoint; other threads touch its inbox alone.

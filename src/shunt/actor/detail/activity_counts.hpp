@@ -3,8 +3,9 @@
 /// Invariants
 ///   activity_counts.D2  Three things are counted when they begin, and when they end: trains, from when they are opened
 ///       until they are unloaded, and the dead among their messages ended; controls, until they are done; and busy
-///       periods (ready_actors.Q2). What begins during another one is counted before that ends. Controls, and trains of
-///       threads outside, are counted by the actor system when they begin. See actor_system::quiet().
+///       periods (ready_actors.Q2). What begins during another one is counted before that ends. Controls are counted by
+///       the actor system when they begin. Messages in rings are counted by the rings, in bytes, until the dispatcher
+///       unloads them, which counts as a train does. See actor_system::quiet().
 ///
 /// Edge `counted`, ended() -> done(): sent() sees what began before.
 #pragma once

@@ -19,8 +19,7 @@ actor_system::actor_system(settings wanted, sched::runtime* on)
     : wanted_(std::move(wanted)),
       own_(on == nullptr ? std::make_unique<sched::runtime>(wanted_.runtime) : nullptr),
       runtime_(on == nullptr ? own_.get() : on),
-      timers_(*this),
-      outside_(*this) {
+      timers_(*this) {
   sched::detail::check_stack("actors: stack_bytes", wanted_.stack_bytes);
   const int workers = runtime_->workers();
   for (int i = 0; i < workers; ++i) dispatchers_.push_back(std::make_unique<dispatcher>(*this, i, workers));
@@ -187,9 +186,12 @@ void actor_system::idle() noexcept {
 }
 
 bool actor_system::quiet() const noexcept {
-  std::uint64_t done = 0;
+  const ring_list& rings = outside_.rings();
+  const std::scoped_lock held(rings.lock());
+  std::uint64_t done = rings.done();
   for (const auto& d : dispatchers_) done += d->counts().done();
   std::uint64_t sent = sent_outside_.load(std::memory_order_relaxed);  // relaxed: seen with what was counted done
+  sent += rings.published();
   for (const auto& d : dispatchers_) sent += d->counts().sent();
   return done == sent;
 }

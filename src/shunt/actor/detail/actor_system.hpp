@@ -73,7 +73,7 @@ class actor_system {
   void clock_left() noexcept;
   /// A dispatcher, or the clock, could not begin, for that reason.
   void report_begun(const std::exception_ptr& failure) noexcept;
-  /// activity_counts.D2, of controls and of threads outside.
+  /// activity_counts.D2, of controls.
   void count_sent() noexcept {
     sent_outside_.fetch_add(1, std::memory_order_relaxed);  // relaxed: what hands the message over publishes it
   }
@@ -110,6 +110,7 @@ class actor_system {
   settings wanted_;
   std::unique_ptr<sched::runtime> own_;
   sched::runtime* runtime_;
+  outside_senders outside_;  // its rings outlive the dispatchers that look into them
   std::vector<std::unique_ptr<dispatcher>> dispatchers_;
   std::thread thread_;
   std::exception_ptr failure_;
@@ -128,7 +129,6 @@ class actor_system {
 
   actor_names names_;
   timers timers_;
-  outside_senders outside_;
 };
 
 }  // namespace actor::detail

@@ -1,5 +1,7 @@
 #include <shunt/actor/detail/arrivals.hpp>
 
+#include <algorithm>
+
 #include <shunt/actor/detail/actor_system.hpp>
 #include <shunt/actor/detail/dispatcher.hpp>
 
@@ -18,6 +20,7 @@ constexpr auto longest_wait_in_line = std::chrono::microseconds(200);
 
 void arrivals::take() noexcept {
   of_.outbox_.line().arrivals([this](rail::train& t) {
+    if (t.head.channel == message_ring::channel) return watch(static_cast<message_ring&>(t));
     in_line_.push_back(t);
     if (t.head.channel == control::channel) ++controls_in_line_;
   });
@@ -28,10 +31,12 @@ void arrivals::unload() noexcept {
   if (!dead_.empty()) end_dead();
 }
 
-/// Unloads from the front of the line: trains with about as many messages as a batch handles, and everything up to the
-/// last control.
+/// Unloads all that is in rings: what a handler of another worker has sent because a thread sent to it comes behind
+/// what that thread had sent here. Then from the front of the line: trains with about as many messages as a batch
+/// handles, and everything up to the last control.
 void arrivals::unload_line() noexcept {
   take();
+  if (first_watched_ != nullptr) unload_rings();
   for (std::int64_t left = dispatcher::messages_a_batch; !in_line_.empty();) {
     rail::train& t = in_line_.pop_front();
     if (t.head.channel == control::channel) {
@@ -55,6 +60,7 @@ void arrivals::discard() noexcept {
 
 void arrivals::unload_trains() noexcept {
   take();
+  if (first_watched_ != nullptr) unload_rings();
   rail::train_list controls;
   while (!in_line_.empty()) {
     rail::train& t = in_line_.pop_front();
@@ -76,28 +82,12 @@ void arrivals::obey(control& c) noexcept {
   of_.counts_.ended();  // with all that ended with it
 }
 
-/// \return how many messages it had.
-std::int64_t arrivals::unload_train(rail::train& t) noexcept {
-  const auto dead = dead_.size();
-  const auto messages = unload_messages(t);
-  of_.outbox_.line().unloaded(t);
-  dead_.size() == dead ? of_.counts_.ended() : void(++trains_of_dead_);
-  return messages;
-}
-
-/// Whether the rest of the line may wait for another batch.
-bool arrivals::may_stay_in_line() noexcept {
-  if (of_.controlled()) return false;
-  const auto time = steady_clock::now();
-  if (!std::exchange(waits_, true)) waits_since_ = time;
-  return time - waits_since_ < longest_wait_in_line;
-}
-
 /// Moves each message to its place: the next direct message of an idle actor, a vacant envelope of a mailbox, or, if it
 /// is dead, aside (arrivals.A1). \return how many messages.
-std::int64_t arrivals::unload_messages(rail::train& t) noexcept {
+template <class Reader>
+inline std::int64_t arrivals::unload_messages(Reader& from) noexcept {
   std::int64_t messages = 0;
-  for (batch_reader from(t); from.next_batch();) {
+  while (from.next_batch()) {
     messages += from.left();
     actor_cell& c = *from.batch().to;
     while (from.more()) {
@@ -120,11 +110,106 @@ std::int64_t arrivals::unload_messages(rail::train& t) noexcept {
   return messages;
 }
 
+/// \return how many messages it had.
+std::int64_t arrivals::unload_train(rail::train& t) noexcept {
+  const auto dead = dead_.size();
+  batch_reader from(t);
+  const auto messages = unload_messages(from);
+  of_.outbox_.line().unloaded(t);
+  count_unloaded(dead);
+  return messages;
+}
+
+/// activity_counts.D2: those that brought dead messages are counted when these have ended.
+inline void arrivals::count_unloaded(std::size_t dead_before) noexcept {
+  dead_.size() == dead_before ? of_.counts_.ended() : void(++brought_dead_);
+}
+
+// --- rings ---
+
+void arrivals::watch(message_ring& r) noexcept {
+  r.next_watched = nullptr;
+  r.empty_looks = 0;
+  r.seen = 0;  // so unload_rings() leaves it to the next look
+  (first_watched_ == nullptr ? first_watched_ : last_watched_->next_watched) = &r;
+  last_watched_ = &r;
+}
+
+/// Unloads all that is seen now. First what threads have sent that have ended: what is sent after a thread was joined
+/// comes behind that. Such a thread's ring may still lie in the inbox.
+void arrivals::unload_rings() noexcept {
+  for (message_ring* r = first_watched_; r != nullptr; r = r->next_watched) r->seen = r->look();
+  take();
+  for (message_ring* r = first_watched_; r != nullptr; r = r->next_watched) {
+    if (const auto end = r->ended(); !r->is_read(end)) unload_ring(*r, end);
+  }
+  int most = 0;
+  for (message_ring* r = first_watched_; r != nullptr; r = r->next_watched) {
+    if (!r->is_read(r->seen)) {
+      unload_ring(*r, r->seen);
+    } else {
+      most = std::max(most, ++r->empty_looks);
+    }
+  }
+  if (most >= message_ring::looks_before_stop) stop_watching_empty(1);
+}
+
+void arrivals::unload_ring(message_ring& r, std::uint64_t end) noexcept {
+  const auto dead = dead_.size();
+  of_.counts_.began();
+  ring_reader from(r, end);
+  static_cast<void>(unload_messages(from));
+  r.took();
+  r.empty_looks = 0;
+  count_unloaded(dead);
+}
+
+/// \return whether one has something.
+bool arrivals::look_into_rings() noexcept {
+  int most = 0;
+  for (message_ring* r = first_watched_; r != nullptr; r = r->next_watched) {
+    if (r->any()) return true;
+    most = std::max(most, ++r->empty_looks);
+  }
+  return most >= message_ring::looks_before_stop && !stop_watching_empty(1);
+}
+
+/// Rings that are empty, and were so at the last looks, so many, are watched no more: their senders deliver them with
+/// the next message. One fence is for all of them.
+/// \return whether none is watched.
+bool arrivals::stop_watching_empty(int looks) noexcept {
+  message_ring* watched = std::exchange(first_watched_, nullptr);
+  message_ring* stopped = nullptr;
+  while (watched != nullptr) {
+    message_ring& r = *std::exchange(watched, watched->next_watched);
+    if (r.any() || r.empty_looks < looks) {
+      watch(r);
+    } else {
+      r.stop_watching();
+      r.next_watched = std::exchange(stopped, &r);
+    }
+  }
+  if (stopped != nullptr && asymmetric_fence::usable()) asymmetric_fence::heavy();
+  while (stopped != nullptr) {
+    message_ring& r = *std::exchange(stopped, stopped->next_watched);
+    if (r.must_watch()) watch(r);
+  }
+  return first_watched_ == nullptr;
+}
+
+/// Whether the rest of the line may wait for another batch.
+bool arrivals::may_stay_in_line() noexcept {
+  if (of_.controlled()) return false;
+  const auto time = steady_clock::now();
+  if (!std::exchange(waits_, true)) waits_since_ = time;
+  return time - waits_since_ < longest_wait_in_line;
+}
+
 /// Ends the messages that were put aside. May wait.
 void arrivals::end_dead() noexcept {
   of_.handlers_.stand_by();
   const auto dead = std::exchange(dead_, {});
-  const auto brought_by = std::exchange(trains_of_dead_, 0);
+  const auto brought_by = std::exchange(brought_dead_, 0);
   for (const auto& d : dead) {
     const bool lives = d.cell != nullptr && d.cell->incarnation == d.incarnation;
     of_.system().end_dead(*d.message, lives ? d.cell->name() : std::string_view(), d.why);

@@ -1,4 +1,6 @@
 /// What has arrived at a dispatcher: trains of messages, and controls. They wait in line, and are unloaded in order.
+/// Rings of threads outside arrive as well; the dispatcher looks into them until they have been empty for long, or it
+/// rests.
 ///
 /// A batch unloads about as many messages as it handles, so these are in cache when their turn comes. It unloads all of
 /// the line where some of it has waited for long, and everything up to the last control.
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include <shunt/actor/detail/actor_cell.hpp>
+#include <shunt/actor/detail/message_ring.hpp>
 #include <shunt/rail/train.hpp>
 
 namespace shunt {
@@ -45,13 +48,24 @@ class arrivals {
   void unload() noexcept;
   /// All actors have ended: deletes controls that came too late.
   void discard() noexcept;
-  /// Unloads all trains. Controls stay in line, as they call code of the program.
+  /// Whether a ring has something. A ring that has been empty for long is watched no more.
+  [[nodiscard]] bool any_in_rings() noexcept { return first_watched_ != nullptr && look_into_rings(); }
+  /// Before the dispatcher rests: no ring is watched any more. \return false: one has something.
+  [[nodiscard]] bool stop_watching() noexcept { return first_watched_ == nullptr || stop_watching_empty(0); }
+  /// Unloads all trains, and all rings. Controls stay in line, as they call code of the program.
   void unload_trains() noexcept;
 
  private:
   void unload_line() noexcept;
   std::int64_t unload_train(rail::train& t) noexcept;
-  [[nodiscard]] std::int64_t unload_messages(rail::train& t) noexcept;
+  void unload_rings() noexcept;
+  void unload_ring(message_ring& r, std::uint64_t end) noexcept;
+  template <class Reader>
+  [[nodiscard]] std::int64_t unload_messages(Reader& from) noexcept;
+  void count_unloaded(std::size_t dead_before) noexcept;
+  void watch(message_ring& r) noexcept;
+  [[nodiscard]] bool look_into_rings() noexcept;
+  bool stop_watching_empty(int looks) noexcept;
   void obey(control& c) noexcept;
   [[nodiscard]] bool may_stay_in_line() noexcept;
   [[gnu::noinline, gnu::cold]] void end_dead() noexcept;
@@ -70,8 +84,10 @@ class arrivals {
   int controls_in_line_ = 0;
   bool waits_ = false;  // a batch has left some of the line,
   std::chrono::steady_clock::time_point waits_since_{};
+  message_ring* first_watched_ = nullptr;  // rings to be looked into
+  message_ring* last_watched_ = nullptr;
   std::vector<dead_message> dead_;
-  std::uint64_t trains_of_dead_ = 0;  // that brought them, and are not counted done yet
+  std::uint64_t brought_dead_ = 0;  // trains and looks into rings that brought them, and are not counted done yet
 };
 
 }  // namespace actor::detail

@@ -14,6 +14,12 @@ dispatcher* quick_dispatcher_by_call() noexcept { return this_threads_quick_disp
 
 namespace {
 constinit thread_local dispatcher* this_threads_dispatcher = nullptr;
+
+std::uint64_t next_serial() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: a number that no other caller gets
+}
+
 }  // namespace
 
 [[gnu::noinline]] dispatcher* dispatcher::here() noexcept { return this_threads_dispatcher; }
@@ -25,6 +31,7 @@ dispatcher::dispatcher(actor_system& system, int index, int dispatchers)
       mailboxes_(*this),
       system_(system),
       index_(index),
+      serial(next_serial()),
       outbox_([](void* self) noexcept { static_cast<dispatcher*>(self)->wakeup_.fiber.wake(); }, *this,
               static_cast<std::size_t>(dispatchers)),
       backpressure_(*this),
@@ -51,8 +58,8 @@ void dispatcher::call_soon(std::function<void()> what) {
 // --- sending ---
 
 /// Tries the way that fits the calling thread: into the mailbox, into a train, or, from a thread outside or of another
-/// manager, a train of its own. Each may wait, and the caller's fiber may then be on another worker: so the choice is
-/// made anew each time.
+/// manager, into the thread's ring. Each may wait, and the caller's fiber may then be on another worker: so the choice
+/// is made anew each time.
 void dispatcher::send(envelope& m, const char* call) {
   actor_cell& c = *m.to;
   try {

@@ -138,7 +138,7 @@ class alignas(quiet_distance) dispatcher {
   bool work(handler_fiber& me);
   /// Unloads about as much as a batch handles. \return whether there was anything.
   bool unload() noexcept {
-    if (arrivals_.empty() && !outbox_.inbox().any()) return false;
+    if (arrivals_.empty() && !outbox_.inbox().any() && !arrivals_.any_in_rings()) return false;
     arrivals_.unload();
     return true;
   }
@@ -168,6 +168,11 @@ class alignas(quiet_distance) dispatcher {
   const int index_;
   wakeup_state wakeup_;
 
+ public:
+  /// No other dispatcher of the process has, had or will have this number; at least 1.
+  const std::uint64_t serial;
+
+ private:
   outbox outbox_;
   backpressure backpressure_;
   lifecycles lifecycles_;

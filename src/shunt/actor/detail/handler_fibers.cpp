@@ -115,7 +115,7 @@ inline void handler_fibers::begin_turn(handler_fiber& me) noexcept {
 
 /// No handler fiber runs or is ready: arms the inbox (handler_fibers.S2). \return false: something has arrived.
 bool handler_fibers::rest() noexcept {
-  if (!of_.inbox().arm()) return false;
+  if (!of_.arrivals_.stop_watching() || !of_.inbox().arm()) return false;
   of_.wakeup_.armed.store(true, std::memory_order_relaxed);  // relaxed: a hint
   of_.system().idle();
   if (may_spin_) rested_ = steady_clock::now();
@@ -126,7 +126,7 @@ bool handler_fibers::rest() noexcept {
 bool handler_fibers::look_around() noexcept {
   if (!may_spin_) return false;
   for (int i = 0; i < looks_ && !sched::this_worker::has_runnable(); ++i) {
-    if (of_.inbox().any()) return true;
+    if (of_.inbox().any() || of_.arrivals_.any_in_rings()) return true;
     relax();
   }
   return false;

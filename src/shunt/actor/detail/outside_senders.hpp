@@ -1,43 +1,110 @@
-/// Senders that are no fibers of the manager's workers: threads, and fibers of other runtimes. Each message has a train
-/// of its own.
+/// Senders that are no fibers of the manager's workers: threads, and fibers of other runtimes.
 ///
-/// They share one endpoint, under a lock: its holder is the endpoint's owner.
+/// A thread has a ring for each dispatcher that it sends to (message_ring.hpp), and finds it by the dispatcher's serial
+/// number, without a lock. When the thread ends, its rings are free for the next one, with the messages that are still
+/// in them.
+///
+///   thread ──> its rings, by serial ──> ring ──looked into──> the dispatcher
+///     └─────── rings of the manager (shared) <── outside_senders
+///
+/// Invariants
+///   outside_senders.O1  A ring has one sending thread, or is free. The lock hands it from the one to the next.
+///   outside_senders.O2  A thread may outlive the manager. It shares the ownership of the list of rings, and asks the
+///       list whether that is closed before it touches a ring without sending.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
-#include <shunt/actor/detail/outbox.hpp>
-#include <shunt/actor/detail/waiter.hpp>
-#include <shunt/rail/endpoint.hpp>
+#include <shunt/actor/detail/dispatcher.hpp>
+#include <shunt/actor/detail/message_ring.hpp>
+#include <shunt/base/thread_pointer.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace actor::detail {
 
-class actor_system;
+/// The rings that a thread used last, by the dispatcher's serial number. Such a number is never used again, so a ring
+/// of a manager that has ended is not found.
+struct recent_rings {
+  [[nodiscard]] message_ring* find(std::uint64_t serial) const noexcept {
+    const one& o = all[serial % size];
+    return o.serial == serial ? o.ring : nullptr;
+  }
+  void add(std::uint64_t serial, message_ring& ring) noexcept { all[serial % size] = {serial, &ring}; }
 
-class outside_senders final : rail::credit {
+  static constexpr std::size_t size = 8;
+  struct one {
+    std::uint64_t serial;  // 0: none
+    message_ring* ring;
+  } all[size];
+};
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local recent_rings* this_threads_recent_rings asm(
+    "shunt_actor_rings_v1");
+[[nodiscard, gnu::noinline]] recent_rings* recent_rings_by_call() noexcept;
+
+/// The rings of one manager.
+class ring_list {
  public:
-  explicit outside_senders(actor_system& of);
-
-  /// Any thread. Waits while 1,024 trains are on their way. `m` is empty afterwards, unless this throws.
-  /// \throws error if there is no memory for a train, and what park() throws where waiting is impossible.
-  void send(envelope& m, const char* call);
+  /// Any thread, which has no ring of that dispatcher. \throws std::bad_alloc
+  [[nodiscard]] message_ring& take(std::size_t dispatcher);
+  /// The thread that has the ring ends. Nothing happens if the manager has ended.
+  void give_back(message_ring& ring) noexcept;
+  /// The manager ends, and with it all rings.
+  void close() noexcept;
+  [[nodiscard]] bool closed() const noexcept;
+  /// Positions of all rings together, up to which messages are done, and published. For actor_system::quiet(), which
+  /// holds the lock while it counts.
+  [[nodiscard]] std::uint64_t done() const noexcept;
+  [[nodiscard]] std::uint64_t published() const noexcept;
+  [[nodiscard]] std::mutex& lock() const noexcept { return lock_; }
 
  private:
-  static void train_came_home(void* self) noexcept;
-  /// Under the lock, which it lets go while it sleeps.
-  void wait(std::uint8_t channel, std::size_t trains, const char* call) override;
-  void came_home(std::size_t /*trains*/) noexcept override {}  // train_came_home() wakes all that wait
-
-  actor_system& of_;
-  std::mutex lock_;  // guards what follows
-  bool armed_ = false;
-  listed_waiter* waiting_ = nullptr;
-  rail::endpoint<open_batch> line_;
+  mutable std::mutex lock_;  // guards what follows
+  bool closed_ = false;
+  std::vector<std::unique_ptr<message_ring>> all_;
+  message_ring* free_ = nullptr;
 };
+
+class outside_senders {
+ public:
+  outside_senders() : rings_(std::make_shared<ring_list>()) {}
+  ~outside_senders() { rings_->close(); }
+  outside_senders(const outside_senders&) = delete;
+  outside_senders& operator=(const outside_senders&) = delete;
+
+  /// The calling thread's ring for a dispatcher of any manager, if the thread has used it before and has room in the
+  /// actor's mailbox, as far as is known here; else nullptr: the caller must send(). The caller must not keep it over a
+  /// wait: its fiber may go on on another thread.
+  [[nodiscard]] static message_ring* ring_at_hand(const actor_cell& c) noexcept;
+  /// The caller has built a message in the place that the ring gave: so many bytes.
+  static void publish(const actor_cell& c, message_ring& ring, std::size_t bytes) noexcept;
+  /// Any thread. Waits while its ring is full. `m` is empty afterwards, unless this throws.
+  /// \throws error if there is no memory for a ring, and what park() throws where waiting is impossible.
+  void send(envelope& m, const char* call);
+  [[nodiscard]] const ring_list& rings() const noexcept { return *rings_; }
+
+ private:
+  [[gnu::noinline]] message_ring& ring_of_this_thread(const dispatcher& to, const char* call);
+
+  const std::shared_ptr<ring_list> rings_;
+};
+
+inline message_ring* outside_senders::ring_at_hand(const actor_cell& c) noexcept {
+  if (c.full.load(std::memory_order_relaxed)) return nullptr;  // relaxed: a hint; a sender looks again under the gate
+  recent_rings* mine;
+  SHUNT_READ_THREAD_POINTER(mine, "shunt_actor_rings_v1", recent_rings_by_call);
+  return mine->find(c.home->serial);
+}
+
+inline void outside_senders::publish(const actor_cell& c, message_ring& ring, std::size_t bytes) noexcept {
+  if (ring.publish(bytes) == after_publish::deliver) [[unlikely]]
+    c.home->inbox().deliver(ring);
+}
 
 }  // namespace actor::detail
 }  // namespace v1

@@ -73,7 +73,7 @@ inline constexpr bool plain<ask_message<T, M>, In, A...> =
     fits<typename ask_message<T, M>::content> && method_traits<decltype(M)>::template plainly_from<A...>;
 
 /// The longer way: a mailbox without vacant envelopes, another worker, another thread, a null ref, or a controlled
-/// scheduler. Tries the two ways that build the message in place, then builds it in this frame and sends it.
+/// scheduler. Tries the ways that build the message in place, then builds it in this frame and sends it.
 template <typename Message, typename... A>
 [[gnu::noinline]] void post_slowly(address to, const char* call, A... a) {
   sched::this_fiber::interleave();
@@ -87,6 +87,11 @@ template <typename Message, typename... A>
       if (std::byte* const place = at->place_far(*to.to, to.target, Message::ops)) {
         build_arguments<Message>(place, std::forward<A>(a)...);
         return at->built_far(*to.to, Message::ops.bytes);
+      }
+    } else if (message_ring* const ring = outside_senders::ring_at_hand(*to.to)) {
+      if (std::byte* const place = ring->place(*to.to, to.target, Message::ops)) {
+        build_arguments<Message>(place, std::forward<A>(a)...);
+        return outside_senders::publish(*to.to, *ring, Message::ops.bytes);
       }
     }
   }
