@@ -118,31 +118,10 @@ bool outbound::flush() {
 
 // --- room for a message ---
 
-void outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes,
-                         int from, const std::source_location& where) {
-  check_mailbox(key, from, where);
-  if (!handlers_.any()) selectors_.finish_construction(from);
-  if (message_bytes + sizeof(wire::batch_head) > pool().capacity() || stride > 0xffff ||
-      kept_bytes > pool().capacity()) {
-    refuse_length(from, std::max(message_bytes, kept_bytes), pool().capacity(), key, where);
-  }
-  const std::uint8_t channel = handlers_.any() ? 1 : 0;
-  send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
-  const auto make = [&] {
-    // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
-    while (!b.takes(key, message_bytes)) make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from);
-  };
-  if (!facts_.explored) [[likely]]
-    return make();
-  // Each message is a step, and has a batch of its own.
-  sched::this_fiber::interleave();
-  make();
-  b.limit = b.cursor + message_bytes;
-}
-
 /// One step towards room: opens a train, or a batch in the open train, or lets the train depart.
-void outbound::make_room_once(std::uint8_t channel, int to, batch_key key, std::size_t message_bytes,
-                              std::size_t stride, std::size_t kept_bytes, int from) {
+[[gnu::always_inline]] inline void outbound::make_room_once(std::uint8_t channel, int to, batch_key key,
+                                                            std::size_t message_bytes, std::size_t stride,
+                                                            std::size_t kept_bytes, int from) {
   send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
   const bool asks = kept_bytes != 0;
   if (b.open == nullptr) {
@@ -172,6 +151,28 @@ void outbound::make_room_once(std::uint8_t channel, int to, batch_key key, std::
     waits_.progress();
     waits_.leave_if_failed();
   }
+}
+
+void outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes,
+                         int from, const std::source_location& where) {
+  check_mailbox(key, from, where);
+  if (!handlers_.any()) selectors_.finish_construction(from);
+  if (message_bytes + sizeof(wire::batch_head) > pool().capacity() || stride > 0xffff ||
+      kept_bytes > pool().capacity()) {
+    refuse_length(from, std::max(message_bytes, kept_bytes), pool().capacity(), key, where);
+  }
+  const std::uint8_t channel = handlers_.any() ? 1 : 0;
+  send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
+  const auto make = [&] {
+    // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
+    while (!b.takes(key, message_bytes)) make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from);
+  };
+  if (!facts_.explored) [[likely]]
+    return make();
+  // Each message is a step, and has a batch of its own.
+  sched::this_fiber::interleave();
+  make();
+  b.limit = b.cursor + message_bytes;
 }
 
 /// Gives the batch just opened its place for continuations, and ends the batch where that will be full.

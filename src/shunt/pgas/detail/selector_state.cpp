@@ -18,26 +18,6 @@ std::uint32_t digest_of(std::size_t mailboxes, std::string_view name) noexcept {
 
 }  // namespace
 
-void selector_state::count_sent(const wire::batch_head& batch, int to_worker) noexcept {
-  const bool second_hop = (batch.flags & wire::forwarded) != 0;
-  const bool reply = (batch.flags & wire::replies) != 0;
-  if (!second_hop) {
-    sent += batch.count;
-    if (!reply) started += batch.count;
-    if ((batch.flags & wire::requests) != 0) unanswered += batch.count;
-  }
-  if (!reply) mailboxes[batch.mailbox].sent[second_hop ? 1 : 0][static_cast<std::size_t>(to_worker)] += batch.count;
-}
-
-void selector_state::count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept {
-  handled += handled_here;
-  if ((batch.flags & wire::replies) != 0) {
-    unanswered -= handled_here;
-  } else {
-    mailboxes[batch.mailbox].arrived[(batch.flags & wire::forwarded) != 0 ? 1 : 0] += batch.count;
-  }
-}
-
 auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::string_view name) -> construction {
   if (selectors_.size() <= id) selectors_.resize(id + std::size_t{1});
   auto& place = selectors_[id];

@@ -72,6 +72,26 @@ struct selector_state {
   void count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept;
 };
 
+// Once for each batch.
+inline void selector_state::count_sent(const wire::batch_head& batch, int to_worker) noexcept {
+  const bool second_hop = (batch.flags & wire::forwarded) != 0;
+  const bool reply = (batch.flags & wire::replies) != 0;
+  if (!second_hop) {
+    sent += batch.count;
+    if (!reply) started += batch.count;
+    if ((batch.flags & wire::requests) != 0) unanswered += batch.count;
+  }
+  if (!reply) mailboxes[batch.mailbox].sent[second_hop ? 1 : 0][static_cast<std::size_t>(to_worker)] += batch.count;
+}
+inline void selector_state::count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept {
+  handled += handled_here;
+  if ((batch.flags & wire::replies) != 0) {
+    unanswered -= handled_here;
+  } else {
+    mailboxes[batch.mailbox].arrived[(batch.flags & wire::forwarded) != 0 ? 1 : 0] += batch.count;
+  }
+}
+
 /// The selectors that live on one worker, by number. Owned by the worker's thread.
 class selector_table {
  public:
