@@ -1113,6 +1113,29 @@ TEST_CASE("actor: messages of threads that have ended arrive, each thread's in o
   CHECK(all.await(to.ask<&listener::heard>(5 * 21)));
 }
 
+TEST_CASE("actor: what a thread sends comes behind what was sent before the thread began, and before what follows it") {
+  manager all(with(1));
+  auto keeper = all.spawn<spinner>();
+  auto to = all.spawn<listener>({.worker = 0});
+  int next = 0;
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<bool> until{false}, begun{false};
+    keeper.tell<&spinner::spin>(&until, &begun);
+    while (!begun) std::this_thread::yield();
+    for (int t = 0; t < 4; ++t) {
+      to.tell<&listener::hear>(next++);
+      // One thread in two has sent before: it has a ring, or begins while the one before it has one.
+      std::thread([&] {
+        to.tell<&listener::hear>(next++);
+        if (t % 2 == 0) std::thread([&] { to.tell<&listener::hear>(next++); }).join();
+      }).join();
+    }
+    until = true;
+    all.drain();
+  }
+  CHECK(all.await(to.ask<&listener::heard>(next)));
+}
+
 TEST_CASE(
     "actor: what an actor sends because a thread told it to comes behind what that thread had sent there before") {
   struct pupil {

@@ -154,7 +154,20 @@ void arrivals::unload_rings() noexcept {
   if (most >= message_ring::looks_before_stop) stop_watching_empty(1);
 }
 
+/// What a thread has sent first comes behind what was sent here before that thread took its ring.
 void arrivals::unload_ring(message_ring& r, std::uint64_t end) noexcept {
+  if (const auto begin = r.begin(); begin < end && !r.is_read(begin + 1)) {
+    if (!r.is_read(begin)) unload_part(r, begin);
+    for (const auto number = r.begin_number(); unloaded_before_ < number; ++unloaded_before_) {
+      for (const sent_before& s : of_.system().outside().rings().next_before(static_cast<std::size_t>(of_.index()))) {
+        if (!s.ring->is_read(s.end)) unload_part(*s.ring, s.end);
+      }
+    }
+  }
+  if (!r.is_read(end)) unload_part(r, end);
+}
+
+void arrivals::unload_part(message_ring& r, std::uint64_t end) noexcept {
   const auto dead = dead_.size();
   of_.counts_.began();
   ring_reader from(r, end);

@@ -60,6 +60,7 @@ class arrivals {
   std::int64_t unload_train(rail::train& t) noexcept;
   void unload_rings() noexcept;
   void unload_ring(message_ring& r, std::uint64_t end) noexcept;
+  void unload_part(message_ring& r, std::uint64_t end) noexcept;
   template <class Reader>
   [[nodiscard]] std::int64_t unload_messages(Reader& from) noexcept;
   void count_unloaded(std::size_t dead_before) noexcept;
@@ -86,6 +87,7 @@ class arrivals {
   std::chrono::steady_clock::time_point waits_since_{};
   message_ring* first_watched_ = nullptr;  // rings to be looked into
   message_ring* last_watched_ = nullptr;
+  std::uint64_t unloaded_before_ = 0;  // of ring_list::next_before(), so many calls
   std::vector<dead_message> dead_;
   std::uint64_t brought_dead_ = 0;  // trains and looks into rings that brought them, and are not counted done yet
 };

@@ -118,6 +118,13 @@ class message_ring final : public rail::train {
     return ended_.load(std::memory_order_acquire);  // acquire: edge `sent` in
   }
   [[nodiscard]] bool is_read(std::uint64_t end) const noexcept { return read_ >= end; }
+  /// Where the thread that took the ring last has begun, or is to begin.
+  [[nodiscard]] std::uint64_t begin() const noexcept {
+    // relaxed: if a message behind it was seen, edge `sent` has handed it on; else it lies behind all that is read
+    return begin_.load(std::memory_order_relaxed);
+  }
+  /// If a message behind begin() was seen, and not read yet (outside_senders.O3).
+  [[nodiscard]] std::uint64_t begin_number() const noexcept { return begin_number_; }
   /// All that ring_reader returned has been moved away.
   void took() noexcept {
     done_.store(read_, std::memory_order_release);  // release: edge `counted` out
@@ -153,9 +160,20 @@ class message_ring final : public rail::train {
   [[nodiscard]] std::uint64_t published() const noexcept {
     return published_.load(std::memory_order_relaxed);  // relaxed: see actor_system::quiet()
   }
+  /// Whether the next thread may begin: the dispatcher has read a message of the last one, or that one has sent none.
+  [[nodiscard]] bool may_begin() const noexcept {
+    const auto begin = begin_.load(std::memory_order_relaxed);  // relaxed: under the lock
+    return written_ == begin || done() > begin;
+  }
+  /// A thread takes the ring. \param number  of what its first message comes behind: ring_list::next_before()
+  void begin_sender(std::uint64_t number) noexcept {
+    begin_number_ = number;
+    begin_.store(written_, std::memory_order_relaxed);  // relaxed: published with the thread's first message
+  }
   /// The sending thread ends.
   void end_sender() noexcept { ended_.store(written_, std::memory_order_release); }  // release: edge `sent` out
   message_ring* next_free = nullptr;
+  std::uint64_t noted = 0;  // of published(), when a thread took a ring last
 
  private:
   friend class ring_reader;
@@ -197,6 +215,8 @@ class message_ring final : public rail::train {
   alignas(quiet_distance) std::atomic<std::uint32_t> state_{asleep};
   std::atomic<bool> waits_{false};  // fibers or a thread wait for room
   std::atomic<std::uint64_t> ended_{0};
+  std::atomic<std::uint64_t> begin_{0};
+  std::uint64_t begin_number_ = 0;
   const bool asymmetric_ = asymmetric_fence::usable();
   spin_lock lock_;  // guards waiting_
   listed_waiter* waiting_ = nullptr;

@@ -301,6 +301,45 @@ TEST_CASE("message_ring: up to where an ended sender has come its messages can b
   sender.join();
 }
 
+TEST_CASE("ring_list: a thread's first message comes behind what was published when it took its ring") {
+  const cells to;
+  ring_list list;
+  message_ring& elsewhere = list.take(1);
+  CHECK(put(elsewhere, to, {0, 0, 0}));
+  message_ring& first = list.take(0);
+  CHECK(first.begin_number() == 0);  // nothing was there
+  CHECK(put(first, to, {0, 0, 1}));
+  const auto sent = first.published();
+  message_ring& second = list.take(0);
+  CHECK(second.begin_number() == 1);
+  CHECK(list.take(0).begin_number() == 1);  // nothing new
+  CHECK(put(first, to, {0, 0, 2}));
+  CHECK(put(second, to, {0, 0, 1}));
+  CHECK(list.take(0).begin_number() == 2);
+  const auto before_second = list.next_before(0);
+  REQUIRE(before_second.size() == 1);
+  CHECK(before_second[0].ring == &first);
+  CHECK(before_second[0].end == sent);
+  const auto before_last = list.next_before(0);
+  REQUIRE(before_last.size() == 2);
+  CHECK(before_last[0].end == first.published());
+  CHECK(before_last[1].end == second.published());
+}
+
+TEST_CASE("ring_list: a ring is not handed on while its last thread's first message is not read") {
+  const cells to;
+  ring_list list;
+  message_ring& first = list.take(0);
+  CHECK(put(first, to, {0, 0, 1}));
+  list.give_back(first);
+  message_ring& second = list.take(0);
+  CHECK(&second != &first);
+  list.give_back(second);  // has sent nothing
+  CHECK(&list.take(0) == &second);
+  CHECK(read(first, to, first.look(), [](const message&) {}) == 1);
+  CHECK(&list.take(0) == &first);
+}
+
 TEST_CASE("ring_list: a ring that is given back is the next sender's, for the same dispatcher, with what is in it") {
   const cells to;
   ring_list list;
@@ -308,17 +347,21 @@ TEST_CASE("ring_list: a ring that is given back is the next sender's, for the sa
   message_ring& other = list.take(1);
   CHECK(&first != &other);
   CHECK(put(first, to, {0, 0, 1}));
+  CHECK(put(first, to, {0, 0, 2}));
   CHECK(list.published() != list.done());
   list.give_back(other);
   CHECK(first.ended() == 0);
+  std::uint64_t next = 1;
+  const auto in_order = [&](const message& m) { CHECK(m.first_word == next++); };
+  const auto end_of_one = first.published() - all_ops[0].bytes;
+  CHECK(read(first, to, end_of_one, in_order) == 1);
   list.give_back(first);
   CHECK(first.ended() == first.published());
   CHECK(list.published() != list.done());
   CHECK(&list.take(0) == &first);
   CHECK(&list.take(0) != &first);
-  CHECK(put(first, to, {0, 0, 2}));
-  std::uint64_t next = 1;
-  CHECK(read(first, to, first.look(), [&](const message& m) { CHECK(m.first_word == next++); }) == 2);
+  CHECK(put(first, to, {0, 0, 3}));
+  CHECK(read(first, to, first.look(), in_order) == 2);
   CHECK(list.published() == list.done());
   CHECK(&list.take(1) == &other);
   CHECK_FALSE(list.closed());

@@ -83,11 +83,41 @@ sending_thread& this_thread() {
 
 message_ring& ring_list::take(std::size_t dispatcher) {
   const std::scoped_lock held(lock_);
+  const auto number = note_sent(dispatcher);
+  message_ring* ring = nullptr;
   for (message_ring** at = &free_; *at != nullptr; at = &(*at)->next_free) {
-    if ((*at)->dispatcher == dispatcher) return *std::exchange(*at, (*at)->next_free);
+    if ((*at)->dispatcher != dispatcher || !(*at)->may_begin()) continue;  // outside_senders.O3
+    ring = std::exchange(*at, (*at)->next_free);
+    break;
   }
-  all_.push_back(std::make_unique<message_ring>(dispatcher));
-  return *all_.back();
+  if (ring == nullptr) {
+    all_.push_back(std::make_unique<message_ring>(dispatcher));
+    ring = all_.back().get();
+  }
+  ring->begin_sender(number);
+  return *ring;
+}
+
+/// Notes what is new in the dispatcher's rings. \return the number that a thread's first message comes behind.
+std::uint64_t ring_list::note_sent(std::size_t dispatcher) {
+  if (noted_.size() <= dispatcher) noted_.resize(dispatcher + 1);
+  noted& here = noted_[dispatcher];
+  std::vector<sent_before> fresh;
+  for (const auto& r : all_) {
+    if (r->dispatcher == dispatcher && r->published() != r->noted) fresh.push_back({r.get(), r->published()});
+  }
+  if (fresh.empty()) return here.count;
+  here.waiting.push_back(fresh);
+  for (const sent_before& f : fresh) f.ring->noted = f.end;
+  return ++here.count;
+}
+
+std::vector<sent_before> ring_list::next_before(std::size_t dispatcher) noexcept {
+  const std::scoped_lock held(lock_);
+  auto& waiting = noted_[dispatcher].waiting;
+  auto next = std::move(waiting.front());
+  waiting.pop_front();
+  return next;
 }
 
 void ring_list::give_back(message_ring& ring) noexcept {

@@ -11,10 +11,13 @@
 ///   outside_senders.O1  A ring has one sending thread, or is free. The lock hands it from the one to the next.
 ///   outside_senders.O2  A thread may outlive the manager. It shares the ownership of the list of rings, and asks the
 ///       list whether that is closed before it touches a ring without sending.
+///   outside_senders.O3  A ring is not handed on while the first message of the thread that had it is not read: until
+///       then the dispatcher may ask what that message comes behind.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -47,13 +50,26 @@ struct recent_rings {
     "shunt_actor_rings_v1");
 [[nodiscard, gnu::noinline]] recent_rings* recent_rings_by_call() noexcept;
 
+/// What a ring had published at a moment.
+struct sent_before {
+  message_ring* ring;
+  std::uint64_t end;
+};
+
 /// The rings of one manager.
+///
+/// What a thread sends first comes behind all that other threads had sent to the same dispatcher when it took its ring.
+/// So the list notes then what is new in their rings, and numbers that; the dispatcher unloads up to there before it
+/// reads the thread's first message.
 class ring_list {
  public:
   /// Any thread, which has no ring of that dispatcher. \throws std::bad_alloc
   [[nodiscard]] message_ring& take(std::size_t dispatcher);
   /// The thread that has the ring ends. Nothing happens if the manager has ended.
   void give_back(message_ring& ring) noexcept;
+  /// The dispatcher: what is to be unloaded before the next thread's first message. Of message_ring::begin_number()
+  /// the first so many are for that ring's thread. \pre not more calls than the largest of those numbers
+  [[nodiscard]] std::vector<sent_before> next_before(std::size_t dispatcher) noexcept;
   /// The manager ends, and with it all rings.
   void close() noexcept;
   [[nodiscard]] bool closed() const noexcept;
@@ -68,6 +84,13 @@ class ring_list {
   bool closed_ = false;
   std::vector<std::unique_ptr<message_ring>> all_;
   message_ring* free_ = nullptr;
+  struct noted {
+    std::uint64_t count = 0;                       // since the manager began
+    std::deque<std::vector<sent_before>> waiting;  // the last of them
+  };
+  std::vector<noted> noted_;  // by dispatcher
+
+  [[nodiscard]] std::uint64_t note_sent(std::size_t dispatcher);
 };
 
 class outside_senders {
@@ -87,6 +110,7 @@ class outside_senders {
   /// \throws error if there is no memory for a ring, and what park() throws where waiting is impossible.
   void send(envelope& m, const char* call);
   [[nodiscard]] const ring_list& rings() const noexcept { return *rings_; }
+  [[nodiscard]] ring_list& rings() noexcept { return *rings_; }
 
  private:
   [[gnu::noinline]] message_ring& ring_of_this_thread(const dispatcher& to, const char* call);

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Rows of bench/results/ in which Shunt is slow: more than 3 % behind a rival, or below 0.66 of the ceiling.
+
+  bench/slow_rows.py            prints them, the slowest first
+  bench/slow_rows.py --check    compares them with bench/slow_rows.json; status 1 if a row is missing there, has no
+                                cause, or is slow no more
+  bench/slow_rows.py --write    puts them there; a row that is new gets an empty cause, for a person to fill in
+
+A row is a table's parameters; of transactions the default policy counts, over threads and not over MPI. The newest run
+of each row counts, and its medians.
+"""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parent / "results"
+LIST = Path(__file__).resolve().parent / "slow_rows.json"
+BEHIND = 0.97  # of the best rival's speed: what is nearer than that is no difference between two medians
+CEILING = 0.66  # of the ceiling's speed
+MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
+# Not a speed, or another metric's in other units.
+NOT_COMPARED = {"share", "aborts_per_commit", "max_rss_bytes", "ns_per_operation", "ns_per_wedge"}
+NO_RIVALS = {"shunt", "ceiling", "serial"}
+OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}}  # other tables: all
+
+
+def newest(folder):
+    """(table, metric, parameters without the transport) -> (system, variant) -> row."""
+    rows = {}
+    for path in sorted(folder.glob("*.json")):
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            params = {name: value for name, value in row["params"].items() if name != "transport"}
+            if row["metric"] in NOT_COMPARED or row["params"].get("transport", "threads") != "threads":
+                continue
+            key = (row["table"], row["metric"], json.dumps(params, sort_keys=True))
+            rows.setdefault(key, {})[row["system"], row["variant"]] = row
+    return rows
+
+
+def speed(row):
+    return row["median"] if row["metric"] in MORE_IS_BETTER else 1 / row["median"]
+
+
+def name_of(table, variant, params):
+    values = [f"{name}={value}" for name, value in json.loads(params).items()]
+    return " ".join(word for word in [table, variant, *values] if word)
+
+
+def slow(rows):
+    """Of each slow row: its name, and its speed over the best rival's, the rival, and over the ceiling's. None: unknown."""
+    found = {}
+    for (table, _, params), systems in rows.items():
+        by_speed = sorted(systems.items(), key=lambda one: speed(one[1]))
+        rivals = {system: speed(row) for (system, _), row in by_speed if system not in NO_RIVALS}
+        best = max(rivals, key=rivals.get, default=None)
+        ceiling = systems.get(("ceiling", ""))
+        for (system, variant), row in systems.items():
+            if system != "shunt" or variant not in OUR_VARIANTS.get(table, {variant}):
+                continue
+            of_rival = speed(row) / rivals[best] if best else None
+            of_ceiling = speed(row) / speed(ceiling) if ceiling else None
+            if (of_rival or 1) < BEHIND or (of_ceiling or 1) < CEILING:
+                found[name_of(table, variant, params)] = (of_rival, best, of_ceiling)
+    return dict(sorted(found.items(), key=lambda one: min(one[1][0] or 1, (one[1][2] or 1) / CEILING)))
+
+
+def share(value):
+    return "-" if value is None else f"{value:.2f}"
+
+
+def findings(found, listed):
+    for name in found:
+        if not listed.get(name):
+            yield f"{name}: {'has no cause' if name in listed else 'is slow, and is not listed'}"
+    for name in listed:
+        if name not in found:
+            yield f"{name}: is slow no more; take it off the list"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    wanted = parser.parse_args()
+    found = slow(newest(RESULTS))
+    listed = json.loads(LIST.read_text()) if LIST.exists() else {}
+    if wanted.write:
+        LIST.write_text(json.dumps({name: listed.get(name, "") for name in found}, indent=1, ensure_ascii=False) + "\n")
+    elif wanted.check:
+        wrong = list(findings(found, listed))
+        print("\n".join([*wrong, f"{len(found)} slow rows, {len(wrong)} findings"]))
+        sys.exit(1 if wrong else 0)
+    else:
+        for name, (of_rival, best, of_ceiling) in found.items():
+            print(f"{share(of_rival):>6} of {best or 'no rival':<12} {share(of_ceiling):>6} of the ceiling   {name}")
+
+
+if __name__ == "__main__":
+    main()
