@@ -49,7 +49,7 @@ def name_of(table, variant, params):
 
 
 def slow(rows):
-    """Of each slow row: its name, and its speed over the best rival's, the rival, and over the ceiling's. None: unknown."""
+    """Of each slow row: its name, and its speed over the best rival's, the rival, and the ceiling's. None: unknown."""
     found = {}
     for (table, _, params), systems in rows.items():
         by_speed = sorted(systems.items(), key=lambda one: speed(one[1]))
