@@ -43,9 +43,8 @@ poll_result station_base::await(time_point deadline, const std::stop_token& stop
 
 /// A station that is faster than the other side would follow it so closely that every cache line goes to and fro while
 /// it is written. So where waits are short and few trains come between them, the station lets some time pass before the
-/// next poll, and finds more trains then. Few are less than half of a source's: where a source has two, they cannot
-/// become more. Source: Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008, doi:10.1145/1345206.1345215
-/// (temporal slipping).
+/// next poll, and finds more trains then. All trains that a source has are not few: they cannot become more. Source:
+/// Giacomoni, Moseley, Vachharajani, FastForward, PPoPP 2008, doi:10.1145/1345206.1345215 (temporal slipping).
 void station_base::keep_distance(bool fiber) {
   const auto now = at_.departed();
   const bool close = std::exchange(last_, now) + few_trains_ > now && spins_in_vain_ == 0;

@@ -11,7 +11,6 @@
 ///   token     wake -> sleep   for a thread that sleeps: what was done before the wake
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -47,7 +46,10 @@ class station_base : public rail::waker {
 
   /// \param trains  of each source
   station_base(rail::station& at, std::string name, wait_profile profile, std::size_t trains)
-      : at_(at), name_(std::move(name)), profile_(profile), few_trains_(std::min(most_few_trains, trains / 2)) {
+      : at_(at),
+        name_(std::move(name)),
+        profile_(profile),
+        few_trains_(trains < most_few_trains ? trains - 1 : most_few_trains) {
     at.set_waker(*this);
   }
   ~station_base() = default;
