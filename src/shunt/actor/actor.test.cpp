@@ -8,11 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <shunt/base/random.hpp>
-#include <shunt/base/sanitizers.hpp>
 #include <shunt/task/fiber.hpp>
 #include <string>
 #include <support/expect.hpp>
 #include <support/runtimes.hpp>
+#include <support/slowly.hpp>
 #include <thread>
 #include <vector>
 
@@ -23,15 +23,10 @@ using shunt::manager;
 using shunt::manager_options;
 using shunt::overflow;
 using shunt::ref;
+using shunt::testing::slowly;
 using shunt::testing::thrown_by;
 
 namespace {
-
-#if defined(SHUNT_TSAN) || defined(SHUNT_ASAN)
-constexpr int slowly = 10;
-#else
-constexpr int slowly = 1;
-#endif
 
 /// Keeps what the manager would have written to stderr.
 struct journal {

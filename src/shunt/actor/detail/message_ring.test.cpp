@@ -14,20 +14,15 @@
 
 #include <shunt/actor/detail/actor_cell.hpp>
 #include <shunt/actor/detail/outside_senders.hpp>
-#include <shunt/base/sanitizers.hpp>
 #include <shunt/rail/train_inbox.hpp>
 #include <shunt/sched/waiter.hpp>
+#include <support/slowly.hpp>
 
 using namespace shunt::actor::detail;
 using shunt::asymmetric_fence;
+using shunt::testing::slowly;
 
 namespace {
-
-#if defined(SHUNT_TSAN) || defined(SHUNT_ASAN)
-constexpr int slowly = 10;
-#else
-constexpr int slowly = 1;
-#endif
 
 constexpr std::array<message_ops, 5> all_ops{{{nullptr, nullptr, nullptr, "one word", 8},
                                               {nullptr, nullptr, nullptr, "two", 16},

@@ -100,8 +100,8 @@ message_ring& ring_list::take(std::size_t dispatcher) {
 
 /// Notes what is new in the dispatcher's rings. \return the number that a thread's first message comes behind.
 std::uint64_t ring_list::note_sent(std::size_t dispatcher) {
-  if (noted_.size() <= dispatcher) noted_.resize(dispatcher + 1);
-  noted& here = noted_[dispatcher];
+  if (notes_.size() <= dispatcher) notes_.resize(dispatcher + 1);
+  notes& here = notes_[dispatcher];
   std::vector<sent_before> fresh;
   for (const auto& r : all_) {
     if (r->dispatcher == dispatcher && r->published() != r->noted) fresh.push_back({r.get(), r->published()});
@@ -114,7 +114,7 @@ std::uint64_t ring_list::note_sent(std::size_t dispatcher) {
 
 std::vector<sent_before> ring_list::next_before(std::size_t dispatcher) noexcept {
   const std::scoped_lock held(lock_);
-  auto& waiting = noted_[dispatcher].waiting;
+  auto& waiting = notes_[dispatcher].waiting;
   auto next = std::move(waiting.front());
   waiting.pop_front();
   return next;

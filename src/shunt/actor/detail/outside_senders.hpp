@@ -84,11 +84,11 @@ class ring_list {
   bool closed_ = false;
   std::vector<std::unique_ptr<message_ring>> all_;
   message_ring* free_ = nullptr;
-  struct noted {
+  struct notes {
     std::uint64_t count = 0;                       // since the manager began
     std::deque<std::vector<sent_before>> waiting;  // the last of them
   };
-  std::vector<noted> noted_;  // by dispatcher
+  std::vector<notes> notes_;  // by dispatcher
 
   [[nodiscard]] std::uint64_t note_sent(std::size_t dispatcher);
 };
