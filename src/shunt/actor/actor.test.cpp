@@ -1219,9 +1219,9 @@ TEST_CASE("actor: a message of a thread that has long been silent arrives, thoug
       if (!*until) self.tell<&juggler::juggle>(self, turns, until);
     }
   };
-  manager all(with(1));
   std::atomic<int> turns{0};
   std::atomic<bool> until{false};
+  manager all(with(1));  // behind them: its end waits for the juggler, which uses them
   auto busy = all.spawn<juggler>();
   auto to = all.spawn<counter>();
   busy.tell<&juggler::juggle>(busy, &turns, &until);

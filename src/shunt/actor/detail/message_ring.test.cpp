@@ -32,7 +32,7 @@ constexpr std::array<message_ops, 5> all_ops{{{nullptr, nullptr, nullptr, "one w
 constexpr std::size_t half = message_ring::capacity / 2;
 
 /// A cell knows where it lives. Nothing here goes there.
-alignas(64) std::byte no_place[64];
+alignas(alignof(dispatcher)) std::byte no_place[sizeof(dispatcher)];
 dispatcher& no_dispatcher = reinterpret_cast<dispatcher&>(no_place);
 
 struct message {

@@ -16,6 +16,7 @@
 #include <shunt/actor/detail/activity_counts.hpp>
 #include <shunt/actor/detail/actor_cell.hpp>
 #include <shunt/actor/detail/backpressure.hpp>
+#include <shunt/actor/detail/dispatcher.hpp>
 #include <shunt/actor/detail/envelope_pool.hpp>
 #include <shunt/actor/detail/handler_fiber.hpp>
 #include <shunt/actor/detail/supervision.hpp>
@@ -36,7 +37,7 @@ using verdict = supervisor_state::verdict;
 namespace {
 
 /// A cell knows where it lives. Nothing here goes there.
-alignas(64) std::byte no_place[64];
+alignas(alignof(dispatcher)) std::byte no_place[sizeof(dispatcher)];
 dispatcher& no_dispatcher = reinterpret_cast<dispatcher&>(no_place);
 
 /// An actor's cell of that name.
