@@ -470,8 +470,8 @@ def timed(program, mpi, launcher, trials, seed, one):
                      # names the process or, in its mode for segments of System V, nothing that leads to it.
                      *(rf"open\(file_name=/proc/{pid}/fd/" for pid in pids),
                      r"shmat\(shmid=\d+\) failed: Invalid argument(?s:.*)Fatal error in internal_Init_thread"]
-            # Open MPI's, of a rank that has gone before it told the launcher of itself: one of the processes, unnamed. No
-            # line of ours had a chance either: the rank's program had not begun.
+            # Open MPI's, of a rank that has gone before it told the launcher of itself: one of the processes, unnamed.
+            # No line of ours had a chance either: the rank's program had not begun.
             if not re.search(rf"^rank {victim} process \d+$", text, re.MULTILINE):
                 known.append(r"Primary job  terminated normally, but 1 process returned\s+a non-zero exit code")
             # What happens to a rank that is done is its launcher's to tell; and to one that all others have outlived:
