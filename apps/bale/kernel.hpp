@@ -1,6 +1,7 @@
 /// What the kernels are written with: places, rows or matrices, and selectors.
 #pragma once
 
+#include <array>
 #include <bale/matrix.hpp>
 #include <bale/order.hpp>
 #include <bale/permutation.hpp>

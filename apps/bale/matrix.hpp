@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bale/place.hpp>
 #include <cstdint>
+#include <initializer_list>
 #include <shunt/pgas/pe.hpp>
 #include <span>
 #include <vector>
@@ -40,6 +41,9 @@ struct matrix {
   [[nodiscard]] std::span<const std::uint32_t> row(std::uint32_t local) const noexcept {
     return in_row(local, columns);
   }
+  [[nodiscard]] ordinal length(ordinal local) const noexcept {
+    return static_cast<ordinal>(offsets[local + 1] - offsets[local]);
+  }
   /// Of something that every non-zero has: what those of a row have.
   template <class T>
   [[nodiscard]] std::span<const T> in_row(std::uint32_t local, const std::vector<T>& of_all) const noexcept {
@@ -67,12 +71,33 @@ struct matrix {
   return (me.train_bytes() - heads) / bytes_an_item;
 }
 
+/// Calls f(row, at, piece) for the rows of `a`, each in pieces of at most `most`, and for something that every non-zero
+/// has; `at` is the number of those before in the row.
+template <class Item, class F>
+void each_piece(const matrix& a, const std::vector<Item>& of_all, std::size_t most, F f) {
+  for (ordinal l = 0; l < a.count(); ++l) {
+    const auto row = a.in_row(l, of_all);
+    for (std::size_t at = 0; at < row.size(); at += most) {
+      f(l, static_cast<ordinal>(at), row.subspan(at, std::min(most, row.size() - at)));
+    }
+  }
+}
+
 /// Calls f(at, items) for all of `items`, in pieces of at most `most`; `at` is the number of those before.
 template <class Item, class F>
 void in_pieces(std::span<const Item> items, std::size_t most, F f) {
   for (std::size_t at = 0; at < items.size(); at += most) {
     f(static_cast<std::uint32_t>(at), items.subspan(at, std::min(most, items.size() - at)));
   }
+}
+
+/// A payload with numbers in front: a message of varying length has no other captures in the class form.
+/// \param room  keeps it until the next call
+[[nodiscard]] inline std::span<const ordinal> behind(std::initializer_list<ordinal> front,
+                                                     std::span<const ordinal> payload, std::vector<ordinal>& room) {
+  room.assign(front);
+  room.insert(room.end(), payload.begin(), payload.end());
+  return room;
 }
 
 }  // namespace shunt::apps

@@ -1,46 +1,37 @@
-/// Permute a matrix in the class form: three mailboxes.
+/// Permute a matrix in the class form: a mailbox for lengths of rows, one that renames columns, one for rows.
 #pragma once
 #include <bale/kernel.hpp>
 namespace shunt::apps::class_form {
-struct row_length {
-  std::uint32_t row, length;
-};
-struct permute_matrix
-    : pgas::selector<permute_matrix, row_length, pgas::asking<std::uint32_t, std::uint32_t, std::uint32_t>,
-                     pgas::varying<std::uint32_t>> {
-  void process(row_length r) { moved.offsets[r.row + 1] = r.length; }
-  std::uint32_t process(std::uint32_t spot) const { return c[spot]; }
-  void replied(std::uint32_t i, std::uint32_t name) { renamed[i] = name; }
-  void process(std::span<const std::uint32_t> piece) {  // row, place in the row, columns
-    std::copy(piece.begin() + 2, piece.end(), moved.columns.data() + moved.offsets[piece[0]] + piece[1]);
+struct permute_matrix : pgas::selector<permute_matrix, std::array<ordinal, 2>, pgas::asking<ordinal, ordinal, ordinal>,
+                                       pgas::varying<ordinal>> {
+  void process(std::array<ordinal, 2> row_length) { moved.offsets[row_length[0] + 1] = row_length[1]; }
+  ordinal process(ordinal spot) const { return c[spot]; }
+  void replied(ordinal i, ordinal name) { renamed[i] = name; }
+  void process(std::span<const ordinal> row) {  // which, place in it, columns
+    std::copy(row.begin() + 2, row.end(), moved.columns.data() + moved.offsets[row[0]] + row[1]);
   }
   /// Collective. \param r  this PE's part
   matrix run(pgas::pe& me, const matrix& a, const permutation& r) {
     renamed.resize(a.columns.size());
-    for (std::uint32_t l = 0; l < a.count(); ++l) {
+    for (ordinal l = 0; l < a.count(); ++l) {
       const auto [pe, spot] = a.home.where(r[l]);
-      send<0>(pe, {spot, static_cast<std::uint32_t>(a.row(l).size())});
+      send<0>(pe, {spot, a.length(l)});
     }
-    for (std::uint32_t i = 0; i < a.columns.size(); ++i) {
+    for (ordinal i = 0; i < a.columns.size(); ++i) {
       const auto [pe, spot] = a.home.where(a.columns[i]);
       ask<1>(pe, spot, i);
     }
     finish();
     moved.make_room();
-    for (std::uint32_t l = 0; l < a.count(); ++l) {
+    each_piece(a, renamed, most_items(me, 4) - 2, [&](ordinal l, ordinal at, std::span<const ordinal> piece) {
       const auto [pe, spot] = a.home.where(r[l]);
-      in_pieces(a.in_row(l, renamed), most_items(me, 4) - 2,
-                [&](std::uint32_t at, std::span<const std::uint32_t> piece) {
-                  permutation message{spot, at};
-                  message.insert(message.end(), piece.begin(), piece.end());
-                  send<2>(pe, std::span<const std::uint32_t>(message));
-                });
-    }
+      send<2>(pe, behind({spot, at}, piece, message));
+    });
     finish();
     return std::move(moved);
   }
   const permutation& c;
   matrix moved;
-  permutation renamed{};
+  permutation renamed{}, message{};
 };
 }  // namespace shunt::apps::class_form

@@ -10,28 +10,24 @@ inline matrix permute_matrix(pgas::pe& me, const matrix& a, const permutation& r
   pgas::symmetric<matrix> moved(me, me, a.height, a.width);
   pgas::symmetric<permutation> renamed(me, a.columns.size());
   pgas::actor_of mover(moved, renamed, c);
-  for (std::uint32_t l = 0; l < a.count(); ++l) {
+  for (ordinal l = 0; l < a.count(); ++l) {
     const auto [pe, spot] = a.home.where(r[l]);
-    mover.send(pe, [spot, n = static_cast<std::uint32_t>(a.row(l).size())](matrix& mine, auto&, auto&) {
-      mine.offsets[spot + 1] = n;
-    });
+    mover.send(pe, [spot, n = a.length(l)](matrix& mine, auto&, auto&) { mine.offsets[spot + 1] = n; });
   }
-  for (std::uint32_t i = 0; i < a.columns.size(); ++i) {
+  for (ordinal i = 0; i < a.columns.size(); ++i) {
     const auto [pe, spot] = a.home.where(a.columns[i]);
     mover.ask(
         pe, [spot](auto&, auto&, permutation& names) { return names[spot]; },
-        [i](auto&, permutation& mine, auto&, std::uint32_t name) { mine[i] = name; });
+        [i](auto&, permutation& mine, auto&, ordinal name) { mine[i] = name; });
   }
   mover.finish();
   moved->make_room();
-  for (std::uint32_t l = 0; l < a.count(); ++l) {
+  each_piece(a, *renamed, most_items(me, 4), [&](ordinal l, ordinal at, std::span<const ordinal> piece) {
     const auto [pe, spot] = a.home.where(r[l]);
-    in_pieces(a.in_row(l, *renamed), most_items(me, 4), [&](std::uint32_t at, std::span<const std::uint32_t> piece) {
-      mover.send(pe, piece, [spot, at](matrix& mine, auto&, auto&, std::span<const std::uint32_t> columns) {
-        std::copy(columns.begin(), columns.end(), mine.columns.data() + mine.offsets[spot] + at);
-      });
+    mover.send(pe, piece, [spot, at](matrix& mine, auto&, auto&, std::span<const ordinal> columns) {
+      std::copy(columns.begin(), columns.end(), mine.columns.data() + mine.offsets[spot] + at);
     });
-  }
+  });
   mover.finish();
   return std::move(*moved);
 }

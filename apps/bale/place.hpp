@@ -8,6 +8,9 @@
 
 namespace shunt::apps {
 
+/// A number of a row, a column or a spot, from 0.
+using ordinal = std::uint32_t;
+
 struct place {
   int pe = 0;
   std::uint32_t spot = 0;  ///< index within that PE's part

@@ -15,15 +15,12 @@ struct random_permutation : pgas::selector<random_permutation, drawn, pgas::vary
     keys.each([&](int pe, drawn one) { send<0>(pe, one); });
     finish();
     keys.sort(here);
-    deal_out(here, me.scan(here.size()), me.count(), most_items(me, 4) - 1, [&](const place& to, auto indices) {
-      permutation message{to.spot};
-      message.insert(message.end(), indices.begin(), indices.end());
-      send<1>(to.pe, std::span<const std::uint32_t>(message));
-    });
+    deal_out(here, me.scan(here.size()), me.count(), most_items(me, 4) - 1,
+             [&](const place& to, auto indices) { send<1>(to.pe, behind({to.spot}, indices, message)); });
     finish();
     return std::move(dealt_out);
   }
   std::vector<drawn> here{};
-  permutation dealt_out{};
+  permutation dealt_out{}, message{};
 };
 }  // namespace shunt::apps::class_form
