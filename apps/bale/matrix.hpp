@@ -32,8 +32,10 @@ struct matrix {
   std::vector<std::uint32_t> columns;
 
   /// Local. No non-zeros.
-  matrix(const pgas::pe& me, std::uint32_t rows, std::uint32_t columns_of_all)
-      : height(rows), width(columns_of_all), home(me.index(), me.count()), offsets(home.count(rows) + std::size_t{1}) {}
+  matrix(const dealt& where, ordinal rows, ordinal columns_of_all)
+      : height(rows), width(columns_of_all), home(where), offsets(home.count(rows) + std::size_t{1}) {}
+  matrix(const pgas::pe& me, ordinal rows, ordinal columns_of_all)
+      : matrix(dealt(me.index(), me.count()), rows, columns_of_all) {}
 
   /// Rows of this PE.
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(offsets.size() - 1); }

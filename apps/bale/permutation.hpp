@@ -30,8 +30,10 @@ using drawn = std::uint64_t;
 
 class random_keys {
  public:
+  random_keys(int pe, int pes, std::uint64_t total, std::uint64_t seed)
+      : keys_(seed ^ tag), total_(total), pe_(pe), pes_(pes) {}
   random_keys(const pgas::pe& me, std::uint64_t total, std::uint64_t seed)
-      : keys_(seed ^ tag), total_(total), pe_(me.index()), pes_(me.count()) {}
+      : random_keys(me.index(), me.count(), total, seed) {}
 
   [[nodiscard]] static std::uint64_t key(std::uint64_t seed, std::uint64_t index) noexcept {
     return counter_random(seed ^ tag).at(index);

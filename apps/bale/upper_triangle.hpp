@@ -11,12 +11,12 @@
 
 namespace shunt::apps {
 
-/// Collective. The same matrix for any number of PEs.
+/// Local. Into an empty matrix. The same matrix for any number of PEs.
 /// \param mean  non-zeros a row, the diagonal's included: 1..(rows + 1) / 2
-[[nodiscard]] inline matrix upper_triangle(pgas::pe& me, std::uint32_t rows, double mean, std::uint64_t seed) {
+inline void fill_upper_triangle(matrix& a, double mean, std::uint64_t seed) {
   // Of a lower triangle, from its last row and column to its first.
+  const std::uint32_t rows = a.height;
   const auto lower = graph::erdos_renyi::with_lower_row_mean(rows, mean - 1, seed);
-  matrix a(me, rows, rows);
   for (std::uint32_t l = 0; l < a.count(); ++l) {
     const std::uint32_t row = a.home.global(l);
     a.columns.push_back(row);
@@ -25,14 +25,15 @@ namespace shunt::apps {
     for (std::size_t i = first; i < a.columns.size(); ++i) a.columns[i] = rows - 1 - a.columns[i];
     a.offsets[l + 1] = a.columns.size();
   }
-  return a;
 }
 
 /// Collective. Its rows and columns under permutations that are drawn with the seed and the next one.
 [[nodiscard]] inline matrix hidden_triangle(pgas::pe& me, std::uint32_t rows, double mean, std::uint64_t seed) {
   const permutation r = lambda_form::random_permutation(me, rows, seed);
   pgas::symmetric<permutation> c(me, lambda_form::random_permutation(me, rows, seed + 1));
-  return lambda_form::permute_matrix(me, upper_triangle(me, rows, mean, seed), r, c);
+  matrix triangle(me, rows, rows);
+  fill_upper_triangle(triangle, mean, seed);
+  return lambda_form::permute_matrix(me, triangle, r, c);
 }
 
 }  // namespace shunt::apps
