@@ -15,7 +15,7 @@ using namespace shunt;
 namespace {
 
 constexpr std::uint64_t entries_a_pe = 1'000'000;
-constexpr std::uint64_t most_entries = std::uint64_t{1} << 32;
+constexpr std::uint64_t most_entries = (std::uint64_t{1} << 32) - 1;
 
 /// The same order, found by sorting all keys.
 apps::permutation serial_permutation(std::uint64_t total, std::uint64_t seed) {

@@ -88,12 +88,13 @@ int topological_sort_main(int argc, char** argv) {
     const auto before = me.traffic();
     me.barrier();
     const auto start = std::chrono::steady_clock::now();
-    apps::progress line("placing rows", a.height, me.index() == 0);
-    const auto each_level = [&line](std::uint64_t placed) { line(placed); };
-    apps::order found = job.which() == apps::form::lambda
-                            ? apps::lambda_form::topological_sort(me, a, turned, each_level)
-                            : apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(
-                                  me, a, each_level);
+    apps::order found = [&] {
+      apps::progress line("placing rows", a.height, me.index() == 0);
+      const auto each_level = [&line](std::uint64_t placed) { line(placed); };
+      if (job.which() == apps::form::lambda) return apps::lambda_form::topological_sort(me, a, turned, each_level);
+      return apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(me, a,
+                                                                                                       each_level);
+    }();
     const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     const auto moved = me.traffic() - before;
     const auto nonzeros = me.sum(a.columns.size());

@@ -63,10 +63,8 @@ class pe {
 
   /// Collective. combine(a, b) over the values of the PEs before this one, in PE order: an exclusive prefix sum. PE 0
   /// gets T{}, or `first`; with `first`, each PE gets combine(first, what it gets without). The inclusive one is
-  /// combine(me.scan(mine, combine), mine). `combine` must be associative, and must not wait.
-  ///
-  ///   const auto offset = me.scan(items.size());  // where this PE's items begin among those of all PEs
-  ///
+  /// combine(me.scan(mine, combine), mine). `combine` must be associative, and must not wait. With `items` on each PE,
+  /// `me.scan(items.size())` is where this PE's begin among all of them.
   /// Cost: that of reduce().
   template <plain_value T, class Combine>
   [[nodiscard]] T scan(const T& mine, Combine combine, const T& first);
