@@ -14,16 +14,18 @@
 
 namespace shunt::apps {
 
-void reporter::add_options(CLI::App& options) {
+void reporter::add_options(CLI::App& options, bool file) {
   options.add_flag("--json", json_, "report as one JSON object");
-  text_option(options, "--output", output_, "write the report into this file too");
+  if (file) text_option(options, "--output", output_, "write the report into this file too");
 }
 
-void reporter::check() const {
-  if (!output_.empty() && !std::ofstream(output_, std::ios::app)) {
-    throw usage_error("--output " + one_line(output_) + ": " + std::strerror(errno));
+void expect_writable(const std::string& output) {
+  if (!output.empty() && !std::ofstream(output, std::ios::app)) {
+    throw usage_error("--output " + one_line(output) + ": " + std::strerror(errno));
   }
 }
+
+void reporter::check() const { expect_writable(output_); }
 
 void reporter::print(const std::vector<fact>& facts) const {
   nlohmann::ordered_json object;

@@ -21,7 +21,8 @@ struct fact {
 /// Where the report goes: --json and --output.
 class reporter {
  public:
-  void add_options(CLI::App& options);
+  /// \param file  false: the application has an --output of its own
+  void add_options(CLI::App& options, bool file = true);
 
   /// Before the work is begun. \throws usage_error for an --output that cannot be written.
   void check() const;
@@ -34,6 +35,9 @@ class reporter {
   bool json_ = false;
   std::string output_;
 };
+
+/// \throws usage_error for an --output that cannot be written; an empty one is none
+void expect_writable(const std::string& output);
 
 /// A line on a terminal that is written over and over; nothing when standard error is no terminal.
 class live_line {

@@ -29,6 +29,7 @@ SYSTEMS = {  # in the order of their turns
     "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "triangle": ["ceiling", "serial", "openshmem", "shunt"],
+    "bale": ["ceiling", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
     "echo": ["ceiling", "asio", "go", "tokio", "shunt"],
@@ -158,7 +159,7 @@ class Row:
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
-                 "triangle": ["ns_per_wedge", "seconds"], "superstep": ["ns"],
+                 "triangle": ["ns_per_wedge", "seconds"], "bale": ["seconds"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
@@ -196,6 +197,12 @@ def inputs(table, quick, pes):
              ["--graph", "er", "--rows", rows, "--row-nonzeros", 35]),
             ({"pes": n, "graph": "rmat", "scale": scale, "edge_factor": 16},
              ["--graph", "rmat", "--scale", scale, "--edge-factor", 16])]]
+    if table == "bale":
+        rows = {"full": 100_000, "quick": 10_000}[size]
+        kernels = [("permute_matrix", rows, 10), ("permute_matrix", rows, 18), ("transpose", rows, 10),
+                   ("transpose", rows, 18), ("topological_sort", rows, 10), ("random_permutation", 10 * rows, 0)]
+        return [({"pes": n, "what": what, "rows_per_pe": r, "nonzeros_per_row": z},
+                 ["--what", what, "--rows", r, "--row-nonzeros", z]) for n in pes for what, r, z in kernels]
     if table == "forkjoin":
         fib, queens, bodies = {"full": (35, 14, 10_000_000), "quick": (25, 11, 1_000_000)}[size]
         return [one for n in pes for one in [
@@ -577,7 +584,7 @@ def compare_answers(rows):
     for row in rows:
         peers = [r for r in rows if r.group() == row.group() and not r.problem and r.samples]
         oracle = next((r for r in peers if r.system == "serial"), peers[0] if peers else None)
-        for key in ["triangles", "wedges"]:
+        for key in ["triangles", "wedges", "sum", "levels"]:
             found = {s[key] for s in row.samples if s and key in s}
             if oracle and found and found != {oracle.samples[0].get(key)}:
                 row.problem = row.problem or (f"wrong answer: {key} {sorted(found)}, but "

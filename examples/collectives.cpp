@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
     });
     require(all.low == 0 && all.high == me.count() - 1);
 
+    // Exclusive: of the PEs before this one. With x itself it is the inclusive prefix sum.
+    const long x = me.index() + 1;
+    require(me.scan(x) == x * (x - 1) / 2 && me.scan(x) + x == x * (x + 1) / 2);
+
     const std::vector<int> squares = me.gather(me.index() * me.index());
     for (int p = 0; p < me.count(); ++p) require(squares[static_cast<std::size_t>(p)] == p * p);
 

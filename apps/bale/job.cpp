@@ -3,12 +3,16 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <filesystem>
+#include <shunt/base/error.hpp>
+#include <system_error>
 
 #include "option.hpp"
 
 namespace shunt::apps {
 
-job::job(CLI::App& options, std::string name) : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
+job::job(CLI::App& options, std::string name, bool output)
+    : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
   wanted_.name = "shunt run " + name_;  // as the command calls it, in messages of its own
   count_option(options, "--pes", wanted_.pes, "processing elements of the job (default: one a CPU)", 1, 65'536);
   choice_option(options, "--transport", wanted_.transport, "threads, mpi, or auto: mpi under a launcher",
@@ -26,7 +30,7 @@ job::job(CLI::App& options, std::string name) : name_(std::move(name)), wanted_(
   choice_option(options, "--form", form_, "which of its two programs runs", {"lambda", "class"});
   seed_given_ =
       count_option(options, "--seed", seed_, "of the random numbers; they do not depend on the number of PEs", 0);
-  report_.add_options(options);
+  report_.add_options(options, output);
   deadline_ = static_cast<unsigned>(std::chrono::duration_cast<std::chrono::seconds>(wanted_.deadline).count());
 }
 
@@ -47,6 +51,20 @@ progress::progress(std::string what, std::uint64_t whole, bool shown)
 void progress::show(std::uint64_t done) {
   if (!line_.due()) return;
   line_.say(fmt::format("{} {:3.0f} %", what_, 100.0 * static_cast<double>(done) / static_cast<double>(whole_)));
+}
+
+void expect_file(const std::string& path) {
+  std::error_code none;  // what is not there, the reader reports
+  const auto kind = std::filesystem::status(path, none).type();
+  using type = std::filesystem::file_type;
+  if (kind == type::fifo || kind == type::character || kind == type::socket) {
+    throw usage_error("--graph " + path + ": each process of the job would read a part of it; copy it to a file");
+  }
+}
+
+void expect_same(pgas::pe& me, const std::string& file, std::uint64_t fingerprint) {
+  if (me.max(fingerprint) == ~me.max(~fingerprint)) return;
+  throw usage_error(file + ": the processes read different graphs; is it another file on another machine?");
 }
 
 void require_memory(pgas::pe& me, const std::string& cause, double bytes) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <shunt/pgas.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ enum class form : std::uint8_t { lambda, class_ };
 class job {
  public:
   /// \param name  of the application, for messages
-  job(CLI::App& options, std::string name);
+  /// \param output  whether --output is the report's
+  job(CLI::App& options, std::string name, bool output = true);
 
   /// What the command line said. \throws usage_error for an --output that cannot be written.
   [[nodiscard]] const pgas::options& wanted();
@@ -43,6 +45,23 @@ class job {
   const CLI::Option* seed_given_ = nullptr;
   reporter report_;
 };
+
+/// Before each process reads a file. \throws usage_error for a pipe or a device, of which each would get a part.
+void expect_file(const std::string& path);
+
+/// Of numbers, in their order. \param sum  what the result depends on too
+template <class Number>
+[[nodiscard]] std::uint64_t fingerprint(std::uint64_t sum, std::span<const Number> numbers) noexcept {
+  for (const std::uint64_t value : numbers) {
+    sum = (sum ^ value) * 0x9e3779b97f4a7c15U;
+    sum ^= sum >> 29;
+  }
+  return sum;
+}
+
+/// Collective: two machines may have two files of one name.
+/// \throws usage_error unless all processes have read what has the same fingerprint
+void expect_same(pgas::pe& me, const std::string& file, std::uint64_t fingerprint);
 
 /// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which each process asks for all its
 /// PEs.

@@ -1,6 +1,10 @@
-/// What the kernels are written with: places or rows, and selectors.
+/// What the kernels are written with: places, rows or matrices, and selectors.
 #pragma once
 
+#include <array>
+#include <bale/matrix.hpp>
+#include <bale/order.hpp>
+#include <bale/permutation.hpp>
 #include <bale/place.hpp>
 #include <bale/rows.hpp>
 #include <shunt/pgas.hpp>

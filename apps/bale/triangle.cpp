@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <new>
 #include <shunt/base/error.hpp>
@@ -117,26 +116,9 @@ loaded load(const source& from, std::uint64_t seed) {
   return made;
 }
 
-/// \throws usage_error for a pipe or a device, which several processes cannot each read whole.
-void expect_file(const std::string& path) {
-  std::error_code none;  // what is not there, the reader reports
-  const auto kind = std::filesystem::status(path, none).type();
-  using type = std::filesystem::file_type;
-  if (kind == type::fifo || kind == type::character || kind == type::socket) {
-    throw usage_error("--graph " + path + ": each process of the job would read a part of it; copy it to a file");
-  }
-}
-
-/// Of all rows: graphs with the same fingerprint are the same, for all that chance can do.
+/// Graphs with the same fingerprint are the same, for all that chance can do.
 std::uint64_t fingerprint(const graph::graph& g) noexcept {
-  std::uint64_t sum = g.vertices();
-  const auto mix = [&sum](std::uint64_t value) {
-    sum = (sum ^ value) * 0x9e3779b97f4a7c15U;
-    sum ^= sum >> 29;
-  };
-  for (const auto offset : g.offsets()) mix(offset);
-  for (const auto column : g.columns()) mix(column);
-  return sum;
+  return apps::fingerprint(apps::fingerprint(g.vertices(), g.offsets()), g.columns());
 }
 
 }  // namespace
@@ -181,7 +163,7 @@ int triangle_main(int argc, char** argv) {
   options.final_callback([&] {
     const auto* const seed = job.seed_option();
     if (file->count() > 0) {
-      if (job.has_processes()) expect_file(from.file);
+      if (job.has_processes()) apps::expect_file(from.file);
       apps::refuse_with("--graph", {generator, vertices, row_mean, scale, edge_factor, seed});
       return;
     }
@@ -208,14 +190,7 @@ int triangle_main(int argc, char** argv) {
   bool right = true;
   pgas::run(wanted, [&](pgas::pe& me) {
     if (me.index() == 0 && !input.note.empty()) std::fprintf(stderr, "note: %s\n", input.note.c_str());
-    if (me.ranks() > 1) {
-      // Two machines may have two files of one name.
-      const std::uint64_t mine = fingerprint(whole);
-      if (me.max(mine) != ~me.max(~mine)) {
-        throw usage_error(from.name() +
-                          ": the processes read different graphs; is it another file on another machine?");
-      }
-    }
+    if (me.ranks() > 1) apps::expect_same(me, from.name(), fingerprint(whole));
     pgas::symmetric<apps::rows> lower(me, apps::deal(whole, me.index(), me.count()));
     const auto before = me.traffic();
     me.barrier();

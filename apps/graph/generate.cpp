@@ -16,6 +16,7 @@ namespace {
 
 // Generators that are given the same seed do not draw the same numbers: each adds its own tag.
 constexpr std::uint64_t erdos_renyi_tag = 0x6572646f73207265U;  // "erdos re"
+constexpr std::uint64_t matrix_tag = 0x6d6174726978206fU;       // "matrix o"
 constexpr std::uint64_t rmat_tag = 0x722d6d6174206564U;         // "r-mat ed"
 constexpr std::uint64_t scramble_tag = 0x736372616d626c65U;     // "scramble"
 
@@ -53,6 +54,29 @@ double natural_log(double x) noexcept {
 
 /// log(1 - p), 0 < p < 1, accurate for small p too.
 double log_of_complement(double p) noexcept { return p < 0.25 ? log_of_ratio(-p / (2 - p)) : natural_log(1 - p); }
+
+/// Appends those of 0..candidates-1 that are chosen, each with probability p on its own.
+/// \param log_miss  log(1 - p); 0 where p is 0, or so small that it was lost, or 1
+void append_chosen(vertex candidates, double p, double log_miss, const counter_random& numbers,
+                   std::vector<vertex>& to) {
+  if (p >= 1) {
+    for (vertex u = 0; u < candidates; ++u) to.push_back(u);
+    return;
+  }
+  if (log_miss == 0) return;
+  vertex u = 0;  // the first candidate that is not decided yet
+  for (std::uint64_t i = 0;; ++i) {
+    for (const std::uint64_t bits : numbers.block(i)) {
+      // (0, 1], all values exact; how many candidates in a row are not chosen?
+      const double unit = static_cast<double>((bits >> 11) + 1) * 0x1p-53;
+      const double misses = natural_log(unit) / log_miss;
+      if (misses >= static_cast<double>(candidates - u)) return;  // before the cast: it may be huge
+      u += static_cast<vertex>(misses);
+      to.push_back(u);
+      ++u;
+    }
+  }
+}
 
 template <class Generator>
 row_block block_of_rows(const Generator& generator, vertex first, vertex last) {
@@ -105,29 +129,32 @@ erdos_renyi erdos_renyi::with_lower_row_mean(std::uint64_t vertices, double mean
 }
 
 void erdos_renyi::append_row(vertex v, std::vector<vertex>& to) const {
-  if (p_ >= 1) {
-    for (vertex u = 0; u < v; ++u) to.push_back(u);
-    return;
-  }
-  if (log_miss_ == 0) return;  // p = 0, or so small that it was lost
-  const counter_random numbers(seed_, v);
-  vertex u = 0;  // the first candidate that is not decided yet
-  for (std::uint64_t i = 0;; ++i) {
-    for (const std::uint64_t bits : numbers.block(i)) {
-      // (0, 1], all values exact; how many candidates in a row are not neighbours?
-      const double unit = static_cast<double>((bits >> 11) + 1) * 0x1p-53;
-      const double misses = natural_log(unit) / log_miss_;
-      if (misses >= static_cast<double>(v - u)) return;  // before the cast: it may be huge
-      u += static_cast<vertex>(misses);
-      to.push_back(u);
-      ++u;
-    }
-  }
+  append_chosen(v, p_, log_miss_, counter_random(seed_, v), to);
 }
 
 row_block erdos_renyi::rows(vertex first, vertex last) const { return block_of_rows(*this, first, last); }
 
 graph erdos_renyi::whole() const { return graph::from_rows(rows(0, vertices_)); }
+
+random_matrix::random_matrix(std::uint64_t rows, std::uint64_t columns, double mean, std::uint64_t seed)
+    : rows_(static_cast<vertex>(rows)),
+      columns_(static_cast<vertex>(columns)),
+      p_(columns == 0 ? 0 : mean / static_cast<double>(columns)),
+      seed_(seed ^ matrix_tag) {
+  if (rows > max_vertices || columns > max_vertices) {
+    throw usage_error("a matrix of " + std::to_string(rows) + " x " + std::to_string(columns) + ", at most " +
+                      std::to_string(max_vertices) + " rows and columns fit");
+  }
+  if (!(mean >= 0 && mean <= static_cast<double>(columns))) {
+    throw usage_error("a mean of " + text(mean) + " non-zeros a row, expected 0.." + std::to_string(columns) + " for " +
+                      std::to_string(columns) + " columns");
+  }
+  if (p_ > 0 && p_ < 1) log_miss_ = log_of_complement(p_);
+}
+
+void random_matrix::append_row(vertex v, std::vector<vertex>& to) const {
+  append_chosen(columns_, p_, log_miss_, counter_random(seed_, v), to);
+}
 
 // --- R-MAT ---
 

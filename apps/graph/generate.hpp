@@ -13,11 +13,12 @@
 /// const graph::graph all = generator.whole();                         // the oracle's
 /// ```
 ///
-/// | generator    | natural part | cost on a 2020s server core     |
-/// |--------------|--------------|---------------------------------|
-/// | erdos_renyi  | rows         | some 25 ns an edge              |
-/// | star_product | rows         | some 10 ns an edge              |
-/// | rmat         | entries      | some 5 ns an entry and level    |
+/// | generator     | natural part | cost on a 2020s server core     |
+/// |---------------|--------------|---------------------------------|
+/// | erdos_renyi   | rows         | some 25 ns an edge              |
+/// | random_matrix | rows         | some 25 ns an entry             |
+/// | star_product  | rows         | some 10 ns an edge              |
+/// | rmat          | entries      | some 5 ns an entry and level    |
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,27 @@ class erdos_renyi {
   vertex vertices_;
   double p_;
   double log_miss_;  ///< log(1 - p), where that is finite and not 0
+  std::uint64_t seed_;
+};
+
+/// A matrix of which each entry is there with probability mean / columns, on its own; without values. Its rows are
+/// made as those of erdos_renyi.
+class random_matrix {
+ public:
+  /// \param rows, columns  0..max_vertices. \param mean  non-zeros a row, 0..columns. \throws usage_error for others.
+  random_matrix(std::uint64_t rows, std::uint64_t columns, double mean, std::uint64_t seed);
+
+  [[nodiscard]] vertex rows() const noexcept { return rows_; }
+  [[nodiscard]] vertex columns() const noexcept { return columns_; }
+
+  /// Appends the columns of row v, ascending. \param v  0..rows()-1.
+  void append_row(vertex v, std::vector<vertex>& to) const;
+
+ private:
+  vertex rows_;
+  vertex columns_;
+  double p_;
+  double log_miss_ = 0;  ///< as in erdos_renyi
   std::uint64_t seed_;
 };
 

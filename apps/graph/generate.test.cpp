@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <shunt/base/error.hpp>
 #include <string>
@@ -154,6 +155,42 @@ TEST_CASE("generators: a seed gives this very graph, on every machine and with e
   CHECK(fingerprint(erdos_renyi::with_lower_row_mean(5'000, 35, 1).whole()) == 0x72370556432ca49cU);
   CHECK(fingerprint(erdos_renyi(500, 0.9, 2).whole()) == 0xd9ad44fd2c2c0083U);
   CHECK(fingerprint(rmat({.scale = 12}, 1).whole()) == 0x40781c31bec98b10U);
+}
+
+// --- random matrices ---
+
+TEST_CASE("random_matrix: every place is taken equally often, of rectangular matrices too") {
+  constexpr vertex rows = 5, columns = 9;
+  constexpr unsigned matrices = 20'000;
+  const double p = GENERATE(0.07, 0.4, 0.8);
+  std::vector<unsigned> seen(rows * columns);
+  for (unsigned seed = 0; seed < matrices; ++seed) {
+    const random_matrix m(rows, columns, p * columns, seed);
+    for (vertex r = 0; r < rows; ++r) {
+      std::vector<vertex> row;
+      m.append_row(r, row);
+      CHECK(std::ranges::adjacent_find(row, std::greater_equal<>()) == row.end());
+      for (const vertex c : row) ++seen.at(r * columns + c);
+    }
+  }
+  for (const unsigned n : seen) CHECK(std::abs(n - matrices * p) < 5 * std::sqrt(matrices * p * (1 - p)));
+}
+
+TEST_CASE("random_matrix: no non-zeros, all of them, and what cannot be") {
+  const auto row_of = [](const random_matrix& m) {
+    std::vector<vertex> row;
+    m.append_row(0, row);
+    return row;
+  };
+  CHECK(row_of({3, 7, 0, 1}).empty());
+  CHECK(row_of({3, 0, 0, 1}).empty());
+  CHECK(row_of({3, 7, 7, 1}).size() == 7);
+  CHECK(row_of({3, 1000, 30, 1}) == row_of({5, 1000, 30, 1}));
+  CHECK_FALSE(row_of({3, 1000, 30, 1}) == row_of({3, 1000, 30, 2}));
+  CHECK_THROWS_WITH(random_matrix(3, 7, 7.5, 1), "a mean of 7.5 non-zeros a row, expected 0..7 for 7 columns");
+  CHECK_THROWS_AS(random_matrix(3, 7, std::numeric_limits<double>::quiet_NaN(), 1), shunt::usage_error);
+  CHECK_THROWS_WITH(random_matrix(1, max_vertices + 1, 1, 1),
+                    "a matrix of 1 x 4294967296, at most 4294967295 rows and columns fit");
 }
 
 // --- R-MAT ---

@@ -401,6 +401,16 @@ class matrix_market : public line_parser {
   }
 
   graph finish(std::vector<std::uint64_t>* names) {
+    expect_all_entries();
+    if (names != nullptr) {
+      names->resize(rows_);
+      for (std::size_t v = 0; v < rows_; ++v) (*names)[v] = v + 1;
+    }
+    return graph::from_edges(rows_, edges_);
+  }
+
+ protected:
+  void expect_all_entries() {
     facts_.entries = edges_.size();
     ++line_;
     if (!sized_) fail("the end of the file", "a line with rows, columns and entries");
@@ -408,12 +418,12 @@ class matrix_market : public line_parser {
       fail("the end of the file after " + std::to_string(edges_.size()) + " entries",
            "the " + std::to_string(entries_) + " that were announced");
     }
-    if (names != nullptr) {
-      names->resize(rows_);
-      for (std::size_t v = 0; v < rows_; ++v) (*names)[v] = v + 1;
-    }
-    return graph::from_edges(rows_, edges_);
   }
+
+  bool square_ = true;  // whether it has to be
+  std::uint64_t rows_ = 0;
+  std::uint64_t columns_ = 0;
+  std::vector<edge> edges_;
 
  private:
   /// One word of a line, empty at its end.
@@ -485,19 +495,26 @@ class matrix_market : public line_parser {
 
   const char* size(const char* at) {
     rows_ = count(at, 0, max_vertices, [] { return "the number of rows, at most " + std::to_string(max_vertices); });
-    const std::uint64_t columns = count(at, 0, max_number, [] { return "the number of columns"; });
+    columns_ = square_ ? count(at, 0, max_number, [] { return "the number of columns"; })
+                       : count(at, 0, max_vertices,
+                               [] { return "the number of columns, at most " + std::to_string(max_vertices); });
     entries_ = count(at, 0, max_number, [] { return "the number of entries"; });
-    if (rows_ != columns) {
-      fail("a matrix of " + std::to_string(rows_) + " x " + std::to_string(columns), "a square one, as a graph's is");
+    if (square_ && rows_ != columns_) {
+      fail("a matrix of " + std::to_string(rows_) + " x " + std::to_string(columns_), "a square one, as a graph's is");
     }
-    if (!options_.rows_ok &&
-        rows_ > std::max(always_rows, entries_ <= max_vertices ? rows_an_entry * entries_ : rows_)) {
-      fail("a matrix of " + std::to_string(rows_) + " rows for " + std::to_string(entries_) + " entries",
-           "at most " + std::to_string(rows_an_entry) + " rows an entry: the rows alone take " +
-               std::to_string(rows_ * bytes_a_row / 1'000'000) + " MB of memory (--rows-ok takes them all the same)");
-    }
+    expect_proportion(rows_, "rows");
+    expect_proportion(columns_, "columns");
     sized_ = true;
     return line_end(at);
+  }
+
+  /// \param count, which  its rows, or its columns, which are the rows of its transpose
+  void expect_proportion(std::uint64_t count, const std::string& which) const {
+    if (options_.rows_ok || count <= std::max(always_rows, entries_ <= max_vertices ? rows_an_entry * entries_ : count))
+      return;
+    fail("a matrix of " + std::to_string(count) + " " + which + " for " + std::to_string(entries_) + " entries",
+         "at most " + std::to_string(rows_an_entry) + " " + which + " an entry: the " + which + " alone take " +
+             std::to_string(count * bytes_a_row / 1'000'000) + " MB of memory (--rows-ok takes them all the same)");
   }
 
   const char* entry(const char* at) {
@@ -507,9 +524,8 @@ class matrix_market : public line_parser {
       fail("another entry, " + quoted({start, at}),
            "the end of the file after the " + std::to_string(entries_) + " entries that were announced");
     }
-    const auto index = [this] { return "an index of 1.." + std::to_string(rows_); };
-    const std::uint64_t i = count(at, 1, rows_, index);
-    const std::uint64_t j = count(at, 1, rows_, index);
+    const std::uint64_t i = count(at, 1, rows_, [this] { return "an index of 1.." + std::to_string(rows_); });
+    const std::uint64_t j = count(at, 1, columns_, [this] { return "an index of 1.." + std::to_string(columns_); });
     if (value_ != value::none) check_value(at);
     edges_.push_back({static_cast<vertex>(i - 1), static_cast<vertex>(j - 1)});
     return line_end(at);
@@ -532,9 +548,27 @@ class matrix_market : public line_parser {
   enum class value : std::uint8_t { none, real, integer };
   value value_ = value::none;
   bool sized_ = false;
-  std::uint64_t rows_ = 0;
   std::uint64_t entries_ = 0;
-  std::vector<edge> edges_;
+};
+
+/// The same file, read as a matrix and not as a graph.
+class whole_matrix : public matrix_market {
+ public:
+  whole_matrix(const std::string& path, const read_options& options) : matrix_market(path, options) { square_ = false; }
+
+  matrix_entries finish(std::vector<std::uint64_t>*) {
+    expect_all_entries();
+    if (facts_.is == text_facts::kind::symmetric_matrix) {
+      if (rows_ != columns_) {
+        fail("a symmetric matrix of " + std::to_string(rows_) + " x " + std::to_string(columns_), "a square one");
+      }
+      const std::size_t stored = edges_.size();
+      for (std::size_t i = 0; i < stored; ++i) {
+        if (const auto [row, column] = edges_[i]; row != column) edges_.push_back({column, row});
+      }
+    }
+    return {rows_, columns_, std::move(edges_)};
+  }
 };
 
 /// A first line of %% and a word with "matrix" in it is a banner, or meant to be one: were a
@@ -549,8 +583,17 @@ bool looks_like_banner(std::string_view text) {
   return has("matrix") || same_word(text, "mastermarket");
 }
 
+/// What a file begins with, without a mark of its encoding.
+std::string_view first_block(const std::string& path, text_source& source, const std::string& expected) {
+  std::string_view block = source.block(1);
+  if (block.empty()) detail::fail(path, 1, "a file without text", expected);
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // some editors' "this is UTF-8"
+  if (block.starts_with(byte_order_mark)) block.remove_prefix(byte_order_mark.size());
+  return block;
+}
+
 template <class Parser>
-graph parse(const std::string& path, text_source& source, std::string_view block, const read_options& options) {
+auto parse(const std::string& path, text_source& source, std::string_view block, const read_options& options) {
   const auto tell = [&] {
     if (!options.progress) return;
     const bool known = source.total() != 0;
@@ -572,7 +615,7 @@ graph parse(const std::string& path, text_source& source, std::string_view block
     tell();
   }
   tell();  // the end of the file may be a few bytes after the last text
-  graph made = parser.finish(options.names);
+  auto made = parser.finish(options.names);
   if (options.facts != nullptr) *options.facts = parser.facts();
   return made;
 }
@@ -581,16 +624,17 @@ graph parse(const std::string& path, text_source& source, std::string_view block
 
 graph read(const std::string& path, const read_options& options) {
   text_source source(path, options.longest_line);
-  std::string_view block = source.block(1);
-  if (block.empty()) {
-    detail::fail(path, 1, "a file without text", "an edge list or a Matrix Market matrix");
-  }
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // some editors' "this is UTF-8"
-  if (block.starts_with(byte_order_mark)) block.remove_prefix(byte_order_mark.size());
+  const std::string_view block = first_block(path, source, "an edge list or a Matrix Market matrix");
   using format = read_options::format;
   const bool matrix =
       options.as == format::tell_by_content ? looks_like_banner(block) : options.as == format::matrix_market;
   return matrix ? parse<matrix_market>(path, source, block, options) : parse<edge_list>(path, source, block, options);
+}
+
+matrix_entries read_matrix(const std::string& path, const read_options& options) {
+  text_source source(path, options.longest_line);
+  const std::string_view block = first_block(path, source, "a Matrix Market matrix");
+  return parse<whole_matrix>(path, source, block, options);
 }
 
 }  // namespace shunt::graph

@@ -108,4 +108,17 @@ struct read_options {
 /// where a number reaches 2^32) on top of the graph, and 8 bytes a row that a matrix announces.
 [[nodiscard]] graph read(const std::string& path, const read_options& options = {});
 
+/// A sparse matrix without values: each entry is an edge from its row, `a`, to its column, `b`.
+struct matrix_entries {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::vector<edge> entries;  ///< in the order of the file; those of a symmetric matrix are followed by their mirror
+  friend bool operator==(const matrix_entries&, const matrix_entries&) = default;
+};
+
+/// Reads a Matrix Market file as the matrix that it is: rectangular or square, with direction, duplicates and the
+/// diagonal. Values are read over, and a stored zero is an entry.
+/// \throws as read(). A file of another kind is an error; options.names is ignored.
+[[nodiscard]] matrix_entries read_matrix(const std::string& path, const read_options& options = {});
+
 }  // namespace shunt::graph

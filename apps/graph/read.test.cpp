@@ -409,6 +409,46 @@ TEST_CASE("read: a file that is not what the caller says is an error") {
         simple(2, {{0, 1}}));
 }
 
+// --- matrices as matrices ---
+
+TEST_CASE("read_matrix: keeps direction, duplicates, the diagonal and both sizes") {
+  const scratch here;
+  const auto matrix = [&](const std::string& banner, const std::string& rest) {
+    return read_matrix(here.file("%%MatrixMarket matrix coordinate " + banner + "\n% c\n" + rest));
+  };
+  CHECK(matrix("real general", "2 3 4\n1 3 0.5\n2 1 0\n2 2 1e3\n2 1 7\n") ==
+        matrix_entries{2, 3, {{0, 2}, {1, 0}, {1, 1}, {1, 0}}});
+  CHECK(matrix("pattern general", "3 2 1\n3 1\n") == matrix_entries{3, 2, {{2, 0}}});
+  CHECK(matrix("pattern symmetric", "3 3 3\n2 1\n3 3\n1 3\n") ==
+        matrix_entries{3, 3, {{1, 0}, {2, 2}, {0, 2}, {0, 1}, {2, 0}}});
+  CHECK(matrix("integer general", "0 0 0\n") == matrix_entries{});
+  std::ofstream(here.name("z"), std::ios::binary)
+      << gzipped("%%MatrixMarket matrix coordinate pattern general\n1 2 1\n1 2\n");
+  CHECK(read_matrix(here.name("z")) == matrix_entries{1, 2, {{0, 1}}});
+}
+
+TEST_CASE("read_matrix: what is no matrix is an error that names file and line") {
+  const scratch here;
+  const auto complaint_of = [&](const std::string& content) {
+    const std::string path = here.file(content);
+    const auto what = thrown_by<shunt::usage_error>([&] { static_cast<void>(read_matrix(path)); });
+    return what.starts_with(path) ? what.substr(path.size()) : "does not start with the path: " + what;
+  };
+  const std::string good = "%%MatrixMarket matrix coordinate pattern general\n";
+  using Catch::StartsWith;
+  CHECK_THAT(complaint_of(""), StartsWith(":1: found an empty file"));
+  CHECK_THAT(complaint_of("0 1\n"), StartsWith(":1: found \"0\", expected the banner %%MatrixMarket"));
+  CHECK_THAT(complaint_of(good + "2 3 1\n2 4\n"), StartsWith(":3: found \"4\", expected an index of 1..3"));
+  CHECK_THAT(complaint_of(good + "2 3 1\n3 2\n"), StartsWith(":3: found \"3\", expected an index of 1..2"));
+  CHECK_THAT(complaint_of(good + "2 4294967296 1\n1 1\n"),
+             StartsWith(":2: found \"4294967296\", expected the number of columns, at most 4294967295"));
+  CHECK_THAT(complaint_of(good + "2 3000000 1\n1 1\n"),
+             StartsWith(":2: found a matrix of 3000000 columns for 1 entries, expected at most 16 columns an entry"));
+  CHECK_THAT(complaint_of("%%MatrixMarket matrix coordinate pattern symmetric\n2 3 1\n2 1\n"),
+             Contains("found a symmetric matrix of 2 x 3, expected a square one"));
+  CHECK_THAT(complaint_of(good + "2 2 2\n1 1\n"), StartsWith(":4: found the end of the file after 1 entries"));
+}
+
 // --- files ---
 
 TEST_CASE("read: a path that cannot be read is an error that says why") {

@@ -61,8 +61,12 @@ declare -A small=(
   [histogram]='--updates 1000'
   [index_gather]='--reads 1000'
   [triangle]='--generate kronecker --scale 6'
+  [permute_matrix]='--rows 100'
+  [random_permutation]='--entries 100'
+  [topological_sort]='--rows 100'
+  [transpose]='--rows 100'
 )
-for app in histogram index_gather triangle; do
+for app in "${!small[@]}"; do
   good '--pes' "$shunt" run "$app" --help
   bad '--pes.*0' "$shunt" run "$app" --pes 0
   bad 'banana' "$shunt" run "$app" --pes banana
@@ -91,7 +95,7 @@ bad 'SHUNT_PESS.*SHUNT_PES' env SHUNT_PESS=3 "$shunt" run histogram
 
 
 # Of every option of every application: what is no value of it is refused, whatever its type.
-for app in histogram index_gather triangle daq; do
+for app in "${!small[@]}" daq; do
   while read -r option legal; do
     values=('' '--json' 'nan')
     case $legal in
@@ -164,6 +168,34 @@ good '^edges from +every entry of a matrix whose banner says no symmetry, made u
 good '^edges from +every line, made undirected' "$shunt" run triangle --pes 2 --graph graph.txt
 printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n1000000000 1000000000 1\n2 1\n' >rows.mtx
 bad '^shunt run triangle: rows.mtx:2: found a matrix of 1000000000 rows' "$shunt" run triangle --pes 2 --graph rows.mtx
+
+# Matrices and permutations.
+printf '%%%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 3\n2 1\n2 3\n' >wide.mtx
+printf '%%%%MatrixMarket matrix coordinate pattern general\n3 2 3\n1 2\n3 1\n3 2\n' >high.mtx
+printf '%%%%MatrixMarket matrix coordinate pattern general\n2 2 4\n1 1\n1 2\n2 1\n2 2\n' >full.mtx
+for form in lambda class; do
+  good '^checked +a serial transpose is the same' \
+    "$shunt" run transpose --form "$form" --pes 3 --graph wide.mtx --output turned.mtx --check
+  good '^nonzeros moved +each once' "$shunt" run permute_matrix --form "$form" --pes 3 --graph wide.mtx
+  bad '^shunt run topological_sort: .*full.mtx: no order of rows and columns .*; 0 of 2 rows can be placed' \
+    "$shunt" run topological_sort --form "$form" --pes 2 --graph full.mtx
+done
+name='the transpose of a matrix, as a file'
+if cmp -s turned.mtx high.mtx; then passed=$((passed + 1)); else wrong "$(cat turned.mtx)"; fi
+bad '^shunt run topological_sort: wide.mtx: a matrix of 2 x 3, expected a square one' \
+  "$shunt" run topological_sort --graph wide.mtx
+for app in permute_matrix topological_sort transpose; do
+  bad "^shunt run $app: graph.txt:1: found .*, expected the banner %%MatrixMarket" "$shunt" run $app --graph graph.txt
+  bad "^shunt run $app: no-such.mtx: cannot open" "$shunt" run $app --graph no-such.mtx
+  bad "^shunt run $app: rows.mtx:2: found a matrix of 1000000000 rows" "$shunt" run $app --graph rows.mtx
+  bad '--rows has no meaning with --graph' "$shunt" run $app --graph wide.mtx --rows 3
+  bad '--nonzeros has no meaning with --graph' "$shunt" run $app --graph wide.mtx --nonzeros 3
+  bad '--rows-ok has no meaning without --graph' "$shunt" run $app --rows-ok
+  bad '--nonzeros 10: expected at most' "$shunt" run $app --rows 5
+  bad "^shunt run $app: PE [0-9]+: .* takes .* GiB of memory" "$shunt" run $app --rows 4000000000 --nonzeros 1000
+done
+bad '--seed has no meaning with --graph' "$shunt" run transpose --graph wide.mtx --seed 3
+bad '--seed has no meaning with --graph' "$shunt" run topological_sort --graph full.mtx --seed 3
 
 # Names that no terminal and no JSON likes.
 odd=$'new\nline \e[31m'
@@ -241,6 +273,19 @@ if [[ -n $mpis ]]; then
   bad 'banana' "$shunt" run histogram --transport mpi --pes banana
   bad '--no-such-option' "$shunt" run histogram --transport mpi --no-such-option
   good '^pes +4 on 2 processes' "$shunt" run histogram --transport mpi --ranks 2 --pes 4 --updates 1000
+  for form in lambda class; do
+    for app in permute_matrix random_permutation topological_sort transpose; do
+      # shellcheck disable=SC2086
+      good '^checked +a serial' \
+        "$shunt" run $app --transport mpi --ranks 2 --pes 4 --form $form --check ${small[$app]} --output "mpi.$app"
+      # shellcheck disable=SC2086
+      "$shunt" run $app --pes 3 --form $form ${small[$app]} --output "threads.$app" >/dev/null
+      name="$app: the same over MPI as on threads, in the $form form"
+      # Rows of one level have no order, so a topological sort depends on the PEs.
+      if [[ $app == topological_sort ]] || cmp -s "mpi.$app" "threads.$app"; then passed=$((passed + 1))
+      else wrong 'differs'; fi
+    done
+  done
   bad 'no-such-graph' "$shunt" run triangle --transport mpi --pes 2 --graph no-such-graph.txt
   bad 'no-such-launcher' "$shunt" run histogram --transport mpi --launcher no-such-launcher
 fi

@@ -155,6 +155,9 @@ void check_collectives(pgas::pe& me) {
   matrix wanted = factor(0);
   for (int p = 1; p < me.count(); ++p) wanted = product(wanted, factor(p));
   for (int i = 0; i < 5; ++i) expect(me.reduce(factor(me.index()), product).m == wanted.m);
+  matrix before = factor(1000);
+  for (int p = 0; p < me.index(); ++p) before = product(before, factor(p));
+  for (int i = 0; i < 5; ++i) expect(me.scan(factor(me.index()), product, factor(1000)).m == before.m);
 
   const auto text = [](int pe) { return std::string(pe % 3 == 0 ? 0 : static_cast<std::size_t>(pe) * 900, 'x'); };
   const auto texts = me.gather(text(me.index()));

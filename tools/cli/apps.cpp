@@ -6,6 +6,10 @@
 int daq_main(int argc, char** argv);
 int histogram_main(int argc, char** argv);
 int index_gather_main(int argc, char** argv);
+int permute_matrix_main(int argc, char** argv);
+int random_permutation_main(int argc, char** argv);
+int topological_sort_main(int argc, char** argv);
+int transpose_main(int argc, char** argv);
 int triangle_main(int argc, char** argv);
 
 namespace shunt::apps {
@@ -15,6 +19,10 @@ std::span<const app> all() {
       {"histogram", "many small increments at random places of a distributed table", histogram_main},
       {"index_gather", "many small reads at random places of a distributed table", index_gather_main},
       {"triangle", "triangles of a graph, from a file or generated", triangle_main},
+      {"permute_matrix", "a sparse matrix under permutations of its rows and columns", permute_matrix_main},
+      {"random_permutation", "a random permutation, the same for any number of PEs", random_permutation_main},
+      {"topological_sort", "an order of rows and columns that makes a matrix triangular", topological_sort_main},
+      {"transpose", "a sparse matrix whose rows are dealt out, transposed", transpose_main},
       {"daq", "data of ten thousand channels, each read by a fiber, and none lost", daq_main},
   };
   return known;

@@ -60,6 +60,56 @@ TEST_CASE("reduce: combines in the order of PEs, on every PE the same") {
   });
 }
 
+TEST_CASE("scan: combines the values of the PEs before, in their order") {
+  const int pes = GENERATE(1, 2, 3, 4, 7, 64);
+  const int workers = GENERATE(1, 2, 3, 5);
+  const int hops = GENERATE(1, 2);
+  CAPTURE(pes, workers, hops);
+  pgas::run(tiny(pes, workers, hops), [](pgas::pe& me) {
+    const auto times = [](const matrix& a, const matrix& b) { return product(a, b); };
+    for (int round = 0; round < 20; ++round) {
+      matrix wanted = of(1000, round);
+      for (int p = 0; p < me.index(); ++p) wanted = product(wanted, of(p, round));
+      expect(me.scan(of(me.index(), round), times, of(1000, round)) == wanted);
+      if (round % 3 == 0) expect(me.sum(round) == round * me.count());
+    }
+    // Without a first value: what only the PEs before gave, and T{} where there is none.
+    const matrix without = me.scan(of(me.index(), 7), times);
+    matrix wanted{};
+    for (int p = 0; p < me.index(); ++p) wanted = p == 0 ? of(0, 7) : product(wanted, of(p, 7));
+    expect(without == wanted);
+    // First and last: no operation is less commutative.
+    expect(me.scan(me.index() + 1, [](int a, int) { return a; }) == (me.index() == 0 ? 0 : 1));
+    expect(me.scan(me.index() + 1, [](int, int b) { return b; }) == me.index());
+  });
+}
+
+TEST_CASE("scan: sums of integers and of floating point numbers, and their inclusive form") {
+  const int pes = GENERATE(1, 2, 3, 7, 64);
+  const int workers = GENERATE(1, 2, 5);
+  pgas::run(tiny(pes, workers), [](pgas::pe& me) {
+    const long n = me.index();
+    expect(me.scan(n + 1) == n * (n + 1) / 2);
+    expect(me.scan(n + 1) + n + 1 == (n + 1) * (n + 2) / 2);
+    expect(me.scan(0.5 * me.index()) == 0.25 * me.index() * (me.index() - 1));
+    expect(me.scan(static_cast<char>(1)) == static_cast<char>(n));
+    expect(me.scan(n, [](long a, long b) { return b < a ? a : b; }, -5L) == (n == 0 ? -5 : n - 1));
+  });
+}
+
+TEST_CASE("scan: PEs whose values differ in size are told so, and so are those in another collective call") {
+  const int workers = GENERATE(1, 2, 4);
+  const auto sizes = failure_of(tiny(4, workers), [](pgas::pe& me) {
+    if (me.index() == 3) static_cast<void>(me.scan(short{1}));
+    static_cast<void>(me.scan(1L));
+  });
+  CHECK_THAT(sizes, StartsWith("PE ") && Contains("PEs disagree") && Contains("in scan() of 2 bytes") &&
+                        Contains("in scan() of 8 bytes"));
+  const auto calls =
+      failure_of(tiny(4, workers), [](pgas::pe& me) { static_cast<void>(me.index() == 2 ? me.scan(1L) : me.sum(1L)); });
+  CHECK_THAT(calls, StartsWith("PE ") && Contains("PEs disagree") && Contains("in scan()") && Contains("in reduce()"));
+}
+
 TEST_CASE("sum, min, max") {
   const int pes = GENERATE(1, 2, 5, 64);
   const int workers = GENERATE(1, 2, 5);

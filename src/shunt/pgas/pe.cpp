@@ -43,6 +43,10 @@ void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, con
   home_->collective.reduce(index_, mine, combine);
 }
 
+bool pe::scan_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+  return home_->collective.scan(index_, mine, combine);
+}
+
 void pe::check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const {
   if (one ? bytes.size() == unit : bytes.size() % unit == 0) return;
   throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in gather() or broadcast() of values of " +

@@ -61,6 +61,20 @@ class pe {
     return reduce(mine, [](const T& a, const T& b) { return a < b ? b : a; });
   }
 
+  /// Collective. combine(a, b) over the values of the PEs before this one, in PE order: an exclusive prefix sum. PE 0
+  /// gets T{}, or `first`; with `first`, each PE gets combine(first, what it gets without). The inclusive one is
+  /// combine(me.scan(mine, combine), mine). `combine` must be associative, and must not wait. With `items` on each PE,
+  /// `me.scan(items.size())` is where this PE's begin among all of them.
+  /// Cost: that of reduce().
+  template <plain_value T, class Combine>
+  [[nodiscard]] T scan(const T& mine, Combine combine, const T& first);
+  template <plain_value T, class Combine>
+  [[nodiscard]] T scan(const T& mine, Combine combine);
+  template <plain_value T>
+  [[nodiscard]] T scan(const T& mine) {
+    return scan(mine, [](const T& a, const T& b) { return static_cast<T>(a + b); });
+  }
+
   /// Collective. Every PE's value, by PE, on every PE.
   template <plain_value T>
   [[nodiscard]] std::vector<T> gather(const T& mine);
@@ -91,6 +105,7 @@ class pe {
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
   [[nodiscard]] std::vector<std::byte> broadcast_bytes(std::span<const std::byte> mine, int root);
   void reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*));
+  [[nodiscard]] bool scan_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*));
   /// \throws error unless `bytes` are values of `unit` bytes, or exactly one of them.
   void check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const;
 
@@ -100,20 +115,39 @@ class pe {
   std::vector<std::uint16_t> selector_ids_in_use_;
 };
 
+namespace detail {
+/// A `combine` of values, on their bytes.
 template <plain_value T, class Combine>
-T pe::reduce(const T& mine, Combine combine) {
+void combine_as(std::byte* into, const std::byte* from) {
   static_assert(std::is_empty_v<Combine> && std::is_default_constructible_v<Combine>,
                 "combine must be a lambda without captures: it runs for other PEs too");
-  (void)combine;
+  T a, b;
+  std::memcpy(&a, into, sizeof a);
+  std::memcpy(&b, from, sizeof b);
+  const T c = Combine{}(a, b);
+  std::memcpy(into, &c, sizeof c);
+}
+}  // namespace detail
+
+template <plain_value T, class Combine>
+T pe::reduce(const T& mine, Combine) {
   T result = mine;
-  reduce_bytes(std::as_writable_bytes(std::span<T, 1>(&result, 1)), [](std::byte* into, const std::byte* from) {
-    T a, b;
-    std::memcpy(&a, into, sizeof a);
-    std::memcpy(&b, from, sizeof b);
-    const T c = Combine{}(a, b);
-    std::memcpy(into, &c, sizeof c);
-  });
+  reduce_bytes(std::as_writable_bytes(std::span<T, 1>(&result, 1)), detail::combine_as<T, Combine>);
   return result;
+}
+
+template <plain_value T, class Combine>
+T pe::scan(const T& mine, Combine) {
+  T before = mine;
+  if (!scan_bytes(std::as_writable_bytes(std::span<T, 1>(&before, 1)), detail::combine_as<T, Combine>)) return T{};
+  return before;
+}
+
+template <plain_value T, class Combine>
+T pe::scan(const T& mine, Combine combine, const T& first) {
+  T before = mine;
+  if (!scan_bytes(std::as_writable_bytes(std::span<T, 1>(&before, 1)), detail::combine_as<T, Combine>)) return first;
+  return combine(first, before);
 }
 
 template <plain_value T>

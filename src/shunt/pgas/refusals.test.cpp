@@ -297,6 +297,7 @@ TEST_CASE("a handler that would wait is refused, and named") {
       forbidden{"fetch()",
                 [](pgas::pe&, pgas::actor_of<long>& a) { static_cast<void>(a.fetch(0, [](long& n) { return n; })); }},
       forbidden{"reduce()", [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.sum(1)); }},
+      forbidden{"scan()", [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.scan(1)); }},
       forbidden{"gather()", [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.gather(1)); }},
       forbidden{"gather() or broadcast()",
                 [](pgas::pe& me, pgas::actor_of<long>&) { static_cast<void>(me.broadcast(1, 0)); }},

@@ -18,6 +18,7 @@ std::string_view collective_call::name_of(kind is) noexcept {
     case kind::quiesce: return "quiesce()";
     case kind::gather: return "gather() or broadcast()";
     case kind::reduce: return "reduce()";
+    case kind::scan: return "scan()";
     case kind::end: return "the end of the program";
   }
   return "?";

@@ -177,25 +177,48 @@ auto collectives::gather(int pe, std::span<const std::byte> mine) -> bytes_by_pe
   return gathered_;
 }
 
+auto collectives::combined(std::span<const std::vector<std::byte>> values, combine_bytes combine)
+    -> std::vector<std::byte> {
+  if (values.empty()) return {};
+  auto result = values.front();
+  for (const auto& value : values.subspan(1)) {
+    if (value.size() != result.size()) {
+      const auto with = "in " + std::string(call_.name()) + " of ";
+      disagree(with + std::to_string(value.size()) + " bytes", with + std::to_string(result.size()) + " bytes");
+    }
+    combine(result.data(), value.data());
+  }
+  return result;
+}
+
 /// First over the PEs of each worker, then over the workers, in order.
-void collectives::reduce(int pe, std::span<std::byte> mine, void (*combine)(std::byte* into, const std::byte* from)) {
+void collectives::reduce(int pe, std::span<std::byte> mine, combine_bytes combine) {
   contributed_[static_cast<std::size_t>(facts_.local_pe(pe))].assign(mine.begin(), mine.end());
   if (arrive({collective_call::kind::reduce}, pe)) {
-    const auto one_after_another = [&](const std::vector<std::vector<std::byte>>& values) {
-      auto result = values.front();
-      for (std::size_t i = 1; i < values.size(); ++i) {
-        if (values[i].size() != result.size()) {
-          disagree("in reduce() of " + std::to_string(values[i].size()) + " bytes",
-                   "in reduce() of " + std::to_string(result.size()) + " bytes");
-        }
-        combine(result.data(), values[i].data());
-      }
-      return result;
-    };
-    reduced_ = one_after_another(worker_gather(one_after_another(contributed_)));
+    reduced_ = combined(worker_gather(combined(contributed_, combine)), combine);
     complete();
   }
   std::copy(reduced_.begin(), reduced_.end(), mine.begin());
+}
+
+/// As reduce(), over the workers before this one; then on over this worker's PEs, each of which keeps what came before.
+bool collectives::scan(int pe, std::span<std::byte> mine, combine_bytes combine) {
+  const auto local = static_cast<std::size_t>(facts_.local_pe(pe));
+  contributed_[local].assign(mine.begin(), mine.end());
+  if (arrive({collective_call::kind::scan}, pe)) {
+    auto of_workers = worker_gather(combined(contributed_, combine));
+    // All workers' values are compared, and not only those before this one: where sizes differ, every worker says so.
+    static_cast<void>(combined(of_workers, combine));
+    scanned_.assign(1, combined(std::span(of_workers).first(static_cast<std::size_t>(facts_.index)), combine));
+    for (std::size_t l = 1; l < contributed_.size(); ++l) {
+      const std::vector<std::byte> before_and_last[] = {scanned_.back(), contributed_[l - 1]};
+      scanned_.push_back(combined(std::span(before_and_last).subspan(scanned_.back().empty() ? 1 : 0), combine));
+    }
+    complete();
+  }
+  const auto& before = scanned_[local];
+  std::copy(before.begin(), before.end(), mine.begin());
+  return !before.empty();
 }
 
 }  // namespace detail

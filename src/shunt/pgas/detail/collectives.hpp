@@ -1,4 +1,4 @@
-/// Collective calls of PEs: barrier, gather, reduce, the end of a program; and what all of them have in common.
+/// Collective calls of PEs: barrier, gather, reduce, scan, the end of a program; and what all of them have in common.
 ///
 /// All PEs of the job make the same calls in the same order. The last PE of a worker to make a call acts for all of its
 /// worker; the others wait until it calls complete().
@@ -37,8 +37,12 @@ class collectives {
   /// Every PE's bytes, by PE. The PEs of the worker share the result.
   using bytes_by_pe = std::shared_ptr<const std::vector<std::vector<std::byte>>>;
   bytes_by_pe gather(int pe, std::span<const std::byte> mine);
+  using combine_bytes = void (*)(std::byte* into, const std::byte* from);
   /// combine(into, from) over all PEs in order; every PE gets the result in `mine`.
-  void reduce(int pe, std::span<std::byte> mine, void (*combine)(std::byte* into, const std::byte* from));
+  void reduce(int pe, std::span<std::byte> mine, combine_bytes combine);
+  /// combine(into, from) over the PEs before this one, in order, into `mine`.
+  /// \return false: there is none, and `mine` is as it was
+  [[nodiscard]] bool scan(int pe, std::span<std::byte> mine, combine_bytes combine);
 
   // --- for other calls that are collective ---
 
@@ -74,6 +78,9 @@ class collectives {
 
  private:
   void compare_with_neighbour();
+  /// What the first ones of `values` make together, one after another; of none, no bytes.
+  /// \throws error where PEs gave values of different sizes
+  [[nodiscard]] std::vector<std::byte> combined(std::span<const std::vector<std::byte>> values, combine_bytes combine);
   [[nodiscard]] std::vector<std::byte> bundle_of_pes() const;
   [[nodiscard]] bytes_by_pe by_pe(const std::vector<std::vector<std::byte>>& of_workers) const;
 
@@ -97,6 +104,7 @@ class collectives {
   std::vector<std::vector<std::byte>> contributed_;  // by local PE
   bytes_by_pe gathered_;
   std::vector<std::byte> reduced_;
+  std::vector<std::vector<std::byte>> scanned_;  // by local PE; of the job's first PE, no bytes
 };
 
 }  // namespace detail

@@ -32,7 +32,7 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s,
                                                    const std::source_location& where);
 
-/// What gather, broadcast or reduce collected is not what workers send. \param call  "reduce()"
+/// What gather, broadcast, reduce or scan collected is not what workers send. \param call  "reduce()"
 [[noreturn, gnu::cold]] void refuse_collected(std::string_view call, const std::string& what);
 
 /// "PEs disagree: one is ONE while others are OTHERS; every PE must make ...". \param one, others  each with its
