@@ -65,7 +65,7 @@ LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32,
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
-            ("switch", "shunt"): [""], ("memory", "shunt"): ["default", "small"],
+            ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
             ("key_value", "shunt"): ["two", "one"],

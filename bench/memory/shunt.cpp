@@ -2,6 +2,7 @@
 ///
 ///   --variant default   stacks as they come: address space of 256 KiB
 ///   --variant small     of 64 KiB
+///   --variant compact   compact fibers: their frames are put aside
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -15,12 +16,16 @@ namespace {
 
 using namespace shunt::sched;
 
-std::size_t stack_bytes(const char* program, const bench_options& options) {
-  if (std::strcmp(options.variant, "small") == 0) return 64 * 1024;
-  if (std::strcmp(options.variant, "default") != 0 && *options.variant != '\0') {
+spawn_options how_to_spawn(const char* program, const bench_options& options) {
+  spawn_options how{.worker = 0};
+  if (std::strcmp(options.variant, "small") == 0) {
+    how.stack_bytes = 64 * 1024;
+  } else if (std::strcmp(options.variant, "compact") == 0) {
+    how.compact = true;
+  } else if (std::strcmp(options.variant, "default") != 0 && *options.variant != '\0') {
     bench_bad_option(program, "--variant", options.variant);
   }
-  return 0;
+  return how;
 }
 
 }  // namespace
@@ -28,7 +33,7 @@ std::size_t stack_bytes(const char* program, const bench_options& options) {
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   bench::parked_fibers fibers(argv[0], options);
-  const spawn_options how{.worker = 0, .stack_bytes = stack_bytes(argv[0], options)};
+  const spawn_options how = how_to_spawn(argv[0], options);
   std::vector<waker> wakers(fibers.size());
   bool open = false;
   runtime one({.workers = 1});

@@ -1,5 +1,8 @@
 /// Question: what does it cost to go from one fiber to the next, by yielding and by waking?
+///
+///   --variant compact   compact fibers: their frames are put aside while others use their place
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/runtime.hpp>
@@ -76,12 +79,14 @@ struct waking {
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   bench::ring ring(argv[0], options);
+  const bool compact = std::strcmp(options.variant, "compact") == 0;
+  if (!compact && *options.variant != '\0') bench_bad_option(argv[0], "--variant", options.variant);
   waking awake(ring);
   yielding in_turn(ring);
   runtime one({.workers = 1, .stack_bytes = 64 * 1024});  // the rivals' have as much
   one.run([&] {
     for (std::size_t i = 0; i < ring.size(); ++i) {
-      one.spawn([&, i] { ring.chain() ? awake(i) : in_turn(i); }, {.worker = 0});
+      one.spawn([&, i] { ring.chain() ? awake(i) : in_turn(i); }, {.worker = 0, .compact = compact});
     }
     if (!ring.chain()) in_turn.begin();
   });

@@ -1,4 +1,10 @@
 /// Module header of `actor`: actors that are called by plain methods; references, mailboxes, supervisors and timers.
+///
+/// All names are in namespace shunt::actor. Those that programs write are in shunt:: as well:
+///   manager.hpp     manager, manager_options, actor_options
+///   ref.hpp         ref, this_actor
+///   mailbox.hpp     overflow, mailbox_full, unanswered, dead_letter, ended
+///   supervisor.hpp  supervisor, supervisor_options, strategy
 #pragma once
 
 #include <shunt/actor/mailbox.hpp>

@@ -1,5 +1,12 @@
 /// Module header of `stm`: transactions over shared variables, structures made of such variables, and a scheduler that
 /// knows of transactions.
+///
+/// All names are in namespace shunt::stm. Those that programs write are in shunt:: as well:
+///   tvar.hpp               tvar
+///   tx.hpp                 tx, ro_tx, blocking_in_transaction
+///   atomically.hpp         atomically, atomically_for, atomically_until, irrevocable, snapshot
+///   transaction_class.hpp  transaction_class
+///   structures/            tbqueue, tchan, tcounter, tmap, tmvar, tpriority_queue, tqueue, tsem, tset
 #pragma once
 
 #include <shunt/stm/atomically.hpp>

@@ -108,10 +108,12 @@ class Job:
                 self.changed.wait(left)
 
     def launcher_hangs(self):
-        """Open MPI 4's launcher hangs where a rank ends just as it opens its connection to it: it has said that the job
-        is over, and every process of the job has ended."""
+        """Open MPI 4's launcher hangs where a rank ends just as it opens its connection to it, and now and then after
+        it has named the first rank that failed: it has said that the job is over, and every process of the job has
+        ended."""
         with self.changed:
-            if not any("PMIX ERROR: UNREACHABLE" in line for line in self.lines):
+            if not any(re.search("PMIX ERROR: UNREACHABLE|The first process to do so was:", line)
+                       for line in self.lines):
                 return False
         return not any(is_rank(pid) for pid in left_behind(self.marker))
 

@@ -1,6 +1,8 @@
 /// A process to look at with tools/gdb/shunt.py: 1,000 fibers on two workers have parked, each in
 /// one of four functions, when all_are_parked() is called.
 ///
+/// Every fifth of them is compact: the frames of most of these have been put aside.
+///
 /// Beside them, by name: `root` runs; on its worker `yields`, and those whose names begin with `in_ring_`, are ready,
 /// and `late` has not started. The latter have done nothing but yield, together with root, for many rounds.
 #include <atomic>
@@ -75,7 +77,10 @@ int main() {
                     ++started;
                     where[number % 4]();
                   },
-                  {.worker = w, .name = "fiber_" + std::to_string(number), .stack_bytes = 16 * 1024});
+                  {.worker = w,
+                   .name = "fiber_" + std::to_string(number),
+                   .stack_bytes = 16 * 1024,
+                   .compact = number % 5 == 0});
             }
             // On their worker: when this fiber runs, those that have started are parked.
             while (started < fibers_a_worker) this_fiber::yield();

@@ -77,13 +77,13 @@ bool attempt(long allocation) {
     expect(a.load().text.size() > 1 || failed, "a is written");
     expect(!failed || (a.load().text == "a" && b.load().text == "b"), "nothing is written");
     if (!failed) delete made;
-    shunt::tx_quiesce();
+    shunt::stm::tx_quiesce();
     if (failed) {
       expect(alive == before + 2, "nothing leaks");
       return false;
     }
   }
-  shunt::tx_quiesce();
+  shunt::stm::tx_quiesce();
   expect(alive == before, "nothing leaks at the end");
   return true;
 }

@@ -23,7 +23,7 @@ import gdb.unwinder
 LAYOUT = "shunt_debug_fibers_v2"  # src/shunt/sched/detail/debug_layout.hpp
 FIELDS = ("words slabs slab_count blocks_a_slab block_bytes sp fp pc kept started state stack_low stack_bytes home"
           " name body waits_for since worker_state current running worker slots slot_count slot_bytes"
-          " slot_fiber").split()
+          " slot_fiber compact compact_slab_bytes frames_bytes frames_used frames_copy red_zone").split()
 PLACE = "sp fp pc kept".split()  # where a fiber stopped
 PARKED = 2
 PAGE = 4096
@@ -72,6 +72,9 @@ class Fiber:
         self.started = block[layout["started"]] != 0
         self.place = tuple(word(layout[name]) for name in PLACE)
         self.low, self.bytes = word(layout["stack_low"]), word(layout["stack_bytes"])
+        self.stopped_at = self.sp  # on its stack, even if its frames were put aside
+        compact = self.started and layout["compact"] >= 0 and block[layout["compact"]] != 0
+        self.aside = compact and self.put_aside(layout)
         self.home = word(layout["home"])
         self.parked = struct.unpack_from("<I", block, layout["state"])[0] == PARKED
         self.begins = word(layout["body"]) != 0
@@ -90,6 +93,20 @@ class Fiber:
         self.worker = None
         if self.home and layout["worker"] >= 0:
             self.worker, = struct.unpack("<i", read(self.home + layout["worker"], 4))
+
+    def put_aside(self, layout):
+        """Whether a compact fiber's frames are elsewhere; then it seems to have stopped there."""
+        slab = self.at - self.at % layout["compact_slab_bytes"]
+        number = (self.at - slab) // layout["block_bytes"]
+        frames = slab + layout["blocks_a_slab"] * layout["block_bytes"] + number * layout["frames_bytes"]
+        used, = struct.unpack("<Q", read(frames + layout["frames_used"], 8))
+        copy, = struct.unpack("<Q", read(frames + layout["frames_copy"], 8))
+        if not used:
+            return False
+        shift = copy + layout["red_zone"] - self.sp
+        sp, fp, pc, kept = self.place
+        self.place = (sp + shift, fp + shift if self.low <= fp < self.low + self.bytes else fp, pc, kept)
+        return True
 
     @property
     def sp(self):
@@ -113,7 +130,7 @@ class Fiber:
 
     def holds(self, sp):
         """Its guard page included: a fiber that ran off its stack stands there."""
-        return self.started and self.low - PAGE <= sp < self.low + self.bytes
+        return self.started and not self.aside and self.low - PAGE <= sp < self.low + self.bytes
 
     def title(self):
         return f"fiber {self.number}" + (f" `{self.name}`" if self.name else "") + f" ({self.state})"
@@ -343,7 +360,7 @@ Number, state, what it waits for and for how long, use of its stack, name. REGEX
     def stack(one):
         if not one.started:
             return ""
-        used = f"{(one.low + one.bytes - one.sp) / 1024:.1f} of " if one.holds(one.sp) else ""
+        used = f"{(one.low + one.bytes - one.stopped_at) / 1024:.1f} of " if one.aside or one.holds(one.sp) else ""
         return f"{used}{one.bytes // 1024:,}"
 
     @staticmethod

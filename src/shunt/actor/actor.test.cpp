@@ -122,7 +122,7 @@ TEST_CASE("actor: messages of one sender are handled in order, on the same worke
     }
   };
   const int workers = GENERATE(1, 2, 3);
-  const auto capacity = GENERATE(std::uint32_t{1}, std::uint32_t{3}, shunt::default_capacity);
+  const auto capacity = GENERATE(std::uint32_t{1}, std::uint32_t{3}, shunt::actor::default_capacity);
   manager all(with(workers));
   const int n = 20'000 / slowly;
   for (int t = 0; t < workers; ++t) {
@@ -827,7 +827,7 @@ TEST_CASE(
     }
   };
   const int alike = GENERATE(1, 9, 300);  // 300: more than a train takes
-  const auto capacity = GENERATE(std::uint32_t{5}, shunt::default_capacity);
+  const auto capacity = GENERATE(std::uint32_t{5}, shunt::actor::default_capacity);
   manager all(with(2));
   std::vector<ref<listener_of_all>> to;
   for (int i = 0; i < 3; ++i) to.push_back(all.spawn<listener_of_all>({.worker = 0, .capacity = capacity}));

@@ -10,6 +10,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace actor {
 
 /// What a tell or an ask does that finds the mailbox full. Messages of the manager itself (timers, monitors, stop and
 /// restart) are exempt: they always pass.
@@ -48,6 +49,14 @@ struct ended {
   std::string name;  ///< the actor's; empty: it has none, or had ended before the monitor came
   std::string why;   ///< empty: it was asked to stop; else the text of what left its handler
 };
+
+}  // namespace actor
+
+using actor::dead_letter;
+using actor::ended;
+using actor::mailbox_full;
+using actor::overflow;
+using actor::unanswered;
 
 }  // namespace v1
 }  // namespace shunt

@@ -8,10 +8,11 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace actor {
 namespace {
 
-actor::detail::settings settings_of(manager_options& wanted) {
-  actor::detail::settings s;
+detail::settings settings_of(manager_options& wanted) {
+  detail::settings s;
   s.runtime = wanted.runtime;
   s.stack_bytes = wanted.stack_bytes;
   s.stop_after = wanted.stop_after;
@@ -29,7 +30,7 @@ manager_options with(const sched::options& workers) {
 }  // namespace
 
 manager::manager(manager_options wanted)
-    : system_(std::make_unique<actor::detail::actor_system>(settings_of(wanted), nullptr)) {}
+    : system_(std::make_unique<detail::actor_system>(settings_of(wanted), nullptr)) {}
 
 manager::manager(const sched::options& workers) : manager(with(workers)) {}
 
@@ -37,15 +38,15 @@ manager::manager(sched::runtime& on, manager_options wanted) {
   if (!sched::this_fiber::inside() || &sched::this_worker::current() != &on) {
     throw usage_error("manager: called outside of a fiber of the runtime that it was given");
   }
-  if (actor::detail::dispatcher::here() != nullptr) throw usage_error("manager: these workers have a manager already");
-  system_ = std::make_unique<actor::detail::actor_system>(settings_of(wanted), &on);
+  if (detail::dispatcher::here() != nullptr) throw usage_error("manager: these workers have a manager already");
+  system_ = std::make_unique<detail::actor_system>(settings_of(wanted), &on);
 }
 
 manager::~manager() = default;
 
 supervisor manager::supervise(const supervisor_options& how) {
   if (how.restarts < 0) throw usage_error("supervise: " + std::to_string(how.restarts) + " restarts; at least 0");
-  auto made = std::make_shared<actor::detail::supervisor_state>();
+  auto made = std::make_shared<detail::supervisor_state>();
   made->name = how.name;
   made->all = how.how == strategy::all_for_one;
   made->most = static_cast<std::size_t>(how.restarts);
@@ -55,11 +56,11 @@ supervisor manager::supervise(const supervisor_options& how) {
   return supervisor(std::move(made));
 }
 
-actor::detail::address manager::enter(actor::detail::dispatcher& at, std::unique_ptr<actor::detail::lifecycle> about,
-                                      void* object, const actor_options& how, std::type_index is) {
+detail::address manager::enter(detail::dispatcher& at, std::unique_ptr<detail::lifecycle> about, void* object,
+                               const actor_options& how, std::type_index is) {
   const std::string name = about->name;
   const auto above = about->supervisor;
-  actor::detail::address actor;
+  detail::address actor;
   try {
     actor = at.actors().spawn(about, object, how.capacity, how.when_full);
   } catch (...) {
@@ -71,8 +72,7 @@ actor::detail::address manager::enter(actor::detail::dispatcher& at, std::unique
     if (above != nullptr) above->adopt(*actor.to, actor.incarnation());
     system_->names().add(name, actor, is);
   } catch (...) {
-    at.call_soon(
-        [actor] { actor.to->home->actors().request(*actor.to, actor.incarnation(), actor::detail::request_end); });
+    at.call_soon([actor] { actor.to->home->actors().request(*actor.to, actor.incarnation(), detail::request_end); });
     throw;
   }
   return actor;
@@ -87,14 +87,15 @@ void manager::block(task::detail::one_event& e) {
 }
 
 void this_actor::stop() {
-  actor::detail::actor_cell* const me = actor::detail::actor_of_this_fiber();
+  detail::actor_cell* const me = detail::actor_of_this_fiber();
   if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
-  me->set_flag(actor::detail::request_end);
+  me->set_flag(detail::request_end);
 }
 
-namespace actor::detail {
+namespace detail {
 void throw_null_ref(const char* call) { throw usage_error(std::string(call) + ": the reference is to no actor"); }
-}  // namespace actor::detail
+}  // namespace detail
 
+}  // namespace actor
 }  // namespace v1
 }  // namespace shunt

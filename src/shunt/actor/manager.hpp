@@ -38,6 +38,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace actor {
 
 struct manager_options {
   /// Of workers of its own. They do not report that all of them sleep: that is what actors do.
@@ -90,7 +91,7 @@ class manager {
   template <typename T, typename... A>
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {
-    using namespace actor::detail;
+    using namespace detail;
     if (how.capacity == 0) throw usage_error("spawn: a mailbox's capacity must be at least 1");
     dispatcher& at = system_->choose(how.worker);
     auto about = std::make_unique<lifecycle>();
@@ -123,7 +124,7 @@ class manager {
   void stop(const ref<T>& actor) {
     actor.must_not_be_null("stop");
     actor.address_.to->home->call_soon(
-        [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), actor::detail::request_end); });
+        [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), detail::request_end); });
   }
 
   /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that threads and
@@ -174,12 +175,18 @@ class manager {
     }
   }
 
-  actor::detail::address enter(actor::detail::dispatcher& at, std::unique_ptr<actor::detail::lifecycle> about,
-                               void* object, const actor_options& how, std::type_index is);
+  detail::address enter(detail::dispatcher& at, std::unique_ptr<detail::lifecycle> about, void* object,
+                        const actor_options& how, std::type_index is);
   static void block(task::detail::one_event& e);
 
-  std::unique_ptr<actor::detail::actor_system> system_;
+  std::unique_ptr<detail::actor_system> system_;
 };
+
+}  // namespace actor
+
+using actor::actor_options;
+using actor::manager;
+using actor::manager_options;
 
 }  // namespace v1
 }  // namespace shunt

@@ -32,6 +32,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace actor {
 
 template <typename T>
 class ref;
@@ -39,17 +40,17 @@ class manager;
 
 /// M is a member function of T, or of a base of it.
 template <auto M, typename T>
-concept method_of_the_actor = requires { typename actor::detail::method_traits<decltype(M)>::owner; } &&
-                              std::derived_from<T, typename actor::detail::method_traits<decltype(M)>::owner>;
+concept method_of_the_actor = requires { typename detail::method_traits<decltype(M)>::owner; } &&
+                              std::derived_from<T, typename detail::method_traits<decltype(M)>::owner>;
 
 /// M's parameters are values, references to const, or rvalue references: a message cannot change what belongs to the
 /// sender.
 template <auto M>
-concept parameters_travel_by_value = actor::detail::method_traits<decltype(M)>::by_value;
+concept parameters_travel_by_value = detail::method_traits<decltype(M)>::by_value;
 
 /// As many arguments as M has parameters, each convertible to its own.
 template <auto M, typename... A>
-concept arguments_fit_the_method = actor::detail::method_traits<decltype(M)>::template takes<A...>();
+concept arguments_fit_the_method = detail::method_traits<decltype(M)>::template takes<A...>();
 
 /// D is a T: publicly derived from it, not virtually.
 template <typename D, typename T>
@@ -86,8 +87,8 @@ class ref {
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {
-    using message = actor::detail::tell_message<T, M>;
-    actor::detail::post_safely<message>(address_, "tell", std::in_place, std::forward<A>(arguments)...);
+    using message = detail::tell_message<T, M>;
+    detail::post_safely<message>(address_, "tell", std::in_place, std::forward<A>(arguments)...);
   }
 
   /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or
@@ -97,13 +98,13 @@ class ref {
   /// asks and waits one by one.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
-  [[nodiscard]] future<typename actor::detail::method_traits<decltype(M)>::result> ask(A&&... arguments) const {
-    using message = actor::detail::ask_message<T, M>;
+  [[nodiscard]] future<typename detail::method_traits<decltype(M)>::result> ask(A&&... arguments) const {
+    using message = detail::ask_message<T, M>;
     must_not_be_null("ask");
     promise<typename message::result> made;
     auto answer = made.get_future();
     task::detail::event_behind::of(answer, "ask").watched_by(*address_.to);
-    actor::detail::post_safely<message>(address_, "ask", std::move(made), std::forward<A>(arguments)...);
+    detail::post_safely<message>(address_, "ask", std::move(made), std::forward<A>(arguments)...);
     return answer;
   }
 
@@ -132,9 +133,9 @@ class ref {
     whom.must_not_be_null("monitor");
     auto tell = [to = address_](const ended& what) {
       to.to->home->call_soon([to, what] {
-        using message = actor::detail::tell_message<T, M>;
-        actor::detail::envelope e;
-        actor::detail::build<message>(e, to, std::in_place, what);
+        using message = detail::tell_message<T, M>;
+        detail::envelope e;
+        detail::build<message>(e, to, std::in_place, what);
         e.to = to.to;
         to.to->home->send_exempt(e);
       });
@@ -153,11 +154,11 @@ class ref {
   friend class ref;
   friend class manager;
   friend struct std::hash<ref<T>>;
-  explicit ref(const actor::detail::address& a) noexcept : address_(a) {}
+  explicit ref(const detail::address& a) noexcept : address_(a) {}
 
   void must_not_be_null(const char* call) const {
     if (address_.to == nullptr) [[unlikely]]
-      actor::detail::throw_null_ref(call);
+      detail::throw_null_ref(call);
   }
 
   /// From a D to the T in it. No object is touched: the conversion of a pointer to a non-virtual base is arithmetic.
@@ -172,13 +173,13 @@ class ref {
   timer begin(const char* call, std::chrono::nanoseconds period, std::chrono::nanoseconds first,
               A&&... arguments) const {
     must_not_be_null(call);
-    auto made = std::make_shared<actor::detail::timer_message<T, M>>(address_, std::forward<A>(arguments)...);
+    auto made = std::make_shared<detail::timer_message<T, M>>(address_, std::forward<A>(arguments)...);
     made->period = period;
     address_.to->home->system().clock().schedule(made, sched::after(first));
     return timer(std::move(made));
   }
 
-  actor::detail::address address_;
+  detail::address address_;
 };
 
 namespace this_actor {
@@ -186,12 +187,17 @@ namespace this_actor {
 void stop();
 }  // namespace this_actor
 
+}  // namespace actor
+
+using actor::ref;
+namespace this_actor = actor::this_actor;
+
 }  // namespace v1
 }  // namespace shunt
 
 template <typename T>
-struct std::hash<shunt::ref<T>> {
-  [[nodiscard]] std::size_t operator()(const shunt::ref<T>& r) const noexcept {
+struct std::hash<shunt::actor::ref<T>> {
+  [[nodiscard]] std::size_t operator()(const shunt::actor::ref<T>& r) const noexcept {
     return std::hash<const void*>()(r.address_.to) ^ (std::size_t{r.address_.incarnation()} << 32);
   }
 };

@@ -24,10 +24,11 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace actor {
 
-namespace actor::detail {
+namespace detail {
 struct supervisor_state;
-}  // namespace actor::detail
+}  // namespace detail
 
 class manager;
 
@@ -45,8 +46,8 @@ class supervisor {
 
  private:
   friend class manager;
-  explicit supervisor(std::shared_ptr<actor::detail::supervisor_state> s) noexcept : state_(std::move(s)) {}
-  std::shared_ptr<actor::detail::supervisor_state> state_;
+  explicit supervisor(std::shared_ptr<detail::supervisor_state> s) noexcept : state_(std::move(s)) {}
+  std::shared_ptr<detail::supervisor_state> state_;
 };
 
 struct supervisor_options {
@@ -56,6 +57,12 @@ struct supervisor_options {
   supervisor under{};                              ///< decides when it gives up; null: its actors end
   std::string name{};                              ///< for messages
 };
+
+}  // namespace actor
+
+using actor::strategy;
+using actor::supervisor;
+using actor::supervisor_options;
 
 }  // namespace v1
 }  // namespace shunt

@@ -10,6 +10,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace actor {
 
 template <typename T>
 class ref;
@@ -26,9 +27,10 @@ class timer {
  private:
   template <typename T>
   friend class ref;
-  explicit timer(std::shared_ptr<actor::detail::timed> t) noexcept : what_(std::move(t)) {}
-  std::shared_ptr<actor::detail::timed> what_;
+  explicit timer(std::shared_ptr<detail::timed> t) noexcept : what_(std::move(t)) {}
+  std::shared_ptr<detail::timed> what_;
 };
 
+}  // namespace actor
 }  // namespace v1
 }  // namespace shunt

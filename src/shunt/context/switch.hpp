@@ -48,6 +48,14 @@ struct execution : place {
   void* sanitizers = nullptr;  ///< AddressSanitizer's fake stack, or ThreadSanitizer's fiber
 };
 
+/// Bytes below a stopped execution's stack pointer that may hold variables: those of a function that calls no other
+/// (System V ABI for AMD64, 3.2.2; the one for AArch64 has none).
+#if defined(__x86_64__)
+inline constexpr std::size_t red_zone = 128;
+#else
+inline constexpr std::size_t red_zone = 0;
+#endif
+
 /// Any thread. Makes `e` an execution that, when first switched to, calls `entry(argument)` on the given stack. `entry`
 /// must not return and must not throw: its last act is finish_to().
 /// \param low    lowest byte of the stack, which must stay mapped until finish_to()

@@ -22,10 +22,11 @@ extern constinit std::atomic<int> controlled_runs;  // runs of this process for 
 [[gnu::cold]] void interleave_slowly() noexcept;
 [[noreturn, gnu::cold]] void throw_no_fiber(const char* call);
 [[gnu::cold]] void require_wait_slowly(const char* call);
+[[noreturn, gnu::cold]] void throw_compact(const char* call);
 }  // namespace detail
 
 inline void waker::prefetch() const noexcept {
-  if (fiber_ != nullptr) fiber_->prefetch();
+  if (word_ != 0) fiber()->prefetch();
 }
 
 /// Any thread. The time of deadlines and waits: the steady clock's; or, on a worker for which a strategy decides, the
@@ -114,6 +115,14 @@ inline void require_wait(const char* call) {
   const detail::worker_state& d = detail::here();
   if (!d.in_fiber() || d.forbid != nullptr) [[unlikely]]
     detail::require_wait_slowly(call);
+}
+
+/// Legal anywhere. For functions that give other fibers or threads an address on the running fiber's stack, for a wait:
+/// call it before. \throws usage_error under the name of `call`, in a compact fiber (spawn_options::compact).
+inline void lend_frame(const char* call) {
+  const detail::fiber* const me = detail::here().running();
+  if (me != nullptr && me->compact) [[unlikely]]
+    detail::throw_compact(call);
 }
 
 /// Legal anywhere. Throws why the running fiber has no stack of its own, if it has none: see

@@ -89,9 +89,9 @@ struct runtime::parts {
 
   // On behalf of a thread that is no worker of this runtime.
 
-  detail::fiber* new_fiber_outside() {
+  detail::fiber* new_fiber_outside(bool compact = false) {
     const std::scoped_lock held(all.outside_lock);
-    return all.outside_blocks.take();
+    return (compact ? all.outside_compact_blocks : all.outside_blocks).take();
   }
   void drop_outside(detail::fiber* f) noexcept {
     const std::scoped_lock held(all.outside_lock);
@@ -99,7 +99,7 @@ struct runtime::parts {
     f->name = nullptr;
     f->stack = {};
     f->set_home(nullptr);
-    all.outside_blocks.give(f);
+    (f->compact ? all.outside_compact_blocks : all.outside_blocks).give(f);
   }
   /// Counts the fiber, and sends it to worker `where`, or to any if that is -1.
   void enqueue_outside(detail::fiber* f, int where) {
@@ -197,16 +197,21 @@ void runtime::unpark(int index) noexcept {
 fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   detail::check_stack("spawn", where.stack_bytes);
+  if (where.compact && where.migrates) {
+    throw usage_error("spawn: a compact fiber cannot migrate: its frames have their place on one worker");
+  }
   worker* here = worker::current();
   if (here != nullptr && here->waiting_forbidden()) [[unlikely]]
     here->forbid->on_spawn();
   if (here != nullptr && &here->all != &parts_->all) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));
-  detail::fiber* const f = here != nullptr ? here->starter.new_fiber() : parts_->new_fiber_outside();
+  detail::fiber* const f =
+      here != nullptr ? here->starter.new_fiber(where.compact) : parts_->new_fiber_outside(where.compact);
   f->body = std::move(body);
   f->name = std::move(name);
   f->stack.bytes = where.stack_bytes;
+  f->through_loop = where.migrates || where.compact;
   f->migrates = where.migrates;
   f->even_without_stack = where.even_without_stack;
   f->set_home(where.worker < 0 ? nullptr : &parts_->remote_of(where.worker));
@@ -280,6 +285,11 @@ worker& must_be_worker(const char* call) {
 void detail::throw_no_fiber(const char* call) {
   must_be_worker(call);
   throw_outside(call, "a fiber");
+}
+
+void detail::throw_compact(const char* call) {
+  throw usage_error(std::string(call) +
+                    ": others would use the stack of a compact fiber while it waits; spawn it without .compact");
 }
 
 void detail::require_wait_slowly(const char* call) { must_be_worker(call).require_wait(call); }

@@ -97,6 +97,19 @@ struct spawn_options {
   /// some 10 ns more, a fork of fork_join some 10 ns.
   bool migrates = false;
 
+  /// A compact form, for fibers that mostly wait, many of them: a connection's, a device's, a timer's. A worker's
+  /// compact fibers take turns on a few stacks: frames of one that is parked are put aside as soon as another one needs
+  /// their place, and are back at the same addresses before it goes on. So a parked fiber takes a kilobyte as a rule,
+  /// instead of a page and its tables, and thousands stay in the caches. What it costs: each switch leads through the
+  /// worker's loop and copies some hundred bytes, twice.
+  /// The rule: nothing else may use an address on the stack of such a fiber while it is parked. Its own pointers to its
+  /// own variables stay right. Sleeps, park() with a waker, and waits for a socket's next event may be used. Waits that
+  /// lend a piece of the stack to others throw usage_error: futures, finish, waits with a stop token, files;
+  /// fork_join runs its jobs in the fiber. What the program itself lends is checked under ThreadSanitizer and, with
+  /// detect_stack_use_after_return=0, AddressSanitizer, where each has a stack of its own: if something was written
+  /// there meanwhile, the process ends with a message. Not together with `migrates`.
+  bool compact = false;
+
   /// What happens if the system gives no memory for a stack when the fiber is to start. False: the body is dropped, and
   /// run() throws the reason. True: the body is called all the same, on the worker's own stack, as a fiber that cannot
   /// wait: park(), yield() and every wait throw the reason. For a body whose end other fibers wait for: it calls
@@ -142,9 +155,9 @@ class runtime {
   /// knows that run() cannot return (a fiber waits for it, say). Fibers that were spawned for one worker start in
   /// order; the others start newest first, or where they are stolen.
   /// \return the new fiber's id; it may have ended by then.
-  /// \throws usage_error for a worker out of range or a stack of more than context::stack_pool::largest;
-  ///         std::bad_alloc. Cost: about 100 ns. The stack is taken when the fiber starts: see run() and
-  ///         spawn_options::even_without_stack for what happens if there is none.
+  /// \throws usage_error for a worker out of range, a stack of more than context::stack_pool::largest, or a compact
+  ///         fiber that migrates; std::bad_alloc. Cost: about 100 ns. The stack is taken when the fiber starts: see
+  ///         run() and spawn_options::even_without_stack for what happens if there is none.
   fiber_id spawn(std::function<void()> body, spawn_options where = {});
 
   /// Any thread. Asks everything in the present run to end, once: through stop_token(), and with it every

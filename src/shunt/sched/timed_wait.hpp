@@ -28,7 +28,10 @@ wait_end wait_until(const Done& done, std::chrono::steady_clock::time_point dead
                     const char* what) {
   const auto wake = [fiber = self()] { fiber.wake(); };
   std::optional<std::stop_callback<decltype(wake)>> on_stop;
-  if (stop.stop_possible()) on_stop.emplace(stop, wake);
+  if (stop.stop_possible()) {
+    lend_frame("a wait with a stop token");
+    on_stop.emplace(stop, wake);
+  }
   while (!done()) {
     if (stop.stop_requested()) return wait_end::stopped;
     if (!park_until(deadline, what) && !done()) return wait_end::timed_out;

@@ -51,7 +51,10 @@ class waiter {
   /// all wakers before this object goes. The same holds after an exception. \throws what wait() throws;
   /// std::bad_alloc, for a deadline.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const char* what, const char* call) {
-    if (fiber_) this_fiber::require_wait(call);
+    if (fiber_) {
+      this_fiber::require_wait(call);
+      this_fiber::lend_frame(call);
+    }
     constexpr auto for_ever = std::chrono::steady_clock::time_point::max();
     while (!woken()) {
       if (fiber_) {

@@ -25,13 +25,17 @@ class waker {
   /// Prefetches what wake() touches, for a caller that will call it some hundred instructions from now.
   void prefetch() const noexcept;
 
-  [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
+  [[nodiscard]] explicit operator bool() const noexcept { return word_ != 0; }
   friend bool operator==(const waker&, const waker&) = default;
 
  private:
   friend struct detail::fiber;
-  explicit constexpr waker(detail::fiber* f) noexcept : fiber_(f) {}
-  detail::fiber* fiber_ = nullptr;
+  // What is told beside the address is known before the first line of the fiber has come from memory.
+  static constexpr std::uintptr_t compact = 1;
+  explicit waker(detail::fiber* f, bool is_compact) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(f) + (is_compact ? compact : 0)) {}
+  [[nodiscard]] detail::fiber* fiber() const noexcept { return reinterpret_cast<detail::fiber*>(word_ & ~compact); }
+  std::uintptr_t word_ = 0;
 };
 
 /// Identifies one fiber among all that were and will be (until 2^32 fibers have used the same block). A value; keeps

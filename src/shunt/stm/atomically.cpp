@@ -3,8 +3,10 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
+namespace detail {
 
-void stm_access::join(tx& t, manner how, const stm::detail::wait_limits* limits) {
+void stm_access::join(tx& t, manner how, const wait_limits* limits) {
   if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");
   if (t.state().read_only && how != manner::snapshot) {
     throw usage_error(
@@ -13,5 +15,7 @@ void stm_access::join(tx& t, manner how, const stm::detail::wait_limits* limits)
   if (how == manner::irrevocable) t.become_irrevocable();
 }
 
+}  // namespace detail
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt

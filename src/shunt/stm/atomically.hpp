@@ -30,12 +30,13 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 /// Asks for a transaction that runs without others: see tx::become_irrevocable().
 struct irrevocable_t {};
 inline constexpr irrevocable_t irrevocable{};
 
-namespace stm::detail {
+namespace detail {
 
 /// The class of all transactions with a body of type F.
 template <typename F>
@@ -43,13 +44,8 @@ inline constinit transaction_class class_of_body{nullptr};
 inline constinit transaction_class class_of_stores{"tvar::store"};
 inline constinit transaction_class class_of_loads{"tvar::load"};  // of boxes
 
-}  // namespace stm::detail
-
 /// What the functions below are made of. Not for users.
 struct stm_access {
-  using attempt = stm::detail::attempt;
-  using outcome = stm::detail::outcome;
-  using transaction = stm::detail::transaction;
   using manner = transaction::manner;
   /// The result of a body without a result: whether it was committed.
   class done {
@@ -66,7 +62,7 @@ struct stm_access {
   /// In a first attempt waits are refused until it is over: waits_forbidden::while_in_force().
   struct refused_already {};
   struct refused_here {
-    const sched::waits_forbidden scope{stm::detail::refuses_waits};
+    const sched::waits_forbidden scope{refuses_waits};
   };
 
   /// Whether a body is handed by copy to functions that are not inlined: one of at most a pointer's size, if a copy is
@@ -94,7 +90,7 @@ struct stm_access {
   /// \return the body's result; nothing if the deadline came first, or a stop was requested.
   template <typename R, typename Body>
   [[gnu::always_inline]] static kept<R> run(const transaction_class& c, std::source_location where, manner how,
-                                            const Body& body, const stm::detail::wait_limits* limits = nullptr) {
+                                            const Body& body, const wait_limits* limits = nullptr) {
     sched::this_fiber::interleave();
     tx& mine = tx::here();
     if (!transaction::begin_inline(mine, c.known(), how)) [[unlikely]]
@@ -116,7 +112,7 @@ struct stm_access {
   /// wait.
   template <typename R, typename Body>
   [[gnu::noinline]] static kept<R> run_slowly(const transaction_class& c, std::source_location where, manner how,
-                                              handed_on<Body> body, const stm::detail::wait_limits* limits) {
+                                              handed_on<Body> body, const wait_limits* limits) {
     if (tx& mine = tx::here(); mine.inside()) {
       join(mine, how, limits);
       return call_once<R>(body, mine);
@@ -126,9 +122,9 @@ struct stm_access {
   template <typename R, typename Body>
   [[gnu::always_inline]] static void keep_result(kept<R>& result, const Body& body, tx& t) {
     if constexpr (std::is_void_v<R>) {
-      stm::detail::call(body, t);
+      detail::call(body, t);
     } else {
-      result.emplace(stm::detail::call(body, t));
+      result.emplace(detail::call(body, t));
     }
   }
   template <typename R>
@@ -152,9 +148,9 @@ struct stm_access {
       [[maybe_unused]] const Refused waits{};
       keep_result<R>(result, body, t);
       return t.commit();
-    } catch (const stm::detail::conflict&) {
+    } catch (const conflict&) {
       return outcome::conflict;
-    } catch (const stm::detail::retry_requested&) {
+    } catch (const retry_requested&) {
       return t.state().is_doomed() ? outcome::conflict : outcome::retry;
     } catch (...) {
       // A body that caught a conflict went on without the value it had asked for: its exception counts as a conflict.
@@ -166,9 +162,8 @@ struct stm_access {
   /// What does not end with the first attempt, or does not begin inline.
   /// \param t, ended_by  an attempt, inside, and what it came to; null: there was none yet.
   template <typename R, typename Body>
-  [[gnu::noinline]] static kept<R> run_on(kept<R> result, stm::detail::class_record& kind, manner how,
-                                          const stm::detail::wait_limits* limits, handed_on<Body> body, tx* t,
-                                          outcome ended_by) {
+  [[gnu::noinline]] static kept<R> run_on(kept<R> result, class_record& kind, manner how, const wait_limits* limits,
+                                          handed_on<Body> body, tx* t, outcome ended_by) {
     transaction whole(kind, how, limits);
     for (;;) {
       if (t == nullptr) {
@@ -182,7 +177,7 @@ struct stm_access {
     return committed<R>(std::move(result));
   }
   /// A transaction within another one is a part of it. \throws usage_error, conflict
-  static void join(tx& t, manner how, const stm::detail::wait_limits* limits);
+  static void join(tx& t, manner how, const wait_limits* limits);
 
   template <typename F>
   static auto snapshot(const transaction_class& c, std::source_location where, const F& body) {
@@ -195,35 +190,38 @@ struct stm_access {
   }
 };
 
+}  // namespace detail
+
 /// Any fiber or thread. Runs `body`, and makes its writes visible to others all at once; or undoes everything if an
 /// exception leaves it. Inside another transaction it is a part of that one. `body` is called with a tx&, or with
 /// nothing; it is called again if other transactions commit to what it has read.
 /// \return what `body` returned, by value.
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it has to wait, what park() throws.
 /// Cost: 5 to 30 ns, and what the body's reads and writes cost.
-template <stm::detail::tx_body F>
+template <detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body,
                                               std::source_location where = std::source_location::current())
-    -> stm::detail::result_of<F> {
-  using R = stm::detail::result_of<F>;
-  auto result = stm_access::run<R>(c, where, stm_access::manner::shared, body);
+    -> detail::result_of<F> {
+  using R = detail::result_of<F>;
+  auto result = detail::stm_access::run<R>(c, where, detail::stm_access::manner::shared, body);
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
-template <stm::detail::tx_body F>
+template <detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const F& body,
                                               std::source_location where = std::source_location::current())
-    -> stm::detail::result_of<F> {
-  return atomically(stm::detail::class_of_body<F>, body, where);
+    -> detail::result_of<F> {
+  return atomically(detail::class_of_body<F>, body, where);
 }
 
 /// Like atomically(body), without others: the body runs once, whatever it does, and so may do what cannot be undone; it
 /// still cannot park. All other transactions of the process wait meanwhile. Inside a transaction that is not
 /// irrevocable, it begins that one again, irrevocably.
-template <stm::detail::tx_body F>
+template <detail::tx_body F>
 auto atomically(irrevocable_t, const F& body, std::source_location where = std::source_location::current())
-    -> stm::detail::result_of<F> {
-  using R = stm::detail::result_of<F>;
-  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::irrevocable, body);
+    -> detail::result_of<F> {
+  using R = detail::result_of<F>;
+  auto result =
+      detail::stm_access::run<R>(detail::class_of_body<F>, where, detail::stm_access::manner::irrevocable, body);
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
 
@@ -231,19 +229,20 @@ auto atomically(irrevocable_t, const F& body, std::source_location where = std::
 /// \return what `body` returned; nothing (for a body without result: false) if the deadline or the stop came first:
 /// then nothing was done.
 /// \throws usage_error inside a transaction, which cannot wait.
-template <stm::detail::tx_body F>
+template <detail::tx_body F>
 auto atomically_until(std::chrono::steady_clock::time_point deadline, const F& body, const std::stop_token& stop = {},
                       std::source_location where = std::source_location::current()) {
-  using R = stm::detail::result_of<F>;
-  const stm::detail::wait_limits limits{deadline, stop};
-  auto result = stm_access::run<R>(stm::detail::class_of_body<F>, where, stm_access::manner::shared, body, &limits);
+  using R = detail::result_of<F>;
+  const detail::wait_limits limits{deadline, stop};
+  auto result =
+      detail::stm_access::run<R>(detail::class_of_body<F>, where, detail::stm_access::manner::shared, body, &limits);
   if constexpr (std::is_void_v<R>) {
     return result.has_value();
   } else {
     return result;
   }
 }
-template <stm::detail::tx_body F>
+template <detail::tx_body F>
 auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::stop_token& stop = {},
                     std::source_location where = std::source_location::current()) {
   return atomically_until(sched::after(time), body, stop, where);
@@ -255,12 +254,12 @@ auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::sto
 template <typename F>
   requires std::invocable<const F&, ro_tx&>
 auto snapshot(const F& body, std::source_location where = std::source_location::current()) {
-  return stm_access::snapshot(stm::detail::class_of_body<F>, where, body);
+  return detail::stm_access::snapshot(detail::class_of_body<F>, where, body);
 }
 template <typename F>
   requires std::invocable<const F&, ro_tx&>
 auto snapshot(const transaction_class& c, const F& body, std::source_location where = std::source_location::current()) {
-  return stm_access::snapshot(c, where, body);
+  return detail::stm_access::snapshot(c, where, body);
 }
 
 // --- operations of tvar ---
@@ -269,10 +268,10 @@ template <tvar_value T>
 T tvar<T>::load() const
   requires std::copy_constructible<T>
 {
-  if (tx& t = stm_access::here(); stm_access::inside(t)) [[unlikely]]
+  if (tx& t = detail::stm_access::here(); detail::stm_access::inside(t)) [[unlikely]]
     return t.read(*this);
-  if constexpr (!stm::detail::is_inline<T>) {
-    return snapshot(stm::detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });
+  if constexpr (!detail::is_inline<T>) {
+    return snapshot(detail::class_of_loads, [this](ro_tx& t) -> T { return t.read(*this); });
   } else {
     typename holding::coded seen{};
     for (int i = 0;; ++i) {
@@ -281,8 +280,8 @@ T tvar<T>::load() const
         seen[k] = data_[k].load(std::memory_order_acquire);  // edge `data`
       if constexpr (holding::count == 1) break;
       // relaxed: the loads of the value come before it
-      if (!stm::detail::is_locked(before) && lock.load(std::memory_order_relaxed) == before) break;
-      stm::detail::pause(i);
+      if (!detail::is_locked(before) && lock.load(std::memory_order_relaxed) == before) break;
+      detail::pause(i);
     }
     return holding::decode(seen.data());
   }
@@ -292,7 +291,7 @@ template <tvar_value T>
 void tvar<T>::store(const T& value)
   requires std::copy_constructible<T>
 {
-  atomically(stm::detail::class_of_stores, [&](tx& t) { t.write(*this, value); });
+  atomically(detail::class_of_stores, [&](tx& t) { t.write(*this, value); });
 }
 
 template <tvar_value T>
@@ -307,6 +306,14 @@ T tvar<T>::update(const F& f, std::source_location where)
   };
   return atomically(body, where);
 }
+
+}  // namespace stm
+
+using stm::atomically;
+using stm::atomically_for;
+using stm::atomically_until;
+using stm::irrevocable;
+using stm::snapshot;
 
 }  // namespace v1
 }  // namespace shunt

@@ -3,6 +3,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 /// Any thread or fiber, outside of transactions. Waits, without giving the thread to other fibers, until every
 /// transaction that ran when it was called has ended; deletes what this thread's transactions have replaced or
@@ -10,5 +11,6 @@ inline namespace v1 {
 /// \throws usage_error inside a transaction. Cost: some microseconds, and the longest body that runs.
 void tx_quiesce();
 
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt

@@ -4,9 +4,10 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 /// The name decides: objects of the same name find the same record.
-stm::detail::class_record& transaction_class::registered(const std::source_location& where) const {
+detail::class_record& transaction_class::registered(const std::source_location& where) const {
   std::string name;
   if (name_ != nullptr) {
     name = name_;
@@ -15,10 +16,11 @@ stm::detail::class_record& transaction_class::registered(const std::source_locat
     name.erase(0, name.rfind('/') + 1);
     name += ':' + std::to_string(where.line());
   }
-  auto& known = stm::detail::the_registry().record_named(name);
+  auto& known = detail::the_registry().record_named(name);
   record_.store(&known, std::memory_order_release);  // edge `class`
   return known;
 }
 
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt

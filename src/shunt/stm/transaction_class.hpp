@@ -6,10 +6,12 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 struct class_record;
-}
+struct stm_access;
+}  // namespace detail
 
 /// Transactions that are scheduled and counted together. Transactions without an explicit class form a class for each
 /// type of body: each lambda expression has its own type, so such a class is a place in the source.
@@ -28,21 +30,25 @@ class transaction_class {
   transaction_class& operator=(const transaction_class&) = delete;
 
  private:
-  friend struct stm_access;
+  friend struct detail::stm_access;
   /// Null: the record was not asked for yet.
-  [[nodiscard]] stm::detail::class_record* known() const noexcept {
+  [[nodiscard]] detail::class_record* known() const noexcept {
     return record_.load(std::memory_order_acquire);  // edge `class`
   }
-  [[nodiscard]] stm::detail::class_record& record(const std::source_location& where) const {
+  [[nodiscard]] detail::class_record& record(const std::source_location& where) const {
     auto* const before = known();
     return before != nullptr ? *before : registered(where);
   }
-  [[nodiscard, gnu::noinline]] stm::detail::class_record& registered(const std::source_location& where) const;
+  [[nodiscard, gnu::noinline]] detail::class_record& registered(const std::source_location& where) const;
 
   const char* name_;  // null: the place's
   /// Edge `class`: registered() (release) -> known() (acquire): the record.
-  mutable std::atomic<stm::detail::class_record*> record_{nullptr};
+  mutable std::atomic<detail::class_record*> record_{nullptr};
 };
+
+}  // namespace stm
+
+using stm::transaction_class;
 
 }  // namespace v1
 }  // namespace shunt

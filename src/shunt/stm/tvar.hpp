@@ -16,6 +16,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 class tx;
 
@@ -25,7 +26,7 @@ template <typename T>
 concept tvar_value = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> && std::move_constructible<T> &&
                      std::is_nothrow_destructible_v<T>;
 
-namespace stm::detail {
+namespace detail {
 
 /// Trivially copyable values of few bytes are held inline, in words; all others in a box, which never changes.
 template <typename T>
@@ -87,7 +88,7 @@ struct holding {
 
 struct tvar_access;
 
-}  // namespace stm::detail
+}  // namespace detail
 
 /// ```cpp
 /// shunt::tvar<int> apples{10}, pears{0};
@@ -102,7 +103,7 @@ struct tvar_access;
 /// with a box two words. A tvar that transactions may still reach must not be destroyed: use tx::destroy().
 /// Neither copyable nor movable.
 template <tvar_value T>
-class tvar : private stm::detail::variable {
+class tvar : private detail::variable {
  public:
   using value_type = T;
 
@@ -116,7 +117,7 @@ class tvar : private stm::detail::variable {
     for (std::size_t i = 0; i < holding::count; ++i) data_[i].store(w[i], std::memory_order_relaxed);
   }
   ~tvar() {
-    if constexpr (!stm::detail::is_inline<T>)
+    if constexpr (!detail::is_inline<T>)
       holding::drop(data_[0].load(std::memory_order_relaxed));  // relaxed: no other thread uses the variable
   }
   tvar(const tvar&) = delete;
@@ -141,14 +142,14 @@ class tvar : private stm::detail::variable {
     requires std::copy_constructible<T>;
 
  private:
-  friend struct stm::detail::tvar_access;
-  using holding = stm::detail::holding<T>;
-  using variable = stm::detail::variable;
+  friend struct detail::tvar_access;
+  using holding = detail::holding<T>;
+  using variable = detail::variable;
 
-  mutable std::array<std::atomic<stm::detail::word>, holding::count> data_;
+  mutable std::array<std::atomic<detail::word>, holding::count> data_;
 };
 
-namespace stm::detail {
+namespace detail {
 
 /// How the rest of the module reaches what a tvar is made of.
 struct tvar_access {
@@ -170,7 +171,11 @@ struct tvar_access {
   }
 };
 
-}  // namespace stm::detail
+}  // namespace detail
+
+}  // namespace stm
+
+using stm::tvar;
 
 }  // namespace v1
 }  // namespace shunt

@@ -6,6 +6,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 [[gnu::used]] constinit thread_local tx* tx::of_this_thread = nullptr;
 
@@ -19,12 +20,12 @@ tx& tx::first_time_here() {
       if (mine == nullptr) return;
       mine->binding.unbind(mine->own_number());
       mine->memory.free_all(*mine);
-      stm::detail::the_registry().give_back(*mine);
+      detail::the_registry().give_back(*mine);
     }
   };
   static thread_local until_thread_ends keeper;
   static_cast<void>(&keeper);  // made at this thread's first call
-  of_this_thread = stm::detail::the_registry().take_participant();
+  of_this_thread = detail::the_registry().take_participant();
   return *of_this_thread;
 }
 
@@ -33,14 +34,15 @@ void tx::on_abort(std::function<void()> what) { attempt::on_abort(std::move(what
 void tx::become_irrevocable() { attempt::require_irrevocable(); }
 
 void tx_quiesce() {
-  auto& mine = stm_access::this_thread();
+  auto& mine = detail::stm_access::this_thread();
   if (mine.inside()) throw usage_error("tx_quiesce: called inside a transaction, which it would wait for");
-  stm::detail::participant::heavy_fence();
-  for (const auto* p = stm::detail::the_registry().first(); p != nullptr; p = p->next) {
+  detail::participant::heavy_fence();
+  for (const auto* p = detail::the_registry().first(); p != nullptr; p = p->next) {
     if (p != &mine) p->wait_until_left();
   }
   mine.memory.free_all(mine);
 }
 
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt

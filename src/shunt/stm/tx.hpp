@@ -18,6 +18,7 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 /// A body called a function that waits, or that cannot be undone: it parked, yielded, slept or spawned. Thrown by that
 /// call; what() names it. If this exception leaves the body, the transaction is undone.
@@ -26,9 +27,10 @@ class blocking_in_transaction : public error {
   using error::error;
 };
 
-namespace stm::detail {
+namespace detail {
 
 class registry;
+struct stm_access;
 
 template <typename F>
 using result_of =
@@ -47,7 +49,7 @@ result_of<F> call(const F& f, tx& t) {
   }
 }
 
-}  // namespace stm::detail
+}  // namespace detail
 
 /// A running transaction. Made by atomically(), and handed to its body; valid until the body returns. Only the body's
 /// fiber or thread may use it.
@@ -58,10 +60,10 @@ result_of<F> call(const F& f, tx& t) {
 /// it does not know.
 ///
 /// The memory of its logs, a few words for each variable read or written, is kept for the thread's next transactions.
-class alignas(quiet_distance) tx : private stm::detail::attempt {
+class alignas(quiet_distance) tx : private detail::attempt {
   template <typename T>
-  using holding = stm::detail::holding<T>;
-  using access = stm::detail::tvar_access;
+  using holding = detail::holding<T>;
+  using access = detail::tvar_access;
 
  public:
   tx(const tx&) = delete;
@@ -79,8 +81,8 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
   /// \throws std::bad_alloc, and for a boxed value what moving throws; then nothing has changed. Cost: some ns.
   template <typename T>
   void write(tvar<T>& x, std::type_identity_t<T> value) {
-    attempt::write<!stm::detail::is_inline<T>>(&access::base(x), access::data(x), &holding<T>::how,
-                                               holding<T>::encode(std::move(value)));
+    attempt::write<!detail::is_inline<T>>(&access::base(x), access::data(x), &holding<T>::how,
+                                          holding<T>::encode(std::move(value)));
   }
 
   /// write(x, f(read(x))).
@@ -108,13 +110,13 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
   /// Runs `first`. If that retries, its effects are undone, and `second` runs. If that retries too, the transaction
   /// waits for the variables that either has read. Both are called with the transaction, or with nothing. \return what
   /// they return, which must be of one type.
-  template <stm::detail::tx_body F, stm::detail::tx_body G>
-    requires std::same_as<stm::detail::result_of<F>, stm::detail::result_of<G>>
-  auto or_else(const F& first, const G& second) -> stm::detail::result_of<F>;
+  template <detail::tx_body F, detail::tx_body G>
+    requires std::same_as<detail::result_of<F>, detail::result_of<G>>
+  auto or_else(const F& first, const G& second) -> detail::result_of<F>;
 
   /// Runs `part`. If an exception leaves it, its effects are undone: catch the exception outside, and go on.
-  template <stm::detail::tx_body F>
-  auto nested(const F& part) -> stm::detail::result_of<F>;
+  template <detail::tx_body F>
+  auto nested(const F& part) -> detail::result_of<F>;
 
   /// Makes an object that exists if the transaction commits; otherwise it is deleted. Objects that come and go often
   /// are made faster, and lie closer together, if T derives from in_thread_cache (base/thread_cache.hpp).
@@ -122,14 +124,14 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
   template <typename T, typename... Arguments>
   [[nodiscard]] T* make(Arguments&&... arguments) {
     auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);
-    attempt::add_made(stm::detail::owned_object(made.get()));
+    attempt::add_made(detail::owned_object(made.get()));
     return made.release();
   }
   /// Deletes the object if the transaction commits, once no other transaction can see it any more. By then the object
   /// must not be reachable from any variable. \param object  may be null. \throws std::bad_alloc
   template <typename T>
   void destroy(T* object) {
-    if (object != nullptr) attempt::add_destroyed(stm::detail::owned_object(object));
+    if (object != nullptr) attempt::add_destroyed(detail::owned_object(object));
   }
 
   /// Registers a function that is called after the transaction has committed, outside of it, by the same fiber: the
@@ -148,8 +150,8 @@ class alignas(quiet_distance) tx : private stm::detail::attempt {
 
  private:
   friend class ro_tx;
-  friend class stm::detail::registry;
-  friend struct stm_access;
+  friend class detail::registry;
+  friend struct detail::stm_access;
 
   explicit tx(std::uint32_t index) noexcept : attempt(index) {}
   ~tx() = default;
@@ -171,43 +173,43 @@ template <typename T, typename F>
   requires std::invocable<const F&, const T&> && std::copy_constructible<F>
 void tx::commute(tvar<T>& x, F f) {
   if (attempt::writes().holds(&access::base(x))) return modify(x, f);
-  attempt::commute({&access::base(x), access::data(x), &holding<T>::how, [f = std::move(f)](stm::detail::words& value) {
+  attempt::commute({&access::base(x), access::data(x), &holding<T>::how, [f = std::move(f)](detail::words& value) {
                       const auto coded = holding<T>::encode(static_cast<T>(f(holding<T>::decode(value.data()))));
                       for (std::size_t i = 0; i < coded.size(); ++i) value[i] = coded[i];
                     }});
 }
 
-template <stm::detail::tx_body F, stm::detail::tx_body G>
-  requires std::same_as<stm::detail::result_of<F>, stm::detail::result_of<G>>
-auto tx::or_else(const F& first, const G& second) -> stm::detail::result_of<F> {
+template <detail::tx_body F, detail::tx_body G>
+  requires std::same_as<detail::result_of<F>, detail::result_of<G>>
+auto tx::or_else(const F& first, const G& second) -> detail::result_of<F> {
   const nested_mark before = begin_nested();
   try {
-    if constexpr (std::is_void_v<stm::detail::result_of<F>>) {
-      stm::detail::call(first, *this);
+    if constexpr (std::is_void_v<detail::result_of<F>>) {
+      detail::call(first, *this);
       return end_nested(before);
     } else {
-      stm::detail::result_of<F> result = stm::detail::call(first, *this);
+      detail::result_of<F> result = detail::call(first, *this);
       end_nested(before);
       return result;
     }
-  } catch (const stm::detail::retry_requested&) {
+  } catch (const detail::retry_requested&) {
     undo_nested(before);
   } catch (...) {
     end_nested(before);
     throw;
   }
-  return stm::detail::call(second, *this);
+  return detail::call(second, *this);
 }
 
-template <stm::detail::tx_body F>
-auto tx::nested(const F& part) -> stm::detail::result_of<F> {
+template <detail::tx_body F>
+auto tx::nested(const F& part) -> detail::result_of<F> {
   const nested_mark before = begin_nested();
   try {
-    if constexpr (std::is_void_v<stm::detail::result_of<F>>) {
-      stm::detail::call(part, *this);
+    if constexpr (std::is_void_v<detail::result_of<F>>) {
+      detail::call(part, *this);
       end_nested(before);
     } else {
-      stm::detail::result_of<F> result = stm::detail::call(part, *this);
+      detail::result_of<F> result = detail::call(part, *this);
       end_nested(before);
       return result;
     }
@@ -225,18 +227,17 @@ class ro_tx {
 
   /// As tx::read(); keeps no log. Cost: about 2 ns.
   template <typename T>
-  [[nodiscard]] typename stm::detail::holding<T>::read_type read(const tvar<T>& x) {
-    using holding = stm::detail::holding<T>;
-    using access = stm::detail::tvar_access;
+  [[nodiscard]] typename detail::holding<T>::read_type read(const tvar<T>& x) {
+    using holding = detail::holding<T>;
+    using access = detail::tvar_access;
     if (how_ == how::at_limit) [[likely]]
       return holding::decode(t_.read_at_limit<holding::count>(access::base(x), access::data(x)).data());
-    if (how_ == how::in_place)
-      return holding::decode(stm::detail::read_in_place<holding::count>(access::data(x)).data());
+    if (how_ == how::in_place) return holding::decode(detail::read_in_place<holding::count>(access::data(x)).data());
     return t_.read(x);
   }
 
  private:
-  friend struct stm_access;
+  friend struct detail::stm_access;
   /// What tx::read() would find out each time. It stays the same during this body, which cannot write.
   enum class how : std::uint8_t { at_limit, in_place, as_part };
   explicit ro_tx(tx& t) noexcept
@@ -247,6 +248,12 @@ class ro_tx {
   tx& t_;
   const how how_;
 };
+
+}  // namespace stm
+
+using stm::blocking_in_transaction;
+using stm::ro_tx;
+using stm::tx;
 
 }  // namespace v1
 }  // namespace shunt

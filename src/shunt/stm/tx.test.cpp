@@ -235,7 +235,7 @@ TEST_CASE("atomically: an exception undoes everything, boxes and made objects to
     CHECK(a.load() == 11);
     CHECK(b.load().value == 22);
   }
-  shunt::tx_quiesce();
+  stm::tx_quiesce();
   CHECK(counted::alive == before);
 }
 
@@ -636,7 +636,7 @@ TEST_CASE("memory: replaced boxes and destroyed objects are deleted once no othe
     CHECK(wrong == 0);
     delete head.load();
   }
-  shunt::tx_quiesce();
+  stm::tx_quiesce();
   CHECK(counted::alive == before);
 }
 

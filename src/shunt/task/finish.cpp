@@ -10,6 +10,7 @@ namespace {
 
 sched::waker may_wait(const char* call) {
   sched::this_fiber::require_wait(call);
+  sched::this_fiber::lend_frame(call);
   return sched::this_fiber::self();
 }
 

@@ -112,6 +112,7 @@ void one_event::wait(const char* call) {
   sched::this_fiber::interleave();
   if (happened()) return;
   sched::this_fiber::require_wait(call);
+  sched::this_fiber::lend_frame(call);
   const watched_wait watched(watcher_, *this, call);
   if (happened()) return;
   const sched::waits_for_end on(maker_, call);
@@ -126,6 +127,7 @@ bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_poi
   sched::this_fiber::interleave();
   if (happened()) return true;
   sched::this_fiber::require_wait(call);
+  sched::this_fiber::lend_frame(call);
   waiter me;
   if (!attach(me)) return true;
   const auto leave = [&] {

@@ -229,6 +229,7 @@ error descriptor_state::wait_for_change(side which, std::uint32_t before, const 
       first.store(me.fiber, std::memory_order_relaxed);
       note_frame(which);
     } else {
+      sched::this_fiber::lend_frame("a second wait for one descriptor");
       me.listed = true;
       me.next = std::exchange(more_waiters_, &me);
     }

@@ -90,6 +90,7 @@ void helper_pool::wait_for(const job& one) {
 /// taken it already, the fiber waits on without a deadline, as the helper uses this frame (helper_pool.H1).
 error helper_pool::perform(const std::function<void()>& body, const deadline& until) {
   if (until.stop().stop_requested()) return errc::cancelled;
+  sched::this_fiber::lend_frame("a file's call");
   job mine{&body, sched::this_fiber::self()};
   enqueue(mine);
   error why;

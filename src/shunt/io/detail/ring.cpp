@@ -205,6 +205,7 @@ void ring::yield_now_and_then() {
 /// Submits the call and reaps at once, as the kernel answers at once where the page cache has the bytes or room for
 /// them; waits only if it did not. Starts again where the kernel had no memory for the entry, or a signal interrupted.
 outcome ring::perform(const file_call& what, const deadline& until) {
+  sched::this_fiber::lend_frame("a file's call");
   const sched::this_fiber::stay here;  // the ring is this worker's
   for (;;) {
     if (until.stop().stop_requested()) return {0, errc::cancelled};

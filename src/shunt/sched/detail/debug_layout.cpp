@@ -1,5 +1,6 @@
 #include <shunt/sched/detail/debug_layout.hpp>
 
+#include <shunt/sched/detail/compact_stacks.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/remote.hpp>
 #include <shunt/sched/detail/worker_state.hpp>
@@ -49,6 +50,13 @@ constexpr debug_layout layout_of() {
   all.slot_count = offsetof(State, ready) + ready_ring::capacity_at();
   all.slot_bytes = sizeof(slot);
   all.slot_fiber = offsetof(slot, occupant);
+  static_assert(sizeof(Fiber::compact) == 1 && sizeof(frames_aside::bytes) == sizeof(std::uint64_t));
+  all.compact = offsetof(Fiber, compact);
+  all.compact_slab_bytes = Fiber::compact_slab_bytes;
+  all.frames_bytes = Fiber::frames_bytes();
+  all.frames_used = offsetof(frames_aside, bytes);
+  all.frames_copy = offsetof(frames_aside, copy);
+  all.red_zone = context::red_zone;
   return all;
 }
 

@@ -58,6 +58,18 @@ struct debug_layout {
   word slot_count = none;
   word slot_bytes = none;
   word slot_fiber = none;
+
+  // A compact block has a byte that is not 0 at `compact`. It is number (address % compact_slab_bytes) / block_bytes of
+  // its slab, which begins at the multiple of compact_slab_bytes below it. Behind the slab's blocks_a_slab blocks lie
+  // as many pieces of frames_bytes, in the same order. If the word at `frames_used` of its piece is not 0, the fiber's
+  // frames were put aside: so many bytes lie at the address that the word at `frames_copy` says, and the first of them
+  // was `red_zone` below the stack pointer.
+  word compact = none;
+  word compact_slab_bytes = none;
+  word frames_bytes = none;
+  word frames_used = none;
+  word frames_copy = none;
+  word red_zone = none;
 };
 
 /// The caller holds the lock of the slabs.

@@ -35,6 +35,7 @@ namespace sched {
 namespace detail {
 
 struct fiber_locals;
+struct frames_aside;
 struct remote;
 
 /// A fiber's control block.
@@ -43,8 +44,10 @@ struct alignas(cache_line) fiber {
   context::execution run;
   fiber_state state;                    // the only member that a stale waker touches (fiber.F1)
   bool started = false;                 // has a stack; fiber.F3 holds from here on
-  bool timed_out = false;               // its last park ended at its deadline
-  bool migrates = false;                // spawn_options::migrates
+  bool compact = false;                 // spawn_options::compact; of the block, for ever
+  bool through_loop = false;            // each of its switches leads through the loop: it migrates, or is compact
+  bool timed_out : 1 = false;           // its last park ended at its deadline
+  bool migrates : 1 = false;            // spawn_options::migrates
   bool ended_away : 1 = false;          // it migrated, and has ended: goes back to first_worker
   bool even_without_stack : 1 = false;  // spawn_options::even_without_stack
 
@@ -97,17 +100,42 @@ struct alignas(cache_line) fiber {
     for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(innermost + i * cache_line);
   }
 
-  static waker waker_of(fiber* f) noexcept { return waker(f); }
+  // A compact block lies in a slab of 64 such blocks, and the places for their frames, in the same order. So their
+  // address follows from the block's, and a wake fetches both at once.
+  static constexpr std::size_t compact_slab_bytes = std::size_t{64} * 1024;  // and its alignment
+  static constexpr std::size_t blocks_a_slab = 64;
+  static inline constexpr std::size_t frames_bytes();
+  /// Of a compact fiber: where its frames are put aside.
+  [[nodiscard]] inline frames_aside* frames() const noexcept;
+  /// For a compact fiber: fetches them. Any waker.
+  inline void prefetch_aside() const noexcept;
+
+  static waker waker_of(fiber* f) noexcept { return waker(f, f->compact); }
   /// \param f  a fiber of this thread, or one that cannot end meanwhile.
   static fiber_id id_of(fiber* f) noexcept {
     return {f, f->generation.load(std::memory_order_relaxed)};  // relaxed: it changes at the fiber's end only
   }
   static fiber* behind(const fiber_id& id) noexcept { return id.fiber_; }
   static std::uint32_t generation_of(const fiber_id& id) noexcept { return id.generation_; }
-  static fiber* behind(const waker& w) noexcept { return w.fiber_; }
+  static fiber* behind(const waker& w) noexcept { return w.fiber(); }
 };
 // What a parked fiber costs beside its stack.
 static_assert(sizeof(void*) != 8 || sizeof(fiber) == 3 * cache_line);
+
+constexpr std::size_t fiber::frames_bytes() {
+  return (compact_slab_bytes / blocks_a_slab - sizeof(fiber)) / cache_line * cache_line;
+}
+inline frames_aside* fiber::frames() const noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(this);
+  const auto slab = at / compact_slab_bytes * compact_slab_bytes;
+  const auto number = (at - slab) / sizeof(fiber);
+  return reinterpret_cast<frames_aside*>(slab + blocks_a_slab * sizeof(fiber) + number * frames_bytes());
+}
+inline void fiber::prefetch_aside() const noexcept {
+  constexpr std::size_t lines_of_most_waits = 8;
+  const auto* const at = reinterpret_cast<const char*>(frames());
+  for (std::size_t i = 0; i < lines_of_most_waits; ++i) __builtin_prefetch(at + i * cache_line);
+}
 
 /// Destroys the fiber_local values of `me`: the running fiber, at its end, on its own stack.
 void end_locals(fiber& me) noexcept;
@@ -130,6 +158,7 @@ class fiber_list {
     ++size_;
   }
 
+  [[nodiscard]] const fiber* front() const noexcept { return head_; }  ///< null: none
   [[nodiscard]] fiber* pop() noexcept {
     fiber* const f = head_;
     head_ = f->link;
@@ -146,7 +175,9 @@ class fiber_list {
 /// Blocks for one thread, which takes them from a common store and gives them back, in batches.
 class fiber_cache {
  public:
-  fiber_cache() = default;
+  enum class kind : std::uint8_t { usual, compact };
+
+  explicit fiber_cache(kind of = kind::usual) noexcept : kind_(of) {}
   ~fiber_cache();
   fiber_cache(const fiber_cache&) = delete;
   fiber_cache& operator=(const fiber_cache&) = delete;
@@ -158,6 +189,7 @@ class fiber_cache {
  private:
   fiber* free_ = nullptr;
   std::size_t count_ = 0;
+  const kind kind_;
 };
 
 /// Blocks that lie side by side, used or not.

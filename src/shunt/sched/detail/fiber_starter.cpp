@@ -36,10 +36,11 @@ void fiber_starter::drop(fiber* f) noexcept {
   f->stack = {};
   f->set_home(nullptr);
   f->scope = nullptr;
+  f->through_loop = false;
   f->migrates = false;
   f->ended_away = false;
   f->even_without_stack = false;
-  blocks_.give(f);
+  (f->compact ? compact_blocks_ : blocks_).give(f);
 }
 
 /// Reserves all memory that the fiber will need before it becomes `started`: from then on no queue can fail.
@@ -49,8 +50,12 @@ bool fiber_starter::start(worker& w, fiber* f, void (*body)(void*) noexcept) noe
   try {
     const auto bytes = f->stack.bytes != 0 ? f->stack.bytes : w.all.settings.stack_bytes;
     w.ready.reserve(started_ + 1);
-    f->stack = stacks_.take(bytes);
-    f->first_worker = w.index;
+    if (f->compact) {
+      compact_.begin(*f, bytes, stacks_);
+    } else {
+      f->stack = stacks_.take(bytes);
+      f->first_worker = w.index;
+    }
   } catch (const std::bad_alloc&) {
     why_not = w.all.out_of_memory();
   } catch (...) {
@@ -60,8 +65,14 @@ bool fiber_starter::start(worker& w, fiber* f, void (*body)(void*) noexcept) noe
     run_without_stack(w, f, why_not);
     return false;
   }
-  colour_ = (colour_ + 1) % colours;
-  context::prepare(f->run, f->stack.low, f->stack.bytes - colour_ * cache_line, body, f);
+  std::size_t usable = 0;
+  if (f->compact) {
+    usable = f->frames()->stack->used;
+  } else {
+    colour_ = (colour_ + 1) % colours;
+    usable = f->stack.bytes - colour_ * cache_line;
+  }
+  context::prepare(f->run, f->stack.low, usable, body, f);
   f->started = true;
   ++started_;
   return true;
@@ -100,7 +111,11 @@ void fiber_starter::finish(worker& w, fiber* f) noexcept {
   f->started = false;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // fiber.F4: from here on a snapshot does not see it
   context::retire(f->run);
-  stacks_.give(f->stack);
+  if (f->compact) {
+    compact_.end(*f, stacks_);
+  } else {
+    stacks_.give(f->stack);
+  }
   --started_;
   drop(f);
   w.published.count_end();

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include <shunt/context/stack_pool.hpp>
+#include <shunt/sched/detail/compact_stacks.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 
 namespace shunt {
@@ -23,7 +24,7 @@ class worker;
 class fiber_starter {
  public:
   /// A block for a new fiber. \throws std::bad_alloc
-  [[nodiscard]] fiber* new_fiber() { return blocks_.take(); }
+  [[nodiscard]] fiber* new_fiber(bool compact = false) { return (compact ? compact_blocks_ : blocks_).take(); }
   /// Gives the block back. The fiber has ended, or was never run.
   void drop(fiber* f) noexcept;
 
@@ -51,7 +52,9 @@ class fiber_starter {
   std::size_t started_ = 0;  // fibers that have a stack of this worker's
   unsigned colour_ = 0;      // of the last stack
   context::stack_pool stacks_;
+  compact_stacks compact_;
   fiber_cache blocks_;
+  fiber_cache compact_blocks_{fiber_cache::kind::compact};
   // Cold.
   const no_wait* without_stack_ = nullptr;
   std::uint64_t failures_ = 0;

@@ -48,6 +48,7 @@ struct company {
     for (std::size_t i = 0; i < count; ++i) {
       some.push_back(make_started(on));
       some.back()->migrates = true;
+      some.back()->through_loop = true;
       on.migratable.push(some.back());
     }
     return some;
@@ -410,6 +411,7 @@ TEST_CASE("migration: a fiber that has ended elsewhere goes back to the worker w
   company c(3);
   fiber* const f = c.make_started(c.at(2));
   f->migrates = true;
+  f->through_loop = true;
   f->first_worker = 1;
   send_to_first_worker(c.at(2), f);
   CHECK(f->ended_away);
@@ -426,6 +428,7 @@ TEST_CASE("worker: what was sent goes into the queue that it belongs to, and bec
   fiber* const started = c.make_started(w);
   fiber* const migrates = c.make_started(c.at(1));
   migrates->migrates = true;
+  migrates->through_loop = true;
   migrates->set_home(nullptr);  // on its way
   fiber* const pinned = c.make();
   pinned->set_home(&w.remote);
@@ -490,6 +493,7 @@ TEST_CASE("worker: of the fibers whose deadlines have passed those are made read
   }
   REQUIRE(all[1]->state.wake() == after_wake::enqueue);
   all[2]->migrates = true;
+  all[2]->through_loop = true;
   CHECK(w.expire());
   CHECK(w.ready.pop() == all[0]);
   CHECK(w.ready.empty());

@@ -16,8 +16,9 @@ constexpr std::size_t lines_of_a_wait = 4;
 }  // namespace
 
 void run_queues::push_woken(fiber* f) noexcept {
-  if (f->migrates) {
-    migratable.push(f);
+  if (f->through_loop) {
+    if (f->compact && compact.empty()) f->prefetch_aside();  // pop_compact() does it for the others
+    of_loop(*f).push(f);
   } else if (in_fiber()) {
     f->prefetch_frames(lines_of_a_wait);
     ready.leave_slot();  // a yield looks at run_next only where the running fiber has no slot
@@ -29,22 +30,37 @@ void run_queues::push_woken(fiber* f) noexcept {
   }
 }
 
-/// run_next first, then the unstarted fibers, then the migratable and the other ready ones in turn; each of the first
-/// two at most so many times in a row.
+/// Fetches what the next one and the one after it need.
+fiber* run_queues::pop_compact() noexcept {
+  fiber* const f = compact.pop();
+  if (const fiber* const next = compact.front()) {
+    if (next->link != nullptr) next->link->prefetch();
+    next->prefetch_aside();
+  }
+  return f;
+}
+
+/// run_next first, then the unstarted fibers, then the migratable, the compact and the other ready ones in turn; each
+/// of the first two at most so many times in a row.
 fiber* run_queues::pick() noexcept {
   if (run_next != nullptr) {
     if (may_run_next_or_alone()) return std::exchange(run_next, nullptr);
     ready.push(std::exchange(run_next, nullptr));
   }
   run_next_streak = 0;
-  if (!unstarted.empty() && ((ready.empty() && migratable.empty()) || unstarted_first_ > 0)) {
+  const bool any_ready = !ready.empty() || !migratable.empty() || !compact.empty();
+  if (!unstarted.empty() && (!any_ready || unstarted_first_ > 0)) {
     --unstarted_first_;
     return unstarted.pop();
   }
   unstarted_first_ = unstarted_in_a_row;
-  migratable_turn_ = !migratable_turn_;
-  if (!migratable.empty() && (migratable_turn_ || ready.empty())) return migratable.pop();
-  return ready.empty() ? nullptr : ready.pop();
+  if (!any_ready) return nullptr;
+  for (;;) {
+    turn_ = (turn_ + 1) % 3;
+    if (turn_ == 0 && !ready.empty()) return ready.pop();
+    if (turn_ == 1 && !migratable.empty()) return migratable.pop();
+    if (turn_ == 2 && !compact.empty()) return pop_compact();
+  }
 }
 
 }  // namespace detail

@@ -85,8 +85,8 @@ void throw_outside(const char* call, const char* what) { throw error(std::string
 /// whether they are granted.
 [[gnu::always_inline]] inline bool worker::go_on_without_loop(const fiber& me) noexcept {
   if (budget > 0 || outside != nullptr || !deadlines.empty() || remote.inbox.has_anything() || !tasks.looks_empty() ||
-      !unstarted.empty() || !migratable.empty() || me.migrates || controlled != nullptr || ready.empty() ||
-      !jobs.runs_dry() || snapshot.wanted() || --until_loop_ <= 0) {
+      loop_has_others() || me.through_loop || controlled != nullptr || ready.empty() || !jobs.runs_dry() ||
+      snapshot.wanted() || --until_loop_ <= 0) {
     return false;
   }
   budget = switches_per_maintenance + 1;
@@ -202,7 +202,7 @@ const no_wait* worker::forbid_wait(const no_wait* by) noexcept {
   if (by == nullptr) by = starter.without_stack();  // which stands as long as its fiber runs
   if (const fiber* const me = running()) {
     // Where waiting is forbidden no job is pushed: a stolen one would have to be waited for.
-    job_deque::set_here(by == nullptr && asymmetric && !me->migrates ? &jobs : nullptr);
+    job_deque::set_here(by == nullptr && asymmetric && !me->through_loop ? &jobs : nullptr);
   }
   const no_wait* const before = forbid;
   set_forbid(by);
@@ -351,13 +351,15 @@ void worker::run(fiber* f) noexcept {
   if (!f->started && !starter.start(*this, f, &fiber_main)) return;
   // Each switch leads through the loop while there are unstarted fibers, or fibers that other workers may take, or
   // while a strategy decides.
-  const bool free_to_switch = unstarted.empty() && migratable.empty() && !f->migrates && controlled == nullptr;
+  const bool free_to_switch = !loop_has_others() && !f->through_loop && controlled == nullptr;
   const int granted = free_to_switch ? until_maintenance_ + 1 : 1;
   budget = granted;
   ready.set_running(f);
   if (free_to_switch && run_next == nullptr) ready.take_slot();
-  job_deque::set_here(asymmetric && !f->migrates ? &jobs : nullptr);
+  job_deque::set_here(asymmetric && !f->through_loop ? &jobs : nullptr);
   published.enter_fiber();
+  if (f->compact) [[unlikely]]
+    compact_stacks::bring_in(*f);
   context::switch_to(loop_, f->run);  // the loop has no exception in flight
   published.leave_fiber();
   ready.leave_slot();
@@ -368,6 +370,8 @@ void worker::run(fiber* f) noexcept {
     fiber* const ended = running();
     ready.set_running(nullptr);
     starter.finish(*this, ended);
+  } else if (f->compact) [[unlikely]] {
+    compact_stacks::has_stopped(*f);  // it ran alone: none of its switches leads to another fiber
   }
 }
 
@@ -407,7 +411,7 @@ bool worker::drain() noexcept {
         unstarted.push(f);
       }
     } else if (f->started) {
-      ready.push(f);
+      push_ready(f);
     } else {
       unstarted.push(f);
     }

@@ -61,7 +61,8 @@ job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   if (here == nullptr || !here->in_fiber()) {
     throw usage_error(std::string(call) + ": called outside a fiber");
   }
-  if (here->waiting_forbidden()) return nowhere;
+  // A job lies on the stack of its forker, and other workers read it there.
+  if (here->waiting_forbidden() || here->running()->compact) return nowhere;
   job_deque& jobs = here->jobs;
   const auto at = jobs.ring_.next();
   j.scope_ = here->running()->scope;
@@ -83,7 +84,7 @@ bool job_deque::take_elsewhere(position at) noexcept {
 
 bool job_deque::runs_dry_elsewhere() noexcept {
   detail::worker* const here = detail::worker::current();
-  return !here->waiting_forbidden() && here->jobs.runs_dry();
+  return !here->waiting_forbidden() && !here->running()->compact && here->jobs.runs_dry();
 }
 
 }  // namespace sched

@@ -697,7 +697,7 @@ TEST_CASE("exceptions: an exception from any copy of an item leaves no trace") {
     const long held = item::alive;
     int thrown = 0;
     for (long fail_at = 1;; ++fail_at, ++thrown) {
-      shunt::tx_quiesce();
+      stm::tx_quiesce();
       REQUIRE(item::alive == held);
       item::until_throw = fail_at;
       try {
@@ -724,7 +724,7 @@ TEST_CASE("exceptions: an exception from any copy of an item leaves no trace") {
     CHECK(reader.read() == item(2));
     CHECK(reader.read() == item(1));
   }
-  shunt::tx_quiesce();
+  stm::tx_quiesce();
   CHECK(item::alive == before);
 }
 
@@ -758,13 +758,13 @@ TEST_CASE("memory: popped, erased, read and left items are deleted; so are struc
           [&] { t.write(shared, filled(t)); });
     });
     atomically([&](tx& t) { static_cast<void>(t.read(shared)->pop(t)); });
-    shunt::tx_quiesce();
+    stm::tx_quiesce();
     CHECK(item::alive == before + 4);
     atomically([&](tx& t) {
       t.destroy(t.read(shared));
       t.write(shared, nullptr);
     });
-    shunt::tx_quiesce();
+    stm::tx_quiesce();
     CHECK(item::alive == before);
 
     shunt::tchan<item> channel;
@@ -773,18 +773,18 @@ TEST_CASE("memory: popped, erased, read and left items are deleted; so are struc
       shunt::tchan<item>::reader fast(channel);
       for (int i = 0; i < 10; ++i) channel.write(item(i));
       for (int i = 0; i < 10; ++i) CHECK(fast.read() == item(i));
-      shunt::tx_quiesce();
+      stm::tx_quiesce();
       CHECK(item::alive == before + 10);  // the slow reader has yet to read them
     }
     CHECK(slow.read() == item(0));
-    shunt::tx_quiesce();
+    stm::tx_quiesce();
     CHECK(item::alive == before + 9);
     shunt::tset<item> set;
     for (int i = 0; i < 100; ++i) set.insert(item(i));
     for (int i = 0; i < 100; i += 2) set.erase(item(i));
-    shunt::tx_quiesce();
+    stm::tx_quiesce();
     CHECK(item::alive == before + 9 + 50);
   }
-  shunt::tx_quiesce();
+  stm::tx_quiesce();
   CHECK(item::alive == before);
 }

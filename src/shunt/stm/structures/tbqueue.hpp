@@ -17,8 +17,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tbqueues{"tbqueue"};
 }
 
@@ -113,7 +114,7 @@ class tbqueue {
   }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tbqueues;
+  static constexpr const auto& kind = detail::class_of_tbqueues;
   using slot = tvar<std::optional<T>>;
 
   static std::size_t checked(std::size_t capacity) {
@@ -126,6 +127,10 @@ class tbqueue {
   tvar<std::uint64_t> pushed_;                          // ever
   alignas(quiet_distance) tvar<std::uint64_t> popped_;  // another cache line: a push does not touch it
 };
+
+}  // namespace stm
+
+using stm::tbqueue;
 
 }  // namespace v1
 }  // namespace shunt

@@ -19,8 +19,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tchans{"tchan"};
 }
 
@@ -48,8 +49,8 @@ class tchan {
   tchan() : tail_(new place) {}
   /// All readers must have ended.
   ~tchan() {
-    SHUNT_ASSERT(stm::detail::tvar_access::committed(readers_) == 0);
-    delete stm::detail::tvar_access::committed(tail_);
+    SHUNT_ASSERT(detail::tvar_access::committed(readers_) == 0);
+    delete detail::tvar_access::committed(tail_);
   }
   tchan(const tchan&) = delete;
   tchan& operator=(const tchan&) = delete;
@@ -73,7 +74,7 @@ class tchan {
   [[nodiscard]] std::size_t readers() const { return readers_.load(); }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tchans;
+  static constexpr const auto& kind = detail::class_of_tchans;
 
   struct place : in_thread_cache {
     tvar<std::optional<T>> value;
@@ -96,7 +97,7 @@ class tchan<T>::reader {
   reader& operator=(const reader&) = delete;
   /// Not inside a transaction. O(items that it has yet to read). A lack of memory ends the program here.
   ~reader() {
-    SHUNT_ASSERT(!stm_access::inside());
+    SHUNT_ASSERT(!detail::stm_access::inside());
     atomically(kind, [&](tx& t) {
       t.modify(from_.readers_, [](std::size_t n) { return n - 1; });
       for (place* here = t.read(next_); t.read(here->value).has_value();) here = pass(t, here);
@@ -140,7 +141,7 @@ class tchan<T>::reader {
   }
 
   static void refuse_inside() {
-    if (stm_access::inside())
+    if (detail::stm_access::inside())
       throw usage_error("tchan::reader: made inside a transaction, which may be undone: make it before");
   }
   static place* joined(tchan& from) {
@@ -164,6 +165,10 @@ class tchan<T>::reader {
   tchan& from_;
   tvar<place*> next_;
 };
+
+}  // namespace stm
+
+using stm::tchan;
 
 }  // namespace v1
 }  // namespace shunt

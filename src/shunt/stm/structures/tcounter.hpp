@@ -6,8 +6,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tcounters{"tcounter"};
 }
 
@@ -29,7 +30,7 @@ class tcounter {
   [[nodiscard]] std::int64_t value() const { return sum_.load(); }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tcounters;
+  static constexpr const auto& kind = detail::class_of_tcounters;
 
   static std::int64_t plus(std::int64_t a, std::int64_t b) noexcept {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
@@ -37,6 +38,10 @@ class tcounter {
 
   tvar<std::int64_t> sum_;
 };
+
+}  // namespace stm
+
+using stm::tcounter;
 
 }  // namespace v1
 }  // namespace shunt

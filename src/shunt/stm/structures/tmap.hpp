@@ -10,8 +10,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tmaps{"tmap"};
 }
 
@@ -125,11 +126,15 @@ class tmap {
   }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tmaps;
-  using list = stm::detail::skip_list<K, Less, tvar<V>>;
+  static constexpr const auto& kind = detail::class_of_tmaps;
+  using list = detail::skip_list<K, Less, tvar<V>>;
 
   list list_;
 };
+
+}  // namespace stm
+
+using stm::tmap;
 
 }  // namespace v1
 }  // namespace shunt

@@ -11,8 +11,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tmvars{"tmvar"};
 }
 
@@ -86,10 +87,14 @@ class tmvar {
   }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tmvars;
+  static constexpr const auto& kind = detail::class_of_tmvars;
 
   tvar<std::optional<T>> held_;
 };
+
+}  // namespace stm
+
+using stm::tmvar;
 
 }  // namespace v1
 }  // namespace shunt

@@ -8,8 +8,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tpriority_queues{"tpriority_queue"};
 }
 
@@ -84,17 +85,21 @@ class tpriority_queue {
   }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tpriority_queues;
+  static constexpr const auto& kind = detail::class_of_tpriority_queues;
   struct nothing {};
   struct later {  // the greatest first
     explicit later(Less l) : less(std::move(l)) {}
     bool operator()(const T& a, const T& b) const { return less(b, a); }
     [[no_unique_address]] Less less;
   };
-  using list = stm::detail::skip_list<T, later, nothing>;
+  using list = detail::skip_list<T, later, nothing>;
 
   list list_;
 };
+
+}  // namespace stm
+
+using stm::tpriority_queue;
 
 }  // namespace v1
 }  // namespace shunt

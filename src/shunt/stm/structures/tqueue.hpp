@@ -12,8 +12,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tqueues{"tqueue"};
 }
 
@@ -27,8 +28,8 @@ class tqueue {
  public:
   tqueue() = default;
   ~tqueue() {
-    for (item* i = stm::detail::tvar_access::committed(head_); i != nullptr;)
-      delete std::exchange(i, stm::detail::tvar_access::committed(i->next));
+    for (item* i = detail::tvar_access::committed(head_); i != nullptr;)
+      delete std::exchange(i, detail::tvar_access::committed(i->next));
   }
   tqueue(const tqueue&) = delete;
   tqueue& operator=(const tqueue&) = delete;
@@ -106,7 +107,7 @@ class tqueue {
   [[nodiscard]] bool empty() const { return head_.load() == nullptr; }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tqueues;
+  static constexpr const auto& kind = detail::class_of_tqueues;
 
   struct item : in_thread_cache {
     explicit item(T v) : value(std::move(v)) {}
@@ -117,6 +118,10 @@ class tqueue {
   tvar<item*> head_;
   alignas(quiet_distance) tvar<item*> tail_;  // another cache line: a push does not touch the head's
 };
+
+}  // namespace stm
+
+using stm::tqueue;
 
 }  // namespace v1
 }  // namespace shunt

@@ -8,8 +8,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tsems{"tsem"};
 }
 
@@ -52,10 +53,14 @@ class tsem {
   [[nodiscard]] std::uint64_t permits() const { return permits_.load(); }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tsems;
+  static constexpr const auto& kind = detail::class_of_tsems;
 
   tvar<std::uint64_t> permits_;
 };
+
+}  // namespace stm
+
+using stm::tsem;
 
 }  // namespace v1
 }  // namespace shunt

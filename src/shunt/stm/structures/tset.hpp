@@ -9,8 +9,9 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
-namespace stm::detail {
+namespace detail {
 inline constinit transaction_class class_of_tsets{"tset"};
 }
 
@@ -77,12 +78,16 @@ class tset {
   }
 
  private:
-  static constexpr const auto& kind = stm::detail::class_of_tsets;
+  static constexpr const auto& kind = detail::class_of_tsets;
   struct nothing {};
-  using list = stm::detail::skip_list<K, Less, nothing>;
+  using list = detail::skip_list<K, Less, nothing>;
 
   list list_;
 };
+
+}  // namespace stm
+
+using stm::tset;
 
 }  // namespace v1
 }  // namespace shunt

@@ -14,11 +14,13 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 /// Items are copied in and out, because an attempt that has taken an item may still be undone. Put a type that cannot
 /// be copied into a std::shared_ptr.
 template <typename T>
 concept tx_item = tvar_value<T> && std::copy_constructible<T>;
 
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt

@@ -108,6 +108,7 @@ bool station_base::may_poll_on(unsigned round, time_point deadline, const std::s
 /// request, and the request this fiber.
 poll_result station_base::sleep(time_point deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
+  if (stop.stop_possible()) sched::this_fiber::lend_frame("a wait with a stop token");
   // release: edge `sleeper` out
   fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_release);
   const std::stop_callback on_stop(stop, [this] { wake(); });

@@ -75,6 +75,7 @@ void controlled_scheduler::collect(worker& w) noexcept {
   if (w.run_next != nullptr) ready.push_back(std::exchange(w.run_next, nullptr));
   while (!w.ready.empty()) ready.push_back(w.ready.pop());
   while (!w.migratable.empty()) ready.push_back(w.migratable.pop());
+  while (!w.compact.empty()) ready.push_back(w.compact.pop());
   while (!w.unstarted.empty()) ready.push_back(w.unstarted.pop());
   while (fiber* const task = w.tasks.steal()) ready.push_back(task);
   if (!helper_waits && !w.jobs.runs_dry()) {

@@ -17,18 +17,22 @@ void keep(std::string_view text, std::array<char, Size>& buffer) noexcept {
   std::copy_n(text.data(), std::min(text.size(), buffer.size() - 1), buffer.data());
 }
 
-void fill_stack(fiber_record& r, const fiber& f) noexcept {
+/// \param by_loop  the worker runs on its loop's stack: a compact fiber's frames can be brought where they belong.
+void fill_stack(fiber_record& r, fiber& f, bool by_loop) noexcept {
   if (r.doing == fiber_record::state::running) {
     r.frame_count = static_cast<std::uint8_t>(context::backtrace(r.frames));
     return;
   }
   const auto low = reinterpret_cast<std::uintptr_t>(f.stack.low);
-  r.frame_count = static_cast<std::uint8_t>(context::backtrace(f.run, r.frames));
+  if (f.compact && by_loop) compact_stacks::bring_in(f);
+  if (!f.compact || by_loop || compact_stacks::has_place(f)) {
+    r.frame_count = static_cast<std::uint8_t>(context::backtrace(f.run, r.frames));
+  }
   r.stack_used = low + f.stack.bytes - reinterpret_cast<std::uintptr_t>(f.run.sp);
 }
 
 /// Copies what a report says of the fiber, texts included: when the requester reads the record, the fiber may be gone.
-void fill_record(worker& w, fiber_record& r, const fiber& f, bool stacks) noexcept {
+void fill_record(worker& w, fiber_record& r, fiber& f, bool stacks, bool by_loop) noexcept {
   r = {};
   r.fiber = &f;
   r.doing = &f == w.running()  ? fiber_record::state::running
@@ -46,21 +50,21 @@ void fill_record(worker& w, fiber_record& r, const fiber& f, bool stacks) noexce
     }
   }
   r.stack_bytes = f.stack.bytes;
-  if (stacks) fill_stack(r, f);
+  if (stacks) fill_stack(r, f, by_loop);
 }
 
 /// Writes down each started fiber of this worker that lies in the requested slabs (fiber.F4).
-void fill(worker& w, bool stacks) noexcept {
+void fill(worker& w, bool stacks, bool by_loop) noexcept {
   w.look_at_clock();
   if (stacks) w.ready.show_places();
   const fiber* const runs = w.running();
   for (const fiber_slab slab : w.snapshot.of()) {
-    for (const fiber& f : slab) {
+    for (fiber& f : slab) {
       if (f.where() != &w.remote || !f.started) continue;
       if (w.snapshot.what() == snapshot::scope::running_only && &f != runs) continue;
       fiber_record* const r = w.snapshot.next();
       if (r == nullptr) return;
-      fill_record(w, *r, f, stacks);
+      fill_record(w, *r, f, stacks, by_loop);
     }
   }
 }
@@ -69,7 +73,7 @@ void fill(worker& w, bool stacks) noexcept {
 
 void answer_snapshot(worker& w) noexcept {
   if (!w.snapshot.take()) return;
-  fill(w, true);
+  fill(w, true, true);
   w.snapshot.finished();
 }
 
@@ -80,7 +84,7 @@ void answer_snapshot(worker& w, std::uintptr_t sp) noexcept {
   const fiber* const runs = w.running();
   const auto low = runs == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(runs->stack.low);
   const bool between = low == 0 || sp < low || sp - low >= runs->stack.bytes || w.ready.moves();
-  fill(w, !between);
+  fill(w, !between, false);
   if (between) w.snapshot.leave_stacks_out();
   w.snapshot.finished();
 }

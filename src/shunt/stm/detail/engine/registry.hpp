@@ -11,10 +11,11 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 class tx;
 
-namespace stm::detail {
+namespace detail {
 
 class registry {
  public:
@@ -60,6 +61,7 @@ class registry {
 /// Lives as long as the process: threads may end after static destructors.
 [[nodiscard]] registry& the_registry() noexcept;
 
-}  // namespace stm::detail
+}  // namespace detail
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt

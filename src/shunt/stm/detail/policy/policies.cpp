@@ -6,10 +6,11 @@
 
 namespace shunt {
 inline namespace v1 {
+namespace stm {
 
 /// relaxed, all: policy; each word stands alone, and no other data depends on it. A class that is made meanwhile has
 /// the new words: it is made under the registry's lock, which is also held where classes are reset.
-void stm::set_policies(const policies& wanted) {
+void set_policies(const policies& wanted) {
   if (wanted.workers < 0) {
     throw usage_error("set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
   }
@@ -22,7 +23,7 @@ void stm::set_policies(const policies& wanted) {
   detail::the_registry().for_each_class([&](detail::class_record& c) { c.reset(wanted); });
 }
 
-stm::policies stm::current_policies() noexcept {
+policies current_policies() noexcept {
   // relaxed, all: policy; each word stands alone
   const auto& now = detail::the_policies;
   return {now.adapt.load(std::memory_order_relaxed), now.workers.load(std::memory_order_relaxed),
@@ -30,5 +31,6 @@ stm::policies stm::current_policies() noexcept {
           now.oldest_first.load(std::memory_order_relaxed)};
 }
 
+}  // namespace stm
 }  // namespace v1
 }  // namespace shunt
