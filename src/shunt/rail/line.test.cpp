@@ -11,8 +11,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <support/slowly.hpp>
+
 namespace rail = shunt::rail;
 using rail::poll_result;
+using shunt::testing::slowly;
 
 namespace {
 
@@ -424,7 +427,7 @@ TEST_CASE("line: between threads every train arrives once, in order, with the go
   for (const std::size_t trains : {1UL, 2UL, 8UL}) {
     for (const bool with_headers : {true, false}) {
       CAPTURE(trains, with_headers);
-      constexpr std::uint64_t count = 20'000;
+      constexpr std::uint64_t count = 20'000 / slowly;
       pipeline line(trains, with_headers);
       std::thread first([&] {
         for (std::uint64_t i = 0; i < count; ++i) {
