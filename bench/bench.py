@@ -48,6 +48,7 @@ SYSTEMS = {  # in the order of their turns
     "pingpong": ["ceiling", "go", "pekko", "caf", "shunt"],
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "savina": ["shunt"],
+    "costs": ["shunt"],
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
@@ -63,9 +64,24 @@ LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32,
              (1, 1, capacity, trains, goods) for trains in [2, 1]
              for capacity, goods in [(1, 4_000_000), (2, 4_000_000), (32, 20_000_000), (256, 50_000_000),
                                      (2_048, 50_000_000)]]
+# Table costs: how often each item is done in a sample, so that it takes some tenths of a second.
+COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000_000, "heavy_fence": 50_000,
+         "switch_to": 100_000_000, "backtrace_frame": 1_000_000, "trim_nothing": 50_000_000, "trim_in_runs": 4_096,
+         "trim_alone": 4_096, "futex_wake": 1_000_000, "yield_2": 50_000_000, "yield_50000": 10_000_000,
+         "yield_migrating": 5_000_000, "spawn": 2_000_000, "has_runnable": 50_000_000, "may_wait": 200_000_000,
+         "require_stack": 50_000_000, "deadlock_fiber": 50_000_000, "fork_join": 100_000_000,
+         "fork_join_migrating": 20_000_000, "parallel_for": 200_000_000, "parallel_reduce": 20_000_000,
+         "finish": 20_000_000, "async": 2_000_000, "co_await": 1_000_000, "tell": 20_000_000,
+         "ask_together": 10_000_000, "ask_in_handler": 5_000_000, "ask_in_fiber": 5_000_000,
+         "templet_send": 50_000_000, "tx_read": 100_000_000,
+         "snapshot_read": 100_000_000, "snapshot_read_alone": 100_000_000, "atomically_read": 50_000_000,
+         "atomically_read_alone": 50_000_000, "atomically_write": 10_000_000, "atomically_write_alone": 20_000_000,
+         "tvar_store": 10_000_000, "tvar_store_alone": 20_000_000, "named": 5_000_000, "file_read_helper": 20_000,
+         "file_read_io_uring": 100_000, "blocking": 20_000}
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
+            ("costs", "shunt"): [""],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
@@ -165,7 +181,7 @@ class Row:
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
                  "fanin": ["million_per_s"], "key_value": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
-                 "stm-si": ["seconds", "aborts_per_commit", "share"],
+                 "stm-si": ["seconds", "aborts_per_commit", "share"], "costs": ["ns_per_operation"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if not any(s and "aborts_per_commit" in s for s in self.samples):  # a system that does not count them
             names = [n for n in names if n != "aborts_per_commit"]
@@ -273,6 +289,9 @@ def inputs(table, quick, pes):
         return [({"threads": n, "keys": keys, "lookups": lookups},
                  ["--fibers", n, "--table", keys, "--lookups", lookups, "--milliseconds", milliseconds])
                 for keys, lookups in [(256, 0), (1_000, 0), (256, 90)] for n in [1, 2, 8, 32]]
+    if table == "costs":
+        return [({"what": what}, ["--what", what, "--updates", operations // (10 if quick else 1)])
+                for what, operations in COSTS.items()]
     if table == "memory":
         return [({"fibers": n}, ["--fibers", n]) for n in FIBERS[size] if n >= 100]
     rounds = {"full": 100_000, "quick": 10_000}[size]

@@ -242,6 +242,18 @@ class Driver(unittest.TestCase):
                          {("redis", 1.0), ("shunt", 2.0)})
         self.assertEqual(len([line for line in out.splitlines() if line.startswith("shunt") and "  2.00" in line]), 16)
 
+    def test_costs_are_ns_of_an_operation_that_the_program_counts(self):
+        log = self.build / "log"
+        self.put("costs_shunt", f'echo "$@" >> {log}; ' + right_with("operations", 1_000_000))
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("costs", "--samples", "1", "--json", str(record))[0], 0)
+        turns = log.read_text().splitlines()
+        self.assertEqual(turns[0], "--what ticks --updates 20000000 --samples 1 --warmup 1")
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({(r["system"], r["variant"], r["metric"], r["unit"], r["median"]) for r in lines},
+                         {("shunt", "", "ns_per_operation", "ns", 20.0)})
+        self.assertEqual([r["params"] for r in lines], [{"what": what} for what in bench.COSTS])
+
     def test_rows_of_fibers_have_no_pes_and_each_order_and_variant(self):
         log = self.build / "log"
         for table, key in [("switch", "switches"), ("memory", "resident_bytes")]:

@@ -94,7 +94,7 @@ class ref {
   /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or
   /// its mailbox dropped the message. A handler that waits for the answer waits for that actor: sched::deadlock if
   /// that actor, perhaps through others, waits for the handler's. A thread waits by manager::await().
-  /// Cost: on one worker about 20 ns where many answers are waited for together, 40 to 60 where a fiber or a handler
+  /// Cost: on one worker about 20 ns where many answers are waited for together, 30 to 50 ns where a fiber or a handler
   /// asks and waits one by one.
   template <auto M, typename... A>
     requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>

@@ -31,8 +31,8 @@ struct asymmetric_fence {
   /// Any thread, on the frequent side, if usable(). Cost: none.
   static void light() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }  // pair `crossed`
 
-  /// Any thread, on the other side, if usable(). Cost: a system call and an interrupt for each CPU concerned: 1 to 10
-  /// us.
+  /// Any thread, on the other side, if usable(). Cost: a system call and an interrupt for each CPU concerned: 0.5 to
+  /// 10 us.
   static void heavy() noexcept;
 
   /// Any thread, on both sides, if not usable(): between the store and the read, where these are not both sequentially

@@ -64,8 +64,8 @@ class stack_pool {
   /// stacks, keep their memory, so that the next users find warm ones.
   /// \param most  stacks whose memory goes back in this call
   /// \return whether there is more to give back: an idle caller calls again, after some time
-  /// Cost: some 10 ns if there is nothing to do; else a system call for each run of neighbours, 1 us a stack in long
-  /// runs, 4 us alone. The next user of such a stack pays for fresh pages.
+  /// Cost: some 4 ns if there is nothing to do; else a system call for each run of neighbours, 1 us a stack in long
+  /// runs, 2 us alone. The next user of such a stack pays for fresh pages.
   bool trim(std::size_t most = 64) noexcept;
 
   /// Any thread; for tests. Of all pools: while `when` is not null, take() fails as if there were no memory whenever

@@ -26,7 +26,8 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max(),
                 futex_scope scope = futex_scope::process) noexcept;
 
-/// Any thread. Wakes up to `count` sleepers on `word`. Change the word first. Cost: a system call, 1 us or so.
+/// Any thread. Wakes up to `count` sleepers on `word`. Change the word first. Cost: a system call, some
+/// 250 ns where no thread sleeps, more for each that it wakes.
 void futex_wake(const std::atomic<std::uint32_t>& word, int count = 1,
                 futex_scope scope = futex_scope::process) noexcept;
 

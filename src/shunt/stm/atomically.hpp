@@ -197,7 +197,7 @@ struct stm_access {
 /// nothing; it is called again if other transactions commit to what it has read.
 /// \return what `body` returned, by value.
 /// \throws what leaves `body`; blocking_in_transaction; std::bad_alloc; where it has to wait, what park() throws.
-/// Cost: 5 to 30 ns, and what the body's reads and writes cost.
+/// Cost: 3 to 30 ns, and what the body's reads and writes cost.
 template <detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const transaction_class& c, const F& body,
                                               std::source_location where = std::source_location::current())

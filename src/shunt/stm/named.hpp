@@ -18,7 +18,7 @@ namespace stm {
 
 /// While it lives, each variable that lies in `object` has that name: a tvar, or an array, a class or a structure of
 /// several. Where one named object lies in another, the innermost name counts. Variables that lie elsewhere, like the
-/// items of a tqueue, have none. Any thread. Cost: a lock and some 100 ns; while there are names, each wait of a retry
+/// items of a tqueue, have none. Any thread. Cost: a lock and some 50 ns; while there are names, each wait of a retry
 /// costs somewhat more.
 class named {
  public:

@@ -130,7 +130,7 @@ class tvar : private detail::variable {
     requires std::copy_constructible<T>;
 
   /// Any thread or fiber: a transaction that writes `value`. Inside a transaction it is a part of that transaction.
-  /// Cost: 7 to 20 ns. \throws as tx::write().
+  /// Cost: 5 to 30 ns. \throws as tx::write().
   void store(const T& value)
     requires std::copy_constructible<T>;
 

@@ -109,7 +109,7 @@ sched::fiber_id spawn_here(F&& body) {
 /// task, have ended. What they wrote is visible then. Nests.
 /// \throws the first exception, in time, that left `body` or a task of this finish, after all have ended (the others
 ///         are dropped); what sched::this_fiber::park() throws where waiting is impossible, before `body` is called.
-/// Cost: some 20 ns and the tasks.
+/// Cost: some 8 ns and the tasks.
 template <typename F>
 void finish(F&& body) {
   detail::finish_scope scope("finish");
