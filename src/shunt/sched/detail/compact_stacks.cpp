@@ -131,6 +131,10 @@ void compact_stacks::bring_in(fiber& f) noexcept {
   }
 }
 
+bool compact_stacks::share_a_stack(const fiber& one, const fiber& other) noexcept {
+  return one.compact && other.compact && one.frames()->stack == other.frames()->stack;
+}
+
 bool compact_stacks::has_place(const fiber& f) noexcept { return f.frames()->bytes == 0; }
 
 void compact_stacks::has_stopped(fiber& f) noexcept {

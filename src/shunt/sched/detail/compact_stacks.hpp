@@ -9,7 +9,8 @@
 ///
 /// A fiber that parks leaves its frames where they are: two that use different stacks wake each other without a copy.
 ///
-/// Owner only: the worker's thread. bring_in() is called by the loop, on its own stack.
+/// Owner only: the worker's thread. bring_in() is called on the loop's own stack, or on that of a fiber that has
+/// another.
 ///
 /// With a sanitizer, or with Boost.Context's switch, nothing is copied, as the sanitizer knows what lies on each stack:
 /// every compact fiber then has a stack of its own, and what parked frames hold is compared before they are used again.
@@ -63,11 +64,13 @@ class compact_stacks {
   /// The fiber has ended.
   void end(fiber& f, context::stack_pool& to) noexcept;
 
-  /// Before a switch to it: its frames are on its stack from here on. Without memory for the frames of the one before
-  /// it the process ends, with a message.
+  /// Before a switch to it, or while no fiber runs on its stack: its frames are there from here on. Without memory for
+  /// the frames of the one before it the process ends, with a message.
   /// Cost: some ns if they are there; else two copies of some hundred bytes.
   static void bring_in(fiber& f) noexcept;
-  /// Whether they are there.
+  /// Whether both are compact, and have started on the same stack.
+  [[nodiscard]] static bool share_a_stack(const fiber& one, const fiber& other) noexcept;
+  /// Whether its frames are on its stack.
   [[nodiscard]] static bool has_place(const fiber& f) noexcept;
   /// After a switch from it. Where nothing is copied, notes what its frames hold.
   static void has_stopped(fiber& f) noexcept;

@@ -17,22 +17,25 @@ void keep(std::string_view text, std::array<char, Size>& buffer) noexcept {
   std::copy_n(text.data(), std::min(text.size(), buffer.size() - 1), buffer.data());
 }
 
-/// \param by_loop  the worker runs on its loop's stack: a compact fiber's frames can be brought where they belong.
-void fill_stack(fiber_record& r, fiber& f, bool by_loop) noexcept {
+/// \param may_move  no signal handler calls: a compact fiber's frames can be brought where they belong, but not where
+///                  the caller runs.
+void fill_stack(worker& w, fiber_record& r, fiber& f, bool may_move) noexcept {
   if (r.doing == fiber_record::state::running) {
     r.frame_count = static_cast<std::uint8_t>(context::backtrace(r.frames));
     return;
   }
   const auto low = reinterpret_cast<std::uintptr_t>(f.stack.low);
-  if (f.compact && by_loop) compact_stacks::bring_in(f);
-  if (!f.compact || by_loop || compact_stacks::has_place(f)) {
+  const fiber* const runs = w.running();
+  const bool is_here = runs != nullptr && compact_stacks::share_a_stack(*runs, f);
+  if (f.compact && may_move && !is_here) compact_stacks::bring_in(f);
+  if (!f.compact || compact_stacks::has_place(f)) {
     r.frame_count = static_cast<std::uint8_t>(context::backtrace(f.run, r.frames));
   }
   r.stack_used = low + f.stack.bytes - reinterpret_cast<std::uintptr_t>(f.run.sp);
 }
 
 /// Copies what a report says of the fiber, texts included: when the requester reads the record, the fiber may be gone.
-void fill_record(worker& w, fiber_record& r, fiber& f, bool stacks, bool by_loop) noexcept {
+void fill_record(worker& w, fiber_record& r, fiber& f, bool stacks, bool may_move) noexcept {
   r = {};
   r.fiber = &f;
   r.doing = &f == w.running()  ? fiber_record::state::running
@@ -50,11 +53,11 @@ void fill_record(worker& w, fiber_record& r, fiber& f, bool stacks, bool by_loop
     }
   }
   r.stack_bytes = f.stack.bytes;
-  if (stacks) fill_stack(r, f, by_loop);
+  if (stacks) fill_stack(w, r, f, may_move);
 }
 
 /// Writes down each started fiber of this worker that lies in the requested slabs (fiber.F4).
-void fill(worker& w, bool stacks, bool by_loop) noexcept {
+void fill(worker& w, bool stacks, bool may_move) noexcept {
   w.look_at_clock();
   if (stacks) w.ready.show_places();
   const fiber* const runs = w.running();
@@ -64,7 +67,7 @@ void fill(worker& w, bool stacks, bool by_loop) noexcept {
       if (w.snapshot.what() == snapshot::scope::running_only && &f != runs) continue;
       fiber_record* const r = w.snapshot.next();
       if (r == nullptr) return;
-      fill_record(w, *r, f, stacks, by_loop);
+      fill_record(w, *r, f, stacks, may_move);
     }
   }
 }
