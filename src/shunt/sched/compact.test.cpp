@@ -386,7 +386,9 @@ TEST_CASE("compact: writes into a parked fiber's stack", "[.child]") {
     one.spawn(
         [&] {
           // AddressSanitizer may keep a variable elsewhere (detect_stack_use_after_return).
-          lent = static_cast<volatile int*>(__builtin_alloca(sizeof(int)));
+          // Not memory whose size it does not know.
+          const volatile std::size_t bytes = sizeof(int);
+          lent = static_cast<volatile int*>(__builtin_alloca(bytes));
           *lent = 1;
           g.wait();
         },
