@@ -243,4 +243,16 @@ std::vector<fact> matrix_facts(pgas::pe& me, const job& job, const std::string& 
   };
 }
 
+fact nonzeros_moved(bool each_once) {
+  return {"nonzeros_moved", each_once ? "each once" : "lost, doubled or misplaced",
+          each_once ? "each once" : "NO: some are lost, doubled or misplaced"};
+}
+
+void report(const job& job, std::vector<fact> facts, const matrix_input& input, const pgas::traffic& moved,
+            double seconds) {
+  facts.push_back({"seconds_to_load", input.seconds_to_load(), fmt::format("{:.3f}", input.seconds_to_load())});
+  for (auto& f : traffic_facts(moved, seconds)) facts.push_back(f);
+  job.report(facts);
+}
+
 }  // namespace shunt::apps

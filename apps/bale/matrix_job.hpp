@@ -105,5 +105,10 @@ void write_permutation(const std::string& path, const permutation& whole);
 /// What every report of these applications begins with.
 [[nodiscard]] std::vector<fact> matrix_facts(pgas::pe& me, const job& job, const std::string& application,
                                              const std::string& name, const matrix& a, std::uint64_t nonzeros);
+/// Whether all of them are where they belong.
+[[nodiscard]] fact nonzeros_moved(bool each_once);
+/// Reports these, what every report of these applications ends with, and what the kernel moved.
+void report(const job& job, std::vector<fact> facts, const matrix_input& input, const pgas::traffic& moved,
+            double seconds);
 
 }  // namespace shunt::apps

@@ -2,9 +2,8 @@
 ///
 /// Row i goes to row r[i], column j to column c[j]. r is what `shunt run random_permutation` draws with the same
 /// --seed, c what it draws with the next one.
-#include <fmt/core.h>
-
 #include <chrono>
+#include <utility>
 
 #include "app.hpp"
 #include "bale/job.hpp"
@@ -69,15 +68,12 @@ int permute_matrix_main(int argc, char** argv) {
     right = each_once && same;
     if (right && !output.empty()) apps::write_matrix(output, found);
     auto facts = apps::matrix_facts(me, job, "permute_matrix", input.name(), a, nonzeros);
-    facts.push_back({"nonzeros_moved", each_once ? "each once" : "lost, doubled or misplaced",
-                     each_once ? "each once" : "NO: some are lost, doubled or misplaced"});
+    facts.push_back(apps::nonzeros_moved(each_once));
     facts.push_back({"checked", check && right,
                      !check ? "no (--check compares with a serial permutation)"
                      : same ? "a serial permutation is the same"
                             : "NO: a serial permutation differs"});
-    facts.push_back({"seconds_to_load", input.seconds_to_load(), fmt::format("{:.3f}", input.seconds_to_load())});
-    for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
-    job.report(facts);
+    apps::report(job, std::move(facts), input, moved, seconds);
   });
   return right ? 0 : 1;
 }

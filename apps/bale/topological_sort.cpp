@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <shunt/base/error.hpp>
+#include <utility>
 
 #include "app.hpp"
 #include "bale/job.hpp"
@@ -125,9 +126,7 @@ int topological_sort_main(int argc, char** argv) {
                      !check ? "no (--check sorts serially too)"
                      : same ? "a serial sort places all rows too"
                             : "NO: a serial sort cannot place all rows"});
-    facts.push_back({"seconds_to_load", input.seconds_to_load(), fmt::format("{:.3f}", input.seconds_to_load())});
-    for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
-    job.report(facts);
+    apps::report(job, std::move(facts), input, moved, seconds);
   });
   return right ? 0 : 1;
 }

@@ -1,7 +1,6 @@
 /// `shunt run transpose`: transposes a matrix from a file, or a generated one.
-#include <fmt/core.h>
-
 #include <chrono>
+#include <utility>
 
 #include "app.hpp"
 #include "bale/job.hpp"
@@ -57,15 +56,12 @@ int transpose_main(int argc, char** argv) {
     right = each_once && same;
     if (right && !output.empty()) apps::write_matrix(output, found);
     auto facts = apps::matrix_facts(me, job, "transpose", input.name(), a, nonzeros);
-    facts.push_back({"nonzeros_moved", each_once ? "each once" : "lost, doubled or misplaced",
-                     each_once ? "each once" : "NO: some are lost, doubled or misplaced"});
+    facts.push_back(apps::nonzeros_moved(each_once));
     facts.push_back({"checked", check && right,
                      !check ? "no (--check compares with a serial transpose)"
                      : same ? "a serial transpose is the same"
                             : "NO: a serial transpose differs"});
-    facts.push_back({"seconds_to_load", input.seconds_to_load(), fmt::format("{:.3f}", input.seconds_to_load())});
-    for (auto& f : apps::traffic_facts(moved, seconds)) facts.push_back(f);
-    job.report(facts);
+    apps::report(job, std::move(facts), input, moved, seconds);
   });
   return right ? 0 : 1;
 }

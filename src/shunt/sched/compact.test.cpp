@@ -51,6 +51,38 @@ class gate {
   bool open_ = false;
 };
 
+/// So many compact fibers of worker 0 that several share each stack. Each says when it waits; the root opens.
+class crowd {
+ public:
+  /// By fiber `i`.
+  void wait(std::size_t i) {
+    ++waiting_;
+    gates_[i].wait();
+  }
+  /// By the root: makes them, each of which calls body(i).
+  template <class Body>
+  static void spawn(const Body& body, const std::string& name = {}) {
+    for (std::size_t i = 0; i < more_than_stacks; ++i) {
+      sched::this_worker::current().spawn(
+          [body, i] { body(i); },
+          {.worker = 0, .name = name.empty() ? name : name + std::to_string(i), .compact = true});
+    }
+  }
+  /// By the root.
+  void until_all_wait() {
+    while (waiting_ < more_than_stacks) this_fiber::yield();
+    waiting_ = 0;
+  }
+  void open(std::size_t i) { gates_[i].open(); }
+  void open_all() {
+    for (auto& each : gates_) each.open();
+  }
+
+ private:
+  std::array<gate, more_than_stacks> gates_;
+  std::size_t waiting_ = 0;
+};
+
 /// `Words` words on the stack that only this fiber knows, and their address.
 template <std::size_t Words>
 class frame_of_words {
@@ -73,99 +105,79 @@ class frame_of_words {
 };
 
 /// Frames as deep as `levels` says, each with a buffer; waits at the deepest; looks at each on the way back.
-[[gnu::noinline]] bool waits_deep(int levels, std::uint64_t seed, gate& here) {
-  const frame_of_words<32> mine(seed + static_cast<std::uint64_t>(levels));
+[[gnu::noinline]] bool waits_deep(int levels, std::size_t i, crowd& all) {
+  const frame_of_words<32> mine(i + static_cast<std::uint64_t>(levels));
   if (levels == 0) {
-    here.wait();
-  } else if (!waits_deep(levels - 1, seed, here)) {
+    all.wait(i);
+  } else if (!waits_deep(levels - 1, i, all)) {
     return false;
   }
-  return mine.holds(seed + static_cast<std::uint64_t>(levels));
+  return mine.holds(i + static_cast<std::uint64_t>(levels));
 }
 
 }  // namespace
 
 TEST_CASE("compact: variables and pointers to them are the same after each wait") {
   const int rounds = 50 / slowly + 3;
-  std::vector<gate> gates(more_than_stacks);
+  crowd all;
   std::vector<int> seen(more_than_stacks);
-  std::size_t waiting = 0;
   sched::runtime one({.workers = 1});
   one.run([&] {
-    for (std::size_t i = 0; i < more_than_stacks; ++i) {
-      one.spawn(
-          [&, i] {
-            frame_of_words<8> mine(i);
-            for (int round = 0; round < rounds; ++round) {
-              ++waiting;
-              gates[i].wait();
-              if (mine.holds(i + static_cast<std::size_t>(round) * more_than_stacks)) ++seen[i];
-              mine.fill(i + static_cast<std::size_t>(round + 1) * more_than_stacks);
-            }
-          },
-          {.worker = 0, .compact = true});
-    }
+    crowd::spawn([&](std::size_t i) {
+      frame_of_words<8> mine(i);
+      for (int round = 0; round < rounds; ++round) {
+        all.wait(i);
+        if (mine.holds(i + static_cast<std::size_t>(round) * more_than_stacks)) ++seen[i];
+        mine.fill(i + static_cast<std::size_t>(round + 1) * more_than_stacks);
+      }
+    });
     std::vector<std::size_t> order(more_than_stacks);
     std::iota(order.begin(), order.end(), std::size_t{0});
     const counter_random dice(7);
     std::uint64_t drawn = 0;
     for (int round = 0; round < rounds; ++round) {
-      while (waiting < more_than_stacks) this_fiber::yield();
-      waiting = 0;
+      all.until_all_wait();
       for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[dice.below(drawn++, i + 1)]);
-      for (const auto i : order) gates[i].open();
+      for (const auto i : order) all.open(i);
     }
   });
   CHECK(std::all_of(seen.begin(), seen.end(), [&](int count) { return count == rounds; }));
 }
 
 TEST_CASE("compact: frames of any depth come back") {
-  std::vector<gate> gates(more_than_stacks);
+  crowd all;
   std::vector<int> right(more_than_stacks);
-  std::size_t waiting = 0;
   sched::runtime one({.workers = 1});
   one.run([&] {
-    for (std::size_t i = 0; i < more_than_stacks; ++i) {
-      one.spawn(
-          [&, i] {
-            for (int round = 0; round < 4; ++round) {
-              ++waiting;
-              // Some 300 bytes a level: from within the fiber's own place to ten times as much, and back.
-              const int levels = static_cast<int>(i % 8) * (round % 2 == 0 ? 4 : 1);
-              if (waits_deep(levels, i, gates[i])) ++right[i];
-            }
-          },
-          {.worker = 0, .compact = true});
-    }
+    crowd::spawn([&](std::size_t i) {
+      for (int round = 0; round < 4; ++round) {
+        // Some 300 bytes a level: from within the fiber's own place to ten times as much, and back.
+        const int levels = static_cast<int>(i % 8) * (round % 2 == 0 ? 4 : 1);
+        if (waits_deep(levels, i, all)) ++right[i];
+      }
+    });
     for (int round = 0; round < 4; ++round) {
-      while (waiting < more_than_stacks) this_fiber::yield();
-      waiting = 0;
-      for (auto& each : gates) each.open();
+      all.until_all_wait();
+      all.open_all();
     }
   });
   CHECK(std::all_of(right.begin(), right.end(), [](int count) { return count == 4; }));
 }
 
 TEST_CASE("compact: fibers of one worker take turns on a few stacks, at the same addresses") {
-  std::vector<gate> gates(more_than_stacks);
+  crowd all;
   std::set<std::uintptr_t> stacks;
   bool moved = false;
-  std::size_t waiting = 0;
   sched::runtime one({.workers = 1});
   one.run([&] {
-    for (std::size_t i = 0; i < more_than_stacks; ++i) {
-      one.spawn(
-          [&, i] {
-            const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-            stacks.insert(here / 65'536);
-            ++waiting;
-            gates[i].wait();
-            moved |= here != reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-          },
-          {.worker = 0, .compact = true});
-    }
-    while (waiting < more_than_stacks) this_fiber::yield();
-    for (auto& each : gates) each.open();
+    crowd::spawn([&](std::size_t i) {
+      const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+      stacks.insert(here / 65'536);
+      all.wait(i);
+      moved |= here != reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    });
+    all.until_all_wait();
+    all.open_all();
   });
   CHECK_FALSE(moved);
   CHECK(stacks.size() ==
@@ -221,30 +233,24 @@ TEST_CASE("compact: they, ordinary fibers and those that migrate all get their t
 }
 
 TEST_CASE("compact: an exception passes through a wait, and one in flight stays the fiber's own") {
-  std::vector<gate> gates(more_than_stacks);
+  crowd all;
   std::vector<std::string> caught(more_than_stacks);
-  std::size_t waiting = 0;
   sched::runtime one({.workers = 1});
   one.run([&] {
-    for (std::size_t i = 0; i < more_than_stacks; ++i) {
-      one.spawn(
-          [&, i] {
-            try {
-              try {
-                throw std::runtime_error("of fiber " + std::to_string(i));
-              } catch (const std::runtime_error&) {
-                ++waiting;
-                gates[i].wait();
-                throw;
-              }
-            } catch (const std::runtime_error& e) {
-              caught[i] = e.what();
-            }
-          },
-          {.worker = 0, .compact = true});
-    }
-    while (waiting < more_than_stacks) this_fiber::yield();
-    for (auto& each : gates) each.open();
+    crowd::spawn([&](std::size_t i) {
+      try {
+        try {
+          throw std::runtime_error("of fiber " + std::to_string(i));
+        } catch (const std::runtime_error&) {
+          all.wait(i);
+          throw;
+        }
+      } catch (const std::runtime_error& e) {
+        caught[i] = e.what();
+      }
+    });
+    all.until_all_wait();
+    all.open_all();
   });
   for (std::size_t i = 0; i < more_than_stacks; ++i) CHECK(caught[i] == "of fiber " + std::to_string(i));
 }
@@ -317,22 +323,18 @@ TEST_CASE("compact: what cannot be is refused") {
 
 TEST_CASE("compact: a report shows the frames of each") {
   sched::runtime one({.workers = 1});
-  std::vector<gate> gates(more_than_stacks);
-  std::size_t waiting = 0;
+  crowd waiting;
   std::string text, of_compact;
   std::size_t right = 0;
   one.run([&] {
-    for (std::size_t i = 0; i < more_than_stacks; ++i) {
-      one.spawn(
-          [&, i] {
-            frame_of_words<8> mine(i);
-            ++waiting;
-            gates[i].wait();
-            if (mine.holds(i)) ++right;
-          },
-          {.worker = 0, .name = "compact_" + std::to_string(i), .compact = true});
-    }
-    while (waiting < more_than_stacks) this_fiber::yield();
+    crowd::spawn(
+        [&](std::size_t i) {
+          frame_of_words<8> mine(i);
+          waiting.wait(i);
+          if (mine.holds(i)) ++right;
+        },
+        "compact_");
+    waiting.until_all_wait();
     text = sched::report_fibers();
     one.spawn(
         [&] {
@@ -342,7 +344,7 @@ TEST_CASE("compact: a report shows the frames of each") {
         },
         {.worker = 0, .compact = true});
     while (of_compact.empty()) this_fiber::yield();
-    for (auto& each : gates) each.open();
+    waiting.open_all();
   });
   for (std::size_t i = 0; i < more_than_stacks; ++i) {
     CHECK(text.find("compact_" + std::to_string(i)) != std::string::npos);

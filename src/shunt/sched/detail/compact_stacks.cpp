@@ -39,8 +39,6 @@ char* top_of(const shared_stack& s) noexcept { return static_cast<char*>(s.memor
 
 }  // namespace
 
-compact_stacks::~compact_stacks() = default;  // no fiber is left, and the pool unmaps the stacks
-
 compact_stacks::size_class& compact_stacks::class_of(std::size_t bytes) {
   for (auto& c : classes_) {
     if (c.bytes == bytes) return c;

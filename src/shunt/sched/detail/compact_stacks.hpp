@@ -9,8 +9,8 @@
 ///
 /// A fiber that parks leaves its frames where they are: two that use different stacks wake each other without a copy.
 ///
-/// Owner only: the worker's thread. bring_in() is called on the loop's own stack, or on that of a fiber that has
-/// another.
+/// Owner only: the worker's thread. When it goes no fiber is left, and the pool has all stacks. bring_in() is called on
+/// the loop's own stack, or on that of a fiber that has another.
 ///
 /// With a sanitizer, or with Boost.Context's switch, nothing is copied, as the sanitizer knows what lies on each stack:
 /// every compact fiber then has a stack of its own, and what parked frames hold is compared before they are used again.
@@ -52,11 +52,6 @@ class compact_stacks {
  public:
   /// Stacks of one size, for any number of fibers.
   static constexpr std::size_t stacks_of_a_size = 16;
-
-  compact_stacks() = default;
-  ~compact_stacks();
-  compact_stacks(const compact_stacks&) = delete;
-  compact_stacks& operator=(const compact_stacks&) = delete;
 
   /// Gives a fiber that starts its stack and the place for its frames. The stack is free for context::prepare().
   /// \throws what stack_pool::take() throws; std::bad_alloc.

@@ -24,6 +24,8 @@ struct slab {
   fiber blocks[batch];  // not new fiber[]: its address would be stored nowhere, only that of the first block
 };
 
+static_assert(sizeof(slab) == batch * sizeof(fiber));  // debuggers read it so
+
 /// A multiple of its size is its address.
 struct compact_slab {
   fiber blocks[batch];
