@@ -126,25 +126,7 @@ void attempt::undo_nested(const nested_mark& m) noexcept {
   undo_.end_part(m.outer);
 }
 
-// --- commit ---
-
-/// The cheapest of three: values alone in exclusive mode; the same with extras; or a shared commit.
-outcome attempt::commit_fully() {
-  if (state_.is_doomed()) return outcome::conflict;
-  const bool extras = state_.has_extras();
-  if (!extras && exclusive()) {
-    store_exclusively(writes_.begin(), writes_.end());
-    return outcome::committed;
-  }
-  committer commit(reads_, writes_, commuting_, owned_, memory);
-  if (extras) commit.prepare();
-  if (exclusive()) {
-    commit.exclusively();
-  } else if (!commit.shared(lost_)) {
-    return outcome::conflict;
-  }
-  return extras ? outcome::committed_with_extras : outcome::committed;
-}
+// --- after a commit ---
 
 /// The next attempt finds empty logs. Boxes are deleted last: their destructors may look at variables.
 void attempt::clear_logs() noexcept {

@@ -1,3 +1,4 @@
+#include <shunt/stm/detail/engine/attempt.hpp>
 #include <shunt/stm/detail/engine/commit.hpp>
 #include <shunt/stm/detail/engine/participant.hpp>
 #include <shunt/stm/detail/engine/waiters.hpp>
@@ -29,6 +30,43 @@ void store_exclusively(entry* first, const entry* end) noexcept {
   }
 }
 
+namespace {
+/// One commit, with everything that it may need. First prepare(), if the attempt has extras (boxes, objects, commuting
+/// changes); then exclusively() or shared(), once.
+class committer {
+ public:
+  committer(read_log& reads, write_log& writes, commute_log& commuting, objects& owned, reclaimer& memory) noexcept
+      : reads_(reads), writes_(writes), commuting_(commuting), owned_(owned), memory_(memory) {}
+
+  /// Entries for commuting changes, and room for what will be retired. \throws std::bad_alloc
+  void prepare();
+  /// No other participant is inside. \throws what commuting functions throw
+  void exclusively();
+  /// \return false: the attempt is lost, and no variable has changed; `lost` says where. \throws what commuting
+  /// functions throw; then no variable has changed.
+  [[nodiscard]] bool shared(conflict_site& lost);
+
+ private:
+  void apply_commuting();
+  [[nodiscard]] bool lock_all(conflict_site& lost) noexcept;
+  void unlock(std::size_t count) noexcept;
+  void store_and_unlock(word version) noexcept;
+  void retire(const entry& e) noexcept {
+    if (e.how->drop != nullptr)
+      memory_.retire({e.data[0].load(std::memory_order_relaxed), e.how->drop});  // relaxed: edge `word`, by the lock
+  }
+  void retire_destroyed() noexcept {
+    for (const owned& o : owned_.destroyed) memory_.retire(o);
+  }
+
+  read_log& reads_;
+  write_log& writes_;
+  commute_log& commuting_;
+  objects& owned_;
+  reclaimer& memory_;
+  std::size_t only_commuting_ = 0;  // entries from here on were made by prepare()
+};
+
 /// All memory is found before anything happens.
 void committer::prepare() {
   only_commuting_ = writes_.size();
@@ -43,38 +81,6 @@ void committer::exclusively() {
   for (const entry& e : writes_) retire(e);
   store_exclusively(writes_.begin(), writes_.end());
   retire_destroyed();
-}
-
-/// Locks, then the version, then the look at what was read: of two transactions whose reads and writes cross, the later
-/// one in the clock's order sees the other's locks.
-bool committer::shared(conflict_site& lost) {
-  if (writes_.empty()) {
-    retire_destroyed();
-    return true;
-  }
-  // acq_rel: edge `time`, as below, but before the locks: a flaw, which the history checker has to find
-  word early = has(flaw::early_clock) ? the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step : 0;
-  if (!lock_all(lost)) return false;
-  // acq_rel: edge `time`, and the order of commits.
-  const word version =
-      has(flaw::early_clock) ? early : the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step;
-  // If the version is the limit's successor no transaction has committed since the snapshot: nothing can have changed.
-  if (version != (reads_.limit() & ~waiters_bit) + one_step) {
-    if (const variable* const changed = reads_.validate(writes_)) {
-      lost = {changed, cause::validation};
-      unlock(writes_.size());
-      return false;
-    }
-  }
-  try {
-    if (!commuting_.empty()) apply_commuting();
-  } catch (...) {
-    unlock(writes_.size());
-    throw;
-  }
-  store_and_unlock(version);
-  retire_destroyed();
-  return true;
 }
 
 /// In the order of the log; where a lock is not free for some time all locks are given back. \return whether all are
@@ -150,6 +156,57 @@ void committer::store_and_unlock(word version) noexcept {
   for (entry& e : writes_) {
     if ((e.before & waiters_bit) != 0) wake_retrying(e.target);
   }
+}
+
+/// Locks, then the version, then the look at what was read: of two transactions whose reads and writes cross, the later
+/// one in the clock's order sees the other's locks.
+bool committer::shared(conflict_site& lost) {
+  if (writes_.empty()) {
+    retire_destroyed();
+    return true;
+  }
+  // acq_rel: edge `time`, as below, but before the locks: a flaw, which the history checker has to find
+  word early = has(flaw::early_clock) ? the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step : 0;
+  if (!lock_all(lost)) return false;
+  // acq_rel: edge `time`, and the order of commits.
+  const word version =
+      has(flaw::early_clock) ? early : the_clock.now.fetch_add(one_step, std::memory_order_acq_rel) + one_step;
+  // If the version is the limit's successor no transaction has committed since the snapshot: nothing can have changed.
+  if (version != (reads_.limit() & ~waiters_bit) + one_step) {
+    if (const variable* const changed = reads_.validate(writes_)) {
+      lost = {changed, cause::validation};
+      unlock(writes_.size());
+      return false;
+    }
+  }
+  try {
+    if (!commuting_.empty()) apply_commuting();
+  } catch (...) {
+    unlock(writes_.size());
+    throw;
+  }
+  store_and_unlock(version);
+  retire_destroyed();
+  return true;
+}
+}  // namespace
+
+/// The cheapest of three: values alone in exclusive mode; the same with extras; or a shared commit.
+outcome attempt::commit_fully() {
+  if (state_.is_doomed()) return outcome::conflict;
+  const bool extras = state_.has_extras();
+  if (!extras && exclusive()) {
+    store_exclusively(writes_.begin(), writes_.end());
+    return outcome::committed;
+  }
+  committer commit(reads_, writes_, commuting_, owned_, memory);
+  if (extras) commit.prepare();
+  if (exclusive()) {
+    commit.exclusively();
+  } else if (!commit.shared(lost_)) {
+    return outcome::conflict;
+  }
+  return extras ? outcome::committed_with_extras : outcome::committed;
 }
 
 }  // namespace stm::detail
