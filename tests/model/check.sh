@@ -295,6 +295,16 @@ check migrate 'mutant: a stack stays where its fiber has ended' \
   ends  'assertion violated (first_worker\[' M_STACK_STAYS
 check migrate 'mutant: the sleeper that gets a fiber is not woken'          ends  "$stuck" M_NO_UNPARK
 
+# --- posted_wake ---
+check posted_wake '2 fibers of 2 workers, wakes that come late: all properties' ends holds
+check posted_wake '2 fibers of one worker, between which its runtime ends'     ends  holds   SECOND=0
+check posted_wake 'can occur: a wake goes on to where the block is by now' \
+  ends  'assertion violated  *!(passed_on)' SEE_PASSED_ON
+check posted_wake 'mutant: does not look for a home again'                     ends  "$stuck" M_FORGETS
+check posted_wake 'mutant: drops a wake that has come to the wrong worker'     ends  "$stuck" M_DROPS
+check posted_wake 'mutant: a runtime ends with wakes in its inbox' \
+  ends  'assertion violated (( !(under_way)' M_LEAVES
+
 # --- modes ---
 with_others='assertion violated ((exclusive_inside==0)||(all_inside==1))'
 early='assertion violated  *!(freed\['

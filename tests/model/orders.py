@@ -687,6 +687,52 @@ check("waiter", "mutant: wakes by a store", "fails", woken_twice(False), unseen)
 stands("waiter", "sched/waiter.hpp", "word_.exchange(1, std::memory_order_release);")
 
 
+# --- sched/detail/posted_wake.hpp: a wake finds no home, and another one comes meanwhile ---
+def wake_without_home(claims, arrives):
+    def late():
+        if (yield exchange("way", 1, AR)) == 1:
+            return False
+        if arrives is None:
+            yield store("way", 0, REL)
+        else:
+            yield exchange("way", 0, arrives)
+        return (yield load("home", RLX)) == 0
+
+    def waker():  # of the block's next fiber
+        yield store("home", 1, RLX)
+        return (yield exchange("way", 1, claims)) == 1
+    return late, waker
+
+
+def link_used_twice(claims, arrives):
+    def first():
+        if (yield exchange("way", 1, claims)) == 0:
+            yield write("link", 1)
+            yield store("box", 1, REL)
+
+    def home():
+        if (yield load("box", ACQ)) == 1:
+            yield read("link")
+            yield exchange("way", 0, arrives)
+
+    def second():
+        if (yield exchange("way", 1, claims)) == 0:
+            yield write("link", 2)
+    return first, home, second
+
+
+gone = lambda missed, told_nothing: missed and told_nothing
+check("posted_wake", "the home that the second waker knows is seen", "holds", wake_without_home(AR, AR), gone)
+check("posted_wake", "mutant: claims without release", "fails", wake_without_home(ACQ, AR), gone)
+check("posted_wake", "mutant: arrives without acquire", "fails", wake_without_home(AR, REL), gone)
+check("posted_wake", "mutant: arrives by a store", "fails", wake_without_home(AR, None), gone)
+check("posted_wake", "the link belongs to one thread at a time", "holds", link_used_twice(AR, AR))
+check("posted_wake", "mutant: claims without acquire", "races", link_used_twice(REL, AR))
+check("posted_wake", "mutant: arrives without release", "races", link_used_twice(AR, ACQ))
+stands("posted_wake", "sched/detail/posted_wake.hpp", "under_way_.exchange(true, std::memory_order_acq_rel);",
+       "under_way_.exchange(false, std::memory_order_acq_rel);")
+
+
 # --- actor/detail/actor_system.cpp: a watcher waits for a change, and a dispatcher idles after it; exchanges of one
 # word ---
 def idle(rmw):

@@ -4,6 +4,7 @@
 #include <shunt/sched/detail/inbox.hpp>
 #include <shunt/sched/detail/look_ahead.hpp>
 #include <shunt/sched/detail/parker.hpp>
+#include <shunt/sched/detail/posted_wake.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/detail/worker_state.hpp>
 
@@ -134,6 +135,57 @@ TEST_CASE("fiber_state: the thread that must enqueue a fiber sees what its worke
     waker.join();
     CHECK(then == after_park::pick_next);
     CHECK(seen == 1);
+  }
+}
+
+TEST_CASE("posted_wake: one caller sends the block until the wake has arrived") {
+  detail::posted_wake posted;
+  for (int round = 0; round < 2; ++round) {
+    CHECK(posted.claim());
+    CHECK_FALSE(posted.claim());
+    CHECK_FALSE(posted.claim());
+    posted.arrive();
+  }
+}
+
+// Plain, so that ThreadSanitizer checks edge `signal`; `told` is relaxed, so that it orders nothing.
+TEST_CASE("posted_wake: what was written before a claim that is told `nothing` is visible after the arrival") {
+  for (int round = 0; round < 20; ++round) {
+    detail::posted_wake posted;
+    int signal = 0;
+    int seen = 0;
+    bool first = true;
+    std::atomic<bool> told{false};
+    CHECK(posted.claim());
+    std::thread home([&] {
+      while (!told.load(std::memory_order_relaxed)) std::this_thread::yield();
+      posted.arrive();
+      seen = signal;
+    });
+    signal = 1;
+    first = posted.claim();
+    told.store(true, std::memory_order_relaxed);
+    home.join();
+    CHECK_FALSE(first);
+    CHECK(seen == 1);
+  }
+}
+
+TEST_CASE("fiber_state: at home it follows its table, too") {
+  detail::fiber_state state;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(state.expire_at_home() == after_wake::nothing);
+    CHECK(state.wake_at_home() == after_wake::nothing);
+    CHECK(state.wake_at_home() == after_wake::nothing);
+    CHECK(state.expire_at_home() == after_wake::nothing);
+    CHECK(state.commit_park_at_home() == after_park::run_again);
+    CHECK(state.commit_park_at_home() == after_park::pick_next);
+    CHECK(state.parked());
+    CHECK(state.wake_at_home() == after_wake::enqueue);
+    CHECK_FALSE(state.parked());
+    CHECK(state.commit_park_at_home() == after_park::pick_next);
+    CHECK(state.expire_at_home() == after_wake::enqueue);
+    CHECK_FALSE(state.parked());
   }
 }
 
@@ -351,6 +403,7 @@ namespace {
 
 struct node {
   node* link = nullptr;
+  node* wake_link = nullptr;
   int from = 0;
   int number = 0;
 };
@@ -362,7 +415,7 @@ TEST_CASE("inbox: follows its table") {
   node a;
   node b;
   SECTION("empty") {
-    CHECK(box.drain() == nullptr);
+    CHECK(box.drain().empty());
     CHECK_FALSE(box.has_anything());
     CHECK(box.arm() == after_arm::sleep);
   }
@@ -370,30 +423,60 @@ TEST_CASE("inbox: follows its table") {
     CHECK(box.push(&a) == after_push::nothing);
     CHECK(box.has_nodes());
     CHECK(box.arm() == after_arm::stay);
-    CHECK(box.drain() == &a);
+    CHECK(box.drain().pop() == &a);
     CHECK(box.arm() == after_arm::sleep);
   }
   SECTION("first pushed, first out") {
     CHECK(box.push(&a) == after_push::nothing);
     CHECK(box.push(&b) == after_push::nothing);
-    node* const first = box.drain();
-    CHECK(first == &a);
-    CHECK(first->link == &b);
-    CHECK(b.link == nullptr);
+    auto items = box.drain();
+    CHECK_FALSE(items.is_wake());
+    CHECK(items.pop() == &a);
+    CHECK(items.pop() == &b);
+    CHECK(items.empty());
+  }
+  SECTION("nodes and wakes in one order; the same node as both") {
+    CHECK(box.push_wake(&a) == after_push::nothing);
+    CHECK(box.push(&b) == after_push::nothing);
+    CHECK(box.push(&a) == after_push::nothing);
+    CHECK(box.push_wake(&b) == after_push::nothing);
+    auto items = box.drain();
+    for (const auto& [expected, wake] : {std::pair{&a, true}, {&b, false}, {&a, false}, {&b, true}}) {
+      REQUIRE_FALSE(items.empty());
+      CHECK(items.is_wake() == wake);
+      CHECK(items.pop() == expected);
+    }
+    CHECK(items.empty());
+  }
+  SECTION("a wake wakes the sleeper, too") {
+    CHECK(box.arm() == after_arm::sleep);
+    CHECK(box.push_wake(&a) == after_push::wake);
+    CHECK(box.has_nodes());
+    CHECK(box.drain().pop() == &a);
+  }
+  SECTION("a closed one refuses wakes, and stays closed until it is opened") {
+    CHECK(box.push_wake(&a) == after_push::nothing);
+    CHECK(box.close().pop() == &a);
+    CHECK(box.is_closed());
+    CHECK(box.push_wake(&b) == after_push::refused);
+    CHECK(box.unpark() == after_push::nothing);
+    CHECK(box.is_closed());
+    box.open();
+    CHECK(box.push_wake(&b) == after_push::nothing);
   }
   SECTION("the first push to a sleeper owes the wake, the second nothing") {
     CHECK(box.arm() == after_arm::sleep);
     CHECK(box.push(&a) == after_push::wake);
     CHECK(box.push(&b) == after_push::nothing);
     CHECK(box.unpark() == after_push::nothing);
-    CHECK(box.drain() == &a);
+    CHECK(box.drain().pop() == &a);
   }
   SECTION("an unpark to a sleeper owes the wake, once") {
     CHECK(box.arm() == after_arm::sleep);
     CHECK(box.unpark() == after_push::wake);
     CHECK(box.unpark() == after_push::nothing);
     CHECK_FALSE(box.has_nodes());
-    CHECK(box.drain() == nullptr);
+    CHECK(box.drain().empty());
   }
   SECTION("an unpark while awake is kept, and spends one arm") {
     CHECK(box.unpark() == after_push::nothing);
@@ -404,11 +487,11 @@ TEST_CASE("inbox: follows its table") {
   SECTION("an unpark beside a node loses neither") {
     CHECK(box.push(&a) == after_push::nothing);
     CHECK(box.unpark() == after_push::nothing);
-    CHECK(box.drain() == &a);
+    CHECK(box.drain().pop() == &a);
   }
   SECTION("time ran out: drain ends the sleep") {
     CHECK(box.arm() == after_arm::sleep);
-    CHECK(box.drain() == nullptr);
+    CHECK(box.drain().empty());
     CHECK(box.push(&a) == after_push::nothing);
   }
 }
@@ -437,11 +520,10 @@ TEST_CASE("inbox: nodes of each sender arrive once and in order, and a sleeping 
   int wrong = 0;
   parker.park(std::chrono::nanoseconds::max());
   while (got < senders * each) {
-    for (node* n = box.drain(); n != nullptr;) {
-      node* const next = n->link;
+    for (auto items = box.drain(); !items.empty();) {
+      const node* const n = items.pop();
       wrong += n->number != expected[static_cast<std::size_t>(n->from)]++;
       ++got;
-      n = next;
     }
     if (got < senders * each && box.arm() == after_arm::sleep) {
       parker.park(std::chrono::nanoseconds::max());  // a lost wake hangs here
@@ -466,7 +548,7 @@ TEST_CASE("inbox: what its owner did before arm() or drain() is ordered before a
     });
     static_cast<void>(box.unpark());
     done = 1;
-    const bool right = drains ? box.drain() == nullptr : box.arm() == after_arm::stay;
+    const bool right = drains ? box.drain().empty() : box.arm() == after_arm::stay;
     turn.store(true, std::memory_order_relaxed);
     other.join();
     CHECK(right);

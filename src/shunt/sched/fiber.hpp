@@ -149,10 +149,10 @@ inline void set_scope(void* word) {
 class stay {
  public:
   stay() noexcept : fiber_(detail::here().running()) {
-    if (fiber_ != nullptr) ++fiber_->pins;
+    if (fiber_ != nullptr) fiber_->pin();
   }
   ~stay() {
-    if (fiber_ != nullptr) --fiber_->pins;
+    if (fiber_ != nullptr) fiber_->unpin();
   }
   stay(const stay&) = delete;
   stay& operator=(const stay&) = delete;

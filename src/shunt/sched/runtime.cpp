@@ -89,9 +89,9 @@ struct runtime::parts {
 
   // On behalf of a thread that is no worker of this runtime.
 
-  detail::fiber* new_fiber_outside(bool compact = false) {
+  detail::fiber* new_fiber_outside(detail::fiber_cache::kind of = detail::fiber_cache::kind::usual) {
     const std::scoped_lock held(all.outside_lock);
-    return (compact ? all.outside_compact_blocks : all.outside_blocks).take();
+    return all.outside_blocks.take(of);
   }
   void drop_outside(detail::fiber* f) noexcept {
     const std::scoped_lock held(all.outside_lock);
@@ -99,7 +99,7 @@ struct runtime::parts {
     f->name = nullptr;
     f->stack = {};
     f->set_home(nullptr);
-    (f->compact ? all.outside_compact_blocks : all.outside_blocks).give(f);
+    all.outside_blocks.give(f);
   }
   /// Counts the fiber, and sends it to worker `where`, or to any if that is -1.
   void enqueue_outside(detail::fiber* f, int where) {
@@ -206,13 +206,14 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (here != nullptr && &here->all != &parts_->all) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));
-  detail::fiber* const f =
-      here != nullptr ? here->starter.new_fiber(where.compact) : parts_->new_fiber_outside(where.compact);
+  const auto kind = where.compact    ? detail::fiber_cache::kind::compact
+                    : where.migrates ? detail::fiber_cache::kind::migrating
+                                     : detail::fiber_cache::kind::usual;
+  detail::fiber* const f = here != nullptr ? here->starter.new_fiber(kind) : parts_->new_fiber_outside(kind);
   f->body = std::move(body);
   f->name = std::move(name);
   f->stack.bytes = where.stack_bytes;
   f->through_loop = where.migrates || where.compact;
-  f->migrates = where.migrates;
   f->even_without_stack = where.even_without_stack;
   f->set_home(where.worker < 0 ? nullptr : &parts_->remote_of(where.worker));
   const auto id = detail::fiber::id_of(f);

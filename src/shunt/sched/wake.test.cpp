@@ -1,6 +1,7 @@
 // Parking, waking, sleeping: across workers, threads and pollers.
 #include <shunt/sched.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -636,4 +637,49 @@ TEST_CASE("waiter: a fiber that must not wait is refused, also when it would not
     CHECK(sched::this_worker::forbid_wait(nullptr) == &guard);
     me.wait("a test", "a call");
   });
+}
+
+// The wakes come from a thread that is no worker, and most of their fibers have ended: then a wake is under way to a
+// worker where nothing waits for it, or belongs to the next fiber with the same block, perhaps on another worker, or in
+// another runtime. A fiber that misses the wake meant for it hangs.
+TEST_CASE("wake: wakes of fibers that have ended cost no later fiber with the same block its own") {
+  constexpr int kept = 8;
+  constexpr int runtimes = 5;
+  constexpr int each = 400;
+  std::array<std::atomic<sched::waker>, kept> old{};
+  std::atomic<bool> over{false};
+  std::thread late([&] {
+    while (!over) {
+      for (const auto& one : old) one.load().wake();
+    }
+  });
+  int woken = 0;
+  for (int r = 0; r < runtimes; ++r) {
+    sched::runtime rt(with(2));
+    rt.run([&] {
+      for (int i = 0; i < each; ++i) {
+        std::atomic<sched::waker> waits{};
+        std::atomic<bool> may_end{false};
+        std::atomic<bool> ended{false};
+        const auto me = this_fiber::self();
+        rt.spawn(
+            [&, me, i] {
+              waits = this_fiber::self();
+              while (!may_end) this_fiber::park();
+              old[static_cast<std::size_t>(i % kept)] = this_fiber::self();
+              ++woken;
+              ended = true;
+              me.wake();
+            },
+            {.worker = i % 2});
+        while (!waits.load()) this_fiber::yield();
+        may_end = true;
+        waits.load().wake();
+        while (!ended) this_fiber::park();
+      }
+    });
+  }
+  over = true;
+  late.join();
+  CHECK(woken == runtimes * each);
 }

@@ -47,8 +47,8 @@ struct fiber_store {
   };
 
   std::mutex lock;
-  std::array<of_a_kind, 2> kinds;   // by fiber_cache::kind
-  std::vector<fiber*> fiber_slabs;  // of both kinds: their first blocks
+  std::array<of_a_kind, 3> kinds;   // by fiber_cache::kind
+  std::vector<fiber*> fiber_slabs;  // of all kinds: their first blocks
 };
 
 /// \return its first block.
@@ -79,6 +79,10 @@ void add_slab(fiber_store& s, fiber_cache::kind kind) {
   s.fiber_slabs.push_back(blocks);
   for (fiber& f : fiber_slab(blocks, batch)) {
     f.compact = compact;
+    if (kind == fiber_cache::kind::migrating) {
+      f.migrates = true;
+      f.moves = {};
+    }
     f.link = of.free_fibers;
     of.free_fibers = &f;
   }
@@ -142,6 +146,15 @@ fiber_cache::~fiber_cache() {
     f->link = free_fibers;
     free_fibers = f;
   }
+}
+
+fiber* fiber_caches::take(fiber_cache::kind of) { return all_[static_cast<std::size_t>(of)].take(); }
+
+void fiber_caches::give(fiber* f) noexcept {
+  const auto of = f->compact    ? fiber_cache::kind::compact
+                  : f->migrates ? fiber_cache::kind::migrating
+                                : fiber_cache::kind::usual;
+  all_[static_cast<std::size_t>(of)].give(f);
 }
 
 std::vector<fiber_slab> all_fibers() {

@@ -2,7 +2,8 @@
 ///
 /// Invariants
 ///   fiber.F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a waker may
-///             touch `state` at any time. Everything else belongs to the fiber's present generation.
+///             touch `state`, `posted`, `home` and `wake_link` at any time. So may `compact` and `migrates` be known
+///             for ever. Everything else belongs to the fiber's present generation.
 ///   fiber.F2  A fiber stands in at most one queue, which uses `link` if it needs one: its worker's list of unstarted
 ///             or of migratable fibers, an inbox, the pool. Rings and deques hold pointers.
 ///   fiber.F3  Once started, a fiber runs on its home worker only. A fiber that migrates gets another home while it
@@ -12,6 +13,7 @@
 ///             false again, only that thread writes the rest. So that thread may look at all its fibers at any time.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,7 @@
 #include <shunt/context/stack_pool.hpp>
 #include <shunt/context/switch.hpp>
 #include <shunt/sched/detail/fiber_state.hpp>
+#include <shunt/sched/detail/posted_wake.hpp>
 #include <shunt/sched/waker.hpp>
 
 namespace shunt {
@@ -42,12 +45,13 @@ struct remote;
 struct alignas(cache_line) fiber {
   // What a switch touches comes first, in one line.
   context::execution run;
-  fiber_state state;                    // the only member that a stale waker touches (fiber.F1)
+  fiber_state state;
   bool started = false;                 // has a stack; fiber.F3 holds from here on
   bool compact = false;                 // spawn_options::compact; of the block, for ever
-  bool through_loop = false;            // each of its switches leads through the loop: it migrates, or is compact
+  posted_wake posted;                   // of a fiber that does not migrate
+  bool through_loop : 1 = false;        // each of its switches leads through the loop: it migrates, or is compact
   bool timed_out : 1 = false;           // its last park ended at its deadline
-  bool migrates : 1 = false;            // spawn_options::migrates
+  bool migrates : 1 = false;            // spawn_options::migrates; of the block, for ever
   bool ended_away : 1 = false;          // it migrated, and has ended: goes back to first_worker
   bool even_without_stack : 1 = false;  // spawn_options::even_without_stack
 
@@ -69,9 +73,15 @@ struct alignas(cache_line) fiber {
   std::atomic<std::uint32_t> waits_on_generation{0};  // and the `generation` of that one
   std::atomic<std::uint32_t> generation{0};           // of this block: one higher when the fiber has ended
 
-  void* scope = nullptr;          // this_fiber::scope()
-  std::uint32_t pins = 0;         // while not 0 it stays where it is: see this_fiber::stay
-  std::int32_t first_worker = 0;  // the worker that its stack comes from; used if it migrates
+  void* scope = nullptr;  // this_fiber::scope()
+  struct itinerary {
+    std::uint32_t pins;         // while not 0 the fiber stays where it is: see this_fiber::stay
+    std::int32_t first_worker;  // the worker that its stack comes from
+  };
+  union {
+    fiber* wake_link = nullptr;  // of a fiber that does not migrate: the inbox's, for a posted wake
+    itinerary moves;             // of one that does
+  };
 
   // From its start and for its end.
   context::stack_pool::stack stack;  // until it has one: .bytes is what was asked for, 0: the runtime's
@@ -110,7 +120,20 @@ struct alignas(cache_line) fiber {
   /// For a compact fiber: fetches them. Any waker.
   inline void prefetch_aside() const noexcept;
 
-  static waker waker_of(fiber* f) noexcept { return waker(f, f->compact); }
+  static waker waker_of(fiber* f) noexcept {
+    return waker(f, (f->compact ? waker::compact : 0) | (f->migrates ? waker::migrates : 0));
+  }
+  /// The fiber itself, and its worker when a deadline has passed: fiber_state.hpp, in the way that this block takes.
+  after_park commit_park() noexcept { return migrates ? state.commit_park() : state.commit_park_at_home(); }
+  after_wake expire() noexcept { return migrates ? state.expire() : state.expire_at_home(); }
+  [[nodiscard]] bool pinned() const noexcept { return migrates && moves.pins != 0; }
+  /// The running fiber stays on this worker until unpin() was called as often.
+  void pin() noexcept {
+    if (migrates) ++moves.pins;
+  }
+  void unpin() noexcept {
+    if (migrates) --moves.pins;
+  }
   /// \param f  a fiber of this thread, or one that cannot end meanwhile.
   static fiber_id id_of(fiber* f) noexcept {
     return {f, f->generation.load(std::memory_order_relaxed)};  // relaxed: it changes at the fiber's end only
@@ -175,7 +198,7 @@ class fiber_list {
 /// Blocks for one thread, which takes them from a common store and gives them back, in batches.
 class fiber_cache {
  public:
-  enum class kind : std::uint8_t { usual, compact };
+  enum class kind : std::uint8_t { usual, compact, migrating };
 
   explicit fiber_cache(kind of = kind::usual) noexcept : kind_(of) {}
   ~fiber_cache();
@@ -190,6 +213,18 @@ class fiber_cache {
   fiber* free_ = nullptr;
   std::size_t count_ = 0;
   const kind kind_;
+};
+
+/// A cache for each kind.
+class fiber_caches {
+ public:
+  /// \throws std::bad_alloc
+  [[nodiscard]] fiber* take(fiber_cache::kind of);
+  void give(fiber* f) noexcept;
+
+ private:
+  std::array<fiber_cache, 3> all_{fiber_cache(fiber_cache::kind::usual), fiber_cache(fiber_cache::kind::compact),
+                                  fiber_cache(fiber_cache::kind::migrating)};
 };
 
 /// Blocks that lie side by side, used or not.

@@ -37,10 +37,9 @@ void fiber_starter::drop(fiber* f) noexcept {
   f->set_home(nullptr);
   f->scope = nullptr;
   f->through_loop = false;
-  f->migrates = false;
   f->ended_away = false;
   f->even_without_stack = false;
-  (f->compact ? compact_blocks_ : blocks_).give(f);
+  blocks_.give(f);
 }
 
 /// Reserves all memory that the fiber will need before it becomes `started`: from then on no queue can fail.
@@ -54,7 +53,7 @@ bool fiber_starter::start(worker& w, fiber* f, void (*body)(void*) noexcept) noe
       compact_.begin(*f, bytes, stacks_);
     } else {
       f->stack = stacks_.take(bytes);
-      f->first_worker = w.index;
+      if (f->migrates) f->moves.first_worker = w.index;
     }
   } catch (const std::bad_alloc&) {
     why_not = w.all.out_of_memory();
@@ -107,7 +106,7 @@ void fiber_starter::run_without_stack(worker& w, fiber* f, const std::exception_
 
 void fiber_starter::finish(worker& w, fiber* f) noexcept {
   w.idle.last_fiber_rests = false;
-  if (f->migrates && f->first_worker != w.index) return send_to_first_worker(w, f);
+  if (f->migrates && f->moves.first_worker != w.index) return send_to_first_worker(w, f);
   f->started = false;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // fiber.F4: from here on a snapshot does not see it
   context::retire(f->run);

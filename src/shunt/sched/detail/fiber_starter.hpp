@@ -24,7 +24,7 @@ class worker;
 class fiber_starter {
  public:
   /// A block for a new fiber. \throws std::bad_alloc
-  [[nodiscard]] fiber* new_fiber(bool compact = false) { return (compact ? compact_blocks_ : blocks_).take(); }
+  [[nodiscard]] fiber* new_fiber(fiber_cache::kind of = fiber_cache::kind::usual) { return blocks_.take(of); }
   /// Gives the block back. The fiber has ended, or was never run.
   void drop(fiber* f) noexcept;
 
@@ -53,8 +53,7 @@ class fiber_starter {
   unsigned colour_ = 0;      // of the last stack
   context::stack_pool stacks_;
   compact_stacks compact_;
-  fiber_cache blocks_;
-  fiber_cache compact_blocks_{fiber_cache::kind::compact};
+  fiber_caches blocks_;
   // Cold.
   const no_wait* without_stack_ = nullptr;
   std::uint64_t failures_ = 0;

@@ -7,7 +7,13 @@
 ///
 /// A fiber that is in a queue is `running`: no thread may enqueue it again.
 ///
-/// Edges
+/// There are two ways through this table. The block of a fiber takes one of them, for ever:
+///
+///   at home    Only the fiber's home worker changes the state, so plain loads and stores do. Another thread posts its
+///              wake: it sends the block to the home worker's inbox, and that worker wakes the fiber (posted_wake.hpp).
+///   anywhere   For a fiber that migrates. Any thread wakes it, by an exchange.
+///
+/// Edges of the second way
 ///   signal   wake -> commit_park   what any thread wrote before wake() is visible after park()
 ///                                  (a wake that enqueues passes it on by the inbox's edge `sent`)
 ///   handed   commit_park -> wake   the home worker's last use of the fiber's queue link precedes
@@ -35,6 +41,30 @@ enum class [[nodiscard]] after_wake : std::uint8_t { nothing, enqueue };
 
 class fiber_state {
  public:
+  // --- at home: on the thread of the fiber's home worker ---
+
+  after_park commit_park_at_home() noexcept {
+    if (at_home() == word::running) [[likely]] {
+      become(word::parked);
+      return after_park::pick_next;
+    }
+    SHUNT_ASSERT(at_home() == word::woken);
+    become(word::running);
+    return after_park::run_again;
+  }
+  after_wake wake_at_home() noexcept {
+    if (at_home() == word::parked) return expire_at_home();
+    become(word::woken);
+    return after_wake::nothing;
+  }
+  after_wake expire_at_home() noexcept {
+    if (at_home() != word::parked) return after_wake::nothing;
+    become(word::running);
+    return after_wake::enqueue;
+  }
+
+  // --- anywhere ---
+
   /// The fiber itself, on its worker.
   after_park commit_park() noexcept {
     auto seen = word::running;
@@ -79,6 +109,11 @@ class fiber_state {
 
  private:
   enum class word : std::uint32_t { running, woken, parked };
+  // At home only one thread at a time has the block, and what hands the block on orders the rest.
+  [[nodiscard]] word at_home() const noexcept {
+    return word_.load(std::memory_order_relaxed);  // relaxed: see above
+  }
+  void become(word next) noexcept { word_.store(next, std::memory_order_relaxed); }  // relaxed: see above
   std::atomic<word> word_{word::running};
 };
 

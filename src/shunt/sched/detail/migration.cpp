@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_at_a_time = 32;
 
 /// A pinned fiber has a fork outstanding or a this_fiber::stay; one with a deadline stands in this worker's heap.
-bool may_leave(const fiber& f) noexcept { return f.pins == 0 && f.timer == fiber::no_timer; }
+bool may_leave(const fiber& f) noexcept { return !f.pinned() && f.timer == fiber::no_timer; }
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void hand_over(worker& w) noexcept {
 void send_to_first_worker(worker& w, fiber* f) noexcept {
   f->ended_away = true;
   f->set_home(nullptr);
-  w.all.workers[static_cast<std::size_t>(f->first_worker)]->remote.send(f);
+  w.all.workers[static_cast<std::size_t>(f->moves.first_worker)]->remote.send(f);
 }
 
 }  // namespace detail

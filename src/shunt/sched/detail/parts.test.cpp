@@ -29,6 +29,7 @@ struct company {
     all.oversubscribed = false;
   }
   ~company() {
+    if (keeps_inbox) return;
     for (const auto& w : all.workers) static_cast<void>(w->remote.inbox.drain());
   }
   company(const company&) = delete;
@@ -42,13 +43,17 @@ struct company {
     f->set_home(&on.remote);
     return f;
   }
+  static fiber* made_to_migrate(fiber* f) {
+    f->migrates = true;
+    f->through_loop = true;
+    f->moves = {};
+    return f;
+  }
   /// Started, and ready on that worker.
   std::vector<fiber*> make_migratable(worker& on, std::size_t count) {
     std::vector<fiber*> some;
     for (std::size_t i = 0; i < count; ++i) {
-      some.push_back(make_started(on));
-      some.back()->migrates = true;
-      some.back()->through_loop = true;
+      some.push_back(made_to_migrate(make_started(on)));
       on.migratable.push(some.back());
     }
     return some;
@@ -57,6 +62,7 @@ struct company {
   sched::runtime face{{.workers = 1}};
   shared all;
   std::vector<std::unique_ptr<fiber>> made;
+  bool keeps_inbox = false;  // the end finds what lies there
 };
 
 std::vector<fiber*> taken_from(fiber_list& list) {
@@ -66,7 +72,7 @@ std::vector<fiber*> taken_from(fiber_list& list) {
 }
 std::vector<fiber*> sent_to(worker& w) {
   std::vector<fiber*> found;
-  for (fiber* f = w.remote.inbox.drain(); f != nullptr; f = f->link) found.push_back(f);
+  for (auto items = w.remote.inbox.drain(); !items.empty();) found.push_back(items.pop());
   return found;
 }
 
@@ -384,7 +390,7 @@ TEST_CASE("migration: a fiber that is pinned or has a deadline stays, and no sle
   c.all.asleep.enter(1);
   SECTION("some") {
     const auto all = c.make_migratable(w, 8);
-    all[0]->pins = 1;
+    all[0]->moves.pins = 1;
     all[2]->timer = 0;
     hand_over(w);
     CHECK(sent_to(c.at(1)) == std::vector{all[1], all[3], all[4], all[5]});
@@ -392,7 +398,7 @@ TEST_CASE("migration: a fiber that is pinned or has a deadline stays, and no sle
   }
   SECTION("all") {
     const auto all = c.make_migratable(w, 8);
-    for (fiber* const f : all) f->pins = 2;
+    for (fiber* const f : all) f->moves.pins = 2;
     hand_over(w);
     CHECK(sent_to(c.at(1)).empty());
     CHECK(taken_from(w.migratable) == all);
@@ -400,7 +406,7 @@ TEST_CASE("migration: a fiber that is pinned or has a deadline stays, and no sle
   }
   SECTION("so many that only some are looked at") {
     const auto all = c.make_migratable(w, 200);
-    for (std::size_t i = 0; i < 64; ++i) all[i]->pins = 1;
+    for (std::size_t i = 0; i < 64; ++i) all[i]->moves.pins = 1;
     hand_over(w);
     CHECK(sent_to(c.at(1)).empty());
     CHECK(w.migratable.pop() == all[64]);
@@ -409,39 +415,141 @@ TEST_CASE("migration: a fiber that is pinned or has a deadline stays, and no sle
 
 TEST_CASE("migration: a fiber that has ended elsewhere goes back to the worker whose stack it has") {
   company c(3);
-  fiber* const f = c.make_started(c.at(2));
-  f->migrates = true;
-  f->through_loop = true;
-  f->first_worker = 1;
+  fiber* const f = company::made_to_migrate(c.make_started(c.at(2)));
+  f->moves.first_worker = 1;
   send_to_first_worker(c.at(2), f);
   CHECK(f->ended_away);
   CHECK(f->where() == nullptr);
   CHECK(sent_to(c.at(1)) == std::vector{f});
 }
 
+// --- posted wakes ---
+
+// Each row of the way that a wake takes when its fiber has no worker (any more): it must not stay under way, for then
+// the next fiber with this block could never be woken.
+TEST_CASE("post_wake: without a worker to send it to, a wake is over") {
+  company c(1);
+  fiber* const f = c.make();
+  SECTION("the fiber has no home") {}
+  SECTION("its home's worker is gone") {
+    f->set_home(&c.at(0).remote);
+    CHECK(c.at(0).remote.inbox.close().empty());
+  }
+  post_wake(*f);
+  CHECK(f->posted.claim());
+  c.at(0).remote.inbox.open();
+}
+
+TEST_CASE("post_wake: one wake is under way, until the worker empties its inbox") {
+  company c(1);
+  worker& w = c.at(0);
+  fiber* const f = c.make_started(w);
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(f->state.commit_park_at_home() == after_park::pick_next);
+    for (int i = 0; i < 3; ++i) post_wake(*f);
+    CHECK(w.drain());
+    CHECK(w.ready.pop() == f);
+    CHECK(w.ready.empty());
+    CHECK_FALSE(w.drain());
+  }
+}
+
+// The one wake is of a fiber that has ended, the other of the next one with the same block, which has just started. The
+// second waker may be told that the first one's wake is under way: then the first must find the new home.
+// forbidden  an empty inbox: the fiber would never be woken
+TEST_CASE("post_wake: a wake that finds no home loses no wake that comes meanwhile") {
+  constexpr int rounds = 20'000;
+  company c(1);
+  worker& w = c.at(0);
+  fiber* const f = c.make();
+  std::atomic<int> turn{0};
+  const auto meet = [&turn](int at) {
+    turn.fetch_add(1, std::memory_order_acq_rel);
+    for (int spins = 0; turn.load(std::memory_order_acquire) < at; ++spins) {
+      if (spins > 200) std::this_thread::yield();
+    }
+  };
+  std::thread late([&] {
+    for (int i = 0; i < rounds; ++i) {
+      meet(4 * i + 2);
+      post_wake(*f);
+      meet(4 * i + 4);
+    }
+  });
+  int lost = 0;
+  for (int i = 0; i < rounds; ++i) {
+    meet(4 * i + 2);
+    for (int delay = 0; delay < i % 16; ++delay) std::atomic_signal_fence(std::memory_order_seq_cst);
+    f->set_home(&w.remote);
+    post_wake(*f);
+    meet(4 * i + 4);
+    const auto sent = w.remote.inbox.drain();
+    lost += sent.empty();
+    f->posted.arrive();
+    f->set_home(nullptr);
+  }
+  late.join();
+  CHECK(lost == 0);
+}
+
+TEST_CASE("post_wake: the end of a runtime ends its wakes, or sends them to where the block's next fiber is") {
+  company there(1);
+  std::vector<std::unique_ptr<fiber>> blocks;
+  for (int i = 0; i < 3; ++i) blocks.push_back(std::make_unique<fiber>());
+  std::thread other;
+  {
+    company c(1);
+    c.keeps_inbox = true;
+    std::atomic<bool> posted{false};
+    for (const auto& f : blocks) f->set_home(&c.at(0).remote);
+    other = std::thread([&blocks, &posted] {
+      for (const auto& f : blocks) post_wake(*f);
+      posted.store(true, std::memory_order_relaxed);  // no edge: the inbox must carry the links
+    });
+    while (!posted.load(std::memory_order_relaxed)) std::this_thread::yield();
+    blocks[1]->set_home(nullptr);
+    blocks[2]->set_home(&there.at(0).remote);
+  }
+  other.join();
+  CHECK(blocks[0]->posted.claim());
+  CHECK(blocks[1]->posted.claim());
+  CHECK(sent_to(there.at(0)) == std::vector{blocks[2].get()});
+}
+
 // --- worker ---
 
 TEST_CASE("worker: what was sent goes into the queue that it belongs to, and becomes this worker's") {
-  company c(2);
+  company c(3);
   worker& w = c.at(0);
   CHECK_FALSE(w.drain());
-  fiber* const started = c.make_started(w);
-  fiber* const migrates = c.make_started(c.at(1));
-  migrates->migrates = true;
-  migrates->through_loop = true;
+  fiber* const woken = c.make_started(w);
+  REQUIRE(woken->state.commit_park_at_home() == after_park::pick_next);
+  fiber* const awake = c.make_started(w);  // it gets a wake while it runs
+  fiber* const elsewhere = c.make_started(c.at(2));
+  fiber* const over = c.make();
+  fiber* const migrates = company::made_to_migrate(c.make_started(c.at(1)));
   migrates->set_home(nullptr);  // on its way
   fiber* const pinned = c.make();
   pinned->set_home(&w.remote);
   fiber *const task = c.make(), *const newer_task = c.make();
   c.all.asleep.enter(1);
-  for (fiber* const f : {task, started, pinned, migrates, newer_task}) w.remote.send(f);
+  w.remote.send(task);
+  for (fiber* const f : {woken, awake, elsewhere, over}) {
+    REQUIRE(f->posted.claim());
+    CHECK(w.remote.send_wake(f));
+  }
+  for (fiber* const f : {pinned, migrates, newer_task}) w.remote.send(f);
   CHECK(w.has_runnable());
   CHECK(w.drain());
   CHECK(taken_from(w.migratable) == std::vector{migrates});
   CHECK(migrates->where() == &w.remote);
   CHECK(taken_from(w.unstarted) == std::vector{pinned});
-  CHECK(w.ready.pop() == started);
+  CHECK(w.ready.pop() == woken);
   CHECK(w.ready.empty());
+  CHECK(awake->state.commit_park_at_home() == after_park::run_again);
+  CHECK(sent_to(c.at(2)) == std::vector{elsewhere});  // a wake that went to the wrong worker goes on
+  for (fiber* const f : {woken, awake, over}) CHECK(f->posted.claim());
+  CHECK_FALSE(elsewhere->posted.claim());  // it is under way
   CHECK(w.tasks.steal() == task);
   CHECK(w.tasks.take() == newer_task);
   CHECK(c.all.asleep.none());  // a sleeper is told of the tasks
@@ -472,7 +580,8 @@ TEST_CASE("worker: the inbox is emptied before the pollers look, as a wake promi
     return false;
   };
   w.attach(outside);
-  w.remote.send(f);
+  REQUIRE(f->state.commit_park_at_home() == after_park::pick_next);
+  post_wake(*f);
   w.remote.unpark();
   CHECK(w.look_outside());
   CHECK(outside.polls == 1);
@@ -492,8 +601,7 @@ TEST_CASE("worker: of the fibers whose deadlines have passed those are made read
     w.deadlines.add(*all.back(), i == 3 ? sched::now() + 1h : sched::now() - std::chrono::hours(3 - i));
   }
   REQUIRE(all[1]->state.wake() == after_wake::enqueue);
-  all[2]->migrates = true;
-  all[2]->through_loop = true;
+  company::made_to_migrate(all[2]);
   CHECK(w.expire());
   CHECK(w.ready.pop() == all[0]);
   CHECK(w.ready.empty());

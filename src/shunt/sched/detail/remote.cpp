@@ -24,6 +24,24 @@ remote_store& the_remote_store() {
 
 }  // namespace
 
+/// A block whose fiber has ended has no home, or one whose worker is gone. The claim is given back then, and the home
+/// looked at once more: the waker of a later fiber with this block may have been told that this wake is under way
+/// (posted_wake.I2).
+void post_wake(fiber& f) noexcept {
+  while (f.posted.claim()) {
+    remote* home = f.where();
+    if (home != nullptr && home->send_wake(&f)) return;
+    f.posted.arrive();
+    home = f.where();
+    if (home == nullptr || home->inbox.is_closed()) return;
+  }
+}
+
+void pass_on_wake(fiber& f) noexcept {
+  const remote* const home = f.where();
+  if (home != nullptr && !home->inbox.is_closed()) post_wake(f);
+}
+
 remote* take_remote() {
   auto& s = the_remote_store();
   const std::scoped_lock held(s.lock);
@@ -33,6 +51,7 @@ remote* take_remote() {
   }
   remote* const r = s.free;
   s.free = r->next_free;
+  r->inbox.open();
   return r;
 }
 

@@ -26,13 +26,28 @@ struct remote {
 
   /// Any thread. Hands the fiber to the worker, and wakes the worker if it sleeps.
   void send(fiber* f) noexcept {
-    if (inbox.push(f) == after_push::wake) parker.unpark();
+    const auto owed = inbox.push(f);
+    SHUNT_ASSERT(owed != after_push::refused);
+    if (owed == after_push::wake) parker.unpark();
+  }
+  /// Any thread: the same, of a wake for the fiber. \return false: no worker is there any more.
+  [[nodiscard]] bool send_wake(fiber* f) noexcept {
+    const auto owed = inbox.push_wake(f);
+    if (owed == after_push::wake) parker.unpark();
+    return owed != after_push::refused;
   }
   /// Any thread. The worker polls once more before it sleeps next; if it sleeps, it wakes.
   void unpark() noexcept {
     if (inbox.unpark() == after_push::wake) parker.unpark();
   }
 };
+
+/// Any thread. A wake for a fiber that stays on its worker (fiber_state.hpp, "at home"), which another thread does.
+/// Without effect if the fiber has ended.
+void post_wake(fiber& f) noexcept;
+/// The thread that has taken a posted wake of `f` out of an inbox, which was not the home worker's: sends the wake to
+/// where the fiber is by now.
+void pass_on_wake(fiber& f) noexcept;
 
 /// Any thread. \throws std::bad_alloc
 [[nodiscard]] remote* take_remote();

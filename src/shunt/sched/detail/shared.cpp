@@ -67,12 +67,16 @@ shared::shared(runtime& its_face, const options& wanted)
 }
 
 shared::~shared() {
-  // Fibers that were spawned and never run.
+  // Fibers that were spawned and never run, and wakes of fibers that have ended.
   for (const auto& w : workers) {
-    for (fiber* f = w->remote.inbox.drain(); f != nullptr;) {
-      fiber* const next = f->link;
-      w->starter.drop(f);
-      f = next;
+    for (auto left = w->remote.inbox.close(); !left.empty();) {
+      if (left.is_wake()) {
+        fiber* const f = left.pop();
+        f->posted.arrive();
+        pass_on_wake(*f);
+      } else {
+        w->starter.drop(left.pop());
+      }
     }
   }
 }

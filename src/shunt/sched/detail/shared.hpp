@@ -82,8 +82,7 @@ class shared {
   sleepers asleep;
 
   std::mutex outside_lock;  // guards outside_blocks: spawns by threads that are no workers
-  fiber_cache outside_blocks;
-  fiber_cache outside_compact_blocks{fiber_cache::kind::compact};
+  fiber_caches outside_blocks;
   alignas(quiet_distance) std::atomic<std::uint64_t> spawned_outside{0};
   std::atomic<bool> in_run{false};  // edge `run after`
 

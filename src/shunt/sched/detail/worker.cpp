@@ -13,6 +13,7 @@
 
 #include <shunt/base/clock.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/sched/detail/arrivals.hpp>
 #include <shunt/sched/detail/migration.hpp>
 #include <shunt/sched/jobs/detail/helpers.hpp>
 #include <shunt/sched/observe/detail/overflow.hpp>
@@ -175,7 +176,7 @@ void yield_slowly() {
   fiber* const me = must_be_fiber(call);
   if (controlled != nullptr) [[unlikely]]
     interleave();
-  if (me->state.commit_park() == after_park::run_again) return;
+  if (me->commit_park() == after_park::run_again) return;
   leave(me, what, rests);
 }
 
@@ -190,7 +191,7 @@ bool worker::park_until(timers::time deadline, const char* what, const char* cal
   if (controlled != nullptr) [[unlikely]]
     interleave();
   deadlines.reserve();
-  if (me->state.commit_park() == after_park::run_again) return true;
+  if (me->commit_park() == after_park::run_again) return true;
   deadlines.add(*me, deadline);
   me->timed_out = false;
   leave(me, what, rests);
@@ -382,7 +383,7 @@ bool worker::expire() noexcept {
   for (const auto now = sched::now(); !deadlines.empty() && deadlines.first() <= now;) {
     fiber* const f = deadlines.first_fiber();
     deadlines.remove(*f);
-    if (f->state.expire() == after_wake::nothing) continue;  // woken already, and in a queue
+    if (f->expire() == after_wake::nothing) continue;  // woken already, and in a queue
     f->timed_out = true;
     push_ready(f);
     moved = true;
@@ -390,32 +391,18 @@ bool worker::expire() noexcept {
   return moved;
 }
 
-/// Puts each fiber that was sent here into its queue.
+/// Puts each fiber that was sent here into its queue, and does each wake.
 bool worker::drain() noexcept {
   if (!remote.inbox.has_anything()) return false;
-  fiber* f = remote.inbox.drain();
-  if (f == nullptr) return false;
+  auto items = remote.inbox.drain();
+  if (items.empty()) return false;
   bool any_task = false;
-  while (f != nullptr) {
-    fiber* const next = f->link;
-    if (f->ended_away) {
-      starter.finish(*this, f);
-    } else if (f->started && f->migrates) {
-      f->set_home(&remote);
-      migratable.push(f);
-    } else if (f->where() == nullptr) {
-      try {
-        tasks.push(f);
-        any_task = true;
-      } catch (...) {  // no memory for the deque: then it runs here
-        unstarted.push(f);
-      }
-    } else if (f->started) {
-      push_ready(f);
+  while (!items.empty()) {
+    if (items.is_wake()) {
+      wake_posted(*this, *items.pop());
     } else {
-      unstarted.push(f);
+      any_task |= take_in(*this, *items.pop());
     }
-    f = next;
   }
   if (any_task) all.offer_task();
   return true;

@@ -66,9 +66,9 @@ job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   job_deque& jobs = here->jobs;
   const auto at = jobs.ring_.next();
   j.scope_ = here->running()->scope;
-  ++here->running()->pins;
+  here->running()->pin();
   if (jobs.ring_.push<detail::fences::symmetric>(&j, at) == detail::after_push_job::tell && jobs.tell(at) == nowhere) {
-    --here->running()->pins;
+    here->running()->unpin();
     return nowhere;
   }
   this_fiber::interleave();
@@ -78,7 +78,7 @@ job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
 bool job_deque::take_elsewhere(position at) noexcept {
   if (at == nowhere) return true;
   detail::worker* const here = detail::worker::current();
-  --here->running()->pins;
+  here->running()->unpin();
   return here->jobs.ring_.take<detail::fences::symmetric>(at) == detail::whose::mine;
 }
 
