@@ -29,7 +29,7 @@ SYSTEMS = {  # in the order of their turns
     "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "triangle": ["ceiling", "serial", "openshmem", "shunt"],
-    "bale": ["ceiling", "shunt"],
+    "bale": ["ceiling", "mpi", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
     "echo": ["ceiling", "asio", "go", "tokio", "shunt"],

@@ -35,8 +35,10 @@ QUESTIONS = [
 ]
 # The same of what runs in one process: fibers, tasks, transactions, actors.
 INSIDE = [
-    *[(f"a switch, {n:,} fibers that yield in {words}, ns", "switch", "ns_per_switch", {"fibers": n, "order": order})
-      for n in (2, 1_000, 50_000) for order, words in [("fifo", "order"), ("random", "random order")]],
+    *[(f"a switch, {n:,} fibers {words}, ns", "switch", "ns_per_switch", {"fibers": n, "order": order})
+      for n in (2, 1_000, 50_000)
+      for order, words in [("fifo", "that yield in order"), ("random", "that yield in random order"),
+                           ("chain", "each of which wakes the next and parks")]],
     *[(f"fib(35), a fork a call, {words}, times serial", "forkjoin", "ratio_to_serial", {"what": "fib", "workers": n})
       for n, words in [(1, "1 worker"), (2, "2 workers")]],
     *[(f"n-queens(14), {words}, times serial", "forkjoin", "ratio_to_serial", {"what": "nqueens", "workers": n})
@@ -135,7 +137,7 @@ def figures_inside(results):
     named = set()
     yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"
     for title, table, metric, params in INSIDE:
-        variant = {"variant": "adaptive"} if table.startswith("stm") else {}
+        variant = {"variant": "adaptive"} if table.startswith("stm") else {"variant": ""} if table == "switch" else {}
         ours = results.one(table, metric, system="shunt", **variant, **params)
         best = max if metric in MORE_IS_BETTER else min
         of_rivals = {}
