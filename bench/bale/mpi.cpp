@@ -1,8 +1,8 @@
 /// Question: what do the programs of bale cost as they are written for MPI without a library: a list a destination, and
 /// one MPI_Alltoallv a step?
 ///
-/// The steps are those of the ceiling. Where that one writes in place, this one sends what is to be written, and where it
-/// reads in place, this one asks and is answered. Lists keep their memory from round to round.
+/// The steps are those of the ceiling. Where that one writes in place, this one sends what is to be written, and where
+/// it reads in place, this one asks and is answered. Lists keep their memory from round to round.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
