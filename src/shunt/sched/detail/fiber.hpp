@@ -2,8 +2,8 @@
 ///
 /// Invariants
 ///   fiber.F1  Blocks are type-stable: they come from slabs that live as long as the process, so that a waker may
-///             touch `state`, `posted`, `home` and `wake_link` at any time. So may `compact` and `migrates` be known
-///             for ever. Everything else belongs to the fiber's present generation.
+///             touch `state`, `posted`, `home` and `wake_link` at any time. `compact` and `migrates` never change, so
+///             a waker carries them. Everything else belongs to the fiber's present generation.
 ///   fiber.F2  A fiber stands in at most one queue, which uses `link` if it needs one: its worker's list of unstarted
 ///             or of migratable fibers, an inbox, the pool. Rings and deques hold pointers.
 ///   fiber.F3  Once started, a fiber runs on its home worker only. A fiber that migrates gets another home while it
