@@ -129,16 +129,29 @@ def figures(results):
     yield from figures_inside(results)
 
 
+def our_variant(table):
+    """Of a table where Shunt has several: the one that stands for it."""
+    return {"variant": "adaptive"} if table.startswith("stm") else {"variant": ""} if table == "switch" else {}
+
+
+def machines(results):
+    """On which machine each table was measured that figures_inside() shows: they were not all measured in one day."""
+    on = {}
+    for _, table, metric, params in INSIDE:
+        cpu = results.one(table, metric, system="shunt", **our_variant(table), **params)["machine"]["cpu"]
+        on.setdefault(cpu, {})[table] = None  # in order, once
+    return "; ".join(f'{", ".join(tables)} on {cpu}' for cpu, tables in on.items())
+
+
 def figures_inside(results):
     runs = [len(row["samples"]) for (table, *_), row in results.rows.items() if table in {q[1] for q in INSIDE}]
-    yield ("\nFibers, tasks, transactions and actors, with default options; "
-           "rivals at the best of their settings, with as many\n"
-           f"threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs:\n\n")
+    text = ("Fibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with as "
+            f"many threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs; {machines(results)}:")
+    yield "\n" + textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n\n"
     named = set()
     yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"
     for title, table, metric, params in INSIDE:
-        variant = {"variant": "adaptive"} if table.startswith("stm") else {"variant": ""} if table == "switch" else {}
-        ours = results.one(table, metric, system="shunt", **variant, **params)
+        ours = results.one(table, metric, system="shunt", **our_variant(table), **params)
         best = max if metric in MORE_IS_BETTER else min
         of_rivals = {}
         for row in results.find(table, metric, **params):
