@@ -145,8 +145,8 @@ def machines(results):
 
 def figures_inside(results):
     runs = [len(row["samples"]) for (table, *_), row in results.rows.items() if table in {q[1] for q in INSIDE}]
-    text = ("Fibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with as "
-            f"many threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs; {machines(results)}:")
+    text = ("Fibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with "
+            f"as many threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs; {machines(results)}:")
     yield "\n" + textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n\n"
     named = set()
     yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"
