@@ -11,15 +11,12 @@
 #include <exception>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <bale/order.hpp>
 #include <bale/place.hpp>
 #include <bale/upper_triangle.hpp>
-#include <graph/generate.hpp>
-#include <shunt/base/random.hpp>
 
 #include "../common/program.h"
 #include "../common/team.hpp"
@@ -29,7 +26,7 @@ namespace {
 
 using namespace shunt::apps;
 
-constexpr std::uint64_t seed = 1;
+using bench::seed;
 
 /// What one thread has: its parts of the arrays, and its lists for each other thread.
 struct part {
@@ -178,43 +175,14 @@ class program {
   const dealt home_;
 };
 
-std::uint64_t sum_of(const dealt& home, const matrix& a) {
-  std::uint64_t sum = 0;
-  for (ordinal l = 0; l < a.count(); ++l) {
-    for (const auto column : a.row(l)) sum += bench::mixed(home.global(l), column);
-  }
-  return sum;
-}
-std::uint64_t sum_of(const dealt& home, const permutation& p) {
-  std::uint64_t sum = 0;
-  for (ordinal s = 0; s < p.size(); ++s) sum += bench::mixed(home.global(s), p[s]);
-  return sum;
-}
-
-/// Into `a`: a random matrix, or an upper triangle.
-void generate(const dealt& home, matrix& a, double nonzeros, bool triangle) {
-  if (triangle) {
-    fill_upper_triangle(a, nonzeros, seed);
-    return;
-  }
-  const shunt::graph::random_matrix whole(a.height, a.width, nonzeros, seed);
-  for (ordinal l = 0; l < a.count(); ++l) {
-    whole.append_row(home.global(l), a.columns);
-    a.offsets[l + 1] = a.columns.size();
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   const int pes = options.pes > 0 ? static_cast<int>(options.pes) : 2;
   const auto rows = static_cast<ordinal>(options.rows * pes);
-  const std::string what = options.what;
-  const bool permutes = what == "random_permutation", sorts = what == "topological_sort";
-  if (!permutes && !sorts && what != "transpose" && what != "permute_matrix") {
-    bench_bad_option(argv[0], "--what", options.what);
-  }
+  const bench::wanted asked(options.what);
+  if (!asked.known()) bench_bad_option(argv[0], "--what", options.what);
   std::vector<std::unique_ptr<part>> all(static_cast<std::size_t>(pes));
   std::vector<std::uint64_t> sums(all.size());
   bench::barrier together(pes);
@@ -226,11 +194,12 @@ int main(int argc, char** argv) try {
     part& here = *all[mine];
     together.arrive_and_wait();
     program run(me, pes, rows, all, together);
-    if (!permutes) {
-      generate(home, here.a, static_cast<double>(options.row_nonzeros), sorts);
+    if (!asked.permutes) {
+      const auto nonzeros = static_cast<double>(options.row_nonzeros);
+      asked.sorts ? fill_upper_triangle(here.a, nonzeros, seed) : bench::fill_random(here.a, nonzeros);
       run.random_permutation(&part::r, seed);
       run.random_permutation(&part::c, seed + 1);
-      if (sorts) {
+      if (asked.sorts) {
         run.permute_matrix();
         here.a = here.result;
         together.arrive_and_wait();
@@ -242,19 +211,18 @@ int main(int argc, char** argv) try {
       together.arrive_and_wait();
       if (me == 0) start = bench_now();
       together.arrive_and_wait();
-      if (permutes) run.random_permutation(&part::r, seed);
-      if (what == "transpose") run.transpose();
-      if (what == "permute_matrix") run.permute_matrix();
-      if (sorts) levels = run.topological_sort();
+      if (asked.permutes) run.random_permutation(&part::r, seed);
+      if (asked.transposes) run.transpose();
+      if (asked.permutes_matrix) run.permute_matrix();
+      if (asked.sorts) levels = run.topological_sort();
       together.arrive_and_wait();
       const double seconds = bench_now() - start;
-      sums[mine] = permutes ? sum_of(home, here.r) : sum_of(home, here.result);
+      sums[mine] = asked.permutes ? bench::sum_of(home, here.r) : bench::sum_of(here.result);
       together.arrive_and_wait();
       if (me != 0 || round < options.warmup) continue;
       std::uint64_t sum = 0;
       for (const auto s : sums) sum += s;
-      bench_report(seconds, sorts ? (", \"levels\": " + std::to_string(levels)).c_str()
-                                  : (", \"sum\": " + std::to_string(sum)).c_str());
+      bench_report(seconds, (asked.sorts ? bench::report_levels(levels) : bench::report_sum(sum)).c_str());
     }
   });
 } catch (const std::exception& problem) {

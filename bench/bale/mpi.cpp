@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,8 +15,6 @@
 #include <bale/order.hpp>
 #include <bale/place.hpp>
 #include <bale/upper_triangle.hpp>
-#include <graph/generate.hpp>
-#include <shunt/base/random.hpp>
 
 #include "../common/mpi.hpp"
 #include "problems.hpp"
@@ -26,7 +23,7 @@ namespace {
 
 using namespace shunt::apps;
 
-constexpr std::uint64_t seed = 1;
+using bench::seed;
 
 /// What one rank sends to each other one in one step, and what it gets.
 template <class T>
@@ -220,32 +217,6 @@ class program {
   std::vector<std::size_t> next_;
 };
 
-std::uint64_t sum_of(const dealt& home, const matrix& a) {
-  std::uint64_t sum = 0;
-  for (ordinal l = 0; l < a.count(); ++l) {
-    for (const auto column : a.row(l)) sum += bench::mixed(home.global(l), column);
-  }
-  return bench::mpi_sum(sum);
-}
-std::uint64_t sum_of(const dealt& home, const permutation& p) {
-  std::uint64_t sum = 0;
-  for (ordinal s = 0; s < p.size(); ++s) sum += bench::mixed(home.global(s), p[s]);
-  return bench::mpi_sum(sum);
-}
-
-/// Into `a`: a random matrix, or an upper triangle.
-void generate(const dealt& home, matrix& a, double nonzeros, bool triangle) {
-  if (triangle) {
-    fill_upper_triangle(a, nonzeros, seed);
-    return;
-  }
-  const shunt::graph::random_matrix whole(a.height, a.width, nonzeros, seed);
-  for (ordinal l = 0; l < a.count(); ++l) {
-    whole.append_row(home.global(l), a.columns);
-    a.offsets[l + 1] = a.columns.size();
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -255,19 +226,17 @@ int main(int argc, char** argv) try {
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto rows = static_cast<ordinal>(options.rows * ranks);
-  const std::string what = options.what;
-  const bool permutes = what == "random_permutation", sorts = what == "topological_sort";
-  if (!permutes && !sorts && what != "transpose" && what != "permute_matrix") {
-    bench_bad_option(argv[0], "--what", options.what);
-  }
+  const bench::wanted asked(options.what);
+  if (!asked.known()) bench_bad_option(argv[0], "--what", options.what);
   {
     const dealt home(me, ranks);
     program run(me, ranks, rows);
-    if (!permutes) {
-      generate(home, run.a, static_cast<double>(options.row_nonzeros), sorts);
+    if (!asked.permutes) {
+      const auto nonzeros = static_cast<double>(options.row_nonzeros);
+      asked.sorts ? fill_upper_triangle(run.a, nonzeros, seed) : bench::fill_random(run.a, nonzeros);
       run.random_permutation(run.r, seed);
       run.random_permutation(run.c, seed + 1);
-      if (sorts) {
+      if (asked.sorts) {
         run.permute_matrix();
         run.a = run.result;
         run.transpose();
@@ -277,16 +246,15 @@ int main(int argc, char** argv) try {
       std::uint64_t levels = 0;
       MPI_Barrier(MPI_COMM_WORLD);
       const double start = bench_now();
-      if (permutes) run.random_permutation(run.r, seed);
-      if (what == "transpose") run.transpose();
-      if (what == "permute_matrix") run.permute_matrix();
-      if (sorts) levels = run.topological_sort();
+      if (asked.permutes) run.random_permutation(run.r, seed);
+      if (asked.transposes) run.transpose();
+      if (asked.permutes_matrix) run.permute_matrix();
+      if (asked.sorts) levels = run.topological_sort();
       MPI_Barrier(MPI_COMM_WORLD);
       const double seconds = bench::mpi_max(bench_now() - start);
-      const auto sum = permutes ? sum_of(home, run.r) : sum_of(home, run.result);
+      const auto sum = bench::mpi_sum(asked.permutes ? bench::sum_of(home, run.r) : bench::sum_of(run.result));
       if (me != 0 || round < options.warmup) continue;
-      bench_report(seconds, sorts ? (", \"levels\": " + std::to_string(levels)).c_str()
-                                  : (", \"sum\": " + std::to_string(sum)).c_str());
+      bench_report(seconds, (asked.sorts ? bench::report_levels(levels) : bench::report_sum(sum)).c_str());
     }
   }
   MPI_Finalize();

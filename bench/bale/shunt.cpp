@@ -19,33 +19,18 @@ using apps::matrix;
 using apps::ordinal;
 using apps::permutation;
 
-constexpr std::uint64_t seed = 1;
+using bench::seed;
 
 matrix random_matrix(pgas::pe& me, ordinal rows, double nonzeros) {
-  const graph::random_matrix whole(rows, rows, nonzeros, seed);
   matrix a(me, rows, rows);
-  for (ordinal l = 0; l < a.count(); ++l) {
-    whole.append_row(a.home.global(l), a.columns);
-    a.offsets[l + 1] = a.columns.size();
-  }
+  bench::fill_random(a, nonzeros);
   return a;
 }
 
-/// Of all PEs' non-zeros, whatever their order.
-std::uint64_t sum_of(pgas::pe& me, const matrix& a) {
-  std::uint64_t sum = 0;
-  for (ordinal l = 0; l < a.count(); ++l) {
-    for (const auto column : a.row(l)) sum += bench::mixed(a.home.global(l), column);
-  }
-  return me.sum(sum);
-}
-
-/// And of a permutation.
-std::uint64_t sum_of(pgas::pe& me, const permutation& p) {
-  const apps::dealt home(me.index(), me.count());
-  std::uint64_t sum = 0;
-  for (ordinal s = 0; s < p.size(); ++s) sum += bench::mixed(home.global(s), p[s]);
-  return me.sum(sum);
+/// Of all PEs.
+std::string sum_of(pgas::pe& me, const matrix& a) { return bench::report_sum(me.sum(bench::sum_of(a))); }
+std::string sum_of(pgas::pe& me, const permutation& p) {
+  return bench::report_sum(me.sum(bench::sum_of(apps::dealt(me.index(), me.count()), p)));
 }
 
 }  // namespace
@@ -57,7 +42,6 @@ int main(int argc, char** argv) {
   return bench::job(argv[0], options, [&](pgas::pe& me) {
     const auto rows = static_cast<ordinal>(options.rows * me.count());
     const auto nonzeros = static_cast<double>(options.row_nonzeros);
-    const auto report = [](std::uint64_t sum) { return ", \"sum\": " + std::to_string(sum); };
     if (what == "random_permutation") {
       permutation p;
       bench::rounds(
@@ -66,7 +50,7 @@ int main(int argc, char** argv) {
             p = lambda ? apps::lambda_form::random_permutation(me, rows, seed)
                        : apps::class_form::random_permutation{{me}}.run(me, rows, seed);
           },
-          [&] { return report(sum_of(me, p)); });
+          [&] { return sum_of(me, p); });
     } else if (what == "transpose") {
       const matrix a = random_matrix(me, rows, nonzeros);
       matrix t(me, 0, 0);
@@ -76,7 +60,7 @@ int main(int argc, char** argv) {
             t = lambda ? apps::lambda_form::transpose(me, a)
                        : apps::class_form::transpose{{me}, matrix(me, rows, rows)}.run(a);
           },
-          [&] { return report(sum_of(me, t)); });
+          [&] { return sum_of(me, t); });
     } else if (what == "permute_matrix") {
       const matrix a = random_matrix(me, rows, nonzeros);
       const auto r = apps::lambda_form::random_permutation(me, rows, seed);
@@ -88,7 +72,7 @@ int main(int argc, char** argv) {
             b = lambda ? apps::lambda_form::permute_matrix(me, a, r, c)
                        : apps::class_form::permute_matrix{{me}, *c, matrix(me, rows, rows)}.run(me, a, r);
           },
-          [&] { return report(sum_of(me, b)); });
+          [&] { return sum_of(me, b); });
     } else if (what == "topological_sort") {
       const matrix a = apps::hidden_triangle(me, rows, nonzeros, seed);
       pgas::symmetric<matrix> turned(me, apps::lambda_form::transpose(me, a));
@@ -103,7 +87,7 @@ int main(int argc, char** argv) {
           },
           [&] {
             bench::must_be(argv[0], "rows that have no place", found.exists ? 0 : 1, 0);
-            return std::string(", \"levels\": ") + std::to_string(found.levels);
+            return bench::report_levels(found.levels);
           });
     } else {
       throw usage_error("--what " + what);

@@ -206,14 +206,11 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (here != nullptr && &here->all != &parts_->all) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));
-  const auto kind = where.compact    ? detail::fiber_cache::kind::compact
-                    : where.migrates ? detail::fiber_cache::kind::migrating
-                                     : detail::fiber_cache::kind::usual;
+  const auto kind = detail::fiber_cache::kind_of(where.compact, where.migrates);
   detail::fiber* const f = here != nullptr ? here->starter.new_fiber(kind) : parts_->new_fiber_outside(kind);
   f->body = std::move(body);
   f->name = std::move(name);
   f->stack.bytes = where.stack_bytes;
-  f->through_loop = where.migrates || where.compact;
   f->even_without_stack = where.even_without_stack;
   f->set_home(where.worker < 0 ? nullptr : &parts_->remote_of(where.worker));
   const auto id = detail::fiber::id_of(f);

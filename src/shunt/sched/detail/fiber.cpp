@@ -79,6 +79,7 @@ void add_slab(fiber_store& s, fiber_cache::kind kind) {
   s.fiber_slabs.push_back(blocks);
   for (fiber& f : fiber_slab(blocks, batch)) {
     f.compact = compact;
+    f.through_loop = kind != fiber_cache::kind::usual;
     if (kind == fiber_cache::kind::migrating) {
       f.migrates = true;
       f.moves = {};
@@ -151,10 +152,7 @@ fiber_cache::~fiber_cache() {
 fiber* fiber_caches::take(fiber_cache::kind of) { return all_[static_cast<std::size_t>(of)].take(); }
 
 void fiber_caches::give(fiber* f) noexcept {
-  const auto of = f->compact    ? fiber_cache::kind::compact
-                  : f->migrates ? fiber_cache::kind::migrating
-                                : fiber_cache::kind::usual;
-  all_[static_cast<std::size_t>(of)].give(f);
+  all_[static_cast<std::size_t>(fiber_cache::kind_of(f->compact, f->migrates))].give(f);
 }
 
 std::vector<fiber_slab> all_fibers() {

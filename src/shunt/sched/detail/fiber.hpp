@@ -49,7 +49,7 @@ struct alignas(cache_line) fiber {
   bool started = false;                 // has a stack; fiber.F3 holds from here on
   bool compact = false;                 // spawn_options::compact; of the block, for ever
   posted_wake posted;                   // of a fiber that does not migrate
-  bool through_loop : 1 = false;        // each of its switches leads through the loop: it migrates, or is compact
+  bool through_loop : 1 = false;        // it migrates or is compact: each of its switches leads through the loop
   bool timed_out : 1 = false;           // its last park ended at its deadline
   bool migrates : 1 = false;            // spawn_options::migrates; of the block, for ever
   bool ended_away : 1 = false;          // it migrated, and has ended: goes back to first_worker
@@ -102,8 +102,6 @@ struct alignas(cache_line) fiber {
     __builtin_prefetch(this);
     __builtin_prefetch(reinterpret_cast<const char*>(this) + cache_line);
   }
-  /// What a wake and the end of a wait touch, beside `state`. Any waker.
-  void prefetch_wait() const noexcept { __builtin_prefetch(reinterpret_cast<const char*>(this) + cache_line); }
   /// For a ready fiber: where it parked, and the calls that led there. It will return from several of them.
   void prefetch_frames(std::size_t lines = 8) const noexcept {
     const auto* const innermost = static_cast<const char*>(run.sp);
@@ -199,6 +197,10 @@ class fiber_list {
 class fiber_cache {
  public:
   enum class kind : std::uint8_t { usual, compact, migrating };
+  /// Of a fiber's block; both are never true.
+  [[nodiscard]] static constexpr kind kind_of(bool compact, bool migrates) noexcept {
+    return compact ? kind::compact : migrates ? kind::migrating : kind::usual;
+  }
 
   explicit fiber_cache(kind of = kind::usual) noexcept : kind_(of) {}
   ~fiber_cache();

@@ -36,7 +36,6 @@ void fiber_starter::drop(fiber* f) noexcept {
   f->stack = {};
   f->set_home(nullptr);
   f->scope = nullptr;
-  f->through_loop = false;
   f->ended_away = false;
   f->even_without_stack = false;
   blocks_.give(f);

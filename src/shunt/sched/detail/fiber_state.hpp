@@ -53,12 +53,12 @@ class fiber_state {
     return after_park::run_again;
   }
   after_wake wake_at_home() noexcept {
-    if (at_home() == word::parked) return expire_at_home();
-    become(word::woken);
-    return after_wake::nothing;
+    const bool was_parked = parked();
+    become(was_parked ? word::running : word::woken);
+    return was_parked ? after_wake::enqueue : after_wake::nothing;
   }
   after_wake expire_at_home() noexcept {
-    if (at_home() != word::parked) return after_wake::nothing;
+    if (!parked()) return after_wake::nothing;
     become(word::running);
     return after_wake::enqueue;
   }

@@ -22,6 +22,12 @@ remote_store& the_remote_store() {
   return s;
 }
 
+/// Whether a worker is there that a wake of this fiber can be sent to. A look.
+bool has_worker(const fiber& f) noexcept {
+  const remote* const home = f.where();
+  return home != nullptr && !home->inbox.is_closed();
+}
+
 }  // namespace
 
 /// A block whose fiber has ended has no home, or one whose worker is gone. The claim is given back then, and the home
@@ -29,17 +35,15 @@ remote_store& the_remote_store() {
 /// (posted_wake.I2).
 void post_wake(fiber& f) noexcept {
   while (f.posted.claim()) {
-    remote* home = f.where();
+    remote* const home = f.where();
     if (home != nullptr && home->send_wake(&f)) return;
     f.posted.arrive();
-    home = f.where();
-    if (home == nullptr || home->inbox.is_closed()) return;
+    if (!has_worker(f)) return;
   }
 }
 
 void pass_on_wake(fiber& f) noexcept {
-  const remote* const home = f.where();
-  if (home != nullptr && !home->inbox.is_closed()) post_wake(f);
+  if (has_worker(f)) post_wake(f);
 }
 
 remote* take_remote() {

@@ -11,6 +11,7 @@
 #include <shunt/base/memory_limit.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/base/topology.hpp>
+#include <shunt/sched/detail/arrivals.hpp>
 #include <shunt/sched/detail/worker.hpp>
 #include <shunt/sched/detail/write_all.hpp>
 #include <shunt/sched/fiber.hpp>
@@ -71,9 +72,7 @@ shared::~shared() {
   for (const auto& w : workers) {
     for (auto left = w->remote.inbox.close(); !left.empty();) {
       if (left.is_wake()) {
-        fiber* const f = left.pop();
-        f->posted.arrive();
-        pass_on_wake(*f);
+        wake_posted(*w, *left.pop());
       } else {
         w->starter.drop(left.pop());
       }
