@@ -653,7 +653,7 @@ def show(rows, machine, out):
             cells = [number(f(values)) for f in (statistics.median, min, max)]
             ratios = ["-", "-"]
             if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message"]:
-                rivals = good(peers, RIVALS)
+                rivals = [r for r in good(peers, RIVALS) if metric in r.metrics()]  # one may not know it
                 best = (max if metric in MORE_IS_BETTER else min)(
                     rivals, default=None, key=lambda r, m=metric: statistics.median(r.values(m)))
                 ceiling = next(iter(good(peers, {"ceiling"})), None)

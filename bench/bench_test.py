@@ -153,6 +153,16 @@ class Driver(unittest.TestCase):
         self.assertNotIn("hot", self.run_bench("stm-si", "--quick", "--only", "shunt", "--samples", "1")[1])
         self.assertEqual(self.run_bench("histogram", "--stats")[0], 2)
 
+    def test_what_a_rival_does_not_know_is_no_row_of_its_own_and_not_compared(self):
+        self.put("stm-si_shunt", RIGHT.replace("}", ', "share": 1, "aborts_per_commit": 0.5}'))
+        for system in ["mutex", "atomic"]:
+            self.put(f"stm-si_{system}", RIGHT.replace("}", ', "share": 1}'))
+        code, out, _ = self.run_bench("stm-si", "--quick", "--only", "shunt,mutex,atomic", "--samples", "2")
+        self.assertEqual(code, 0)
+        of_aborts = [line.split() for line in out.splitlines() if "aborts_per_commit" in line]
+        self.assertEqual({line[0] for line in of_aborts}, {"shunt"})
+        self.assertEqual({line[-2] for line in of_aborts}, {"-"})
+
     def test_a_rival_of_one_way_is_compared_with_that_way_only(self):
         for system, seconds in [("openblas", 0.02), ("threads", 0.04), ("shunt", 0.01)]:
             self.put(f"matmul_{system}", RIGHT.replace("0.02", str(seconds)))
