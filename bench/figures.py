@@ -144,7 +144,7 @@ def machines(results):
 
 
 def figures_inside(results):
-    runs = [len(row["samples"]) for (table, *_), row in results.rows.items() if table in {q[1] for q in INSIDE}]
+    runs = [len(row["samples"]) for _, table, metric, params in INSIDE for row in results.find(table, metric, **params)]
     text = ("Fibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with "
             f"as many threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs; {machines(results)}:")
     yield "\n" + textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n\n"
