@@ -65,7 +65,8 @@ inline void interleave() noexcept {
 /// worker runs other fibers meanwhile, or sleeps.
 /// \param what  what is waited for, as report_fibers() will say it: "a future". The text lives until this returns.
 /// \throws what yield() throws.
-void park(const char* what = "a wake");
+/// A fiber that has just woken another one switches straight to it.
+[[gnu::always_inline]] inline void park(const char* what = "a wake");
 
 /// The same, until `deadline` at the latest. time_point::max() is no deadline: then it is park().
 /// \return false: the deadline passed first. A wake that comes later makes the next park() return at once.
@@ -163,6 +164,10 @@ class stay {
 
 inline void yield() {
   if (!detail::yield_quickly(detail::here())) detail::yield_slowly();
+}
+
+inline void park(const char* what) {
+  if (!detail::park_quickly(detail::here(), what)) detail::park_slowly(what);
 }
 
 }  // namespace this_fiber

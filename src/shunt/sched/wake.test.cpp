@@ -45,6 +45,38 @@ TEST_CASE("park: a wake before it makes it return at once; two wakes make one re
   });
 }
 
+TEST_CASE("park: of two woken fibers the last runs first; a wake that came before makes park return at once") {
+  sched::runtime rt(with(1));
+  std::vector<int> order;
+  rt.run([&] {
+    std::array<sched::waker, 2> others;
+    bool begun = false;
+    for (int i = 0; i < 2; ++i) {
+      rt.spawn(
+          [&, i] {
+            others[static_cast<std::size_t>(i)] = this_fiber::self();
+            while (!begun) this_fiber::park();
+            order.push_back(i);
+          },
+          {.worker = 0});
+    }
+    while (!others[0] || !others[1]) this_fiber::yield();
+    begun = true;
+    const auto me = this_fiber::self();
+    me.wake();
+    others[0].wake();
+    this_fiber::park();  // its own wake came first
+    order.push_back(2);
+    others[1].wake();
+    me.wake();
+    this_fiber::park();
+    order.push_back(3);
+    this_fiber::yield();
+    order.push_back(4);
+  });
+  CHECK(order == std::vector{2, 3, 1, 0, 4});
+}
+
 TEST_CASE("waker: wakes no fiber by default, and may be called after the fiber and its runtime ended") {
   sched::waker empty;
   CHECK_FALSE(empty);

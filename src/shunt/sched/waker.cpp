@@ -36,12 +36,13 @@ void waker::wake() const noexcept {
     if ((word_ & migrates) != 0) return wake_migrating(f);
     f->prefetch_aside();
   }
-  detail::worker* const here = detail::current_worker();
+  detail::worker_state& d = detail::here();
   detail::remote* const home = f->where();
-  if (here != nullptr && &here->remote == home) [[likely]] {
-    if (f->state.wake_at_home() == detail::after_wake::enqueue) here->push_woken(f);
+  if (&d != &detail::no_worker && &static_cast<detail::worker&>(d).remote == home) [[likely]] {
+    if (f->state.wake_at_home() == detail::after_wake::enqueue) static_cast<detail::worker&>(d).push_woken(f);
     return;
   }
+  detail::worker* const here = detail::current_worker();
   if (home != nullptr) note_caller(here, *home);
   detail::post_wake(*f);
 }

@@ -66,6 +66,16 @@ class ready_ring {
     leave_slot();
     running_ = f;
   }
+  /// The same, for a caller that knows that a fiber runs, without a slot.
+  [[nodiscard]] fiber* running_without_slot() const noexcept {
+    SHUNT_ASSERT(current_ == nullptr && running_ != nullptr);
+    return running_;
+  }
+  /// That fiber makes way for `f`, which gets a slot if there is one.
+  void go_on_with(fiber* f) noexcept {
+    running_ = f;
+    take_slot();
+  }
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }

@@ -8,6 +8,8 @@
 /// Owner only: the worker's thread.
 #pragma once
 
+#include <cstddef>
+
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/worker_state.hpp>
 
@@ -19,7 +21,15 @@ namespace detail {
 class run_queues : public worker_state {
  public:
   /// A woken fiber: it runs soon. The running fiber's wake goes to run_next, the loop's in the order of arrival.
-  void push_woken(fiber* f) noexcept;
+  void push_woken(fiber* f) noexcept {
+    // A yield looks at run_next only where the running fiber has no slot.
+    if (in_fiber() && run_next == nullptr && ready.current() == nullptr && !f->through_loop) [[likely]] {
+      f->prefetch_frames(lines_of_a_wait);
+      run_next = f;
+    } else {
+      push_woken_slowly(f);
+    }
+  }
   /// A fiber that is ready after all others.
   void push_ready(fiber* f) noexcept { f->through_loop ? of_loop(*f).push(f) : ready.push(f); }
 
@@ -36,9 +46,18 @@ class run_queues : public worker_state {
   }
 
   /// Counts a turn that run_next would take. \return whether it may: it has not taken too many in a row.
-  [[nodiscard]] bool may_run_next() noexcept { return ++run_next_streak <= run_next_in_a_row; }
-  /// The same, and it may always if nothing else is ready.
-  [[nodiscard]] bool may_run_next_or_alone() noexcept { return may_run_next() || !has_others(); }
+  [[nodiscard]] bool may_run_next() noexcept {
+    if (run_next_streak == run_next_in_a_row) return false;
+    ++run_next_streak;
+    return true;
+  }
+  /// The same, and it may always if nothing else is ready; the count begins again then.
+  [[nodiscard]] bool may_run_next_or_alone() noexcept {
+    if (may_run_next()) return true;
+    if (has_others()) return false;
+    run_next_streak = 1;
+    return true;
+  }
 
   /// Takes the fiber that runs next out of its queue. \return nullptr: none is ready.
   [[nodiscard]] fiber* pick() noexcept;
@@ -49,17 +68,17 @@ class run_queues : public worker_state {
   fiber_list compact;
 
  private:
+  void push_woken_slowly(fiber* f) noexcept;
   [[nodiscard]] fiber* pop_compact() noexcept;
   [[nodiscard]] fiber_list& of_loop(const fiber& f) noexcept { return f.migrates ? migratable : compact; }
 
-  static constexpr int run_next_in_a_row = 16;
+  /// A fiber that runs next has no time to fetch more ahead: these lines come at once instead of one after the other.
+  /// With all of prefetch_frames() a chain of 1,000 fibers, whose stacks are near, took a quarter longer.
+  static constexpr std::size_t lines_of_a_wait = 4;
   static constexpr int unstarted_in_a_row = 64;
 
   int turn_ = 0;                              // which of the kinds of ready fibers was served last
   int unstarted_first_ = unstarted_in_a_row;  // so many more run before the ready ones
-
- protected:
-  int run_next_streak = 0;
 };
 
 }  // namespace detail

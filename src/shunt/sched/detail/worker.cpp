@@ -139,18 +139,11 @@ void worker::interleave() noexcept {
   swap(me->run, loop_);
 }
 
-void yield_slowly() {
-  worker* const here = worker::current();
-  if (here == nullptr) [[unlikely]]
-    throw_outside("yield", "a runtime");
-  here->yield_slowly();
-}
-
 /// The fiber has parked: switches straight to the next started fiber, or to the loop.
 [[gnu::always_inline]] inline void worker::leave(fiber* me, const char* what, bool rests) noexcept {
   idle.last_fiber_rests = rests;
   me->waits_for = what;
-  me->since = now_ms_;
+  me->since = now_ms;
   ready.leave_slot();
   if (--budget > 0 || go_on_without_loop(*me)) {
     fiber* next = run_next;
@@ -411,12 +404,26 @@ bool worker::drain() noexcept {
 void worker::look_at_clock() noexcept {
   until_clock_ = looks_per_clock;
   if (controlled != nullptr) [[unlikely]] {
-    now_ms_ = static_cast<std::uint32_t>(controlled->now.time_since_epoch() / std::chrono::milliseconds(1));
+    now_ms = static_cast<std::uint32_t>(controlled->now.time_since_epoch() / std::chrono::milliseconds(1));
     return;
   }
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  now_ms_ = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
+  now_ms = static_cast<std::uint32_t>(now.tv_sec) * 1000U + static_cast<std::uint32_t>(now.tv_nsec / 1'000'000);
+}
+
+void yield_slowly() {
+  worker* const here = worker::current();
+  if (here == nullptr) [[unlikely]]
+    throw_outside("yield", "a runtime");
+  here->yield_slowly();
+}
+
+void park_slowly(const char* what) {
+  worker* const here = current_worker();
+  if (here == nullptr) [[unlikely]]
+    throw_outside("park", "a runtime");
+  here->park(what, "park");
 }
 
 }  // namespace detail
@@ -424,13 +431,6 @@ void worker::look_at_clock() noexcept {
 // Here, so that the compiler sees through worker::park().
 
 namespace this_fiber {
-
-void park(const char* what) {
-  detail::worker* const here = detail::current_worker();
-  if (here == nullptr) [[unlikely]]
-    detail::throw_outside("park", "a runtime");
-  here->park(what, "park");
-}
 
 namespace {
 

@@ -99,8 +99,6 @@ class worker : public run_queues {
   /// A round of an idle loop begins: nothing was ready.
   void begin_idle_round() noexcept;
   void look_at_clock() noexcept;
-  /// As of the last look at the clock, in milliseconds; wraps after 49 days.
-  [[nodiscard]] std::uint32_t now_ms() const noexcept { return now_ms_; }
 
   // While run() does not run; or a fiber of this worker.
 
@@ -165,11 +163,6 @@ class worker : public run_queues {
   const std::unique_ptr<controlled_scheduler> controlled;  // null: no strategy decides
   detail::pollers pollers;                                 // `outside` stands for all of them
   timers deadlines;
-
- private:
-  std::uint32_t now_ms_ = 0;
-
- public:
   fiber_starter starter;
 
   // Read by other threads.

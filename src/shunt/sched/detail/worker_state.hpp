@@ -1,6 +1,6 @@
 /// What a yield needs of a worker, on one cache line, and what waits look at, on the next. It is in a header so that a
-/// yield is a few instructions in the fiber's own code, and saves only the registers that are live there
-/// (context/switch.hpp).
+/// yield, or a park after a wake, is a few instructions in the fiber's own code, and saves only the registers that are
+/// live there (context/switch.hpp).
 ///
 /// The calling thread's state is found through a thread_local by instructions of ours. Compilers keep the address of a
 /// thread_local across a switch, and a fiber that migrates continues on another thread (DESIGN.md).
@@ -33,6 +33,7 @@ struct alignas(cache_line) worker_state {
   const context::exception_state* slow_path = &no_exceptions;  // any(): a yield takes the slow path
   int budget = 0;                                              // switches until the loop must run; 0 while it does
   bool prefetches = false;                                     // look_ahead.hpp
+  std::uint8_t run_next_streak = 0;                            // so many turns in a row went to run_next
   fiber* run_next = nullptr;                                   // woken by the running fiber; runs next
   const no_wait* forbid = nullptr;                             // see set_forbid()
   ready_ring ready;                                            // what a yield needs comes first; also: the running one
@@ -40,6 +41,9 @@ struct alignas(cache_line) worker_state {
   context::exception_state* exceptions = &no_exceptions;
   poller* outside = nullptr;  // stands for all pollers of this worker; null: there is none
   std::uint32_t mark = 0;     // poller::mark()
+  std::uint32_t now_ms = 0;   // as of the last look at the clock, in milliseconds; wraps after 49 days
+
+  static constexpr int run_next_in_a_row = 16;  // while others are ready
 
   [[nodiscard]] fiber* running() const noexcept { return ready.running(); }  ///< null: the loop runs
   [[nodiscard]] bool in_fiber() const noexcept { return ready.has_running(); }
@@ -101,7 +105,34 @@ extern constinit worker_state no_worker;
 #endif
 }
 
+/// Parks the running fiber, and switches straight to the fiber that was woken last, if there is one and nothing else
+/// has to be looked at. A fiber whose switches lead through the loop has a budget of one switch, and the loop has none.
+/// \return false: nothing has happened.
+[[gnu::always_inline]] inline bool park_quickly(worker_state& d, const char* what) noexcept {
+#if SHUNT_PLACES_SUFFICE
+  fiber* const next = d.run_next;
+  if (next == nullptr || d.budget <= 1 || d.run_next_streak == worker_state::run_next_in_a_row || d.slow_path->any())
+    return false;
+  fiber* const me = d.ready.running_without_slot();  // run_next is set: see run_queues::push_woken()
+  if (me->state.commit_park_at_home() == after_park::run_again) [[unlikely]]
+    return true;
+  --d.budget;
+  ++d.run_next_streak;
+  d.run_next = nullptr;
+  me->waits_for = what;
+  me->since = d.now_ms;
+  d.ready.go_on_with(next);
+  context::switch_places(me->run, next->run, next->run.sp);
+  return true;
+#else
+  static_cast<void>(d);
+  static_cast<void>(what);
+  return false;
+#endif
+}
+
 void yield_slowly();
+void park_slowly(const char* what);
 
 }  // namespace detail
 }  // namespace sched

@@ -45,10 +45,10 @@ void fill_record(worker& w, fiber_record& r, fiber& f, bool stacks, bool may_mov
   keep(f.called(), r.name);
   if (r.doing == fiber_record::state::parked) keep(f.waits_for == nullptr ? "a wake" : f.waits_for, r.waits_for);
   r.waits_on = f.waits_on.load(std::memory_order_relaxed);  // relaxed: for a report
-  r.parked_ms = w.now_ms() - f.since;
+  r.parked_ms = w.now_ms - f.since;
   if (const auto* const work = work_of(f)) {
     if (note_text* const note = w.snapshot.next_note()) {
-      work->write(*work, w.now_ms(), *note);
+      work->write(*work, w.now_ms, *note);
       if (!note->text().empty()) r.work = note;
     }
   }
