@@ -42,7 +42,8 @@ class inbox {
   /// Any thread. Never waits. The inbox holds the node until take_all() returns it.
   /// \return wake: the owner sleeps, and this caller, no other, must wake it.
   after_push push(Node& node) noexcept {
-    auto seen = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
+    prefetch_to_write(reinterpret_cast<std::uintptr_t>(&word_));  // else it comes twice: to be read, and to be written
+    auto seen = word_.load(std::memory_order_relaxed);            // relaxed: a guess; the exchange below decides
     for (;;) {
       node.next = seen == asleep ? nullptr : reinterpret_cast<Node*>(seen);
       // release: edge `filled`. No acquire: a push reads nothing of other nodes.
@@ -61,11 +62,13 @@ class inbox {
 
   /// Owner only, awake. Every node put in so far, oldest first, linked by `next`; or nullptr.
   [[nodiscard]] Node* take_all() noexcept {
-    if (!any()) return nullptr;
+    const auto seen = word_.load(std::memory_order_relaxed);  // relaxed: a guess; the exchange below decides
+    if (seen <= asleep) return nullptr;
+    // The owner will read the node next, and what lies behind its link. They come while the exchange fetches the word.
+    prefetch_to_write(seen);
+    prefetch_to_write(seen + cache_line);
     // acquire: edge `filled`.
     auto* newest = reinterpret_cast<Node*>(word_.exchange(empty, std::memory_order_acquire));
-    // The owner will read what lies behind the link next, and it comes from the same far cache.
-    prefetch_to_write(reinterpret_cast<std::uintptr_t>(newest) + cache_line);
     return turned_round<&Node::next>(newest);
   }
 

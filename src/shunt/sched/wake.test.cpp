@@ -77,6 +77,33 @@ TEST_CASE("park: of two woken fibers the last runs first; a wake that came befor
   CHECK(order == std::vector{2, 3, 1, 0, 4});
 }
 
+TEST_CASE("yield: a fiber that yields alone soon lets one run that another thread has woken") {
+  sched::runtime rt(with(1));
+  constexpr int wakes = 100;
+  int asked = 0;
+  int answered = 0;
+  int yields = 0;
+  rt.run([&] {
+    sched::waker other;
+    rt.spawn(
+        [&] {
+          other = this_fiber::self();
+          while (answered < wakes) {
+            while (answered == asked) this_fiber::park();
+            answered = asked;
+          }
+        },
+        {.worker = 0});
+    while (!other) this_fiber::yield();
+    while (asked < wakes) {
+      ++asked;
+      std::thread([&] { other.wake(); }).join();
+      for (; answered != asked; ++yields) this_fiber::yield();
+    }
+  });
+  CHECK(yields <= 2 * wakes);  // the worker looks into its inbox, and then it is the other one's turn
+}
+
 TEST_CASE("waker: wakes no fiber by default, and may be called after the fiber and its runtime ended") {
   sched::waker empty;
   CHECK_FALSE(empty);

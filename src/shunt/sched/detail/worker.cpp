@@ -125,7 +125,10 @@ void worker::yield_slowly() {
     go_on_with(*me, *std::exchange(run_next, nullptr));
     return;
   }
-  if (!has_ready()) tasks_first_ = tasks_in_a_row;
+  if (!has_ready()) {
+    tasks_first_ = tasks_in_a_row;
+    if (remote.inbox.has_nodes()) until_maintenance_ = 0;  // what has come from elsewhere need not wait for its turn
+  }
   push_ready(me);
   ready.set_running(nullptr);
   swap(me->run, loop_);
