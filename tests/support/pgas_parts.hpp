@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <shunt/pgas/detail/control_messages.hpp>
 #include <shunt/pgas/detail/outbound.hpp>
@@ -30,9 +31,20 @@ struct no_job final : pgas::detail::job_link {
   void deliver(rail::train& t, int to_worker) override { deliver_to(t, to_worker); }
   [[nodiscard]] std::string fault_of(const rail::train& t) const override { return look_at(t); }
   using job_link::fault_of;
+  void spawn_on(int local_worker, const char* name, std::function<void()> body) override {
+    spawned.push_back({local_worker, name, std::move(body)});
+  }
+  [[nodiscard]] pgas::detail::task_sends* sends_of(int pe) noexcept override { return of_tasks(pe); }
 
   train_to deliver_to;
   std::function<std::string(const rail::train&)> look_at = [](const rail::train&) { return std::string(); };
+  std::function<pgas::detail::task_sends*(int pe)> of_tasks = [](int) { return nullptr; };
+  struct fiber {
+    int worker;
+    std::string name;
+    std::function<void()> body;
+  };
+  std::vector<fiber> spawned;
   std::string failures;
   fault kind_of_failure{};
   bool fails = false;  // from the first failure on

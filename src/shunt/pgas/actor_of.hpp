@@ -14,6 +14,9 @@
 /// handler gets a reference to each symmetric part that the actor was made of, on the destination PE, in the order
 /// given; and, if it asks for one more parameter, a `here`, through which it sends on.
 ///
+/// Tasks and fibers of a PE (shunt/task.hpp) may send, ask and fetch, on whatever worker of the process they run. The
+/// PE waits for them before done() or finish(): `shunt::finish([&] { … async(…) … }); updates.finish();`
+///
 /// Handlers of one PE run one at a time with everything else of that PE: whenever its program, or another one on the
 /// same worker, sends or waits. They must not wait. Between two sends to one PE by one program order is not promised.
 ///
@@ -22,7 +25,9 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -67,6 +72,36 @@ class awaited_value {
  private:
   pe_worker& worker_;
   const void* place_;
+};
+
+/// The value that a fetch() of a task waits for, which the thread of its PE's worker writes.
+template <class T>
+class reply_to_task {
+ public:
+  explicit reply_to_task(pe_worker& w) : worker_(w) {}
+  void expect_reply() {
+    if (worker_.facts.hops != 1) worker_.awaited.add(this, &type_mark<T>);
+  }
+  void set(const T& r) {
+    if (worker_.facts.hops != 1) worker_.awaited.remove(this);
+    value = r;
+    come_.wake();
+  }
+  /// Looks now and then whether the job has failed: then no reply will come, or one that comes is still written.
+  void wait(const std::shared_ptr<reply_to_task>& self) {
+    constexpr std::chrono::milliseconds between_looks{50};
+    while (!come_.wait_until(sched::after(between_looks), "a reply", "fetch()")) {
+      if (!worker_.leaving()) continue;
+      worker_.of_tasks.keep(self);
+      throw job_over{};
+    }
+  }
+
+  std::optional<T> value;
+
+ private:
+  pe_worker& worker_;
+  sched::waiter come_;
 };
 }  // namespace detail
 
@@ -190,7 +225,7 @@ class selector_of {
     pe_ = me_->index();
     const auto id = me_->next_selector_id();
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
-    selector_bits_ = worker_->out.sender_bits(id, 0);
+    selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
@@ -263,6 +298,8 @@ class selector_of {
   template <std::size_t Mailbox = 0, handler_function F>
   [[nodiscard]] auto fetch(int to, const F& f, const std::source_location where = std::source_location::current()) {
     using result = typename form::template result_of<F>;
+    if (worker_->called_by_task(pe_, where)) [[unlikely]]
+      return fetch_in_task<Mailbox>(to, f, where);
     worker_->refuse_in_handler("fetch()");
     std::optional<result> value;
     // Where trains go straight the place stays at home. Over two hops it travels with the request: what comes back is
@@ -284,6 +321,7 @@ class selector_of {
   template <std::size_t Mailbox = 0>
   void done() {
     static_assert(Mailbox < Mailboxes);
+    worker_->refuse_in_task(pe_, "done()");
     if (done_[Mailbox]) return;
     done_[Mailbox] = true;
     worker_->ending.done(*state_, pe_, Mailbox);
@@ -293,6 +331,7 @@ class selector_of {
   /// their handlers sent on to later mailboxes, have been processed everywhere. Then the selector may be used again.
   /// Cost: one message deep per mailbox, then a barrier.
   void finish() {
+    worker_->refuse_in_task(pe_, "finish()");
     done_all(std::make_index_sequence<Mailboxes>{});
     worker_->ending.finish(*state_, pe_);
     done_ = {};
@@ -300,9 +339,28 @@ class selector_of {
 
   /// Collective. The same where handlers send to any mailbox, their own included: returns when no message is under way
   /// anywhere. Cost: a few waves, each 2*log2(workers) messages deep.
-  void quiesce() { worker_->ending.quiesce(*state_, pe_); }
+  void quiesce() {
+    worker_->refuse_in_task(pe_, "quiesce()");
+    worker_->ending.quiesce(*state_, pe_);
+  }
 
  private:
+  /// Of a task on another worker: the PE's worker sends the request, and its reply comes there.
+  template <std::size_t Mailbox, handler_function F>
+  [[nodiscard]] auto fetch_in_task(int to, const F& f, const std::source_location where) {
+    using result = typename form::template result_of<F>;
+    const auto reply = std::make_shared<detail::reply_to_task<result>>(*worker_);
+    worker_->of_tasks.add([this, to, f, place = reply.get(), where] {
+      place->expect_reply();
+      const auto then = [place](Parts&..., const result& r, auto& here) {
+        if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);
+        place->set(r);
+      };
+      ask<Mailbox>(to, f, then, where);
+    });
+    reply->wait(reply);
+    return *reply->value;
+  }
   template <bool Named>
   [[nodiscard]] detail::batch_key key(const wire::handler& entry) const noexcept {
     return detail::key_of(entry, Named ? sender_bits_ : selector_bits_);

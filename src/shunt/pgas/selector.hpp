@@ -134,6 +134,7 @@ class selector {
   template <std::size_t Mailbox = 0>
   void done() {
     static_assert(Mailbox < mailboxes);
+    worker_->refuse_in_task(pe_, "done()");
     if (done_[Mailbox]) return;
     done_[Mailbox] = true;
     worker_->ending.done(*state_, pe_, Mailbox);
@@ -141,13 +142,17 @@ class selector {
 
   /// Collective. As selector_of::finish(). Must be the last call before the object goes.
   void finish() {
+    worker_->refuse_in_task(pe_, "finish()");
     done_all(std::make_index_sequence<mailboxes>{});
     worker_->ending.finish(*state_, pe_);
     done_ = {};
   }
 
   /// Collective. As selector_of::quiesce().
-  void quiesce() { worker_->ending.quiesce(*state_, pe_); }
+  void quiesce() {
+    worker_->refuse_in_task(pe_, "quiesce()");
+    worker_->ending.quiesce(*state_, pe_);
+  }
 
   /// Local.
   [[nodiscard]] pe& me() const noexcept { return *me_; }
@@ -157,7 +162,7 @@ class selector {
   selector(pe& me) : me_(&me), worker_(&me.home()), pe_(me.index()) {
     const auto id = me.next_selector_id();
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>());
-    selector_bits_ = worker_->out.sender_bits(id, 0);
+    selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
     worker_->selectors.part_announced(*state_, pe_, this);
   }

@@ -83,6 +83,16 @@ void job::deliver(rail::train& t, int to_worker) {
   }
 }
 
+void job::spawn_on(int local_worker, const char* name, std::function<void()> body) {
+  runtime_->spawn(std::move(body), {.worker = local_worker, .name = name, .even_without_stack = true});
+}
+
+task_sends* job::sends_of(int pe) noexcept {
+  if (pe < 0 || pe >= layout_.pes) return nullptr;
+  const int local = layout_.worker_of[static_cast<std::size_t>(pe)] - layout_.first_worker_here;
+  return local < 0 || local >= layout_.workers_here ? nullptr : &workers_[static_cast<std::size_t>(local)]->of_tasks;
+}
+
 sched::options job::runtime_options() const {
   // As many workers as have PEs, which may be fewer than there are CPUs for.
   std::vector<int> busy(static_cast<std::size_t>(carrier_.ranks()), 0);

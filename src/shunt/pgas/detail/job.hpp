@@ -56,6 +56,8 @@ class job final : public job_link {
 
   using job_link::fault_of;
   void deliver(rail::train& t, int to_worker) override;
+  void spawn_on(int local_worker, const char* name, std::function<void()> body) override;
+  [[nodiscard]] task_sends* sends_of(int pe) noexcept override;
   [[nodiscard]] std::string fault_of(const rail::train& t) const override { return validator_.fault_of(t); }
   [[nodiscard]] const options& wanted() const noexcept { return wanted_; }
   [[nodiscard]] const job_layout& layout() const noexcept { return layout_; }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <string>
 
 #include <shunt/base/error.hpp>
@@ -20,6 +21,8 @@ namespace detail {
 /// Thrown through a PE's program to unwind it when the job has failed elsewhere. Not an error of its own: the job's
 /// message says what happened.
 struct job_over {};
+
+class task_sends;
 
 class job_link {
  public:
@@ -45,6 +48,11 @@ class job_link {
   /// Any thread. What is wrong with a train of another process, one line; empty: nothing.
   [[nodiscard]] virtual std::string fault_of(const rail::train& t) const = 0;
   [[nodiscard]] transport::carrier& carrier() const noexcept { return carrier_; }
+
+  /// Any thread. Starts a fiber on a worker of this process. \throws std::bad_alloc
+  virtual void spawn_on(int local_worker, const char* name, std::function<void()> body) = 0;
+  /// Any thread. Where tasks of a PE of this process hand over what they send; null: the PE lives elsewhere.
+  [[nodiscard]] virtual task_sends* sends_of(int pe) noexcept = 0;
 
  protected:
   ~job_link() = default;

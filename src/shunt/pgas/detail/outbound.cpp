@@ -153,7 +153,7 @@ bool outbound::flush() {
   }
 }
 
-void outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes,
+bool outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes,
                          int from, const std::source_location& where) {
   check_mailbox(key, from, where);
   if (!handlers_.any()) selectors_.finish_construction(from);
@@ -163,16 +163,21 @@ void outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::
   }
   const std::uint8_t channel = handlers_.any() ? 1 : 0;
   send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
+  const bool lent = channel == 0 && !is_own(from);  // what a handler sends, or sends on, is this worker's
   const auto make = [&] {
     // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
-    while (!b.takes(key, message_bytes)) make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from);
+    for (; !b.takes(key, message_bytes); make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from)) {
+      if (lent && !lent_buffers::lends(*this, key)) return false;
+    }
+    return true;
   };
   if (!facts_.explored) [[likely]]
     return make();
   // Each message is a step, and has a batch of its own.
   sched::this_fiber::interleave();
-  make();
+  const bool made = make();
   b.limit = b.cursor + message_bytes;
+  return made;
 }
 
 /// Gives the batch just opened its place for continuations, and ends the batch where that will be full.
@@ -203,16 +208,34 @@ void outbound::open_replies(int to, batch_key key, std::size_t bytes, std::uint3
 
 void outbound::send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
                          std::span<const std::byte> payload, std::source_location where) {
-  static_cast<void>(of_pe(from, where));
+  outbound& here = lent_buffers::of_thread(from, where);
+  const sched::this_fiber::stay on_this_worker;
+  if (!here.is_own(from)) lent_buffers::finish_construction_elsewhere(here, from, key);
+  if ((here.is_own(from) || lent_buffers::lends(here, key)) && here.load_span(from, to, key, captures, payload, where))
+    return;
+  const auto captured = captures.size();
+  std::byte* const place = lent_buffers::sends_of(from).begin_add(
+      [=](std::span<const std::byte> bytes) {
+        send_span(from, to, key, bytes.first(captured), bytes.subspan(captured), where);
+      },
+      captured + payload.size());
+  if (!captures.empty()) std::memcpy(place, captures.data(), captured);
+  if (!payload.empty()) std::memcpy(place + captured, payload.data(), payload.size());
+  lent_buffers::handed_over(from);
+}
+
+bool outbound::load_span(int from, int to, batch_key key, std::span<const std::byte> captures,
+                         std::span<const std::byte> payload, const std::source_location& where) {
   if (to < 0 || to >= facts_.pes) refuse_destination(from, to, facts_.pes, where);
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int hop = facts_.plain ? to : facts_.next_hop_of[to];
   send_buffer& b = this_threads_sending.active[hop];
-  if (!b.takes(key, whole)) make_room(hop, key, whole, 0, 0, from, where);
+  if (!b.takes(key, whole) && !make_room(hop, key, whole, 0, 0, from, where)) return false;
   std::byte* const body = b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
   if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
   if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
+  return true;
 }
 
 void outbound::send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
@@ -244,7 +267,7 @@ void outbound::forward(int to_worker, batch_key key, const std::byte* message, s
                        int from) {
   send_buffer& b = this_threads_sending.active[to_worker];
   if (!b.takes(key, bytes)) {
-    make_room(to_worker, key, bytes, stride, 0, from, std::source_location::current());
+    static_cast<void>(make_room(to_worker, key, bytes, stride, 0, from, std::source_location::current()));
   }
   std::memcpy(bytes_at(b.cursor), message, bytes);
   b.cursor += bytes;
@@ -256,20 +279,14 @@ void outbound::forward(int to_worker, batch_key key, const std::byte* message, s
 void outbound::check_mailbox(batch_key key, int from, const std::source_location& where) const {
   const wire::handler& entry = entry_of(key);
   if ((entry.flags() & wire::replies) != 0 || (key & forwarding) != 0) return;
-  const selector_state& s = *selectors_.find(selector_id_of(key));
+  const selector_state* const found = selectors_.find(selector_id_of(key));
+  if (found == nullptr) refuse_gone(from, where);
+  const selector_state& s = *found;
   if (s.mailboxes[entry.mailbox()].closed) refuse_closed_mailbox(from, entry.mailbox(), s, where);
 }
 
-outbound& outbound::of_pe(int from, const std::source_location& where) {
-  outbound* const here = this_threads_sending.owner;
-  if (here == nullptr || here->facts_.local_pe(from) < 0 || here->facts_.local_pe(from) >= here->facts_.pes_here) {
-    refuse_thread(from, where);
-  }
-  return *here;
-}
-
 void outbound::refuse_send(int from, int to, std::source_location where) {
-  const outbound& here = of_pe(from, where);
+  const outbound& here = lent_buffers::of_thread(from, where);
   refuse_destination(from, to, here.facts_.pes, where);
 }
 

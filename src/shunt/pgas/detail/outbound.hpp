@@ -11,8 +11,8 @@
 ///
 /// Invariants
 ///   outbound.B1  A thread loads messages into the buffers of its own worker only: the fast path finds them by the
-///                thread, not by the object. On a thread without a worker they have no room, and on another worker's
-///                thread whatever needs a new batch is refused.
+///                thread, not by the object. On a thread without a worker they have no room. A task of another worker's
+///                PE fills them where lends() says so; else it hands the message over (task_sends.hpp).
 ///   outbound.B2  sending_state::active is channel 1's buffers exactly while a handler runs, else channel 0's.
 ///   outbound.B3  The counters of a selector are brought up to date when a batch closes, not per message.
 #pragma once
@@ -27,8 +27,10 @@
 #include <shunt/pgas/detail/arrival.hpp>
 #include <shunt/pgas/detail/batches.hpp>
 #include <shunt/pgas/detail/job_link.hpp>
+#include <shunt/pgas/detail/lent_buffers.hpp>
 #include <shunt/pgas/detail/pending_replies.hpp>
 #include <shunt/pgas/detail/selector_state.hpp>
+#include <shunt/pgas/detail/task_sends.hpp>
 #include <shunt/pgas/detail/waiting.hpp>
 #include <shunt/pgas/detail/worker_facts.hpp>
 #include <shunt/pgas/traffic.hpp>
@@ -90,8 +92,12 @@ class outbound {
     static_assert(std::is_trivially_copyable_v<Message> && alignof(Message) <= rail::good_alignment);
     if (plain_to(to)) [[likely]] {
       send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
-      if (!b->takes(key, sizeof(Message))) [[unlikely]]
-        make_room<sizeof(Message)>(to, key, from, where);
+      if (!b->takes(key, sizeof(Message))) [[unlikely]] {
+        if (void* const elsewhere = make_room<sizeof(Message)>(to, to, key, from, where)) {
+          ::new (elsewhere) Message(message);
+          return lent_buffers::handed_over(from);
+        }
+      }
       const auto place = b->cursor;
       ::new (reinterpret_cast<void*>(place)) Message(message);
       // With many buffers no hardware prefetcher follows them all, and a store that misses holds up those behind it.
@@ -102,11 +108,15 @@ class outbound {
       using loaded = wire::routed_message<Message>;
       const int hop = this_threads_sending.next_hop_of[to];
       send_buffer* const b = this_threads_sending.active + hop;
-      if (!b->takes(key, sizeof(loaded))) [[unlikely]]
-        make_room<sizeof(loaded)>(hop, key, from, where);
+      const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
+      if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
+        if (void* const elsewhere = make_room<sizeof(loaded)>(hop, to, key, from, where)) {
+          ::new (elsewhere) loaded{{there, here}, message};
+          return lent_buffers::handed_over(from);
+        }
+      }
       const auto place = b->cursor;
-      ::new (reinterpret_cast<void*>(place))
-          loaded{{static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, message};
+      ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, message};
       b->cursor = place + sizeof(loaded);
     }
   }
@@ -121,8 +131,13 @@ class outbound {
                                                         const Then& then, const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
     send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
-    if (!b->takes(key, sizeof(Ask))) [[unlikely]]
-      make_request_room<sizeof(Ask), sizeof(Then)>(to, key, from, where);
+    if (!b->takes(key, sizeof(Ask))) [[unlikely]] {
+      if (std::byte* const elsewhere = make_room<sizeof(Ask), sizeof(Then)>(to, to, key, from, where)) {
+        ::new (static_cast<void*>(elsewhere)) Ask(ask);
+        ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(Ask)))) Then(then);
+        return lent_buffers::handed_over(from);
+      }
+    }
     const auto place = b->cursor;
     const auto kept = b->continuations;
     ::new (reinterpret_cast<void*>(place)) Ask(ask);
@@ -140,12 +155,17 @@ class outbound {
     using continuation = wire::routed_message<Then>;
     const int hop = this_threads_sending.next_hop_of[to];
     send_buffer* const b = this_threads_sending.active + hop;
+    const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
     if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
-      make_request_room<sizeof(loaded), sizeof(continuation)>(hop, key, from, where);
+      if (std::byte* const elsewhere = make_room<sizeof(loaded), sizeof(continuation)>(hop, to, key, from, where)) {
+        ::new (static_cast<void*>(elsewhere)) loaded{{there, here}, ask};
+        ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(loaded))))
+            continuation{{here, there}, then};
+        return lent_buffers::handed_over(from);
+      }
     }
     const auto place = b->cursor;
     const auto kept = b->continuations;
-    const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
     ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, ask};
     ::new (reinterpret_cast<void*>(kept)) continuation{{here, there}, then};
     b->cursor = place + sizeof(loaded);
@@ -165,8 +185,8 @@ class outbound {
   }
 
   /// Loads a message of varying length: captures, then payload.
-  void send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
-                 std::span<const std::byte> payload, std::source_location where);
+  static void send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
+                        std::span<const std::byte> payload, std::source_location where);
 
   /// A program only. Loads a message between workers, straight for a worker.
   void send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
@@ -189,9 +209,10 @@ class outbound {
 
   /// Whether the calling worker's trains go straight to their destination, in one hop.
   [[nodiscard]] static bool straight() noexcept { return this_threads_sending.straight; }
-  /// The sender's part of a key.
+  /// The sender's part of a key: the PE's where a batch names it, else the worker's, so that requests of other workers'
+  /// PEs never meet the open batch of this one's.
   [[nodiscard]] batch_key sender_bits(std::uint16_t selector, int pe) const noexcept {
-    return selector_bits(selector) | (plain_pes_ != 0 ? static_cast<batch_key>(pe) : 0);
+    return selector_bits(selector) | static_cast<batch_key>(plain_pes_ != 0 ? pe : facts_.index);
   }
   [[nodiscard]] endpoint& ends() noexcept { return ends_; }
   [[nodiscard]] const rail::train_pool& pool() const noexcept { return ends_.pool(); }
@@ -203,8 +224,12 @@ class outbound {
   }
 
  private:
-  /// The worker of a PE, which must be the one of the calling thread. \throws usage_error if it is not
-  [[nodiscard]] static outbound& of_pe(int from, const std::source_location& where);
+  friend class lent_buffers;
+  friend struct handed_message;
+
+  [[nodiscard]] bool is_own(int pe) const noexcept {
+    return static_cast<unsigned>(facts_.local_pe(pe)) < static_cast<unsigned>(facts_.pes_here);
+  }
   static void refuse_unless_possible(int from, int to, std::source_location where) {
     if (static_cast<unsigned>(to) >= this_threads_sending.pes) [[unlikely]]
       refuse_send(from, to, where);
@@ -212,17 +237,16 @@ class outbound {
   // By value: a reference would make the caller store it for each message.
   [[noreturn, gnu::cold]] static void refuse_send(int from, int to, std::source_location where);
 
-  template <std::size_t Bytes>
-  [[gnu::cold, gnu::noinline]] static void make_room(int to, batch_key key, const int& from,
-                                                     std::source_location where) {
-    of_pe(from, where).make_room(to, key, Bytes, Bytes, 0, from, where);
+  // The caller builds the message that is handed over: a call that takes it would make compilers store each one first.
+  template <std::size_t Bytes, std::size_t KeptBytes = 0>
+  [[gnu::cold, gnu::noinline]] static std::byte* make_room(int hop, int to, batch_key key, const int& from,
+                                                           std::source_location where) {
+    return lent_buffers::make_room(hop, {from, to, key, Bytes, KeptBytes, where});
   }
-  template <std::size_t Bytes, std::size_t KeptBytes>
-  [[gnu::cold, gnu::noinline]] static void make_request_room(int to, batch_key key, const int& from,
-                                                             std::source_location where) {
-    of_pe(from, where).make_room(to, key, Bytes, Bytes, KeptBytes, from, where);
-  }
-  void make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes, int from,
+  bool load_span(int from, int to, batch_key key, std::span<const std::byte> captures,
+                 std::span<const std::byte> payload, const std::source_location& where);
+  /// \return false: `from` is another worker's PE, and lends() is no longer true.
+  bool make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes, int from,
                  const std::source_location& where);
   void make_room_once(std::uint8_t channel, int to, batch_key key, std::size_t message_bytes, std::size_t stride,
                       std::size_t kept_bytes, int from);

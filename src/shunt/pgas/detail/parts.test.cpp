@@ -348,10 +348,10 @@ TEST_CASE("outbound: sends are refused on another thread, for another worker's P
   one_worker me(facts(0, GENERATE(false, true)));
   CHECK_THROWS_WITH(me.send(0, 6, 1), Catch::StartsWith("PE 0: send to PE 6, but the job has PEs 0..5"));
   CHECK_THROWS_WITH(me.send(0, -1, 1), Catch::StartsWith("PE 0: send to PE -1"));
-  CHECK_THROWS_WITH(me.send(2, 0, 1), Catch::StartsWith("PE 2: send on another thread than the worker of this PE"));
+  CHECK_THROWS_WITH(me.send(2, 0, 1), Catch::StartsWith("PE 2: send on a thread that is no worker of this PE's job"));
   std::string elsewhere;
   std::thread([&] { elsewhere = thrown_by<usage_error>([&] { me.send(0, 1, 1); }); }).join();
-  CHECK(elsewhere.starts_with("PE 0: send on another thread"));
+  CHECK(elsewhere.starts_with("PE 0: send on a thread that is no worker"));
   CHECK_FALSE(me.w.out.flush());
 }
 
@@ -779,7 +779,8 @@ struct ending_worker : one_worker {
   explicit ending_worker(const worker_facts& known)
       : one_worker(known, {train_bytes, 64, 256, 64}),
         collective(w.facts, w.job, w.out, w.selectors, w.waits),
-        ending(w.facts, w.out, w.selectors, w.waits, collective, w.job) {}
+        of_tasks(w.job, w.facts.local),
+        ending(w.facts, w.out, w.selectors, w.waits, collective, w.job, of_tasks) {}
 
   /// A message between workers has arrived.
   void take(rail::train& t) {
@@ -827,6 +828,7 @@ struct ending_worker : one_worker {
   }
 
   collectives collective;
+  task_sends of_tasks;
   termination ending;
   std::vector<end_mark> marks;
   bool marks_count = true;

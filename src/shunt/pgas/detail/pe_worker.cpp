@@ -35,7 +35,8 @@ pe_worker::pe_worker(job_link& job, worker_facts known, const outbound::endpoint
       selectors(facts.pes_here, facts.first_pe, facts.workers),
       out({facts, job, selectors, handlers_, *this, *this, arrived_}, size, wake, wake_argument),
       collective(facts, job, out, selectors, *this),
-      ending(facts, out, selectors, *this, collective, job),
+      of_tasks(job, facts.local),
+      ending(facts, out, selectors, *this, collective, job, of_tasks),
       job_(job),
       in_(*this, facts, job, selectors, handlers_, out, arrived_) {}
 

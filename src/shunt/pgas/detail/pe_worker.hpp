@@ -14,9 +14,11 @@
 ///   out, inbound   sending and receiving
 ///   collective     barrier, gather, reduce, the end; agreement about them
 ///   ending         when every message has been processed
+///   of_tasks       what tasks of its PEs send from other workers
 ///
 /// Invariants
-///   worker.P1  Only the worker's thread touches anything here, except the train inbox and job_link::failed().
+///   worker.P1  Only the worker's thread touches anything here, except the train inbox, task_sends, facts, and
+///              job_link::failed().
 ///   worker.P2  A handler never waits: what it sends goes into trains of channel 1, which may use the pool up to its
 ///              limit.
 ///
@@ -29,6 +31,8 @@
 #include <shunt/pgas/detail/collectives.hpp>
 #include <shunt/pgas/detail/inbound.hpp>
 #include <shunt/pgas/detail/outbound.hpp>
+#include <shunt/pgas/detail/refusals.hpp>
+#include <shunt/pgas/detail/task_sends.hpp>
 #include <shunt/pgas/detail/termination.hpp>
 
 namespace shunt {
@@ -66,6 +70,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   selector_table selectors;
   outbound out;
   collectives collective;
+  task_sends of_tasks;
   termination ending;
   awaited_values awaited;
 
@@ -82,6 +87,15 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   // --- waiting ---
 
   bool progress() override;
+  /// The calling thread is another one: a task calls. \throws error for another thread than those of the job's workers.
+  [[nodiscard]] bool called_by_task(int pe, const std::source_location& where) const {
+    return this_threads_sending.owner != &out && lent_buffers::is_task_of(pe, where);
+  }
+  /// \throws usage_error where a task on another worker calls. \param call  "finish()"
+  void refuse_in_task(int pe, const char* call) const {
+    if (this_threads_sending.owner != &out) [[unlikely]]
+      refuse_call_in_task(pe, call);
+  }
   [[nodiscard]] job_link& job() const noexcept { return job_; }
 
   // --- sched::poller ---
@@ -113,7 +127,7 @@ Part& arrival::part() const noexcept {
   return *static_cast<Part*>(of->parts[static_cast<std::size_t>(way.to - at->facts.first_pe)]);
 }
 inline batch_key arrival::sender_bits(bool named) const noexcept {
-  return out->sender_bits(of->id, named ? way.to : 0);
+  return named ? out->sender_bits(of->id, way.to) : selector_bits(of->id);
 }
 
 }  // namespace detail

@@ -25,9 +25,22 @@ void refuse_destination(int from, int to, int pes, const std::source_location& w
 
 void refuse_thread(int from, const std::source_location& where) {
   throw usage_error(pe(from) +
-                        ": send on another thread than the worker of this PE: a task of async() may run on any worker; "
-                        "let it leave what it has to say to the PE's program, which sends it (" +
+                        ": send on a thread that is no worker of this PE's job: the PE's program and its tasks and "
+                        "fibers may send, other threads may not (" +
                         at(where) + ")",
+                    {.pe = from}, where);
+}
+
+void refuse_call_in_task(int pe_index, const char* call) {
+  throw usage_error(pe(pe_index) + ": " + call +
+                        " in a task on another worker: tasks may send, ask and fetch; this call belongs to the PE's "
+                        "program",
+                    {.pe = pe_index});
+}
+
+void refuse_gone(int from, const std::source_location& where) {
+  throw usage_error(pe(from) + ": a task sends through a selector that its PE has destroyed: wait for the PE's tasks " +
+                        "before finish() (" + at(where) + ")",
                     {.pe = from}, where);
 }
 

@@ -20,6 +20,9 @@ namespace detail {
 /// A message through an actor of PE `from` by a thread that is not this PE's worker.
 [[noreturn, gnu::cold]] void refuse_thread(int from, const std::source_location& where);
 
+/// A call that only the program of PE `pe` may make, by a task on another worker. \param call  "finish()"
+[[noreturn, gnu::cold]] void refuse_call_in_task(int pe, const char* call);
+
 /// A message does not fit into a train.
 [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key key,
                                            const std::source_location& where);
@@ -27,6 +30,9 @@ namespace detail {
 /// Handlers have used up the trains of their worker. \param handler  that runs; null: none
 [[noreturn, gnu::cold]] void refuse_budget(int from, const wire::handler* handler, const rail::train_pool& pool,
                                            std::size_t budget);
+
+/// A task sends through a selector that its PE has destroyed.
+[[noreturn, gnu::cold]] void refuse_gone(int from, const std::source_location& where);
 
 /// A message to a mailbox of which this epoch's end has been announced.
 [[noreturn, gnu::cold]] void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s,

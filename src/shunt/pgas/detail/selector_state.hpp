@@ -65,6 +65,7 @@ struct selector_state {
   std::uint64_t started = 0;     // messages sent, without replies
   std::uint64_t finished = 0;    // `started` when finish() or quiesce() last ended
   std::uint64_t unanswered = 0;  // requests of this worker without a reply
+  std::vector<bool> sent_for;    // by PE of another worker: a task of it has sent here
 
   /// A batch of this selector has been closed here: its messages count as sent.
   void count_sent(const wire::batch_head& batch, int to_worker) noexcept;

@@ -65,6 +65,7 @@ bool termination::ended(const selector_state& s, unsigned mailbox, unsigned hop,
 // --- finish() ---
 
 void termination::done(selector_state& s, int pe, unsigned mailbox) {
+  of_tasks_.finish(waits_, "done()");
   selectors_.finish_construction(pe);
   auto& m = s.mailboxes[mailbox];
   if (++m.pes_done < facts_.pes_here) return;
@@ -75,6 +76,7 @@ void termination::done(selector_state& s, int pe, unsigned mailbox) {
 }
 
 void termination::finish(selector_state& s, int pe) {
+  of_tasks_.finish(waits_, "finish()");  // a task that is too late is told so while the mailboxes are closed
   if (collective_.arrive({collective_call::kind::finish, s.id}, pe)) finish_for_worker(s);
   if (--s.returning == 0) {
     s.between = false;
@@ -123,6 +125,7 @@ bool termination::unfinished(selector_state& s) {
 /// between them. Each worker takes part when it has nothing to do. What was sent before counts in no later finish():
 /// end marks announce it, and it has arrived.
 void termination::quiesce(selector_state& s, int pe) {
+  of_tasks_.finish(waits_, "quiesce()");
   if (!collective_.arrive({collective_call::kind::quiesce, s.id}, pe)) return;
   std::optional<sums> before;
   for (;;) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <shunt/pgas/detail/collectives.hpp>
+#include <shunt/pgas/detail/task_sends.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -26,8 +27,14 @@ namespace detail {
 class termination {
  public:
   termination(const worker_facts& facts, outbound& out, selector_table& selectors, waiting& waits,
-              collectives& collective, job_link& job) noexcept
-      : facts_(facts), out_(out), selectors_(selectors), waits_(waits), collective_(collective), job_(job) {}
+              collectives& collective, job_link& job, task_sends& of_tasks) noexcept
+      : facts_(facts),
+        out_(out),
+        selectors_(selectors),
+        waits_(waits),
+        collective_(collective),
+        job_(job),
+        of_tasks_(of_tasks) {}
 
   /// The PE's program sends no more to a mailbox in this epoch.
   void done(selector_state& s, int pe, unsigned mailbox);
@@ -62,6 +69,7 @@ class termination {
   waiting& waits_;
   collectives& collective_;
   job_link& job_;
+  task_sends& of_tasks_;
   std::vector<end_mark> early_marks_;  // of selectors that are not constructed here yet
 };
 

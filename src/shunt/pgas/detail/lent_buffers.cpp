@@ -1,0 +1,70 @@
+#include <shunt/pgas/detail/lent_buffers.hpp>
+
+#include <cstring>
+
+#include <shunt/pgas/detail/outbound.hpp>
+#include <shunt/pgas/detail/refusals.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+outbound& lent_buffers::of_thread(int from, const std::source_location& where) {
+  outbound* const here = this_threads_sending.owner;
+  if (here == nullptr || (!here->is_own(from) && here->job_.sends_of(from) == nullptr)) refuse_thread(from, where);
+  return *here;
+}
+
+task_sends& lent_buffers::sends_of(int pe) { return *this_threads_sending.owner->job_.sends_of(pe); }
+
+bool lent_buffers::is_task_of(int pe, const std::source_location& where) { return !of_thread(pe, where).is_own(pe); }
+
+bool lent_buffers::lends(const outbound& here, batch_key key) noexcept {
+  const wire::handler& entry = entry_of(key);
+  if ((entry.flags() & wire::requests) != 0) return false;
+  const selector_state* const s = here.selectors_.find(selector_id_of(key));
+  return s != nullptr && s->built == here.facts_.pes_here && !s->between && !s->mailboxes[entry.mailbox()].closed;
+}
+
+void lent_buffers::finish_construction_elsewhere(outbound& here, int pe, batch_key key) {
+  selector_state* const s = here.selectors_.find(selector_id_of(key));
+  if (s == nullptr) return;  // the message is handed over: that does it
+  if (s->sent_for.empty()) s->sent_for.resize(static_cast<std::size_t>(here.facts_.pes));
+  const auto index = static_cast<std::size_t>(pe);
+  if (s->sent_for[index]) return;
+  s->sent_for[index] = true;
+  sends_of(pe).add([pe] { this_threads_sending.owner->selectors_.finish_construction(pe); });
+}
+
+std::byte* lent_buffers::make_room(int hop, const handed_message& m) {
+  outbound& here = of_thread(m.from, m.where);
+  if (here.is_own(m.from)) {
+    static_cast<void>(here.make_room(hop, m.key, m.bytes, m.bytes, m.kept_bytes, m.from, m.where));
+    return nullptr;
+  }
+  const sched::this_fiber::stay on_this_worker;  // a fiber that migrates goes on where it has looked for room
+  finish_construction_elsewhere(here, m.from, m.key);
+  if (lends(here, m.key) && here.make_room(hop, m.key, m.bytes, m.bytes, m.kept_bytes, m.from, m.where)) return nullptr;
+  const std::size_t all = m.kept_bytes == 0 ? m.bytes : handed_message::kept_at(m.bytes) + m.kept_bytes;
+  return sends_of(m.from).begin_add([m](std::span<const std::byte> message) { m.send(message); }, all);
+}
+
+void lent_buffers::handed_over(int from) { sends_of(from).end_add(); }
+
+void handed_message::send(std::span<const std::byte> message) const {
+  outbound& here = *this_threads_sending.owner;
+  const int hop = here.facts_.plain ? to : here.facts_.next_hop_of[to];
+  send_buffer& b = this_threads_sending.active[hop];
+  if (!b.takes(key, bytes)) static_cast<void>(here.make_room(hop, key, bytes, bytes, kept_bytes, from, where));
+  std::memcpy(bytes_at(b.cursor), message.data(), bytes);
+  b.cursor += bytes;
+  if (kept_bytes == 0) return;
+  std::memcpy(bytes_at(b.continuations), message.data() + kept_at(bytes), kept_bytes);
+  b.continuations += kept_bytes;
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

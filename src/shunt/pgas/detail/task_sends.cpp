@@ -1,0 +1,107 @@
+#include <shunt/pgas/detail/task_sends.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+namespace {
+
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+/// \return where they are.
+std::byte* append(std::vector<std::byte>& to, std::span<const std::byte> bytes, std::size_t alignment) {
+  const auto at = to.size();
+  to.resize(at + rounded_up(bytes.size(), alignment));
+  std::memcpy(to.data() + at, bytes.data(), bytes.size());
+  return to.data() + at;
+}
+
+}  // namespace
+
+/// Waits for room, and appends. Returns under the lock.
+std::byte* task_sends::begin_add(function call, std::span<const std::byte> send, std::size_t more) {
+  sched::this_fiber::require_wait("send");  // no wait throws that leaves `room` in the list
+  for (;;) {
+    sched::waiter room;
+    {
+      std::unique_lock held(guard_);
+      if (waiting_sends_.size() < most_bytes) {
+        const auto all =
+            waiting_sends_.size() + sizeof(entry) + rounded_up(send.size(), alignment) + rounded_up(more, alignment);
+        if (all > waiting_sends_.capacity()) waiting_sends_.reserve(2 * all);  // before anything is appended
+        const entry head{call, static_cast<std::uint32_t>(send.size()), static_cast<std::uint32_t>(more)};
+        append(waiting_sends_, std::as_bytes(std::span<const entry, 1>(&head, 1)), alignment);
+        append(waiting_sends_, send, alignment);
+        const auto at = waiting_sends_.size();
+        waiting_sends_.resize(at + rounded_up(more, alignment));
+        task_ = sched::this_fiber::name();
+        held.release();
+        return waiting_sends_.data() + at;
+      }
+      for_room_.push_back(&room);
+    }
+    room.wait("room for what it sends", "send");
+  }
+}
+
+/// Spawns the fiber that sends, unless it is there.
+void task_sends::end_add() {
+  {
+    const std::lock_guard held(guard_, std::adopt_lock);
+    if (busy_.load(std::memory_order_relaxed)) return;  // relaxed: under the lock
+    busy_.store(true, std::memory_order_relaxed);       // relaxed: the same; a PE sees it, see T1
+  }
+  try {
+    job_.spawn_on(local_, "sends of tasks", [this] { send_all(); });
+  } catch (const std::exception& thrown) {
+    job_.fail(std::string("send by a task: ") + thrown.what());
+    throw;
+  }
+}
+
+/// The fiber: takes what waits as a whole, until nothing does.
+void task_sends::send_all() {
+  std::vector<std::byte> now;
+  for (;;) {
+    std::string task;
+    std::vector<sched::waiter*> for_room;
+    now.clear();
+    {
+      const std::lock_guard held(guard_);
+      std::swap(now, waiting_sends_);
+      std::swap(for_room, for_room_);
+      task = task_;
+      if (now.empty()) busy_.store(false, std::memory_order_relaxed);  // relaxed: under the lock; read by this thread
+    }
+    for (sched::waiter* const w : for_room) w->wake();
+    if (now.empty()) break;
+    send_these(now, task);
+  }
+  all_sent_.notify_all();
+}
+
+/// What fails, fails the job: the task is gone by now.
+void task_sends::send_these(std::span<const std::byte> sends, const std::string& task) {
+  try {
+    while (!sends.empty()) {
+      entry head;
+      std::memcpy(&head, sends.data(), sizeof head);
+      const std::byte* const send = sends.data() + sizeof head;
+      const std::byte* const more = send + rounded_up(head.bytes, alignment);
+      head.call(send, {more, head.more});
+      sends = sends.subspan(sizeof head + rounded_up(head.bytes, alignment) + rounded_up(head.more, alignment));
+    }
+  } catch (const job_over&) {  // then nothing is sent any more
+  } catch (const std::exception& thrown) {
+    job_.fail(std::string(thrown.what()) + "; a task sent it" + (task.empty() ? "" : ", `" + task + "`"),
+              job_link::fault_of(thrown));
+  }
+}
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
