@@ -28,8 +28,8 @@ import tempfile
 SYSTEMS = {  # in the order of their turns
     "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
-    "triangle": ["ceiling", "serial", "openshmem", "shunt"],
-    "bale": ["ceiling", "mpi", "shunt"],
+    "triangle": ["ceiling", "serial", "openshmem", "mpi_rma", "shunt"],
+    "bale": ["ceiling", "mpi", "openshmem", "mpi_rma", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
     "echo": ["ceiling", "asio", "go", "tokio", "shunt"],
@@ -80,7 +80,9 @@ COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000
          "file_read_io_uring": 100_000, "blocking": 20_000}
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
-VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
+VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row", "nbi"],
+            ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
+            ("echo", "shunt"): [""],
             ("costs", "shunt"): [""],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
@@ -216,7 +218,8 @@ def inputs(table, quick, pes):
     if table == "bale":
         rows = {"full": 100_000, "quick": 10_000}[size]
         kernels = [("permute_matrix", rows, 10), ("permute_matrix", rows, 18), ("transpose", rows, 10),
-                   ("transpose", rows, 18), ("topological_sort", rows, 10), ("random_permutation", 10 * rows, 0)]
+                   ("transpose", rows, 18), ("topological_sort", rows, 10), ("random_permutation", 10 * rows, 0),
+                   ("darts", 10 * rows, 0)]
         return [({"pes": n, "what": what, "rows_per_pe": r, "nonzeros_per_row": z},
                  ["--what", what, "--rows", r, "--row-nonzeros", z]) for n in pes for what, r, z in kernels]
     if table == "forkjoin":
@@ -304,6 +307,11 @@ def histogram_input(pes, updates):
             ["--updates", updates, "--table", 1_000])
 
 
+def has_no_darts(system, variant):
+    """The published random permutation: a program of those systems that send single items."""
+    return system in ["ceiling", "mpi"] or variant == "class"
+
+
 def make_rows(table, only, quick, pes):
     """Every row of a table. More PEs than cores are our own system's rows only, unless asked for."""
     rows = []
@@ -319,6 +327,8 @@ def make_rows(table, only, quick, pes):
             both = system == "shunt" and "pes" in params and table != "echo"
             for transport in ["threads", "mpi"] if both else [""]:
                 for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
+                    if has_no_darts(system, variant) and params.get("what") == "darts":
+                        continue
                     rows.append(make_row(table, system, variant, transport, params, options))
     if table == "histogram" and not pes:
         scale = 10 if quick else 1

@@ -307,6 +307,24 @@ class Driver(unittest.TestCase):
         self.assertEqual(sum(line.startswith("ceiling") for line in out.splitlines()), 1)
         self.assertEqual(len(record.read_text().splitlines()), 1)
 
+    def test_darts_are_thrown_by_systems_that_send_single_items(self):
+        log = self.build / "log"
+        for system in bench.SYSTEMS["bale"]:
+            if system not in bench.LAUNCHED:
+                self.put(f"bale_{system}", f"echo {system} \"$@\" >> {log}; {RIGHT}")
+        code, out, _ = self.run_bench("bale", "--quick", "--samples", "1")
+        self.assertEqual(code, 0)
+        turns = log.read_text().splitlines()
+        self.assertEqual([t for t in turns if " darts " in t],
+                         ["shunt --pes 2 --what darts --rows 100000 --row-nonzeros 0 --variant lambda "
+                          "--transport threads --samples 1 --warmup 1"])  # there is no mpirun here
+        self.assertEqual(len([t for t in turns if t.startswith("ceiling")]), 6)
+        for system in ["mpi", "openshmem", "mpi_rma"]:
+            self.assertIn(f"absent: {system}: not built\n", out)
+        rows = bench.make_rows("bale", ["openshmem", "mpi_rma", "mpi"], True, None)
+        self.assertEqual([(r.system, r.variant) for r in rows if r.params["what"] == "darts"],
+                         [("openshmem", "blocking"), ("openshmem", "nbi"), ("mpi_rma", "")])
+
     def test_systems_take_turns(self):
         log = self.build / "log"
         for name in ["histogram_ceiling", "histogram_shunt"]:

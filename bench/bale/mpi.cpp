@@ -227,7 +227,7 @@ int main(int argc, char** argv) try {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto rows = static_cast<ordinal>(options.rows * ranks);
   const bench::wanted asked(options.what);
-  if (!asked.known()) bench_bad_option(argv[0], "--what", options.what);
+  if (!asked.known() || asked.darts) bench_bad_option(argv[0], "--what", options.what);
   {
     const dealt home(me, ranks);
     program run(me, ranks, rows);
