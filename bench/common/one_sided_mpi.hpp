@@ -1,5 +1,5 @@
-/// What a one-sided program needs, from MPI: passive-target windows that are locked once. See one_sided_shmem.hpp, which
-/// has the invariants.
+/// What a one-sided program needs, from MPI: passive-target windows that are locked once. See one_sided_shmem.hpp,
+/// which has the invariants.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-/// What a one-sided program needs, from OpenSHMEM: symmetric arrays that each PE reads and writes in the others' memory.
-/// The same program runs on MPI's windows: one_sided_mpi.hpp.
+/// What a one-sided program needs, from OpenSHMEM: symmetric arrays that each PE reads and writes in the others'
+/// memory. The same program runs on MPI's windows: one_sided_mpi.hpp.
 ///
 /// Invariants
 ///   O1  What an operation reads, or writes on the calling PE, stays as it is until complete() or settle().

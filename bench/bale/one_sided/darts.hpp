@@ -1,5 +1,5 @@
-/// Random permutation by darts, as published: every index is thrown at a random one of twice as many slots until it hits
-/// a free one; then the slots are squeezed. Which permutation comes out depends on timing.
+/// Random permutation by darts, as published: every index is thrown at a random one of twice as many slots until it
+/// hits a free one; then the slots are squeezed. Which permutation comes out depends on timing.
 #pragma once
 #include "random_permutation.hpp"
 namespace bench {

@@ -1,5 +1,5 @@
-/// Permute a matrix: lengths of rows go to the new owners, new names of columns are read where they are, and each row is
-/// then written as a whole.
+/// Permute a matrix: lengths of rows go to the new owners, new names of columns are read where they are, and each row
+/// is then written as a whole.
 #pragma once
 #include "shared_matrix.hpp"
 namespace bench {

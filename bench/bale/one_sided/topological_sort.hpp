@@ -1,5 +1,5 @@
-/// Topological sort, a level at a time: a row with one column left reads who else has that column, and takes it out of
-/// their rows. One word holds a row's number of columns and their sum, so that this is one atomic operation.
+/// Topological sort, a level at a time: a row with one column left reads in which rows that column is, and takes it out
+/// of them. One word holds a row's number of columns and their sum, so that this is one atomic operation.
 #pragma once
 #include "shared_matrix.hpp"
 namespace bench {
