@@ -80,7 +80,8 @@ COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000
          "file_read_io_uring": 100_000, "blocking": 20_000}
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
-VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row", "nbi"],
+VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "wedge"],
+            ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
             ("echo", "shunt"): [""],
             ("costs", "shunt"): [""],

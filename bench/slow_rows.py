@@ -22,7 +22,7 @@ MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
 # Not a speed, or another metric's in other units.
 NOT_COMPARED = {"share", "aborts_per_commit", "max_rss_bytes", "ns_per_operation", "ns_per_wedge"}
 NO_RIVALS = {"shunt", "ceiling", "serial"}
-OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}}  # other tables: all
+OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}, "triangle": {"lambda", "class"}}  # other tables: all
 
 
 def newest(folder):
