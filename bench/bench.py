@@ -25,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 
+from study import tables as study
+
 SYSTEMS = {  # in the order of their turns
     "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
@@ -49,6 +51,7 @@ SYSTEMS = {  # in the order of their turns
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "savina": ["shunt"],
     "costs": ["shunt"],
+    "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
@@ -323,14 +326,12 @@ def make_rows(table, only, quick, pes):
                 for variant in VARIANTS.get((table, system), [""])
                 if (system != "openblas" or params["what"] == "tiles")  # it has no plain loops
                 and (system in ("shunt", "ceiling") or params.get("form") != "ask")]  # rivals' is `strict`
+    if table == "study":
+        return [row for one, params, options in study.inputs(quick, pes or [2])
+                for row in rows_of_input(one, study.SYSTEMS, params, options)
+                if row.system in SYSTEMS[one] and study.way(row) and (not only or row.system in only)]
     for params, options in inputs(table, quick, pes or [2]):
-        for system in SYSTEMS[table]:
-            both = system == "shunt" and "pes" in params and table != "echo"
-            for transport in ["threads", "mpi"] if both else [""]:
-                for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
-                    if has_no_darts(system, variant) and params.get("what") == "darts":
-                        continue
-                    rows.append(make_row(table, system, variant, transport, params, options))
+        rows += rows_of_input(table, SYSTEMS[table], params, options)
     if table == "histogram" and not pes:
         scale = 10 if quick else 1
         for n, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
@@ -338,6 +339,19 @@ def make_rows(table, only, quick, pes):
             for variant in VARIANTS["shunt"]:
                 rows.append(make_row(table, "shunt", variant, "threads", params, options))
     return [row for row in rows if not only or row.system in only]
+
+
+def rows_of_input(table, systems, params, options):
+    """Every system in all its variants, our own over both transports."""
+    rows = []
+    for system in systems:
+        both = system == "shunt" and "pes" in params and table != "echo"
+        for transport in ["threads", "mpi"] if both else [""]:
+            for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
+                if has_no_darts(system, variant) and params.get("what") == "darts":
+                    continue
+                rows.append(make_row(table, system, variant, transport, params, options))
+    return rows
 
 
 def make_row(table, system, variant, transport, params, options):
@@ -767,6 +781,8 @@ def main(arguments):
             print("bench.py: stopped; what there is so far:", file=sys.stderr)
         compare_answers(rows)
         show(rows, machine, sys.stdout)
+        if options.table == "study":
+            study.show(rows, sys.stdout)
         if options.stats:
             show_statistics(rows, sys.stdout)
         if file:

@@ -34,6 +34,8 @@ def newest(folder):
             params = {name: value for name, value in row["params"].items() if name != "transport"}
             if row["metric"] in NOT_COMPARED or row["params"].get("transport", "threads") != "threads":
                 continue
+            if "study" in row["params"]:  # asked by other tables, too
+                continue
             key = (row["table"], row["metric"], json.dumps(params, sort_keys=True))
             rows.setdefault(key, {})[row["system"], row["variant"]] = row
     return rows

@@ -31,15 +31,20 @@ int main(int argc, char** argv) {
     shmem_barrier_all();
     const double start = bench_now();
     if (nbi) {
+      /* kernel: nbi */
       for (long i = 0; i < options.updates; ++i) {
         shmem_long_get_nbi(&target[i], &table[packed[i] >> 16], 1, (int)(packed[i] & 0xffff));
       }
+      shmem_barrier_all();
+      /* end of kernel */
     } else {
+      /* kernel: blocking */
       for (long i = 0; i < options.updates; ++i) {
         target[i] = shmem_long_g(&table[packed[i] >> 16], (int)(packed[i] & 0xffff));
       }
+      shmem_barrier_all();
+      /* end of kernel */
     }
-    shmem_barrier_all();
     const double seconds = bench_shmem_max(bench_now() - start);
 
     uint64_t wrong = 0;

@@ -21,6 +21,7 @@ struct shared_rows {
 };
 
 /// The published loop: bounds and columns of row j one word at a time, until the merge has passed row i's last column.
+// kernel: word
 template <class Net>
 std::uint64_t count_by_word(const local_rows& mine, shared_rows<Net>& all) {
   std::uint64_t found = 0;
@@ -42,8 +43,10 @@ std::uint64_t count_by_word(const local_rows& mine, shared_rows<Net>& all) {
   }
   return found;
 }
+// end of kernel
 
 /// A PGAS programmer's next step: both bounds in one get, all columns in another.
+// kernel: row
 template <class Net>
 std::uint64_t count_by_row(const local_rows& mine, shared_rows<Net>& all, std::size_t longest) {
   std::uint64_t found = 0;
@@ -62,8 +65,10 @@ std::uint64_t count_by_row(const local_rows& mine, shared_rows<Net>& all, std::s
   }
   return found;
 }
+// end of kernel
 
 /// The same, where reads do not wait: the bounds of many rows are under way together, and then their columns.
+// kernel: rows
 template <class Net>
 std::uint64_t count_by_rows(const local_rows& mine, shared_rows<Net>& all, std::size_t longest) {
   constexpr std::size_t enough = 16'384;  // columns under way: they should still be near when they are compared
@@ -93,6 +98,7 @@ std::uint64_t count_by_rows(const local_rows& mine, shared_rows<Net>& all, std::
   }
   return found;
 }
+// end of kernel
 
 enum class reads { by_word, by_row, by_rows };
 
