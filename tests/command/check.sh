@@ -62,6 +62,7 @@ declare -A small=(
   [index_gather]='--reads 1000'
   [triangle]='--generate kronecker --scale 6'
   [permute_matrix]='--rows 100'
+  [random_access]='--scale 10'
   [random_permutation]='--entries 100'
   [topological_sort]='--rows 100'
   [transpose]='--rows 100'
