@@ -59,7 +59,7 @@ TEST_CASE("random_access: the table is that of a serial loop, in both forms, and
   const std::uint64_t look_ahead = GENERATE(0u, 100u, 1024u);
   CAPTURE(pes, workers, look_ahead);
   constexpr unsigned scale = 9;
-  constexpr std::uint64_t updates = 4 << scale;
+  constexpr std::uint64_t updates = std::uint64_t{4} << scale;
   const auto wanted = serial_table(scale, updates);
   pgas::run(tiny(pes, workers), [&](pgas::pe& me) {
     pgas::symmetric<access_table> by_lambda(me, me, scale), by_class(me, me, scale);
