@@ -3,8 +3,8 @@
 ///   wedge   a message for every pair of columns j, k < j of a row: is k in row j?        the published program
 ///   row     a message for every column j of a row, with all columns k < j of that row: how many are in row j?
 ///
-/// Both ask the same. A message of kind row has more to say before its first column and needs one for each further one,
-/// so it pays if it has several.
+/// Both ask the same. A message of kind row costs more than one of kind wedge, and each further column in it costs
+/// less, so it pays where it carries several.
 #pragma once
 
 #include <bale/form.hpp>
