@@ -407,6 +407,8 @@ class Machine:
             return "no oshrun"
         if self.ranks(row) and row.system != "openshmem" and not self.built["mpirun"]:
             return "no mpirun.openmpi"
+        if row.transport() == "mpi" and row.params["pes"] < self.ranks(row):
+            return f"over MPI it runs on {self.ranks(row)} ranks, hence with as many PEs at least"
         if row.system == "ceiling" and row.params.get("pes", 1) > self.cores:
             return f"needs {row.params['pes']} cores, finds {self.cores}"
         if row.table == "superstep" and row.params["pes"] != 2:

@@ -347,6 +347,15 @@ class Driver(MadeUp):
                          {(system, "gups", "1e9/s", 262144 / seconds / 1e9)
                           for system, seconds in [("hpcc", 0.2), ("shunt", 0.1)]})
 
+    def test_one_pe_over_two_ranks_is_absent_and_no_failure(self):
+        (self.build / "bench" / "bench_systems.json").write_text(json.dumps(
+            {"compiler": "none", "oshrun": "", "mpirun": "/bin/false", "absent": {}}))
+        self.put("histogram_shunt", RIGHT)
+        code, out, _ = self.run_bench("histogram", "--quick", "--samples", "1", "--pes", "1")
+        self.assertEqual(code, 0)
+        self.assertIn("absent: shunt: over MPI it runs on 2 ranks, hence with as many PEs at least\n", out)
+        self.assertEqual(self.run_bench("histogram", "--quick", "--samples", "1", "--pes", "2")[0], 1)
+
     def test_systems_take_turns(self):
         log = self.build / "log"
         for name in ["histogram_ceiling", "histogram_shunt"]:
