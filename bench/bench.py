@@ -51,7 +51,7 @@ SYSTEMS = {  # in the order of their turns
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "savina": ["shunt"],
     "costs": ["shunt"],
-    "random_access": ["hpcc", "shunt"],
+    "random_access": ["ceiling", "hpcc", "shunt"],
     "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
