@@ -25,11 +25,13 @@ import subprocess
 import sys
 import tempfile
 
+from study import tables as study
+
 SYSTEMS = {  # in the order of their turns
     "histogram": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
-    "triangle": ["ceiling", "serial", "openshmem", "shunt"],
-    "bale": ["ceiling", "mpi", "shunt"],
+    "triangle": ["ceiling", "serial", "openshmem", "mpi_rma", "shunt"],
+    "bale": ["ceiling", "mpi", "openshmem", "mpi_rma", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
     "echo": ["ceiling", "asio", "go", "tokio", "shunt"],
@@ -49,11 +51,13 @@ SYSTEMS = {  # in the order of their turns
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "savina": ["shunt"],
     "costs": ["shunt"],
+    "random_access": ["ceiling", "hpcc", "shunt"],
+    "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
-                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis"}
+                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
@@ -78,9 +82,12 @@ COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000
          "atomically_read_alone": 50_000_000, "atomically_write": 10_000_000, "atomically_write_alone": 20_000_000,
          "tvar_store": 10_000_000, "tvar_store_alone": 20_000_000, "named": 5_000_000, "file_read_helper": 20_000,
          "file_read_io_uring": 100_000, "blocking": 20_000}
-MORE_IS_BETTER = {"million_per_s", "million_ops_per_s"}
+MORE_IS_BETTER = {"million_per_s", "million_ops_per_s", "gups"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
-VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "openshmem"): ["word", "row"], ("echo", "shunt"): [""],
+VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "wedge"],
+            ("triangle", "openshmem"): ["word", "row", "nbi"],
+            ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
+            ("echo", "shunt"): [""],
             ("costs", "shunt"): [""],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
@@ -99,7 +106,8 @@ UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
          "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1",
          "bytes_per_connection": "bytes", "user_ns_per_message": "ns",
-         "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "aborts_per_commit": "1", "share": "1"}
+         "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "gups": "1e9/s", "aborts_per_commit": "1",
+         "share": "1"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -143,6 +151,8 @@ class Row:
             return sample.get(metric)
         if metric == "million_ops_per_s":
             return sample["operations"] / sample["seconds"] / 1e6
+        if metric == "gups":
+            return sample["operations"] / sample["seconds"] / 1e9
         if metric == "ratio_to_serial":  # forkjoin: of its own process; heat: of system `serial` in the same repetition
             return sample["seconds"] / sample["serial_seconds"]
         if metric == "bytes_per_connection":
@@ -175,7 +185,8 @@ class Row:
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
-                 "triangle": ["ns_per_wedge", "seconds"], "bale": ["seconds"], "superstep": ["ns"],
+                 "triangle": ["ns_per_wedge", "seconds"], "bale": ["seconds"], "random_access": ["gups"],
+                 "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
@@ -216,9 +227,14 @@ def inputs(table, quick, pes):
     if table == "bale":
         rows = {"full": 100_000, "quick": 10_000}[size]
         kernels = [("permute_matrix", rows, 10), ("permute_matrix", rows, 18), ("transpose", rows, 10),
-                   ("transpose", rows, 18), ("topological_sort", rows, 10), ("random_permutation", 10 * rows, 0)]
+                   ("transpose", rows, 18), ("topological_sort", rows, 10), ("random_permutation", 10 * rows, 0),
+                   ("darts", 10 * rows, 0)]
         return [({"pes": n, "what": what, "rows_per_pe": r, "nonzeros_per_row": z},
                  ["--what", what, "--rows", r, "--row-nonzeros", z]) for n in pes for what, r, z in kernels]
+    if table == "random_access":  # 2^scale words; how many updates a process holds back, by the rules or at will
+        scale = {"full": 22, "quick": 16}[size]
+        return [({"pes": n, "scale": scale, "look_ahead": held}, ["--scale", scale, "--table", held])
+                for n in pes for held in [1024, 0]]
     if table == "forkjoin":
         fib, queens, bodies = {"full": (35, 14, 10_000_000), "quick": (25, 11, 1_000_000)}[size]
         return [one for n in pes for one in [
@@ -304,6 +320,11 @@ def histogram_input(pes, updates):
             ["--updates", updates, "--table", 1_000])
 
 
+def has_no_darts(system, variant):
+    """The published random permutation: a program of those systems that send single items."""
+    return system in ["ceiling", "mpi"] or variant == "class"
+
+
 def make_rows(table, only, quick, pes):
     """Every row of a table. More PEs than cores are our own system's rows only, unless asked for."""
     rows = []
@@ -314,12 +335,13 @@ def make_rows(table, only, quick, pes):
                 for variant in VARIANTS.get((table, system), [""])
                 if (system != "openblas" or params["what"] == "tiles")  # it has no plain loops
                 and (system in ("shunt", "ceiling") or params.get("form") != "ask")]  # rivals' is `strict`
+    if table == "study":
+        return [row for one, params, options in study.inputs(quick, pes or [2])
+                for row in rows_of_input(one, study.SYSTEMS, params, options)
+                if row.system in SYSTEMS[one] and study.way(row) and (not only or row.system in only)]
     for params, options in inputs(table, quick, pes or [2]):
-        for system in SYSTEMS[table]:
-            both = system == "shunt" and "pes" in params and table != "echo"
-            for transport in ["threads", "mpi"] if both else [""]:
-                for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
-                    rows.append(make_row(table, system, variant, transport, params, options))
+        by_rules = params.get("look_ahead") != 0  # a rival that cannot do otherwise
+        rows += rows_of_input(table, [s for s in SYSTEMS[table] if by_rules or s != "hpcc"], params, options)
     if table == "histogram" and not pes:
         scale = 10 if quick else 1
         for n, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
@@ -327,6 +349,19 @@ def make_rows(table, only, quick, pes):
             for variant in VARIANTS["shunt"]:
                 rows.append(make_row(table, "shunt", variant, "threads", params, options))
     return [row for row in rows if not only or row.system in only]
+
+
+def rows_of_input(table, systems, params, options):
+    """Every system in all its variants, our own over both transports."""
+    rows = []
+    for system in systems:
+        both = system == "shunt" and "pes" in params and table != "echo"
+        for transport in ["threads", "mpi"] if both else [""]:
+            for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
+                if has_no_darts(system, variant) and params.get("what") == "darts":
+                    continue
+                rows.append(make_row(table, system, variant, transport, params, options))
+    return rows
 
 
 def make_row(table, system, variant, transport, params, options):
@@ -372,6 +407,8 @@ class Machine:
             return "no oshrun"
         if self.ranks(row) and row.system != "openshmem" and not self.built["mpirun"]:
             return "no mpirun.openmpi"
+        if row.transport() == "mpi" and row.params["pes"] < self.ranks(row):
+            return f"over MPI it runs on {self.ranks(row)} ranks, hence with as many PEs at least"
         if row.system == "ceiling" and row.params.get("pes", 1) > self.cores:
             return f"needs {row.params['pes']} cores, finds {self.cores}"
         if row.table == "superstep" and row.params["pes"] != 2:
@@ -756,6 +793,8 @@ def main(arguments):
             print("bench.py: stopped; what there is so far:", file=sys.stderr)
         compare_answers(rows)
         show(rows, machine, sys.stdout)
+        if options.table == "study":
+            study.show(rows, sys.stdout)
         if options.stats:
             show_statistics(rows, sys.stdout)
         if file:

@@ -6,6 +6,8 @@ import contextlib
 import json
 import pathlib
 import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -18,7 +20,9 @@ def right_with(key, value):
     return RIGHT.replace("}", f', "{key}": {value}}}')
 
 
-class Driver(unittest.TestCase):
+class MadeUp(unittest.TestCase):
+    """A build of made-up programs."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -40,6 +44,8 @@ class Driver(unittest.TestCase):
             code = bench.main([*arguments, "--build-dir", str(self.build)])
         return code, out.getvalue(), err.getvalue()
 
+
+class Driver(MadeUp):
     def test_unknown_table_and_unknown_system_are_one_line_and_exit_2(self):
         for arguments in [["nothing"], ["histogram", "--only", "no-system"], ["histogram", "--samples",
                           "0"], ["histogram", "--json", "/nowhere/at/all"]]:
@@ -307,6 +313,49 @@ class Driver(unittest.TestCase):
         self.assertEqual(sum(line.startswith("ceiling") for line in out.splitlines()), 1)
         self.assertEqual(len(record.read_text().splitlines()), 1)
 
+    def test_darts_are_thrown_by_systems_that_send_single_items(self):
+        log = self.build / "log"
+        for system in bench.SYSTEMS["bale"]:
+            if system not in bench.LAUNCHED:
+                self.put(f"bale_{system}", f"echo {system} \"$@\" >> {log}; {RIGHT}")
+        code, out, _ = self.run_bench("bale", "--quick", "--samples", "1")
+        self.assertEqual(code, 0)
+        turns = log.read_text().splitlines()
+        self.assertEqual([t for t in turns if " darts " in t],
+                         ["shunt --pes 2 --what darts --rows 100000 --row-nonzeros 0 --variant lambda "
+                          "--transport threads --samples 1 --warmup 1"])  # there is no mpirun here
+        self.assertEqual(len([t for t in turns if t.startswith("ceiling")]), 6)
+        for system in ["mpi", "openshmem", "mpi_rma"]:
+            self.assertIn(f"absent: {system}: not built\n", out)
+        rows = bench.make_rows("bale", ["openshmem", "mpi_rma", "mpi"], True, None)
+        self.assertEqual([(r.system, r.variant) for r in rows if r.params["what"] == "darts"],
+                         [("openshmem", "blocking"), ("openshmem", "nbi"), ("mpi_rma", "")])
+
+    def test_random_access_has_its_rival_by_the_rules_only(self):
+        log = self.build / "log"
+        for system, seconds in [("hpcc", 0.2), ("shunt", 0.1)]:
+            self.put(f"random_access_{system}", f"echo {system} \"$@\" >> {log}; "
+                     f"echo '{{\"seconds\": {seconds}, \"checked\": true, \"operations\": 262144}}'")
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("random_access", "--quick", "--samples", "1", "--json", str(record))[0], 0)
+        turns = log.read_text().splitlines()
+        self.assertEqual(turns[0], "hpcc --pes 2 --scale 16 --table 1024 --samples 1 --warmup 1")
+        self.assertEqual([t.split(" --variant")[0] for t in turns[1:]],
+                         [f"shunt --pes 2 --scale 16 --table {held}" for held in [1024, 1024, 0, 0]])
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({(r["system"], r["metric"], r["unit"], r["median"]) for r in lines},
+                         {(system, "gups", "1e9/s", 262144 / seconds / 1e9)
+                          for system, seconds in [("hpcc", 0.2), ("shunt", 0.1)]})
+
+    def test_one_pe_over_two_ranks_is_absent_and_no_failure(self):
+        (self.build / "bench" / "bench_systems.json").write_text(json.dumps(
+            {"compiler": "none", "oshrun": "", "mpirun": "/bin/false", "absent": {}}))
+        self.put("histogram_shunt", RIGHT)
+        code, out, _ = self.run_bench("histogram", "--quick", "--samples", "1", "--pes", "1")
+        self.assertEqual(code, 0)
+        self.assertIn("absent: shunt: over MPI it runs on 2 ranks, hence with as many PEs at least\n", out)
+        self.assertEqual(self.run_bench("histogram", "--quick", "--samples", "1", "--pes", "2")[0], 1)
+
     def test_systems_take_turns(self):
         log = self.build / "log"
         for name in ["histogram_ceiling", "histogram_shunt"]:
@@ -320,6 +369,50 @@ class Driver(unittest.TestCase):
                                    "--samples 1 --warmup 1")
         self.assertEqual(turns[1], "histogram_shunt --pes 2 --updates 10000000 --table 1000 --variant "
                                    "lambda --transport threads --samples 1 --warmup 1")
+
+
+
+class HpcChallenge(unittest.TestCase):
+    """What random_access/hpcc.py takes from the suite's output."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_suite(self, said, status=0):
+        """(exit code, stdout, stderr) where the suite writes that into its file."""
+        suite, launcher = self.folder / "hpcc", self.folder / "mpirun"
+        suite.write_text(f"#!/bin/sh\ncp hpccinf.txt {self.folder}/input\ncat > hpccoutf.txt <<'E'\n{said}\nE\n"
+                         f"exit {status}\n")
+        launcher.write_text('#!/bin/sh\nfor a; do case $a in */hpcc) exec "$a";; esac; done\n')
+        for program in [suite, launcher]:
+            program.chmod(0o755)
+        script = pathlib.Path(bench.__file__).parent / "random_access" / "hpcc.py"
+        command = [sys.executable, script, suite, launcher, "--pes", "2", "--scale", "4", "--table", "1024"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def said(self, **changed):
+        values = {"N": 16, "time": 0.5, "Errors": 0, "ExeUpdates": 64, "GUPs": 1} | changed
+        return "\n".join(f"MPIRandomAccess_{name}={value}" for name, value in values.items())
+
+    def test_a_right_run_is_a_sample(self):
+        code, out, _ = self.run_suite(self.said())
+        self.assertEqual(code, 0)
+        self.assertEqual(json.loads(out), {"seconds": 0.5, "checked": True, "operations": 64})
+        lines = (self.folder / "input").read_text().splitlines()
+        self.assertEqual((lines[5], lines[10], lines[11]), ("4", "1", "2"))  # 24 elements of a matrix; 1 x 2 processes
+
+    def test_a_wrong_run_is_none(self):
+        for said, why in [(self.said(N=32), "a table of 32 words, expected 2^4"),
+                          (self.said(Errors=1), "1 wrong words of 16"),
+                          (self.said(ExeUpdates=63), "63 updates, expected 64"),
+                          ("nothing", "the suite says nothing of MPIRandomAccess")]:
+            code, out, err = self.run_suite(said)
+            self.assertEqual((code, out, err.count("\n")), (1, "", 1), said)
+            self.assertIn(why, err)
+        self.assertEqual(self.run_suite(self.said(), status=3)[0], 1)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ RESULTS = Path(__file__).resolve().parent / "results"
 LIST = Path(__file__).resolve().parent / "slow_rows.json"
 BEHIND = 0.97  # of the best rival's speed: what is nearer than that is no difference between two medians
 CEILING = 0.66  # of the ceiling's speed
-MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
+MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "gups"}
 # Not a speed, or another metric's in other units.
 NOT_COMPARED = {"share", "aborts_per_commit", "max_rss_bytes", "ns_per_operation", "ns_per_wedge"}
 NO_RIVALS = {"shunt", "ceiling", "serial"}
-OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}}  # other tables: all
+OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}, "triangle": {"lambda", "class"}}  # other tables: all
 
 
 def newest(folder):
@@ -33,6 +33,8 @@ def newest(folder):
             row = json.loads(line)
             params = {name: value for name, value in row["params"].items() if name != "transport"}
             if row["metric"] in NOT_COMPARED or row["params"].get("transport", "threads") != "threads":
+                continue
+            if "study" in row["params"]:  # asked by other tables, too
                 continue
             key = (row["table"], row["metric"], json.dumps(params, sort_keys=True))
             rows.setdefault(key, {})[row["system"], row["variant"]] = row

@@ -49,6 +49,13 @@ class SlowRows(unittest.TestCase):
         rows = [row("shunt", 9, variant="off", table="stm-si"), row("go", 2, table="stm-si")]
         self.assertEqual({}, self.slow(*rows))
 
+    def test_rows_of_the_study_are_not_counted_twice(self):
+        self.assertEqual({}, self.slow(row("shunt", 2, study="table 1"), row("go", 1, study="table 1")))
+
+    def test_the_published_kind_of_message_is_not_what_the_application_takes(self):
+        rows = [row("shunt", 9, variant="wedge", table="triangle"), row("shunt", 1, variant="class", table="triangle")]
+        self.assertEqual({}, self.slow(*rows, row("mpi", 2, table="triangle")))
+
     def test_findings(self):
         found = {"a": None, "b": None, "c": None}
         listed = {"a": "known", "b": "", "d": "was"}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <bale/form.hpp>
 #include <cstdint>
 #include <shunt/pgas.hpp>
 #include <span>
@@ -12,8 +13,6 @@
 #include "report.hpp"
 
 namespace shunt::apps {
-
-enum class form : std::uint8_t { lambda, class_ };
 
 /// Options that every application takes; their values are read from SHUNT_… variables first.
 class job {

@@ -13,8 +13,7 @@
 #include "bale/histogram_lambda.hpp"
 #include "bale/index_gather_class.hpp"
 #include "bale/index_gather_lambda.hpp"
-#include "bale/triangle_class.hpp"
-#include "bale/triangle_lambda.hpp"
+#include "bale/triangle_count.hpp"
 
 using namespace shunt;
 using namespace shunt::testing;
@@ -28,23 +27,33 @@ struct answer {
   friend bool operator==(const answer&, const answer&) = default;
 };
 
-answer count(const graph::graph& g, const pgas::options& o, bool lambda) {
+answer count(const graph::graph& g, const pgas::options& o, apps::form form, apps::ask_by how) {
   answer all;
   pgas::run(o, [&](pgas::pe& me) {
     pgas::symmetric<apps::rows> lower(me, apps::deal(g, me.index(), me.count()));
-    apps::tally mine;
     std::uint32_t rows_done = 0;
     const auto each = [&rows_done](std::uint32_t n) { rows_done = n; };
-    if (lambda) {
-      mine = apps::lambda_form::triangle(me, lower, each);
-    } else {
-      mine = apps::class_form::triangle{{me}, *lower}.run(each);
-    }
+    const apps::tally mine = apps::count_triangles(me, lower, form, how, each);
     expect(rows_done == lower->count());
     const answer sum{me.sum(mine.found), me.sum(mine.asked)};
     if (me.index() == 0) all = sum;
   });
   return all;
+}
+
+/// The forms, and the kinds of messages.
+constexpr std::pair<apps::form, apps::ask_by> ways[] = {{apps::form::lambda, apps::ask_by::wedge},
+                                                        {apps::form::lambda, apps::ask_by::row},
+                                                        {apps::form::class_, apps::ask_by::wedge},
+                                                        {apps::form::class_, apps::ask_by::row}};
+
+/// All vertices know each other.
+graph::graph complete(std::uint64_t vertices) {
+  std::vector<graph::edge> edges;
+  for (graph::vertex a = 0; a < vertices; ++a) {
+    for (graph::vertex b = 0; b < a; ++b) edges.push_back({a, b});
+  }
+  return graph::graph::from_edges(vertices, edges);
 }
 
 }  // namespace
@@ -83,6 +92,23 @@ TEST_CASE("rows: finds what is in a row of any length, and nothing else") {
     }
     CHECK(found == length);
     CHECK(r.has(2, 5));
+  }
+}
+
+TEST_CASE("rows: finds how many of some columns are in a row, of any lengths") {
+  for (const std::uint32_t length : {0u, 1u, 5u, 31u, 100u, 1000u}) {
+    for (const std::uint32_t sought : {0u, 1u, 7u, 64u, 900u}) {
+      apps::rows r(0, 1);
+      r.append(std::array<graph::vertex, 2>{0, 5});
+      std::vector<graph::vertex> columns(length), some(sought);
+      for (std::uint32_t i = 0; i < length; ++i) columns[i] = 3 * i + 1;
+      for (std::uint32_t i = 0; i < sought; ++i) some[i] = 2 * i + 1;
+      r.append(columns);
+      std::uint64_t wanted = 0;
+      for (const auto k : some) wanted += r.has(1, k);
+      CHECK(r.has_of(1, some) == wanted);
+      CHECK((length < 100 || sought < 7 || wanted > 1));
+    }
   }
 }
 
@@ -143,9 +169,9 @@ TEST_CASE("triangle: counts what the serial oracle counts, in both forms, on ran
   for (const int pes : {1, 2, 3, 7, 64}) {
     for (const int workers : {1, 3}) {
       for (const int hops : {1, 2}) {
-        for (const bool lambda : {true, false}) {
-          CAPTURE(pes, workers, hops, lambda);
-          CHECK(count(g, tiny(pes, workers, hops), lambda) == wanted);
+        for (const auto& [form, how] : ways) {
+          CAPTURE(pes, workers, hops, form, how);
+          CHECK(count(g, tiny(pes, workers, hops), form, how) == wanted);
         }
       }
     }
@@ -157,19 +183,59 @@ TEST_CASE("triangle: products of stars have the number that is known") {
   const auto stars = graph::star_product::parse(text);
   const auto g = stars.whole();
   for (const int pes : {1, 5}) {
-    for (const bool lambda : {true, false}) {
-      CAPTURE(text, pes, lambda);
-      CHECK(count(g, tiny(pes, 2), lambda) == answer{stars.triangles(), graph::wedges(g)});
+    for (const auto& [form, how] : ways) {
+      CAPTURE(text, pes, form, how);
+      CHECK(count(g, tiny(pes, 2), form, how) == answer{stars.triangles(), graph::wedges(g)});
     }
   }
 }
 
 TEST_CASE("triangle: graphs without triangles, edges or vertices, and fewer vertices than PEs") {
   const std::vector<graph::edge> square{{0, 1}, {1, 2}, {2, 3}, {3, 0}}, triangle{{0, 1}, {1, 2}, {2, 0}};
-  for (const bool lambda : {true, false}) {
-    CHECK(count(graph::graph(), tiny(3, 2), lambda) == answer{});
-    CHECK(count(graph::graph::from_edges(5, {}), tiny(3, 2), lambda) == answer{});
-    CHECK(count(graph::graph::from_edges(4, square), tiny(7, 2), lambda).triangles == 0);
-    CHECK(count(graph::graph::from_edges(3, triangle), tiny(7, 2), lambda) == answer{1, 1});
+  for (const auto& [form, how] : ways) {
+    CHECK(count(graph::graph(), tiny(3, 2), form, how) == answer{});
+    CHECK(count(graph::graph::from_edges(5, {}), tiny(3, 2), form, how) == answer{});
+    CHECK(count(graph::graph::from_edges(4, square), tiny(7, 2), form, how).triangles == 0);
+    CHECK(count(graph::graph::from_edges(3, triangle), tiny(7, 2), form, how) == answer{1, 1});
   }
+}
+
+TEST_CASE("triangle: a row longer than a train is asked for in pieces") {
+  constexpr std::uint64_t n = 1'000;
+  const auto g = complete(n);
+  for (const auto form : {apps::form::lambda, apps::form::class_}) {
+    CHECK(count(g, tiny(3, 2), form, apps::ask_by::row) ==
+          answer{n * (n - 1) * (n - 2) / 6, n * (n - 1) * (n - 2) / 6});
+  }
+}
+
+TEST_CASE("triangle: asks by rows where a row has enough columns below each one, whatever the number of PEs") {
+  // Of n vertices that all know each other, a column has n / 3 below it on average.
+  const std::uint64_t enough = 3 * apps::columns_that_pay;
+  for (const int pes : {1, 2, 3, 7}) {
+    pgas::run(tiny(pes, 2), [&](pgas::pe& me) {
+      const auto better = [&me](const graph::graph& g) {
+        return apps::better_for(me, apps::deal(g, me.index(), me.count()));
+      };
+      expect(better(complete(enough)) == apps::ask_by::row);
+      expect(better(complete(enough - 1)) == apps::ask_by::wedge);
+      expect(better(complete(3)) == apps::ask_by::wedge);
+    });
+  }
+}
+
+TEST_CASE("triangle: by rows, a message carries many wedges") {
+  const auto g = complete(60);
+  std::uint64_t messages[2];
+  for (const auto how : {apps::ask_by::wedge, apps::ask_by::row}) {
+    pgas::run(small(2, 2), [&](pgas::pe& me) {
+      pgas::symmetric<apps::rows> lower(me, apps::deal(g, me.index(), me.count()));
+      const auto before = me.traffic();
+      static_cast<void>(apps::count_triangles(me, lower, apps::form::lambda, how, [](std::uint32_t) {}));
+      const auto sent = (me.traffic() - before).messages;
+      if (me.index() == 0) messages[static_cast<int>(how)] = sent;
+    });
+  }
+  CHECK(messages[0] == 60 * 59 * 58 / 6);
+  CHECK(messages[1] == 59 * 58 / 2);
 }

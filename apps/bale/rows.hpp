@@ -44,6 +44,23 @@ struct rows {
     for (std::size_t i = 0; i < n; ++i) hits += first[i] == k;
     return hits != 0;
   }
+  /// How many of the ascending columns are in a row.
+  [[nodiscard]] std::uint64_t has_of(std::uint32_t local, std::span<const vertex> sought) const noexcept {
+    const auto mine = row(local);
+    if (mine.size() * sought.size() < 24 * (mine.size() + sought.size())) {  // all with all: many at once
+      std::uint32_t found = 0;
+      for (const auto k : sought) {
+        for (const auto column : mine) found += column == k;
+      }
+      return found;
+    }
+    std::uint64_t found = 0;
+    for (std::size_t i = 0, k = 0; i < mine.size() && k < sought.size();) {  // no branch that is not foreseen
+      const auto a = mine[i], b = sought[k];
+      found += a == b, i += a <= b, k += b <= a;
+    }
+    return found;
+  }
 };
 
 /// The rows of a whole graph that a PE owns.

@@ -15,8 +15,7 @@
 
 #include "app.hpp"
 #include "bale/job.hpp"
-#include "bale/triangle_class.hpp"
-#include "bale/triangle_lambda.hpp"
+#include "bale/triangle_count.hpp"
 #include "option.hpp"
 
 using namespace shunt;
@@ -128,6 +127,7 @@ int triangle_main(int argc, char** argv) {
   apps::job job(options, "triangle");
   source from;
   bool check = false;
+  std::string by = "auto";
   const auto* const file =
       apps::text_option(options, "--graph", from.file,
                         "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
@@ -157,6 +157,13 @@ int triangle_main(int argc, char** argv) {
   apps::choice_option(options, "--order", from.order,
                       "degree: renumber the vertices so that there are few wedges; given: leave them",
                       {"degree", "given"})
+      ->capture_default_str();
+  apps::choice_option(
+      options, "--ask-by", by,
+      fmt::format("wedge: a message a wedge; row: one a non-zero, with the row's columns below it; auto: "
+                  "row, where these are {} or more on average",
+                  apps::columns_that_pay),
+      {"auto", "wedge", "row"})
       ->capture_default_str();
   options.add_flag("--check", check, "count once more, serially, and compare");
   // What is wrong with a generator's numbers is found without generating anything.
@@ -196,13 +203,11 @@ int triangle_main(int argc, char** argv) {
     me.barrier();
     const auto start = std::chrono::steady_clock::now();
     apps::tally mine;
+    auto how = apps::ask_by::wedge;
     {
       apps::progress line("counting", lower->count(), me.index() == 0);
-      if (job.which() == apps::form::lambda) {
-        mine = apps::lambda_form::triangle(me, lower, [&line](std::uint32_t done) { line(done); });
-      } else {
-        mine = apps::class_form::triangle{{me}, *lower}.run([&line](std::uint32_t done) { line(done); });
-      }
+      how = by == "auto" ? apps::better_for(me, *lower) : by == "row" ? apps::ask_by::row : apps::ask_by::wedge;
+      mine = apps::count_triangles(me, lower, job.which(), how, [&line](std::uint32_t done) { line(done); });
     }
     const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     const auto moved = me.traffic() - before;
@@ -226,6 +231,8 @@ int triangle_main(int argc, char** argv) {
         {"self_loops", whole.cleaned().self_loops, apps::with_commas(whole.cleaned().self_loops) + " left out"},
         {"duplicates", whole.cleaned().duplicates, apps::with_commas(whole.cleaned().duplicates) + " left out"},
         {"wedges", asked, apps::with_commas(asked)},
+        {"asked_by", how == apps::ask_by::row ? "row" : "wedge",
+         how == apps::ask_by::row ? "row, a message a non-zero" : "wedge, a message each"},
         {"wedges_asked", each_once ? "each once" : "lost or doubled",
          each_once ? "each once" : fmt::format("NO: the graph has {}", apps::with_commas(graph::wedges(whole)))},
         {"triangles", triangles, std::to_string(triangles)},

@@ -182,7 +182,7 @@ int main(int argc, char** argv) try {
   const int pes = options.pes > 0 ? static_cast<int>(options.pes) : 2;
   const auto rows = static_cast<ordinal>(options.rows * pes);
   const bench::wanted asked(options.what);
-  if (!asked.known()) bench_bad_option(argv[0], "--what", options.what);
+  if (!asked.known() || asked.darts) bench_bad_option(argv[0], "--what", options.what);
   std::vector<std::unique_ptr<part>> all(static_cast<std::size_t>(pes));
   std::vector<std::uint64_t> sums(all.size());
   bench::barrier together(pes);

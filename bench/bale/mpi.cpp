@@ -91,6 +91,7 @@ class program {
         drawn_(ranks),
         numbers_(ranks) {}
 
+  // kernel: random_permutation
   void random_permutation(permutation& to, std::uint64_t seed_of) {
     const random_keys keys(me_, ranks_, rows_, seed_of);
     drawn_.begin();
@@ -110,7 +111,9 @@ class program {
     to.resize(home_.count(rows_));
     for (const auto& e : entries_.got()) to[e.row] = e.column;
   }
+  // end of kernel
 
+  // kernel: transpose
   void transpose() {
     entries_.begin();
     for (ordinal l = 0; l < a.count(); ++l) {
@@ -127,8 +130,10 @@ class program {
     std::copy_backward(result.offsets.begin(), result.offsets.end() - 1, result.offsets.end());
     result.offsets.front() = 0;
   }
+  // end of kernel
 
   /// Asks for the columns' new names; then each row travels as its place, its length and its columns.
+  // kernel: permute_matrix
   void permute_matrix() {
     numbers_.begin();
     for (const auto column : a.columns) {
@@ -163,8 +168,10 @@ class program {
       std::copy(first, first + got[i + 1], result.columns.data() + result.offsets[got[i]]);
     }
   }
+  // end of kernel
 
   /// Two exchanges a level. \return levels. The transpose of `a` is in `result`.
+  // kernel: topological_sort
   std::uint64_t topological_sort() {
     rows_left left(a);
     order found(a);
@@ -201,6 +208,7 @@ class program {
       for (const auto& e : entries_.got()) left.drop(e.row, e.column);
     }
   }
+  // end of kernel
 
   matrix a, result;
   permutation r, c;
@@ -227,7 +235,7 @@ int main(int argc, char** argv) try {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto rows = static_cast<ordinal>(options.rows * ranks);
   const bench::wanted asked(options.what);
-  if (!asked.known()) bench_bad_option(argv[0], "--what", options.what);
+  if (!asked.known() || asked.darts) bench_bad_option(argv[0], "--what", options.what);
   {
     const dealt home(me, ranks);
     program run(me, ranks, rows);

@@ -6,6 +6,7 @@
 #include <bale/place.hpp>
 #include <cstdint>
 #include <graph/generate.hpp>
+#include <span>
 #include <string>
 
 namespace bench {
@@ -44,6 +45,13 @@ inline std::uint64_t sum_of(const shunt::apps::dealt& home, const shunt::apps::p
   return sum;
 }
 
+/// Of this PE's values, wherever they stand: the same for all permutations.
+inline std::uint64_t sum_of_values(std::span<const std::uint32_t> values) {
+  std::uint64_t sum = 0;
+  for (const auto value : values) sum += mixed(0, value);
+  return sum;
+}
+
 /// What a program reports beside its time.
 inline std::string report_sum(std::uint64_t sum) { return ", \"sum\": " + std::to_string(sum); }
 inline std::string report_levels(std::uint64_t levels) { return ", \"levels\": " + std::to_string(levels); }
@@ -54,10 +62,12 @@ struct wanted {
       : permutes(what == "random_permutation"),
         transposes(what == "transpose"),
         permutes_matrix(what == "permute_matrix"),
-        sorts(what == "topological_sort") {}
-  [[nodiscard]] bool known() const noexcept { return permutes || transposes || permutes_matrix || sorts; }
+        sorts(what == "topological_sort"),
+        darts(what == "darts") {}
+  /// Not every system has the darts.
+  [[nodiscard]] bool known() const noexcept { return permutes || transposes || permutes_matrix || sorts || darts; }
 
-  bool permutes, transposes, permutes_matrix, sorts;
+  bool permutes, transposes, permutes_matrix, sorts, darts;
 };
 
 }  // namespace bench

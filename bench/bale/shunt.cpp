@@ -10,6 +10,7 @@
 #include <bale/upper_triangle.hpp>
 
 #include "../common/shunt.hpp"
+#include "darts.hpp"
 #include "problems.hpp"
 
 namespace {
@@ -51,6 +52,12 @@ int main(int argc, char** argv) {
                        : apps::class_form::random_permutation{{me}}.run(me, rows, seed);
           },
           [&] { return sum_of(me, p); });
+    } else if (what == "darts") {
+      permutation p;
+      const counter_random random(seed);
+      bench::rounds(
+          me, options, [] {}, [&] { p = bench::darts(me, rows, random); },
+          [&] { return bench::report_sum(me.sum(bench::sum_of_values(p))); });
     } else if (what == "transpose") {
       const matrix a = random_matrix(me, rows, nonzeros);
       matrix t(me, 0, 0);

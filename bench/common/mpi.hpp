@@ -50,13 +50,14 @@ inline void mpi_require(const char* program, const char* what, std::uint64_t got
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/// A window of `count` 64-bit integers a rank, locked for all, with the hints that let an MPI choose
-/// its cheapest way: one operation only, and no order between accumulates.
-struct window {
-  std::int64_t* data = nullptr;
+/// A window of `count` integers a rank, locked for all, with the hints that let an MPI choose its cheapest way: one
+/// operation only, and no order between accumulates.
+template <class T>
+struct window_of {
+  T* data = nullptr;
   MPI_Win handle = MPI_WIN_NULL;
 
-  explicit window(std::size_t count) {
+  explicit window_of(std::size_t count) {
     MPI_Info hints = MPI_INFO_NULL;
     MPI_Info_create(&hints);
     MPI_Info_set(hints, "accumulate_ops", "same_op");
@@ -64,14 +65,13 @@ struct window {
     MPI_Info_set(hints, "same_size", "true");
     MPI_Info_set(hints, "same_disp_unit", "true");
     MPI_Info_set(hints, "acc_single_intrinsic", "true");  // Open MPI's: single elements only
-    MPI_Win_allocate(static_cast<MPI_Aint>(count * sizeof(std::int64_t)), sizeof(std::int64_t), hints, MPI_COMM_WORLD,
-                     &data, &handle);
+    MPI_Win_allocate(static_cast<MPI_Aint>(count * sizeof(T)), sizeof(T), hints, MPI_COMM_WORLD, &data, &handle);
     MPI_Info_free(&hints);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, handle);
   }
-  window(const window&) = delete;
-  window& operator=(const window&) = delete;
-  ~window() {
+  window_of(const window_of&) = delete;
+  window_of& operator=(const window_of&) = delete;
+  ~window_of() {
     MPI_Win_unlock_all(handle);
     MPI_Win_free(&handle);
   }
@@ -83,5 +83,7 @@ struct window {
     MPI_Win_sync(handle);
   }
 };
+
+using window = window_of<std::int64_t>;
 
 }  // namespace bench

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
       std::fill_n(counts.data, table, 0);
       counts.settle();
       const double start = bench_now();
+      // kernel: mpi_rma
       const std::int64_t one = 1;
       for (std::size_t i = 0; i < packed.size();) {
         for (const auto end = std::min(packed.size(), i + batch); i < end; ++i) {
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
         MPI_Win_flush_all(counts.handle);
       }
       counts.settle();
+      // end of kernel
       const double seconds = bench::mpi_max(bench_now() - start);
 
       std::uint64_t sum = 0, weighted = 0;

@@ -27,11 +27,13 @@ int main(int argc, char** argv) {
     memset(counts, 0, table * sizeof *counts);
     shmem_barrier_all();
     const double start = bench_now();
+    /* kernel: openshmem */
     for (long i = 0; i < options.updates; ++i) {
       const int pe = (int)(packed[i] & 0xffff);
       shmem_long_atomic_inc(&counts[packed[i] >> 16], pe);
     }
     shmem_barrier_all();
+    /* end of kernel */
     const double seconds = bench_shmem_max(bench_now() - start);
 
     uint64_t sum = 0, weighted = 0;

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
       std::fill(target.begin(), target.end(), 0);
       table.settle();
       const double start = bench_now();
+      // kernel: mpi_rma
       for (std::size_t i = 0; i < packed.size();) {
         for (const auto end = std::min(packed.size(), i + reads_in_batch); i < end; ++i) {
           MPI_Get(&target[i], 1, MPI_INT64_T, static_cast<int>(packed[i] & 0xffff), packed[i] >> 16, 1, MPI_INT64_T,
@@ -44,6 +45,7 @@ int main(int argc, char** argv) {
         MPI_Win_flush_all(table.handle);
       }
       table.settle();
+      // end of kernel
       const double seconds = bench::mpi_max(bench_now() - start);
 
       std::uint64_t wrong = 0;

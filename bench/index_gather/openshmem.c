@@ -1,12 +1,17 @@
-/* Question: what does the index-gather cost as PGAS programs are first written, one read at a time?
+/* Question: what does the index-gather cost as PGAS programs are written with OpenSHMEM, one read at a time?
  *
- * The published loop: a blocking get of one word for each index.
+ *   --variant blocking   the published loop: a get of one word for each index
+ *   --variant nbi        the published loop with gets that do not wait; the barrier completes all of them
  */
 #include "../common/random.h"
 #include "../common/shmem.h"
 
 int main(int argc, char** argv) {
   const struct bench_options options = bench_parse(argc, argv);
+  const int nbi = strcmp(options.variant, "nbi") == 0;
+  if (!nbi && *options.variant != '\0' && strcmp(options.variant, "blocking") != 0) {
+    bench_bad_option(argv[0], "--variant", options.variant);
+  }
   bench_shmem_start(argv[0], &options);
   const uint64_t me = (uint64_t)shmem_my_pe();
   const uint64_t pes = (uint64_t)shmem_n_pes();
@@ -25,10 +30,21 @@ int main(int argc, char** argv) {
     memset(target, 0, (size_t)options.updates * sizeof *target);
     shmem_barrier_all();
     const double start = bench_now();
-    for (long i = 0; i < options.updates; ++i) {
-      target[i] = shmem_long_g(&table[packed[i] >> 16], (int)(packed[i] & 0xffff));
+    if (nbi) {
+      /* kernel: nbi */
+      for (long i = 0; i < options.updates; ++i) {
+        shmem_long_get_nbi(&target[i], &table[packed[i] >> 16], 1, (int)(packed[i] & 0xffff));
+      }
+      shmem_barrier_all();
+      /* end of kernel */
+    } else {
+      /* kernel: blocking */
+      for (long i = 0; i < options.updates; ++i) {
+        target[i] = shmem_long_g(&table[packed[i] >> 16], (int)(packed[i] & 0xffff));
+      }
+      shmem_barrier_all();
+      /* end of kernel */
     }
-    shmem_barrier_all();
     const double seconds = bench_shmem_max(bench_now() - start);
 
     uint64_t wrong = 0;

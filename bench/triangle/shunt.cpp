@@ -1,13 +1,17 @@
-/// Question: what does a wedge cost as a message? The kernels are the application's.
-#include <bale/triangle_class.hpp>
-#include <bale/triangle_lambda.hpp>
+/// Question: what does a wedge cost as a message, or as a part of one? The kernels are the application's.
+///
+///   --variant lambda, class   the kind of message that the application takes for this graph
+///   --variant wedge           a message a wedge, as published, in the lambda form
+#include <bale/triangle_count.hpp>
 
 #include "../common/shunt.hpp"
 #include "input.hpp"
 
 int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
-  const bool lambda = bench::lambda_form(argv[0], options);
+  const bool by_wedge = std::strcmp(options.variant, "wedge") == 0;
+  using shunt::apps::form;
+  const auto which = by_wedge || bench::lambda_form(argv[0], options) ? form::lambda : form::class_;
   const auto whole =
       bench::make_graph(argv[0], options, static_cast<std::uint64_t>(options.pes == 0 ? 2 : options.pes));
   const auto expected = bench::expected_answer(whole);
@@ -18,8 +22,8 @@ int main(int argc, char** argv) {
     bench::rounds(
         me, options, [&] { mine = {}; },
         [&] {
-          mine = lambda ? shunt::apps::lambda_form::triangle(me, lower, silent)
-                        : shunt::apps::class_form::triangle{{me}, *lower}.run(silent);
+          const auto how = by_wedge ? shunt::apps::ask_by::wedge : shunt::apps::better_for(me, *lower);
+          mine = shunt::apps::count_triangles(me, lower, which, how, silent);
         },
         [&] {
           const bench::answer got{me.sum(mine.found), me.sum(mine.asked)};

@@ -7,6 +7,7 @@ int daq_main(int argc, char** argv);
 int histogram_main(int argc, char** argv);
 int index_gather_main(int argc, char** argv);
 int permute_matrix_main(int argc, char** argv);
+int random_access_main(int argc, char** argv);
 int random_permutation_main(int argc, char** argv);
 int topological_sort_main(int argc, char** argv);
 int transpose_main(int argc, char** argv);
@@ -23,6 +24,7 @@ std::span<const app> all() {
       {"random_permutation", "a random permutation, the same for any number of PEs", random_permutation_main},
       {"topological_sort", "an order of rows and columns that makes a matrix triangular", topological_sort_main},
       {"transpose", "a sparse matrix whose rows are dealt out, transposed", transpose_main},
+      {"random_access", "random updates of a table, by the rules of HPC Challenge", random_access_main},
       {"daq", "data of ten thousand channels, each read by a fiber, and none lost", daq_main},
   };
   return known;
