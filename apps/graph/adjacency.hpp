@@ -149,9 +149,7 @@ struct adjacency {
   [[nodiscard]] std::span<const address> row(std::uint32_t local) const noexcept {
     return {columns.data() + offsets[local], columns.data() + offsets[local + 1]};
   }
-  [[nodiscard]] std::uint64_t degree(std::uint32_t local) const noexcept {
-    return offsets[local + 1] - offsets[local];
-  }
+  [[nodiscard]] std::uint64_t degree(std::uint32_t local) const noexcept { return offsets[local + 1] - offsets[local]; }
 
   /// Builds: the lengths of the rows. \return their magnitudes, of this PE's addresses
   [[nodiscard]] magnitudes make_room(arrivals& all) {

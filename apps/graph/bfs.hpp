@@ -25,12 +25,8 @@ namespace shunt::apps {
 struct extent {
   std::uint64_t vertices = 0;
   std::uint64_t entries = 0;
-  friend extent operator+(const extent& a, const extent& b) {
-    return {a.vertices + b.vertices, a.entries + b.entries};
-  }
-  friend extent operator-(const extent& a, const extent& b) {
-    return {a.vertices - b.vertices, a.entries - b.entries};
-  }
+  friend extent operator+(const extent& a, const extent& b) { return {a.vertices + b.vertices, a.entries + b.entries}; }
+  friend extent operator-(const extent& a, const extent& b) { return {a.vertices - b.vertices, a.entries - b.entries}; }
 };
 
 /// Which way the next level goes. The numbers are those of the best time on two PEs, for graphs of 2^18 and 2^20
@@ -44,8 +40,8 @@ class direction {
   }
 
  private:
-  static constexpr std::uint64_t more = 64;    // looking up is so much cheaper for an entry than a message
-  static constexpr std::uint64_t fewer = 64;   // a small frontier finds what is left sooner than that looks up
+  static constexpr std::uint64_t more = 64;   // looking up is so much cheaper for an entry than a message
+  static constexpr std::uint64_t fewer = 64;  // a small frontier finds what is left sooner than that looks up
   bool up_ = false;
 };
 
@@ -74,6 +70,13 @@ class search {
     reached_ = alone_;
   }
 
+  /// The root is this PE's. A root without neighbours is a level of its own.
+  void start(const adjacency& a, std::uint32_t row) {
+    reached_.set(row);
+    parents[row] = a.at.of_row(row);
+    queue_.push_back(row);
+    found_ = {1, a.degree(row)};
+  }
   /// Top down: a vertex of this PE has been named as a neighbour.
   void reach(const adjacency& a, std::uint32_t row, address parent) {
     if (!reached_.add(row)) return;
@@ -106,30 +109,35 @@ class search {
     }
   }
 
-  /// The vertices of this PE that the last level has reached, as bits or as rows.
+  /// The level is over on this PE: what it has reached is the next frontier. Before the first message of the next level.
+  /// \return how much that is
+  [[nodiscard]] extent advance() {
+    now_ = std::exchange(queue_, {});
+    return std::exchange(found_, {});
+  }
+  /// The frontier's vertices of this PE, as bits or as rows.
   [[nodiscard]] const bitmap& bits() {
-    for (const auto row : std::exchange(queue_, {})) next_.set(row);
+    for (const auto row : std::exchange(now_, {})) next_.set(row);
     return next_;
   }
   [[nodiscard]] std::vector<std::uint32_t> rows() {
     for (std::size_t w = 0; w < next_.words().size(); ++w) {
       each_bit(std::exchange(next_.words()[w], 0),
-               [&](std::uint32_t bit) { queue_.push_back(static_cast<std::uint32_t>(64 * w) + bit); });
+               [&](std::uint32_t bit) { now_.push_back(static_cast<std::uint32_t>(64 * w) + bit); });
     }
-    return std::exchange(queue_, {});
+    return std::exchange(now_, {});
   }
-  /// How many the last level has reached.
-  [[nodiscard]] extent found() { return std::exchange(found_, {}); }
 
   std::vector<address> parents;  ///< of each row; nowhere: not reached
   extent whole;                  ///< the vertices of this PE that have neighbours
 
  private:
-  bitmap named_;    // of all addresses
-  bitmap reached_;  // of this PE's rows, and all that no level can reach
-  bitmap next_;     // after a level that was searched bottom up
-  bitmap alone_;    // rows without neighbours, and without a vertex
-  std::vector<std::uint32_t> queue_;  // after a level that was searched top down
+  bitmap named_;                      // of all addresses
+  bitmap reached_;                    // of this PE's rows, and all that no level can reach
+  bitmap next_;                       // what a level has reached bottom up
+  bitmap alone_;                      // rows without neighbours, and without a vertex
+  std::vector<std::uint32_t> queue_;  // what a level has reached top down
+  std::vector<std::uint32_t> now_;    // what the last one has
   extent found_;
 };
 

@@ -7,16 +7,15 @@ class bfs {
  public:
   /// Collective.
   bfs(pgas::pe& me, pgas::symmetric<adjacency>& a)
-      : me_(me), a_(a), state_(me, me, *a), frontier_(me, a->at.size(me.count())), whole_(all(state_->whole)) {}
+      : me_(me), a_(a), state_(me, me, *a), frontier_(me, a->at.size(me.count())), whole_(me.sum(state_->whole)) {}
   /// Collective. Leaves the tree in parents(). \return levels
   std::uint64_t operator()(address root) {
     state_->begin();
-    me_.barrier();  // before the first message of another PE
-    if (a_->at.owner(root) == me_.index()) state_->reach(*a_, a_->at.row(root), root);
+    if (a_->at.owner(root) == me_.index()) state_->start(*a_, a_->at.row(root));
     direction next;
     extent left = whole_;
     for (std::uint64_t levels = 0;; ++levels) {
-      const auto now = all(state_->found());
+      const auto now = me_.sum(state_->advance());
       if (now.vertices == 0) return levels;
       left = left - now;
       if (next.bottom_up(now, left)) {
@@ -40,7 +39,6 @@ class bfs {
       }
     neighbours_.finish();
   }
-  [[nodiscard]] extent all(const extent& mine) { return me_.sum(mine); }
 
   pgas::pe& me_;
   pgas::symmetric<adjacency>& a_;

@@ -7,13 +7,14 @@ namespace shunt::apps::lambda_form {
 /// \param whole  of all addresses, as words. \param mine  this PE's words: as many as each other PE has
 template <class Whole, class Word>
 void share(pgas::pe& me, pgas::actor_of<Whole>& whole, std::span<Word> mine) {
-  in_pieces(std::span<const Word>(mine), most_items(me, sizeof(Word)), [&](std::size_t at, std::span<const Word> piece) {
-    at += static_cast<std::size_t>(me.index()) * mine.size();
-    for (int pe = 0; pe < me.count(); ++pe)
-      whole.send(pe, piece, [at](Whole& there, std::span<const Word> words) {
-        std::copy(words.begin(), words.end(), there.words().data() + at);
-      });
-  });
+  in_pieces(std::span<const Word>(mine), most_items(me, sizeof(Word)),
+            [&](std::size_t at, std::span<const Word> piece) {
+              at += static_cast<std::size_t>(me.index()) * mine.size();
+              for (int pe = 0; pe < me.count(); ++pe)
+                whole.send(pe, piece, [at](Whole& there, std::span<const Word> words) {
+                  std::copy(words.begin(), words.end(), there.words().data() + at);
+                });
+            });
   whole.finish();
 }
 /// Collective. \param entries  this PE's share of the input

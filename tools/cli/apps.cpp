@@ -2,7 +2,8 @@
 
 #include "cli.hpp"
 
-// Each lies in apps/bale/<name>.cpp, or in a folder of its own.
+// Each lies in apps/bale/<name>.cpp or apps/graph/<name>.cpp, or in a folder of its own.
+int bfs_main(int argc, char** argv);
 int daq_main(int argc, char** argv);
 int histogram_main(int argc, char** argv);
 int index_gather_main(int argc, char** argv);
@@ -19,6 +20,7 @@ std::span<const app> all() {
       {"histogram", "many small increments at random places of a distributed table", histogram_main},
       {"index_gather", "many small reads at random places of a distributed table", index_gather_main},
       {"triangle", "triangles of a graph, from a file or generated", triangle_main},
+      {"bfs", "breadth-first search by Graph500's rules, and each tree validated", bfs_main},
       {"permute_matrix", "a sparse matrix under permutations of its rows and columns", permute_matrix_main},
       {"random_permutation", "a random permutation, the same for any number of PEs", random_permutation_main},
       {"topological_sort", "an order of rows and columns that makes a matrix triangular", topological_sort_main},
