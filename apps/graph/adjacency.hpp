@@ -22,6 +22,7 @@
 #include <shunt/pgas.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shunt::apps {
@@ -150,6 +151,20 @@ struct adjacency {
     return {columns.data() + offsets[local], columns.data() + offsets[local + 1]};
   }
   [[nodiscard]] std::uint64_t degree(std::uint32_t local) const noexcept { return offsets[local + 1] - offsets[local]; }
+
+  /// Local. Leaves double entries out, and orders rows by address.
+  void simplify() {
+    std::uint64_t kept = 0;
+    for (std::uint32_t l = 0; l < count(); ++l) {
+      const auto begin = std::exchange(offsets[l], kept), end = offsets[l + std::size_t{1}];
+      std::sort(columns.data() + begin, columns.data() + end);
+      for (auto i = begin; i < end; ++i) {
+        if (i == begin || columns[i] != columns[kept - 1]) columns[kept++] = columns[i];
+      }
+    }
+    offsets.back() = kept;
+    columns.resize(kept);
+  }
 
   /// Builds: the lengths of the rows. \return their magnitudes, of this PE's addresses
   [[nodiscard]] magnitudes make_room(arrivals& all) {

@@ -42,38 +42,38 @@ std::string header_note(const std::string& file, const graph::text_facts& facts)
   return note + " (--header no makes it one)";
 }
 
-/// This PE's rows of a generator that makes rows, as entries.
+/// One of so many equal parts of a generator that makes rows, as entries.
 template <class Generator>
-entries rows_of(pgas::pe& me, const Generator& from) {
-  const auto n = std::uint64_t{from.vertices()};
-  const auto pe = static_cast<std::uint64_t>(me.index()), pes = static_cast<std::uint64_t>(me.count());
-  const auto rows = from.rows(static_cast<graph::vertex>(n * pe / pes), static_cast<graph::vertex>(n * (pe + 1) / pes));
-  entries mine;
-  mine.edges.reserve(rows.columns.size());
+std::vector<graph::edge> rows_of(const Generator& from, std::uint64_t part, std::uint64_t parts) {
+  const auto row_at = [n = std::uint64_t{from.vertices()}, parts](std::uint64_t p) {
+    return static_cast<graph::vertex>(n * p / parts);
+  };
+  const auto rows = from.rows(row_at(part), row_at(part + 1));
+  std::vector<graph::edge> edges;
+  edges.reserve(rows.columns.size());
   for (std::size_t l = 0; l < rows.count(); ++l) {
     const auto row = static_cast<graph::vertex>(rows.first + l);
-    for (const auto column : rows.row(row)) mine.edges.push_back({row, column});
+    for (const auto column : rows.row(row)) edges.push_back({row, column});
   }
-  mine.first = me.scan(std::uint64_t{mine.edges.size()});
-  return mine;
+  return edges;
 }
 
 /// Entries first..last-1 of a whole graph.
-entries slice(const graph::graph& g, std::uint64_t first, std::uint64_t last) {
-  entries mine{first, {}};
-  mine.edges.reserve(last - first);
+std::vector<graph::edge> slice(const graph::graph& g, std::uint64_t first, std::uint64_t last) {
+  std::vector<graph::edge> edges;
+  edges.reserve(last - first);
   const auto offsets = g.offsets();
   auto row = static_cast<graph::vertex>(std::upper_bound(offsets.begin(), offsets.end(), first) - offsets.begin() - 1);
   for (std::uint64_t i = first; i < last; ++i) {
     while (offsets[row + std::size_t{1}] <= i) ++row;
-    mine.edges.push_back({row, g.columns()[i]});
+    edges.push_back({row, g.columns()[i]});
   }
-  return mine;
+  return edges;
 }
 
 }  // namespace
 
-graph_input::graph_input(CLI::App& options, const job& job, bool graph500) : job_(job) {
+graph_input::graph_input(CLI::App& options, const job& job, const needs& wanted) : job_(job), wanted_(wanted) {
   given_.graph = text_option(options, "--graph", file_,
                              "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
   given_.header = choice_option(options, "--header", header_,
@@ -95,7 +95,7 @@ graph_input::graph_input(CLI::App& options, const job& job, bool graph500) : job
   given_.edge_factor =
       count_option(options, "--edge-factor", edge_factor_, "of kronecker: edges a vertex", 0, 1ul << 20)
           ->capture_default_str();
-  if (graph500) {
+  if (wanted_.graph500) {
     given_.graph500 =
         count_option(options, "--graph500", graph500_, "run by Graph500's rules, on 2^scale vertices", 1, 31);
   }
@@ -114,7 +114,8 @@ void graph_input::check() {
   }
   if (has.graph->count() > 0) {
     if (job_.has_processes()) expect_file(file_);
-    refuse_with("--graph", {has.generator, has.vertices, has.mean, has.scale, has.edge_factor, seed});
+    refuse_with("--graph", {has.generator, has.vertices, has.mean, has.scale, has.edge_factor});
+    if (!wanted_.seed_for_file) refuse_with("--graph", {seed});
     return;
   }
   refuse_without("--graph", {has.header, has.rows_ok});
@@ -125,7 +126,8 @@ void graph_input::check() {
     refuse_with("--generate kronecker", {has.vertices, has.mean});
   } else {
     static_cast<void>(graph::star_product::parse(generator_));
-    refuse_with("a product of stars", {has.vertices, has.mean, has.scale, has.edge_factor, seed});
+    refuse_with("a product of stars", {has.vertices, has.mean, has.scale, has.edge_factor});
+    if (!wanted_.seed_for_file) refuse_with("a product of stars", {seed});
   }
 }
 
@@ -210,30 +212,49 @@ void graph_input::begin(pgas::pe& me) const {
   if (me.ranks() > 1) expect_same(me, name(), fingerprint_of(whole_));
 }
 
-entries graph_input::share(pgas::pe& me, double bytes_an_entry) const {
-  const auto pe = static_cast<std::uint64_t>(me.index()), pes = static_cast<std::uint64_t>(me.count());
-  const auto require = [&](double all, double vertices) {
-    const auto cause = from_file() ? one_line(file_) : fmt::format("a graph of {:.0f} vertices", vertices);
-    require_memory(me, cause, (all * bytes_an_entry + 32 * vertices) / me.count());
-  };
+void graph_input::order_by_degree() {
+  const auto now = graph::degree_order(whole_);
+  std::vector<std::uint64_t> names(now.size());
+  for (graph::vertex v = 0; v < now.size(); ++v) names[now[v]] = number(v);
+  whole_ = graph::relabel(whole_, now);
+  names_ = std::move(names);
+}
+
+double graph_input::expected_entries() const {
+  if (from_file()) return static_cast<double>(whole_.edges());
+  if (generator_ == "erdos_renyi") return static_cast<double>(vertices_) * mean_;
+  if (generator_ == "kronecker") return static_cast<double>(edge_factor_) * std::ldexp(1., static_cast<int>(scale_));
+  return static_cast<double>(graph::star_product::parse(generator_).edges());
+}
+
+std::vector<graph::edge> graph_input::part(std::uint64_t which, std::uint64_t parts) const {
+  const auto range = [&](std::uint64_t all) { return std::pair(all * which / parts, all * (which + 1) / parts); };
   if (from_file()) {
-    const auto all = whole_.edges();
-    require(static_cast<double>(all), whole_.vertices());
-    return slice(whole_, all * pe / pes, all * (pe + 1) / pes);
+    const auto [first, last] = range(whole_.edges());
+    return slice(whole_, first, last);
   }
   if (generator_ == "erdos_renyi") {
-    require(static_cast<double>(vertices_) * mean_, static_cast<double>(vertices_));
-    return rows_of(me, graph::erdos_renyi::with_lower_row_mean(vertices_, mean_, job_.seed()));
+    return rows_of(graph::erdos_renyi::with_lower_row_mean(vertices_, mean_, job_.seed()), which, parts);
   }
   if (generator_ == "kronecker") {
     const graph::rmat random({.scale = scale_, .edge_factor = edge_factor_}, job_.seed());
-    const auto all = random.entries();
-    require(static_cast<double>(all), random.vertices());
-    return {all * pe / pes, random.edges(all * pe / pes, all * (pe + 1) / pes)};
+    const auto [first, last] = range(random.entries());
+    return random.edges(first, last);
   }
-  const auto stars = graph::star_product::parse(generator_);
-  require(static_cast<double>(stars.edges()), stars.vertices());
-  return rows_of(me, stars);
+  return rows_of(graph::star_product::parse(generator_), which, parts);
+}
+
+std::vector<graph::edge> graph_input::all() const { return part(0, 1); }
+
+entries graph_input::share(pgas::pe& me, double bytes_an_entry) const {
+  const auto vertices_of_all = static_cast<double>(vertices());
+  require_memory(
+      me, fmt::format("{}, {:.0f} vertices and {:.0f} entries", one_line(name()), vertices_of_all, expected_entries()),
+      (expected_entries() * bytes_an_entry + 32 * vertices_of_all) / me.count());
+  entries mine;
+  mine.edges = part(static_cast<std::uint64_t>(me.index()), static_cast<std::uint64_t>(me.count()));
+  mine.first = me.scan(std::uint64_t{mine.edges.size()});
+  return mine;
 }
 
 std::vector<fact> graph_facts(pgas::pe& me, const std::string& application, const graph_input& input,

@@ -22,9 +22,14 @@ struct entries {
 
 class graph_input {
  public:
+  /// What the application wants.
+  struct needs {
+    bool graph500 = false;       ///< the option --graph500
+    bool seed_for_file = false;  ///< --seed means something for a graph from a file too
+  };
   /// The options. What is wrong with them together is said while they are parsed.
-  /// \param graph500  whether --graph500 is one of them
-  graph_input(CLI::App& options, const job& job, bool graph500 = false);
+  graph_input(CLI::App& options, const job& job, const needs& wanted);
+  graph_input(CLI::App& options, const job& job) : graph_input(options, job, needs{}) {}
   graph_input(const graph_input&) = delete;
   graph_input& operator=(const graph_input&) = delete;
 
@@ -33,8 +38,8 @@ class graph_input {
   void load();
   /// The same, and makes a generated graph: all of it is in whole().
   void load_whole();
-  /// Gives the vertices of whole() the numbers of their degrees' order.
-  void order_by_degree() { whole_ = graph::by_degree(whole_); }
+  /// After find(). Gives the vertices of whole() the numbers of their degrees' order.
+  void order_by_degree();
   /// Of a file, or after load_whole().
   [[nodiscard]] const graph::graph& whole() const noexcept { return whole_; }
 
@@ -46,8 +51,8 @@ class graph_input {
   [[nodiscard]] const std::string& edges_from() const noexcept { return edges_from_; }
   [[nodiscard]] double seconds_to_load() const noexcept { return seconds_to_load_; }
   [[nodiscard]] std::uint64_t vertices() const;
-  /// Of a vertex, its number in the file.
-  [[nodiscard]] std::uint64_t number(graph::vertex v) const { return from_file() ? names_[v] : v; }
+  /// Of a vertex, its number in the file, or as the generator has numbered it.
+  [[nodiscard]] std::uint64_t number(graph::vertex v) const { return names_.empty() ? v : names_[v]; }
   /// \param number  as the user writes it. \throws usage_error unless that is a vertex
   [[nodiscard]] graph::vertex find(const std::string& option, std::uint64_t number) const;
 
@@ -58,13 +63,19 @@ class graph_input {
   /// that are drawn, self-loops and doubles with them.
   /// \param bytes_an_entry  of all that the PE makes. \throws usage_error where that much memory is not there
   [[nodiscard]] entries share(pgas::pe& me, double bytes_an_entry) const;
+  /// Local, after load(). All entries, for a serial oracle.
+  [[nodiscard]] std::vector<graph::edge> all() const;
 
  private:
   void check();
   void read();
   void generate();
+  [[nodiscard]] double expected_entries() const;
+  /// One of so many equal parts of the entries.
+  [[nodiscard]] std::vector<graph::edge> part(std::uint64_t which, std::uint64_t parts) const;
 
   const job& job_;
+  needs wanted_;
   std::string file_;
   std::string header_ = "auto";
   bool rows_ok_ = false;

@@ -21,10 +21,10 @@ std::vector<graph::vertex> draw_roots(std::uint64_t vertices, std::uint64_t want
   std::vector<graph::vertex> roots;
   for (std::uint64_t i = 0; roots.size() < wanted; i += 64) {
     std::uint64_t with_neighbours = 0;  // a bit for each of 64 that are drawn
-    const auto drawn = [&](std::uint64_t k) { return static_cast<graph::vertex>(random.below(i + k, vertices)); };
-    for (std::uint64_t k = 0; k < 64; ++k) with_neighbours |= std::uint64_t{mine(drawn(k))} << k;
+    const auto candidate = [&](std::uint64_t k) { return static_cast<graph::vertex>(random.below(i + k, vertices)); };
+    for (std::uint64_t k = 0; k < 64; ++k) with_neighbours |= std::uint64_t{mine(candidate(k))} << k;
     each_bit(sum(with_neighbours), [&](std::uint32_t k) {
-      const auto v = drawn(k);
+      const auto v = candidate(k);
       if (roots.size() < wanted && std::find(roots.begin(), roots.end(), v) == roots.end()) roots.push_back(v);
     });
   }
@@ -32,8 +32,8 @@ std::vector<graph::vertex> draw_roots(std::uint64_t vertices, std::uint64_t want
 }
 
 /// Collective. The same for a graph that is dealt out.
-inline std::vector<graph::vertex> draw_roots(pgas::pe& me, const adjacency& a, std::uint64_t wanted,
-                                             std::uint64_t seed) {
+template <class Graph>
+std::vector<graph::vertex> draw_roots(pgas::pe& me, const Graph& a, std::uint64_t wanted, std::uint64_t seed) {
   std::uint64_t with_neighbours = 0;
   for (std::uint32_t l = 0; l < a.count(); ++l) with_neighbours += a.degree(l) != 0;
   const auto mine = [&](graph::vertex v) {
