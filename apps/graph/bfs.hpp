@@ -4,8 +4,8 @@
 ///
 ///   top down     the vertices of the frontier look for new ones among their neighbours: a message for each vertex that
 ///                this PE has not named before
-///   bottom up    the vertices that are not reached yet look for one of the frontier among their neighbours: no messages,
-///                but every PE must know the frontier, a bit a vertex
+///   bottom up    the vertices that are not reached yet look for one of the frontier among their neighbours: no
+///                messages, but every PE must know the frontier, a bit a vertex
 ///
 /// Source: Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search. SC 2012, doi:10.1109/SC.2012.50; the
 /// bits of all PEs at each level: Buluc, Madduri: Parallel breadth-first search on distributed memory systems. SC 2011,
@@ -109,7 +109,8 @@ class search {
     }
   }
 
-  /// The level is over on this PE: what it has reached is the next frontier. Before the first message of the next level.
+  /// The level is over on this PE: what it has reached is the next frontier. To be called before the first message of
+  /// the next level can come.
   /// \return how much that is
   [[nodiscard]] extent advance() {
     now_ = std::exchange(queue_, {});

@@ -3,8 +3,8 @@
 /// Vertices point at others of their component with lower numbers; the components are the trees of these pointers. A
 /// round hooks trees onto those of neighbours, and halves the depth of each tree.
 ///
-/// Source: Zhang, Azad, Buluc: FastSV: a distributed-memory connected component algorithm with fast convergence. SIAM PP
-/// 2020, doi:10.1137/1.9781611976137.5. What has not changed is not sent again: ours.
+/// Source: Zhang, Azad, Buluc: FastSV: a distributed-memory connected component algorithm with fast convergence. SIAM
+/// PP 2020, doi:10.1137/1.9781611976137.5. What has not changed is not sent again: ours.
 #pragma once
 #include <bale/matrix.hpp>
 #include <graph/adjacency.hpp>

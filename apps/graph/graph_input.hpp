@@ -1,7 +1,7 @@
 /// What the applications of graphs share: where a graph comes from, and this PE's part of it.
 ///
-/// A graph is one from a file, which every process reads, or a generated one. Its entries have an order, and stand in it
-/// whatever the number of PEs: entry i of a graph is the same edge on 1 PE and on 64.
+/// A graph is one from a file, which every process reads, or a generated one. Its entries have an order that does not
+/// depend on the number of PEs: entry i is the same edge on 1 PE and on 64.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -22,8 +22,8 @@ double as_real(apps::share_of_one rank) { return static_cast<double>(rank) / sta
 /// A vertex and its rank; of equals the least number.
 struct top {
   apps::share_of_one rank = 0;
-  graph::vertex who = 0;
-  friend bool operator<(const top& a, const top& b) { return a.rank < b.rank || (a.rank == b.rank && a.who > b.who); }
+  graph::vertex at = 0;
+  friend bool operator<(const top& a, const top& b) { return a.rank < b.rank || (a.rank == b.rank && a.at > b.at); }
 };
 
 /// The sum of what each rank differs by from a serial loop's.
@@ -97,7 +97,7 @@ int pagerank_main(int argc, char** argv) {
     facts.push_back({"edges", simple, apps::with_commas(simple) + ", double entries and self-loops left out"});
     facts.push_back({"rounds", ranks.rounds, apps::with_commas(ranks.rounds)});
     facts.push_back({"change", as_real(ranks.change), fmt::format("{:.3g} in the last round", as_real(ranks.change))});
-    facts.push_back({"top_vertex", input.number(best.who), std::to_string(input.number(best.who))});
+    facts.push_back({"top_vertex", input.number(best.at), std::to_string(input.number(best.at))});
     facts.push_back({"top_rank", as_real(best.rank), fmt::format("{:.9f}", as_real(best.rank))});
     facts.push_back({"fingerprint", fmt::format("{:016x}", print), fmt::format("{:016x}", print)});
     facts.push_back(

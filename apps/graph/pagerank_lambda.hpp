@@ -28,7 +28,8 @@ struct page_ranks {
 }  // namespace shunt::apps
 namespace shunt::apps::lambda_form {
 /// Collective. \param a  without double entries. \param percent  of a rank that goes to the neighbours
-/// \param enough  the change of a round after which it ends; or after `most` rounds. \param each_round  called after one
+/// \param enough  the change of a round after which it ends; or after `most` rounds
+/// \param each_round  called after each, with their number
 template <class EachRound>
 page_ranks pagerank(pgas::pe& me, const adjacency& a, std::uint64_t percent, share_of_one enough, std::uint64_t most,
                     EachRound each_round) {
