@@ -1,4 +1,4 @@
-/// Whether a tree is a breadth-first search tree of a graph, by the rules of Graph500. It shares no code with the search.
+/// Whether a tree is a breadth-first search tree of a graph, by the rules of Graph500. It has no code of the search.
 ///
 ///   1  parents lead to the root, in no circle; the root is its own parent
 ///   2  the levels of a vertex and of its parent differ by one: levels are counted along the tree, so rule 1 says it
