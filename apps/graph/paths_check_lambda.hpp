@@ -46,24 +46,23 @@ inline path_faults check_paths(pgas::pe& me, std::uint32_t vertices, std::uint64
   pgas::symmetric<tree_levels> tree(me, parents);
   count_levels(me, vertices, tree, root);
   pgas::symmetric<path_ends> ends(me, parents, distances);
+  // Each entry in both directions, one after the other: a handler that sends on is the last but one of its chain.
   const dealt home(me.index(), me.count());
-  {
-    auto sides = pgas::make_selector<3>(ends);
-    for (const auto [a, b] : entries) {
-      const float weight = weights[first++];
-      if (a == b) continue;
-      const auto [pe_a, spot_a] = home.where(a);
-      const auto [pe_b, spot_b] = home.where(b);
-      sides.template send<0>(pe_a, [a, b, spot_a, spot_b, pe_a, pe_b, weight](path_ends& e, auto& here) {
-        const float to_a = e.distances[spot_a];
-        here.template send<1>(pe_b, [a, b, spot_a, spot_b, pe_a, weight, to_a](path_ends& other, auto& there) {
-          other.compare(spot_b, a, to_a, weight);
-          const float to_b = other.distances[spot_b];
-          if (to_b != unreachable) ++other.faults.traversed;
-          there.template send<2>(pe_a,
-                                 [b, spot_a, weight, to_b](path_ends& back) { back.compare(spot_a, b, to_b, weight); });
-        });
-      });
+  auto sides = pgas::make_selector<2>(ends);
+  for (const bool back : {false, true}) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto [from, to] = back ? graph::edge{entries[i].b, entries[i].a} : entries[i];
+      if (from == to) continue;
+      const auto [pe_from, spot_from] = home.where(from);
+      const auto [pe_to, spot_to] = home.where(to);
+      sides.template send<0>(pe_from,
+                             [from, spot_from, spot_to, pe_to, weight = weights[first + i]](path_ends& e, auto& here) {
+                               const float length = e.distances[spot_from];
+                               e.faults.traversed += length != unreachable;
+                               here.template send<1>(pe_to, [from, spot_to, weight, length](path_ends& other) {
+                                 other.compare(spot_to, from, length, weight);
+                               });
+                             });
     }
     sides.finish();
   }
@@ -73,6 +72,8 @@ inline path_faults check_paths(pgas::pe& me, std::uint32_t vertices, std::uint64
     ends->faults.rule_4 += reached && !is_root && ends->has_entry[l] == 0;
   }
   ends->faults.rule_1 += tree->faults.rule_1;
-  return me.sum(ends->faults);
+  auto all = me.sum(ends->faults);
+  all.traversed /= 2;  // each was looked at from both of its ends
+  return all;
 }
 }  // namespace shunt::apps::lambda_form
