@@ -29,7 +29,7 @@ int sssp_main(int argc, char** argv) {
   apps::job job(options, "sssp", true, false);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
   apps::root_options where(options);
-  double delta = 0.125;
+  double delta = 0.0625;
   bool check = false;
   apps::real_option(options, "--delta", delta, "distances of one bucket differ by less than this", 1e-6, 1e6)
       ->capture_default_str();
