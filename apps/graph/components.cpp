@@ -31,7 +31,7 @@ std::vector<std::uint64_t> sizes_of(pgas::pe& me, const std::vector<graph::verte
 /// Collective. Entries of this PE whose ends are not in one component.
 std::uint64_t entries_between(pgas::pe& me, const std::vector<graph::edge>& entries,
                               pgas::symmetric<std::vector<graph::vertex>>& least) {
-  pgas::symmetric<std::uint64_t> wrong(me, 0);
+  pgas::symmetric<std::uint64_t> wrong(me, std::uint64_t{0});
   auto ends = pgas::make_selector<2>(least, wrong);
   const apps::dealt home(me.index(), me.count());
   for (const auto [a, b] : entries) {

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <tuple>
 
 #include "app.hpp"
+#include "bale/place.hpp"
 #include "graph/graph_input.hpp"
 #include "graph/jaccard_lambda.hpp"
 #include "graph/serial.hpp"
