@@ -32,6 +32,7 @@ SYSTEMS = {  # in the order of their turns
     "index_gather": ["ceiling", "openshmem", "mpi_rma", "shunt"],
     "triangle": ["ceiling", "serial", "openshmem", "mpi_rma", "shunt"],
     "bale": ["ceiling", "mpi", "openshmem", "mpi_rma", "shunt"],
+    "bfs": ["mpi", "shunt"],
     "superstep": ["ceiling", "openshmem", "mpi_rma", "mpi", "shunt"],
     "forkjoin": ["openmp", "libomp", "tbb", "go", "shunt"],
     "echo": ["ceiling", "asio", "go", "tokio", "shunt"],
@@ -82,13 +83,13 @@ COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000
          "atomically_read_alone": 50_000_000, "atomically_write": 10_000_000, "atomically_write_alone": 20_000_000,
          "tvar_store": 10_000_000, "tvar_store_alone": 20_000_000, "named": 5_000_000, "file_read_helper": 20_000,
          "file_read_io_uring": 100_000, "blocking": 20_000}
-MORE_IS_BETTER = {"million_per_s", "million_ops_per_s", "gups"}
+MORE_IS_BETTER = {"million_per_s", "million_ops_per_s", "gups", "million_teps"}
 OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "wedge"],
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
             ("echo", "shunt"): [""],
-            ("costs", "shunt"): [""],
+            ("costs", "shunt"): [""], ("bfs", "shunt"): [""],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
@@ -106,8 +107,8 @@ UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
          "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1",
          "bytes_per_connection": "bytes", "user_ns_per_message": "ns",
-         "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "gups": "1e9/s", "aborts_per_commit": "1",
-         "share": "1"}
+         "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "million_teps": "1e6/s", "gups": "1e9/s",
+         "aborts_per_commit": "1", "share": "1"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -149,6 +150,8 @@ class Row:
             return sample.get("max_rss_bytes")
         if metric in ["aborts_per_commit", "share"]:
             return sample.get(metric)
+        if metric == "million_teps":  # the harmonic mean of a sample's searches
+            return sample["teps"] / 1e6
         if metric == "million_ops_per_s":
             return sample["operations"] / sample["seconds"] / 1e6
         if metric == "gups":
@@ -185,8 +188,8 @@ class Row:
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
-                 "triangle": ["ns_per_wedge", "seconds"], "bale": ["seconds"], "random_access": ["gups"],
-                 "superstep": ["ns"],
+                 "triangle": ["ns_per_wedge", "seconds"], "bale": ["seconds"], "bfs": ["seconds"],
+                 "random_access": ["gups"], "superstep": ["ns"],
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
@@ -194,6 +197,8 @@ class Row:
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"], "costs": ["ns_per_operation"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
+        if any(s and "teps" in s for s in self.samples):
+            names = names + ["million_teps"]
         if not any(s and "aborts_per_commit" in s for s in self.samples):  # a system that does not count them
             names = [n for n in names if n != "aborts_per_commit"]
         if self.table == "heat" and all(s and "serial_seconds" in s for s in self.samples):
@@ -235,6 +240,12 @@ def inputs(table, quick, pes):
         scale = {"full": 22, "quick": 16}[size]
         return [({"pes": n, "scale": scale, "look_ahead": held}, ["--scale", scale, "--table", held])
                 for n in pes for held in [1024, 0]]
+    if table == "bfs":
+        scales = {"full": [18, 20], "quick": [14]}[size]
+        roots = {"full": 64, "quick": 8}[size]
+        return [({"pes": n, "what": what, "scale": s, "edge_factor": 16, "roots": roots},
+                 ["--what", what, "--scale", s, "--edge-factor", 16, "--rounds", roots])
+                for n in pes for s in scales for what in ["search", "construct"]]
     if table == "forkjoin":
         fib, queens, bodies = {"full": (35, 14, 10_000_000), "quick": (25, 11, 1_000_000)}[size]
         return [one for n in pes for one in [

@@ -19,7 +19,8 @@ class job {
  public:
   /// \param name  of the application, for messages
   /// \param output  whether --output is the report's
-  job(CLI::App& options, std::string name, bool output = true);
+  /// \param forms  whether the application is written in both forms: without, it has no --form
+  job(CLI::App& options, std::string name, bool output = true, bool forms = true);
 
   /// What the command line said. \throws usage_error for an --output that cannot be written.
   [[nodiscard]] const pgas::options& wanted();

@@ -1,6 +1,8 @@
 /// The rows of a lower triangular matrix that one PE owns: row v of the graph is row v / count of PE v % count.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <graph/graph.hpp>
 #include <span>
@@ -61,6 +63,13 @@ struct rows {
     }
     return found;
   }
+  /// Where in `columns` column k of a row stands; none: nowhere.
+  [[nodiscard]] std::size_t find(std::uint32_t local, vertex k) const noexcept {
+    const auto all = row(local);
+    const auto at = std::lower_bound(all.begin(), all.end(), k);
+    return at == all.end() || *at != k ? none : offsets[local] + static_cast<std::size_t>(at - all.begin());
+  }
+  static constexpr std::size_t none = ~std::size_t{0};
 };
 
 /// The rows of a whole graph that a PE owns.

@@ -61,6 +61,11 @@ declare -A small=(
   [histogram]='--updates 1000'
   [index_gather]='--reads 1000'
   [triangle]='--generate kronecker --scale 6'
+  [bfs]='--scale 6 --roots 3'
+  [sssp]='--scale 6 --roots 3'
+  [components]='--scale 6'
+  [pagerank]='--scale 6'
+  [jaccard]='--scale 6'
   [permute_matrix]='--rows 100'
   [random_access]='--scale 10'
   [random_permutation]='--entries 100'
@@ -134,6 +139,15 @@ done
 bad '--vertices has no meaning with --generate kronecker' "$shunt" run triangle --vertices 10
 bad '--scale has no meaning with --generate erdos_renyi' "$shunt" run triangle --generate erdos_renyi --scale 6
 bad '--seed has no meaning with a product of stars' "$shunt" run triangle --generate 1:3x4 --seed 6
+for alone in '--graph graph.txt' '--scale 6' '--vertices 10' '--mean 3' '--edge-factor 2' '--generate 1:3x4'; do
+  # shellcheck disable=SC2086  # options are words
+  bad "^shunt run bfs: ${alone%% *} has no meaning with --graph500" "$shunt" run bfs --graph500 5 $alone
+done
+bad '--root excludes --roots|--roots excludes --root' "$shunt" run bfs --root 1 --roots 2
+bad '--root 64: the graph has the vertices 0..63' "$shunt" run bfs --scale 6 --root 64
+bad '--root 7: graph.txt has no such vertex' "$shunt" run sssp --graph graph.txt --root 7
+bad '--form' "$shunt" run bfs --form class
+bad '--seed has no meaning with --graph' "$shunt" run pagerank --graph graph.txt --seed 3
 bad '--header has no meaning without --graph' "$shunt" run triangle --header yes
 bad '--rows-ok has no meaning without --graph' "$shunt" run triangle --rows-ok
 bad 'found "banana"' "$shunt" run triangle --generate banana
@@ -175,6 +189,32 @@ good '^edges from +every entry of a matrix whose banner says no symmetry, made u
 good '^edges from +every line, made undirected' "$shunt" run triangle --pes 2 --graph graph.txt
 printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n1000000000 1000000000 1\n2 1\n' >rows.mtx
 bad '^shunt run triangle: rows.mtx:2: found a matrix of 1000000000 rows' "$shunt" run triangle --pes 2 --graph rows.mtx
+
+# Searches, components, ranks and similarities. Two triangles that share an edge, an edge apart, and a path to a tenth.
+printf '10 20\n20 30\n30 10\n30 40\n40 20\n50 60\n40 100\n' >two.txt
+good '^levels +4 at most' "$shunt" run bfs --pes 3 --graph two.txt --root 10
+good '^checked +1 trees, by Graph500' "$shunt" run bfs --pes 3 --graph two.txt --root 10
+good '^checked +64 trees' "$shunt" run bfs --pes 2 --graph500 7
+good '"harmonic_mean_teps":' "$shunt" run bfs --pes 2 --graph500 7 --json
+good '^checked +7 trees' "$shunt" run bfs --pes 2 --graph two.txt
+good '^checked +distances are those of a serial search' "$shunt" run sssp --pes 3 --graph two.txt --root 100 --check
+good '^components +2$' "$shunt" run components --pes 3 --graph two.txt
+good '^largest +5 vertices' "$shunt" run components --pes 3 --graph two.txt
+good '^checked +a serial search found the same' "$shunt" run components --pes 3 --graph two.txt --check
+good '^checked +a serial loop' "$shunt" run pagerank --pes 3 --graph two.txt --check
+good '^top vertex +40' "$shunt" run pagerank --pes 3 --graph two.txt
+good '^triangles +2$' "$shunt" run jaccard --pes 3 --graph two.txt
+good '^most similar +(20 and 30|30 and 20)' "$shunt" run jaccard --pes 3 --graph two.txt
+good '^checked +a serial loop found the same' "$shunt" run jaccard --pes 3 --graph two.txt --check
+printf '# no edges\n7 7\n' >loop.txt
+bad '^shunt run bfs: .*loop.txt: a graph without edges has no root' "$shunt" run bfs --pes 2 --graph loop.txt
+good '^levels +1 at most' "$shunt" run bfs --pes 2 --graph loop.txt --root 7
+good '^components +1$' "$shunt" run components --pes 2 --graph loop.txt
+for app in bfs sssp components pagerank jaccard; do
+  bad "^shunt run $app: no-such: cannot open" "$shunt" run $app --graph no-such
+  bad '--scale has no meaning with --graph' "$shunt" run $app --graph two.txt --scale 3
+  bad "^shunt run $app: .*takes .* GiB of memory" "$shunt" run $app --scale 31 --edge-factor 1048576
+done
 
 # Matrices and permutations.
 printf '%%%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 3\n2 1\n2 3\n' >wide.mtx
@@ -293,6 +333,20 @@ if [[ -n $mpis ]]; then
       if [[ $app == topological_sort ]] || cmp -s "mpi.$app" "threads.$app"; then passed=$((passed + 1))
       else wrong 'differs'; fi
     done
+  done
+  for app in bfs sssp components pagerank jaccard; do
+    check=--check
+    if [[ $app == bfs ]]; then check=''; fi  # it always validates
+    # shellcheck disable=SC2086
+    good '^checked +(3 trees|distances|a serial)' \
+      "$shunt" run $app --transport mpi --ranks 2 --pes 4 $check ${small[$app]}
+  done
+  # shellcheck disable=SC2086
+  for app in pagerank jaccard; do
+    name="$app: the same over MPI as on threads"
+    if diff <("$shunt" run $app --transport mpi --ranks 2 --pes 4 ${small[$app]} | grep ^fingerprint) \
+      <("$shunt" run $app --pes 3 ${small[$app]} | grep ^fingerprint) >/dev/null; then passed=$((passed + 1))
+    else wrong 'differs'; fi
   done
   bad 'no-such-graph' "$shunt" run triangle --transport mpi --pes 2 --graph no-such-graph.txt
   bad 'no-such-launcher' "$shunt" run histogram --transport mpi --launcher no-such-launcher
