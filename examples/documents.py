@@ -35,7 +35,8 @@ if shown and compiled and shown[1] != compiled[1]:
 # Lines of the kernels: neither blank nor only a comment, as cloc counts.
 for kernel, *said in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|$", readme, re.M):
     for form, lines in zip(("lambda", "class"), said):
-        source = text(f"apps/bale/{kernel}_{form}.hpp").splitlines()
+        (source,) = glob.glob(os.path.join(root, "apps", "*", f"{kernel}_{form}.hpp"))
+        source = text(source).splitlines()
         counted = sum(1 for line in source if line.strip() and not line.lstrip().startswith("//"))
         need(counted == int(lines), f"README.md: {kernel}, {form} form: {lines} lines, but there are {counted}")
 
