@@ -543,4 +543,3 @@ TEST_CASE("a message that a PE's actor is given on another thread is refused at 
           expect(*count == (form == 3 ? 0 : 1));
         }) == "");
 }
-
