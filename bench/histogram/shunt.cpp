@@ -1,22 +1,44 @@
 /// Question: what does an update cost as a message, termination included? The kernels are the application's.
+///
+///   --variant tasks   all messages are sent by tasks of the PE, which run on any worker
 #include <algorithm>
 #include <bale/histogram_class.hpp>
 #include <bale/histogram_lambda.hpp>
+#include <shunt/task.hpp>
 
 #include "../common/shunt.hpp"
 
+namespace {
+
+using counts = shunt::pgas::symmetric<std::vector<std::int64_t>>;
+
+void histogram_by_tasks(counts& table, const std::vector<shunt::apps::place>& updates) {
+  shunt::pgas::actor_of increments(table);
+  shunt::parallel_for(0L, static_cast<long>(updates.size()), [&](long i) {
+    const auto& u = updates[static_cast<std::size_t>(i)];
+    increments.send(u.pe, [spot = u.spot](auto& there) { ++there[spot]; });
+  });
+  increments.finish();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  const auto options = bench_parse(argc, argv);
+  auto options = bench_parse(argc, argv);
+  const bool tasks = std::strcmp(options.variant, "tasks") == 0;
+  if (tasks) options.variant = "lambda";
   const bool lambda = bench::lambda_form(argv[0], options);
   return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
     const auto updates = bench::places(options, me);
     std::uint64_t expected = 0;
     for (const auto& u : updates) expected += bench_weight(static_cast<std::uint64_t>(u.pe), u.spot);
-    shunt::pgas::symmetric<std::vector<std::int64_t>> table(me, static_cast<std::size_t>(options.table));
+    counts table(me, static_cast<std::size_t>(options.table));
     bench::rounds(
         me, options, [&] { std::fill(table->begin(), table->end(), 0); },
         [&] {
-          if (lambda) {
+          if (tasks) {
+            histogram_by_tasks(table, updates);
+          } else if (lambda) {
             shunt::apps::lambda_form::histogram(table, updates);
           } else {
             shunt::apps::class_form::histogram{{me}, *table}.run(updates);

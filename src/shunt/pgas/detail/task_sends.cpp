@@ -25,6 +25,7 @@ std::byte* append(std::vector<std::byte>& to, std::span<const std::byte> bytes, 
 std::byte* task_sends::begin_add(function call, std::span<const std::byte> send, std::size_t more) {
   sched::this_fiber::require_wait("send");  // no wait throws that leaves `room` in the list
   for (;;) {
+    if (job_.failed() && std::uncaught_exceptions() == 0) throw job_over{};
     sched::waiter room;
     {
       std::unique_lock held(guard_);
