@@ -4,3 +4,4 @@
 #include <shunt/pgas/actor_of.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/pgas/selector.hpp>
+#include <shunt/pgas/time_limit.hpp>

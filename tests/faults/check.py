@@ -420,7 +420,7 @@ def timed(program, mpi, launcher, trials, seed, one):
             # Once the others are out of MPI and have ended, none of them can name it; its launcher waits. Let it go on.
             others = [r for r in range(ranks) if r != victim]
             patience = time.monotonic() + max(STATED_SILENCE, STATED_START) + BESIDE
-            while job.process.poll() is None and time.monotonic() < patience:
+            while job.process.poll() is None and not job.launcher_hangs() and time.monotonic() < patience:
                 text = "\n".join(job.lines)
                 if all(f"rank {r} returned" in text for r in others):
                     try:

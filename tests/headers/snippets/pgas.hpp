@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include <shunt/pgas.hpp>
@@ -24,3 +25,10 @@ namespace examples::pgas_symmetric {
 namespace pgas = shunt::pgas;
 extern pgas::pe& me;
 }  // namespace examples::pgas_symmetric
+
+namespace examples::pgas_time_limit {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern pgas::actor_of<std::vector<long>>& updates;
+extern std::stop_token stop;
+}  // namespace examples::pgas_time_limit

@@ -4,6 +4,7 @@
 /// that is woken looks again: a notification says "something changed", never "it is yours".
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include <shunt/sched.hpp>
@@ -16,11 +17,12 @@ namespace detail {
 class event {
  public:
   /// Parks the calling fiber until it is notified. Spurious returns are allowed.
-  /// \param what  for reports; static text.
-  void wait(const char* what) {
+  /// \param what  for reports; static text. \param deadline  then it returns, too
+  void wait(const char* what,
+            std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max()) {
     bool told = false;
     waiting_.push_back({sched::this_fiber::self(), &told});
-    sched::this_fiber::park(what);
+    static_cast<void>(sched::this_fiber::park_until(deadline, what));
     // Woken by something else: a later notify_one() must not be spent on this fiber.
     if (!told) std::erase_if(waiting_, [&](const waiter& w) { return w.told == &told; });
   }

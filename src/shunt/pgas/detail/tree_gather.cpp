@@ -71,16 +71,17 @@ void tree_gather::send(int to, bool down, std::span<const std::byte> bytes, cons
     const gather_piece head{sequence_, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(offset),
                             static_cast<std::uint16_t>(facts_.index), down};
     // Large results go out piece by piece: a piece waits until few trains are out.
-    waits_.until("gather()", [this] { return out_.pool().out(1) + out_.pool().out(2) <= out_.pool().regular(); });
+    waits_.until(call.name().data(),
+                 [this] { return out_.pool().out(1) + out_.pool().out(2) <= out_.pool().regular(); });
     out_.send_control(to, control_key<gather_piece>(), bytes_of(head), piece);
     offset += piece.size();
   } while (offset < bytes.size());
   out_.flush();
 }
 
-std::vector<std::byte> tree_gather::take(int from, bool down) {
+std::vector<std::byte> tree_gather::take(int from, bool down, const collective_call& call) {
   auto found = partials_.end();
-  waits_.until("gather()", [&] {
+  waits_.until(call.name().data(), [&] {
     found = std::find_if(partials_.begin(), partials_.end(), [&](const partial& q) {
       return q.sequence == sequence_ && q.from == from && q.down == down && q.bytes.size() == q.total;
     });
@@ -106,12 +107,12 @@ std::vector<contribution> tree_gather::gather(const contribution& mine) {
   std::vector<int> children;
   for (int d = 1; d < reach() && facts_.index + d < facts_.workers; d *= 2) children.push_back(facts_.index + d);
   for (const int child : children) {
-    const auto theirs = take(child, false);
+    const auto theirs = take(child, false, mine.call);
     bundle.insert(bundle.end(), theirs.begin(), theirs.end());
   }
   if (facts_.index != 0) {
     send(parent(), false, bundle, mine.call);
-    bundle = take(parent(), true);
+    bundle = take(parent(), true, mine.call);
   }
   for (const int child : children) send(child, true, bundle, mine.call);
   return unbundle(bundle, mine.call);

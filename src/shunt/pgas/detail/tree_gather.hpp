@@ -50,7 +50,7 @@ class tree_gather {
   [[nodiscard]] bool is_child(int worker) const noexcept;
   partial& partial_of(const gather_piece& head);
   void send(int to, bool down, std::span<const std::byte> bytes, const collective_call& call);
-  std::vector<std::byte> take(int from, bool down);
+  std::vector<std::byte> take(int from, bool down, const collective_call& call);
   [[nodiscard]] std::vector<contribution> unbundle(std::span<const std::byte> bundle,
                                                    const collective_call& call) const;
 
