@@ -12,7 +12,15 @@ namespace {
 
 using counts = shunt::pgas::symmetric<std::vector<std::int64_t>>;
 
-void histogram_by_tasks(counts& table, const std::vector<shunt::apps::place>& updates) {
+// Apart from one another: what stands beside a kernel's loop changes how it is compiled.
+[[gnu::noinline]] void histogram_by_lambdas(counts& table, const std::vector<shunt::apps::place>& updates) {
+  shunt::apps::lambda_form::histogram(table, updates);
+}
+[[gnu::noinline]] void histogram_by_class(shunt::pgas::pe& me, counts& table,
+                                          const std::vector<shunt::apps::place>& updates) {
+  shunt::apps::class_form::histogram{{me}, *table}.run(updates);
+}
+[[gnu::noinline]] void histogram_by_tasks(counts& table, const std::vector<shunt::apps::place>& updates) {
   shunt::pgas::actor_of increments(table);
   shunt::parallel_for(0L, static_cast<long>(updates.size()), [&](long i) {
     const auto& u = updates[static_cast<std::size_t>(i)];
@@ -39,9 +47,9 @@ int main(int argc, char** argv) {
           if (tasks) {
             histogram_by_tasks(table, updates);
           } else if (lambda) {
-            shunt::apps::lambda_form::histogram(table, updates);
+            histogram_by_lambdas(table, updates);
           } else {
-            shunt::apps::class_form::histogram{{me}, *table}.run(updates);
+            histogram_by_class(me, table, updates);
           }
         },
         [&] {
