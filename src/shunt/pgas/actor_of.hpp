@@ -90,10 +90,13 @@ class reply_to_task {
   /// Looks now and then whether the job has failed: then no reply will come, or one that comes is still written.
   void wait(const std::shared_ptr<reply_to_task>& self) {
     constexpr std::chrono::milliseconds between_looks{50};
-    while (!come_.wait_until(sched::after(between_looks), "a reply", "fetch()")) {
-      if (!worker_.leaving()) continue;
+    try {
+      while (!come_.wait_until(sched::after(between_looks), "a reply", "fetch()")) {
+        if (worker_.leaving()) throw job_over{};
+      }
+    } catch (...) {
       worker_.of_tasks.keep(self);
-      throw job_over{};
+      throw;
     }
   }
 
@@ -301,6 +304,8 @@ class selector_of {
     if (worker_->called_by_task(pe_, where)) [[unlikely]]
       return fetch_in_task<Mailbox>(to, f, where);
     worker_->refuse_in_handler("fetch()");
+    sched::this_fiber::lend_frame("fetch()");
+    const sched::this_fiber::stay on_this_worker;
     std::optional<result> value;
     // Where trains go straight the place stays at home. Over two hops it travels with the request: what comes back is
     // compared before it is used.
@@ -349,6 +354,8 @@ class selector_of {
   template <std::size_t Mailbox, handler_function F>
   [[nodiscard]] auto fetch_in_task(int to, const F& f, const std::source_location where) {
     using result = typename form::template result_of<F>;
+    sched::this_fiber::require_wait("fetch()");
+    sched::this_fiber::lend_frame("fetch()");
     const auto reply = std::make_shared<detail::reply_to_task<result>>(*worker_);
     worker_->of_tasks.add([this, to, f, place = reply.get(), where] {
       place->expect_reply();

@@ -16,13 +16,18 @@ int pe::ranks() const noexcept { return home_->job().carrier().ranks(); }
 std::size_t pe::train_bytes() const noexcept { return home_->out.pool().capacity(); }
 int pe::hops() const noexcept { return home_->facts.hops; }
 
-void pe::barrier() { home_->collective.barrier(index_); }
+void pe::barrier() {
+  home_->refuse_in_task(index_, "barrier()");
+  home_->collective.barrier(index_);
+}
 
 std::vector<std::vector<std::byte>> pe::gather_bytes(std::span<const std::byte> mine) {
+  home_->refuse_in_task(index_, "gather()");
   return *home_->collective.gather(index_, mine);
 }
 
 std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int root) {
+  home_->refuse_in_task(index_, "broadcast()");
   if (root < 0 || root >= count()) {
     throw usage_error("PE " + std::to_string(index_) + ": broadcast from PE " + std::to_string(root) +
                           ", but the job has PEs 0.." + std::to_string(count() - 1),
@@ -40,10 +45,12 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
 }
 
 void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+  home_->refuse_in_task(index_, "reduce()");
   home_->collective.reduce(index_, mine, combine);
 }
 
 bool pe::scan_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+  home_->refuse_in_task(index_, "scan()");
   return home_->collective.scan(index_, mine, combine);
 }
 

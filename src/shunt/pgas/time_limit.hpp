@@ -32,6 +32,7 @@ class time_limit {
   time_limit(pe& me, std::chrono::nanoseconds time, std::stop_token stop = {})
       : worker_(me.home()),
         limit_{sched::this_fiber::id(), me.index(), time, sched::after(time), std::move(stop), nullptr} {
+    worker_.refuse_in_task(me.index(), "time_limit");
     if (limit_.stop.stop_possible()) wakes_.emplace(limit_.stop, wake{sched::this_fiber::self()});
     worker_.add(limit_);
   }

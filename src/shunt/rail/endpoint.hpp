@@ -163,6 +163,10 @@ class endpoint {
 
   // --- waiting ---
 
+  /// For code that has waited for trains, and takes none: another one that waits may have the train that has come.
+  void pass_on_credit() noexcept {
+    if (pool_.has(0)) credit_->came_home(1);
+  }
   /// Waits until the pool has so many trains for a channel.
   /// \throws error when the machine has no memory for them, and what credit::wait() throws.
   void wait_for_trains(std::uint8_t channel, std::size_t trains, const char* call) {

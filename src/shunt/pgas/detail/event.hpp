@@ -20,11 +20,19 @@ class event {
   /// \param what  for reports; static text. \param deadline  then it returns, too
   void wait(const char* what,
             std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max()) {
-    bool told = false;
-    waiting_.push_back({sched::this_fiber::self(), &told});
+    sched::this_fiber::lend_frame(what);
+    struct listed {
+      explicit listed(event& at) : where(at) { where.waiting_.push_back({sched::this_fiber::self(), &told}); }
+      ~listed() {
+        // Woken by something else: a later notify_one() must not be spent on this fiber.
+        if (!told) std::erase_if(where.waiting_, [this](const waiter& w) { return w.told == &told; });
+      }
+      listed(const listed&) = delete;
+      listed& operator=(const listed&) = delete;
+      event& where;
+      bool told = false;
+    } const me(*this);
     static_cast<void>(sched::this_fiber::park_until(deadline, what));
-    // Woken by something else: a later notify_one() must not be spent on this fiber.
-    if (!told) std::erase_if(waiting_, [&](const waiter& w) { return w.told == &told; });
   }
   void notify_one() {
     if (waiting_.empty()) return;

@@ -23,6 +23,8 @@ bool lent_buffers::is_task_of(int pe, const std::source_location& where) { retur
 bool lent_buffers::lends(const outbound& here, batch_key key) noexcept {
   const wire::handler& entry = entry_of(key);
   if ((entry.flags() & wire::requests) != 0) return false;
+  // Between processes a plain batch is refused that names a PE of another worker than the one that sends it.
+  if (here.facts_.remote && here.facts_.plain) return false;
   const selector_state* const s = here.selectors_.find(selector_id_of(key));
   return s != nullptr && s->built == here.facts_.pes_here && !s->between && !s->mailboxes[entry.mailbox()].closed;
 }
@@ -33,17 +35,21 @@ void lent_buffers::finish_construction_elsewhere(outbound& here, int pe, batch_k
   if (s->sent_for.empty()) s->sent_for.resize(static_cast<std::size_t>(here.facts_.pes));
   const auto index = static_cast<std::size_t>(pe);
   if (s->sent_for[index]) return;
+  // All of its objects: a message that waits for one keeps its train, and the PE's program may wait for its tasks. In a
+  // fiber of its own: sends that were handed over before may wait for just such trains.
+  here.job_.spawn_on(sends_of(pe).local(), "objects of tasks",
+                     [pe] { this_threads_sending.owner->selectors_.finish_construction(pe); });
   s->sent_for[index] = true;
-  sends_of(pe).add([pe] { this_threads_sending.owner->selectors_.finish_construction(pe); });
 }
 
 std::byte* lent_buffers::make_room(int hop, const handed_message& m) {
   outbound& here = of_thread(m.from, m.where);
+  const sched::this_fiber::stay on_this_worker;  // a fiber that migrates goes on where it has looked for room
   if (here.is_own(m.from)) {
+    if (!here.handlers_.any()) here.selectors_.finish_construction(m.from);
     static_cast<void>(here.make_room(hop, m.key, m.bytes, m.bytes, m.kept_bytes, m.from, m.where));
     return nullptr;
   }
-  const sched::this_fiber::stay on_this_worker;  // a fiber that migrates goes on where it has looked for room
   finish_construction_elsewhere(here, m.from, m.key);
   if (lends(here, m.key) && here.make_room(hop, m.key, m.bytes, m.bytes, m.kept_bytes, m.from, m.where)) return nullptr;
   const std::size_t all = m.kept_bytes == 0 ? m.bytes : handed_message::kept_at(m.bytes) + m.kept_bytes;
@@ -54,6 +60,7 @@ void lent_buffers::handed_over(int from) { sends_of(from).end_add(); }
 
 void handed_message::send(std::span<const std::byte> message) const {
   outbound& here = *this_threads_sending.owner;
+  here.selectors_.finish_construction(from);
   const int hop = here.facts_.plain ? to : here.facts_.next_hop_of[to];
   send_buffer& b = this_threads_sending.active[hop];
   if (!b.takes(key, bytes)) static_cast<void>(here.make_room(hop, key, bytes, bytes, kept_bytes, from, where));

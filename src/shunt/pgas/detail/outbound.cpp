@@ -156,7 +156,6 @@ bool outbound::flush() {
 bool outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::size_t stride, std::size_t kept_bytes,
                          int from, const std::source_location& where) {
   check_mailbox(key, from, where);
-  if (!handlers_.any()) selectors_.finish_construction(from);
   if (message_bytes + sizeof(wire::batch_head) > pool().capacity() || stride > 0xffff ||
       kept_bytes > pool().capacity()) {
     refuse_length(from, std::max(message_bytes, kept_bytes), pool().capacity(), key, where);
@@ -167,7 +166,10 @@ bool outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::
   const auto make = [&] {
     // Whatever lets other code run (progress, waiting) may change the buffer, so each turn looks afresh.
     for (; !b.takes(key, message_bytes); make_room_once(channel, to, key, message_bytes, stride, kept_bytes, from)) {
-      if (lent && !lent_buffers::lends(*this, key)) return false;
+      if (lent && !lent_buffers::lends(*this, key)) {
+        ends_.pass_on_credit();
+        return false;
+      }
     }
     return true;
   };
@@ -210,13 +212,24 @@ void outbound::send_span(int from, int to, batch_key key, std::span<const std::b
                          std::span<const std::byte> payload, std::source_location where) {
   outbound& here = lent_buffers::of_thread(from, where);
   const sched::this_fiber::stay on_this_worker;
-  if (!here.is_own(from)) lent_buffers::finish_construction_elsewhere(here, from, key);
+  if (!here.is_own(from)) {
+    lent_buffers::finish_construction_elsewhere(here, from, key);
+  } else if (!here.handlers_.any()) {
+    here.selectors_.finish_construction(from);
+  }
   if ((here.is_own(from) || lent_buffers::lends(here, key)) && here.load_span(from, to, key, captures, payload, where))
     return;
   const auto captured = captures.size();
+  if (to < 0 || to >= here.facts_.pes) refuse_destination(from, to, here.facts_.pes, where);
+  const std::size_t most = here.pool().capacity() - sizeof(wire::batch_head) - sizeof(wire::span_head);
+  if (captured + payload.size() > most) {
+    refuse_length(from, captured + payload.size(), here.pool().capacity(), key, where);
+  }
   std::byte* const place = lent_buffers::sends_of(from).begin_add(
       [=](std::span<const std::byte> bytes) {
-        send_span(from, to, key, bytes.first(captured), bytes.subspan(captured), where);
+        outbound& home = *this_threads_sending.owner;
+        home.selectors_.finish_construction(from);
+        static_cast<void>(home.load_span(from, to, key, bytes.first(captured), bytes.subspan(captured), where));
       },
       captured + payload.size());
   if (!captures.empty()) std::memcpy(place, captures.data(), captured);

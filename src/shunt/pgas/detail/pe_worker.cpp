@@ -48,6 +48,7 @@ pe_worker::~pe_worker() {
 // --- selectors ---
 
 selector_state& pe_worker::construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name) {
+  refuse_in_task(facts.first_pe, "the construction of a selector");
   const auto [s, first] = selectors.construct(id, mailboxes, name);
   if (first) ending.replay_early_marks();
   const auto complete = [this, &state = s] { return state.built == facts.pes_here; };
@@ -87,6 +88,7 @@ bool pe_worker::progress() {
 bool pe_worker::notice_failure() {
   if (std::exchange(failure_noticed_, true)) return false;
   trains_home_.notify_all();
+  of_tasks.notify_failure();
   activity_.notify_all();
   collective.notify_all();
   selectors.notify_all();

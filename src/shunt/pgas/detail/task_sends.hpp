@@ -42,6 +42,7 @@ class task_sends {
   /// \param local  the worker's number in its process
   task_sends(job_link& job, int local) noexcept : job_(job), local_(local) {}
 
+  [[nodiscard]] int local() const noexcept { return local_; }
   /// A fiber of another worker. `send()` will be called on this worker's thread, in a fiber, in the order of the calls.
   /// \throws what park() throws where the task must wait, std::bad_alloc.
   template <class Send>
@@ -65,6 +66,8 @@ class task_sends {
       waits.until(all_sent_, call, [this] { return !busy_.load(std::memory_order_relaxed); });  // relaxed: the same
   }
 
+  /// This worker's thread: the job has failed. Wakes the PEs that wait in finish().
+  void notify_failure() { all_sent_.notify_all(); }
   /// Any thread. The job has failed, and a reply may still be written there: lives until this object goes.
   void keep(std::shared_ptr<void> place) {
     const std::lock_guard held(guard_);
@@ -96,7 +99,9 @@ class task_sends {
   }
 
   [[nodiscard]] std::byte* begin_add(function call, std::span<const std::byte> send, std::size_t more);
-  void send_all();
+  void send_all() noexcept;
+  bool send_some();
+  void wake_for_room() noexcept;
   void send_these(std::span<const std::byte> sends, const std::string& task);
 
   job_link& job_;

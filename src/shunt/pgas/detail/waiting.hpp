@@ -39,6 +39,7 @@ class waiting {
   template <class Ready>
   void until(event& changed, const char* call, Ready ready) {
     refuse_in_handler(call);
+    const sched::this_fiber::stay on_this_worker;  // what it waits for is this worker's
     // Another fiber may run just before ready() is asked, and never between that and the park.
     for (int idle = 0; !ready(); sched::this_fiber::interleave()) {
       leave_if_failed();
