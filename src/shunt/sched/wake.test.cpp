@@ -98,7 +98,10 @@ TEST_CASE("yield: a fiber that yields alone soon lets one run that another threa
     while (asked < wakes) {
       ++asked;
       std::thread([&] { other.wake(); }).join();
-      for (; answered != asked; ++yields) this_fiber::yield();
+      while (answered != asked) {
+        this_fiber::yield();
+        ++yields;
+      }
     }
   });
   CHECK(yields <= 2 * wakes);  // the worker looks into its inbox, and then it is the other one's turn
