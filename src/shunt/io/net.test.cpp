@@ -683,12 +683,12 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
   // Three ways to wait: after a short read a TCP socket waits without a further read.
   const bool limited = GENERATE(false, true);
   const bool over_tcp = GENERATE(false, true);
+  std::atomic<int> got{0};  // these two outlive the reader, which may end after the writer
+  std::atomic<bool> failed{false};
   with_reactor(2, [&](sched::runtime& rt) {
     auto ends = over_tcp ? connection("127.0.0.1:0") : io::connected_pair();
     std::array<char, 1> into{};
     expect_failure(io::errc::timed_out, [&] { ends.first.read_some(into, 0s); });  // registered by worker 0
-    std::atomic<int> got{0};
-    std::atomic<bool> failed{false};
     sched::spawn_options there;
     there.worker = 1;
     rt.spawn(
