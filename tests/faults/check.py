@@ -469,9 +469,11 @@ def timed(program, mpi, launcher, trials, seed, one):
             known = [rf"rank {victim}\b(?! process \d+| returned)", rf",{victim}\]",
                      *(rf"PID {pid} RUNNING" for pid in pids),
                      # MPICH, when a rank is gone that MPI_Init needs: it ends the job itself, before any handler. UCX
-                     # names the process or, in its mode for segments of System V, nothing that leads to it.
+                     # names the process or, in its mode for segments of System V or where it has waited in vain for
+                     # the rank's answer, nothing that leads to it.
                      *(rf"open\(file_name=/proc/{pid}/fd/" for pid in pids),
-                     r"shmat\(shmid=\d+\) failed: Invalid argument(?s:.*)Fatal error in internal_Init_thread"]
+                     r"shmat\(shmid=\d+\) failed: Invalid argument(?s:.*)Fatal error in internal_Init_thread",
+                     r"Fatal error in internal_Init_thread(?s:.*)initial_address_exchange Endpoint timeout"]
             # Open MPI's, of a rank that has gone before it told the launcher of itself: one of the processes, unnamed.
             # No line of ours had a chance either: the rank's program had not begun.
             if not re.search(rf"^rank {victim} process \d+$", text, re.MULTILINE):
