@@ -10,7 +10,7 @@ inline namespace v1 {
 
 /// Threads hold it for some ten nanoseconds, now and then for a system call, and do not wait while they hold it. A
 /// thread that finds it held looks again, and lets other threads run after a while, since the holder may have lost its
-/// CPU. BasicLockable, as std::scoped_lock wants it. Cost: one exchange to lock, a store to unlock; half of a
+/// CPU. Lockable, as std::unique_lock wants it. Cost: one exchange to lock, a store to unlock; half of a
 /// std::mutex, in a fortieth of its room.
 ///
 /// Edge: a release store, and the acquire exchange that it feeds
@@ -21,6 +21,10 @@ class spin_lock {
   void lock() noexcept {
     // acquire: edge `held`.
     while (held_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  /// Any thread that does not hold it. \return whether it holds it now.
+  [[nodiscard]] bool try_lock() noexcept {
+    return !held_.exchange(true, std::memory_order_acquire);  // acquire: edge `held`
   }
   /// The thread that holds it.
   void unlock() noexcept { held_.store(false, std::memory_order_release); }  // edge `held`

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <exception>
@@ -180,13 +181,38 @@ constexpr Index advanced(Index first, count_of<Index> by) noexcept {
   return static_cast<Index>(static_cast<count_of<Index>>(first) + by);
 }
 
+/// A range of so many bodies or more runs for `theft_time` before it offers a half: so long a theft takes, and what ends
+/// before is not worth one. A range of fewer bodies offers at once, since each of them may be long.
+inline constexpr std::size_t many_bodies = 256;
+inline constexpr std::chrono::nanoseconds theft_time{10'000};
+
+/// Runs bodies of [first, last) in order for `theft_time`, or all of them. \return the first that it has not run.
+/// It reads the clock after the first body, and then after twice as many each time.
+template <std::integral Index, typename Body>
+[[gnu::noinline]] Index run_for_theft_time(Index first, Index last, Body& body) {
+  const auto end = std::chrono::steady_clock::now() + theft_time;
+  for (count_of<Index> at_once = 1;; at_once = static_cast<count_of<Index>>(at_once * 2)) {
+    if (distance(first, last) <= at_once) break;
+    for (const auto stop = advanced(first, at_once); first != stop; ++first) body(first);
+    if (std::chrono::steady_clock::now() >= end) return first;
+  }
+  for (; first != last; ++first) body(first);
+  return first;
+}
+
 /// Runs the bodies of [first, last) in order, but halves the rest of the range whenever thieves would find nothing to
 /// steal here. So a worker that is not stolen from halves log2(n) times only, whatever the grain.
 template <std::integral Index, typename Body>
 void for_range(Index first, Index last, count_of<Index> grain, Body& body) {
   auto* const jobs = sched::job_deque::here();
+  bool waited = false;
   while (distance(first, last) > grain) {
     if (jobs != nullptr ? jobs->runs_dry() : sched::job_deque::runs_dry_elsewhere()) {
+      if (!waited && jobs != nullptr && static_cast<std::size_t>(distance(first, last)) >= many_bodies) {
+        first = run_for_theft_time(first, last, body);
+        waited = true;
+        continue;
+      }
       const auto middle = advanced(first, static_cast<count_of<Index>>(distance(first, last) / 2));
       auto left = [&] { for_range(first, middle, grain, body); };
       auto right = [&] { for_range(middle, last, grain, body); };
@@ -249,6 +275,8 @@ auto fork_join(F&& f, G&& g) {
 
 /// A fiber only. Calls body(i) for each i in [first, last), in any order, on any workers; returns when all calls have
 /// ended. What they wrote is visible then.
+/// A range of 256 bodies or more first runs some 10 us here, or its first body, before another worker may take a half:
+/// what ends sooner is not worth a theft.
 /// \param grain  bodies that run between two looks for idle workers: at least 1.
 /// \param body   several workers call it at once: it must synchronize what it shares.
 /// \throws usage_error outside a fiber, and for a grain of 0 or less, before any body; else the exception of the lowest

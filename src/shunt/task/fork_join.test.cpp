@@ -370,6 +370,32 @@ TEST_CASE("parallel_for: another worker takes a part even if the first never wai
   });
 }
 
+TEST_CASE("parallel_for: many bodies offer a half after the time of a theft, few at once") {
+  using shunt::sched::job_deque;
+  shunt::sched::options one;
+  one.workers = 1;
+  shunt::sched::runtime(one).run([] {
+    auto* const jobs = job_deque::here();
+    if (jobs == nullptr) return;  // without asymmetric fences every range offers at once
+    for (const int count : {255, 256, 100'000}) {
+      bool first_offers = false;
+      parallel_for(0, count, 1, [&](int i) {
+        if (i == 0) first_offers = !jobs->runs_dry();
+      });
+      CHECK(first_offers == (count < 256));
+    }
+    std::vector<bool> offered;
+    parallel_for(0, 1000, 1, [&](int i) {
+      offered.push_back(!jobs->runs_dry());
+      const auto end = std::chrono::steady_clock::now() + shunt::task::detail::theft_time;
+      while (i == 0 && std::chrono::steady_clock::now() < end) {
+      }
+    });
+    CHECK(!offered[0]);
+    CHECK(offered[1]);
+  });
+}
+
 TEST_CASE("parallel_for: throws the exception of the lowest index that threw") {
   on_workers([] {
     std::atomic<bool> reached{false};

@@ -42,8 +42,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+
 #include <shunt/base/asymmetric_fence.hpp>
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/spin_lock.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -196,7 +198,7 @@ class job_ring {
   // Stored by other threads, seldom.
   alignas(quiet_distance) std::atomic<position> head_{1};
   std::atomic<position> limit_{0};
-  std::mutex lock_;
+  spin_lock lock_;  // a thief holds it for a heavy fence: less than it takes to sleep and to be woken
   alignas(quiet_distance) std::atomic<Job*> slots_[Slots] = {};
 };
 
