@@ -181,8 +181,8 @@ constexpr Index advanced(Index first, count_of<Index> by) noexcept {
   return static_cast<Index>(static_cast<count_of<Index>>(first) + by);
 }
 
-/// A range of so many bodies or more runs for `theft_time` before it offers a half: so long a theft takes, and what ends
-/// before is not worth one. A range of fewer bodies offers at once, since each of them may be long.
+/// A range of so many bodies or more runs for `theft_time` before it offers a half: a theft takes as long, and what ends
+/// sooner is not worth one. A range of fewer bodies offers at once, since each of them may be long.
 inline constexpr std::size_t many_bodies = 256;
 inline constexpr std::chrono::nanoseconds theft_time{10'000};
 
@@ -275,8 +275,8 @@ auto fork_join(F&& f, G&& g) {
 
 /// A fiber only. Calls body(i) for each i in [first, last), in any order, on any workers; returns when all calls have
 /// ended. What they wrote is visible then.
-/// A range of 256 bodies or more first runs some 10 us here, or its first body, before another worker may take a half:
-/// what ends sooner is not worth a theft.
+/// A range of 256 bodies or more runs here for as long as a theft takes, and at least its first body, before another
+/// worker may take a half.
 /// \param grain  bodies that run between two looks for idle workers: at least 1.
 /// \param body   several workers call it at once: it must synchronize what it shares.
 /// \throws usage_error outside a fiber, and for a grain of 0 or less, before any body; else the exception of the lowest
