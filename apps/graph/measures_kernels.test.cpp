@@ -5,10 +5,9 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 
 #include "graph/components_lambda.hpp"
-#include "graph/distribute_lambda.hpp"
 #include "graph/graph_cases.hpp"
 #include "graph/jaccard_lambda.hpp"
 #include "graph/pagerank_lambda.hpp"
@@ -71,7 +70,7 @@ TEST_CASE("components: the least vertex of each, on any number of PEs") {
   CAPTURE(g.name, pes, hops);
   const auto right = apps::serial::components(g.vertices, g.edges);
   pgas::run(small(pes, 2, hops), [&](pgas::pe& me) {
-    const auto a = apps::lambda_form::distribute(me, g.vertices, part_of(me, g));
+    const auto a = graph::distribute(me, g.vertices, part_of(me, g));
     std::uint64_t rounds = 0;
     const auto found = apps::lambda_form::components(me, a, [&rounds] { ++rounds; });
     for (std::uint32_t l = 0; l < a.count(); ++l) expect(found[l] == right[a.at.vertex_of_row(l)]);
@@ -89,7 +88,7 @@ TEST_CASE("pagerank: ranks of a serial loop, to the last bit the same on any num
     for (const int hops : {1, 2}) {
       CAPTURE(pes, hops);
       pgas::run(small(pes, 2, hops), [&](pgas::pe& me) {
-        auto a = apps::lambda_form::distribute(me, g.vertices, part_of(me, g));
+        auto a = graph::distribute(me, g.vertices, part_of(me, g));
         a.simplify();
         const auto found = apps::lambda_form::pagerank(me, a, 85, 0, rounds, [](std::uint64_t) {});
         apps::share_of_one sum = 0;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <graph/graph.hpp>
+#include <shunt/graph/graph.hpp>
 #include <span>
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "graph/read.hpp"
+#include <shunt/graph/read.hpp>
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/generate.hpp"
+#include <shunt/graph/generate.hpp>
 
 using namespace shunt::graph;
 using Catch::Contains;
@@ -252,10 +252,10 @@ TEST_CASE("read: what is not an edge list is refused, with its line, what was fo
       {"+1 2\n", ":1: found \"+1\", expected a vertex number"},
       {"0 1\n\x01\x02\xff\n", ":2: found \"\\x01\\x02\\xff\", expected a vertex number"},
       {"0 1\n"s + std::string(100, 'y') + "\n", ":2: found \"" + std::string(40, 'y') + "\"..., exp"},
-      {"0 1\r2 3\r", ":1: found a carriage return within a line, expected lines that end with LF"},
-      {"# c\r0 1\r", ":1: found a carriage return within a line, expected lines that end with LF"},
-      {"0 1 x\ry\n", ":1: found a carriage return within a line, expected lines that end with LF"},
-      {"0 1\n \r 2\n", ":2: found a carriage return within a line, expected lines that end with LF"},
+      {"0 1\r2 3\r", ":1: found a CR within a line, expected lines that end with LF"},
+      {"# c\r0 1\r", ":1: found a CR within a line, expected lines that end with LF"},
+      {"0 1 x\ry\n", ":1: found a CR within a line, expected lines that end with LF"},
+      {"0 1\n \r 2\n", ":2: found a CR within a line, expected lines that end with LF"},
       {"0 1\n2 3\0 4\n"s, ":2: found a NUL byte after \"2 3\", expected text (is this a binary or"},
       {"0 1\n# c\n\0\0"s, ":3: found a NUL byte, expected text"},
       {"0 1\n2 3 4 \0\n"s, ":2: found a NUL byte after \"2 3 4 \", expected text"},
@@ -355,7 +355,7 @@ TEST_CASE("read: what is not a supported matrix is refused, with its line, found
       {good + "3 3 1\n1\n", ":3: found the end of the line, expected an index of 1..3"},
       {good + "3 3 1\n1 2.5\n", ":3: found \"2.5\", expected an index of 1..3"},
       {good + "3 3 1\n1 2 7\n", ":3: found \"7\", expected the end of the line"},
-      {good + "3 3 1\n1 2\r3 3\n", ":3: found a carriage return within a line"},
+      {good + "3 3 1\n1 2\r3 3\n", ":3: found a CR within a line"},
       {good + "3 3 1\n1 2\0\n"s, ":3: found a NUL byte after \"1 2\", expected text"},
       {real + "3 3 1\n1 2\n", ":3: found the end of the line, expected a real value"},
       {real + "3 3 1\n1 2 z\n", ":3: found \"z\", expected a real value"},
@@ -389,7 +389,7 @@ TEST_CASE("read: rows out of proportion to the entries are refused with their li
   CHECK_THAT(
       complaint(banner + "1000000000 1000000000 1\n2 1\n"),
       Catch::StartsWith(":2: found a matrix of 1000000000 rows for 1 entries, expected at most 16 rows an entry: "
-                        "the rows alone take 20000 MB of memory (--rows-ok"));
+                        "the rows alone take 20000 MB of memory (option rows-ok"));
   // What is announced and does not come is an error before any row takes memory.
   CHECK_THAT(complaint(banner + "4294967295 4294967295 9223372036854775808\n2 1\n"),
              Catch::StartsWith(":4: found the end of the file after 1 entries"));
