@@ -107,12 +107,11 @@ struct read_options {
 };
 
 /// Reads one graph. Any thread; files are independent of each other.
-/// \throws usage_error with one line that names file and line, what was found and what was
-///   expected: the file is missing, a directory, empty, binary, or compressed in another way; gzip
-///   data are cut off or corrupt, or the library was built without zlib; a line is not an edge; a number is
-///   negative or too large; a matrix is not square or of another kind; it announces rows out of proportion to its
-///   entries; an index is out of range; there are fewer or more entries than the matrix announces. known().native is errno where the
-///   system reported one.
+/// \throws usage_error with one line that names file and line, what was found and what was expected: the file is
+///   missing, a directory, empty, binary, or compressed in another way; gzip data are cut off or corrupt, or the
+///   library was built without zlib; a line is not an edge; a number is negative or too large; a matrix is not square
+///   or of another kind; it announces rows out of proportion to its entries; an index is out of range; there are fewer
+///   or more entries than the matrix announces. known().native is errno where the system reported one.
 /// \throws error when the system fails to read a file that it opened. std::bad_alloc, and whatever
 ///   options.progress throws.
 /// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16
