@@ -26,8 +26,8 @@ struct core_summary {
     *this = *this + core_summary{number, 1, number, apps::fingerprint(1, std::span<const std::uint64_t>(both))};
   }
   friend core_summary operator+(const core_summary& a, const core_summary& b) {
-    const auto most = std::max(a.most, b.most);
-    return {most, (a.most == most ? a.with_most : 0) + (b.most == most ? b.with_most : 0), a.sum + b.sum,
+    const auto greatest = std::max(a.most, b.most);
+    return {greatest, (a.most == greatest ? a.with_most : 0) + (b.most == greatest ? b.with_most : 0), a.sum + b.sum,
             a.print + b.print};
   }
 };
