@@ -14,7 +14,8 @@
 #
 # One of them, for long (new inputs go into the first folder; see -help=1):
 #
-#   mkdir -p /tmp/found && build/clang-fuzz/bin/fuzz_graph -fork=2 -max_total_time=28800 /tmp/found apps/graph/corpus
+#   mkdir -p /tmp/found
+#   build/clang-fuzz/bin/fuzz_graph -fork=2 -max_total_time=28800 /tmp/found src/shunt/graph/corpus
 #
 # An input that fails is left as crash-*, oom-* or timeout-*: mend the fault, and add the input to the corpus.
 #
@@ -77,3 +78,8 @@ endfunction()
 # What arrives from another process.
 shunt_add_fuzzer(arrivals SOURCES src/shunt/pgas/arrivals.fuzz.cpp CORPUS src/shunt/pgas/corpus RUNS 400000 LENGTH 1041
   INSIDE)
+# What stands in files of graphs. It compresses each input, too.
+if(ZLIB_FOUND)
+  shunt_add_fuzzer(graph SOURCES src/shunt/graph/read.fuzz.cpp LIBRARIES ZLIB::ZLIB CORPUS src/shunt/graph/corpus
+    DICTIONARY src/shunt/graph/read.dict RUNS 20000)
+endif()

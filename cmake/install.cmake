@@ -43,6 +43,11 @@ if(TARGET shunt_cli)
   install(TARGETS shunt_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
 
+# A shared library names what it needs by itself.
+set(shunt_needs_zlib OFF)
+if(ZLIB_FOUND AND NOT shunt_type STREQUAL SHARED_LIBRARY)
+  set(shunt_needs_zlib ON)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/shuntConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/shuntConfig.cmake INSTALL_DESTINATION ${shunt_package_dir})
 # Before 1.0 a minor version may break what was there.
@@ -58,6 +63,9 @@ string(REGEX REPLACE "/$" "" shunt_pc_prefix "${shunt_pc_prefix}")
 if(SHUNT_CONTEXT_BOOST)
   set(shunt_pc_cflags " -DSHUNT_CONTEXT_BOOST")
   set(shunt_pc_libs " -lboost_context")
+endif()
+if(ZLIB_FOUND)
+  string(APPEND shunt_pc_libs " -lz")
 endif()
 if(SHUNT_STACK_CLASH_PROTECTION)
   string(APPEND shunt_pc_cflags " -fstack-clash-protection")

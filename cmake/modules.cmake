@@ -39,6 +39,9 @@ function(shunt_settings target)
     target_compile_definitions(${target} PUBLIC SHUNT_CONTEXT_BOOST)
     target_link_libraries(${target} PUBLIC Boost::context)
   endif()
+  if(ZLIB_FOUND)
+    target_link_libraries(${target} PRIVATE ZLIB::ZLIB)
+  endif()
   # In a static library too: programs may link it into a shared library of theirs.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
@@ -51,6 +54,20 @@ if(SHUNT_VALGRIND_HEADER)
 else()
   message(STATUS "Valgrind is not told of stacks: its header is absent (Debian: valgrind)")
 endif()
+
+# Files that gzip has compressed: module graph.
+find_package(ZLIB QUIET)
+if(ZLIB_FOUND)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/shunt/graph/detail/gzip_stream.cpp
+    APPEND PROPERTY COMPILE_DEFINITIONS SHUNT_ZLIB)
+else()
+  message(STATUS "Graphs in files that gzip has compressed are refused: zlib not found (Debian: zlib1g-dev)")
+endif()
+
+# A fused multiply-add rounds once where two instructions round twice: it would make the generated graphs depend on the
+# processor that the compiler was told to aim at.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/shunt/graph/generate.cpp
+  APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
 # Reading the headers is most of the work: with all sources of a module in one unit the library takes a tenth of the
 # processor time. Off, a change compiles one source alone again.
@@ -99,6 +116,9 @@ foreach(row IN LISTS rows)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/layers)
   target_link_options(shunt_layer_${module} PRIVATE LINKER:--no-undefined)
   target_link_libraries(shunt_layer_${module} PRIVATE ${below} Threads::Threads ${CMAKE_DL_LIBS})
+  if(ZLIB_FOUND AND module STREQUAL "graph")
+    target_link_libraries(shunt_layer_graph PRIVATE ZLIB::ZLIB)
+  endif()
   if(SHUNT_CONTEXT_BOOST)
     target_link_libraries(shunt_layer_${module} PRIVATE Boost::context)
   endif()

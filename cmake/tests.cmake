@@ -76,6 +76,11 @@ foreach(module IN LISTS modules)
   endif()
 endforeach()
 
+if(ZLIB_FOUND)  # tests of graph compress what it reads
+  target_link_libraries(test_graph PRIVATE ZLIB::ZLIB)
+  target_compile_definitions(test_graph PRIVATE SHUNT_ZLIB)
+endif()
+
 # The module `context` once more, over Boost.Context: as on machines for which the project has no switch of its own.
 if(NOT SHUNT_CONTEXT_BOOST)
   find_package(Boost 1.74 QUIET COMPONENTS context)

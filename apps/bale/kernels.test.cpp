@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <graph/generate.hpp>
-#include <graph/graph.hpp>
+#include <shunt/graph/generate.hpp>
+#include <shunt/graph/graph.hpp>
 
 #include "bale/histogram_class.hpp"
 #include "bale/histogram_lambda.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 
 #include "bale/matrix_job.hpp"
 #include "bale/permute_matrix_class.hpp"

@@ -12,11 +12,15 @@
 #include <bale/place.hpp>
 #include <cstdint>
 #include <initializer_list>
+#include <shunt/graph/pieces.hpp>
 #include <shunt/pgas/pe.hpp>
 #include <span>
 #include <vector>
 
 namespace shunt::apps {
+
+using graph::in_pieces;
+using graph::most_items;
 
 /// Row and column of a non-zero.
 struct entry {
@@ -67,12 +71,6 @@ struct matrix {
   }
 };
 
-/// The most items of so many bytes that a message may carry behind its captures, with a train of the job's size.
-[[nodiscard]] inline std::size_t most_items(const pgas::pe& me, std::size_t bytes_an_item) noexcept {
-  constexpr std::size_t heads = 128;  // of a train of at least 256 bytes
-  return (me.train_bytes() - heads) / bytes_an_item;
-}
-
 /// Calls f(row, at, piece) for the rows of `a`, each in pieces of at most `most`, and for something that every non-zero
 /// has; `at` is the number of those before in the row.
 template <class Item, class F>
@@ -82,14 +80,6 @@ void each_piece(const matrix& a, const std::vector<Item>& of_all, std::size_t mo
     for (std::size_t at = 0; at < row.size(); at += most) {
       f(l, static_cast<ordinal>(at), row.subspan(at, std::min(most, row.size() - at)));
     }
-  }
-}
-
-/// Calls f(at, items) for all of `items`, in pieces of at most `most`; `at` is the number of those before.
-template <class Item, class F>
-void in_pieces(std::span<const Item> items, std::size_t most, F f) {
-  for (std::size_t at = 0; at < items.size(); at += most) {
-    f(static_cast<std::uint32_t>(at), items.subspan(at, std::min(most, items.size() - at)));
   }
 }
 

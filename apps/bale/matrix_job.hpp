@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <graph/generate.hpp>
-#include <graph/read.hpp>
+#include <shunt/graph/generate.hpp>
+#include <shunt/graph/read.hpp>
 #include <string>
 #include <vector>
 

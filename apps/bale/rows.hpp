@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <graph/graph.hpp>
+#include <shunt/graph/graph.hpp>
 #include <span>
 #include <vector>
 

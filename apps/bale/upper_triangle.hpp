@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 
 #include "bale/matrix.hpp"
 #include "bale/permute_matrix_lambda.hpp"

@@ -38,7 +38,7 @@ int bfs_main(int argc, char** argv) {
     const auto mine = input.share(me, 40);
     me.barrier();
     const auto start = std::chrono::steady_clock::now();
-    pgas::symmetric<apps::adjacency> a(me, apps::lambda_form::distribute(me, vertices, mine.edges));
+    pgas::symmetric<apps::adjacency> a(me, graph::distribute(me, vertices, mine.edges));
     const double construction = me.max(apps::seconds_since(start));
     const auto roots = where.draw(me, *a, input, job.seed());
     apps::lambda_form::bfs search(me, a);

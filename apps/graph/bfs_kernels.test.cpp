@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 
 #include "graph/bfs_lambda.hpp"
 #include "graph/graph_cases.hpp"
@@ -51,7 +51,7 @@ std::vector<graph::vertex> tree_of(pgas::pe& me, pgas::symmetric<apps::adjacency
 
 void expect_levels(pgas::pe& me, const list& g, const std::vector<graph::vertex>& roots) {
   const auto mine = part_of(me, g);
-  pgas::symmetric<apps::adjacency> a(me, apps::lambda_form::distribute(me, g.vertices, mine));
+  pgas::symmetric<apps::adjacency> a(me, graph::distribute(me, g.vertices, mine));
   apps::lambda_form::bfs search(me, a);
   for (const auto root : roots) {
     const auto right = serial_levels(g, root);
@@ -99,24 +99,6 @@ TEST_CASE("bfs: a graph without edges, and fewer vertices than PEs") {
   });
 }
 
-TEST_CASE("bfs: rows have the neighbours with more neighbours first") {
-  const auto g = kronecker(9, 8, 3);
-  pgas::run(tiny(3, 2), [&](pgas::pe& me) {
-    std::vector<std::uint64_t> degree(g.vertices);
-    for (const auto [a, b] : g.edges) degree[a] += a != b, degree[b] += a != b;
-    const auto a = apps::lambda_form::distribute(me, g.vertices, part_of(me, g));
-    for (std::uint32_t l = 0; l < a.count(); ++l) {
-      expect(a.degree(l) == degree[a.at.vertex_of_row(l)]);
-      auto last = apps::magnitudes::kinds;
-      for (const auto column : a.row(l)) {
-        const std::size_t kind = apps::magnitudes::of(degree[a.at.vertex(column, me.count())]);
-        expect(kind <= last);
-        last = kind;
-      }
-    }
-  });
-}
-
 TEST_CASE("draw_roots: differ, have neighbours, and do not depend on the number of PEs") {
   const auto g = random_graph(300, 0.5);
   std::set<graph::vertex> with_neighbours;
@@ -124,7 +106,7 @@ TEST_CASE("draw_roots: differ, have neighbours, and do not depend on the number 
   std::vector<graph::vertex> first;
   for (const int pes : {1, 2, 7}) {
     pgas::run(tiny(pes, 2), [&](pgas::pe& me) {
-      const auto a = apps::lambda_form::distribute(me, g.vertices, part_of(me, g));
+      const auto a = graph::distribute(me, g.vertices, part_of(me, g));
       const auto roots = apps::draw_roots(me, a, 64, 5);
       const auto all = apps::draw_roots(me, a, 1000, 5);
       expect(std::set(all.begin(), all.end()) == with_neighbours);

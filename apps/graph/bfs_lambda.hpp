@@ -1,7 +1,6 @@
 /// Breadth-first search, kernel 2 of Graph500: a superstep a level, top down or bottom up.
 #pragma once
 #include <graph/bfs.hpp>
-#include <graph/distribute_lambda.hpp>
 namespace shunt::apps::lambda_form {
 class bfs {
  public:
@@ -19,7 +18,7 @@ class bfs {
       if (now.vertices == 0) return levels;
       left = left - now;
       if (next.bottom_up(now, left)) {
-        share(me_, bits_, state_->bits().words());
+        graph::share(me_, bits_, state_->bits().words());
         state_->look_up(*a_, *frontier_);
       } else {
         top_down();

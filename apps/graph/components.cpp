@@ -7,7 +7,6 @@
 #include "app.hpp"
 #include "graph/collect.hpp"
 #include "graph/components_lambda.hpp"
-#include "graph/distribute_lambda.hpp"
 #include "graph/graph_input.hpp"
 #include "graph/serial.hpp"
 
@@ -63,7 +62,7 @@ int components_main(int argc, char** argv) {
   pgas::run(wanted, [&](pgas::pe& me) {
     input.begin(me);
     const auto mine = input.share(me, 40);
-    const auto a = apps::lambda_form::distribute(me, input.vertices(), mine.edges);
+    const auto a = graph::distribute(me, input.vertices(), mine.edges);
     const auto before = me.traffic();
     me.barrier();
     const auto start = std::chrono::steady_clock::now();

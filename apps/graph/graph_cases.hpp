@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 #include <shunt/pgas.hpp>
 #include <string>
 #include <vector>

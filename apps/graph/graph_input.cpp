@@ -10,8 +10,8 @@
 #include <new>
 #include <shunt/base/error.hpp>
 
-#include "graph/generate.hpp"
-#include "graph/read.hpp"
+#include <shunt/graph/generate.hpp>
+#include <shunt/graph/read.hpp>
 #include "option.hpp"
 
 namespace shunt::apps {

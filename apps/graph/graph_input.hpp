@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <graph/graph.hpp>
+#include <shunt/graph/graph.hpp>
 #include <string>
 #include <vector>
 

@@ -59,23 +59,6 @@ TEST_CASE("graph_input: the PEs' shares are the graph's entries, in their order"
   std::filesystem::remove(file);
 }
 
-TEST_CASE("addresses: there and back, and an error where 32 bits do not suffice") {
-  for (const int pes : {1, 2, 3, 7, 64}) {
-    pgas::run(tiny(pes, 2), [](pgas::pe& me) {
-      const apps::addresses at(me, 1000);
-      for (graph::vertex v = 0; v < 1000; ++v) {
-        const auto a = at.of(v);
-        expect(at.vertex(a, me.count()) == v);
-        expect((at.owner(a) == me.index()) == (at.of_row(at.row(a)) == a));
-        if (at.owner(a) == me.index()) expect(at.vertex_of_row(at.row(a)) == v && at.row(a) < at.rows());
-      }
-      if (me.count() == 3) {
-        expect(thrown_by<usage_error>([&me] { apps::addresses(me, graph::max_vertices); }) != "");
-      }
-    });
-  }
-}
-
 TEST_CASE("collect_values: all of them on PE 0, by vertex") {
   for (const int pes : {1, 2, 7}) {
     pgas::run(tiny(pes, 2), [](pgas::pe& me) {

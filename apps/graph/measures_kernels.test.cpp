@@ -5,12 +5,12 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 
 #include "graph/components_lambda.hpp"
-#include "graph/distribute_lambda.hpp"
 #include "graph/graph_cases.hpp"
 #include "graph/jaccard_lambda.hpp"
+#include "graph/kcore_lambda.hpp"
 #include "graph/pagerank_lambda.hpp"
 #include "graph/paths_check_lambda.hpp"
 #include "graph/serial.hpp"
@@ -71,12 +71,42 @@ TEST_CASE("components: the least vertex of each, on any number of PEs") {
   CAPTURE(g.name, pes, hops);
   const auto right = apps::serial::components(g.vertices, g.edges);
   pgas::run(small(pes, 2, hops), [&](pgas::pe& me) {
-    const auto a = apps::lambda_form::distribute(me, g.vertices, part_of(me, g));
+    const auto a = graph::distribute(me, g.vertices, part_of(me, g));
     std::uint64_t rounds = 0;
     const auto found = apps::lambda_form::components(me, a, [&rounds] { ++rounds; });
     for (std::uint32_t l = 0; l < a.count(); ++l) expect(found[l] == right[a.at.vertex_of_row(l)]);
     expect(rounds < 20);  // a path of 200 vertices takes 200 where only neighbours are told
   });
+}
+
+TEST_CASE("kcore: the numbers that peeling finds, in as many rounds on any number of PEs") {
+  const auto g = GENERATE(kronecker(8, 8, 1), random_graph(500, 3), random_graph(400, 0), star(300), shuffled_path(200),
+                          list{"loops and doubles", 5, {{0, 1}, {1, 0}, {1, 2}, {2, 0}, {3, 3}, {3, 2}}});
+  const int hops = GENERATE(1, 2);
+  CAPTURE(g.name, hops);
+  const auto right = apps::serial::core_numbers(g.vertices, g.edges);
+  std::uint64_t rounds_of_one = 0;
+  for (const int pes : {1, 2, 3, 7, 64}) {
+    CAPTURE(pes);
+    pgas::run(small(pes, 2, hops), [&](pgas::pe& me) {
+      auto a = graph::distribute(me, g.vertices, part_of(me, g));
+      a.simplify();
+      std::uint64_t rounds = 0;
+      auto found = apps::lambda_form::kcore(me, a, [&rounds](std::uint64_t) { ++rounds; });
+      for (std::uint32_t l = 0; l < a.count(); ++l) expect(found[l] == right[a.at.vertex_of_row(l)]);
+      if (me.index() == 0) expect(std::exchange(rounds_of_one, rounds) == rounds || pes == 1);
+      expect(apps::lambda_form::check_cores(me, a, found) == 0);
+      if (me.index() == 0) ++found[0];  // vertex 0
+      expect(apps::lambda_form::check_cores(me, a, found) != 0);
+    });
+  }
+}
+
+TEST_CASE("core_numbers: peeling finds what the definition says") {
+  // A clique of four, a triangle that shares a vertex with it, a tail, and a vertex alone.
+  const std::vector<graph::edge> edges = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3},
+                                          {2, 3}, {3, 4}, {3, 5}, {4, 5}, {5, 6}};
+  CHECK(apps::serial::core_numbers(8, edges) == std::vector<std::uint32_t>{3, 3, 3, 3, 2, 2, 1, 0});
 }
 
 TEST_CASE("pagerank: ranks of a serial loop, to the last bit the same on any number of PEs") {
@@ -89,7 +119,7 @@ TEST_CASE("pagerank: ranks of a serial loop, to the last bit the same on any num
     for (const int hops : {1, 2}) {
       CAPTURE(pes, hops);
       pgas::run(small(pes, 2, hops), [&](pgas::pe& me) {
-        auto a = apps::lambda_form::distribute(me, g.vertices, part_of(me, g));
+        auto a = graph::distribute(me, g.vertices, part_of(me, g));
         a.simplify();
         const auto found = apps::lambda_form::pagerank(me, a, 85, 0, rounds, [](std::uint64_t) {});
         apps::share_of_one sum = 0;

@@ -7,7 +7,6 @@
 
 #include "app.hpp"
 #include "graph/collect.hpp"
-#include "graph/distribute_lambda.hpp"
 #include "graph/graph_input.hpp"
 #include "graph/pagerank_lambda.hpp"
 #include "graph/serial.hpp"
@@ -59,7 +58,7 @@ int pagerank_main(int argc, char** argv) {
     const auto mine = input.share(me, 40);
     const auto n = input.vertices();
     if (n == 0) throw usage_error(apps::one_line(input.name()) + ": a graph without vertices has no ranks");
-    auto a = apps::lambda_form::distribute(me, n, mine.edges);
+    auto a = graph::distribute(me, n, mine.edges);
     a.simplify();
     const auto before = me.traffic();
     me.barrier();

@@ -84,6 +84,30 @@ std::vector<double> page_ranks(std::uint64_t vertices, std::span<const graph::ed
   return rank;
 }
 
+std::vector<std::uint32_t> core_numbers(std::uint64_t vertices, std::span<const graph::edge> entries) {
+  const auto neighbours = neighbours_of(vertices, entries);
+  std::vector<std::uint32_t> left(vertices);  // of each vertex the neighbours that are left, and then its number
+  std::vector<std::vector<graph::vertex>> with;
+  const auto enter = [&](graph::vertex v) {
+    if (with.size() <= left[v]) with.resize(left[v] + std::size_t{1});
+    with[left[v]].push_back(v);
+  };
+  for (graph::vertex v = 0; v < vertices; ++v) left[v] = static_cast<std::uint32_t>(neighbours[v].size()), enter(v);
+  std::vector<bool> gone(vertices);
+  for (std::uint32_t k = 0; k < with.size(); ++k) {
+    while (!with[k].empty()) {
+      const auto v = with[k].back();
+      with[k].pop_back();
+      if (gone[v] || left[v] != k) continue;  // entered again since, further down
+      gone[v] = true;
+      for (const auto u : neighbours[v]) {
+        if (!gone[u] && left[u] > k) --left[u], enter(u);
+      }
+    }
+  }
+  return left;
+}
+
 std::vector<std::uint32_t> common_neighbours(const graph::graph& g) {
   std::vector<graph::edge> edges;
   for (graph::vertex v = 0; v < g.vertices(); ++v) {

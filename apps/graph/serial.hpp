@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <graph/graph.hpp>
+#include <shunt/graph/graph.hpp>
 #include <span>
 #include <vector>
 
@@ -20,6 +20,10 @@ namespace shunt::apps::serial {
 /// Of each vertex its PageRank, in floating point, after so many rounds; double entries and self-loops do not count.
 [[nodiscard]] std::vector<double> page_ranks(std::uint64_t vertices, std::span<const graph::edge> entries,
                                              double damping, std::uint64_t rounds);
+
+/// Of each vertex the core number, by peeling: of what is left, a vertex with the fewest neighbours goes next.
+/// Source: Batagelj, Zaversnik: An O(m) algorithm for cores decomposition of networks. 2003, arXiv:cs/0310049.
+[[nodiscard]] std::vector<std::uint32_t> core_numbers(std::uint64_t vertices, std::span<const graph::edge> entries);
 
 /// The neighbours that the ends of each edge have in common, row after row of `g`, by merging their lists.
 [[nodiscard]] std::vector<std::uint32_t> common_neighbours(const graph::graph& g);

@@ -9,7 +9,7 @@
 /// Source: Graph 500 benchmark specification, https://graph500.org/?page_id=12, section 8.
 #pragma once
 #include <bale/transpose_lambda.hpp>
-#include <graph/graph.hpp>
+#include <shunt/graph/graph.hpp>
 namespace shunt::apps {
 /// No vertex.
 inline constexpr graph::vertex no_vertex = ~graph::vertex{0};

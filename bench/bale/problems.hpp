@@ -5,7 +5,7 @@
 #include <bale/permutation.hpp>
 #include <bale/place.hpp>
 #include <cstdint>
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 #include <span>
 #include <string>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <graph/generate.hpp>
+#include <shunt/graph/generate.hpp>
 
 #include "../common/program.h"
 #include "../common/random.h"

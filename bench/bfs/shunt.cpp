@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   const bench::searches input(argv[0], options);
   return bench::job(argv[0], options, [&](pgas::pe& me) {
     const auto entries = input.part(me.index(), me.count());
-    const auto construct = [&] { return apps::lambda_form::distribute(me, input.vertices, entries); };
+    const auto construct = [&] { return graph::distribute(me, input.vertices, entries); };
     if (input.constructs) {
       bench::rounds(me, options, [] {}, [&] { static_cast<void>(construct()); }, [] { return std::string(); });
       return;

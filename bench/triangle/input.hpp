@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include <shunt/graph/generate.hpp>
+#include <shunt/graph/graph.hpp>
 #include "../common/program.h"
 #include "../common/random.h"
-#include "graph/generate.hpp"
-#include "graph/graph.hpp"
 
 namespace bench {
 

@@ -66,6 +66,7 @@ declare -A small=(
   [components]='--scale 6'
   [pagerank]='--scale 6'
   [jaccard]='--scale 6'
+  [kcore]='--scale 6'
   [permute_matrix]='--rows 100'
   [random_access]='--scale 10'
   [random_permutation]='--entries 100'
@@ -207,10 +208,14 @@ good '^triangles +2$' "$shunt" run jaccard --pes 3 --graph two.txt
 good '^most similar +(20 and 30|30 and 20)' "$shunt" run jaccard --pes 3 --graph two.txt
 good '^checked +a serial loop found the same' "$shunt" run jaccard --pes 3 --graph two.txt --check
 printf '# no edges\n7 7\n' >loop.txt
+good '^degeneracy +2$' "$shunt" run kcore --pes 3 --graph two.txt
+good '^innermost core +4 vertices' "$shunt" run kcore --pes 3 --graph two.txt
+good '^checked +peeling, serially, found the same' "$shunt" run kcore --pes 3 --graph two.txt --check
+good '^degeneracy +0$' "$shunt" run kcore --pes 2 --graph loop.txt
 bad '^shunt run bfs: .*loop.txt: a graph without edges has no root' "$shunt" run bfs --pes 2 --graph loop.txt
 good '^levels +1 at most' "$shunt" run bfs --pes 2 --graph loop.txt --root 7
 good '^components +1$' "$shunt" run components --pes 2 --graph loop.txt
-for app in bfs sssp components pagerank jaccard; do
+for app in bfs sssp components pagerank jaccard kcore; do
   bad "^shunt run $app: no-such: cannot open" "$shunt" run $app --graph no-such
   bad '--scale has no meaning with --graph' "$shunt" run $app --graph two.txt --scale 3
   bad "^shunt run $app: .*takes .* GiB of memory" "$shunt" run $app --scale 31 --edge-factor 1048576
@@ -334,11 +339,11 @@ if [[ -n $mpis ]]; then
       else wrong 'differs'; fi
     done
   done
-  for app in bfs sssp components pagerank jaccard; do
+  for app in bfs sssp components pagerank jaccard kcore; do
     check=--check
     if [[ $app == bfs ]]; then check=''; fi  # it always validates
     # shellcheck disable=SC2086
-    good '^checked +(3 trees|distances|a serial)' \
+    good '^checked +(3 trees|distances|a serial|peeling)' \
       "$shunt" run $app --transport mpi --ranks 2 --pes 4 $check ${small[$app]}
   done
   # shellcheck disable=SC2086

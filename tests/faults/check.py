@@ -284,7 +284,7 @@ def files(shunt):
             ("binary.bin", bytes(range(256)) * 20, r"binary\.bin"),
             ("utf16.txt", good.decode().encode("utf-16"), r"utf16\.txt:1: found UTF-16"),
             ("utf16_bare.txt", good.decode().encode("utf-16-be"), r"utf16_bare\.txt:1: .*NUL"),
-            ("cr.txt", good.replace(b"\n", b"\r"), r"cr\.txt:1: .*carriage return"),
+            ("cr.txt", good.replace(b"\n", b"\r"), r"cr\.txt:1: .*a CR within a line"),
             ("line.txt.gz", gzip.compress(b"1" * (8 << 20)), r"line\.txt\.gz:1: found a line of more than"),
             ("rubbish.txt.gz", gzip.compress(good) + b"rubbish", r"rubbish\.txt\.gz:5: .*not gzip"),
             ("rows.mtx", market.replace(b"4 4 4", b"1000000000 1000000000 4"),

@@ -9,6 +9,7 @@ int daq_main(int argc, char** argv);
 int histogram_main(int argc, char** argv);
 int index_gather_main(int argc, char** argv);
 int jaccard_main(int argc, char** argv);
+int kcore_main(int argc, char** argv);
 int pagerank_main(int argc, char** argv);
 int permute_matrix_main(int argc, char** argv);
 int random_access_main(int argc, char** argv);
@@ -30,6 +31,7 @@ std::span<const app> all() {
       {"components", "the connected components of a graph", components_main},
       {"pagerank", "the PageRank of a graph's vertices, the same for any number of PEs", pagerank_main},
       {"jaccard", "how similar the neighbours of each edge's ends are", jaccard_main},
+      {"kcore", "the core number of each vertex of a graph", kcore_main},
       {"permute_matrix", "a sparse matrix under permutations of its rows and columns", permute_matrix_main},
       {"random_permutation", "a random permutation, the same for any number of PEs", random_permutation_main},
       {"topological_sort", "an order of rows and columns that makes a matrix triangular", topological_sort_main},

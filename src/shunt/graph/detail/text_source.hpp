@@ -4,21 +4,24 @@
 ///   ^ buffer_                     ^ tail_                 ^ end_                ^ block_bytes
 ///
 /// Invariants
-///   T1  A block is never cut within a line, and its last byte is '\n': a parser needs no other
+///   X1  A block is never cut within a line, and its last byte is '\n': a parser needs no other
 ///       check for the end of what it may read.
-///   T2  Bytes that precede a fault of the file are handed out before the fault is thrown, so that
+///   X2  Bytes that precede a fault of the file are handed out before the fault is thrown, so that
 ///       the line in the message is where the good text ends.
 #pragma once
-
-#include <zlib.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <shunt/graph/detail/gzip_stream.hpp>
 #include <string>
 #include <string_view>
 
-namespace shunt::graph::detail {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
+namespace detail {
 
 /// Bytes in one line of a message: printable, in quotes, shortened to about 40.
 [[nodiscard]] std::string quoted(std::string_view bytes);
@@ -31,13 +34,12 @@ class text_source {
  public:
   /// \param block_bytes  the most that a block holds, and so the longest line that can be read; at least 16.
   /// \throws usage_error when the file cannot be opened, is a directory, is empty, or is compressed
-  /// with something else than gzip.
+  /// with something else than gzip, or with gzip where the library was built without zlib.
   text_source(const std::string& path, std::size_t block_bytes);
   text_source(const text_source&) = delete;
   text_source& operator=(const text_source&) = delete;
-  ~text_source();
 
-  /// The next lines (T1), valid until the next call; empty at the end of the file and ever after.
+  /// The next lines (X1), valid until the next call; empty at the end of the file and ever after.
   /// \param line  the number of the line that the block will start with, for messages.
   /// \throws usage_error when gzip data are cut off or corrupt, or a line is longer than a block;
   /// error when the system cannot read on.
@@ -68,11 +70,10 @@ class text_source {
   std::size_t input_begin_ = 0;
   std::size_t input_end_ = 0;
 
-  bool gzip_ = false;
-  bool in_member_ = false;  ///< a gzip member has begun and not ended
-  bool padded_ = false;     ///< zeros were seen after a member: only zeros may follow
-  std::string fault_;       ///< what inflate() complained about, to be thrown by the next call (T2)
-  z_stream stream_{};
+  std::optional<gzip_stream> gzip_;  ///< of a compressed file
+  bool in_member_ = false;           ///< a gzip member has begun and not ended
+  bool padded_ = false;              ///< zeros were seen after a member: only zeros may follow
+  std::string fault_;                ///< what gzip_stream complained about, to be thrown by the next call (X2)
 
   std::size_t block_bytes_;
   std::unique_ptr<char[]> buffer_;
@@ -80,4 +81,7 @@ class text_source {
   std::size_t end_ = 0;
 };
 
-}  // namespace shunt::graph::detail
+}  // namespace detail
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt

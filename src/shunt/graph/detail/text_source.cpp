@@ -1,4 +1,4 @@
-#include "graph/detail/text_source.hpp"
+#include <shunt/graph/detail/text_source.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,12 +12,14 @@
 #include <system_error>
 #include <utility>
 
-namespace shunt::graph::detail {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
+namespace detail {
 namespace {
 
 constexpr std::size_t input_bytes = std::size_t{256} << 10;
 constexpr std::size_t shown_bytes = 40;
-constexpr int gzip_only = 16 + MAX_WBITS;  // zlib.h: 16 added to the window bits
 
 std::string escaped(char byte) {
   constexpr char digits[] = "0123456789abcdef";
@@ -120,17 +122,15 @@ text_source::text_source(const std::string& path, std::size_t block_bytes) : pat
   for (const auto& [magic, name] : foreign) {
     if (start.starts_with(magic)) fail(path_, 1, name, "plain text, or text compressed with gzip");
   }
-  gzip_ = start.starts_with("\x1f\x8b");
-  if (gzip_) {
+  if (start.starts_with("\x1f\x8b")) {
+    if (!gzip_stream::available()) {
+      fail(path_, 1, "gzip data", "plain text: this library was built without zlib, which would inflate them");
+    }
     // Not gzread(): that takes whatever follows a member for padding, and so loses all that comes
     // after a damaged header.
-    if (inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
+    gzip_.emplace();
     in_member_ = true;
   }
-}
-
-text_source::~text_source() {
-  if (gzip_) inflateEnd(&stream_);
 }
 
 std::size_t text_source::raw(char* to, std::size_t room) {
@@ -168,7 +168,7 @@ std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line
       input_end_ = raw(input_.get(), input_bytes);
       if (input_end_ == 0) {
         if (!in_member_) return 0;
-        ended = true;  // but inflate() may hold text back that had no room: T2
+        ended = true;  // but zlib may hold text back that had no room: X2
       }
     }
     if (!in_member_) {
@@ -181,23 +181,14 @@ std::size_t text_source::inflated(char* to, std::size_t room, std::uint64_t line
         fault_ = "bytes that are not gzip after the end of a member";
         continue;
       }
-      inflateReset(&stream_);
+      gzip_->begin_member();
       in_member_ = true;
     }
-    stream_.next_in = reinterpret_cast<Bytef*>(input_.get() + input_begin_);
-    stream_.avail_in = static_cast<uInt>(input_end_ - input_begin_);
-    stream_.next_out = reinterpret_cast<Bytef*>(to);
-    stream_.avail_out = static_cast<uInt>(room);
-    const int outcome = inflate(&stream_, Z_NO_FLUSH);
-    input_begin_ = input_end_ - stream_.avail_in;
-    switch (outcome) {
-      case Z_OK:
-      case Z_BUF_ERROR: break;  // wants more input
-      case Z_STREAM_END: in_member_ = false; break;
-      case Z_MEM_ERROR: throw std::bad_alloc();
-      default: fault_ = stream_.msg != nullptr ? stream_.msg : "unknown fault";
-    }
-    if (const std::size_t n = room - stream_.avail_out; n != 0) return n;
+    const auto done = gzip_->inflate(input_.get() + input_begin_, input_end_ - input_begin_, to, room);
+    input_begin_ += done.read;
+    if (done.is == gzip_stream::outcome::end_of_member) in_member_ = false;
+    if (done.is == gzip_stream::outcome::fault) fault_ = gzip_->fault();
+    if (done.written != 0) return done.written;
     if (ended && in_member_ && fault_.empty()) {
       fail(path_, line, "the end of the gzip data within a member, after " + std::to_string(done_) + " bytes",
            "the rest of the file (it was cut off)");
@@ -235,4 +226,7 @@ std::string_view text_source::block(std::uint64_t line) {
   }
 }
 
-}  // namespace shunt::graph::detail
+}  // namespace detail
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt

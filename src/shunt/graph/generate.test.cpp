@@ -1,4 +1,4 @@
-#include "graph/generate.hpp"
+#include <shunt/graph/generate.hpp>
 
 #include <algorithm>
 #include <catch2/catch.hpp>

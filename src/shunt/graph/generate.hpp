@@ -7,27 +7,32 @@
 /// the same on every machine and with every compiler: they are made with integers, and doubles
 /// under + - * / only.
 ///
+/// Any thread may call the functions of one generator at the same time. Those that only tell a number cost a few
+/// instructions.
+///
 /// ```cpp
 /// const auto generator = graph::erdos_renyi::with_lower_row_mean(10'000 * pes, 35, seed);
 /// const graph::row_block mine = generator.rows(first_row, last_row);  // this PE's
 /// const graph::graph all = generator.whole();                         // the oracle's
 /// ```
 ///
-/// | generator     | natural part | cost on a 2020s server core     |
-/// |---------------|--------------|---------------------------------|
-/// | erdos_renyi   | rows         | some 25 ns an edge              |
-/// | random_matrix | rows         | some 25 ns an entry             |
-/// | star_product  | rows         | some 10 ns an edge              |
-/// | rmat          | entries      | some 5 ns an entry and level    |
+/// | generator     | natural part | cost of a part                                     |
+/// |---------------|--------------|----------------------------------------------------|
+/// | erdos_renyi   | rows         | a logarithm and a random number an edge            |
+/// | random_matrix | rows         | a logarithm and a random number an entry           |
+/// | star_product  | rows         | O(1) an edge, on average; a division a star and row |
+/// | rmat          | entries      | half a random number an entry and level            |
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "graph/graph.hpp"
+#include <shunt/graph/graph.hpp>
 
-namespace shunt::graph {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
 
 /// G(n, p): each of the n (n - 1) / 2 possible edges is there with probability p, on its own.
 ///
@@ -51,13 +56,16 @@ class erdos_renyi {
   [[nodiscard]] static erdos_renyi with_lower_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed);
 
   [[nodiscard]] vertex vertices() const noexcept { return vertices_; }
+  /// The probability of each edge.
   [[nodiscard]] double p() const noexcept { return p_; }
 
-  /// Appends row v, ascending, all below v. \param v  0..vertices()-1.
+  /// Appends row v, ascending, all below v. \param v  0..vertices()-1 (contract). \throws std::bad_alloc.
+  /// Cost: see the table.
   void append_row(vertex v, std::vector<vertex>& to) const;
 
   /// Rows first..last-1. \throws usage_error unless first <= last <= vertices().
   [[nodiscard]] row_block rows(vertex first, vertex last) const;
+  /// All rows. \throws std::bad_alloc. Cost: that of the rows.
   [[nodiscard]] graph whole() const;
 
  private:
@@ -88,13 +96,15 @@ class random_matrix {
   std::uint64_t seed_;
 };
 
-/// Stochastic Kronecker graphs (R-MAT) as Graph500 draws them: skewed degrees, and a size that
-/// doubles with each level.
+/// R-MAT, also called stochastic Kronecker graphs. The parameters are by default those of Graph500's Kronecker
+/// generator: skewed degrees, and a size that doubles with each level.
 ///
 /// Each of edge_factor * 2^scale entries picks, at each of `scale` levels, a quadrant of the
 /// matrix: (0,0) with probability a, (0,1) with b, (1,0) with c, else (1,1). Entries may be
 /// self-loops or doubled. Last, vertex numbers are scrambled by a bijection made from the seed.
-/// Source: Chakrabarti, Zhan, Faloutsos: R-MAT. SDM 2004, doi:10.1137/1.9781611972740.43.
+/// Sources: Chakrabarti, Zhan, Faloutsos: R-MAT. SDM 2004, doi:10.1137/1.9781611972740.43. The parameters and the
+/// scrambled numbers: Graph 500 Benchmark Specification, https://graph500.org/?page_id=12; the random numbers are
+/// others.
 class rmat {
  public:
   struct parameters {
@@ -113,14 +123,15 @@ class rmat {
   /// Before anything is dropped.
   [[nodiscard]] std::uint64_t entries() const noexcept { return chosen_.edge_factor << chosen_.scale; }
 
-  /// Entry i. \param i  0..entries()-1.
+  /// Entry i. \param i  0..entries()-1 (contract). Cost: a random number for two levels.
   [[nodiscard]] edge entry(std::uint64_t i) const noexcept;
 
   /// Entries first..last-1, as drawn: a distributed program sends them to their owners, which drop
   /// self-loops and duplicates. \throws usage_error unless first <= last <= entries().
   [[nodiscard]] std::vector<edge> edges(std::uint64_t first, std::uint64_t last) const;
 
-  /// Simple; graph::cleaned() says what was dropped.
+  /// Simple; graph::cleaned() says what was dropped. \throws std::bad_alloc. Cost: that of the entries, and of
+  /// graph::from_edges().
   [[nodiscard]] graph whole() const;
 
  private:
@@ -162,7 +173,8 @@ class star_product {
   ///   last_leaf  4^k/6 - 2^(k-1) + 1/3, for k stars
   [[nodiscard]] std::uint64_t triangles() const noexcept;
 
-  /// Appends row v, ascending, all below v. \param v  0..vertices()-1.
+  /// Appends row v, ascending, all below v. \param v  0..vertices()-1 (contract). \throws std::bad_alloc.
+  /// Cost: see the table.
   void append_row(vertex v, std::vector<vertex>& to) const;
 
   /// Rows first..last-1. \throws usage_error unless first <= last <= vertices().
@@ -179,4 +191,6 @@ class star_product {
   vertex vertices_ = 1;
 };
 
-}  // namespace shunt::graph
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt

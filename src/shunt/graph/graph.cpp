@@ -1,4 +1,4 @@
-#include "graph/graph.hpp"
+#include <shunt/graph/graph.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -7,10 +7,12 @@
 #include <string>
 #include <utility>
 
-namespace shunt::graph {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
 namespace {
 
-/// G1 and G2. Called in debug builds only.
+/// Y1 and Y2. Called in debug builds only.
 [[maybe_unused]] bool well_formed(const row_block& rows) {
   if (rows.first != 0 || rows.count() > max_vertices || rows.offsets.front() != 0 ||
       rows.offsets.back() != rows.columns.size() || !std::is_sorted(rows.offsets.begin(), rows.offsets.end())) {
@@ -174,4 +176,6 @@ std::uint64_t count_triangles_serial(const graph& g) noexcept {
   return found;
 }
 
-}  // namespace shunt::graph
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt

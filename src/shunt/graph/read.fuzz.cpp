@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/read.hpp"
+#include <shunt/graph/read.hpp>
 
 namespace {
 
@@ -129,8 +129,8 @@ void expect_invariants(const outcome& found) {
   expect(g.offsets().back() == g.edges(), "offsets: they end where the columns do");
   for (vertex v = 0; v < g.vertices(); ++v) {
     const auto row = g.row(v);
-    expect(row.empty() || row.back() < v, "G2: a row lists what is below its vertex");
-    expect(std::ranges::adjacent_find(row, std::greater_equal<>()) == row.end(), "G2: a row ascends");
+    expect(row.empty() || row.back() < v, "Y2: a row lists what is below its vertex");
+    expect(std::ranges::adjacent_find(row, std::greater_equal<>()) == row.end(), "Y2: a row ascends");
   }
   expect(found.names.size() == g.vertices(), "names: one for each vertex");
   expect(std::ranges::adjacent_find(found.names, std::greater_equal<>()) == found.names.end(), "names: they ascend");

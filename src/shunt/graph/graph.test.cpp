@@ -1,4 +1,4 @@
-#include "graph/graph.hpp"
+#include <shunt/graph/graph.hpp>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/generate.hpp"
+#include <shunt/graph/generate.hpp>
 
 using namespace shunt::graph;
 using Catch::Contains;

@@ -1,10 +1,16 @@
 /// Real graphs from files: SNAP edge lists and Matrix Market, plain or compressed with gzip.
 ///
-///   shunt::graph::graph g = shunt::graph::read("facebook_combined.txt.gz");
+/// ```cpp
+/// graph::text_facts facts;
+/// const graph::graph g = graph::read("facebook_combined.txt.gz", {.facts = &facts});
+/// std::printf("%llu lines, %llu edges\n", static_cast<unsigned long long>(facts.entries),
+///             static_cast<unsigned long long>(g.edges()));
+/// ```
 ///
 /// What a file is, is told by its first bytes, never by its name:
 ///
-///   1f 8b             gzip, of one member or several; then the text inside is looked at
+///   1f 8b             gzip, of one member or several; then the text inside is looked at. A library that was built
+///                     without zlib refuses the file by name
 ///   %%MatrixMarket    a coordinate matrix: pattern, real or integer; general or symmetric
 ///   %%MasterMarket    the same as bale writes it: the field may be "position", and no symmetry is said
 ///   anything else     an edge list
@@ -30,6 +36,9 @@
 ///
 /// Either way the graph is made simple: direction is forgotten, self-loops and duplicates (a
 /// reversed edge is one) are dropped and counted, see graph::cleaned().
+///
+/// Sources: Leskovec, Krevl: SNAP Datasets, https://snap.stanford.edu/data. Boisvert, Pozo, Remington: The Matrix
+/// Market Exchange Formats, NISTIR 5935 (1996).
 #pragma once
 
 #include <cstddef>
@@ -38,9 +47,11 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.hpp"
+#include <shunt/graph/graph.hpp>
 
-namespace shunt::graph {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
 
 /// The greatest vertex number that an edge list may hold: 2^63.
 inline constexpr std::uint64_t max_number = std::uint64_t{1} << 63;
@@ -96,12 +107,11 @@ struct read_options {
 };
 
 /// Reads one graph. Any thread; files are independent of each other.
-/// \throws usage_error with one line that names file and line, what was found and what was
-///   expected: the file is missing, a directory, empty, binary, or compressed in another way; gzip
-///   data are cut off or corrupt; a line is not an edge; a number is negative or too large; a matrix
-///   is not square or of another kind; it announces rows out of proportion to its entries; an index
-///   is out of range; there are fewer or more entries than the matrix announces. known().native is errno where the
-///   system reported one.
+/// \throws usage_error with one line that names file and line, what was found and what was expected: the file is
+///   missing, a directory, empty, binary, or compressed in another way; gzip data are cut off or corrupt, or the
+///   library was built without zlib; a line is not an edge; a number is negative or too large; a matrix is not square
+///   or of another kind; it announces rows out of proportion to its entries; an index is out of range; there are fewer
+///   or more entries than the matrix announces. known().native is errno where the system reported one.
 /// \throws error when the system fails to read a file that it opened. std::bad_alloc, and whatever
 ///   options.progress throws.
 /// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16
@@ -119,6 +129,9 @@ struct matrix_entries {
 /// Reads a Matrix Market file as the matrix that it is: rectangular or square, with direction, duplicates and the
 /// diagonal. Values are read over, and a stored zero is an entry.
 /// \throws as read(). A file of another kind is an error; options.names is ignored.
+/// Cost: as read(); memory 8 bytes an entry, of a symmetric matrix 16.
 [[nodiscard]] matrix_entries read_matrix(const std::string& path, const read_options& options = {});
 
-}  // namespace shunt::graph
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt

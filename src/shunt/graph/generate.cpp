@@ -1,5 +1,5 @@
 // Compiled without fused multiply-add (CMakeLists.txt): what is made here must not depend on it.
-#include "graph/generate.hpp"
+#include <shunt/graph/generate.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,9 @@
 #include <string>
 #include <utility>
 
-namespace shunt::graph {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
 namespace {
 
 // Generators that are given the same seed do not draw the same numbers: each adds its own tag.
@@ -350,4 +352,6 @@ graph star_product::whole() const {
   return graph::from_rows(rows(0, vertices_), {.self_loops = loops_ == loop::none ? 0U : 1U});
 }
 
-}  // namespace shunt::graph
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt

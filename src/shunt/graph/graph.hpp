@@ -1,4 +1,5 @@
-/// Simple undirected graphs for the applications, and the serial oracle that checks them.
+/// Simple undirected graphs in one process, numberings of their vertices, and the serial count of triangles that checks
+/// distributed ones.
 ///
 ///        edges 1-0  2-0  2-1  4-2            row   0  1  2    3  4
 ///                                            ------------------------
@@ -9,10 +10,10 @@
 /// lists v's neighbours u < v. Nothing here knows how many processing elements there are.
 ///
 /// Invariants
-///   G1  Vertices are 0..vertices()-1, and vertices() <= max_vertices.
-///   G2  Row v is strictly ascending and every number in it is below v: each edge stands once, at
+///   Y1  Vertices are 0..vertices()-1, and vertices() <= max_vertices.
+///   Y2  Row v is strictly ascending and every number in it is below v: each edge stands once, at
 ///       its higher end; no self-loops, no duplicates.
-///   G3  A graph does not change once it is built, so any number of threads may read it.
+///   Y3  A graph does not change once it is built, so any number of threads may read it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,9 @@
 #include <span>
 #include <vector>
 
-namespace shunt::graph {
+namespace shunt {
+inline namespace v1 {
+namespace graph {
 
 /// A vertex, numbered from 0 without gaps.
 using vertex = std::uint32_t;
@@ -59,6 +62,7 @@ struct row_block {
   friend bool operator==(const row_block&, const row_block&) = default;
 };
 
+/// See the head of this file. Any thread may call the const functions; those without a cost take a few instructions.
 class graph {
  public:
   /// No vertices.
@@ -71,8 +75,8 @@ class graph {
   /// Cost: O(vertices + edges * log(longest row)); memory 8 bytes a vertex, 4 an edge.
   [[nodiscard]] static graph from_edges(std::uint64_t vertices, std::span<const edge> edges);
 
-  /// Adopts rows 0..count()-1, which the caller has made as G2 wants them.
-  /// Checked in debug builds.
+  /// Adopts rows 0..count()-1, which the caller has made as Y2 wants them.
+  /// Checked in debug builds. Cost: O(1).
   /// \param left_out  what the caller left out to make them so, for cleaned().
   [[nodiscard]] static graph from_rows(row_block rows, dropped left_out = {});
 
@@ -108,15 +112,16 @@ class graph {
 /// the old order. Busy vertices get low numbers, so that each edge stands in the row of its quieter
 /// end: no row is longer than sqrt(2 * edges), since all in it are at least as busy as its owner.
 /// (Rising degrees do the opposite: a hub's row would list all its neighbours.)
-/// Cost: O(vertices + edges).
+/// Any thread. Cost: O(vertices + edges).
 [[nodiscard]] std::vector<vertex> degree_order(const graph& g);
 
 /// The same graph under other numbers.
 /// \param new_number  a permutation of 0..vertices()-1, one for each vertex.
 /// \throws usage_error when it is not one.
+/// Cost: as from_edges(); memory 8 bytes an edge for a time, and the new graph.
 [[nodiscard]] graph relabel(const graph& g, std::span<const vertex> new_number);
 
-/// relabel(g, degree_order(g)): same triangles, as a rule far fewer wedges.
+/// relabel(g, degree_order(g)): same triangles, as a rule far fewer wedges. Cost: as relabel().
 [[nodiscard]] graph by_degree(const graph& g);
 
 /// The work of counting triangles by asking "is j-k an edge?": the number of (row l, j > k, both in
@@ -128,4 +133,6 @@ class graph {
 /// Cost: O(sum over edges v-u of both rows' lengths): relabel by degree first where hubs abound.
 [[nodiscard]] std::uint64_t count_triangles_serial(const graph& g) noexcept;
 
-}  // namespace shunt::graph
+}  // namespace graph
+}  // namespace v1
+}  // namespace shunt
