@@ -181,8 +181,8 @@ constexpr Index advanced(Index first, count_of<Index> by) noexcept {
   return static_cast<Index>(static_cast<count_of<Index>>(first) + by);
 }
 
-/// A range of so many bodies or more runs for `theft_time` before it offers a half: a theft takes as long, and what ends
-/// sooner is not worth one. A range of fewer bodies offers at once, since each of them may be long.
+/// A range of so many bodies or more runs for `theft_time` before it offers a half: what ends sooner is not worth a
+/// theft, which takes as long. A range of fewer bodies offers at once, since each of them may be long.
 inline constexpr std::size_t many_bodies = 256;
 inline constexpr std::chrono::nanoseconds theft_time{10'000};
 
