@@ -10,9 +10,10 @@
 /// ```
 ///
 /// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.
-/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
-/// handler gets a reference to each symmetric part that the actor was made of, on the destination PE, in the order
-/// given; and, if it asks for one more parameter, a `here`, through which it sends on.
+/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE, and
+/// where SHUNT_CHECK=1 is set (options::check) those to the sender's stack end the job. The handler gets a reference to
+/// each symmetric part that the actor was made of, on the destination PE, in the order given; and, if it asks for one
+/// more parameter, a `here`, through which it sends on.
 ///
 /// Tasks and fibers of a PE (shunt/task.hpp) may send, ask and fetch, on whatever worker of the process they run. The
 /// PE waits for them before done() or finish(): `shunt::finish([&] { … async(…) … }); updates.finish();`
@@ -314,6 +315,7 @@ class selector_of {
       if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);
       *place = r;
     };
+    const detail::fetch_under_way waits_itself(*state_, worker_->facts.local_pe(pe_));
     const detail::awaited_value announced(*worker_, place, &detail::type_mark<result>);
     ask<Mailbox>(to, f, then, where);
     worker_->selectors.finish_construction(pe_);
@@ -358,6 +360,7 @@ class selector_of {
     sched::this_fiber::lend_frame("fetch()");
     const auto reply = std::make_shared<detail::reply_to_task<result>>(*worker_);
     worker_->of_tasks.add([this, to, f, place = reply.get(), where] {
+      const detail::fetch_under_way waits_itself(*state_, worker_->facts.local_pe(pe_));
       place->expect_reply();
       const auto then = [place](Parts&..., const result& r, auto& here) {
         if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);

@@ -32,15 +32,22 @@ struct handed_message {
   [[nodiscard]] static constexpr std::size_t kept_at(std::size_t bytes) noexcept {
     return wire::round_up(bytes, rail::good_alignment);
   }
+  /// Bytes of the message and its continuation.
+  [[nodiscard]] constexpr std::size_t whole() const noexcept {
+    return kept_bytes == 0 ? bytes : kept_at(bytes) + kept_bytes;
+  }
   /// In a fiber of that worker.
   void send(std::span<const std::byte> message) const;
+  /// There is room in that buffer.
+  void load_into(send_buffer& b, std::span<const std::byte> message) const noexcept;
 };
 
 /// What the calling thread's worker does for PEs of others.
 class lent_buffers {
  public:
   /// Makes room in the calling thread's buffers. \return nullptr; or where the caller builds the message, to be handed
-  /// over, and a request's continuation behind it. Then the caller calls handed_over(), and nothing in between.
+  /// over or looked at (send_check.hpp), and a request's continuation behind it. Then the caller calls handed_over(),
+  /// and nothing in between.
   /// \throws usage_error unless the thread is a worker of the PE's process; what a send throws.
   static std::byte* make_room(int hop, const handed_message& message);
   [[gnu::cold, gnu::noinline]] static void handed_over(int from);
@@ -55,6 +62,10 @@ class lent_buffers {
   /// had sent.
   static void finish_construction_elsewhere(outbound& here, int pe, batch_key key);
   [[nodiscard]] static task_sends& sends_of(int pe);
+
+ private:
+  [[nodiscard]] static std::byte* find_room(outbound& here, int hop, const handed_message& message);
+  static void send_checked(outbound& here);
 };
 
 }  // namespace detail

@@ -13,7 +13,8 @@
 ///   outbound.B1  A thread loads messages into the buffers of its own worker only: the fast path finds them by the
 ///                thread, not by the object. On a thread without a worker they have no room. A task of another worker's
 ///                PE fills them where lends() says so; else it hands the message over (task_sends.hpp).
-///   outbound.B2  sending_state::active is channel 1's buffers exactly while a handler runs, else channel 0's.
+///   outbound.B2  sending_state::active is channel 1's buffers exactly while a handler runs, else channel 0's; where
+///                the job checks sends, it is always the same buffers without room (send_check.hpp).
 ///   outbound.B3  The counters of a selector are brought up to date when a batch closes, not per message.
 #pragma once
 
@@ -30,6 +31,7 @@
 #include <shunt/pgas/detail/lent_buffers.hpp>
 #include <shunt/pgas/detail/pending_replies.hpp>
 #include <shunt/pgas/detail/selector_state.hpp>
+#include <shunt/pgas/detail/send_check.hpp>
 #include <shunt/pgas/detail/task_sends.hpp>
 #include <shunt/pgas/detail/waiting.hpp>
 #include <shunt/pgas/detail/worker_facts.hpp>
@@ -79,8 +81,12 @@ class outbound {
 
   /// The calling thread is the worker's (outbound.B1).
   void own_thread() noexcept {
-    this_threads_sending = {ends_.outs(0),    plain_pes_,         static_cast<unsigned>(facts_.pes),
-                            facts_.hops == 1, facts_.next_hop_of, this};
+    this_threads_sending = {check_.on() ? check_.decoys() : ends_.outs(0),
+                            plain_pes_,
+                            static_cast<unsigned>(facts_.pes),
+                            facts_.hops == 1,
+                            facts_.next_hop_of,
+                            this};
   }
 
   /// Loads one message; the fast path is a comparison and the copy.
@@ -205,7 +211,10 @@ class outbound {
   void close_batches();
 
   /// From now on messages are loaded on that channel: 1 when a handler begins, 0 when it has ended (outbound.B2).
-  void load_on(std::uint8_t channel) noexcept { this_threads_sending.active = ends_.outs(channel); }
+  void load_on(std::uint8_t channel) noexcept {
+    if (!check_.on()) [[likely]]
+      this_threads_sending.active = ends_.outs(channel);
+  }
 
   /// Whether the calling worker's trains go straight to their destination, in one hop.
   [[nodiscard]] static bool straight() noexcept { return this_threads_sending.straight; }
@@ -269,6 +278,7 @@ class outbound {
   arrived_trains& arrived_;
   endpoint ends_;
   pending_replies pending_;
+  send_check check_;
   traffic moved_;
 };
 

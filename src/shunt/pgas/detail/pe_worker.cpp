@@ -73,6 +73,12 @@ void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
             " is destroyed with messages under way; call finish() first");
 }
 
+void pe_worker::refuse_early_operand(int pe, const char* call) const {
+  if (!facts.checked) return;
+  const selector_state* const s = selectors.with_messages_of(pe);
+  if (s != nullptr) refuse_operand(pe, call, *s, s->under_way[static_cast<std::size_t>(facts.local_pe(pe))]);
+}
+
 // --- progress ---
 
 bool pe_worker::progress() {

@@ -96,6 +96,8 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
     if (this_threads_sending.owner != &out) [[unlikely]]
       refuse_call_in_task(pe, call);
   }
+  /// \throws usage_error where the job checks, and messages of the PE are under way. \param call  "reduce()"
+  void refuse_early_operand(int pe, const char* call) const;
   [[nodiscard]] job_link& job() const noexcept { return job_; }
 
   // --- sched::poller ---

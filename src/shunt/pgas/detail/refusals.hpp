@@ -23,6 +23,14 @@ namespace detail {
 /// A call that only the program of PE `pe` may make, by a task on another worker. \param call  "finish()"
 [[noreturn, gnu::cold]] void refuse_call_in_task(int pe, const char* call);
 
+/// A message holds an address that means nothing on PE `to`. \param what  "a variable on the sender's stack"
+[[noreturn, gnu::cold]] void refuse_address(int from, int to, batch_key key, std::string_view what,
+                                            const std::source_location& where);
+
+/// A collective takes an operand of PE `pe` while messages of it are under way. \param call  "reduce()"
+[[noreturn, gnu::cold]] void refuse_operand(int pe, const char* call, const selector_state& s,
+                                            const message_under_way& last);
+
 /// A message does not fit into a train.
 [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key key,
                                            const std::source_location& where);

@@ -1,5 +1,6 @@
 #include <shunt/pgas/detail/selector_state.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <shunt/base/error.hpp>
@@ -45,12 +46,37 @@ bool selector_table::forget(std::uint16_t id, int pe) {
   std::erase_if(under_construction_, [&](const unfinished_object& u) { return u.of == &s && u.pe == pe; });
   void*& part = s.parts[static_cast<std::size_t>(pe - first_pe_)];
   if (std::exchange(part, nullptr) != nullptr) --s.ready;
+  s.end_messages_of(pe - first_pe_);
   return --s.present == 0;
 }
 
 void selector_table::part_ready(selector_state& s, int pe, void* part) {
   s.parts[static_cast<std::size_t>(pe - first_pe_)] = part;
   if (++s.ready == pes_here_) retry_deferred();
+}
+
+bool selector_table::is_part(std::uintptr_t where) const noexcept {
+  const auto* const part = reinterpret_cast<const void*>(where);
+  if (part == nullptr) return false;
+  return std::any_of(selectors_.begin(), selectors_.end(), [part](const auto& s) {
+    return s != nullptr && std::find(s->parts.begin(), s->parts.end(), part) != s->parts.end();
+  });
+}
+
+void selector_table::note_message(int pe, batch_key key, const std::source_location& where) {
+  selector_state* const s = find(selector_id_of(key));
+  const auto local = static_cast<std::size_t>(pe - first_pe_);
+  if (s == nullptr || local >= s->parts.size()) return;
+  s->under_way.resize(s->parts.size());
+  s->under_way[local] = {&entry_of(key), where};
+}
+
+const selector_state* selector_table::with_messages_of(int pe) const noexcept {
+  const auto local = static_cast<std::size_t>(pe - first_pe_);
+  const auto found = std::find_if(selectors_.begin(), selectors_.end(), [local](const auto& s) {
+    return s != nullptr && local < s->under_way.size() && s->under_way[local].handler != nullptr;
+  });
+  return found == selectors_.end() ? nullptr : found->get();
 }
 
 void selector_table::complete_objects_of(int pe) {

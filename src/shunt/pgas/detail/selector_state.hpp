@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,12 @@ struct mailbox_state {
   bool closed = false;                         // this epoch's end marks of hop 0 have left
 };
 
+/// The last message of a PE's program that no finish() or quiesce() has waited for.
+struct message_under_way {
+  const wire::handler* handler = nullptr;  // null: there is none
+  std::source_location where{};
+};
+
 struct selector_state {
   std::uint16_t id = 0;
   std::string_view name;     // of the selector's type, for messages to people
@@ -67,10 +74,35 @@ struct selector_state {
   std::uint64_t unanswered = 0;  // requests of this worker without a reply
   std::vector<bool> sent_for;    // by PE of another worker: a task of it has sent here
 
+  /// By local PE; empty unless the job checks (send_check.hpp).
+  std::vector<message_under_way> under_way;
+
+  /// All that the local PE has sent has been processed.
+  void end_messages_of(int local_pe) noexcept {
+    if (!under_way.empty()) under_way[static_cast<std::size_t>(local_pe)] = {};
+  }
   /// A batch of this selector has been closed here: its messages count as sent.
   void count_sent(const wire::batch_head& batch, int to_worker) noexcept;
   /// A batch of this selector has been unloaded here, and `handled_here` of its messages handled.
   void count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept;
+};
+
+/// While it lives, requests of that PE are a fetch()'s, which waits for the reply itself: afterwards none is under way.
+class fetch_under_way {
+ public:
+  fetch_under_way(selector_state& s, int local_pe) : of_(s), pe_(static_cast<std::size_t>(local_pe)) {
+    if (!s.under_way.empty()) before_ = s.under_way[pe_];
+  }
+  ~fetch_under_way() {
+    if (!of_.under_way.empty()) of_.under_way[pe_] = before_;
+  }
+  fetch_under_way(const fetch_under_way&) = delete;
+  fetch_under_way& operator=(const fetch_under_way&) = delete;
+
+ private:
+  selector_state& of_;
+  std::size_t pe_;
+  message_under_way before_{};
 };
 
 // Once for each batch.
@@ -125,6 +157,12 @@ class selector_table {
   }
   /// All PEs of this worker are ready for the selector.
   [[nodiscard]] bool all_ready(const selector_state& s) const noexcept { return s.ready == pes_here_; }
+  /// Whether that is the address of a part of a PE of this worker.
+  [[nodiscard]] bool is_part(std::uintptr_t where) const noexcept;
+  /// The program of a PE has sent a message, where the job checks. A PE of another worker: it does not count.
+  void note_message(int pe, batch_key key, const std::source_location& where);
+  /// A selector of which the PE has messages under way; null: none. Only where the job checks.
+  [[nodiscard]] const selector_state* with_messages_of(int pe) const noexcept;
   /// Deferred batches may go on: a selector has become ready for all, or an epoch has ended.
   void retry_deferred() noexcept { retry_deferred_ = true; }
   /// Whether that has been said since the last call.

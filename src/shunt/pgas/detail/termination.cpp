@@ -78,6 +78,7 @@ void termination::done(selector_state& s, int pe, unsigned mailbox) {
 void termination::finish(selector_state& s, int pe) {
   of_tasks_.finish(waits_, "finish()");  // a task that is too late is told so while the mailboxes are closed
   if (collective_.arrive({collective_call::kind::finish, s.id}, pe)) finish_for_worker(s);
+  s.end_messages_of(facts_.local_pe(pe));
   if (--s.returning == 0) {
     s.between = false;
     selectors_.retry_deferred();
@@ -126,7 +127,7 @@ bool termination::unfinished(selector_state& s) {
 /// end marks announce it, and it has arrived.
 void termination::quiesce(selector_state& s, int pe) {
   of_tasks_.finish(waits_, "quiesce()");
-  if (!collective_.arrive({collective_call::kind::quiesce, s.id}, pe)) return;
+  if (!collective_.arrive({collective_call::kind::quiesce, s.id}, pe)) return s.end_messages_of(facts_.local_pe(pe));
   std::optional<sums> before;
   for (;;) {
     while (waits_.progress() || out_.flush()) waits_.leave_if_failed();
@@ -135,6 +136,7 @@ void termination::quiesce(selector_state& s, int pe) {
     before = now;
   }
   s.finished = s.started;
+  s.end_messages_of(facts_.local_pe(pe));
   collective_.complete();
 }
 
