@@ -231,6 +231,7 @@ class selector_of {
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
+    if (worker_->facts.checked) (state_->add_part(worker_->facts.local_pe(pe_), *parts), ...);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
     } else {
@@ -245,6 +246,7 @@ class selector_of {
     const auto id = state_->id;
     if (std::uncaught_exceptions() == 0 && !worker_->leaving()) {
       try {
+        worker_->refuse_forgotten_finish(*state_, pe_);
         finish();
       } catch (...) {
         worker_->forget_selector(id, pe_);

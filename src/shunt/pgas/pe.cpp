@@ -23,7 +23,7 @@ void pe::barrier() {
 
 std::vector<std::vector<std::byte>> pe::gather_bytes(std::span<const std::byte> mine) {
   home_->refuse_in_task(index_, "gather()");
-  home_->refuse_early_operand(index_, "gather()");
+  home_->refuse_early_operand(index_, "gather()", mine);
   return *home_->collective.gather(index_, mine);
 }
 
@@ -34,7 +34,7 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
                           ", but the job has PEs 0.." + std::to_string(count() - 1),
                       {.pe = index_});
   }
-  if (index_ == root) home_->refuse_early_operand(index_, "broadcast()");
+  if (index_ == root) home_->refuse_early_operand(index_, "broadcast()", mine);
   const auto all = home_->collective.gather(index_, index_ == root ? mine : std::span<const std::byte>{});
   for (int p = 0; p < count(); ++p) {
     if (p == root || (*all)[static_cast<std::size_t>(p)].empty()) continue;
@@ -46,15 +46,17 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
   return (*all)[static_cast<std::size_t>(root)];
 }
 
-void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+void pe::reduce_bytes(std::span<const std::byte> operand, std::span<std::byte> mine,
+                      void (*combine)(std::byte*, const std::byte*)) {
   home_->refuse_in_task(index_, "reduce()");
-  home_->refuse_early_operand(index_, "reduce()");
+  home_->refuse_early_operand(index_, "reduce()", operand);
   home_->collective.reduce(index_, mine, combine);
 }
 
-bool pe::scan_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+bool pe::scan_bytes(std::span<const std::byte> operand, std::span<std::byte> mine,
+                    void (*combine)(std::byte*, const std::byte*)) {
   home_->refuse_in_task(index_, "scan()");
-  home_->refuse_early_operand(index_, "scan()");
+  home_->refuse_early_operand(index_, "scan()", operand);
   return home_->collective.scan(index_, mine, combine);
 }
 

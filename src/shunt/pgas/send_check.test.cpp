@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -194,7 +195,7 @@ TEST_CASE("send_check: allowed are static objects, literals, functions, numbers,
         }) == "");
 }
 
-TEST_CASE("send_check: a collective with an operand amid messages ends the job, and names the last send") {
+TEST_CASE("send_check: a collective of a part amid messages ends the job, and names the last send") {
   const int workers = GENERATE(1, 2);
   const int which = GENERATE(0, 1, 2, 3);
   const auto message = failure_of(checked(2, workers), [which](pgas::pe& me) {
@@ -208,9 +209,52 @@ TEST_CASE("send_check: a collective with an operand amid messages ends the job, 
     adder.finish();
   });
   const std::string calls[] = {"reduce()", "gather()", "scan()", "broadcast()"};
-  CHECK_THAT(message, Contains(": " + calls[which] + " while messages of "));
+  CHECK_THAT(message, Contains(": " + calls[which] + " of a part of "));
   CHECK_THAT(message, Contains("call finish() or quiesce() first"));
   CHECK_THAT(message, Contains("send_check.test.cpp:"));
+}
+
+TEST_CASE("send_check: an item of a vector, and each of several parts, are parts") {
+  const int which = GENERATE(0, 1, 2);
+  const auto message = failure_of(checked(2, 2), [which](pgas::pe& me) {
+    cell count(me);
+    pgas::symmetric<std::vector<long>> many(me, 10);
+    pgas::actor_of adder(count, many);
+    adder.send(0, [](long& n, std::vector<long>& items) { n = ++items[3]; });
+    if (which == 0) static_cast<void>(me.sum(*count));
+    if (which == 1) static_cast<void>(me.sum((*many)[3]));
+    if (which == 2) static_cast<void>(me.gather(std::span<const long>(*many)));
+    adder.finish();
+  });
+  CHECK_THAT(message, Contains(" of a part of "));
+}
+
+TEST_CASE("send_check: a selector that goes without finish() after a collective amid its messages ends the job") {
+  const auto message = failure_of(checked(2, 2), [](pgas::pe& me) {
+    pgas::symmetric<std::vector<long>> many(me, 10);
+    pgas::actor_of adder(many);
+    adder.send(0, [](std::vector<long>& items) { ++items[3]; });
+    long mine = 0;
+    for (const long n : *many) mine += n;
+    static_cast<void>(me.sum(mine));
+  });
+  CHECK_THAT(message, Contains("reduce() was called while messages of "));
+  CHECK_THAT(message, Contains("no finish() or quiesce() has followed"));
+  CHECK_THAT(message, Contains("send_check.test.cpp:"));
+}
+
+TEST_CASE("send_check: allowed is a collective of something else amid messages, if finish() follows") {
+  CHECK(failure_of(checked(3, 2), [](pgas::pe& me) {
+          cell count(me), other(me);
+          pgas::actor_of adder(count), others(other);
+          adder.send(0, [](long& n) { ++n; });
+          expect(me.sum(1) == 3);
+          expect(me.sum(*other) == 0);
+          adder.finish();
+          adder.send(0, [](long& n) { ++n; });
+          others.finish();
+          expect(me.sum(*other) == 0);  // the end of `others`, not of `adder`, stands before it
+        }) == "");
 }
 
 TEST_CASE("send_check: so it does amid messages of a class, and requests") {
@@ -230,7 +274,7 @@ TEST_CASE("send_check: so it does amid messages of a class, and requests") {
                           static_cast<void>(me.sum(*count));
                           adder.finish();
                         }),
-             Contains("reduce() while messages of "));
+             Contains("reduce() of a part of "));
 }
 
 TEST_CASE("send_check: allowed are barriers, and collectives after finish(), quiesce() or fetch()") {

@@ -52,9 +52,16 @@ void refuse_address(int from, int to, batch_key key, std::string_view what, cons
 }
 
 void refuse_operand(int pe_index, const char* call, const selector_state& s, const message_under_way& last) {
-  throw usage_error(pe(pe_index) + ": " + call + " while messages of " + std::string(s.name) +
-                        " are under way, which may still change what is collected: call finish() or quiesce() first (" +
+  throw usage_error(pe(pe_index) + ": " + call + " of a part of " + std::string(s.name) +
+                        " while messages that may change it are under way: call finish() or quiesce() first (" +
                         std::string(last.handler->name()) + ", sent at " + at(last.where) + ")",
+                    {.pe = pe_index}, last.where);
+}
+
+void refuse_no_finish(int pe_index, const selector_state& s, const message_under_way& last) {
+  throw usage_error(pe(pe_index) + ": " + last.read_by + " was called while messages of " + std::string(s.name) +
+                        " were under way, and no finish() or quiesce() has followed: call it before " + last.read_by +
+                        " (" + std::string(last.handler->name()) + ", sent at " + at(last.where) + ")",
                     {.pe = pe_index}, last.where);
 }
 

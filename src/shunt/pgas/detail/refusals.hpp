@@ -27,7 +27,10 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_address(int from, int to, batch_key key, std::string_view what,
                                             const std::source_location& where);
 
-/// A collective takes an operand of PE `pe` while messages of it are under way. \param call  "reduce()"
+/// A selector of PE `pe` goes without finish(), and a collective has been called amid its last messages.
+[[noreturn, gnu::cold]] void refuse_no_finish(int pe, const selector_state& s, const message_under_way& last);
+
+/// A collective takes as operand what messages of PE `pe` may still change. \param call  "reduce()"
 [[noreturn, gnu::cold]] void refuse_operand(int pe, const char* call, const selector_state& s,
                                             const message_under_way& last);
 

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +53,26 @@ struct mailbox_state {
 struct message_under_way {
   const wire::handler* handler = nullptr;  // null: there is none
   std::source_location where{};
+  bool others_ended = false;      // since then a finish() or quiesce() of another selector has returned
+  const char* read_by = nullptr;  // a collective that has been called since, and nothing has ended in between
 };
+
+/// What messages of a selector may change on a PE.
+struct part_of_pe {
+  int local_pe;
+  std::span<const std::byte> object;
+  std::span<const std::byte> (*items)(const void* object);  // of a vector or the like, elsewhere; null: none
+};
+/// The items of a part that keeps them in one piece; else nothing.
+template <class Part>
+std::span<const std::byte> items_of(const void* part) {
+  if constexpr (requires(const Part& p) { std::as_bytes(std::span(p.data(), p.size())); }) {
+    const Part& p = *static_cast<const Part*>(part);
+    return std::as_bytes(std::span(p.data(), p.size()));
+  } else {
+    return {};
+  }
+}
 
 struct selector_state {
   std::uint16_t id = 0;
@@ -76,6 +96,19 @@ struct selector_state {
 
   /// By local PE; empty unless the job checks (send_check.hpp).
   std::vector<message_under_way> under_way;
+  std::vector<part_of_pe> parts_of_pes;  // likewise
+
+  /// A PE's part has been constructed, where the job checks.
+  template <class Part>
+  void add_part(int local_pe, const Part& part) {
+    const auto* const object = reinterpret_cast<const std::byte*>(std::addressof(part));
+    parts_of_pes.push_back({local_pe, {object, sizeof part}, &items_of<Part>});
+  }
+  void add_object(int local_pe, const void* object, std::size_t bytes) {
+    parts_of_pes.push_back({local_pe, {static_cast<const std::byte*>(object), bytes}, nullptr});
+  }
+  /// Whether these bytes are the PE's part, or among its items.
+  [[nodiscard]] bool holds(int local_pe, std::span<const std::byte> bytes) const;
 
   /// All that the local PE has sent has been processed.
   void end_messages_of(int local_pe) noexcept {
@@ -161,8 +194,11 @@ class selector_table {
   [[nodiscard]] bool is_part(std::uintptr_t where) const noexcept;
   /// The program of a PE has sent a message, where the job checks. A PE of another worker: it does not count.
   void note_message(int pe, batch_key key, const std::source_location& where);
-  /// A selector of which the PE has messages under way; null: none. Only where the job checks.
-  [[nodiscard]] const selector_state* with_messages_of(int pe) const noexcept;
+  /// finish() or quiesce() of the selector returns to the PE, where the job checks.
+  void end_messages(selector_state& s, int pe) noexcept;
+  /// The program of a PE calls a collective, where the job checks. \return a selector whose messages may still change
+  /// the operand, as it lies in the PE's part; null: there is none.
+  [[nodiscard]] const selector_state* read_by(const char* call, int pe, std::span<const std::byte> operand);
   /// Deferred batches may go on: a selector has become ready for all, or an epoch has ended.
   void retry_deferred() noexcept { retry_deferred_ = true; }
   /// Whether that has been said since the last call.

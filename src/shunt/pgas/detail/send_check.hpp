@@ -1,7 +1,8 @@
 /// Two mistakes that a job finds where it is told to (options::check): each would give a wrong answer in silence.
 ///
 ///   a captured address    the message holds the address of a variable on the sender's stack, or of a part
-///   a forgotten finish()  a collective takes an operand while messages of the same PE are under way
+///   a forgotten finish()  a collective is called while messages of the same PE are under way: of a part that these may
+///                         change; or of something else, and then the selector goes without finish()
 ///
 /// Where a job checks, the fast path of send() finds no room in any buffer: it looks at `decoys`, which are empty. So
 /// each send takes the cold path, which asks for a place (place_for) and builds the message there, as it does for one
