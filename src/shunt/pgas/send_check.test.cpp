@@ -113,7 +113,7 @@ TEST_CASE("send_check: so do messages of varying length, requests and fetches") 
     adder.ask(1, [&x](const long& n) { return n + x; }, [](long& n, long r) { n += r; });
   }));
   check_names_the_address(failure_of_send(checked(2, 2), [](auto& adder) {
-    const long x = 1;
+    long x = 1;
     static_cast<void>(adder.fetch(1, [&x](const long& n) { return n + x; }));
   }));
 }
@@ -178,7 +178,7 @@ TEST_CASE("send_check: allowed are static objects, literals, functions, numbers,
           static long for_all = 1;
           cell count(me);
           pgas::actor_of adder(count);
-          const long mine = 1;
+          long mine = 1;
           for (int to = 0; to < me.count(); ++to) {
             adder.send(to, [p = &of_the_program](long& n) { n += *p; });
             adder.send(to, [p = &for_all](long& n) { n += *p; });
