@@ -280,8 +280,15 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    worker_->out.send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
-                           std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
+    const auto k = key<false>(form::template with_payload<Mailbox, F, T>::entry);
+    if (detail::may_be_read<F> && worker_->checks_here()) [[unlikely]] {
+      F words = f;
+      detail::clear_padding(&words);
+      detail::send_check::look_at(worker_->selectors, pe_, to, k, std::as_bytes(std::span<const F, 1>(&words, 1)),
+                                  where);
+    }
+    worker_->out.send_span(pe_, to, k, std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload),
+                           where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, std::string_view text, const F& f,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -192,6 +193,27 @@ TEST_CASE("send_check: allowed are static objects, literals, functions, numbers,
           adder.finish();
           expect(replies == 1);
           expect(*count == 3 * (7 + 1 + 'a' + 1 + 1) - 3 + 1);
+        }) == "");
+}
+
+TEST_CASE("send_check: old addresses in the padding of a message are none") {
+  struct alignas(16) padded {
+    long value;
+    char tag;
+  };
+  CHECK(failure_of(checked(2, 1), [](pgas::pe& me) {
+          cell count(me);
+          pgas::actor_of adder(count);
+          alignas(padded) std::array<const void*, 4> old;
+          static_assert(sizeof old == 2 * sizeof(padded));
+          old.fill(&old);
+          auto* const it = ::new (old.data()) padded;
+          it->value = 1;
+          it->tag = 'p';
+          adder.send(1 - me.index(), [m = *it](long& n) { n += m.value; });
+          adder.send(1 - me.index(), std::string_view("x"), [m = *it](long& n, std::string_view) { n += m.value; });
+          adder.finish();
+          expect(*count == 2);
         }) == "");
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <source_location>
 #include <span>
+#include <type_traits>
 
 #include <shunt/pgas/detail/batches.hpp>
 #include <shunt/pgas/detail/task_sends.hpp>
@@ -21,11 +22,28 @@ namespace detail {
 
 class outbound;
 
+/// Padding may hold old addresses. It becomes 0, so that the words of a message may be looked at (send_check.hpp). Where
+/// the compiler cannot, only messages without padding may.
+template <class Message>
+inline constexpr bool may_be_read =
+#if __has_builtin(__builtin_clear_padding)
+    true;
+#else
+    std::has_unique_object_representations_v<Message>;
+#endif
+template <class Message>
+void clear_padding([[maybe_unused]] Message* m) noexcept {
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(m);
+#endif
+}
+
 /// A message of a task, as its buffer would hold it, on the way to the worker of its PE (task_sends.hpp).
 struct handed_message {
   int from, to;
   batch_key key;
   std::size_t bytes, kept_bytes;
+  bool may_be_read;  ///< its words may be looked at: see clear_padding()
   std::source_location where;
 
   /// Where a request's continuation lies, counted from the message.

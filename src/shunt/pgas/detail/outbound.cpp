@@ -214,10 +214,7 @@ void outbound::send_span(int from, int to, batch_key key, std::span<const std::b
                          std::span<const std::byte> payload, std::source_location where) {
   outbound& here = lent_buffers::of_thread(from, where);
   const sched::this_fiber::stay on_this_worker;
-  if (here.check_.on()) [[unlikely]] {
-    here.check_.look_at(from, to, key, captures, where);
-    if (!here.handlers_.any()) here.selectors_.note_message(from, key, where);
-  }
+  if (here.check_.on() && !here.handlers_.any()) here.selectors_.note_message(from, key, where);
   if (!here.is_own(from)) {
     lent_buffers::finish_construction_elsewhere(here, from, key);
   } else if (!here.handlers_.any()) {

@@ -99,8 +99,8 @@ class outbound {
     if (plain_to(to)) [[likely]] {
       send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
       if (!b->takes(key, sizeof(Message))) [[unlikely]] {
-        if (void* const elsewhere = make_room<sizeof(Message)>(to, to, key, from, where)) {
-          ::new (elsewhere) Message(message);
+        if (void* const elsewhere = make_room<Message>(to, to, key, from, where)) {
+          clear_padding(::new (elsewhere) Message(message));
           return lent_buffers::handed_over(from);
         }
       }
@@ -116,8 +116,8 @@ class outbound {
       send_buffer* const b = this_threads_sending.active + hop;
       const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
       if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
-        if (void* const elsewhere = make_room<sizeof(loaded)>(hop, to, key, from, where)) {
-          ::new (elsewhere) loaded{{there, here}, message};
+        if (void* const elsewhere = make_room<loaded>(hop, to, key, from, where)) {
+          clear_padding(::new (elsewhere) loaded{{there, here}, message});
           return lent_buffers::handed_over(from);
         }
       }
@@ -138,8 +138,8 @@ class outbound {
     static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
     send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
     if (!b->takes(key, sizeof(Ask))) [[unlikely]] {
-      if (std::byte* const elsewhere = make_room<sizeof(Ask), sizeof(Then)>(to, to, key, from, where)) {
-        ::new (static_cast<void*>(elsewhere)) Ask(ask);
+      if (std::byte* const elsewhere = make_room<Ask, sizeof(Then)>(to, to, key, from, where)) {
+        clear_padding(::new (static_cast<void*>(elsewhere)) Ask(ask));
         ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(Ask)))) Then(then);
         return lent_buffers::handed_over(from);
       }
@@ -163,8 +163,8 @@ class outbound {
     send_buffer* const b = this_threads_sending.active + hop;
     const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
     if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
-      if (std::byte* const elsewhere = make_room<sizeof(loaded), sizeof(continuation)>(hop, to, key, from, where)) {
-        ::new (static_cast<void*>(elsewhere)) loaded{{there, here}, ask};
+      if (std::byte* const elsewhere = make_room<loaded, sizeof(continuation)>(hop, to, key, from, where)) {
+        clear_padding(::new (static_cast<void*>(elsewhere)) loaded{{there, here}, ask});
         ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(loaded))))
             continuation{{here, there}, then};
         return lent_buffers::handed_over(from);
@@ -247,10 +247,10 @@ class outbound {
   [[noreturn, gnu::cold]] static void refuse_send(int from, int to, std::source_location where);
 
   // The caller builds the message that is handed over: a call that takes it would make compilers store each one first.
-  template <std::size_t Bytes, std::size_t KeptBytes = 0>
+  template <class Message, std::size_t KeptBytes = 0>
   [[gnu::cold, gnu::noinline]] static std::byte* make_room(int hop, int to, batch_key key, const int& from,
                                                            std::source_location where) {
-    return lent_buffers::make_room(hop, {from, to, key, Bytes, KeptBytes, where});
+    return lent_buffers::make_room(hop, {from, to, key, sizeof(Message), KeptBytes, may_be_read<Message>, where});
   }
   bool load_span(int from, int to, batch_key key, std::span<const std::byte> captures,
                  std::span<const std::byte> payload, const std::source_location& where);

@@ -102,6 +102,8 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   /// The PE's selector goes without finish(). \throws usage_error where the job checks, and a collective has been
   /// called amid the last messages.
   void refuse_forgotten_finish(const selector_state& s, int pe) const;
+  /// The job checks, and the calling thread is the worker's.
+  [[nodiscard]] bool checks_here() const noexcept { return facts.checked && this_threads_sending.owner == &out; }
   [[nodiscard]] job_link& job() const noexcept { return job_; }
 
   // --- sched::poller ---

@@ -35,15 +35,16 @@ void send_check::give(built_message&& done) noexcept {
 
 void send_check::look_at(const built_message& m) const {
   // Over two hops a continuation travels with its request, and its addresses come home.
+  if (!m.what.may_be_read) return;
   const auto flags = entry_of(m.what.key).flags();
   if ((flags & wire::replies) != 0 || ((flags & wire::requests) != 0 && m.what.kept_bytes == 0)) return;
-  look_at(m.what.from, m.what.to, m.what.key, std::span(m.bytes).first(m.what.bytes), m.what.where);
+  look_at(selectors_, m.what.from, m.what.to, m.what.key, std::span(m.bytes).first(m.what.bytes), m.what.where);
 }
 
 /// Looks at each aligned word. A word that lies in the live part of the running stack is an address, or a number that
 /// happens to be one: of random 64-bit numbers one in 2^48 on a stack that is filled with 64 KiB.
-void send_check::look_at(int from, int to, batch_key key, std::span<const std::byte> captures,
-                         const std::source_location& where) const {
+void send_check::look_at(const selector_table& selectors, int from, int to, batch_key key,
+                         std::span<const std::byte> captures, const std::source_location& where) {
   if (from == to || captures.size() > most_bytes) return;
   const auto stack = sched::this_fiber::live_stack();
   const auto low = address(stack.data());
@@ -51,7 +52,7 @@ void send_check::look_at(int from, int to, batch_key key, std::span<const std::b
     std::uintptr_t word;
     std::memcpy(&word, captures.data() + at, sizeof word);
     if (word - low < stack.size()) refuse_address(from, to, key, "a variable on the sender's stack", where);
-    if (selectors_.is_part(word)) refuse_address(from, to, key, "the sender's part of an object", where);
+    if (selectors.is_part(word)) refuse_address(from, to, key, "the sender's part of an object", where);
   }
 }
 

@@ -53,10 +53,11 @@ class send_check {
   /// Gives the memory back, for the next message.
   void give(built_message&& done) noexcept;
 
-  /// \param captures  of the message; not its route
+  /// \param selectors  of the calling thread's worker
+  /// \param captures   of the message; not its route
   /// \throws usage_error if they hold an address that means nothing on PE `to`.
-  void look_at(int from, int to, batch_key key, std::span<const std::byte> captures,
-               const std::source_location& where) const;
+  static void look_at(const selector_table& selectors, int from, int to, batch_key key,
+                      std::span<const std::byte> captures, const std::source_location& where);
   /// \param message  as place_for() gave it
   void look_at(const built_message& message) const;
 
