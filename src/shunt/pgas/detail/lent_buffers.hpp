@@ -22,8 +22,8 @@ namespace detail {
 
 class outbound;
 
-/// Padding may hold old addresses. It becomes 0, so that the words of a message may be looked at (send_check.hpp). Where
-/// the compiler cannot, only messages without padding may.
+/// Padding may hold old addresses. It becomes 0, so that the words of a message may be looked at (send_check.hpp).
+/// Where the compiler cannot do that, only messages without padding may be.
 template <class Message>
 inline constexpr bool may_be_read =
 #if __has_builtin(__builtin_clear_padding)
