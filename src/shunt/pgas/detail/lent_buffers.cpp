@@ -69,6 +69,11 @@ void lent_buffers::handed_over(int from) {
   sends_of(from).end_add();
 }
 
+std::byte* lent_buffers::to_be_looked_at() noexcept {
+  const outbound& here = *this_threads_sending.owner;
+  return here.check_.on() ? here.check_.built() : nullptr;
+}
+
 /// The message has been built: looks at it, then sends it as if there were no check.
 void lent_buffers::send_checked(outbound& here) {
   auto m = here.check_.take();

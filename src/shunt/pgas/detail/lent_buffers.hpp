@@ -69,6 +69,12 @@ class lent_buffers {
   /// \throws usage_error unless the thread is a worker of the PE's process; what a send throws.
   static std::byte* make_room(int hop, const handed_message& message);
   [[gnu::cold, gnu::noinline]] static void handed_over(int from);
+  /// The same, and the padding of the message may be looked at. A call of one word, as the fast path needs it.
+  template <class Message>
+  [[gnu::cold, gnu::noinline]] static void handed_over_as(int from) {
+    if (std::byte* const built = to_be_looked_at()) clear_padding(reinterpret_cast<Message*>(built));
+    handed_over(from);
+  }
   /// The calling thread's. \throws usage_error unless that is a worker of the PE's process.
   [[nodiscard]] static outbound& of_thread(int from, const std::source_location& where);
   /// Whether PE `pe` belongs to another worker of this thread's job and process. \throws usage_error if to neither.
@@ -84,6 +90,8 @@ class lent_buffers {
  private:
   [[nodiscard]] static std::byte* find_room(outbound& here, int hop, const handed_message& message);
   static void send_checked(outbound& here);
+  /// The message that has just been built; nullptr: it is not looked at.
+  [[nodiscard]] static std::byte* to_be_looked_at() noexcept;
 };
 
 }  // namespace detail

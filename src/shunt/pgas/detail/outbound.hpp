@@ -100,8 +100,8 @@ class outbound {
       send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
       if (!b->takes(key, sizeof(Message))) [[unlikely]] {
         if (void* const elsewhere = make_room<Message>(to, to, key, from, where)) {
-          clear_padding(::new (elsewhere) Message(message));
-          return lent_buffers::handed_over(from);
+          ::new (elsewhere) Message(message);
+          return lent_buffers::handed_over_as<Message>(from);
         }
       }
       const auto place = b->cursor;
@@ -117,8 +117,8 @@ class outbound {
       const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
       if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
         if (void* const elsewhere = make_room<loaded>(hop, to, key, from, where)) {
-          clear_padding(::new (elsewhere) loaded{{there, here}, message});
-          return lent_buffers::handed_over(from);
+          ::new (elsewhere) loaded{{there, here}, message};
+          return lent_buffers::handed_over_as<loaded>(from);
         }
       }
       const auto place = b->cursor;
@@ -139,9 +139,9 @@ class outbound {
     send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
     if (!b->takes(key, sizeof(Ask))) [[unlikely]] {
       if (std::byte* const elsewhere = make_room<Ask, sizeof(Then)>(to, to, key, from, where)) {
-        clear_padding(::new (static_cast<void*>(elsewhere)) Ask(ask));
+        ::new (static_cast<void*>(elsewhere)) Ask(ask);
         ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(Ask)))) Then(then);
-        return lent_buffers::handed_over(from);
+        return lent_buffers::handed_over_as<Ask>(from);
       }
     }
     const auto place = b->cursor;
@@ -164,10 +164,10 @@ class outbound {
     const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
     if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
       if (std::byte* const elsewhere = make_room<loaded, sizeof(continuation)>(hop, to, key, from, where)) {
-        clear_padding(::new (static_cast<void*>(elsewhere)) loaded{{there, here}, ask});
+        ::new (static_cast<void*>(elsewhere)) loaded{{there, here}, ask};
         ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(loaded))))
             continuation{{here, there}, then};
-        return lent_buffers::handed_over(from);
+        return lent_buffers::handed_over_as<loaded>(from);
       }
     }
     const auto place = b->cursor;

@@ -48,6 +48,8 @@ class send_check {
 
   /// \return where the caller builds the message, and a request's continuation behind it.
   [[nodiscard]] std::byte* place_for(int hop, const handed_message& message);
+  /// Where place_for() let it be built.
+  [[nodiscard]] std::byte* built() const noexcept { return const_cast<std::byte*>(bytes_.data()); }
   /// The message that has been built; place_for() was called just before.
   [[nodiscard]] built_message take() noexcept;
   /// Gives the memory back, for the next message.
