@@ -10,9 +10,10 @@
 /// ```
 ///
 /// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.
-/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE. The
-/// handler gets a reference to each symmetric part that the actor was made of, on the destination PE, in the order
-/// given; and, if it asks for one more parameter, a `here`, through which it sends on.
+/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE, and
+/// where SHUNT_CHECK=1 is set (options::check) those to the sender's stack end the job. The handler gets a reference to
+/// each symmetric part that the actor was made of, on the destination PE, in the order given; and, if it asks for one
+/// more parameter, a `here`, through which it sends on.
 ///
 /// Tasks and fibers of a PE (shunt/task.hpp) may send, ask and fetch, on whatever worker of the process they run. The
 /// PE waits for them before done() or finish(): `shunt::finish([&] { … async(…) … }); updates.finish();`
@@ -230,6 +231,7 @@ class selector_of {
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
+    if (worker_->facts.checked) (state_->add_part(worker_->facts.local_pe(pe_), *parts), ...);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
     } else {
@@ -244,6 +246,7 @@ class selector_of {
     const auto id = state_->id;
     if (std::uncaught_exceptions() == 0 && !worker_->leaving()) {
       try {
+        worker_->refuse_forgotten_finish(*state_, pe_);
         finish();
       } catch (...) {
         worker_->forget_selector(id, pe_);
@@ -277,8 +280,15 @@ class selector_of {
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
-    worker_->out.send_span(pe_, to, key<false>(form::template with_payload<Mailbox, F, T>::entry),
-                           std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload), where);
+    const auto k = key<false>(form::template with_payload<Mailbox, F, T>::entry);
+    if (detail::may_be_read<F> && worker_->checks_here()) [[unlikely]] {
+      F words = f;
+      detail::clear_padding(&words);
+      detail::send_check::look_at(worker_->selectors, pe_, to, k, std::as_bytes(std::span<const F, 1>(&words, 1)),
+                                  where);
+    }
+    worker_->out.send_span(pe_, to, k, std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload),
+                           where);
   }
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, std::string_view text, const F& f,
@@ -314,6 +324,7 @@ class selector_of {
       if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);
       *place = r;
     };
+    const detail::fetch_under_way waits_itself(*state_, worker_->facts.local_pe(pe_));
     const detail::awaited_value announced(*worker_, place, &detail::type_mark<result>);
     ask<Mailbox>(to, f, then, where);
     worker_->selectors.finish_construction(pe_);
@@ -358,6 +369,7 @@ class selector_of {
     sched::this_fiber::lend_frame("fetch()");
     const auto reply = std::make_shared<detail::reply_to_task<result>>(*worker_);
     worker_->of_tasks.add([this, to, f, place = reply.get(), where] {
+      const detail::fetch_under_way waits_itself(*state_, worker_->facts.local_pe(pe_));
       place->expect_reply();
       const auto then = [place](Parts&..., const result& r, auto& here) {
         if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);

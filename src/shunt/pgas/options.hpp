@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace shunt {
@@ -52,6 +53,11 @@ struct options {
 
   /// Bind workers to CPUs, where this process has them to itself. `--pin` (0 or 1), SHUNT_PIN.
   bool pin = true;
+
+  /// Whether sends and collectives look for two mistakes that give wrong answers: a message that holds the address of a
+  /// variable of its sender, and an operand of a collective that messages may still change. Unset: SHUNT_CHECK, 0 or 1;
+  /// else the checks are on where the library was built without NDEBUG.
+  std::optional<bool> check{};
 
   /// The application, for messages. Empty: the program's name.
   std::string name{};

@@ -23,6 +23,7 @@ void pe::barrier() {
 
 std::vector<std::vector<std::byte>> pe::gather_bytes(std::span<const std::byte> mine) {
   home_->refuse_in_task(index_, "gather()");
+  home_->refuse_early_operand(index_, "gather()", mine);
   return *home_->collective.gather(index_, mine);
 }
 
@@ -33,6 +34,7 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
                           ", but the job has PEs 0.." + std::to_string(count() - 1),
                       {.pe = index_});
   }
+  if (index_ == root) home_->refuse_early_operand(index_, "broadcast()", mine);
   const auto all = home_->collective.gather(index_, index_ == root ? mine : std::span<const std::byte>{});
   for (int p = 0; p < count(); ++p) {
     if (p == root || (*all)[static_cast<std::size_t>(p)].empty()) continue;
@@ -44,13 +46,17 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
   return (*all)[static_cast<std::size_t>(root)];
 }
 
-void pe::reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+void pe::reduce_bytes(std::span<const std::byte> operand, std::span<std::byte> mine,
+                      void (*combine)(std::byte*, const std::byte*)) {
   home_->refuse_in_task(index_, "reduce()");
+  home_->refuse_early_operand(index_, "reduce()", operand);
   home_->collective.reduce(index_, mine, combine);
 }
 
-bool pe::scan_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*)) {
+bool pe::scan_bytes(std::span<const std::byte> operand, std::span<std::byte> mine,
+                    void (*combine)(std::byte*, const std::byte*)) {
   home_->refuse_in_task(index_, "scan()");
+  home_->refuse_early_operand(index_, "scan()", operand);
   return home_->collective.scan(index_, mine, combine);
 }
 
@@ -72,11 +78,16 @@ std::vector<std::string> pe::gather(const std::string& mine) {
 
 pgas::traffic pe::traffic() {
   // One PE of each worker speaks for it.
-  const pgas::traffic mine = index_ == home_->facts.first_pe ? home_->out.moved() : pgas::traffic{};
-  return reduce(mine, [](const pgas::traffic& a, const pgas::traffic& b) {
+  pgas::traffic all = index_ == home_->facts.first_pe ? home_->out.moved() : pgas::traffic{};
+  const auto add = [](const pgas::traffic& a, const pgas::traffic& b) {
     auto c = a;
     return c += b;
-  });
+  };
+  home_->refuse_in_task(index_, "traffic()");
+  // Not reduce(): counts of what has been sent are no operand that messages could change.
+  home_->collective.reduce(index_, std::as_writable_bytes(std::span(&all, 1)),
+                           detail::combine_as<pgas::traffic, std::remove_const_t<decltype(add)>>);
+  return all;
 }
 
 /// Numbers go round: an old one comes again only after 65,534 others, when no PE can lag behind its end any more.

@@ -104,8 +104,11 @@ class pe {
  private:
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
   [[nodiscard]] std::vector<std::byte> broadcast_bytes(std::span<const std::byte> mine, int root);
-  void reduce_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*));
-  [[nodiscard]] bool scan_bytes(std::span<std::byte> mine, void (*combine)(std::byte*, const std::byte*));
+  // \param operand  where `mine` comes from
+  void reduce_bytes(std::span<const std::byte> operand, std::span<std::byte> mine,
+                    void (*combine)(std::byte*, const std::byte*));
+  [[nodiscard]] bool scan_bytes(std::span<const std::byte> operand, std::span<std::byte> mine,
+                                void (*combine)(std::byte*, const std::byte*));
   /// \throws error unless `bytes` are values of `unit` bytes, or exactly one of them.
   void check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const;
 
@@ -132,21 +135,26 @@ void combine_as(std::byte* into, const std::byte* from) {
 template <plain_value T, class Combine>
 T pe::reduce(const T& mine, Combine) {
   T result = mine;
-  reduce_bytes(std::as_writable_bytes(std::span<T, 1>(&result, 1)), detail::combine_as<T, Combine>);
+  reduce_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)), std::as_writable_bytes(std::span<T, 1>(&result, 1)),
+               detail::combine_as<T, Combine>);
   return result;
 }
 
 template <plain_value T, class Combine>
 T pe::scan(const T& mine, Combine) {
   T before = mine;
-  if (!scan_bytes(std::as_writable_bytes(std::span<T, 1>(&before, 1)), detail::combine_as<T, Combine>)) return T{};
+  if (!scan_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)), std::as_writable_bytes(std::span<T, 1>(&before, 1)),
+                  detail::combine_as<T, Combine>))
+    return T{};
   return before;
 }
 
 template <plain_value T, class Combine>
 T pe::scan(const T& mine, Combine combine, const T& first) {
   T before = mine;
-  if (!scan_bytes(std::as_writable_bytes(std::span<T, 1>(&before, 1)), detail::combine_as<T, Combine>)) return first;
+  if (!scan_bytes(std::as_bytes(std::span<const T, 1>(&mine, 1)), std::as_writable_bytes(std::span<T, 1>(&before, 1)),
+                  detail::combine_as<T, Combine>))
+    return first;
   return combine(first, before);
 }
 

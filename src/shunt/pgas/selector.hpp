@@ -164,6 +164,7 @@ class selector {
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>());
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
+    if (worker_->facts.checked) state_->add_object(worker_->facts.local_pe(pe_), this, sizeof(Self));
     worker_->selectors.part_announced(*state_, pe_, this);
   }
   /// Messages that no finish() or quiesce() waited for end the job with an error: no PE is left to process them.

@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 #include <shunt/sched/detail/worker_state.hpp>
@@ -129,6 +131,10 @@ inline void lend_frame(const char* call) {
 /// Legal anywhere. Throws why the running fiber has no stack of its own, if it has none: see
 /// spawn_options::even_without_stack. Otherwise, and outside of fibers, it does nothing. Cost: about 2 ns.
 void require_stack();
+
+/// Legal anywhere. The stack that the caller runs on, from the caller's frame up to where the stack began: the running
+/// fiber's; outside of fibers the thread's. Empty where the system does not say.
+[[nodiscard]] std::span<const std::byte> live_stack() noexcept;
 
 /// Legal anywhere. One word that belongs to the running fiber, for the module that builds task scopes on it. Null in a
 /// new fiber, and outside of fibers.

@@ -60,6 +60,8 @@ class running_handler final : private sched::no_wait {
     handler_ = nullptr;
   }
   [[nodiscard]] bool any() const noexcept { return at_ != nullptr; }
+  /// What the calling fiber loads: handlers channel 1, programs channel 0 (outbound.B2).
+  [[nodiscard]] std::uint8_t channel() const noexcept { return any() ? 1 : 0; }
   /// The PE on whose part the handler runs.
   [[nodiscard]] int pe() const noexcept { return at_->way.to; }
   [[nodiscard]] const wire::handler* entry() const noexcept { return handler_; }

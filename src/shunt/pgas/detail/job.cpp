@@ -8,7 +8,9 @@
 
 #include <unistd.h>
 
+#include <shunt/base/environment.hpp>
 #include <shunt/base/memory_limit.hpp>
+#include <shunt/base/parse.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/pe.hpp>
 
@@ -26,10 +28,20 @@ constexpr auto grace = std::chrono::seconds(3);
 constexpr auto failure_turn = std::chrono::milliseconds(350);
 constexpr auto loss_turn = std::chrono::milliseconds(1500);
 
+bool is_checked(const options& wanted) {
+  if (wanted.check) return *wanted.check;
+  if (const auto text = environment::read("SHUNT_CHECK")) return parse_count("SHUNT_CHECK", *text, 0, 1) == 1;
+#ifdef NDEBUG
+  return false;
+#else
+  return true;
+#endif
+}
+
 }  // namespace
 
 job::job(const options& wanted, transport::carrier& carrier)
-    : job_link(carrier), wanted_(wanted), explored_(sched::this_worker::controlled()) {
+    : job_link(carrier), wanted_(wanted), checked_(is_checked(wanted)), explored_(sched::this_worker::controlled()) {
   if (explored_) wanted_.workers = 1;
   wire::handler_table::number();
   agree();
@@ -156,6 +168,7 @@ worker_facts job::facts_of(int local) const {
   f.remote = remote();
   f.plain = trains_.plain;
   f.explored = explored_;
+  f.checked = checked_;
   f.budget = wanted_.budget;
   f.worker_of = layout_.worker_of.data();
   f.first_pe_of = layout_.first_pe.data();

@@ -92,6 +92,7 @@ class job final : public job_link {
   job_layout layout_;
   buffer_plan trains_;
   validator validator_;
+  const bool checked_;   // options::check
   const bool explored_;  // a strategy decides: the PEs run in the calling fiber's runtime, on its one worker
   std::unique_ptr<sched::runtime> own_runtime_;  // unless explored_
   sched::runtime* runtime_ = nullptr;

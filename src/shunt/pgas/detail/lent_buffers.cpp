@@ -1,6 +1,7 @@
 #include <shunt/pgas/detail/lent_buffers.hpp>
 
 #include <cstring>
+#include <utility>
 
 #include <shunt/pgas/detail/outbound.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
@@ -44,6 +45,12 @@ void lent_buffers::finish_construction_elsewhere(outbound& here, int pe, batch_k
 
 std::byte* lent_buffers::make_room(int hop, const handed_message& m) {
   outbound& here = of_thread(m.from, m.where);
+  if (here.check_.on()) [[unlikely]]
+    return here.check_.place_for(hop, m);
+  return find_room(here, hop, m);
+}
+
+std::byte* lent_buffers::find_room(outbound& here, int hop, const handed_message& m) {
   const sched::this_fiber::stay on_this_worker;  // a fiber that migrates goes on where it has looked for room
   if (here.is_own(m.from)) {
     if (!here.handlers_.any()) here.selectors_.finish_construction(m.from);
@@ -52,18 +59,45 @@ std::byte* lent_buffers::make_room(int hop, const handed_message& m) {
   }
   finish_construction_elsewhere(here, m.from, m.key);
   if (lends(here, m.key) && here.make_room(hop, m.key, m.bytes, m.bytes, m.kept_bytes, m.from, m.where)) return nullptr;
-  const std::size_t all = m.kept_bytes == 0 ? m.bytes : handed_message::kept_at(m.bytes) + m.kept_bytes;
-  return sends_of(m.from).begin_add([m](std::span<const std::byte> message) { m.send(message); }, all);
+  return sends_of(m.from).begin_add([m](std::span<const std::byte> message) { m.send(message); }, m.whole());
 }
 
-void lent_buffers::handed_over(int from) { sends_of(from).end_add(); }
+void lent_buffers::handed_over(int from) {
+  outbound& here = *this_threads_sending.owner;
+  if (here.check_.on()) [[unlikely]]
+    return send_checked(here);
+  sends_of(from).end_add();
+}
+
+std::byte* lent_buffers::to_be_looked_at() noexcept {
+  const outbound& here = *this_threads_sending.owner;
+  return here.check_.on() ? here.check_.built() : nullptr;
+}
+
+/// The message has been built: looks at it, then sends it as if there were no check.
+void lent_buffers::send_checked(outbound& here) {
+  auto m = here.check_.take();
+  here.check_.look_at(m);
+  if (std::byte* const elsewhere = find_room(here, m.hop, m.what)) {
+    std::memcpy(elsewhere, m.bytes.data(), m.bytes.size());
+    sends_of(m.what.from).end_add();
+  } else {
+    m.what.load_into(here.ends_.out(here.handlers_.channel(), static_cast<std::size_t>(m.hop)), m.bytes);
+    if (!here.handlers_.any()) here.selectors_.note_message(m.what.from, m.what.key, m.what.where);
+  }
+  here.check_.give(std::move(m));
+}
 
 void handed_message::send(std::span<const std::byte> message) const {
   outbound& here = *this_threads_sending.owner;
   here.selectors_.finish_construction(from);
   const int hop = here.facts_.plain ? to : here.facts_.next_hop_of[to];
-  send_buffer& b = this_threads_sending.active[hop];
+  send_buffer& b = here.ends_.out(here.handlers_.channel(), static_cast<std::size_t>(hop));
   if (!b.takes(key, bytes)) static_cast<void>(here.make_room(hop, key, bytes, bytes, kept_bytes, from, where));
+  load_into(b, message);
+}
+
+void handed_message::load_into(send_buffer& b, std::span<const std::byte> message) const noexcept {
   std::memcpy(bytes_at(b.cursor), message.data(), bytes);
   b.cursor += bytes;
   if (kept_bytes == 0) return;

@@ -24,7 +24,9 @@ outbound::outbound(const surroundings& with, const endpoint::pool_size& size, ra
       waits_(with.waits),
       arrived_(with.arrived),
       ends_(wake, owner, size, static_cast<std::size_t>(with.facts.plain ? with.facts.pes : with.facts.workers),
-            with.credit) {}
+            with.credit),
+      check_(with.facts.checked, static_cast<std::size_t>(with.facts.plain ? with.facts.pes : with.facts.workers),
+             with.selectors) {}
 
 // --- batches ---
 
@@ -160,7 +162,7 @@ bool outbound::make_room(int to, batch_key key, std::size_t message_bytes, std::
       kept_bytes > pool().capacity()) {
     refuse_length(from, std::max(message_bytes, kept_bytes), pool().capacity(), key, where);
   }
-  const std::uint8_t channel = handlers_.any() ? 1 : 0;
+  const std::uint8_t channel = handlers_.channel();
   send_buffer& b = ends_.out(channel, static_cast<std::size_t>(to));
   const bool lent = channel == 0 && !is_own(from);  // what a handler sends, or sends on, is this worker's
   const auto make = [&] {
@@ -212,6 +214,7 @@ void outbound::send_span(int from, int to, batch_key key, std::span<const std::b
                          std::span<const std::byte> payload, std::source_location where) {
   outbound& here = lent_buffers::of_thread(from, where);
   const sched::this_fiber::stay on_this_worker;
+  if (here.check_.on() && !here.handlers_.any()) here.selectors_.note_message(from, key, where);
   if (!here.is_own(from)) {
     lent_buffers::finish_construction_elsewhere(here, from, key);
   } else if (!here.handlers_.any()) {
@@ -243,7 +246,7 @@ bool outbound::load_span(int from, int to, batch_key key, std::span<const std::b
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int hop = facts_.plain ? to : facts_.next_hop_of[to];
-  send_buffer& b = this_threads_sending.active[hop];
+  send_buffer& b = ends_.out(handlers_.channel(), static_cast<std::size_t>(hop));
   if (!b.takes(key, whole) && !make_room(hop, key, whole, 0, 0, from, where)) return false;
   std::byte* const body = b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
   if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
@@ -278,7 +281,7 @@ void outbound::send_control(int to_worker, batch_key key, std::span<const std::b
 
 void outbound::forward(int to_worker, batch_key key, const std::byte* message, std::size_t bytes, std::uint16_t stride,
                        int from) {
-  send_buffer& b = this_threads_sending.active[to_worker];
+  send_buffer& b = ends_.out(handlers_.channel(), static_cast<std::size_t>(to_worker));
   if (!b.takes(key, bytes)) {
     static_cast<void>(make_room(to_worker, key, bytes, stride, 0, from, std::source_location::current()));
   }

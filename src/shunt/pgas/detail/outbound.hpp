@@ -13,7 +13,8 @@
 ///   outbound.B1  A thread loads messages into the buffers of its own worker only: the fast path finds them by the
 ///                thread, not by the object. On a thread without a worker they have no room. A task of another worker's
 ///                PE fills them where lends() says so; else it hands the message over (task_sends.hpp).
-///   outbound.B2  sending_state::active is channel 1's buffers exactly while a handler runs, else channel 0's.
+///   outbound.B2  sending_state::active is channel 1's buffers exactly while a handler runs, else channel 0's; where
+///                the job checks sends, it is always the same buffers without room (send_check.hpp).
 ///   outbound.B3  The counters of a selector are brought up to date when a batch closes, not per message.
 #pragma once
 
@@ -30,6 +31,7 @@
 #include <shunt/pgas/detail/lent_buffers.hpp>
 #include <shunt/pgas/detail/pending_replies.hpp>
 #include <shunt/pgas/detail/selector_state.hpp>
+#include <shunt/pgas/detail/send_check.hpp>
 #include <shunt/pgas/detail/task_sends.hpp>
 #include <shunt/pgas/detail/waiting.hpp>
 #include <shunt/pgas/detail/worker_facts.hpp>
@@ -79,8 +81,12 @@ class outbound {
 
   /// The calling thread is the worker's (outbound.B1).
   void own_thread() noexcept {
-    this_threads_sending = {ends_.outs(0),    plain_pes_,         static_cast<unsigned>(facts_.pes),
-                            facts_.hops == 1, facts_.next_hop_of, this};
+    this_threads_sending = {check_.on() ? check_.decoys() : ends_.outs(0),
+                            plain_pes_,
+                            static_cast<unsigned>(facts_.pes),
+                            facts_.hops == 1,
+                            facts_.next_hop_of,
+                            this};
   }
 
   /// Loads one message; the fast path is a comparison and the copy.
@@ -93,9 +99,9 @@ class outbound {
     if (plain_to(to)) [[likely]] {
       send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
       if (!b->takes(key, sizeof(Message))) [[unlikely]] {
-        if (void* const elsewhere = make_room<sizeof(Message)>(to, to, key, from, where)) {
+        if (void* const elsewhere = make_room<Message>(to, to, key, from, where)) {
           ::new (elsewhere) Message(message);
-          return lent_buffers::handed_over(from);
+          return lent_buffers::handed_over_as<Message>(from);
         }
       }
       const auto place = b->cursor;
@@ -110,9 +116,9 @@ class outbound {
       send_buffer* const b = this_threads_sending.active + hop;
       const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
       if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
-        if (void* const elsewhere = make_room<sizeof(loaded)>(hop, to, key, from, where)) {
+        if (void* const elsewhere = make_room<loaded>(hop, to, key, from, where)) {
           ::new (elsewhere) loaded{{there, here}, message};
-          return lent_buffers::handed_over(from);
+          return lent_buffers::handed_over_as<loaded>(from);
         }
       }
       const auto place = b->cursor;
@@ -132,10 +138,10 @@ class outbound {
     static_assert(std::is_trivially_copyable_v<Ask> && std::is_trivially_copyable_v<Then>);
     send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
     if (!b->takes(key, sizeof(Ask))) [[unlikely]] {
-      if (std::byte* const elsewhere = make_room<sizeof(Ask), sizeof(Then)>(to, to, key, from, where)) {
+      if (std::byte* const elsewhere = make_room<Ask, sizeof(Then)>(to, to, key, from, where)) {
         ::new (static_cast<void*>(elsewhere)) Ask(ask);
         ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(Ask)))) Then(then);
-        return lent_buffers::handed_over(from);
+        return lent_buffers::handed_over_as<Ask>(from);
       }
     }
     const auto place = b->cursor;
@@ -157,11 +163,11 @@ class outbound {
     send_buffer* const b = this_threads_sending.active + hop;
     const auto here = static_cast<std::uint16_t>(from), there = static_cast<std::uint16_t>(to);
     if (!b->takes(key, sizeof(loaded))) [[unlikely]] {
-      if (std::byte* const elsewhere = make_room<sizeof(loaded), sizeof(continuation)>(hop, to, key, from, where)) {
+      if (std::byte* const elsewhere = make_room<loaded, sizeof(continuation)>(hop, to, key, from, where)) {
         ::new (static_cast<void*>(elsewhere)) loaded{{there, here}, ask};
         ::new (static_cast<void*>(elsewhere + handed_message::kept_at(sizeof(loaded))))
             continuation{{here, there}, then};
-        return lent_buffers::handed_over(from);
+        return lent_buffers::handed_over_as<loaded>(from);
       }
     }
     const auto place = b->cursor;
@@ -205,7 +211,10 @@ class outbound {
   void close_batches();
 
   /// From now on messages are loaded on that channel: 1 when a handler begins, 0 when it has ended (outbound.B2).
-  void load_on(std::uint8_t channel) noexcept { this_threads_sending.active = ends_.outs(channel); }
+  void load_on(std::uint8_t channel) noexcept {
+    if (!check_.on()) [[likely]]
+      this_threads_sending.active = ends_.outs(channel);
+  }
 
   /// Whether the calling worker's trains go straight to their destination, in one hop.
   [[nodiscard]] static bool straight() noexcept { return this_threads_sending.straight; }
@@ -238,10 +247,10 @@ class outbound {
   [[noreturn, gnu::cold]] static void refuse_send(int from, int to, std::source_location where);
 
   // The caller builds the message that is handed over: a call that takes it would make compilers store each one first.
-  template <std::size_t Bytes, std::size_t KeptBytes = 0>
+  template <class Message, std::size_t KeptBytes = 0>
   [[gnu::cold, gnu::noinline]] static std::byte* make_room(int hop, int to, batch_key key, const int& from,
                                                            std::source_location where) {
-    return lent_buffers::make_room(hop, {from, to, key, Bytes, KeptBytes, where});
+    return lent_buffers::make_room(hop, {from, to, key, sizeof(Message), KeptBytes, may_be_read<Message>, where});
   }
   bool load_span(int from, int to, batch_key key, std::span<const std::byte> captures,
                  std::span<const std::byte> payload, const std::source_location& where);
@@ -269,6 +278,7 @@ class outbound {
   arrived_trains& arrived_;
   endpoint ends_;
   pending_replies pending_;
+  send_check check_;
   traffic moved_;
 };
 

@@ -73,6 +73,18 @@ void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
             " is destroyed with messages under way; call finish() first");
 }
 
+void pe_worker::refuse_early_operand(int pe, const char* call, std::span<const std::byte> operand) {
+  if (!facts.checked || handlers_.any()) return;  // a handler is refused the call itself
+  const selector_state* const s = selectors.read_by(call, pe, operand);
+  if (s != nullptr) refuse_operand(pe, call, *s, s->under_way[static_cast<std::size_t>(facts.local_pe(pe))]);
+}
+
+void pe_worker::refuse_forgotten_finish(const selector_state& s, int pe) const {
+  if (s.under_way.empty()) return;
+  const message_under_way& last = s.under_way[static_cast<std::size_t>(facts.local_pe(pe))];
+  if (last.read_by != nullptr) refuse_no_finish(pe, s, last);
+}
+
 // --- progress ---
 
 bool pe_worker::progress() {

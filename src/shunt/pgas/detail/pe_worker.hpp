@@ -96,6 +96,14 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
     if (this_threads_sending.owner != &out) [[unlikely]]
       refuse_call_in_task(pe, call);
   }
+  /// The PE calls a collective. \throws usage_error where the job checks, and the operand lies in a part that messages
+  /// may still change. \param call  "reduce()"
+  void refuse_early_operand(int pe, const char* call, std::span<const std::byte> operand);
+  /// The PE's selector goes without finish(). \throws usage_error where the job checks, and a collective has been
+  /// called amid the last messages.
+  void refuse_forgotten_finish(const selector_state& s, int pe) const;
+  /// The job checks, and the calling thread is the worker's.
+  [[nodiscard]] bool checks_here() const noexcept { return facts.checked && this_threads_sending.owner == &out; }
   [[nodiscard]] job_link& job() const noexcept { return job_; }
 
   // --- sched::poller ---

@@ -44,6 +44,27 @@ void refuse_gone(int from, const std::source_location& where) {
                     {.pe = from}, where);
 }
 
+void refuse_address(int from, int to, batch_key key, std::string_view what, const std::source_location& where) {
+  throw usage_error(pe(from) + ": a message to " + pe(to) + " holds the address of " + std::string(what) +
+                        ", which means nothing there: send values, not references, pointers or this (" +
+                        std::string(entry_of(key).name()) + ", sent at " + at(where) + ")",
+                    {.pe = from}, where);
+}
+
+void refuse_operand(int pe_index, const char* call, const selector_state& s, const message_under_way& last) {
+  throw usage_error(pe(pe_index) + ": " + call + " of a part of " + std::string(s.name) +
+                        " while messages that may change it are under way: call finish() or quiesce() first (" +
+                        std::string(last.handler->name()) + ", sent at " + at(last.where) + ")",
+                    {.pe = pe_index}, last.where);
+}
+
+void refuse_no_finish(int pe_index, const selector_state& s, const message_under_way& last) {
+  throw usage_error(pe(pe_index) + ": " + last.read_by + " was called while messages of " + std::string(s.name) +
+                        " were under way, and no finish() or quiesce() has followed: call it before " + last.read_by +
+                        " (" + std::string(last.handler->name()) + ", sent at " + at(last.where) + ")",
+                    {.pe = pe_index}, last.where);
+}
+
 void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key key,
                    const std::source_location& where) {
   const bool varies = (entry_of(key).flags() & wire::varying) != 0;

@@ -23,6 +23,17 @@ namespace detail {
 /// A call that only the program of PE `pe` may make, by a task on another worker. \param call  "finish()"
 [[noreturn, gnu::cold]] void refuse_call_in_task(int pe, const char* call);
 
+/// A message holds an address that means nothing on PE `to`. \param what  "a variable on the sender's stack"
+[[noreturn, gnu::cold]] void refuse_address(int from, int to, batch_key key, std::string_view what,
+                                            const std::source_location& where);
+
+/// A selector of PE `pe` goes without finish(), and a collective has been called amid its last messages.
+[[noreturn, gnu::cold]] void refuse_no_finish(int pe, const selector_state& s, const message_under_way& last);
+
+/// A collective takes as operand what messages of PE `pe` may still change. \param call  "reduce()"
+[[noreturn, gnu::cold]] void refuse_operand(int pe, const char* call, const selector_state& s,
+                                            const message_under_way& last);
+
 /// A message does not fit into a train.
 [[noreturn, gnu::cold]] void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key key,
                                            const std::source_location& where);

@@ -1,5 +1,6 @@
 #include <shunt/pgas/detail/selector_state.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <shunt/base/error.hpp>
@@ -17,6 +18,15 @@ std::uint32_t digest_of(std::size_t mailboxes, std::string_view name) noexcept {
 }
 
 }  // namespace
+
+bool selector_state::holds(int local_pe, std::span<const std::byte> bytes) const {
+  const auto within = [bytes](std::span<const std::byte> whole) {
+    return !bytes.empty() && address(bytes.data()) - address(whole.data()) < whole.size();
+  };
+  return std::any_of(parts_of_pes.begin(), parts_of_pes.end(), [&](const part_of_pe& p) {
+    return p.local_pe == local_pe && (within(p.object) || (p.items != nullptr && within(p.items(p.object.data()))));
+  });
+}
 
 auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::string_view name) -> construction {
   if (selectors_.size() <= id) selectors_.resize(id + std::size_t{1});
@@ -45,12 +55,48 @@ bool selector_table::forget(std::uint16_t id, int pe) {
   std::erase_if(under_construction_, [&](const unfinished_object& u) { return u.of == &s && u.pe == pe; });
   void*& part = s.parts[static_cast<std::size_t>(pe - first_pe_)];
   if (std::exchange(part, nullptr) != nullptr) --s.ready;
+  s.end_messages_of(pe - first_pe_);
+  std::erase_if(s.parts_of_pes, [&](const part_of_pe& p) { return p.local_pe == pe - first_pe_; });
   return --s.present == 0;
 }
 
 void selector_table::part_ready(selector_state& s, int pe, void* part) {
   s.parts[static_cast<std::size_t>(pe - first_pe_)] = part;
   if (++s.ready == pes_here_) retry_deferred();
+}
+
+bool selector_table::is_part(std::uintptr_t where) const noexcept {
+  const auto* const part = reinterpret_cast<const void*>(where);
+  if (part == nullptr) return false;
+  return std::any_of(selectors_.begin(), selectors_.end(), [part](const auto& s) {
+    return s != nullptr && std::find(s->parts.begin(), s->parts.end(), part) != s->parts.end();
+  });
+}
+
+void selector_table::note_message(int pe, batch_key key, const std::source_location& where) {
+  selector_state* const s = find(selector_id_of(key));
+  const auto local = static_cast<std::size_t>(pe - first_pe_);
+  if (s == nullptr || local >= s->parts.size()) return;
+  s->under_way.resize(s->parts.size());
+  s->under_way[local] = {&entry_of(key), where};
+}
+
+void selector_table::end_messages(selector_state& s, int pe) noexcept {
+  const auto local = static_cast<std::size_t>(pe - first_pe_);
+  for (const auto& other : selectors_) {
+    if (other != nullptr && local < other->under_way.size()) other->under_way[local].others_ended = true;
+  }
+  s.end_messages_of(pe - first_pe_);
+}
+
+const selector_state* selector_table::read_by(const char* call, int pe, std::span<const std::byte> operand) {
+  const auto local = static_cast<std::size_t>(pe - first_pe_);
+  for (const auto& s : selectors_) {
+    if (s == nullptr || local >= s->under_way.size() || s->under_way[local].handler == nullptr) continue;
+    if (s->holds(pe - first_pe_, operand)) return s.get();
+    if (!s->under_way[local].others_ended) s->under_way[local].read_by = call;
+  }
+  return nullptr;
 }
 
 void selector_table::complete_objects_of(int pe) {

@@ -22,6 +22,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,31 @@ struct mailbox_state {
   bool closed = false;                         // this epoch's end marks of hop 0 have left
 };
 
+/// The last message of a PE's program that no finish() or quiesce() has waited for.
+struct message_under_way {
+  const wire::handler* handler = nullptr;  // null: there is none
+  std::source_location where{};
+  bool others_ended = false;      // since then a finish() or quiesce() of another selector has returned
+  const char* read_by = nullptr;  // a collective that has been called since, and nothing has ended in between
+};
+
+/// What messages of a selector may change on a PE.
+struct part_of_pe {
+  int local_pe;
+  std::span<const std::byte> object;
+  std::span<const std::byte> (*items)(const void* object);  // of a vector or the like, elsewhere; null: none
+};
+/// The items of a part that keeps them in one piece; else nothing.
+template <class Part>
+std::span<const std::byte> items_of(const void* part) {
+  if constexpr (requires(const Part& p) { std::as_bytes(std::span(p.data(), p.size())); }) {
+    const Part& p = *static_cast<const Part*>(part);
+    return std::as_bytes(std::span(p.data(), p.size()));
+  } else {
+    return {};
+  }
+}
+
 struct selector_state {
   std::uint16_t id = 0;
   std::string_view name;     // of the selector's type, for messages to people
@@ -67,10 +94,48 @@ struct selector_state {
   std::uint64_t unanswered = 0;  // requests of this worker without a reply
   std::vector<bool> sent_for;    // by PE of another worker: a task of it has sent here
 
+  /// By local PE; empty unless the job checks (send_check.hpp).
+  std::vector<message_under_way> under_way;
+  std::vector<part_of_pe> parts_of_pes;  // likewise
+
+  /// A PE's part has been constructed, where the job checks.
+  template <class Part>
+  void add_part(int local_pe, const Part& part) {
+    const auto* const object = reinterpret_cast<const std::byte*>(std::addressof(part));
+    parts_of_pes.push_back({local_pe, {object, sizeof part}, &items_of<Part>});
+  }
+  void add_object(int local_pe, const void* object, std::size_t bytes) {
+    parts_of_pes.push_back({local_pe, {static_cast<const std::byte*>(object), bytes}, nullptr});
+  }
+  /// Whether these bytes are the PE's part, or among its items.
+  [[nodiscard]] bool holds(int local_pe, std::span<const std::byte> bytes) const;
+
+  /// All that the local PE has sent has been processed.
+  void end_messages_of(int local_pe) noexcept {
+    if (!under_way.empty()) under_way[static_cast<std::size_t>(local_pe)] = {};
+  }
   /// A batch of this selector has been closed here: its messages count as sent.
   void count_sent(const wire::batch_head& batch, int to_worker) noexcept;
   /// A batch of this selector has been unloaded here, and `handled_here` of its messages handled.
   void count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept;
+};
+
+/// While it lives, requests of that PE are a fetch()'s, which waits for the reply itself: afterwards none is under way.
+class fetch_under_way {
+ public:
+  fetch_under_way(selector_state& s, int local_pe) : of_(s), pe_(static_cast<std::size_t>(local_pe)) {
+    if (!s.under_way.empty()) before_ = s.under_way[pe_];
+  }
+  ~fetch_under_way() {
+    if (!of_.under_way.empty()) of_.under_way[pe_] = before_;
+  }
+  fetch_under_way(const fetch_under_way&) = delete;
+  fetch_under_way& operator=(const fetch_under_way&) = delete;
+
+ private:
+  selector_state& of_;
+  std::size_t pe_;
+  message_under_way before_{};
 };
 
 // Once for each batch.
@@ -125,6 +190,15 @@ class selector_table {
   }
   /// All PEs of this worker are ready for the selector.
   [[nodiscard]] bool all_ready(const selector_state& s) const noexcept { return s.ready == pes_here_; }
+  /// Whether that is the address of a part of a PE of this worker.
+  [[nodiscard]] bool is_part(std::uintptr_t where) const noexcept;
+  /// The program of a PE has sent a message, where the job checks. A PE of another worker: it does not count.
+  void note_message(int pe, batch_key key, const std::source_location& where);
+  /// finish() or quiesce() of the selector returns to the PE, where the job checks.
+  void end_messages(selector_state& s, int pe) noexcept;
+  /// The program of a PE calls a collective, where the job checks. \return a selector whose messages may still change
+  /// the operand, as it lies in the PE's part; null: there is none.
+  [[nodiscard]] const selector_state* read_by(const char* call, int pe, std::span<const std::byte> operand);
   /// Deferred batches may go on: a selector has become ready for all, or an epoch has ended.
   void retry_deferred() noexcept { retry_deferred_ = true; }
   /// Whether that has been said since the last call.

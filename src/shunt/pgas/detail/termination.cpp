@@ -78,6 +78,7 @@ void termination::done(selector_state& s, int pe, unsigned mailbox) {
 void termination::finish(selector_state& s, int pe) {
   of_tasks_.finish(waits_, "finish()");  // a task that is too late is told so while the mailboxes are closed
   if (collective_.arrive({collective_call::kind::finish, s.id}, pe)) finish_for_worker(s);
+  if (facts_.checked) selectors_.end_messages(s, pe);
   if (--s.returning == 0) {
     s.between = false;
     selectors_.retry_deferred();
@@ -121,12 +122,17 @@ bool termination::unfinished(selector_state& s) {
 
 // --- quiesce() ---
 
+void termination::quiesce(selector_state& s, int pe) {
+  of_tasks_.finish(waits_, "quiesce()");
+  const bool last = collective_.arrive({collective_call::kind::quiesce, s.id}, pe);
+  if (last) quiesce_for_worker(s);
+  if (facts_.checked) selectors_.end_messages(s, pe);
+}
+
 /// Sums of sent and handled that are equal, and the same in two waves one after the other: nothing was under way
 /// between them. Each worker takes part when it has nothing to do. What was sent before counts in no later finish():
 /// end marks announce it, and it has arrived.
-void termination::quiesce(selector_state& s, int pe) {
-  of_tasks_.finish(waits_, "quiesce()");
-  if (!collective_.arrive({collective_call::kind::quiesce, s.id}, pe)) return;
+void termination::quiesce_for_worker(selector_state& s) {
   std::optional<sums> before;
   for (;;) {
     while (waits_.progress() || out_.flush()) waits_.leave_if_failed();

@@ -61,6 +61,7 @@ class termination {
   void end_mailbox(selector_state& s, unsigned mailbox, std::uint64_t epoch);
   [[nodiscard]] bool ended(const selector_state& s, unsigned mailbox, unsigned hop, std::uint64_t epoch) const;
   void finish_for_worker(selector_state& s);
+  void quiesce_for_worker(selector_state& s);
   [[nodiscard]] sums sum_over_workers(const selector_state& s);
 
   const worker_facts& facts_;

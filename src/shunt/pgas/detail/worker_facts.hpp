@@ -23,6 +23,7 @@ struct worker_facts {
   bool remote = false;    ///< the job has several processes
   bool plain = false;     ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
   bool explored = false;  ///< a strategy decides: each message travels alone, and sending it is a step
+  bool checked = false;   ///< sends and collectives look for mistakes (send_check.hpp)
   std::size_t budget{0};  ///< bytes of trains a PE, for messages to people
   const std::uint16_t* worker_of = nullptr;    ///< by PE
   const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the worker for which this one loads messages to it
