@@ -243,9 +243,10 @@ star_product::star_product(std::vector<std::uint64_t> leaves, loop loops) : loop
   for (auto m = leaves.rbegin(); m != leaves.rend(); ++m) {
     if (*m == 0) throw usage_error("star_product: a star without leaves, expected at least one");
     const auto weight = static_cast<vertex>(vertices);
-    if (*m >= max_vertices || (vertices *= *m + 1) > max_vertices) {
+    if (*m >= max_vertices || vertices > max_vertices / (*m + 1)) {
       throw usage_error("star_product: more than " + std::to_string(max_vertices) + " vertices, the most that fit");
     }
+    vertices *= *m + 1;
     stars_.push_back({static_cast<vertex>(*m), weight});
   }
   std::reverse(stars_.begin(), stars_.end());

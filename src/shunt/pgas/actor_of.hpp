@@ -124,6 +124,10 @@ class here_of {
   /// programs use quiesce() and not finish().
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, const F& f, std::source_location where = std::source_location::current());
+  /// The same, to a mailbox that is chosen while running. \throws as selector_of::send_through().
+  template <handler_function F>
+  void send_through(std::size_t mailbox, int to, const F& f,
+                    std::source_location where = std::source_location::current());
 
  private:
   friend class selector_of<Mailboxes, Parts...>;
@@ -173,6 +177,15 @@ struct lambda_form {
     static inline const wire::handler entry{
         typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, wire::message_layout::of<F>(), owner()};
   };
+
+  /// \return the handler of such messages through a mailbox that is chosen while running.
+  template <class F>
+  static const wire::handler& one_way_through(std::size_t mailbox) noexcept {
+    return [mailbox]<std::size_t... I>(std::index_sequence<I...>) -> const wire::handler& {
+      static constexpr const wire::handler* entries[] = {&one_way<I, F>::entry...};
+      return *entries[mailbox];
+    }(std::make_index_sequence<Mailboxes>{});
+  }
 
   template <std::size_t Mailbox, class F, class T>
   struct with_payload {
@@ -271,6 +284,17 @@ class selector_of {
                            where);
   }
 
+  /// One-sided. As send<Mailbox>(to, f), to a mailbox that is chosen while running.
+  /// \param mailbox  0..Mailboxes-1
+  /// \throws usage_error also for a mailbox that the selector does not have.
+  template <handler_function F>
+  void send_through(std::size_t mailbox, int to, const F& f,
+                    const std::source_location where = std::source_location::current()) {
+    if (mailbox >= Mailboxes) detail::refuse_mailbox(pe_, "send_through()", mailbox, *state_, where);
+    detail::outbound::send(pe_, to, key<form::template takes_here<F>>(form::template one_way_through<F>(mailbox)), f,
+                           where);
+  }
+
   /// One-sided. A message of varying length: runs f(parts..., payload) on PE `to`. The payload arrives as a
   /// std::span<const T>, characters as a std::string_view; it is gone when the handler returns.
   template <std::size_t Mailbox = 0, payload_item T, handler_function F>
@@ -337,10 +361,15 @@ class selector_of {
   template <std::size_t Mailbox = 0>
   void done() {
     static_assert(Mailbox < Mailboxes);
+    done(Mailbox);
+  }
+  /// The same, for a mailbox that is chosen while running. \throws usage_error for one that the selector does not have.
+  void done(std::size_t mailbox, const std::source_location where = std::source_location::current()) {
     worker_->refuse_in_task(pe_, "done()");
-    if (done_[Mailbox]) return;
-    done_[Mailbox] = true;
-    worker_->ending.done(*state_, pe_, Mailbox);
+    if (mailbox >= Mailboxes) detail::refuse_mailbox(pe_, "done()", mailbox, *state_, where);
+    if (done_[mailbox]) return;
+    done_[mailbox] = true;
+    worker_->ending.done(*state_, pe_, static_cast<unsigned>(mailbox));
   }
 
   /// Collective. Says done() for every mailbox, and returns when every message sent before it, by any PE, and all that
@@ -421,6 +450,15 @@ void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location
   using form = detail::lambda_form<Mailboxes, Parts...>;
   const auto key =
       detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
+  detail::outbound::send(a_->way.to, to, key, f, where);
+}
+template <std::size_t Mailboxes, class... Parts>
+template <handler_function F>
+void here_of<Mailboxes, Parts...>::send_through(std::size_t mailbox, int to, const F& f, std::source_location where) {
+  using form = detail::lambda_form<Mailboxes, Parts...>;
+  if (mailbox >= Mailboxes) detail::refuse_mailbox(a_->way.to, "send_through()", mailbox, *a_->of, where);
+  const auto key =
+      detail::key_of(form::template one_way_through<F>(mailbox), a_->sender_bits(form::template takes_here<F>));
   detail::outbound::send(a_->way.to, to, key, f, where);
 }
 

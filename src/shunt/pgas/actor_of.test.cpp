@@ -154,6 +154,36 @@ TEST_CASE("selector: three mailboxes in a chain, each handler sends to the next"
   });
 }
 
+TEST_CASE("selector: the mailbox is chosen while running, by programs and by handlers") {
+  const int pes = GENERATE(1, 3, 4);
+  const int hops = GENERATE(1, 2);
+  pgas::run(small(pes, 2, hops), [](pgas::pe& me) {
+    constexpr int n = 120;
+    pgas::symmetric<std::array<long, 3>> seen(me);
+    auto s = pgas::make_selector<3>(seen);
+    for (int i = 0; i < n; ++i) {
+      const std::size_t mailbox = static_cast<std::size_t>(i) % 3;
+      s.send_through(mailbox, i % me.count(), [mailbox](auto& at, auto& here) {
+        ++at[mailbox];
+        if (mailbox < 2) here.send_through(2, here.from(), [](auto& at2) { at2[2] += 100; });
+      });
+    }
+    s.done(std::size_t{0});
+    s.send_through(1, me.index(), [](auto& at) { at[1] += 1000; });  // mailbox 0 would refuse it
+    s.finish();
+    long to_here = 0, by_mailbox[3] = {};
+    for (int i = 0; i < n; ++i) {
+      if (i % me.count() != me.index()) continue;
+      ++to_here;
+      ++by_mailbox[i % 3];
+    }
+    expect(to_here == by_mailbox[0] + by_mailbox[1] + by_mailbox[2]);
+    expect((*seen)[0] == me.count() * by_mailbox[0]);
+    expect((*seen)[1] == me.count() * by_mailbox[1] + 1000);
+    expect((*seen)[2] == me.count() * by_mailbox[2] + 100 * n / 3 * 2);
+  });
+}
+
 TEST_CASE("actor_of several objects: the handler gets each part of its PE, in order, and says where it is") {
   const int pes = GENERATE(1, 2, 5);
   const int workers = GENERATE(1, 2, 5);

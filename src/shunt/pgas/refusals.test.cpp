@@ -125,6 +125,44 @@ TEST_CASE("send: to a mailbox that is done is refused") {
 }
 
 namespace {
+struct of_two_types : pgas::selector<of_two_types, int, long> {
+  of_two_types(pgas::pe& me) : selector(me) {}
+  void process(int) {}
+  void process(long) {}
+};
+}  // namespace
+
+TEST_CASE("a mailbox chosen while running that is not there, or of another type, is refused at the call") {
+  const auto refusal = [](const std::function<void(pgas::pe&)>& program) { return failure_of(tiny(2, 2), program); };
+  const auto by_program = refusal([](pgas::pe& me) {
+    cell count(me);
+    auto s = pgas::make_selector<2>(count);
+    if (me.index() == 1) s.send_through(2, 0, [](long& n) { ++n; });
+  });
+  CHECK_THAT(by_program, StartsWith("PE 1: send_through(): mailbox 2 of ") && Contains("which has 2, 0 the first") &&
+                             Contains("refusals.test.cpp:"));
+  const auto by_handler = refusal([](pgas::pe& me) {
+    cell count(me);
+    auto s = pgas::make_selector<2>(count);
+    if (me.index() == 1) s.send(0, [](long&, auto& here) { here.send_through(5, 1, [](long& n) { ++n; }); });
+  });
+  CHECK_THAT(by_handler, StartsWith("PE 0: ") && Contains("send_through(): mailbox 5 of "));
+  const auto other_type = refusal([](pgas::pe& me) {
+    of_two_types s(me);
+    if (me.index() == 0) s.send_through(1, 0, 7);
+    s.finish();
+  });
+  CHECK_THAT(other_type, StartsWith("PE 0: send_through(): mailbox 1 of ") && Contains("carries another type"));
+  const auto done = refusal([](pgas::pe& me) {
+    of_two_types s(me);
+    s.done(std::size_t{2});
+    s.finish();
+  });
+  CHECK_THAT(done, Contains("done(): mailbox 2 of ") && Contains("which has 2"));
+  check_that_a_job_works();
+}
+
+namespace {
 struct blob_600 {
   char bytes[600];
 };

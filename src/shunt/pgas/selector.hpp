@@ -111,6 +111,17 @@ class selector {
     detail::outbound::send(pe_, to, key<Mailbox>(), m, where);
   }
 
+  /// One-sided. As send(), to a mailbox that is chosen while running, of those that carry an M.
+  /// \throws usage_error also for a mailbox that the selector does not have, or that carries another type.
+  template <class M>
+    requires(std::is_same_v<M, Messages> || ...)
+  void send_through(std::size_t mailbox, int to, const M& m,
+                    const std::source_location where = std::source_location::current()) {
+    const auto k = key_through<M>(mailbox, std::make_index_sequence<mailboxes>{});
+    if (k == 0) detail::refuse_mailbox(pe_, "send_through()", mailbox, *state_, where);
+    detail::outbound::send(pe_, to, k, m, where);
+  }
+
   /// One-sided. To a mailbox of varying length.
   template <std::size_t Mailbox = 0>
     requires(detail::is_varying<message_of<Mailbox>>)
@@ -134,10 +145,15 @@ class selector {
   template <std::size_t Mailbox = 0>
   void done() {
     static_assert(Mailbox < mailboxes);
+    done(Mailbox);
+  }
+  /// The same, for a mailbox that is chosen while running. \throws usage_error for one that the selector does not have.
+  void done(std::size_t mailbox, const std::source_location where = std::source_location::current()) {
     worker_->refuse_in_task(pe_, "done()");
-    if (done_[Mailbox]) return;
-    done_[Mailbox] = true;
-    worker_->ending.done(*state_, pe_, Mailbox);
+    if (mailbox >= mailboxes) detail::refuse_mailbox(pe_, "done()", mailbox, *state_, where);
+    if (done_[mailbox]) return;
+    done_[mailbox] = true;
+    worker_->ending.done(*state_, pe_, static_cast<unsigned>(mailbox));
   }
 
   /// Collective. As selector_of::finish(). Must be the last call before the object goes.
@@ -276,6 +292,19 @@ class selector {
   [[nodiscard]] detail::batch_key key() const noexcept {
     static_assert(Mailbox < mailboxes);
     return detail::key_of(receiver<Mailbox>::entry, receiver<Mailbox>::named() ? sender_bits_ : selector_bits_);
+  }
+  /// \return 0: the mailbox carries no M.
+  template <class M, std::size_t Mailbox>
+  [[nodiscard]] detail::batch_key key_for() const noexcept {
+    if constexpr (std::is_same_v<M, message_of<Mailbox>>) {
+      return key<Mailbox>();
+    } else {
+      return 0;
+    }
+  }
+  template <class M, std::size_t... I>
+  [[nodiscard]] detail::batch_key key_through(std::size_t mailbox, std::index_sequence<I...>) const noexcept {
+    return ((mailbox == I ? key_for<M, I>() : detail::batch_key{0}) | ...);
   }
   template <std::size_t... I>
   void done_all(std::index_sequence<I...>) {

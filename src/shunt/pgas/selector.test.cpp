@@ -138,6 +138,19 @@ TEST_CASE("selector of a class: one type on several mailboxes is processed by ma
   });
 }
 
+TEST_CASE("selector of a class: a mailbox that is chosen while running") {
+  const int workers = GENERATE(1, 2, 4);
+  const int hops = GENERATE(1, 2);
+  pgas::run(tiny(4, workers, hops), [](pgas::pe& me) {
+    twins s(me);
+    for (int i = 0; i < 300; ++i)
+      s.send_through(static_cast<std::size_t>(i % 3), i / 3 % 4, long{i % 3 == 0 ? 1 : i % 3});
+    for (std::size_t m = 0; m < 3; ++m) s.done(m);
+    s.finish();
+    expect(s.sums == std::array<long, 3>{25 * (1 + 2 + 3 + 4), 100, 200});
+  });
+}
+
 namespace {
 
 struct slow : pgas::actor<slow, int> {

@@ -82,6 +82,16 @@ void refuse_budget(int from, const wire::handler* handler, const rail::train_poo
               {.pe = from});
 }
 
+void refuse_mailbox(int at_pe, const char* call, std::size_t mailbox, const selector_state& s,
+                    const std::source_location& where) {
+  const std::size_t mailboxes = s.mailboxes.size();
+  throw usage_error(pe(at_pe) + ": " + call + ": mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
+                        (mailbox < mailboxes ? " carries another type"
+                                             : ", which has " + std::to_string(mailboxes) + ", 0 the first") +
+                        " (" + at(where) + ")",
+                    {.pe = at_pe}, where);
+}
+
 void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s, const std::source_location& where) {
   throw error(pe(from) + ": send to mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
                   " after done(); where handlers send to their own or an earlier mailbox, use quiesce() (" + at(where) +

@@ -45,6 +45,10 @@ namespace detail {
 /// A task sends through a selector that its PE has destroyed.
 [[noreturn, gnu::cold]] void refuse_gone(int from, const std::source_location& where);
 
+/// A mailbox that was chosen while running does not exist, or carries another type. \param call  "send_through()"
+[[noreturn, gnu::cold]] void refuse_mailbox(int pe, const char* call, std::size_t mailbox, const selector_state& s,
+                                            const std::source_location& where);
+
 /// A message to a mailbox of which this epoch's end has been announced.
 [[noreturn, gnu::cold]] void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s,
                                                    const std::source_location& where);
