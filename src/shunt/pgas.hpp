@@ -3,5 +3,6 @@
 
 #include <shunt/pgas/actor_of.hpp>
 #include <shunt/pgas/launch.hpp>
+#include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/selector.hpp>
 #include <shunt/pgas/time_limit.hpp>

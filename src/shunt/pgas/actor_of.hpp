@@ -27,14 +27,17 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <shunt/pgas/detail/requests.hpp>
+#include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/symmetric.hpp>
 
 namespace shunt {
@@ -236,21 +239,10 @@ class selector_of {
  public:
   /// Collective; waits for the PEs of its worker. \param parts  symmetric objects of one PE; they must outlive the
   /// selector.
-  explicit selector_of(symmetric<Parts>&... parts) : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
-    static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
-    worker_ = &me_->home();
-    pe_ = me_->index();
-    const auto id = me_->next_selector_id();
-    state_ = &worker_->construct_selector(id, Mailboxes, form::owner());
-    selector_bits_ = detail::selector_bits(id);
-    sender_bits_ = worker_->out.sender_bits(id, pe_);
-    if (worker_->facts.checked) (state_->add_part(worker_->facts.local_pe(pe_), *parts), ...);
-    if constexpr (form::single) {
-      worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
-    } else {
-      worker_->selectors.part_ready(*state_, pe_, &refs_);
-    }
-  }
+  explicit selector_of(symmetric<Parts>&... parts) : selector_of(std::vector<std::uint64_t>(), parts...) {}
+  /// The same. \param order  which mailboxes end before which \throws what mailbox_order::feeders() throws.
+  explicit selector_of(const mailbox_order& order, symmetric<Parts>&... parts)
+      : selector_of(order.feeders(Mailboxes, form::owner()), parts...) {}
   selector_of(const selector_of&) = delete;
   selector_of& operator=(const selector_of&) = delete;
 
@@ -390,6 +382,23 @@ class selector_of {
   }
 
  private:
+  /// \param feeders  as detail::selector_table::construct()
+  selector_of(const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
+      : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
+    static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
+    worker_ = &me_->home();
+    pe_ = me_->index();
+    const auto id = me_->next_selector_id();
+    state_ = &worker_->construct_selector(id, Mailboxes, form::owner(), feeders);
+    selector_bits_ = detail::selector_bits(id);
+    sender_bits_ = worker_->out.sender_bits(id, pe_);
+    if (worker_->facts.checked) (state_->add_part(worker_->facts.local_pe(pe_), *parts), ...);
+    if constexpr (form::single) {
+      worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
+    } else {
+      worker_->selectors.part_ready(*state_, pe_, &refs_);
+    }
+  }
   /// Of a task on another worker: the PE's worker sends the request, and its reply comes there.
   template <std::size_t Mailbox, handler_function F>
   [[nodiscard]] auto fetch_in_task(int to, const F& f, const std::source_location where) {
@@ -441,6 +450,12 @@ actor_of(symmetric<Parts>&...) -> actor_of<Parts...>;
 template <std::size_t Mailboxes, class... Parts>
 [[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(symmetric<Parts>&... parts) {
   return selector_of<Mailboxes, Parts...>(parts...);
+}
+
+/// The same, with a mailbox_order: `auto s = pgas::make_selector<3>(pgas::mailbox_order{{2, {0, 1}}}, table);`
+template <std::size_t Mailboxes, class... Parts>
+[[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(const mailbox_order& order, symmetric<Parts>&... parts) {
+  return selector_of<Mailboxes, Parts...>(order, parts...);
 }
 
 template <std::size_t Mailboxes, class... Parts>

@@ -27,14 +27,17 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <exception>
 #include <source_location>
 #include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <shunt/pgas/detail/requests.hpp>
+#include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -175,14 +178,9 @@ class selector {
 
   /// Collective; waits for the PEs of its worker. Messages from faster PEs wait until this PE's program comes back to
   /// the library: by then Self is constructed. Implicit for aggregates, whose base is made from {me}.
-  selector(pe& me) : me_(&me), worker_(&me.home()), pe_(me.index()) {
-    const auto id = me.next_selector_id();
-    state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>());
-    selector_bits_ = detail::selector_bits(id);
-    sender_bits_ = worker_->out.sender_bits(id, pe_);
-    if (worker_->facts.checked) state_->add_object(worker_->facts.local_pe(pe_), this, sizeof(Self));
-    worker_->selectors.part_announced(*state_, pe_, this);
-  }
+  selector(pe& me) : selector(me, std::vector<std::uint64_t>()) {}
+  /// The same. \param order  which mailboxes end before which \throws what mailbox_order::feeders() throws.
+  selector(pe& me, const mailbox_order& order) : selector(me, order.feeders(mailboxes, wire::type_name<Self>())) {}
   /// Messages that no finish() or quiesce() waited for end the job with an error: no PE is left to process them.
   ~selector() {
     if (std::uncaught_exceptions() == 0) worker_->refuse_unfinished(*state_, pe_);
@@ -192,6 +190,16 @@ class selector {
   }
 
  private:
+  /// \param feeders  as detail::selector_table::construct()
+  selector(pe& me, const std::vector<std::uint64_t>& feeders) : me_(&me), worker_(&me.home()), pe_(me.index()) {
+    const auto id = me.next_selector_id();
+    state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>(), feeders);
+    selector_bits_ = detail::selector_bits(id);
+    sender_bits_ = worker_->out.sender_bits(id, pe_);
+    if (worker_->facts.checked) state_->add_object(worker_->facts.local_pe(pe_), this, sizeof(Self));
+    worker_->selectors.part_announced(*state_, pe_, this);
+  }
+
   template <std::size_t Mailbox>
   struct receiver {
     static void unload(void* what) {

@@ -47,9 +47,10 @@ pe_worker::~pe_worker() {
 
 // --- selectors ---
 
-selector_state& pe_worker::construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name) {
+selector_state& pe_worker::construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name,
+                                              std::span<const std::uint64_t> feeders) {
   refuse_in_task(facts.first_pe, "the construction of a selector");
-  const auto [s, first] = selectors.construct(id, mailboxes, name);
+  const auto [s, first] = selectors.construct(id, mailboxes, name, feeders);
   if (first) ending.replay_early_marks();
   const auto complete = [this, &state = s] { return state.built == facts.pes_here; };
   if (complete()) {

@@ -78,7 +78,8 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
 
   /// A PE of this worker constructs a selector. Returns once every PE of the worker has: what comes for a selector that
   /// only some have made would keep its train here, and with it the credit of a worker that these may be waiting for.
-  selector_state& construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name);
+  selector_state& construct_selector(std::uint16_t id, std::size_t mailboxes, std::string_view name,
+                                     std::span<const std::uint64_t> feeders = {});
   /// The PE's object is gone.
   void forget_selector(std::uint16_t id, int pe);
   /// Fails the job if messages are under way that no finish() or quiesce() has waited for.

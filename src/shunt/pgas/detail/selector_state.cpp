@@ -11,8 +11,9 @@ namespace pgas {
 namespace detail {
 namespace {
 
-std::uint32_t digest_of(std::size_t mailboxes, std::string_view name) noexcept {
+std::uint32_t digest_of(std::size_t mailboxes, std::string_view name, std::span<const std::uint64_t> feeders) noexcept {
   auto hash = 0x811c9dc5u ^ static_cast<std::uint32_t>(mailboxes);  // FNV-1a
+  for (const std::byte b : std::as_bytes(feeders)) hash = (hash ^ std::to_integer<std::uint32_t>(b)) * 0x01000193u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
   return hash;
 }
@@ -28,7 +29,8 @@ bool selector_state::holds(int local_pe, std::span<const std::byte> bytes) const
   });
 }
 
-auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::string_view name) -> construction {
+auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::string_view name,
+                               std::span<const std::uint64_t> feeders) -> construction {
   if (selectors_.size() <= id) selectors_.resize(id + std::size_t{1});
   auto& place = selectors_[id];
   const bool first = place == nullptr;
@@ -36,13 +38,15 @@ auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::str
     place = std::make_unique<selector_state>();
     place->id = id;
     place->name = name;
-    place->digest = digest_of(mailboxes, name);
+    place->digest = digest_of(mailboxes, name, feeders);
     place->parts.resize(static_cast<std::size_t>(pes_here_));
     place->mailboxes.resize(mailboxes);
-    for (auto& m : place->mailboxes) {
+    for (std::size_t i = 0; i < mailboxes; ++i) {
+      auto& m = place->mailboxes[i];
       for (auto& hop : m.sent) hop.resize(static_cast<std::size_t>(workers_));
+      m.feeders = !feeders.empty() ? feeders[i] : i == 0 ? 0 : std::uint64_t{1} << (i - 1);
     }
-  } else if (place->mailboxes.size() != mailboxes || place->name != name) {
+  } else if (place->digest != digest_of(mailboxes, name, feeders)) {
     throw error(disagreement_about(*place, name));
   }
   ++place->present;
@@ -120,7 +124,7 @@ void selector_table::notify_all() {
 std::string selector_table::disagreement_about(const selector_state& s, std::string_view other) {
   return "PEs disagree: one constructs " + (other.empty() ? "another selector" : std::string(other)) +
          " where another constructed " + std::string(s.name) +
-         "; every PE must construct the same selectors in the same order";
+         "; every PE must construct the same selectors in the same order, with the same mailbox_order";
 }
 
 }  // namespace detail

@@ -14,8 +14,8 @@
 /// Invariants
 ///   G1  A mailbox has ended its n-th epoch here when marks[hop] == n * neighbours and
 ///       arrived[hop] == announced[hop] on each hop, and no request is unanswered.
-///   G2  An end mark of mailbox m leaves only after m has ended on its feeder m-1 here: handlers of m-1 are the only
-///       ones that still send to m.
+///   G2  An end mark of mailbox m leaves only after its feeders have ended here: their handlers are the only ones that
+///       still send to m.
 ///   G3  Between the end of its last mailbox here and the return of finish() on every PE of the worker, messages for
 ///       the selector belong to the next epoch and wait: a program sees its part as the epoch left it.
 #pragma once
@@ -45,8 +45,11 @@ struct mailbox_state {
   std::uint64_t announced[most_hops] = {};
   std::uint64_t marks[most_hops] = {};
   std::vector<std::uint64_t> sent[most_hops];  // by destination worker
+  std::uint64_t feeders = 0;                   // a bit for each mailbox that ends before it
   int pes_done = 0;                            // PEs of this worker that said done in this epoch
   bool closed = false;                         // this epoch's end marks of hop 0 have left
+  bool passed_on = false;                      // and those of hop 1
+  bool ended = false;                          // here
 };
 
 /// The last message of a PE's program that no finish() or quiesce() has waited for.
@@ -174,7 +177,9 @@ class selector_table {
     selector_state& state;
     bool first;
   };
-  construction construct(std::uint16_t id, std::size_t mailboxes, std::string_view name);
+  /// \param feeders  for each mailbox a bit of each that ends before it; empty: the one before it
+  construction construct(std::uint16_t id, std::size_t mailboxes, std::string_view name,
+                         std::span<const std::uint64_t> feeders = {});
   /// The PE's object is gone. \return whether it was the last one; then drop() it.
   [[nodiscard]] bool forget(std::uint16_t id, int pe);
   void drop(std::uint16_t id) noexcept { selectors_[id].reset(); }

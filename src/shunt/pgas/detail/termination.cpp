@@ -69,9 +69,9 @@ void termination::done(selector_state& s, int pe, unsigned mailbox) {
   selectors_.finish_construction(pe);
   auto& m = s.mailboxes[mailbox];
   if (++m.pes_done < facts_.pes_here) return;
-  if (mailbox == 0) {  // it has no feeder; the others wait for theirs, in finish()
+  if (m.feeders == 0) {  // the others wait for theirs, in finish()
     m.closed = true;
-    send_marks(s, 0, 0);
+    send_marks(s, mailbox, 0);
   }
 }
 
@@ -85,26 +85,50 @@ void termination::finish(selector_state& s, int pe) {
   }
 }
 
-/// Returns when a mailbox has ended here (the table of the header).
-void termination::end_mailbox(selector_state& s, unsigned mailbox, std::uint64_t epoch) {
-  if (mailbox > 0) {
-    s.mailboxes[mailbox].closed = true;
-    send_marks(s, mailbox, 0);
+/// Whether all that a mailbox waits for in its state (the table of the header) has come.
+bool termination::may_go_on(const selector_state& s, unsigned mailbox, std::uint64_t epoch) const {
+  const auto& m = s.mailboxes[mailbox];
+  if (m.ended) return false;
+  if (!m.closed) {
+    const auto ended_before = [&](unsigned other) { return (m.feeders >> other & 1) == 0 || s.mailboxes[other].ended; };
+    for (unsigned other = 0; other < s.mailboxes.size(); ++other) {
+      if (!ended_before(other)) return false;
+    }
+    return true;
   }
-  waits_.until("finish()", [&] { return ended(s, mailbox, 0, epoch); });
-  if (facts_.hops == 2) {
-    send_marks(s, mailbox, 1);
-    waits_.until("finish()", [&] { return ended(s, mailbox, 1, epoch); });
-  }
-  waits_.until("finish()", [&] { return s.unanswered == 0; });
+  if (facts_.hops == 2 && !m.passed_on) return ended(s, mailbox, 0, epoch);
+  return ended(s, mailbox, facts_.hops - 1, epoch) && s.unanswered == 0;
 }
 
-/// What the last PE of a worker does for all of them: ends each mailbox in turn, then meets the other workers.
+/// May wait, for trains.
+void termination::go_on(selector_state& s, unsigned mailbox) {
+  auto& m = s.mailboxes[mailbox];
+  if (!m.closed) {
+    m.closed = true;
+    send_marks(s, mailbox, 0);
+  } else if (facts_.hops == 2 && !m.passed_on) {
+    m.passed_on = true;
+    send_marks(s, mailbox, 1);
+  } else {
+    m.ended = true;
+  }
+}
+
+/// What the last PE of a worker does for all: ends each mailbox after its feeders, then meets the other workers.
 void termination::finish_for_worker(selector_state& s) {
   const std::uint64_t epoch = s.epoch + 1;
-  for (unsigned m = 0; m < s.mailboxes.size(); ++m) end_mailbox(s, m, epoch);
+  const auto mailboxes = static_cast<unsigned>(s.mailboxes.size());
+  for (unsigned left = mailboxes; left > 0;) {
+    unsigned next = 0;
+    waits_.until("finish()", [&] {
+      for (next = 0; next < mailboxes && !may_go_on(s, next, epoch);) ++next;
+      return next < mailboxes;
+    });
+    go_on(s, next);
+    if (s.mailboxes[next].ended) --left;
+  }
   for (auto& m : s.mailboxes) {
-    m.closed = false;
+    m.closed = m.passed_on = m.ended = false;
     m.pes_done = 0;
   }
   s.epoch = epoch;

@@ -3,7 +3,7 @@
 /// finish(), per mailbox m, on each worker (G1, G2 of selector_state.hpp):
 ///
 ///   state        goes on when                                               by doing
-///   open         all PEs here said done(), and m-1 has ended here           end marks with counts to all neighbours
+///   open         all PEs here said done(), and its feeders have ended here  end marks with counts to all neighbours
 ///   closed       epoch * neighbours marks are in, arrived == announced      two hops: marks of hop 1
 ///   passed on    the same for hop 1                                         -
 ///   unanswered   no request of this worker is without a reply               the mailbox has ended here
@@ -58,7 +58,8 @@ class termination {
     friend bool operator==(const sums&, const sums&) = default;
   };
   void send_marks(selector_state& s, unsigned mailbox, unsigned hop);
-  void end_mailbox(selector_state& s, unsigned mailbox, std::uint64_t epoch);
+  [[nodiscard]] bool may_go_on(const selector_state& s, unsigned mailbox, std::uint64_t epoch) const;
+  void go_on(selector_state& s, unsigned mailbox);
   [[nodiscard]] bool ended(const selector_state& s, unsigned mailbox, unsigned hop, std::uint64_t epoch) const;
   void finish_for_worker(selector_state& s);
   void quiesce_for_worker(selector_state& s);
