@@ -20,6 +20,10 @@ adjacency distribute(pgas::pe& me, std::uint64_t vertices, std::span<const edge>
     ends.send(made->at.owner(to), [one = arrived{made->at.row(to), neighbour}](arrivals& all) { all.add(one); });
   };
   for (const auto [a, b] : entries) {
+    if (a >= vertices || b >= vertices) {
+      throw usage_error("distribute: an edge from " + std::to_string(a) + " to " + std::to_string(b) +
+                        ", but the graph has " + std::to_string(vertices) + " vertices, 0 the first");
+    }
     if (a == b) continue;
     const auto at_a = made->at.of(a), at_b = made->at.of(b);
     send(at_a, at_b), send(at_b, at_a);

@@ -55,17 +55,15 @@ inline constexpr address nowhere = ~address{0};
 class addresses {
  public:
   /// Local. \param vertices  of the whole graph
-  /// \throws usage_error for more vertices than have addresses: 2^32 at most, where the rows of a PE are rounded up to
-  /// a power of two, at least 64.
+  /// \throws usage_error for more vertices than have addresses. The rows of a PE, rounded up to a power of two and at
+  /// least 64, times the PEs must be below 2^32: up to 2^31 vertices have addresses on any power of two of PEs.
   addresses(const pgas::pe& me, std::uint64_t vertices)
       : deal_(me.index(), me.count()), pe_(static_cast<std::uint32_t>(me.index())), vertices_(vertices) {
     const auto pes = static_cast<std::uint64_t>(me.count());
+    if (vertices > std::uint64_t{1} << 32) refuse(pes);
     const std::uint64_t most_rows = (vertices + pes - 1) / pes;
     shift_ = std::max(static_cast<int>(std::bit_width(most_rows < 2 ? 0 : most_rows - 1)), 6);
-    if (size(me.count()) >= nowhere) {
-      throw usage_error("a graph of " + std::to_string(vertices) + " vertices has no addresses on " +
-                        std::to_string(pes) + " PEs; take a power of two of PEs");
-    }
+    if (size(me.count()) >= nowhere) refuse(pes);
   }
 
   /// \param v  0..vertices()-1 (contract)
@@ -97,6 +95,13 @@ class addresses {
   [[nodiscard]] std::uint64_t size_of_one() const noexcept { return std::uint64_t{1} << shift_; }
 
  private:
+  [[noreturn, gnu::cold]] void refuse(std::uint64_t pes) const {
+    throw usage_error("a graph of " + std::to_string(vertices_) + " vertices has no addresses on " +
+                      std::to_string(pes) +
+                      " PEs: the rows of a PE, rounded up to a power of two, times the PEs must "
+                      "be below 2^32");
+  }
+
   dealt deal_;
   std::uint32_t pe_;
   std::uint64_t vertices_;
@@ -143,12 +148,13 @@ struct adjacency {
 /// it.
 /// \param vertices  of the whole graph: the same on every PE
 /// \param entries   this PE's share of the edges, in any order and direction: the PEs' shares together are the graph.
-///   Self-loops are left out. Both ends are below `vertices` (contract).
+///   Self-loops are left out.
 /// \return this PE's part. It depends on the graph and the number of PEs, but for the order of a row's neighbours among
 ///   those of the same magnitude.
-/// \throws usage_error as addresses, std::bad_alloc, and what actor_of::send() and finish() throw.
+/// \throws usage_error as addresses, and for an end that is not below `vertices`; std::bad_alloc, and what
+///   actor_of::send() and finish() throw.
 /// Cost: two messages an entry, one byte of each address to each PE, and a sort by magnitude; memory for a time some 40
-/// bytes an entry, afterwards 8 bytes a row and 8 an entry.
+/// bytes an entry and, on each PE, a byte for each address of the whole graph; afterwards 8 bytes a row and 8 an entry.
 [[nodiscard]] adjacency distribute(pgas::pe& me, std::uint64_t vertices, std::span<const edge> entries);
 
 }  // namespace graph

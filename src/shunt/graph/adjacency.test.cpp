@@ -48,6 +48,10 @@ TEST_CASE("addresses: there and back, and an error where 32 bits do not suffice"
       if (me.count() == 3) {
         expect(thrown_by<usage_error>([&me] { graph::addresses(me, graph::max_vertices); }) != "");
       }
+      for (const std::uint64_t far : {std::uint64_t{1} << 32 | 1, std::uint64_t{1} << 63 | 1, ~std::uint64_t{0}}) {
+        const auto refusal = thrown_by<usage_error>([&] { graph::addresses(me, far); });
+        expect(refusal.starts_with("a graph of " + std::to_string(far) + " vertices has no addresses"));
+      }
     });
   }
 }
@@ -80,6 +84,14 @@ TEST_CASE("distribute: each entry stands in the rows of both of its ends, whatev
       });
     });
   }
+}
+
+TEST_CASE("distribute: an edge whose end is no vertex is refused, and named") {
+  const auto message = failure_of(tiny(2, 2), [](pgas::pe& me) {
+    const std::vector<graph::edge> edges{{99, 3}, {4, 100}};
+    static_cast<void>(graph::distribute(me, 100, me.index() == 1 ? edges : std::vector<graph::edge>()));
+  });
+  CHECK(message == "PE 1: distribute: an edge from 4 to 100, but the graph has 100 vertices, 0 the first");
 }
 
 TEST_CASE("distribute: rows have the neighbours with more neighbours first") {

@@ -1,4 +1,4 @@
-// Compiled without fused multiply-add (CMakeLists.txt): what is made here must not depend on it.
+// Compiled without fused multiply-add (cmake/modules.cmake): what is made here must not depend on it.
 #include <shunt/graph/generate.hpp>
 
 #include <algorithm>

@@ -12,7 +12,8 @@ namespace shunt {
 inline namespace v1 {
 namespace graph {
 
-/// Local. The most items of so many bytes that a message may carry behind its captures, with a train of the job's size.
+/// Local. The most items of so many bytes that a message may carry behind captures of at most 88 bytes, with a train of
+/// the job's size.
 /// \param bytes_an_item  at least 1, at most 128 (contract). \return at least 1. Cost: a division.
 [[nodiscard]] inline std::size_t most_items(const pgas::pe& me, std::size_t bytes_an_item) noexcept {
   constexpr std::size_t heads = 128;  // of a train of at least 256 bytes

@@ -241,6 +241,14 @@ TEST_CASE("read: numbers far apart give the same graph as numbers close together
   CHECK(read_text(edge_list_of(g, factor)) == g);
 }
 
+TEST_CASE("read: a longest line that no block could hold is refused") {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{15}, (std::size_t{1} << 30) + 1, ~std::size_t{0}}) {
+    read_options how;
+    how.longest_line = bytes;
+    CHECK_THROWS_WITH(read_text("0 1\n", how), Contains("expected longest_line from 16 to 1073741824"));
+  }
+}
+
 TEST_CASE("read: what is not an edge list is refused, with its line, what was found and expected") {
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"0 1\n-1 2\n", ":2: found \"-1\", expected a vertex number, 0..9223372036854775808"},

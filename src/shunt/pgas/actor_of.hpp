@@ -340,7 +340,8 @@ class selector_of {
       if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);
       *place = r;
     };
-    const detail::fetch_under_way waits_itself(*state_, worker_->facts.local_pe(pe_));
+    detail::requests<typename form::template asking<Mailbox, F, std::remove_const_t<decltype(then)>>>::wait_themselves(
+        *worker_);
     const detail::awaited_value announced(*worker_, place, &detail::type_mark<result>);
     ask<Mailbox>(to, f, then, where);
     worker_->selectors.finish_construction(pe_);
@@ -407,12 +408,13 @@ class selector_of {
     sched::this_fiber::lend_frame("fetch()");
     const auto reply = std::make_shared<detail::reply_to_task<result>>(*worker_);
     worker_->of_tasks.add([this, to, f, place = reply.get(), where] {
-      const detail::fetch_under_way waits_itself(*state_, worker_->facts.local_pe(pe_));
       place->expect_reply();
       const auto then = [place](Parts&..., const result& r, auto& here) {
         if (here.a_->at->facts.hops != 1) here.a_->at->awaited.check(place, &detail::type_mark<result>);
         place->set(r);
       };
+      detail::requests<
+          typename form::template asking<Mailbox, F, std::remove_const_t<decltype(then)>>>::wait_themselves(*worker_);
       ask<Mailbox>(to, f, then, where);
     });
     reply->wait(reply);

@@ -3,6 +3,7 @@
 #include <support/jobs.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -338,4 +339,88 @@ TEST_CASE("send_check: a job that does not check sends the same trains as one th
   CHECK(moved[0].messages == moved[1].messages);
   CHECK(moved[0].trains == moved[1].trains);
   CHECK(moved[0].bytes == moved[1].bytes);
+}
+
+TEST_CASE("send_check: allowed are fetches by several tasks at once") {
+  pgas::run(checked(3, 3), [](pgas::pe& me) {
+    cell x(me);
+    *x = me.index();
+    pgas::actor_of reader(x);
+    me.barrier();
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<long> got{0};
+      finish([&] {
+        for (int i = 1; i < 3; ++i) {
+          async([&, i] { got += reader.fetch((me.index() + i) % 3, [](const long& n) { return n; }); });
+        }
+      });
+      expect(got + *x == 3);
+      expect(me.sum(*x) == 3);
+    }
+  });
+}
+
+namespace {
+struct settings {
+  virtual ~settings() = default;
+  long words[8] = {};
+};
+struct with_settings : settings, pgas::actor<with_settings, std::uintptr_t> {
+  explicit with_settings(pgas::pe& me) : actor(me) {}
+  void process(std::uintptr_t n) { got += n; }
+  std::uintptr_t got = 0;
+};
+}  // namespace
+
+TEST_CASE("send_check: the parts of an actor of several, what lies in them, and an object with another base") {
+  const int workers = GENERATE(1, 2);
+  for (const bool second : {false, true}) {
+    const auto message = failure_of(checked(2, workers), [second](pgas::pe& me) {
+      const auto x = std::make_unique<cell>(me);
+      const auto y = std::make_unique<pgas::symmetric<std::array<long, 4>>>(me);
+      pgas::actor_of both(*x, *y);
+      const long* const p = second ? &(**y)[3] : &**x;
+      if (me.index() == 0) both.send(1, [p](long& n, std::array<long, 4>&) { n += *p; });
+      both.finish();
+    });
+    CHECK_THAT(message, StartsWith("PE 0: a message to PE 1 holds the address of the sender's part of an object"));
+  }
+  const auto of_object = failure_of(checked(2, workers), [](pgas::pe& me) {
+    const auto all = std::make_unique<with_settings>(me);
+    if (me.index() == 0) all->send(1, reinterpret_cast<std::uintptr_t>(all.get()));
+    all->finish();
+  });
+  CHECK_THAT(of_object, StartsWith("PE 0: a message to PE 1 holds the address of the sender's part of an object"));
+}
+
+TEST_CASE("send_check: allowed are the receiver's own address, and an operand behind an object with another base") {
+  const int workers = GENERATE(1, 2);
+  pgas::run(checked(2, workers), [](pgas::pe& me) {
+    cell x(me);
+    pgas::actor_of adder(x);
+    const auto handles = me.gather(reinterpret_cast<std::uintptr_t>(&*x));
+    const int to = 1 - me.index();
+    adder.send(to, [h = handles[static_cast<std::size_t>(to)]](long&) { *reinterpret_cast<long*>(h) += 1; });
+    adder.finish();
+    expect(*x == 1);
+    struct {
+      with_settings object;
+      long behind[8];
+    } both{with_settings(me), {1}};
+    both.object.send(to, 1);
+    expect(me.sum(both.behind[0]) == 2);
+    both.object.finish();
+  });
+}
+
+TEST_CASE("send_check: a collective amid messages counts, also where the program sends more after it") {
+  const auto message = failure_of(checked(2, 2), [](pgas::pe& me) {
+    cell x(me);
+    pgas::actor_of adder(x);
+    adder.send(1 - me.index(), [](long& n) { ++n; });
+    const long copy = *x;
+    static_cast<void>(me.sum(copy));
+    adder.send(1 - me.index(), [](long& n) { ++n; });
+  });
+  CHECK_THAT(message, StartsWith("PE ") && Contains("finish()"));
 }

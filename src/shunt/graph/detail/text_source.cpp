@@ -96,7 +96,11 @@ text_source::descriptor::~descriptor() {
 }
 
 text_source::text_source(const std::string& path, std::size_t block_bytes) : path_(path), block_bytes_(block_bytes) {
-  SHUNT_ASSERT(block_bytes >= 16);  // the first block is looked at for a byte order mark, or a banner
+  // The first block is looked at for a byte order mark, or a banner; zlib counts room in 32 bits.
+  if (block_bytes < 16 || block_bytes > std::size_t{1} << 30) {
+    throw usage_error(path + ": lines of at most " + std::to_string(block_bytes) +
+                      " bytes; expected longest_line from 16 to 1073741824");
+  }
   if (path.find('\0') != std::string::npos) refuse(path, "open", EINVAL);
   do {
     file_.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

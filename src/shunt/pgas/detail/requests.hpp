@@ -47,6 +47,12 @@ class requests {
       outbound::send(from, to, key_of(travelling_request, sender), question{a, t}, where);
     }
   }
+  /// The requester waits for each reply before it goes on: where the job checks, none of these is noted.
+  static void wait_themselves(pe_worker& w) {
+    if (!w.facts.checked) return;
+    w.selectors.note_none_of(kept_request);
+    w.selectors.note_none_of(travelling_request);
+  }
 
  private:
   [[gnu::always_inline]] static reply answer(arrival& a, const ask& q) {

@@ -24,9 +24,13 @@ bool selector_state::holds(int local_pe, std::span<const std::byte> bytes) const
   const auto within = [bytes](std::span<const std::byte> whole) {
     return !bytes.empty() && address(bytes.data()) - address(whole.data()) < whole.size();
   };
-  return std::any_of(parts_of_pes.begin(), parts_of_pes.end(), [&](const part_of_pe& p) {
-    return p.local_pe == local_pe && (within(p.object) || (p.items != nullptr && within(p.items(p.object.data()))));
-  });
+  const auto local = static_cast<std::size_t>(local_pe);
+  return local < parts_of_pes.size() && std::any_of(
+                                            parts_of_pes[local].begin(), parts_of_pes[local].end(),
+                                            [&](const part_of_pe& p) {
+                                              return within(p.object) ||
+                                                     (p.items != nullptr && within(p.items(p.object.data())));
+                                            });
 }
 
 auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::string_view name,
@@ -60,7 +64,7 @@ bool selector_table::forget(std::uint16_t id, int pe) {
   void*& part = s.parts[static_cast<std::size_t>(pe - first_pe_)];
   if (std::exchange(part, nullptr) != nullptr) --s.ready;
   s.end_messages_of(pe - first_pe_);
-  std::erase_if(s.parts_of_pes, [&](const part_of_pe& p) { return p.local_pe == pe - first_pe_; });
+  if (!s.parts_of_pes.empty()) s.parts_of(pe - first_pe_).clear();
   return --s.present == 0;
 }
 
@@ -69,20 +73,29 @@ void selector_table::part_ready(selector_state& s, int pe, void* part) {
   if (++s.ready == pes_here_) retry_deferred();
 }
 
-bool selector_table::is_part(std::uintptr_t where) const noexcept {
-  const auto* const part = reinterpret_cast<const void*>(where);
-  if (part == nullptr) return false;
-  return std::any_of(selectors_.begin(), selectors_.end(), [part](const auto& s) {
-    return s != nullptr && std::find(s->parts.begin(), s->parts.end(), part) != s->parts.end();
+bool selector_table::is_part_of(int pe, std::uintptr_t where) const noexcept {
+  const auto local = static_cast<std::size_t>(pe - first_pe_);
+  const auto within = [where](const part_of_pe& p) { return where - address(p.object.data()) < p.object.size(); };
+  return std::any_of(selectors_.begin(), selectors_.end(), [&](const auto& s) {
+    return s != nullptr && local < s->parts_of_pes.size() &&
+           std::any_of(s->parts_of_pes[local].begin(), s->parts_of_pes[local].end(), within);
   });
+}
+
+void selector_table::note_none_of(const wire::handler& waits_itself) {
+  if (wait_themselves_.size() <= waits_itself.id()) wait_themselves_.resize(waits_itself.id() + std::size_t{1});
+  wait_themselves_[waits_itself.id()] = true;
 }
 
 void selector_table::note_message(int pe, batch_key key, const std::source_location& where) {
   selector_state* const s = find(selector_id_of(key));
   const auto local = static_cast<std::size_t>(pe - first_pe_);
+  const wire::handler& handler = entry_of(key);
   if (s == nullptr || local >= s->parts.size()) return;
+  if (handler.id() < wait_themselves_.size() && wait_themselves_[handler.id()]) return;
   s->under_way.resize(s->parts.size());
-  s->under_way[local] = {&entry_of(key), where};
+  auto& last = s->under_way[local];
+  last = {&handler, where, false, last.read_by};  // a collective amid earlier messages was amid these, too
 }
 
 void selector_table::end_messages(selector_state& s, int pe) noexcept {

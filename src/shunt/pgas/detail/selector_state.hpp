@@ -62,7 +62,6 @@ struct message_under_way {
 
 /// What messages of a selector may change on a PE.
 struct part_of_pe {
-  int local_pe;
   std::span<const std::byte> object;
   std::span<const std::byte> (*items)(const void* object);  // of a vector or the like, elsewhere; null: none
 };
@@ -99,16 +98,20 @@ struct selector_state {
 
   /// By local PE; empty unless the job checks (send_check.hpp).
   std::vector<message_under_way> under_way;
-  std::vector<part_of_pe> parts_of_pes;  // likewise
+  std::vector<std::vector<part_of_pe>> parts_of_pes;  // likewise
 
   /// A PE's part has been constructed, where the job checks.
   template <class Part>
   void add_part(int local_pe, const Part& part) {
     const auto* const object = reinterpret_cast<const std::byte*>(std::addressof(part));
-    parts_of_pes.push_back({local_pe, {object, sizeof part}, &items_of<Part>});
+    parts_of(local_pe).push_back({{object, sizeof part}, &items_of<Part>});
   }
   void add_object(int local_pe, const void* object, std::size_t bytes) {
-    parts_of_pes.push_back({local_pe, {static_cast<const std::byte*>(object), bytes}, nullptr});
+    parts_of(local_pe).push_back({{static_cast<const std::byte*>(object), bytes}, nullptr});
+  }
+  [[nodiscard]] std::vector<part_of_pe>& parts_of(int local_pe) {
+    parts_of_pes.resize(parts.size());
+    return parts_of_pes[static_cast<std::size_t>(local_pe)];
   }
   /// Whether these bytes are the PE's part, or among its items.
   [[nodiscard]] bool holds(int local_pe, std::span<const std::byte> bytes) const;
@@ -121,24 +124,6 @@ struct selector_state {
   void count_sent(const wire::batch_head& batch, int to_worker) noexcept;
   /// A batch of this selector has been unloaded here, and `handled_here` of its messages handled.
   void count_unloaded(const wire::batch_head& batch, std::uint64_t handled_here) noexcept;
-};
-
-/// While it lives, requests of that PE are a fetch()'s, which waits for the reply itself: afterwards none is under way.
-class fetch_under_way {
- public:
-  fetch_under_way(selector_state& s, int local_pe) : of_(s), pe_(static_cast<std::size_t>(local_pe)) {
-    if (!s.under_way.empty()) before_ = s.under_way[pe_];
-  }
-  ~fetch_under_way() {
-    if (!of_.under_way.empty()) of_.under_way[pe_] = before_;
-  }
-  fetch_under_way(const fetch_under_way&) = delete;
-  fetch_under_way& operator=(const fetch_under_way&) = delete;
-
- private:
-  selector_state& of_;
-  std::size_t pe_;
-  message_under_way before_{};
 };
 
 // Once for each batch.
@@ -195,8 +180,10 @@ class selector_table {
   }
   /// All PEs of this worker are ready for the selector.
   [[nodiscard]] bool all_ready(const selector_state& s) const noexcept { return s.ready == pes_here_; }
-  /// Whether that is the address of a part of a PE of this worker.
-  [[nodiscard]] bool is_part(std::uintptr_t where) const noexcept;
+  /// Whether that lies in a part of PE `pe`; false for one of another worker.
+  [[nodiscard]] bool is_part_of(int pe, std::uintptr_t where) const noexcept;
+  /// Messages of that handler are a fetch()'s, which waits for the reply itself: they are not noted.
+  void note_none_of(const wire::handler& waits_itself);
   /// The program of a PE has sent a message, where the job checks. A PE of another worker: it does not count.
   void note_message(int pe, batch_key key, const std::source_location& where);
   /// finish() or quiesce() of the selector returns to the PE, where the job checks.
@@ -225,6 +212,7 @@ class selector_table {
   bool retry_deferred_ = false;
   std::vector<std::unique_ptr<selector_state>> selectors_;
   std::vector<unfinished_object> under_construction_;
+  std::vector<bool> wait_themselves_;  // by number of the handler
 };
 
 }  // namespace detail

@@ -52,7 +52,7 @@ void send_check::look_at(const selector_table& selectors, int from, int to, batc
     std::uintptr_t word;
     std::memcpy(&word, captures.data() + at, sizeof word);
     if (word - low < stack.size()) refuse_address(from, to, key, "a variable on the sender's stack", where);
-    if (selectors.is_part(word)) refuse_address(from, to, key, "the sender's part of an object", where);
+    if (selectors.is_part_of(from, word)) refuse_address(from, to, key, "the sender's part of an object", where);
   }
 }
 
