@@ -92,7 +92,8 @@ struct read_options {
   /// When set, receives what the text was found to be.
   text_facts* facts = nullptr;
 
-  /// Bytes of the longest line that is read, its end included: from 16 to 2^30. Text is read in blocks of so many bytes.
+  /// Bytes of the longest line that is read, its end included: from 16 to 2^30. Text is read in blocks of so many
+  /// bytes.
   std::size_t longest_line = std::size_t{1} << 20;
 
   /// Called about once a megabyte of text, and at the end of the file.
@@ -114,9 +115,9 @@ struct read_options {
 ///   or more entries than the matrix announces. known().native is errno where the system reported one.
 /// \throws error when the system fails to read a file that it opened. std::bad_alloc, and whatever
 ///   options.progress throws.
-/// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16 where a number reaches
-/// 2^32) on top of the graph, a table of the numbers of an edge list, some 100 bytes for each that occurs where they are
-/// scattered, and 8 bytes a row that a matrix announces.
+/// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16 where a number
+/// reaches 2^32) on top of the graph, a table of the numbers of an edge list (some 100 bytes for each that occurs, where
+/// they are scattered), and 8 bytes a row that a matrix announces.
 [[nodiscard]] graph read(const std::string& path, const read_options& options = {});
 
 /// A sparse matrix without values: each entry is an edge from its row, `a`, to its column, `b`.
