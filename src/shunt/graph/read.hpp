@@ -116,8 +116,8 @@ struct read_options {
 /// \throws error when the system fails to read a file that it opened. std::bad_alloc, and whatever
 ///   options.progress throws.
 /// Cost: one pass over the text, at some hundred megabytes a second. Memory: 8 bytes an entry (16 where a number
-/// reaches 2^32) on top of the graph, a table of the numbers of an edge list (some 100 bytes for each that occurs, where
-/// they are scattered), and 8 bytes a row that a matrix announces.
+/// reaches 2^32) on top of the graph, a table of the numbers of an edge list (some 100 bytes for each that occurs,
+/// where they are scattered), and 8 bytes a row that a matrix announces.
 [[nodiscard]] graph read(const std::string& path, const read_options& options = {});
 
 /// A sparse matrix without values: each entry is an edge from its row, `a`, to its column, `b`.
