@@ -247,12 +247,12 @@ def inputs(table, quick, pes):
                  ["--what", what, "--scale", s, "--edge-factor", 16, "--rounds", roots])
                 for n in pes for s in scales for what in ["search", "construct"]]
     if table == "forkjoin":
-        fib, queens, bodies = {"full": (35, 14, 10_000_000), "quick": (25, 11, 1_000_000)}[size]
+        fib, queens, loops = {"full": (35, 14, (10_000_000, 100_000)), "quick": (25, 11, (1_000_000,))}[size]
         return [one for n in pes for one in [
             ({"workers": n, "what": "fib", "n": fib}, ["--what", "fib", "--scale", fib]),
             ({"workers": n, "what": "nqueens", "n": queens}, ["--what", "nqueens", "--scale", queens]),
-            ({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
-             ["--what", "parallel_for", "--updates", bodies])]]
+            *(({"workers": n, "what": "parallel_for", "bodies": bodies, "grain": 1},
+               ["--what", "parallel_for", "--updates", bodies]) for bodies in loops)]]
     if table == "matmul":
         tiles, loops = {"full": ((6_000, 7_000), (1_500, 1_750)),
                         "quick": ((1_500, 1_750), (750, 875))}[size]

@@ -80,7 +80,7 @@ class Driver(MadeUp):
                           for r in lines if r["system"] == "shunt"],
                          [(n, *rest) for n in [1, 2] for rest in
                           [("fib", "ratio_to_serial", 1.5), ("nqueens", "ratio_to_serial", 1.5),
-                           ("parallel_for", "ns_per_body", 3.0)]])
+                           ("parallel_for", "ns_per_body", 3.0), ("parallel_for", "ns_per_body", 300.0)]])
 
     def test_matmul_and_dft_are_seconds_of_teams_of_threads(self):
         log = self.build / "log"

@@ -43,7 +43,8 @@ INSIDE = [
       for n, words in [(1, "1 worker"), (2, "2 workers")]],
     *[(f"n-queens(14), {words}, times serial", "forkjoin", "ratio_to_serial", {"what": "nqueens", "workers": n})
       for n, words in [(1, "1 worker"), (2, "2 workers")]],
-    ("parallel_for of empty bodies, grain 1, 1 worker, ns a body", "forkjoin", "ns_per_body", {"workers": 1}),
+    *[(f"parallel_for of {n:,} empty bodies, grain 1, {words}, ns a body", "forkjoin", "ns_per_body",
+       {"workers": w, "bodies": n}) for n in (100_000, 10_000_000) for w, words in [(1, "1 worker"), (2, "2 workers")]],
     *[(f"10 million increments of one integer, fibers: {n}, s", "stm-si", "seconds", {"threads": n})
       for n in (1, 2, 32)],
     *[(f"sorted list of 256 keys, insertions and removals, fibers: {n}, M/s", "stm-ll", "million_ops_per_s",

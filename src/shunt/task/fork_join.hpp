@@ -184,7 +184,7 @@ constexpr Index advanced(Index first, count_of<Index> by) noexcept {
 /// A range of so many bodies or more runs for `theft_time` before it offers a half: what ends sooner is not worth a
 /// theft, which takes as long. A range of fewer bodies offers at once, since each of them may be long.
 inline constexpr std::size_t many_bodies = 256;
-inline constexpr std::chrono::nanoseconds theft_time{10'000};
+inline constexpr std::chrono::nanoseconds theft_time{20'000};
 
 /// Runs bodies of [first, last) in order for `theft_time`, or all of them. \return the first that it has not run.
 /// It reads the clock after the first body, and then after twice as many each time, but at most a 32nd of the range:
