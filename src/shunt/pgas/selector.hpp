@@ -196,8 +196,7 @@ class selector {
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>(), feeders);
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
-    if (worker_->facts.checked)
-      state_->add_object(worker_->facts.local_pe(pe_), static_cast<Self*>(this), sizeof(Self));
+    if (worker_->facts.checked) state_->add_object<Self>(worker_->facts.local_pe(pe_), *this);
     worker_->selectors.part_announced(*state_, pe_, this);
   }
 

@@ -21,16 +21,11 @@ std::uint32_t digest_of(std::size_t mailboxes, std::string_view name, std::span<
 }  // namespace
 
 bool selector_state::holds(int local_pe, std::span<const std::byte> bytes) const {
-  const auto within = [bytes](std::span<const std::byte> whole) {
-    return !bytes.empty() && address(bytes.data()) - address(whole.data()) < whole.size();
-  };
   const auto local = static_cast<std::size_t>(local_pe);
-  return local < parts_of_pes.size() && std::any_of(
-                                            parts_of_pes[local].begin(), parts_of_pes[local].end(),
-                                            [&](const part_of_pe& p) {
-                                              return within(p.object) ||
-                                                     (p.items != nullptr && within(p.items(p.object.data())));
-                                            });
+  return !bytes.empty() && local < parts_of_pes.size() &&
+         std::any_of(
+             parts_of_pes[local].begin(), parts_of_pes[local].end(),
+             [&](const part_of_pe& p) { return p.holds(address(bytes.data())); });
 }
 
 auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::string_view name,
@@ -75,7 +70,7 @@ void selector_table::part_ready(selector_state& s, int pe, void* part) {
 
 bool selector_table::is_part_of(int pe, std::uintptr_t where) const noexcept {
   const auto local = static_cast<std::size_t>(pe - first_pe_);
-  const auto within = [where](const part_of_pe& p) { return where - address(p.object.data()) < p.object.size(); };
+  const auto within = [where](const part_of_pe& p) { return p.holds(where); };
   return std::any_of(selectors_.begin(), selectors_.end(), [&](const auto& s) {
     return s != nullptr && local < s->parts_of_pes.size() &&
            std::any_of(s->parts_of_pes[local].begin(), s->parts_of_pes[local].end(), within);

@@ -63,7 +63,12 @@ struct message_under_way {
 /// What messages of a selector may change on a PE.
 struct part_of_pe {
   std::span<const std::byte> object;
-  std::span<const std::byte> (*items)(const void* object);  // of a vector or the like, elsewhere; null: none
+  std::span<const std::byte> (*items)(const void* object);  // of a vector or the like, elsewhere
+
+  [[nodiscard]] bool holds(std::uintptr_t where) const {
+    const auto within = [where](std::span<const std::byte> all) { return where - address(all.data()) < all.size(); };
+    return within(object) || within(items(object.data()));
+  }
 };
 /// The items of a part that keeps them in one piece; else nothing.
 template <class Part>
@@ -106,8 +111,14 @@ struct selector_state {
     const auto* const object = reinterpret_cast<const std::byte*>(std::addressof(part));
     parts_of(local_pe).push_back({{object, sizeof part}, &items_of<Part>});
   }
-  void add_object(int local_pe, const void* object, std::size_t bytes) {
-    parts_of(local_pe).push_back({{static_cast<const std::byte*>(object), bytes}, nullptr});
+  /// The same of the class form, whose object is still under construction: only its base is there.
+  template <class Self, class Base>
+  void add_object(int local_pe, const Base& base) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&base);
+    parts_of(local_pe).push_back({{bytes, sizeof base}, [](const void* of) {
+                                    const auto* const self = static_cast<const Self*>(static_cast<const Base*>(of));
+                                    return std::span(reinterpret_cast<const std::byte*>(self), sizeof(Self));
+                                  }});
   }
   [[nodiscard]] std::vector<part_of_pe>& parts_of(int local_pe) {
     parts_of_pes.resize(parts.size());

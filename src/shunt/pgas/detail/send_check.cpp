@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include <shunt/base/sanitizers.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/sched.hpp>
 
@@ -14,6 +15,20 @@ namespace {
 
 /// Longer messages carry arrays, and what a program has not written of an array may be an old address.
 constexpr std::size_t most_bytes = 128;
+
+#ifdef SHUNT_ASAN
+extern "C" void* __asan_get_current_fake_stack();
+extern "C" void* __asan_addr_is_in_fake_stack(void* fake_stack, void* where, void** begin, void** end);
+
+/// AddressSanitizer may keep a variable elsewhere (detect_stack_use_after_return).
+bool is_variable_elsewhere(std::uintptr_t where) noexcept {
+  void* const fake = __asan_get_current_fake_stack();
+  return fake != nullptr &&
+         __asan_addr_is_in_fake_stack(fake, reinterpret_cast<void*>(where), nullptr, nullptr) != nullptr;
+}
+#else
+constexpr bool is_variable_elsewhere(std::uintptr_t) noexcept { return false; }
+#endif
 
 }  // namespace
 
@@ -51,7 +66,8 @@ void send_check::look_at(const selector_table& selectors, int from, int to, batc
   for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= captures.size(); at += sizeof(std::uintptr_t)) {
     std::uintptr_t word;
     std::memcpy(&word, captures.data() + at, sizeof word);
-    if (word - low < stack.size()) refuse_address(from, to, key, "a variable on the sender's stack", where);
+    if (word - low < stack.size() || is_variable_elsewhere(word))
+      refuse_address(from, to, key, "a variable on the sender's stack", where);
     if (selectors.is_part_of(from, word)) refuse_address(from, to, key, "the sender's part of an object", where);
   }
 }
