@@ -1,7 +1,6 @@
 /// `shunt run histogram`: runs the kernel in either form, checks its answer, reports.
 #include <fmt/core.h>
 
-#include <chrono>
 #include <numeric>
 
 #include "app.hpp"
@@ -27,16 +26,13 @@ int histogram_main(int argc, char** argv) {
                          8. * static_cast<double>(updates) + 8. * static_cast<double>(table));
     const auto places = apps::random_places(updates * pes, table * pes, job.seed(), me.index(), me.count());
     pgas::symmetric<std::vector<std::int64_t>> counts(me, table);
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     if (job.which() == apps::form::lambda) {
       apps::lambda_form::histogram(counts, places);
     } else {
       apps::class_form::histogram{{me}, *counts}.run(places);
     }
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
 
     // The sum of the table, and the sum of the spots' numbers: what was updated must be what is counted.
     std::uint64_t wanted = 0, found = 0;

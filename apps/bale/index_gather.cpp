@@ -1,8 +1,6 @@
 /// `shunt run index_gather`: runs the kernel in either form, checks its answer, reports.
 #include <fmt/core.h>
 
-#include <chrono>
-
 #include "app.hpp"
 #include "bale/index_gather_class.hpp"
 #include "bale/index_gather_lambda.hpp"
@@ -38,16 +36,13 @@ int index_gather_main(int argc, char** argv) {
       const apps::place p{me.index(), static_cast<std::uint32_t>(s)};
       (*entries)[s] = entry(p.global(me.count()));
     }
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     if (job.which() == apps::form::lambda) {
       apps::lambda_form::index_gather(entries, target, places);
     } else {
       apps::class_form::index_gather{{me}, *entries, *target}.run(places);
     }
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < places.size(); ++i) wrong += (*target)[i] != entry(places[i].global(me.count()));
     wrong = me.sum(wrong);

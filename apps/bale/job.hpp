@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <bale/form.hpp>
+#include <chrono>
 #include <cstdint>
 #include <shunt/pgas.hpp>
 #include <span>
@@ -84,6 +85,34 @@ class progress {
   std::uint64_t whole_;
   live_line line_;
   unsigned calls_ = 0;
+};
+
+/// What all PEs do together: how long it takes, and what it moves.
+class measurement {
+ public:
+  struct outcome {
+    double seconds;  ///< of the slowest PE
+    pgas::traffic moved;
+  };
+
+  /// Collective. Begins when all PEs are there.
+  explicit measurement(pgas::pe& me) : me_(me), before_(me.traffic()), start_(begin(me)) {}
+  /// Collective. The same on every PE.
+  [[nodiscard]] outcome end() const {
+    const double seconds = me_.max(std::chrono::duration<double>(clock::now() - start_).count());
+    return {seconds, me_.traffic() - before_};
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static clock::time_point begin(pgas::pe& me) {
+    me.barrier();
+    return clock::now();
+  }
+
+  pgas::pe& me_;
+  pgas::traffic before_;
+  clock::time_point start_;
 };
 
 /// Facts about what moved.

@@ -2,7 +2,6 @@
 ///
 /// Row i goes to row r[i], column j to column c[j]. r is what `shunt run random_permutation` draws with the same
 /// --seed, c what it draws with the next one.
-#include <chrono>
 #include <utility>
 
 #include "app.hpp"
@@ -35,15 +34,12 @@ int permute_matrix_main(int argc, char** argv) {
     const apps::matrix a = input.deal(me);
     const apps::permutation r = apps::lambda_form::random_permutation(me, a.height, job.seed());
     pgas::symmetric<apps::permutation> c(me, apps::lambda_form::random_permutation(me, a.width, job.seed() + 1));
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     const apps::matrix b =
         job.which() == apps::form::lambda
             ? apps::lambda_form::permute_matrix(me, a, r, c)
             : apps::class_form::permute_matrix{{me}, *c, apps::matrix(me, a.height, a.width)}.run(me, a, r);
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const auto nonzeros = me.sum(a.columns.size());
     const auto names = apps::columns_under(me, a, c);
     const bool each_once =

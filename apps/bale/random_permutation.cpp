@@ -1,8 +1,6 @@
 /// `shunt run random_permutation`: draws a permutation that does not depend on the number of PEs.
 #include <fmt/core.h>
 
-#include <chrono>
-
 #include "app.hpp"
 #include "bale/job.hpp"
 #include "bale/matrix_job.hpp"
@@ -63,14 +61,11 @@ int random_permutation_main(int argc, char** argv) {
     const auto total =
         entries != 0 ? entries : std::min(most_entries, entries_a_pe * static_cast<std::uint64_t>(me.count()));
     apps::require_memory(me, fmt::format("--entries {}", total), 24. * static_cast<double>(total) / me.count());
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     const apps::permutation mine = job.which() == apps::form::lambda
                                        ? apps::lambda_form::random_permutation(me, total, job.seed())
                                        : apps::class_form::random_permutation{{me}}.run(me, total, job.seed());
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const bool each_once = apps::is_permutation(me, mine, total);
     const auto print = fmt::format("{:016x}", fingerprint_of(me, mine));
     const auto whole = check || !output.empty() ? apps::collect(me, mine, total) : apps::permutation();

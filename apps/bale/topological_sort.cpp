@@ -1,7 +1,6 @@
 /// `shunt run topological_sort`: orders the rows and columns of a matrix so that it is upper triangular.
 #include <fmt/core.h>
 
-#include <chrono>
 #include <shunt/base/error.hpp>
 #include <utility>
 
@@ -86,9 +85,7 @@ int topological_sort_main(int argc, char** argv) {
                                ? input.deal(me)
                                : apps::hidden_triangle(me, input.height(me.count()), input.nonzeros(), job.seed());
     pgas::symmetric<apps::matrix> turned(me, apps::lambda_form::transpose(me, a));
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     apps::order found = [&] {
       apps::progress line("placing rows", a.height, me.index() == 0);
       const auto each_level = [&line](std::uint64_t placed) { line(placed); };
@@ -96,8 +93,7 @@ int topological_sort_main(int argc, char** argv) {
       return apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(me, a,
                                                                                                        each_level);
     }();
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const auto nonzeros = me.sum(a.columns.size());
     graph::matrix_entries whole;
     if (check) whole = apps::collect(me, a);

@@ -1,5 +1,4 @@
 /// `shunt run transpose`: transposes a matrix from a file, or a generated one.
-#include <chrono>
 #include <utility>
 
 #include "app.hpp"
@@ -28,14 +27,11 @@ int transpose_main(int argc, char** argv) {
   pgas::run(wanted, [&](pgas::pe& me) {
     input.require(me, 32);
     const apps::matrix a = input.deal(me);
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     const apps::matrix t = job.which() == apps::form::lambda
                                ? apps::lambda_form::transpose(me, a)
                                : apps::class_form::transpose{{me}, apps::matrix(me, a.width, a.height)}.run(a);
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const auto nonzeros = me.sum(a.columns.size());
     const bool each_once = me.sum(t.columns.size()) == nonzeros &&
                            apps::fingerprint_of(me, a, [&](std::uint32_t l, std::uint64_t i) {

@@ -3,8 +3,6 @@
 /// Every process reads the file; each PE keeps the rows it owns. The graph is the same whatever the number of PEs.
 #include <fmt/core.h>
 
-#include <chrono>
-
 #include "app.hpp"
 #include "bale/job.hpp"
 #include "bale/triangle_count.hpp"
@@ -44,9 +42,7 @@ int triangle_main(int argc, char** argv) {
   pgas::run(wanted, [&](pgas::pe& me) {
     input.begin(me);
     pgas::symmetric<apps::rows> lower(me, apps::deal(whole, me.index(), me.count()));
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     apps::tally mine;
     auto how = apps::ask_by::wedge;
     {
@@ -54,8 +50,7 @@ int triangle_main(int argc, char** argv) {
       how = by == "auto" ? apps::better_for(me, *lower) : by == "row" ? apps::ask_by::row : apps::ask_by::wedge;
       mine = apps::count_triangles(me, lower, job.which(), how, [&line](std::uint32_t done) { line(done); });
     }
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const auto triangles = me.sum(mine.found);
     const auto asked = me.sum(mine.asked);
     const auto most = me.max(mine.asked);

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "app.hpp"
 #include "graph/collect.hpp"
@@ -63,9 +62,7 @@ int components_main(int argc, char** argv) {
     input.begin(me);
     const auto mine = input.share(me, 40);
     const auto a = graph::distribute(me, input.vertices(), mine.edges);
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     std::uint64_t rounds = 0;
     pgas::symmetric<std::vector<graph::vertex>> least(me, [&] {
       apps::live_line line(me.index() == 0);
@@ -74,8 +71,7 @@ int components_main(int argc, char** argv) {
         if (line.due()) line.say(fmt::format("after round {}", rounds));
       });
     }());
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const auto between = entries_between(me, mine.edges, least);
     const auto sizes = sizes_of(me, *least);
     const auto count =

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 
 #include "app.hpp"
@@ -68,15 +67,12 @@ int jaccard_main(int argc, char** argv) {
   pgas::run(wanted, [&](pgas::pe& me) {
     input.begin(me);
     pgas::symmetric<apps::rows> lower(me, apps::deal(whole, me.index(), me.count()));
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     const auto found = [&] {
       apps::progress line("comparing", lower->count(), me.index() == 0);
       return apps::lambda_form::jaccard(me, lower, [&line](std::uint32_t done) { line(done); });
     }();
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     summary mine;
     for (std::uint32_t l = 0; l < lower->count(); ++l) {
       const auto v = static_cast<graph::vertex>(apps::place{me.index(), l}.global(me.count()));

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "app.hpp"
 #include "graph/collect.hpp"
@@ -50,9 +49,7 @@ int kcore_main(int argc, char** argv) {
     const auto mine = input.share(me, 52);
     auto a = graph::distribute(me, input.vertices(), mine.edges);
     a.simplify();
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     std::uint64_t rounds = 0;
     const auto found = [&] {
       apps::live_line line(me.index() == 0);
@@ -61,8 +58,7 @@ int kcore_main(int argc, char** argv) {
         if (line.due()) line.say(fmt::format("after round {}: {} numbers fell", rounds, apps::with_commas(fallen)));
       });
     }();
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     core_summary of_mine;
     for (std::uint32_t l = 0; l < a.count(); ++l) of_mine.add(a.at.vertex_of_row(l), found[l]);
     const auto all = me.sum(of_mine);

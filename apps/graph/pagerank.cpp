@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "app.hpp"
@@ -60,17 +59,14 @@ int pagerank_main(int argc, char** argv) {
     if (n == 0) throw usage_error(apps::one_line(input.name()) + ": a graph without vertices has no ranks");
     auto a = graph::distribute(me, n, mine.edges);
     a.simplify();
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     const auto enough = static_cast<apps::share_of_one>(tolerance * static_cast<double>(apps::one_rank));
     const auto ranks = [&] {
       apps::progress line("round", most, me.index() == 0);
       return apps::lambda_form::pagerank(me, a, percent, enough, most,
                                          [&line](std::uint64_t done) { line.show(done); });
     }();
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     top best;
     apps::share_of_one sum = 0;
     std::uint64_t print = 0;

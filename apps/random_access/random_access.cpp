@@ -1,7 +1,6 @@
 /// `shunt run random_access`: HPC Challenge's RandomAccess, in either form, with its verification.
 #include <fmt/core.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "app.hpp"
@@ -49,9 +48,7 @@ int random_access_main(int argc, char** argv) {
                          8. * static_cast<double>(words) / me.count());
     pgas::symmetric<apps::access_table> table(me, me, scale);
     const auto plan = apps::access_plan::of(me, updates, look_ahead);
-    const auto before = me.traffic();
-    me.barrier();
-    const auto start = std::chrono::steady_clock::now();
+    const apps::measurement timing(me);
     {
       apps::progress line("updating", plan.count, me.index() == 0);
       const auto each_step = [&line](std::uint64_t done) { line(done); };
@@ -61,8 +58,7 @@ int random_access_main(int argc, char** argv) {
         apps::class_form::random_access{{me}, *table}.run(plan, each_step);
       }
     }
-    const double seconds = me.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    const auto moved = me.traffic() - before;
+    const auto [seconds, moved] = timing.end();
     const auto errors = me.sum(table->errors_after(updates, me.index()));
     if (me.index() != 0) return;
     right = errors == 0;
