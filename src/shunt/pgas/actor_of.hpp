@@ -358,11 +358,7 @@ class selector_of {
   }
   /// The same, for a mailbox that is chosen while running. \throws usage_error for one that the selector does not have.
   void done(std::size_t mailbox, const std::source_location where = std::source_location::current()) {
-    worker_->refuse_in_task(pe_, "done()");
-    if (mailbox >= Mailboxes) detail::refuse_mailbox(pe_, "done()", mailbox, *state_, where);
-    if (done_[mailbox]) return;
-    done_[mailbox] = true;
-    worker_->ending.done(*state_, pe_, static_cast<unsigned>(mailbox));
+    worker_->say_done(*state_, pe_, mailbox, done_, where);
   }
 
   /// Collective. Says done() for every mailbox, and returns when every message sent before it, by any PE, and all that

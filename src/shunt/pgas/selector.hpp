@@ -152,11 +152,7 @@ class selector {
   }
   /// The same, for a mailbox that is chosen while running. \throws usage_error for one that the selector does not have.
   void done(std::size_t mailbox, const std::source_location where = std::source_location::current()) {
-    worker_->refuse_in_task(pe_, "done()");
-    if (mailbox >= mailboxes) detail::refuse_mailbox(pe_, "done()", mailbox, *state_, where);
-    if (done_[mailbox]) return;
-    done_[mailbox] = true;
-    worker_->ending.done(*state_, pe_, static_cast<unsigned>(mailbox));
+    worker_->say_done(*state_, pe_, mailbox, done_, where);
   }
 
   /// Collective. As selector_of::finish(). Must be the last call before the object goes.

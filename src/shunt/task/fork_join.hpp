@@ -182,7 +182,8 @@ constexpr Index advanced(Index first, count_of<Index> by) noexcept {
 }
 
 /// A range of so many bodies or more runs for `theft_time` before it offers a half: what ends sooner is not worth a
-/// theft, which takes as long. A range of fewer bodies offers at once, since each of them may be long.
+/// theft, which takes as long for thief and forker together (sched/JOBS.md). A range of fewer bodies offers at once,
+/// since each of them may be long.
 inline constexpr std::size_t many_bodies = 256;
 inline constexpr std::chrono::nanoseconds theft_time{20'000};
 

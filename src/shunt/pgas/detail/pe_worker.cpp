@@ -68,6 +68,13 @@ void pe_worker::forget_selector(std::uint16_t id, int pe) {
   selectors.drop(id);
 }
 
+void pe_worker::say_done(selector_state& s, int pe, std::size_t mailbox, std::span<bool> said,
+                         const std::source_location& where) {
+  refuse_in_task(pe, "done()");
+  if (mailbox >= said.size()) refuse_mailbox(pe, "done()", mailbox, s, where);
+  if (!std::exchange(said[mailbox], true)) ending.done(s, pe, static_cast<unsigned>(mailbox));
+}
+
 void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
   if (job_.failed() || !ending.unfinished(s)) return;
   job_.fail("PE " + std::to_string(pe) + ": " + std::string(s.name) +

@@ -84,6 +84,10 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   void forget_selector(std::uint16_t id, int pe);
   /// Fails the job if messages are under way that no finish() or quiesce() has waited for.
   void refuse_unfinished(selector_state& s, int pe) noexcept;
+  /// The PE's program sends no more to a mailbox in this epoch. \param said  of each mailbox, whether it has said so
+  /// \throws usage_error for a mailbox that the selector does not have
+  void say_done(selector_state& s, int pe, std::size_t mailbox, std::span<bool> said,
+                const std::source_location& where);
 
   // --- waiting ---
 

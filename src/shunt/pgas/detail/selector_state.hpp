@@ -49,7 +49,6 @@ struct mailbox_state {
   int pes_done = 0;                            // PEs of this worker that said done in this epoch
   bool closed = false;                         // this epoch's end marks of hop 0 have left
   bool passed_on = false;                      // and those of hop 1
-  bool ended = false;                          // here
 };
 
 /// The last message of a PE's program that no finish() or quiesce() has waited for.
@@ -91,6 +90,7 @@ struct selector_state {
   int ready = 0;             // local PEs whose part may be handed to handlers
   std::vector<mailbox_state> mailboxes;
   std::uint64_t epoch = 0;       // finished so far
+  std::uint64_t ended = 0;       // in this epoch, here: a bit for each mailbox
   event complete;                // built reached the PEs of the worker
   bool between = false;          // epochs (G3)
   int returning = 0;             // local PEs whose finish() is over and has not returned yet

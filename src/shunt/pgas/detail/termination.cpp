@@ -1,5 +1,6 @@
 #include <shunt/pgas/detail/termination.hpp>
 
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -88,14 +89,8 @@ void termination::finish(selector_state& s, int pe) {
 /// Whether all that a mailbox waits for in its state (the table of the header) has come.
 bool termination::may_go_on(const selector_state& s, unsigned mailbox, std::uint64_t epoch) const {
   const auto& m = s.mailboxes[mailbox];
-  if (m.ended) return false;
-  if (!m.closed) {
-    const auto ended_before = [&](unsigned other) { return (m.feeders >> other & 1) == 0 || s.mailboxes[other].ended; };
-    for (unsigned other = 0; other < s.mailboxes.size(); ++other) {
-      if (!ended_before(other)) return false;
-    }
-    return true;
-  }
+  if ((s.ended >> mailbox & 1) != 0) return false;
+  if (!m.closed) return (m.feeders & ~s.ended) == 0;
   if (facts_.hops == 2 && !m.passed_on) return ended(s, mailbox, 0, epoch);
   return ended(s, mailbox, facts_.hops - 1, epoch) && s.unanswered == 0;
 }
@@ -110,7 +105,7 @@ void termination::go_on(selector_state& s, unsigned mailbox) {
     m.passed_on = true;
     send_marks(s, mailbox, 1);
   } else {
-    m.ended = true;
+    s.ended |= std::uint64_t{1} << mailbox;
   }
 }
 
@@ -118,19 +113,19 @@ void termination::go_on(selector_state& s, unsigned mailbox) {
 void termination::finish_for_worker(selector_state& s) {
   const std::uint64_t epoch = s.epoch + 1;
   const auto mailboxes = static_cast<unsigned>(s.mailboxes.size());
-  for (unsigned left = mailboxes; left > 0;) {
+  while (std::popcount(s.ended) < static_cast<int>(mailboxes)) {
     unsigned next = 0;
     waits_.until("finish()", [&] {
       for (next = 0; next < mailboxes && !may_go_on(s, next, epoch);) ++next;
       return next < mailboxes;
     });
     go_on(s, next);
-    if (s.mailboxes[next].ended) --left;
   }
   for (auto& m : s.mailboxes) {
-    m.closed = m.passed_on = m.ended = false;
+    m.closed = m.passed_on = false;
     m.pes_done = 0;
   }
+  s.ended = 0;
   s.epoch = epoch;
   s.finished = s.started;
   s.between = true;
