@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <shunt/base/spin_lock.hpp>
 #include <support/expect.hpp>
 
 namespace {
@@ -359,4 +360,27 @@ TEST_CASE("latency_histogram: percentiles are those of the recorded times; a neg
   CHECK(h.percentile(0.5) == nanoseconds(25));
   CHECK(h.percentile(1) == nanoseconds(50));
   CHECK(h.max() == nanoseconds(50));
+}
+
+TEST_CASE("spin_lock: what a holder wrote is seen by the next, whether it waits or tries") {
+  constexpr int rounds = 20'000;
+  shunt::spin_lock lock;
+  long held = 0, refused = 0;
+  const auto count = [&](bool tries) {
+    for (int i = 0; i < rounds; ++i) {
+      if (!tries) {
+        lock.lock();
+      } else {
+        while (!lock.try_lock()) std::this_thread::yield();
+      }
+      ++held;
+      refused += lock.try_lock() ? 0 : 1;
+      lock.unlock();
+    }
+  };
+  std::thread waiting(count, false);
+  count(true);
+  waiting.join();
+  CHECK(held == 2 * rounds);
+  CHECK(refused == 2 * rounds);
 }
