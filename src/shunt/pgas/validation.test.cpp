@@ -167,6 +167,44 @@ TEST_CASE("validator: every head of a sound train passes, and no head with one b
   CHECK(flips["control"] > 100);
 }
 
+TEST_CASE("validator: messages are from PEs of the sender's rank; what is passed on asks for no PE of this worker") {
+  const shape& s = GENERATE(from_range(std::begin(shapes), std::end(shapes)));
+  CAPTURE(s.name);
+  std::map<std::string, long> seen_so_far;
+  for (const auto& seen : trains_of(s)) {
+    const rank_facts here(s, seen.at_rank);
+    const train_copy copy(512, seen.freight, nullptr);
+    rail::train& t = *copy;
+    t.head.rank = seen.from_rank;
+    for (std::size_t at = 0; at < t.head.bytes;) {
+      auto& batch = *reinterpret_cast<wire::batch_head*>(t.goods() + at);
+      at = wire::round_up(at + sizeof batch + batch.bytes, wire::batch_alignment);
+      if (batch.mailbox == pgas::detail::control || (batch.flags & wire::routed) == 0 || batch.stride == 0) continue;
+      const bool passed_on = (batch.flags & wire::forwarded) != 0;
+      const bool asks = (wire::handler_table::at(batch.handler).flags() & wire::requests) != 0;
+      wire::route way;
+      std::memcpy(&way, batch.messages(), sizeof way);
+      const auto original = way;
+      for (int pe = 0; pe < s.pes; ++pe) {
+        way.from = static_cast<std::uint16_t>(pe);
+        std::memcpy(batch.messages(), &way, sizeof way);
+        const int home = here.layout.worker_of[static_cast<std::size_t>(pe)];
+        const bool good = passed_on ? !asks || home != t.head.to
+                                    : here.layout.rank_of[static_cast<std::size_t>(home)] == seen.from_rank;
+        const auto fault = here.known.fault_of(t);
+        CHECK(fault.empty() == good);
+        if (!good) CHECK_THAT(fault, Contains("is from PE " + std::to_string(pe) + ", which does not send by worker"));
+        ++seen_so_far[good ? "good" : passed_on ? "passed on" : "of another rank"];
+      }
+      std::memcpy(batch.messages(), &original, sizeof original);
+    }
+  }
+  if (std::string_view(s.name) == "plain") return;  // its heads name the PEs
+  CHECK(seen_so_far["good"] > 0);
+  CHECK(seen_so_far["of another rank"] > 0);
+  CHECK((seen_so_far["passed on"] > 0) == (s.hops == 2));
+}
+
 TEST_CASE("validator: a train cut anywhere reads nothing behind its end") {
   const shape& s = GENERATE(from_range(std::begin(shapes), std::end(shapes)));
   long told = 0;

@@ -131,7 +131,21 @@ class validator::reader {
     const int there = worker_of(way.to);
     return there == head_.to || ((batch_.flags & wire::mixed) != 0 && one_hop(head_.to, there));
   }
-  std::string route_fault(std::size_t which, wire::route way) const {
+  /// Any worker of the sender's rank may have loaded it, for a task. What has been passed on may be from anywhere; but a
+  /// request of this worker's own PE would not have left it.
+  [[nodiscard]] bool may_be_from(std::uint16_t pe) const noexcept {
+    const int home = worker_of(pe);
+    if ((batch_.flags & wire::forwarded) == 0) return known_.rank_of[static_cast<std::size_t>(home)] == head_.rank;
+    return home != head_.to || (how_->flags() & wire::requests) == 0;
+  }
+  /// Of a message that says its way; empty: none.
+  [[nodiscard]] std::string fault_of(std::size_t which, wire::route way) const {
+    if (fits(way) && may_be_from(way.from)) [[likely]]
+      return {};
+    if (fits(way)) {
+      return "message " + number(which) + " is from PE " + number(way.from) + ", which does not send by worker " +
+             number(head_.from);
+    }
     return "message " + number(which) + " is from PE " + number(way.from) + " for PE " + number(way.to) +
            ", which worker " + number(head_.to) + " neither has nor passes on to";
   }
@@ -151,8 +165,8 @@ class validator::reader {
     for (std::size_t i = 0; i < batch_.count; ++i) {
       wire::route way;
       std::memcpy(&way, messages + i * stride, sizeof way);
-      if (!fits(way)) [[unlikely]]
-        return route_fault(i, way);
+      if (auto wrong = fault_of(i, way); !wrong.empty()) [[unlikely]]
+        return wrong;
     }
     return {};
   }
@@ -176,8 +190,8 @@ class validator::reader {
         if (check.to != head.way.to || check.from != head.way.from) {
           return std::string(how_->name()) + ": its check does not fit";
         }
-      } else if (!fits(head.way)) {
-        return route_fault(count, head.way);
+      } else if (auto wrong = fault_of(count, head.way); !wrong.empty()) {
+        return wrong;
       }
       at += whole;
     }
