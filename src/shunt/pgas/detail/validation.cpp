@@ -131,8 +131,8 @@ class validator::reader {
     const int there = worker_of(way.to);
     return there == head_.to || ((batch_.flags & wire::mixed) != 0 && one_hop(head_.to, there));
   }
-  /// Any worker of the sender's rank may have loaded it, for a task. What has been passed on may be from anywhere; but a
-  /// request of this worker's own PE would not have left it.
+  /// Any worker of the sender's rank may have loaded it, for a task. What has been passed on may be from anywhere; but
+  /// a request of this worker's own PE would not have left it.
   [[nodiscard]] bool may_be_from(std::uint16_t pe) const noexcept {
     const int home = worker_of(pe);
     if ((batch_.flags & wire::forwarded) == 0) return known_.rank_of[static_cast<std::size_t>(home)] == head_.rank;
