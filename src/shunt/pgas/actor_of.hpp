@@ -39,6 +39,7 @@
 #include <shunt/pgas/detail/requests.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/symmetric.hpp>
+#include <shunt/task/future.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -251,7 +252,7 @@ class selector_of {
     const auto id = state_->id;
     if (std::uncaught_exceptions() == 0 && !worker_->leaving()) {
       try {
-        worker_->refuse_forgotten_finish(*state_, pe_);
+        if (!end_.valid()) worker_->refuse_forgotten_finish(*state_, pe_);
         finish();
       } catch (...) {
         worker_->forget_selector(id, pe_);
@@ -366,9 +367,27 @@ class selector_of {
   /// Cost: one message deep per mailbox, then a barrier.
   void finish() {
     worker_->refuse_in_task(pe_, "finish()");
+    if (end_.valid()) return worker_->ending.await_end(*state_);
     done_all(std::make_index_sequence<Mailboxes>{});
     worker_->ending.finish(*state_, pe_);
     done_ = {};
+  }
+
+  /// Collective, but waits for the PEs of its worker only, and not for messages: the selector's end as a future. Says
+  /// done() for every mailbox. The future is satisfied when finish() would return, on every PE; from then on the parts
+  /// are as the messages left them, since the selector is used no more: a send after it is an error.
+  /// The program computes meanwhile, or uses other selectors; it waits by get(), wait_for() with a time and a stop
+  /// token, when_all(), then() or co_await, or by finish(). Inside shunt::finish() that waits for it. A future may be
+  /// dropped: the selector ends all the same, and its destructor waits for that.
+  /// If the job fails before, the future throws, and the program need not catch it.
+  /// Cost: a fiber of each worker; that of finish(), without the barrier, and a message to each other worker.
+  shunt::future<void> ending() {
+    worker_->refuse_in_task(pe_, "ending()");
+    if (!end_.valid()) {
+      done_all(std::make_index_sequence<Mailboxes>{});
+      end_ = worker_->ending.end(*state_, pe_);
+    }
+    return end_;
   }
 
   /// Collective. The same where handlers send to any mailbox, their own included: returns when no message is under way
@@ -432,6 +451,7 @@ class selector_of {
   detail::batch_key sender_bits_ = 0;    // and for those that do
   int pe_ = 0;
   std::array<bool, Mailboxes> done_{};
+  shunt::future<void> end_;  // of ending()
   detail::part_refs<Parts...> refs_;
 };
 

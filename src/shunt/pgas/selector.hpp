@@ -39,6 +39,7 @@
 #include <shunt/pgas/detail/requests.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/pe.hpp>
+#include <shunt/task/future.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -158,9 +159,21 @@ class selector {
   /// Collective. As selector_of::finish(). Must be the last call before the object goes.
   void finish() {
     worker_->refuse_in_task(pe_, "finish()");
+    if (end_.valid()) return worker_->ending.await_end(*state_);
     done_all(std::make_index_sequence<mailboxes>{});
     worker_->ending.finish(*state_, pe_);
     done_ = {};
+  }
+
+  /// Collective, but waits for the PEs of its worker only. As selector_of::ending(); but the object must live until
+  /// then: one that is destroyed before its end fails the job.
+  shunt::future<void> ending() {
+    worker_->refuse_in_task(pe_, "ending()");
+    if (!end_.valid()) {
+      done_all(std::make_index_sequence<mailboxes>{});
+      end_ = worker_->ending.end(*state_, pe_);
+    }
+    return end_;
   }
 
   /// Collective. As selector_of::quiesce().
@@ -322,6 +335,7 @@ class selector {
   detail::batch_key sender_bits_ = 0;    // and for those that do
   int pe_;
   std::array<bool, mailboxes> done_{};
+  shunt::future<void> end_;  // of ending()
 };
 
 /// An actor: a selector with one mailbox.

@@ -1,5 +1,6 @@
 #include <shunt/pgas/detail/agreement.hpp>
 
+#include <algorithm>
 #include <string>
 
 #include <shunt/pgas/detail/control_messages.hpp>
@@ -19,6 +20,7 @@ std::string_view collective_call::name_of(kind is) noexcept {
     case kind::gather: return "gather() or broadcast()";
     case kind::reduce: return "reduce()";
     case kind::scan: return "scan()";
+    case kind::ending: return "ending()";
     case kind::end: return "the end of the program";
   }
   return "?";
@@ -29,9 +31,8 @@ std::string collective_call::text() const {
          (selector == 0 ? "" : " of selector " + std::to_string(selector));
 }
 
-bool agreement::announce(std::uint64_t number, const collective_call& what) noexcept {
-  if (announced_ > number || leaving_ || !out_.pool().has(2)) return false;
-  announced_ = number + 1;
+bool agreement::tell(std::uint64_t number, const collective_call& what) noexcept {
+  if (leaving_ || !out_.pool().has(2)) return false;
   ++sent_;
   out_.send_control(next(), control_key<collective_notice>(),
                     bytes_of(collective_notice{number, what.selector, what.is}));
@@ -39,19 +40,55 @@ bool agreement::announce(std::uint64_t number, const collective_call& what) noex
   return true;
 }
 
+bool agreement::announce(std::uint64_t number, const collective_call& what) noexcept {
+  if (announced_ > number || !tell(number, what)) return false;
+  announced_ = number + 1;
+  return true;
+}
+
+bool agreement::announce_passed() noexcept {
+  bool any = false;
+  for (numbered_call& p : passed_) {
+    if (p.announced) continue;
+    p.announced = tell(p.number, p.what);
+    any |= p.announced;
+  }
+  return any;
+}
+
 void agreement::notice_arrived(int from, std::uint64_t number, const collective_call& what, std::uint64_t here) {
-  if (from != previous() || number > here + 1 || what.is > collective_call::last_kind) {
+  // Calls that it may have passed and this worker has not: each the end of another selector.
+  constexpr std::uint64_t most_ahead = std::uint64_t{1} << 16;
+  if (from != previous() || number > here + most_ahead || what.is > collective_call::last_kind) {
     throw damage{"collective notice: worker " + std::to_string(from) + " in call " + std::to_string(number)};
   }
   ++received_;
-  if (number < neighbour_number_) return;  // trains of two channels may overtake each other
-  neighbour_number_ = number + 1;
-  neighbour_ = what;
+  told_.push_back({number, what});
 }
 
 std::optional<collective_call> agreement::other_call(std::uint64_t number, const collective_call& mine) const noexcept {
-  if (neighbour_number_ != number + 1 || neighbour_ == mine) return std::nullopt;
-  return neighbour_;
+  for (const numbered_call& told : told_) {
+    if (told.number == number && told.what != mine) return told.what;
+  }
+  return std::nullopt;
+}
+
+void agreement::came_to(std::uint64_t here) {
+  std::erase_if(told_, [&](const numbered_call& told) {
+    return told.number < here && std::none_of(passed_.begin(), passed_.end(),
+                                              [&](const numbered_call& p) { return p.number == told.number; });
+  });
+}
+
+void agreement::all_have_called(const collective_call& what) {
+  std::erase_if(passed_, [&](const numbered_call& p) { return p.what == what; });
+}
+
+auto agreement::other_call_passed() const noexcept -> std::optional<two_calls> {
+  for (const numbered_call& p : passed_) {
+    if (const auto other = other_call(p.number, p.what)) return two_calls{p.what, *other};
+  }
+  return std::nullopt;
 }
 
 void agreement::leave() {

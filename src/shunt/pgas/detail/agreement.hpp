@@ -8,11 +8,14 @@
 ///   in call n        has told of call n or n+1         the same call: nothing to say; another: PEs disagree
 ///   in call n        has told of an earlier call       nothing yet
 ///
-/// No PE leaves a collective call before every one is in it, so another worker is at most one call ahead.
+/// No PE leaves a collective call before every one is in it, so another worker is at most one call ahead; but for
+/// ending(), which a worker passes when its own PEs have called it. Until it learns that all have, it compares what it
+/// is told with that call, too, and tells of it when it sleeps.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <shunt/pgas/detail/collective_call.hpp>
 #include <shunt/pgas/detail/outbound.hpp>
@@ -35,6 +38,19 @@ class agreement {
   /// What the worker before this one is in, if that is another call than this worker's.
   [[nodiscard]] std::optional<collective_call> other_call(std::uint64_t number,
                                                           const collective_call& mine) const noexcept;
+  /// This worker goes on to call `here`: what it has been told of those before, it has compared.
+  void came_to(std::uint64_t here);
+
+  /// This worker has passed a call in which others need not be yet, until all_have_called().
+  void passed(std::uint64_t number, const collective_call& what) { passed_.push_back({number, what}); }
+  void all_have_called(const collective_call& what);
+  /// The worker is about to sleep. \return whether it has sent a notice of such a call.
+  bool announce_passed() noexcept;
+  /// What the worker before this one is in, where this one has passed another call.
+  struct two_calls {
+    collective_call mine, theirs;
+  };
+  [[nodiscard]] std::optional<two_calls> other_call_passed() const noexcept;
 
   /// The job ends here: tells the next worker how many notices it has been sent. What was announced has to arrive
   /// before the transport stops.
@@ -44,6 +60,7 @@ class agreement {
   void leave_notice_arrived(int from, std::uint64_t notices);
 
  private:
+  bool tell(std::uint64_t number, const collective_call& what) noexcept;
   [[nodiscard]] int next() const noexcept { return (facts_.index + 1) % facts_.workers; }
   [[nodiscard]] int previous() const noexcept { return (facts_.index + facts_.workers - 1) % facts_.workers; }
 
@@ -51,8 +68,13 @@ class agreement {
   outbound& out_;
   std::uint64_t announced_ = 0;  // calls before this one have been announced
   std::uint64_t sent_ = 0, received_ = 0;
-  std::uint64_t neighbour_number_ = 0;  // 1 + the number of the call that the worker before this one announced last
-  collective_call neighbour_;
+  struct numbered_call {
+    std::uint64_t number;
+    collective_call what;
+    bool announced = false;  // by this worker
+  };
+  std::vector<numbered_call> told_;  // by the worker before this one, of calls that may still be compared
+  std::vector<numbered_call> passed_;
   std::uint64_t left_after_ = 0;  // 1 + how many notices the worker before this one has sent; 0: it may send more
   bool leaving_ = false;
 };

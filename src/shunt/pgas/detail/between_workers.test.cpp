@@ -110,6 +110,35 @@ TEST_CASE("agreement: another call of the same number is a disagreement; of anot
   CHECK(mine.with.other_call(2, finish_of_2) == barrier);
   mine.with.notice_arrived(0, 1, finish_of_2, 2);  // overtaken by the other one
   CHECK(mine.with.other_call(2, finish_of_2) == barrier);
+  mine.with.came_to(2);
+  CHECK(mine.with.other_call(1, barrier) == std::nullopt);
+  CHECK(mine.with.other_call(2, finish_of_2) == barrier);
+}
+
+TEST_CASE("agreement: a call that this worker has passed alone is compared until all have called") {
+  agreeing mine(1, 3);
+  const collective_call end_of_2{kind::ending, 2}, end_of_3{kind::ending, 3};
+  mine.with.passed(4, end_of_2);
+  mine.with.passed(5, end_of_3);
+  CHECK_FALSE(mine.with.other_call_passed());
+  mine.with.notice_arrived(0, 5, end_of_3, 6);
+  CHECK_FALSE(mine.with.other_call_passed());
+  mine.with.notice_arrived(0, 7, barrier, 6);
+  CHECK_FALSE(mine.with.other_call_passed());
+
+  agreeing other(1, 3);
+  other.with.passed(4, end_of_2);
+  other.with.passed(5, end_of_3);
+  other.with.notice_arrived(0, 4, barrier, 6);
+  other.with.came_to(6);
+  const auto found = other.with.other_call_passed();
+  REQUIRE(found);
+  CHECK(found->mine == end_of_2);
+  CHECK(found->theirs == barrier);
+  other.with.all_have_called(end_of_3);
+  CHECK(other.with.other_call_passed());
+  other.with.all_have_called(end_of_2);
+  CHECK_FALSE(other.with.other_call_passed());
 }
 
 TEST_CASE("agreement: notices that no worker sends are refused") {
@@ -119,7 +148,7 @@ TEST_CASE("agreement: notices that no worker sends are refused") {
   };
   CHECK(notice(2, 5, kind::barrier) == "collective notice: worker 2 in call 5");
   CHECK(notice(1, 5, kind::barrier) == "collective notice: worker 1 in call 5");
-  CHECK(notice(0, 7, kind::barrier) == "collective notice: worker 0 in call 7");
+  CHECK(notice(0, 6 + (1 << 16), kind::barrier) == "collective notice: worker 0 in call 65542");
   CHECK(notice(0, 5, static_cast<kind>(static_cast<int>(collective_call::last_kind) + 1)) ==
         "collective notice: worker 0 in call 5");
   CHECK(notice(0, 6, kind::end).empty());

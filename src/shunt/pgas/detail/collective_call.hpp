@@ -13,7 +13,7 @@ namespace detail {
 /// All PEs of the job make the same collective calls in the same order. The end of a PE's program is one of them: a PE
 /// that has ended is in no other call.
 struct collective_call {
-  enum class kind : std::uint8_t { barrier, finish, quiesce, gather, reduce, scan, end };
+  enum class kind : std::uint8_t { barrier, finish, quiesce, gather, reduce, scan, ending, end };
   static constexpr kind last_kind = kind::end;
 
   kind is{};

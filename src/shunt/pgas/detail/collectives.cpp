@@ -48,7 +48,13 @@ bool collectives::arrive(const collective_call& what, int pe) {
 void collectives::complete() {
   at_call_ = 0;
   ++calls_;
+  agreement_.came_to(calls_);
   completed_.notify_all();
+}
+
+void collectives::complete_before_others() {
+  if (facts_.workers > 1) agreement_.passed(calls_, call_);
+  complete();
 }
 
 void collectives::disagree(const std::string& mine, const std::string& theirs) {
@@ -65,8 +71,9 @@ void collectives::await_construction(selector_state& s, const std::function<bool
 }
 
 bool collectives::announce() noexcept {
-  if (facts_.workers == 1 || at_call_ < facts_.pes_here || job_.failed()) return false;
-  return agreement_.announce(calls_, call_);
+  if (facts_.workers == 1 || job_.failed()) return false;
+  const bool passed = agreement_.announce_passed();
+  return (at_call_ == facts_.pes_here && agreement_.announce(calls_, call_)) || passed;
 }
 
 void collectives::notice_arrived(int from, std::uint64_t number, const collective_call& what) {
@@ -75,10 +82,12 @@ void collectives::notice_arrived(int from, std::uint64_t number, const collectiv
 }
 
 void collectives::compare_with_neighbour() {
+  const auto fail = [this](const collective_call& mine, const collective_call& theirs) {
+    job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + disagreement(mine.text(), theirs.text()));
+  };
+  if (const auto passed = agreement_.other_call_passed()) fail(passed->mine, passed->theirs);
   if (at_call_ == 0) return;
-  if (const auto other = agreement_.other_call(calls_, call_)) {
-    job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + disagreement(call_.text(), other->text()));
-  }
+  if (const auto other = agreement_.other_call(calls_, call_)) fail(call_, *other);
 }
 
 // --- barrier, end ---

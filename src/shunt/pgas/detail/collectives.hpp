@@ -50,6 +50,10 @@ class collectives {
   /// \throws error when PEs disagree, job_over when the job has failed
   [[nodiscard]] bool arrive(const collective_call& what, int pe);
   void complete();
+  /// The same of a call that waits for no other worker: until all_have_called(), workers may be further than others.
+  void complete_before_others();
+  /// Every worker has come to that call.
+  void all_have_called(const collective_call& what) { agreement_.all_have_called(what); }
   /// The last PE of each worker calls: a barrier of workers.
   void worker_barrier(collective_call::kind kind);
   /// The last PE of each worker calls. \return every worker's bytes, by worker.

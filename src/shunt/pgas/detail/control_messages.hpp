@@ -17,12 +17,15 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// Says how many messages have left for the receiver since the last mark.
+/// Says how many messages have left for the receiver since the last mark; or, of the selector as a whole, that it has
+/// ended at the sender (hop 0), or at all of the sender's neighbours (hop 1).
 struct end_mark {
+  static constexpr std::uint8_t whole_selector = 0xff;
+
   std::uint64_t count;
   std::uint32_t digest;  // selector_state::digest
   std::uint16_t selector;
-  std::uint8_t mailbox;
+  std::uint8_t mailbox;  // or whole_selector
   std::uint8_t hop;
 };
 /// A round of a barrier.

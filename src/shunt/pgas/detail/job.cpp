@@ -232,6 +232,7 @@ void job::run_explored(const std::function<void(pe&)>& program) {
     fail(thrown.what());
   }
   while (running != 0) sched::this_fiber::park("pgas::run");
+  while (here.ending.ends_driven() != 0) sched::this_fiber::yield();
 }
 
 void job::run(const std::function<void(pe&)>& program) {

@@ -76,9 +76,10 @@ void pe_worker::say_done(selector_state& s, int pe, std::size_t mailbox, std::sp
 }
 
 void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
-  if (job_.failed() || !ending.unfinished(s)) return;
-  job_.fail("PE " + std::to_string(pe) + ": " + std::string(s.name) +
-            " is destroyed with messages under way; call finish() first");
+  if (job_.failed()) return;
+  const std::string name = "PE " + std::to_string(pe) + ": " + std::string(s.name);
+  if (s.end && !s.end->reached) return job_.fail(name + " is destroyed before its end; wait for ending() first");
+  if (ending.unfinished(s)) job_.fail(name + " is destroyed with messages under way; call finish() first");
 }
 
 void pe_worker::refuse_early_operand(int pe, const char* call, std::span<const std::byte> operand) {

@@ -63,6 +63,12 @@ bool selector_table::forget(std::uint16_t id, int pe) {
   return --s.present == 0;
 }
 
+void selector_table::drop(std::uint16_t id) {
+  auto& place = selectors_[id];
+  if (place->end && place->end->driven) dropped_.push_back(std::move(place));
+  place.reset();
+}
+
 void selector_table::part_ready(selector_state& s, int pe, void* part) {
   s.parts[static_cast<std::size_t>(pe - first_pe_)] = part;
   if (++s.ready == pes_here_) retry_deferred();

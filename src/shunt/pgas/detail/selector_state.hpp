@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -31,6 +32,7 @@
 
 #include <shunt/pgas/detail/batches.hpp>
 #include <shunt/pgas/detail/event.hpp>
+#include <shunt/task/future.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -80,6 +82,13 @@ std::span<const std::byte> items_of(const void* part) {
   }
 }
 
+/// The end of a selector that ending() makes a future of (termination.hpp).
+struct selector_end {
+  task::promise<void> over;
+  bool driven = false;   // a fiber of the worker is at it
+  bool reached = false;  // `over` has a value
+};
+
 struct selector_state {
   std::uint16_t id = 0;
   std::string_view name;     // of the selector's type, for messages to people
@@ -91,7 +100,7 @@ struct selector_state {
   std::vector<mailbox_state> mailboxes;
   std::uint64_t epoch = 0;       // finished so far
   std::uint64_t ended = 0;       // in this epoch, here: a bit for each mailbox
-  event complete;                // built reached the PEs of the worker
+  event complete;                // built reached the PEs of the worker; or the end is reached
   bool between = false;          // epochs (G3)
   int returning = 0;             // local PEs whose finish() is over and has not returned yet
   std::uint64_t sent = 0;        // messages sent, all mailboxes, replies too: for quiesce()
@@ -100,6 +109,8 @@ struct selector_state {
   std::uint64_t finished = 0;    // `started` when finish() or quiesce() last ended
   std::uint64_t unanswered = 0;  // requests of this worker without a reply
   std::vector<bool> sent_for;    // by PE of another worker: a task of it has sent here
+  std::optional<selector_end> end;                  // a PE of this worker has called ending()
+  std::uint64_t marks_of_the_end[most_hops] = {};  // from neighbours
 
   /// By local PE; empty unless the job checks (send_check.hpp).
   std::vector<message_under_way> under_way;
@@ -178,7 +189,7 @@ class selector_table {
                          std::span<const std::uint64_t> feeders = {});
   /// The PE's object is gone. \return whether it was the last one; then drop() it.
   [[nodiscard]] bool forget(std::uint16_t id, int pe);
-  void drop(std::uint16_t id) noexcept { selectors_[id].reset(); }
+  void drop(std::uint16_t id);
 
   /// The PE's part may be handed to handlers from now on.
   void part_ready(selector_state& s, int pe, void* part);
@@ -206,7 +217,7 @@ class selector_table {
   void retry_deferred() noexcept { retry_deferred_ = true; }
   /// Whether that has been said since the last call.
   [[nodiscard]] bool take_retry() noexcept { return std::exchange(retry_deferred_, false); }
-  /// Wakes every PE that waits for a construction to be complete.
+  /// Wakes every PE that waits for a construction to be complete, or for an end.
   void notify_all();
 
   [[nodiscard]] static std::string disagreement_about(const selector_state& s, std::string_view other);
@@ -222,6 +233,7 @@ class selector_table {
   int pes_here_, first_pe_, workers_;
   bool retry_deferred_ = false;
   std::vector<std::unique_ptr<selector_state>> selectors_;
+  std::vector<std::unique_ptr<selector_state>> dropped_;  // whose end is still driven: the job has failed
   std::vector<unfinished_object> under_construction_;
   std::vector<bool> wait_themselves_;  // by number of the handler
 };

@@ -8,6 +8,7 @@
 
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/detail/validation.hpp>
+#include <shunt/task/finish.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -23,6 +24,10 @@ void termination::check(const end_mark& mark) const {
   }
   // A selector of another digest is a program whose PEs disagree: mark_arrived() says so.
   const selector_state* const s = selectors_.find(mark.selector);
+  if (mark.mailbox == end_mark::whole_selector) {
+    if (s != nullptr && mark.count == 0 && s->marks_of_the_end[mark.hop] < facts_.neighbours.size()) return;
+    throw damage{"end mark: of selector " + std::to_string(mark.selector) + ", which is not ending"};
+  }
   const std::size_t mailboxes = s != nullptr && s->digest == mark.digest ? s->mailboxes.size() : most_mailboxes;
   if (mark.mailbox >= mailboxes) {
     throw damage{"end mark: mailbox " + std::to_string(mark.mailbox) + ", but the selector has " +
@@ -35,6 +40,10 @@ void termination::mark_arrived(const end_mark& mark) {
   if (s == nullptr) return early_marks_.push_back(mark);
   if (mark.digest != s->digest) {
     return job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + selector_table::disagreement_about(*s, {}));
+  }
+  if (mark.mailbox == end_mark::whole_selector) {
+    ++s->marks_of_the_end[mark.hop];
+    return;
   }
   auto& m = s->mailboxes[mark.mailbox];
   ++m.marks[mark.hop];
@@ -109,24 +118,29 @@ void termination::go_on(selector_state& s, unsigned mailbox) {
   }
 }
 
-/// What the last PE of a worker does for all: ends each mailbox after its feeders, then meets the other workers.
-void termination::finish_for_worker(selector_state& s) {
+/// Ends each mailbox here after its feeders. \param call  as of waiting::until()
+void termination::end_mailboxes(selector_state& s, const char* call) {
   const std::uint64_t epoch = s.epoch + 1;
   const auto mailboxes = static_cast<unsigned>(s.mailboxes.size());
   while (std::popcount(s.ended) < static_cast<int>(mailboxes)) {
     unsigned next = 0;
-    waits_.until("finish()", [&] {
+    waits_.until(call, [&] {
       for (next = 0; next < mailboxes && !may_go_on(s, next, epoch);) ++next;
       return next < mailboxes;
     });
     go_on(s, next);
   }
+}
+
+/// What the last PE of a worker does for all: ends the mailboxes, then meets the other workers.
+void termination::finish_for_worker(selector_state& s) {
+  end_mailboxes(s, "finish()");
   for (auto& m : s.mailboxes) {
     m.closed = m.passed_on = false;
     m.pes_done = 0;
   }
   s.ended = 0;
-  s.epoch = epoch;
+  ++s.epoch;
   s.finished = s.started;
   s.between = true;
   s.returning = facts_.pes_here;
@@ -137,6 +151,69 @@ void termination::finish_for_worker(selector_state& s) {
 bool termination::unfinished(selector_state& s) {
   out_.close_batches();
   return s.started != s.finished;
+}
+
+// --- ending() ---
+
+task::future<void> termination::end(selector_state& s, int pe) {
+  of_tasks_.finish(waits_, "ending()");
+  if (!s.end) s.end.emplace();
+  auto over = s.end->over.get_future();
+  if (collective_.arrive({collective_call::kind::ending, s.id}, pe)) begin_end(s);
+  if (sched::this_fiber::scope() != nullptr) task::async([over] { over.get(); });  // the finish waits for it
+  return over;
+}
+
+/// The last PE of a worker calls.
+void termination::begin_end(selector_state& s) {
+  s.end->driven = true;
+  ++ends_driven_;
+  try {
+    job_.spawn_on(facts_.local, "end of a selector", [this, &s] { drive_end(s); });
+  } catch (const std::exception& thrown) {
+    s.end->driven = false;
+    --ends_driven_;
+    job_.fail(std::string("ending(): ") + thrown.what());
+    throw;
+  }
+  collective_.complete_before_others();
+}
+
+/// The fiber. What fails, fails the job, and all that wait for the future.
+void termination::drive_end(selector_state& s) noexcept {
+  try {
+    sched::this_fiber::require_stack();
+    end_everywhere(s);
+    s.end->reached = true;
+    s.end->over.set_value();
+  } catch (const job_over&) {
+    s.end->over.set_exception(std::current_exception());
+  } catch (const std::exception& thrown) {
+    job_.fail(std::string("ending(): ") + thrown.what(), job_link::fault_of(thrown));
+    s.end->over.set_exception(std::current_exception());
+  }
+  s.end->driven = false;
+  --ends_driven_;
+  s.complete.notify_all();
+}
+
+void termination::end_everywhere(selector_state& s) {
+  end_mailboxes(s, "ending()");
+  for (unsigned hop = 0; hop < static_cast<unsigned>(facts_.hops); ++hop) {
+    for (const int neighbour : facts_.neighbours) {
+      const end_mark mark{0, s.digest, s.id, end_mark::whole_selector, static_cast<std::uint8_t>(hop)};
+      out_.send_control(neighbour, control_key<end_mark>(), bytes_of(mark));
+    }
+    waits_.until("ending()", [&] { return s.marks_of_the_end[hop] == facts_.neighbours.size(); });
+  }
+  s.finished = s.started;
+  collective_.all_have_called({collective_call::kind::ending, s.id});
+  if (!facts_.checked) return;
+  for (int pe = facts_.first_pe; pe < facts_.first_pe + facts_.pes_here; ++pe) selectors_.end_messages(s, pe);
+}
+
+void termination::await_end(selector_state& s) {
+  waits_.until(s.complete, "finish()", [&s] { return s.end->reached; });
 }
 
 // --- quiesce() ---

@@ -8,6 +8,14 @@
 ///   passed on    the same for hop 1                                         -
 ///   unanswered   no request of this worker is without a reply               the mailbox has ended here
 ///
+/// ending(), of a selector that is used no more: a fiber of each worker does the same. Where finish() has a barrier,
+/// marks of the whole selector go round, so that nobody need be in a call:
+///
+///   state        goes on when                                by doing
+///   ended        all mailboxes have ended here               marks of the selector, hop 0, to all neighbours
+///   known        those of all neighbours are in              two hops: hop 1, "and at my neighbours"
+///   over         likewise of hop 1: it has ended everywhere  the future has its value
+///
 /// quiesce(): Mattern's four counters, over the tree of gathers.
 ///
 /// Sources: end marks, DESIGN.md; Mattern, Distributed Computing 2, 1987.
@@ -40,6 +48,14 @@ class termination {
   void done(selector_state& s, int pe, unsigned mailbox);
   /// Collective. Returns when every message of this epoch has been processed everywhere.
   void finish(selector_state& s, int pe);
+  /// Collective, but waits for the PEs of this worker only: the selector ends, and is used no more.
+  /// \return satisfied when every message of the selector has been processed everywhere; when the job fails before,
+  ///         with job_over or what made it fail
+  [[nodiscard]] task::future<void> end(selector_state& s, int pe);
+  /// A PE waits for the end as in finish().
+  void await_end(selector_state& s);
+  /// Fibers of this worker that are at the end of a selector.
+  [[nodiscard]] int ends_driven() const noexcept { return ends_driven_; }
   /// Collective. Returns when no message is under way anywhere.
   void quiesce(selector_state& s, int pe);
 
@@ -61,7 +77,11 @@ class termination {
   [[nodiscard]] bool may_go_on(const selector_state& s, unsigned mailbox, std::uint64_t epoch) const;
   void go_on(selector_state& s, unsigned mailbox);
   [[nodiscard]] bool ended(const selector_state& s, unsigned mailbox, unsigned hop, std::uint64_t epoch) const;
+  void end_mailboxes(selector_state& s, const char* call);
   void finish_for_worker(selector_state& s);
+  void begin_end(selector_state& s);
+  void drive_end(selector_state& s) noexcept;
+  void end_everywhere(selector_state& s);
   void quiesce_for_worker(selector_state& s);
   [[nodiscard]] sums sum_over_workers(const selector_state& s);
 
@@ -73,6 +93,7 @@ class termination {
   job_link& job_;
   task_sends& of_tasks_;
   std::vector<end_mark> early_marks_;  // of selectors that are not constructed here yet
+  int ends_driven_ = 0;
 };
 
 }  // namespace detail
