@@ -320,7 +320,7 @@ class selector_of {
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
     static_assert(Mailbox < Mailboxes);
-    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(sender_bits_, pe_, to, f, then, where);
+    detail::requests<typename form::template asking<Mailbox, F, Then>>::send(asker_bits_, pe_, to, f, then, where);
   }
 
   /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many,
@@ -408,6 +408,7 @@ class selector_of {
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner(), feeders);
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
+    asker_bits_ = worker_->out.asker_bits(id, pe_);
     if (worker_->facts.checked) (state_->add_part(worker_->facts.local_pe(pe_), *parts), ...);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));
@@ -449,6 +450,7 @@ class selector_of {
   detail::selector_state* state_ = nullptr;
   detail::batch_key selector_bits_ = 0;  // of keys for handlers that do not ask for the sender
   detail::batch_key sender_bits_ = 0;    // and for those that do
+  detail::batch_key asker_bits_ = 0;     // and for requests
   int pe_ = 0;
   std::array<bool, Mailboxes> done_{};
   shunt::future<void> end_;  // of ending()

@@ -188,3 +188,53 @@ TEST_CASE("payload: short and long, varying and fixed messages share trains") {
     expect(log->bytes == wanted);
   });
 }
+
+namespace {
+/// A class whose requests ask for the sender, and whose replies are sent on.
+struct looked_up : pgas::selector<looked_up, pgas::asking<int, long, long>, long> {
+  explicit looked_up(pgas::pe& me) : selector(me) {}
+  long process(int n, int from) const { return 1000L * me().index() + 10L * from + n; }
+  void replied(long kept, long reply, int from) {
+    expect(reply == 1000L * from + 10L * me().index() + kept);
+    send<1>(from, 1L);
+  }
+  void process(long n) { answered += n; }
+  long answered = 0;
+};
+}  // namespace
+
+TEST_CASE("requests among many PEs share trains by worker: every form, by programs and by tasks") {
+  const int pes = GENERATE(64, 65, 130);  // 64: each PE has its own
+  const int workers = GENERATE(1, 2, 5);
+  CAPTURE(pes, workers);
+  pgas::run(small(pes, workers), [](pgas::pe& me) {
+    pgas::symmetric<long> part(me, long{me.index()});
+    pgas::actor_of reads(part);
+    const auto ask_all = [&](int n) {
+      for (int i = 0; i < n; ++i) {
+        const int to = (me.index() + 7 * i) % me.count();
+        reads.ask(
+            to, [](const long& there) { return there; },
+            [to](long& here, long there) {
+              expect(there % 1'000'000 == to);
+              here += 1'000'000;
+            });
+      }
+    };
+    ask_all(100);
+    reads.finish();
+    expect(*part == 100'000'000L + me.index());
+    shunt::finish([&] {
+      for (int t = 0; t < 4; ++t) shunt::async([&] { ask_all(5); });
+    });
+    expect(reads.fetch((me.index() + 1) % me.count(), [](const long& there) { return there; }) % 1'000'000 ==
+           (me.index() + 1) % me.count());
+    reads.finish();
+    expect(*part == 120'000'000L + me.index());
+
+    looked_up all(me);
+    for (int i = 0; i < 50; ++i) all.ask((me.index() * 3 + i) % me.count(), i, long{i});
+    all.finish();
+    expect(me.sum(all.answered) == 50L * me.count());
+  });
+}

@@ -141,7 +141,7 @@ class selector {
   [[gnu::always_inline]] void ask(int to, const Request& request, const Kept& kept,
                                   const std::source_location where = std::source_location::current()) {
     using policy = asking_policy<Mailbox, message_of<Mailbox>>;
-    detail::requests<policy>::send(sender_bits_, pe_, to, typename policy::ask(request), typename policy::then(kept),
+    detail::requests<policy>::send(asker_bits_, pe_, to, typename policy::ask(request), typename policy::then(kept),
                                    where);
   }
 
@@ -205,6 +205,7 @@ class selector {
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>(), feeders);
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
+    asker_bits_ = worker_->out.asker_bits(id, pe_);
     if (worker_->facts.checked) state_->add_object<Self>(worker_->facts.local_pe(pe_), *this);
     worker_->selectors.part_announced(*state_, pe_, this);
   }
@@ -333,6 +334,7 @@ class selector {
   detail::selector_state* state_ = nullptr;
   detail::batch_key selector_bits_ = 0;  // of keys for mailboxes that do not ask for the sender
   detail::batch_key sender_bits_ = 0;    // and for those that do
+  detail::batch_key asker_bits_ = 0;     // and for requests
   int pe_;
   std::array<bool, mailboxes> done_{};
   shunt::future<void> end_;  // of ending()

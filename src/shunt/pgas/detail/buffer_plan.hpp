@@ -10,6 +10,7 @@ namespace detail {
 
 ///   plan        send buffers                 a message carries      where
 ///   plain       one for each PE              its captures           few PEs, or large budgets
+///   plain, but requests routed: those for the PEs of a worker share its first one's buffer    many PEs, large budgets
 ///   routed      one for each worker          route and captures     many PEs a worker
 ///   two hops    one for each neighbour of    route and captures     many workers: trains for each would be too short
 ///               the grid of workers
@@ -20,6 +21,7 @@ struct buffer_plan {
   std::size_t limit = 0;     ///< trains that exist at most
   int hops = 1;
   bool plain = true;
+  bool requests_routed = false;  ///< though `plain`
 
   /// \param budget           bytes of one worker
   /// \param wanted_capacity  0: as large as the budget allows

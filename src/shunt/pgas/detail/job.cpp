@@ -83,7 +83,7 @@ void job::agree() {
   trains_ = buffer_plan::of(wanted_.budget * std::max<std::size_t>(1, least_pes), pes, layout_.workers,
                             wanted_.train_bytes, wanted_.hops);
   validator_ = validator({carrier_.rank(), pes, layout_.workers, trains_.hops, layout_.columns(), trains_.plain,
-                          layout_.worker_of, layout_.rank_of});
+                          trains_.requests_routed, layout_.worker_of, layout_.rank_of});
 }
 
 void job::deliver(rail::train& t, int to_worker) {
@@ -137,6 +137,7 @@ void job::set_up() {
     auto facts = facts_of(local);
     auto& hops = hop_tables_[static_cast<std::size_t>(local)];
     hops = layout_.hops_from(facts.index, trains_.hops, facts.neighbours);
+    for (auto& hop : hops) hop = static_cast<std::uint16_t>(facts.buffer_of_worker(hop));
     facts.next_hop_of = hops.data();
     workers_.push_back(std::make_unique<pe_worker>(
         *this, std::move(facts),
@@ -167,6 +168,7 @@ worker_facts job::facts_of(int local) const {
   f.hops = trains_.hops;
   f.remote = remote();
   f.plain = trains_.plain;
+  f.requests_routed = trains_.requests_routed;
   f.explored = explored_;
   f.checked = checked_;
   f.budget = wanted_.budget;

@@ -128,4 +128,8 @@ TEST_CASE(
   CHECK(buffer_plan::of(small, 64, 64, 0, 1).hops == 1);
   CHECK(buffer_plan::of(large, 8, 4, 0, 0).plain);
   CHECK_FALSE(buffer_plan::of(small, 512, 4, 0, 0).plain);  // routed
+  CHECK_FALSE(buffer_plan::of(large, 64, 4, 0, 0).requests_routed);
+  CHECK(buffer_plan::of(large, 65, 4, 0, 0).requests_routed);
+  CHECK_FALSE(buffer_plan::of(large, 65, 65, 0, 1).requests_routed);  // as many buffers either way
+  CHECK_FALSE(buffer_plan::of(small, 512, 4, 0, 0).requests_routed);
 }

@@ -91,7 +91,7 @@ void lent_buffers::send_checked(outbound& here) {
 void handed_message::send(std::span<const std::byte> message) const {
   outbound& here = *this_threads_sending.owner;
   here.selectors_.finish_construction(from);
-  const int hop = here.facts_.plain ? to : here.facts_.next_hop_of[to];
+  const int hop = here.facts_.buffer_of(to, entry_of(key).flags());
   send_buffer& b = here.ends_.out(here.handlers_.channel(), static_cast<std::size_t>(hop));
   if (!b.takes(key, bytes)) static_cast<void>(here.make_room(hop, key, bytes, bytes, kept_bytes, from, where));
   load_into(b, message);

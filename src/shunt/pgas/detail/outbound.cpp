@@ -41,7 +41,7 @@ void outbound::open_batch(send_buffer& b, int to, batch_key key, std::size_t str
   batch->from = static_cast<std::uint16_t>(from);
   if (facts_.plain) batch->to = static_cast<std::uint16_t>(to);
   if (batch->mailbox != control) {
-    if (!facts_.plain && (batch->flags & wire::unrouted) == 0) batch->flags |= wire::routed;
+    if (facts_.routed(batch->flags)) batch->flags |= wire::routed;
     if ((key & forwarding) != 0) {
       batch->flags = static_cast<std::uint8_t>((batch->flags & ~wire::requests) | wire::forwarded);
     } else if (facts_.hops == 2 && to != facts_.index) {
@@ -245,7 +245,7 @@ bool outbound::load_span(int from, int to, batch_key key, std::span<const std::b
   if (to < 0 || to >= facts_.pes) refuse_destination(from, to, facts_.pes, where);
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
-  const int hop = facts_.plain ? to : facts_.next_hop_of[to];
+  const int hop = facts_.buffer_of(to, entry_of(key).flags());
   send_buffer& b = ends_.out(handlers_.channel(), static_cast<std::size_t>(hop));
   if (!b.takes(key, whole) && !make_room(hop, key, whole, 0, 0, from, where)) return false;
   std::byte* const body = b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
@@ -258,7 +258,7 @@ void outbound::send_control(int to_worker, batch_key key, std::span<const std::b
                             std::span<const std::byte> payload) {
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
-  const int to = facts_.plain ? facts_.first_pe_of[to_worker] : to_worker;
+  const int to = facts_.buffer_of_worker(to_worker);
   const auto at = static_cast<std::size_t>(to);
   // A train that stands there anyway takes it along; else one of channel 1. Between processes a channel of their own:
   // deferred trains take the places where others could arrive, and these messages are what ends the deferring.

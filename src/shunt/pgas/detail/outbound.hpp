@@ -49,6 +49,7 @@ class outbound;
 struct sending_state {
   send_buffer* active = nullptr;  // by destination
   unsigned plain_pes = 0;         // worker_facts::plain ? pes : 0
+  unsigned plain_askable = 0;     // 0 also where requests are routed
   unsigned pes = 0;
   bool straight = false;  // trains go straight, in one hop
   const std::uint16_t* next_hop_of = nullptr;
@@ -83,6 +84,7 @@ class outbound {
   void own_thread() noexcept {
     this_threads_sending = {check_.on() ? check_.decoys() : ends_.outs(0),
                             plain_pes_,
+                            facts_.requests_routed ? 0 : plain_pes_,
                             static_cast<unsigned>(facts_.pes),
                             facts_.hops == 1,
                             facts_.next_hop_of,
@@ -131,7 +133,11 @@ class outbound {
   [[nodiscard]] static bool plain_to(int to) noexcept {
     return static_cast<unsigned>(to) < this_threads_sending.plain_pes;
   }
-  /// Loads a request, and keeps its continuation here (pending_replies). Only where plain_to(to).
+  /// Whether a request for that PE needs none.
+  [[nodiscard]] static bool plain_request_to(int to) noexcept {
+    return static_cast<unsigned>(to) < this_threads_sending.plain_askable;
+  }
+  /// Loads a request, and keeps its continuation here (pending_replies). Only where plain_request_to(to).
   template <class Ask, class Then>
   [[gnu::always_inline]] static void send_plain_request(const int& from, int to, batch_key key, const Ask& ask,
                                                         const Then& then, const std::source_location where) {
@@ -222,6 +228,11 @@ class outbound {
   /// PEs never meet the open batch of this one's.
   [[nodiscard]] batch_key sender_bits(std::uint16_t selector, int pe) const noexcept {
     return selector_bits(selector) | static_cast<batch_key>(plain_pes_ != 0 ? pe : facts_.index);
+  }
+  /// The same of requests.
+  [[nodiscard]] batch_key asker_bits(std::uint16_t selector, int pe) const noexcept {
+    return facts_.requests_routed ? selector_bits(selector) | static_cast<batch_key>(facts_.index)
+                                  : sender_bits(selector, pe);
   }
   [[nodiscard]] endpoint& ends() noexcept { return ends_; }
   [[nodiscard]] const rail::train_pool& pool() const noexcept { return ends_.pool(); }

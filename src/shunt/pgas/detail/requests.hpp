@@ -39,7 +39,7 @@ class requests {
  public:
   [[gnu::always_inline]] static void send(batch_key sender, const int& from, int to, const ask& a, const then& t,
                                           const std::source_location where) {
-    if (outbound::plain_to(to)) [[likely]] {
+    if (outbound::plain_request_to(to)) [[likely]] {
       outbound::send_plain_request(from, to, key_of(kept_request, sender), a, t, where);
     } else if (outbound::straight()) {
       outbound::send_routed_request(from, to, key_of(kept_request, sender), a, t, where);
@@ -95,7 +95,7 @@ class requests {
     // Where messages have routes, the continuations have them, and batches of replies by different PEs are kept apart
     // by request id.
     const batch_key key = key_of(kept_reply, a.sender_bits(true));
-    const int back = w.facts.plain ? a.way.from : a.from_worker;
+    const int back = a.routed() ? w.facts.buffer_of_worker(a.from_worker) : a.way.from;
     const auto request_id = a.batch->request_id;
     const auto* const first = reinterpret_cast<const Message*>(a.first);
     const auto count = static_cast<std::uint32_t>(reinterpret_cast<const Message*>(a.last) - first);
@@ -128,7 +128,7 @@ class requests {
     const wire::batch_head& batch = *a.batch;
     const auto* const replies = reinterpret_cast<const reply*>(a.first);
     const std::byte* const continuations = a.out->pending().continuations(batch.request_id);
-    if (w.facts.plain) {
+    if (!w.facts.routed(wire::requests)) {
       const auto* const kept = reinterpret_cast<const then*>(continuations) + batch.first;
       for (std::uint32_t i = 0; i < batch.count; ++i) done(a, kept[i], replies[i]);
     } else {

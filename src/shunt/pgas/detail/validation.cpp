@@ -105,7 +105,8 @@ class validator::reader {
   [[nodiscard]] bool flags_fit() const noexcept {
     unsigned base = how_->flags();
     if (batch_.mailbox == control) return batch_.flags == base;
-    if (!known_.plain && (base & wire::unrouted) == 0) base |= wire::routed;
+    const bool routed = !known_.plain || (known_.requests_routed && (base & wire::requests) != 0);
+    if (routed && (base & wire::unrouted) == 0) base |= wire::routed;
     if (known_.hops == 1) return batch_.flags == base;
     if ((base & wire::unrouted) != 0) return false;  // kept continuations are for trains that go straight
     return batch_.flags == (base | wire::mixed) ||

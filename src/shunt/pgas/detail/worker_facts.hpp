@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <shunt/wire.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
@@ -22,16 +24,29 @@ struct worker_facts {
   int hops = 1;           ///< 1: trains go straight; 2: over an intermediate worker
   bool remote = false;    ///< the job has several processes
   bool plain = false;     ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
+  bool requests_routed = false;  ///< though `plain`: they lie in the buffer of their worker's first PE
   bool explored = false;  ///< a strategy decides: each message travels alone, and sending it is a step
   bool checked = false;   ///< sends and collectives look for mistakes (send_check.hpp)
   std::size_t budget{0};  ///< bytes of trains a PE, for messages to people
   const std::uint16_t* worker_of = nullptr;    ///< by PE
-  const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the worker for which this one loads messages to it
+  const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the send buffer of the worker for which this one loads
+                                               ///< messages to it that have routes
   const int* first_pe_of = nullptr;            ///< by worker
   std::vector<int> neighbours;                 ///< workers for which this one loads messages, itself excluded
 
   /// Send buffers are numbered by PE where messages are plain, else by worker.
   [[nodiscard]] int worker_of_buffer(int to) const noexcept { return plain ? worker_of[to] : to; }
+  [[nodiscard]] int buffer_of_worker(int to_worker) const noexcept {
+    return plain ? first_pe_of[to_worker] : to_worker;
+  }
+  /// Whether such messages have routes. \param flags  of their handler
+  [[nodiscard]] bool routed(unsigned flags) const noexcept {
+    return (flags & wire::unrouted) == 0 && (!plain || (requests_routed && (flags & wire::requests) != 0));
+  }
+  /// The send buffer of messages for a PE.
+  [[nodiscard]] int buffer_of(int to, unsigned flags) const noexcept {
+    return plain && !routed(flags) ? to : next_hop_of[to];
+  }
   [[nodiscard]] int local_pe(int pe) const noexcept { return pe - first_pe; }
 };
 
