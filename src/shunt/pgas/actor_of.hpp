@@ -376,10 +376,8 @@ class selector_of {
   /// Collective, but waits for the PEs of its worker only, and not for messages: the selector's end as a future. Says
   /// done() for every mailbox. The future is satisfied when finish() would return, on every PE; from then on the parts
   /// are as the messages left them, since the selector is used no more: a send after it is an error.
-  /// The program computes meanwhile, or uses other selectors; it waits by get(), wait_for() with a time and a stop
-  /// token, when_all(), then() or co_await, or by finish(). Inside shunt::finish() that waits for it. A future may be
-  /// dropped: the selector ends all the same, and its destructor waits for that.
-  /// If the job fails before, the future throws, and the program need not catch it.
+  /// The program waits as for any future, or by finish(); inside shunt::finish() that waits for it. A future may be
+  /// dropped: the selector ends all the same, and its destructor waits for that. If the job fails before, it throws.
   /// Cost: a fiber of each worker; that of finish(), without the barrier, and a message to each other worker.
   shunt::future<void> ending() {
     worker_->refuse_in_task(pe_, "ending()");
@@ -408,7 +406,7 @@ class selector_of {
     state_ = &worker_->construct_selector(id, Mailboxes, form::owner(), feeders);
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
-    asker_bits_ = worker_->out.asker_bits(id, pe_);
+    asker_bits_ = worker_->out.sender_bits(id, pe_, true);
     if (worker_->facts.checked) (state_->add_part(worker_->facts.local_pe(pe_), *parts), ...);
     if constexpr (form::single) {
       worker_->selectors.part_ready(*state_, pe_, std::get<0>(refs_));

@@ -254,7 +254,7 @@ TEST_CASE("ending(): PEs that disagree are told so") {
   }
 }
 
-TEST_CASE("ending(): a handler that throws ends the job, and all who wait for the future leave") {
+TEST_CASE("ending(): a handler that throws ends the job, and all that wait for the future leave") {
   const int workers = GENERATE(1, 2, 4);
   const bool in_task = GENERATE(false, true);
   const auto message = failure_of(tiny(4, workers), [in_task](pgas::pe& me) {

@@ -205,7 +205,7 @@ class selector {
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>(), feeders);
     selector_bits_ = detail::selector_bits(id);
     sender_bits_ = worker_->out.sender_bits(id, pe_);
-    asker_bits_ = worker_->out.asker_bits(id, pe_);
+    asker_bits_ = worker_->out.sender_bits(id, pe_, true);
     if (worker_->facts.checked) state_->add_object<Self>(worker_->facts.local_pe(pe_), *this);
     worker_->selectors.part_announced(*state_, pe_, this);
   }

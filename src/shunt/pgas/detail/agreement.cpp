@@ -75,8 +75,9 @@ std::optional<collective_call> agreement::other_call(std::uint64_t number, const
 
 void agreement::came_to(std::uint64_t here) {
   std::erase_if(told_, [&](const numbered_call& told) {
-    return told.number < here && std::none_of(passed_.begin(), passed_.end(),
-                                              [&](const numbered_call& p) { return p.number == told.number; });
+    return told.number < here &&
+           std::none_of(
+               passed_.begin(), passed_.end(), [&](const numbered_call& p) { return p.number == told.number; });
   });
 }
 

@@ -54,6 +54,10 @@ struct sending_state {
   bool straight = false;  // trains go straight, in one hop
   const std::uint16_t* next_hop_of = nullptr;
   outbound* owner = nullptr;
+
+  /// Whether a message for that PE needs no route: then trains go straight.
+  [[nodiscard]] bool plain_to(int to) const noexcept { return static_cast<unsigned>(to) < plain_pes; }
+  [[nodiscard]] bool plain_request_to(int to) const noexcept { return static_cast<unsigned>(to) < plain_askable; }
 };
 /// A PE's fiber is pinned to its worker, so what a compiler remembers of this address stays right. `initial-exec`: at
 /// most one load more than a member, also in a shared library.
@@ -98,7 +102,7 @@ class outbound {
   [[gnu::always_inline]] static void send(const int& from, int to, batch_key key, const Message& message,
                                           const std::source_location where) {
     static_assert(std::is_trivially_copyable_v<Message> && alignof(Message) <= rail::good_alignment);
-    if (plain_to(to)) [[likely]] {
+    if (this_threads_sending.plain_to(to)) [[likely]] {
       send_buffer* const b = this_threads_sending.active + static_cast<unsigned>(to);
       if (!b->takes(key, sizeof(Message))) [[unlikely]] {
         if (void* const elsewhere = make_room<Message>(to, to, key, from, where)) {
@@ -129,14 +133,6 @@ class outbound {
     }
   }
 
-  /// Whether a message for that PE needs no route: then trains go straight.
-  [[nodiscard]] static bool plain_to(int to) noexcept {
-    return static_cast<unsigned>(to) < this_threads_sending.plain_pes;
-  }
-  /// Whether a request for that PE needs none.
-  [[nodiscard]] static bool plain_request_to(int to) noexcept {
-    return static_cast<unsigned>(to) < this_threads_sending.plain_askable;
-  }
   /// Loads a request, and keeps its continuation here (pending_replies). Only where plain_request_to(to).
   template <class Ask, class Then>
   [[gnu::always_inline]] static void send_plain_request(const int& from, int to, batch_key key, const Ask& ask,
@@ -179,6 +175,8 @@ class outbound {
     const auto place = b->cursor;
     const auto kept = b->continuations;
     ::new (reinterpret_cast<void*>(place)) loaded{{there, here}, ask};
+    prefetch_to_write(place + 2 * cache_line);
+    prefetch_to_write(kept + 2 * cache_line);
     ::new (reinterpret_cast<void*>(kept)) continuation{{here, there}, then};
     b->cursor = place + sizeof(loaded);
     b->continuations = kept + sizeof(continuation);
@@ -222,17 +220,12 @@ class outbound {
       this_threads_sending.active = ends_.outs(channel);
   }
 
-  /// Whether the calling worker's trains go straight to their destination, in one hop.
-  [[nodiscard]] static bool straight() noexcept { return this_threads_sending.straight; }
   /// The sender's part of a key: the PE's where a batch names it, else the worker's, so that requests of other workers'
   /// PEs never meet the open batch of this one's.
-  [[nodiscard]] batch_key sender_bits(std::uint16_t selector, int pe) const noexcept {
-    return selector_bits(selector) | static_cast<batch_key>(plain_pes_ != 0 ? pe : facts_.index);
-  }
-  /// The same of requests.
-  [[nodiscard]] batch_key asker_bits(std::uint16_t selector, int pe) const noexcept {
-    return facts_.requests_routed ? selector_bits(selector) | static_cast<batch_key>(facts_.index)
-                                  : sender_bits(selector, pe);
+  /// \param asks  the key is a request's
+  [[nodiscard]] batch_key sender_bits(std::uint16_t selector, int pe, bool asks = false) const noexcept {
+    const bool by_pe = plain_pes_ != 0 && !(asks && facts_.requests_routed);
+    return selector_bits(selector) | static_cast<batch_key>(by_pe ? pe : facts_.index);
   }
   [[nodiscard]] endpoint& ends() noexcept { return ends_; }
   [[nodiscard]] const rail::train_pool& pool() const noexcept { return ends_.pool(); }

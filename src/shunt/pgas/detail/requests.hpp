@@ -39,9 +39,9 @@ class requests {
  public:
   [[gnu::always_inline]] static void send(batch_key sender, const int& from, int to, const ask& a, const then& t,
                                           const std::source_location where) {
-    if (outbound::plain_request_to(to)) [[likely]] {
+    if (this_threads_sending.plain_request_to(to)) [[likely]] {
       outbound::send_plain_request(from, to, key_of(kept_request, sender), a, t, where);
-    } else if (outbound::straight()) {
+    } else if (this_threads_sending.straight) {
       outbound::send_routed_request(from, to, key_of(kept_request, sender), a, t, where);
     } else {
       outbound::send(from, to, key_of(travelling_request, sender), question{a, t}, where);

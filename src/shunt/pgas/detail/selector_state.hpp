@@ -98,18 +98,18 @@ struct selector_state {
   int present = 0;           // those among them that have not destroyed it
   int ready = 0;             // local PEs whose part may be handed to handlers
   std::vector<mailbox_state> mailboxes;
-  std::uint64_t epoch = 0;       // finished so far
-  std::uint64_t ended = 0;       // in this epoch, here: a bit for each mailbox
-  event complete;                // built reached the PEs of the worker; or the end is reached
-  bool between = false;          // epochs (G3)
-  int returning = 0;             // local PEs whose finish() is over and has not returned yet
-  std::uint64_t sent = 0;        // messages sent, all mailboxes, replies too: for quiesce()
-  std::uint64_t handled = 0;     // messages handled here, the same
-  std::uint64_t started = 0;     // messages sent, without replies
-  std::uint64_t finished = 0;    // `started` when finish() or quiesce() last ended
-  std::uint64_t unanswered = 0;  // requests of this worker without a reply
-  std::vector<bool> sent_for;    // by PE of another worker: a task of it has sent here
-  std::optional<selector_end> end;                  // a PE of this worker has called ending()
+  std::uint64_t epoch = 0;                         // finished so far
+  std::uint64_t ended = 0;                         // in this epoch, here: a bit for each mailbox
+  event complete;                                  // built reached the PEs of the worker; or the end is reached
+  bool between = false;                            // epochs (G3)
+  int returning = 0;                               // local PEs whose finish() is over and has not returned yet
+  std::uint64_t sent = 0;                          // messages sent, all mailboxes, replies too: for quiesce()
+  std::uint64_t handled = 0;                       // messages handled here, the same
+  std::uint64_t started = 0;                       // messages sent, without replies
+  std::uint64_t finished = 0;                      // `started` when finish() or quiesce() last ended
+  std::uint64_t unanswered = 0;                    // requests of this worker without a reply
+  std::vector<bool> sent_for;                      // by PE of another worker: a task of it has sent here
+  std::optional<selector_end> end;                 // a PE of this worker has called ending()
   std::uint64_t marks_of_the_end[most_hops] = {};  // from neighbours
 
   /// By local PE; empty unless the job checks (send_check.hpp).

@@ -9,7 +9,7 @@
 ///   unanswered   no request of this worker is without a reply               the mailbox has ended here
 ///
 /// ending(), of a selector that is used no more: a fiber of each worker does the same. Where finish() has a barrier,
-/// marks of the whole selector go round, so that nobody need be in a call:
+/// marks of the whole selector go round, so that no worker need be in a call:
 ///
 ///   state        goes on when                                by doing
 ///   ended        all mailboxes have ended here               marks of the selector, hop 0, to all neighbours

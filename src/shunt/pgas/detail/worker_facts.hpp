@@ -19,15 +19,15 @@ struct worker_facts {
   int local = 0;     ///< of this worker, among those of its rank
   int first_pe = 0;  ///< of those that live here
   int pes_here = 0;
-  int pes = 0;            ///< of the job
-  int workers = 0;        ///< of the job
-  int hops = 1;           ///< 1: trains go straight; 2: over an intermediate worker
-  bool remote = false;    ///< the job has several processes
-  bool plain = false;     ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
+  int pes = 0;          ///< of the job
+  int workers = 0;      ///< of the job
+  int hops = 1;         ///< 1: trains go straight; 2: over an intermediate worker
+  bool remote = false;  ///< the job has several processes
+  bool plain = false;   ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
   bool requests_routed = false;  ///< though `plain`: they lie in the buffer of their worker's first PE
-  bool explored = false;  ///< a strategy decides: each message travels alone, and sending it is a step
-  bool checked = false;   ///< sends and collectives look for mistakes (send_check.hpp)
-  std::size_t budget{0};  ///< bytes of trains a PE, for messages to people
+  bool explored = false;         ///< a strategy decides: each message travels alone, and sending it is a step
+  bool checked = false;          ///< sends and collectives look for mistakes (send_check.hpp)
+  std::size_t budget{0};         ///< bytes of trains a PE, for messages to people
   const std::uint16_t* worker_of = nullptr;    ///< by PE
   const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the send buffer of the worker for which this one loads
                                                ///< messages to it that have routes
