@@ -64,11 +64,13 @@ TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
     (table, "pekko") for table in ["heat", "pingpong", "fanin"]}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
-         (1, 1, 1, 32_768, 20_000_000), (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
-         (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000)] + [
+         *((1, 1, 1, trains, 20_000_000) for trains in [32_768, 1_024, 256, 32]),
+         (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
+         (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000), (1, 2, 256, 32, 50_000_000),
+         (2, 2, 256, 32, 50_000_000)] + [
              (1, 1, capacity, trains, goods) for trains in [2, 1]
              for capacity, goods in [(1, 4_000_000), (2, 4_000_000), (32, 20_000_000), (256, 50_000_000),
-                                     (2_048, 50_000_000)]]
+                                     (2_048, 50_000_000), (32_768, 100_000_000)]]
 # Table costs: how often each item is done in a sample, so that it takes some tenths of a second.
 COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000_000, "heavy_fence": 50_000,
          "switch_to": 100_000_000, "backtrace_frame": 1_000_000, "trim_nothing": 50_000_000, "trim_in_runs": 4_096,
@@ -264,7 +266,7 @@ def inputs(table, quick, pes):
         return [({"workers": n, "rows": 2 ** scale, "columns": 2 ** scale}, ["--scale", scale])
                 for n in pes]
     if table == "heat":
-        published = {"full": [400, 600, 800, 1_000], "quick": [200]}[size]
+        published = {"full": range(400, 1_001, 100), "quick": [200]}[size]
         steps = {"full": 4_000, "quick": 1_000}[size]
         sizes = [(h, 2 * h, 2 * h) for h in published] + [(400, 64, steps), (400, 16, steps)]
         return [({"workers": n, "rows": h, "columns": w, "steps": t}, ["--rows", h, "--columns", w, "--rounds", t])
@@ -750,6 +752,7 @@ def parse(arguments):
     parser.add_argument("table", metavar="TABLE", help=", ".join(SYSTEMS))
     parser.add_argument("--quick", action="store_true", help="smaller inputs, 3 repetitions")
     parser.add_argument("--json", metavar="FILE", help="append one object a line")
+    parser.add_argument("--plot", metavar="FILE.svg", help="a picture of it (needs matplotlib)")
     parser.add_argument("--only", metavar="SYSTEM,...", default="", help="leave out all others")
     parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
     parser.add_argument("--pes", type=positive, metavar="N", action="append",
@@ -774,6 +777,28 @@ def parse(arguments):
     return options
 
 
+def picture():
+    """What draws; throws BadCommandLine where there is nothing to draw with."""
+    try:
+        from report import plots
+    except ImportError as error:
+        raise BadCommandLine(f"--plot: {error} (Debian: python3-matplotlib)") from None
+    return plots
+
+
+def plot(rows, plots, file):
+    """Of the table's first metric: a line a question, a mark a system."""
+    groups, metric = {}, ""
+    for row in (r for r in rows if r.samples and not r.problem):
+        metric = metric or row.metrics()[0]
+        values = [v for v in row.values(metric) if v is not None] if metric in row.metrics() else []
+        if values:
+            asked = ", ".join(f"{k} {v}" for k, v in row.params.items() if k != "transport")
+            system = " ".join(filter(None, [row.system, row.variant, row.transport()]))
+            groups.setdefault(asked, {})[system] = (statistics.median(values), min(values), max(values))
+    file.write(plots.dots(groups, f"{metric} ({UNITS[metric]})") if groups else "")
+
+
 def show_statistics(rows, out):
     for row in rows:
         if row.system == "shunt" and row.said:
@@ -791,6 +816,10 @@ def main(arguments):
             file = None
             if options.json:  # before anything is measured, so that nothing is measured in vain
                 file = open_files.enter_context(open(options.json, "a", encoding="utf-8"))
+            plots, drawn = None, None
+            if options.plot:
+                plots = picture()
+                drawn = open_files.enter_context(open(options.plot, "w", encoding="utf-8"))
         except (BadCommandLine, OSError) as error:
             print(f"bench.py: {error}", file=sys.stderr)
             return 2
@@ -810,6 +839,8 @@ def main(arguments):
             show_statistics(rows, sys.stdout)
         if file:
             write_json(rows, machine, file)
+        if drawn:
+            plot(rows, plots, drawn)
     if stopped:
         return 130
     if not any(row.samples for row in rows):

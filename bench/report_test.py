@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""What `shunt report` promises, on made-up programs and rows."""
+
+import contextlib
+import io
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import bench
+from bench_test import MadeUp, RIGHT
+from report import page, report, samples
+from report.published import STUDIES, Rows
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+MACHINE = {"cpu": "made up", "cores": 2, "kernel": "0", "compiler": "none", "core_round_trip_ns": [100.0],
+           "load_average": [0.1]}
+
+
+def row(table, metric, system, variant, params, values):
+    return {"table": table, "metric": metric, "system": system, "variant": variant, "params": params,
+            "unit": bench.UNITS[metric], "samples": values, "median": sorted(values)[len(values) // 2],
+            "min": min(values), "max": max(values), "checked": True, "machine": MACHINE, "commit": "0" * 40}
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.results = self.folder / "results"
+        self.results.mkdir()
+
+    def put_rows(self, *rows):
+        for one in rows:
+            with open(self.results / f"{one['table']}.json", "a", encoding="utf-8") as file:
+                file.write(json.dumps(one) + "\n")
+
+    def run_report(self, *arguments):
+        """(exit code, stdout, stderr)"""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = report.main(list(arguments))
+        return code, out.getvalue(), err.getvalue()
+
+    def page_of(self, *rows):
+        self.put_rows(*rows)
+        code, _, err = self.run_report("--from", str(self.results), "--out", str(self.folder / "out"))
+        self.assertEqual((code, err), (0, ""))
+        return (self.folder / "out" / "report.html").read_text(encoding="utf-8")
+
+
+class Samples(unittest.TestCase):
+    def test_an_interval_covers_the_median_at_least_as_often_as_it_says(self):
+        for count in range(1, 60):
+            ranks = samples.interval(count)
+            covered = 0.0
+            if ranks is None:
+                covered = 1 - 2 * 0.5 ** count  # of all samples together
+                self.assertLess(covered, samples.CONFIDENCE)
+                continue
+            first, last = ranks
+            covered = sum(math.comb(count, k) for k in range(first + 1, last + 1)) / 2 ** count
+            self.assertGreaterEqual(covered, samples.CONFIDENCE, count)
+            self.assertEqual(first, count - 1 - last)
+            shorter = sum(math.comb(count, k) for k in range(first + 2, last)) / 2 ** count
+            self.assertLess(shorter, samples.CONFIDENCE, count)
+
+    def test_all_samples_count_and_outliers_are_named(self):
+        found = samples.summary([1.0, 1.1, None, 0.9, 1.05, 9.0, 0.95])
+        self.assertEqual((len(found.samples), found.outliers, found.high), (6, [9.0], 9.0))
+        self.assertTrue(found.certain)
+        few = samples.summary([3.0, 1.0, 2.0])
+        self.assertEqual((few.median, few.low, few.high, few.certain), (2.0, 1.0, 3.0, False))
+
+    def test_a_change_is_significant_when_ranks_say_so_and_not_among_many_by_chance(self):
+        old = [1.0 + i / 100 for i in range(8)]
+        shifted = samples.change(old, [2.0 + i / 100 for i in range(8)])
+        same = samples.change(old, [x + 0.001 for x in old])
+        few = samples.change([1.0, 1.1, 1.2], [5.0, 5.1, 5.2])
+        self.assertTrue(math.isnan(few.p))
+        self.assertEqual([c.significant for c in samples.with_significance([shifted, same, few])],
+                         [True, False, False])
+        weak = samples.change(old[:5], [1.06, 1.07, 1.08, 1.09, 1.03])
+        self.assertTrue(0.001 < weak.p < 0.05)
+        self.assertFalse(any(c.significant for c in samples.with_significance([weak] * 40)))
+
+
+class Published(Folder):
+    def test_every_published_row_is_on_the_page_with_or_without_a_figure_of_today(self):
+        text = self.page_of(row("heat", "seconds", "shunt", "", {"workers": 2, "rows": 400, "columns": 800,
+                                                                 "steps": 800}, [0.11, 0.12, 0.13]))
+        rows = 0
+        for study in STUDIES:
+            self.assertIn(f'id="{study.key}"', text)
+            for table in study.tables:
+                for at, values in table.rows.items():
+                    cells = "".join(f"<td>{page.number(v)}</td>" for v in [at, *values])
+                    self.assertIn(cells, text, (table.name, at))
+                    rows += 1
+        self.assertGreater(rows, 60)
+        self.assertIn("0.12 (0.11 to 0.13)", text)
+
+    def test_what_has_no_rival_of_today_is_called_not_comparable_and_ratios_are_of_one_run(self):
+        heat = {"workers": 2, "rows": 400, "columns": 800, "steps": 800}
+        text = self.page_of(row("heat", "seconds", "shunt", "", heat, [0.5]))
+        self.assertIn("Nothing of it has been measured here beside a rival.", text)
+        text = self.page_of(row("heat", "seconds", "openmp", "active", heat, [1.0]))
+        self.assertIn("2.00 to 2.00, median 2.00, in 1 rows.", text)
+        self.assertIn("Exceeded.", text)
+
+    def test_today_is_in_the_study_s_unit(self):
+        text = self.page_of(row("switch", "ns_per_switch", "shunt", "", {"fibers": 100, "order": "fifo"}, [2.5]),
+                            row("memory", "bytes_per_fiber", "go", "", {"fibers": 10000}, [2700.0]))
+        self.assertIn("<td>400,000</td>", text)  # thousand switches a second
+        self.assertIn("<td>27</td>", text)  # MB
+
+    def test_claims_are_true_not_true_or_unknown_with_the_figures(self):
+        def one(n, seconds):
+            return row("stm-si", "seconds", "shunt", "adaptive", {"threads": n, "increments": 10}, [seconds])
+        self.assertIn("<td>unknown</td>", self.page_of(one(1, 1.0)))
+        self.assertIn("<td>true</td>", self.page_of(one(2, 1.1), one(8, 1.2)))
+        self.assertIn("<td>not true</td>", self.page_of(one(32, 0.2)))
+
+    def test_slow_rows_come_before_the_studies_each_with_a_cause_or_unknown(self):
+        slow = {"producers": 1, "consumers": 1, "capacity": 3, "trains": 2, "goods": 10}
+        text = self.page_of(row("railway", "million_per_s", "shunt", "two", slow, [1.0]),
+                            row("railway", "million_per_s", "article", "", slow, [4.0]))
+        at = text.index("capacity=3")
+        self.assertLess(at, text.index('id="templet"'))
+        self.assertIn("0.25", text[at:at + 200])
+        self.assertIn("unknown", text[at:at + 300])
+
+
+class CommandLine(Folder):
+    def test_what_cannot_be_is_one_line_and_exit_2(self):
+        for arguments, what in [(["--only", "nothing"], "unknown name 'nothing'"), (["--no-such"], "--no-such"),
+                                (["--quick", "--as-published"], "exclude"),
+                                (["--from", "/nowhere"], "no folder"),
+                                (["--from", str(self.results)], "no results")]:
+            code, out, err = self.run_report(*arguments, "--out", str(self.folder / "out"))
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), arguments)
+            self.assertIn(what, err)
+
+    def test_compare_names_what_has_changed_significantly_and_counts_the_rest(self):
+        params = {"fibers": 2, "order": "fifo"}
+        self.put_rows(row("switch", "ns_per_switch", "shunt", "", params, [2.0 + i / 100 for i in range(8)]),
+                      row("switch", "ns_per_switch", "go", "", params, [9.0 + i / 100 for i in range(8)]))
+        out = self.folder / "out"
+        self.run_report("--from", str(self.results), "--out", str(out))
+        shutil.copy(out / "report.json", self.folder / "old.json")
+        self.put_rows(row("switch", "ns_per_switch", "shunt", "", params, [4.0 + i / 100 for i in range(8)]),
+                      row("switch", "ns_per_switch", "shunt", "", {"fibers": 9, "order": "fifo"}, [1.0]))
+        code, text, _ = self.run_report("--from", str(self.results), "--out", str(out), "--compare",
+                                        str(self.folder / "old.json"))
+        self.assertEqual(code, 0)
+        self.assertIn("1.983", text)
+        self.assertNotIn("go", text.splitlines()[0])
+        self.assertIn("2 rows in both reports, 1 with a significant change, 0 with too few samples to tell; 1 are new, "
+                      "0 are gone", text)
+        (self.folder / "bad.json").write_text("[]")
+        self.assertEqual(self.run_report("--from", str(self.results), "--out", str(out), "--compare",
+                                         str(self.folder / "bad.json"))[0], 2)
+
+
+class Measuring(MadeUp):
+    """Two tables, of made-up programs."""
+
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+        self.put("superstep_ceiling", RIGHT)
+        self.put("fanin_ceiling", RIGHT)
+
+    def command(self, *more):
+        return [sys.executable, str(pathlib.Path(report.__file__)), "--quick", "--only", "superstep,fanin", "--out",
+                str(self.out), "--build-dir", str(self.build), *more]
+
+    def finish(self, *more):
+        return subprocess.run(self.command(*more), capture_output=True, text=True, timeout=120, check=False)
+
+    def test_a_page_and_its_data_with_absent_systems_named_and_no_progress_where_there_is_no_terminal(self):
+        done = self.finish()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, f"{self.out}/report.html\n")
+        text = (self.out / "report.html").read_text(encoding="utf-8")
+        self.assertIn("openshmem: not built", text)
+        data = json.loads((self.out / "report.json").read_text(encoding="utf-8"))
+        self.assertEqual({r["table"] for r in data["rows"]}, {"superstep", "fanin"})
+        self.assertIn("pekko: not built", data["absent"]["fanin"])
+
+    def test_killed_in_the_middle_it_goes_on_with_the_table_that_was_running(self):
+        mark = self.build / "ran"
+        self.put("superstep_ceiling", f"echo x >> {mark}; {RIGHT}")
+        self.put("fanin_ceiling", f"echo started > {self.build}/fanin; sleep 60")
+        running = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (self.build / "fanin").exists():
+            self.assertIsNone(running.poll())
+            time.sleep(0.02)
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130)
+        self.assertIn("goes on where it was", err)
+        before = mark.read_text()
+        self.put("fanin_ceiling", RIGHT)
+        self.assertEqual(self.finish().returncode, 0)
+        self.assertEqual(mark.read_text(), before)  # that table was there
+        data = json.loads((self.out / "report.json").read_text(encoding="utf-8"))
+        self.assertEqual({r["table"] for r in data["rows"]}, {"superstep", "fanin"})
+
+    def test_a_folder_with_a_report_of_another_kind_is_refused_unless_it_may_go(self):
+        self.assertEqual(self.finish().returncode, 0)
+        state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))
+        state["how"]["quick"] = False
+        (self.out / "state.json").write_text(json.dumps(state))
+        refused = self.finish()
+        self.assertEqual((refused.returncode, refused.stderr.count("\n")), (2, 1))
+        self.assertIn("quick False, not True", refused.stderr)
+        self.assertEqual(self.finish("--fresh").returncode, 0)
+
+    def test_a_picture_of_one_table(self):
+        picture = self.out / "superstep.svg"
+        code, _, _ = self.run_bench("superstep", "--quick", "--plot", str(picture))
+        self.assertEqual(code, 0)
+        self.assertTrue(picture.read_text(encoding="utf-8").startswith("<svg"))
+
+
+@unittest.skipUnless(BROWSER, "no browser")
+class InABrowser(unittest.TestCase):
+    """The page of what is recorded, as a browser shows it, on a screen and on a phone."""
+
+    PROBE = """<script>addEventListener('load', () => {
+      const pictures = [...document.querySelectorAll('figure svg')];
+      document.querySelectorAll('details').forEach(d => d.open = true);
+      const boxes = pictures.map(p => p.getBoundingClientRect());
+      const shown = boxes.filter(box => box.width > 100 && box.height > 50);
+      const wide = document.documentElement.scrollWidth;
+      document.title = `${pictures.length} pictures, ${shown.length} shown, ${wide} of ${innerWidth} wide`;
+    })</script></body>"""
+
+    def test_every_picture_shows_nothing_is_wider_than_the_screen_and_the_console_is_empty(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            with contextlib.redirect_stdout(io.StringIO()):
+                recorded = str(pathlib.Path(__file__).parent / "results")
+                self.assertEqual(report.main(["--from", recorded, "--out", scratch]), 0)
+            file = folder / "report.html"
+            text = file.read_text(encoding="utf-8")
+            self.assertNotRegex(re.sub(r'(xmlns(:\w+)?|rdf:resource)="[^"]*"', "", text), r'(src|href)="https?:')
+            file.write_text(text.replace("</body>", self.PROBE), encoding="utf-8")
+            for width in [1200, 500]:
+                found = subprocess.run(
+                    [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900",
+                     f"--user-data-dir={scratch}/profile", "--enable-logging=stderr", "--virtual-time-budget=20000",
+                     "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+                self.assertNotIn("CONSOLE", found.stderr)
+                title = re.search(r"<title>(.*?)</title>", found.stdout)[1]
+                seen = [int(n) for n in re.findall(r"\d+", title)]
+                self.assertEqual(seen[0], seen[1], title)
+                self.assertGreater(seen[0], 20, title)
+                self.assertLessEqual(seen[2], seen[3], title)
+
+
+if __name__ == "__main__":
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    unittest.main()
