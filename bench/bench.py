@@ -50,6 +50,7 @@ SYSTEMS = {  # in the order of their turns
     "heat": ["serial", "openmp", "templet", "pekko", "shunt"],
     "pingpong": ["ceiling", "go", "pekko", "caf", "shunt"],
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
+    "daq": ["ceiling", "threads", "go", "tokio", "shunt"],
     "savina": ["shunt"],
     "costs": ["shunt"],
     "random_access": ["ceiling", "hpcc", "shunt"],
@@ -69,7 +70,7 @@ LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32,
          (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000), (1, 2, 256, 32, 50_000_000),
          (2, 2, 256, 32, 50_000_000)] + [
              (1, 1, capacity, trains, goods) for trains in [2, 1]
-             for capacity, goods in [(1, 4_000_000), (2, 4_000_000), (32, 20_000_000), (256, 50_000_000),
+             for capacity, goods in [(1, 400_000), (2, 400_000), (32, 20_000_000), (256, 50_000_000),
                                      (2_048, 50_000_000), (32_768, 100_000_000)]]
 # Table costs: how often each item is done in a sample, so that it takes some tenths of a second.
 COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000_000, "heavy_fence": 50_000,
@@ -91,14 +92,14 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
             ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks"],
-            ("costs", "shunt"): [""], ("bfs", "shunt"): [""],
+            ("costs", "shunt"): [""], ("bfs", "shunt"): [""], ("daq", "shunt"): [""],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
             ("key_value", "shunt"): ["two", "one"],
             ("stm-si", "ghc"): ["two", "one"], ("stm-ll", "ghc"): ["two", "one"],
             ("heat", "openmp"): ["active", "passive"]}
-ONE_CPU = {"switch", "memory"}  # these tables' programs run on one processor, without PEs
+ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
           "quick": [2, 1_000, 10_000]}
@@ -107,7 +108,8 @@ NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says no
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
-         "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "receiver_share": "1",
+         "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "p999_ns": "ns", "receiver_share": "1",
+         "missed_share": "1", "bytes_per_channel": "bytes",
          "bytes_per_connection": "bytes", "user_ns_per_message": "ns",
          "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "million_teps": "1e6/s", "gups": "1e9/s",
          "aborts_per_commit": "1", "share": "1"}
@@ -166,10 +168,13 @@ class Row:
             return sample["user_seconds"] * 1e9 / (self.params["connections"] * self.params["messages"])
         if metric == "bytes_per_fiber":
             return sample["resident_bytes"] / self.params["fibers"]
-        if metric in ["median_ns", "p99_ns", "receiver_share"]:
+        if metric in ["median_ns", "p99_ns", "p999_ns", "missed_share", "receiver_share"]:
             return sample[metric]
+        if metric == "bytes_per_channel":
+            return sample["resident_bytes"] / self.params["channels"]
         if metric == "million_per_s":
-            moved = {"railway": lambda: sample["goods"], "savina": lambda: sample["messages"],
+            moved = {"railway": lambda: sample["goods"], "daq": lambda: sample["frames"],
+                     "savina": lambda: sample["messages"],
                      "fanin": lambda: self.params["messages"],
                      "key_value": lambda: self.params["requests"],
                      "pingpong": lambda: self.params["balls"]}[self.table]()
@@ -187,6 +192,10 @@ class Row:
         return sample["seconds"] * 1e9 / per_pe
 
     def metrics(self):
+        if self.table == "daq":
+            saturated = self.params["period_us"] == 0
+            return ["million_per_s", "bytes_per_channel"] if saturated else ["median_ns", "p99_ns", "p999_ns",
+                                                                             "missed_share"]
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
@@ -288,6 +297,13 @@ def inputs(table, quick, pes):
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},
                  ["--table", n, "--rounds", all_messages // n]) for n in [1_000, 10_000]]
+    if table == "daq":  # channels; frames a channel, and the time between them: 20,000 frames a second of all, for 2 s
+        channels, all_frames, seconds = {"full": ([100, 1_000, 10_000], 1_600_000, 2),
+                                         "quick": ([100, 1_000], 160_000, 1)}[size]
+        shapes = [(n, all_frames // n, 0) for n in channels] + [
+            (n, 20_000 * seconds // n, 1_000_000 * n // 20_000) for n in channels]
+        return [({"channels": n, "frames": frames, "period_us": period},
+                 ["--table", n, "--rounds", frames, "--period", period]) for n, frames, period in shapes]
     if table == "key_value":
         few, many = {"full": (100_000, 1_000_000), "quick": (20_000, 200_000)}[size]
         return [({"what": what, "pipeline": p, "connections": c, "requests": many if p > 1 else few},
@@ -426,6 +442,8 @@ class Machine:
             return f"needs {row.params['pes']} cores, finds {self.cores}"
         if row.table == "superstep" and row.params["pes"] != 2:
             return "is between 2 PEs"
+        if row.table == "daq":
+            return "" if self.cores > 1 else "the source of frames needs a processor of its own"
         if row.table in ONE_CPU:
             return self.why_too_many(row.system, row.params["fibers"])
         return ""

@@ -21,7 +21,7 @@ from report.published import Rows  # noqa: E402
 
 OF_STUDY = {"templet": ["heat"], "selectors": ["histogram", "index_gather", "triangle", "bale", "study"],
             "railways": ["railway", "latency"], "transactions": ["stm-si", "stm-ll"],
-            "acquisition": ["switch", "memory", "matmul", "dft"]}
+            "acquisition": ["daq", "switch", "memory", "matmul", "dft"]}
 AS_PUBLISHED = {"heat": 19, "stm-si": 30, "stm-ll": 30, "switch": 100}  # repetitions of the studies
 MINUTES = {"quick": 1, "full": 10}  # of a table of which nothing is known yet
 

@@ -19,7 +19,7 @@ func Parse() Options {
 		"--row-nonzeros": "35", "--scale": "16", "--edge-factor": "16", "--rounds": "100000",
 		"--samples": "5", "--warmup": "1", "--buffer": "0", "--depth": "0", "--graph": "er",
 		"--what": "superstep", "--variant": "", "--transport": "threads", "--fibers": "1000",
-		"--milliseconds": "300", "--order": "fifo", "--port": "0"}
+		"--milliseconds": "300", "--order": "fifo", "--port": "0", "--period": "0"}
 	for a := 1; a < len(os.Args); a += 2 {
 		if _, known := o[os.Args[a]]; !known || a+1 == len(os.Args) {
 			Bad(os.Args[a], "")

@@ -1,0 +1,200 @@
+//! daq in tokio: a task for each channel, on the current-thread runtime.
+
+use std::env;
+use std::fmt::Display;
+use std::io::Write;
+use std::process::{exit, Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpSocket, TcpStream};
+
+const FRAME_BYTES: usize = 64;
+const FRAMES_A_READ: usize = 16;
+const DEADLINE: u32 = 1_000_000;
+
+fn end(status: i32, text: impl Display) -> ! {
+    eprintln!("daq_tokio: {text}");
+    exit(status)
+}
+
+struct Options {
+    channels: usize,
+    frames: usize,
+    period: usize,
+    samples: usize,
+    warmup: usize,
+}
+
+fn parse() -> Options {
+    let mut o = Options { channels: 1000, frames: 100, period: 0, samples: 5, warmup: 1 };
+    let words: Vec<String> = env::args().skip(1).collect();
+    for pair in words.chunks(2) {
+        let bad = || -> ! { end(2, format!("bad option or value: {}", pair.join(" "))) };
+        let value: usize = pair.get(1).and_then(|v| v.parse().ok()).unwrap_or_else(|| bad());
+        match pair[0].as_str() {
+            "--table" => o.channels = value,
+            "--rounds" => o.frames = value,
+            "--period" => o.period = value,
+            "--samples" => o.samples = value,
+            "--warmup" => o.warmup = value,
+            "--pes" => {} // one thread
+            _ => bad(),
+        }
+    }
+    o
+}
+
+/// CLOCK_MONOTONIC, which the source stamps its frames with.
+fn now_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+fn resident() -> i64 {
+    let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let line = text.lines().find(|l| l.starts_with("Rss:")).unwrap_or("Rss: 0");
+    line.split_whitespace().nth(1).and_then(|n| n.parse::<i64>().ok()).unwrap_or(0) * 1024
+}
+
+fn allow_descriptors(channels: usize) {
+    let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut files);
+        files.rlim_cur = files.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &files);
+    }
+    if files.rlim_cur < channels as u64 + 64 {
+        let given = files.rlim_cur;
+        end(3, format!("absent: {channels} channels wanted, the system gives {given} descriptors"));
+    }
+}
+
+/// That of source.hpp, which waits for a byte, and ends with status 0.
+fn source(port: u16, o: &Options) -> Child {
+    let program = env::current_exe().unwrap().with_file_name("daq_source");
+    let numbers = [("--port", port as usize), ("--table", o.channels), ("--rounds", o.frames), ("--period", o.period)];
+    let words = numbers.iter().flat_map(|(name, value)| [name.to_string(), value.to_string()]);
+    Command::new(program).args(words).stdin(Stdio::piped()).spawn().unwrap_or_else(|bad| end(1, bad))
+}
+
+struct Readings {
+    frames: usize,
+    left: AtomicUsize,
+    waiting: AtomicUsize,
+    ages: Mutex<Vec<u32>>, // one thread: never contended
+    end: Mutex<Instant>,
+}
+
+impl Readings {
+    fn decode(&self, some: &[u8], next: &mut u32) {
+        let now = now_ns();
+        let mut ages = self.ages.lock().unwrap();
+        for f in some.chunks_exact(FRAME_BYTES) {
+            let word = |at: usize| u64::from_le_bytes(f[at..at + 8].try_into().unwrap());
+            let half = |at: usize| u32::from_le_bytes(f[at..at + 4].try_into().unwrap());
+            let (channel, number, due) = (half(0), half(4), word(8));
+            let mut sum = u64::from(channel)
+                .wrapping_mul(0x9e3779b97f4a7c15)
+                .wrapping_add(u64::from(number))
+                .wrapping_add(due);
+            for at in (16..56).step_by(8) {
+                sum = sum.wrapping_mul(31).wrapping_add(word(at));
+            }
+            if sum != word(56) {
+                end(1, format!("wrong answer: a frame's sum is {sum}, expected {}", word(56)));
+            }
+            if number != *next {
+                end(1, format!("wrong answer: a frame's number is {number}, expected {next}"));
+            }
+            *next += 1;
+            let age = now.saturating_sub(due).min(u64::from(u32::MAX)) as u32;
+            ages[channel as usize * self.frames + number as usize] = age;
+        }
+        let count = some.len() / FRAME_BYTES;
+        if self.left.fetch_sub(count, Relaxed) == count {
+            *self.end.lock().unwrap() = Instant::now();
+        }
+    }
+}
+
+async fn follow(mut channel: TcpStream, all: Arc<Readings>) -> std::io::Result<()> {
+    let mut buffer = [0u8; FRAMES_A_READ * FRAME_BYTES];
+    let (mut have, mut next) = (0, 0);
+    all.waiting.fetch_add(1, Relaxed);
+    loop {
+        let count = channel.read(&mut buffer[have..]).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        have += count;
+        let whole = have / FRAME_BYTES * FRAME_BYTES;
+        if whole > 0 {
+            all.decode(&buffer[..whole], &mut next);
+            buffer.copy_within(whole..have, 0);
+            have -= whole;
+        }
+    }
+}
+
+async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind("127.0.0.1:0".parse().unwrap())?;
+    let door = socket.listen(4096)?;
+    let mut from = source(door.local_addr()?.port(), o);
+    let all = Arc::new(Readings {
+        frames: o.frames,
+        left: AtomicUsize::new(o.channels * o.frames),
+        waiting: AtomicUsize::new(0),
+        ages: Mutex::new(vec![0; o.channels * o.frames]),
+        end: Mutex::new(Instant::now()),
+    });
+    let mut tasks = Vec::new();
+    for _ in 0..o.channels {
+        let (channel, _) = door.accept().await?;
+        tasks.push(tokio::spawn(follow(channel, all.clone())));
+    }
+    while all.waiting.load(Relaxed) < o.channels {
+        tokio::task::yield_now().await;
+    }
+    let memory = resident();
+    let begin = Instant::now();
+    from.stdin.take().unwrap().write_all(b"g")?;
+    for task in tasks {
+        task.await.unwrap()?;
+    }
+    let status = from.wait()?;
+    if !status.success() {
+        end(1, format!("wrong answer: the source's exit status is {status}, expected 0"));
+    }
+    if report {
+        let seconds = all.end.lock().unwrap().duration_since(begin).as_secs_f64();
+        let mut ages = all.ages.lock().unwrap();
+        ages.sort_unstable();
+        let at = |share: f64| ages[(share * (ages.len() - 1) as f64) as usize];
+        let missed = ages.iter().filter(|age| **age > DEADLINE).count() as f64 / ages.len() as f64;
+        println!(
+            "{{\"seconds\": {seconds:.9}, \"checked\": true, \"frames\": {}, \"resident_bytes\": {}, \
+             \"median_ns\": {}, \"p99_ns\": {}, \"p999_ns\": {}, \"missed_share\": {missed:.6}}}",
+            ages.len(),
+            memory - at_first,
+            at(0.5),
+            at(0.99),
+            at(0.999)
+        );
+    }
+    Ok(())
+}
+
+fn main() {
+    let o = parse();
+    allow_descriptors(o.channels);
+    let at_first = resident();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    for round in 0..o.warmup + o.samples {
+        runtime.block_on(sample(&o, at_first, round >= o.warmup)).unwrap_or_else(|bad| end(1, bad));
+    }
+}
