@@ -376,15 +376,15 @@ class selector_of {
   /// Collective, but waits for the PEs of its worker only, and not for messages: the selector's end as a future. Says
   /// done() for every mailbox. The future is satisfied when finish() would return, on every PE; from then on the parts
   /// are as the messages left them, since the selector is used no more: a send after it is an error.
-  /// The program waits as for any future, or by finish(); inside shunt::finish() that waits for it. A future may be
-  /// dropped: the selector ends all the same, and its destructor waits for that. If the job fails before, it throws.
-  /// Cost: a fiber of each worker; that of finish(), without the barrier, and a message to each other worker.
+  /// A shunt::finish() around the call waits for it, and so do finish() and the destructor, where the future is dropped.
+  /// If the job fails before, it throws. Cost: a fiber of each worker, and that of finish().
   shunt::future<void> ending() {
     worker_->refuse_in_task(pe_, "ending()");
     if (!end_.valid()) {
       done_all(std::make_index_sequence<Mailboxes>{});
       end_ = worker_->ending.end(*state_, pe_);
     }
+    worker_->ending.let_finish_wait(end_);
     return end_;
   }
 

@@ -95,8 +95,11 @@ struct shape {
   int ranks, pes, workers, hops;
   std::size_t budget;
 };
-constexpr shape shapes[] = {
-    {2, 2, 1, 1, 64 << 10}, {2, 6, 1, 1, 40 << 10}, {6, 6, 1, 2, 64 << 10}, {6, 12, 1, 2, 64 << 10}};
+constexpr shape shapes[] = {{2, 2, 1, 1, 64 << 10},
+                            {2, 6, 1, 1, 40 << 10},
+                            {6, 6, 1, 2, 64 << 10},
+                            {6, 12, 1, 2, 64 << 10},
+                            {2, 66, 1, 1, 128 << 10}};  // the last: requests have routes, other messages have not
 
 pgas::options options_of(const shape& s) {
   pgas::options o;

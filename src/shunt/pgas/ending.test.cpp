@@ -104,15 +104,12 @@ TEST_CASE("ending(): then, a coroutine, a time and a stop token") {
     cell part(me);
     auto s = pgas::make_selector<2>(part);
     send_pairs(s, me, 10);
-    if (me.index() == 0) {
-      // The others have not called yet: they wait for PE 0's message.
-      sched::this_fiber::yield();
-    }
     const auto end = s.ending();
     std::stop_source stop;
     stop.request_stop();
-    static_cast<void>(end.wait(stop.get_token()));  // at once, in time or not
-    static_cast<void>(end.wait_for(0ns));
+    const bool in_time = end.wait(stop.get_token());  // returns at once
+    expect(!in_time || *part == 4 * 10 * 1001);
+    expect(!end.wait_for(0ns) || *part == 4 * 10 * 1001);
     const auto doubled = shunt::then(end, [&part] { return 2 * *part; });
     expect(doubled.get() == 2 * 4 * 10 * 1001);
     shunt::finish([&] { expect(shunt::start(part_after(end, part)).get() == 4 * 10 * 1001); });
@@ -152,6 +149,18 @@ TEST_CASE("ending(): shunt::finish waits for it, also where the future is droppe
       send_pairs(s, me, 25);
       static_cast<void>(s.ending());
     });
+    expect(*part == 4 * 25 * 1001);
+  });
+}
+
+TEST_CASE("ending(): shunt::finish waits also where only a second call lies in it") {
+  const int workers = GENERATE(1, 2);
+  pgas::run(small(4, workers), [](pgas::pe& me) {
+    cell part(me);
+    auto s = pgas::make_selector<2>(part);
+    send_pairs(s, me, 25);
+    static_cast<void>(s.ending());
+    shunt::finish([&] { static_cast<void>(s.ending()); });
     expect(*part == 4 * 25 * 1001);
   });
 }
@@ -204,7 +213,27 @@ TEST_CASE("ending(): what is sent afterwards is refused") {
     if (me.index() == 1) s.send(0, [](long& n) { ++n; });
     me.barrier();
   });
-  CHECK_THAT(message, StartsWith("PE 1: send to mailbox 0 of ") && Contains("after done()"));
+  CHECK_THAT(message, StartsWith("PE 1: send to mailbox 0 of ") && Contains("after done() or ending()"));
+}
+
+TEST_CASE("ending(): what is sent before the end is refused as well, to any mailbox, into an open batch too") {
+  const int workers = GENERATE(1, 2);
+  const int mailbox = GENERATE(0, 1);
+  const auto message = failure_of(small(4, workers), [mailbox](pgas::pe& me) {
+    cell part(me);
+    auto s = pgas::make_selector<2>(part);
+    const auto send = [&](int to) {
+      if (mailbox == 0) s.send<0>(to, [](long& n) { ++n; });
+      if (mailbox == 1) s.send<1>(to, [](long& n) { ++n; });
+    };
+    for (int i = 0; i < 10; ++i) send(i % 4);
+    s.done<0>();
+    const auto end = s.ending();
+    if (me.index() == 1) send(0);
+    end.get();
+  });
+  CHECK_THAT(message, StartsWith("PE 1: send to mailbox " + std::to_string(mailbox) + " of ") &&
+                          Contains("after done() or ending()"));
 }
 
 TEST_CASE("ending(): an object that is destroyed before its end fails the job") {
@@ -252,6 +281,66 @@ TEST_CASE("ending(): PEs that disagree are told so") {
     CHECK_THAT(message,
                StartsWith("PE ") && Contains("PEs disagree: one is ") && Contains("in ending() of selector 1"));
   }
+}
+
+TEST_CASE("ending(): PEs that made other calls before are told so by the next one, though it is the same") {
+  const int workers = GENERATE(1, 2, 4);
+  const std::string next = GENERATE("barrier()", "reduce()");
+  const bool in_other_order = GENERATE(false, true);
+  CAPTURE(workers, next, in_other_order);
+  const auto message = failure_of(tiny(4, workers), [&](pgas::pe& me) {
+    cell part(me);
+    pgas::actor_of s(part), t(part);
+    shunt::future<void> first, second;
+    if (me.index() != 2) first = s.ending();
+    if (in_other_order) {
+      second = t.ending();
+      if (me.index() == 2) first = s.ending();
+    }
+    if (next == "barrier()") me.barrier();
+    if (next == "reduce()") static_cast<void>(me.sum(1));
+    if (first.valid()) first.get();
+  });
+  CHECK_THAT(message, StartsWith("PE ") && Contains("PEs disagree: one is "));
+}
+
+TEST_CASE("ending(): an object that goes by an exception before its end fails the job, caught or not") {
+  const int workers = GENERATE(1, 2);
+  const bool in_finish = GENERATE(false, true);
+  CAPTURE(workers, in_finish);
+  const auto message = failure_of(tiny(2, workers), [in_finish](pgas::pe& me) {
+    cell part(me);
+    const auto body = [&] {
+      pgas::actor_of s(part);
+      for (int i = 0; i < 100; ++i) s.send(0, [](long& n) { ++n; });
+      const auto end = s.ending();
+      if (me.index() == 1) throw std::runtime_error("the program's own");
+      end.get();
+    };
+    try {
+      if (in_finish) {
+        shunt::finish(body);
+      } else {
+        body();
+      }
+    } catch (const std::runtime_error& own) {
+      expect(own.what() == std::string("the program's own"));
+    }
+  });
+  CHECK_THAT(message, Contains("a PE has destroyed its object before the end"));
+}
+
+TEST_CASE("ending(): a task outside any finish waits for it, and the job fails: pgas::run says why") {
+  const int workers = GENERATE(1, 2);
+  const auto message = failure_of(tiny(2, workers), [](pgas::pe& me) {
+    cell part(me);
+    pgas::actor_of s(part);
+    s.send(1 - me.index(), [](long&) { throw std::runtime_error("no more"); });
+    const auto end = s.ending();
+    shunt::async([end] { end.get(); });
+    end.get();
+  });
+  CHECK_THAT(message, Contains("threw: no more"));
 }
 
 TEST_CASE("ending(): a handler that throws ends the job, and all that wait for the future leave") {

@@ -173,6 +173,7 @@ class selector {
       done_all(std::make_index_sequence<mailboxes>{});
       end_ = worker_->ending.end(*state_, pe_);
     }
+    worker_->ending.let_finish_wait(end_);
     return end_;
   }
 

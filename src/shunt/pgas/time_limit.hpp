@@ -25,7 +25,8 @@ namespace pgas {
 ///
 /// A call that is not over when the time has passed, or when a stop is requested, throws, and the job ends with its
 /// message: a PE that leaves a call of all PEs leaves the others in it. A call that would return at once returns.
-/// Several limits of a PE hold together. Tasks of the PE are not bound.
+/// Several limits of a PE hold together. Tasks of the PE are not bound, nor is the future of ending(): that is bounded
+/// by its own wait_for(), or by finish().
 class time_limit {
  public:
   /// Local. The program of `me`. \param time  from now on

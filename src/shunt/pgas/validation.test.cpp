@@ -73,9 +73,12 @@ void everything(pgas::pe& me) {
   for (int i = 0; i < 60; ++i) c.send((me.index() + i) % me.count(), i);
   c.finish();
   c.quiesce();
+  c.send(0, 1);
+  const auto end = c.ending();
   expect(me.sum(1) == me.count());
   expect(static_cast<int>(me.gather(std::string(300, 'x')).size()) == me.count());
   me.barrier();
+  end.get();
 }
 
 /// What rank `rank` knows of the job.

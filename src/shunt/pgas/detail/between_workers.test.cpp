@@ -218,6 +218,7 @@ TEST_CASE("tree_gather: every worker gets every worker's bytes and call, again a
             for (int round = 0; round < rounds; ++round) {
               const auto share = [&](int w) {
                 return contribution{{kind::reduce, static_cast<std::uint16_t>(w + round)},
+                                    0,
                                     bytes_of_length(w % 3 == 1 ? 0 : length + static_cast<std::size_t>(w), w + round)};
               };
               const auto found = gathers[static_cast<std::size_t>(i)]->gather(share(i));
@@ -278,7 +279,7 @@ TEST_CASE("tree_gather: pieces may come in any order, and of the next gather too
   sched::runtime one({.workers = 1});
   one.run([&] {
     for (int round = 1; round <= 2; ++round) {
-      const auto found = gather.gather({{kind::gather, 0}, bytes_of_length(3, 0)});
+      const auto found = gather.gather({{kind::gather, 0}, 0, bytes_of_length(3, 0)});
       CHECK(found[0].bytes == bytes_of_length(3, 0));
       CHECK(found[1].bytes == bytes_of_length(100, round));
     }

@@ -48,11 +48,12 @@ bool collectives::arrive(const collective_call& what, int pe) {
 void collectives::complete() {
   at_call_ = 0;
   ++calls_;
+  past_.add(static_cast<std::uint8_t>(call_.is), call_.selector);
   agreement_.came_to(calls_);
   completed_.notify_all();
 }
 
-void collectives::complete_before_others() {
+void collectives::complete_locally() {
   if (facts_.workers > 1) agreement_.passed(calls_, call_);
   complete();
 }
@@ -63,11 +64,15 @@ void collectives::disagree(const std::string& mine, const std::string& theirs) {
   throw error(text, {.pe = caller_});
 }
 
+void collectives::disagree_about_the_past(const std::string& call) {
+  disagree(call + " after other collective calls", call);
+}
+
 void collectives::await_construction(selector_state& s, const std::function<bool()>& built) {
   // A PE that is in a collective call has not constructed it, or would not be there.
   if (at_call_ > 0) throw error(disagreement("in the construction of " + std::string(s.name), call_.text()));
   constructing_ = &s;
-  waits_.until(s.complete, "construction", built);
+  waits_.until(s.changed, "construction", built);
 }
 
 bool collectives::announce() noexcept {
@@ -92,14 +97,16 @@ void collectives::compare_with_neighbour() {
 
 // --- barrier, end ---
 
-void collectives::token_arrived(int from, unsigned round, std::uint64_t number, collective_call::kind kind) {
+void collectives::token_arrived(int from, const barrier_token& token) {
+  const unsigned round = token.round;
+  const std::uint64_t number = token.number;
   const int distance = round < std::size(tokens_) - 1 ? 1 << round : facts_.workers;
   if (distance >= facts_.workers || from != (facts_.index + facts_.workers - distance) % facts_.workers ||
-      number == 0 || number > barriers_ + 1 || kind > collective_call::last_kind) {
+      number == 0 || number > barriers_ + 1 || token.kind > collective_call::last_kind) {
     throw damage{"barrier: round " + std::to_string(round) + " of barrier " + std::to_string(number) + " of worker " +
                  std::to_string(from) + ", while barrier " + std::to_string(barriers_) + " is the last"};
   }
-  tokens_[round].arrived(number, kind);
+  tokens_[round].arrived(number, {token.kind, token.past});
 }
 
 /// Dissemination barrier (Hensgen, Finkel, Manber, IJPP 17, 1988): in round k a worker tells the one 2^k further on.
@@ -108,11 +115,12 @@ void collectives::worker_barrier(collective_call::kind kind) {
   std::uint8_t round = 0;
   for (int distance = 1; distance < facts_.workers; distance *= 2, ++round) {
     out_.send_control((facts_.index + distance) % facts_.workers, control_key<barrier_token>(),
-                      bytes_of(barrier_token{barriers_, round, kind}));
+                      bytes_of(barrier_token{barriers_, round, kind, {}, past_.sum()}));
     out_.flush();
     waits_.until(collective_call::name_of(kind).data(), [&] { return tokens_[round].reached(barriers_); });
-    if (const auto theirs = tokens_[round].kind_of(barriers_); theirs && *theirs != kind) {
-      disagree(collective_call{kind}.text(), collective_call{*theirs}.text());
+    if (const auto theirs = tokens_[round].kind_of(barriers_)) {
+      if (theirs->kind != kind) disagree(collective_call{kind}.text(), collective_call{theirs->kind}.text());
+      if (theirs->past != past_.sum()) disagree_about_the_past(collective_call{kind}.text());
     }
   }
 }
@@ -137,8 +145,9 @@ void collectives::end(int pe) {
 
 std::vector<std::vector<std::byte>> collectives::worker_gather(std::vector<std::byte> mine) {
   std::vector<std::vector<std::byte>> bytes;
-  for (auto& one : tree_.gather({call_, std::move(mine)})) {
+  for (auto& one : tree_.gather({call_, past_.sum(), std::move(mine)})) {
     if (one.call != call_) disagree(call_.text(), one.call.text());
+    if (one.past != past_.sum()) disagree_about_the_past(call_.text());
     bytes.push_back(std::move(one.bytes));
   }
   return bytes;

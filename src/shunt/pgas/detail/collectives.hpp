@@ -51,7 +51,7 @@ class collectives {
   [[nodiscard]] bool arrive(const collective_call& what, int pe);
   void complete();
   /// The same of a call that waits for no other worker: until all_have_called(), workers may be further than others.
-  void complete_before_others();
+  void complete_locally();
   /// Every worker has come to that call.
   void all_have_called(const collective_call& what) { agreement_.all_have_called(what); }
   /// The last PE of each worker calls: a barrier of workers.
@@ -61,6 +61,8 @@ class collectives {
   /// The job fails, whatever the program does with the exception: a PE that caught it and went on would leave the
   /// others in a call that cannot end. \param mine, theirs  where the PEs are, each with its preposition
   [[noreturn, gnu::cold]] void disagree(const std::string& mine, const std::string& theirs);
+  /// The same of two that are in the same call, and have not made the same calls before it.
+  [[noreturn, gnu::cold]] void disagree_about_the_past(const std::string& call);
 
   /// A PE waits in the construction of a selector until all PEs of this worker have constructed it.
   /// \param built  whether they have
@@ -70,7 +72,7 @@ class collectives {
 
   // --- what other workers say; these throw `damage` for what cannot be. \param from  the worker that says so ---
 
-  void token_arrived(int from, unsigned round, std::uint64_t number, collective_call::kind kind);
+  void token_arrived(int from, const barrier_token& token);
   void notice_arrived(int from, std::uint64_t number, const collective_call& what);
   void leave_notice_arrived(int from, std::uint64_t notices) { agreement_.leave_notice_arrived(from, notices); }
   void piece_arrived(const gather_piece& head, std::span<const std::byte> bytes) { tree_.piece_arrived(head, bytes); }
@@ -100,10 +102,16 @@ class collectives {
   int caller_ = 0;   // the PE that came last
   collective_call call_;
   std::uint64_t calls_ = 0;  // completed
+  call_history past_;        // they
   event completed_;
   const selector_state* constructing_ = nullptr;  // which some PEs of the worker have constructed, and others not yet
 
-  barrier_tokens<collective_call::kind> tokens_[17];  // by round
+  struct entered {
+    collective_call::kind kind{};
+    std::uint32_t past = 0;
+    friend bool operator==(const entered&, const entered&) = default;
+  };
+  barrier_tokens<entered> tokens_[17];  // by round
   std::uint64_t barriers_ = 0;
   std::vector<std::vector<std::byte>> contributed_;  // by local PE
   bytes_by_pe gathered_;

@@ -33,7 +33,7 @@ constexpr auto take_end_mark = [](pe_worker& w, const end_mark& m, payload, int)
   w.ending.mark_arrived(m);
 };
 constexpr auto take_token = [](pe_worker& w, const barrier_token& t, payload, int from) {
-  w.collective.token_arrived(from, t.round, t.number, t.kind);
+  w.collective.token_arrived(from, t);
 };
 constexpr auto take_notice = [](pe_worker& w, const collective_notice& n, payload, int from) {
   w.collective.notice_arrived(from, n.number, {n.kind, n.selector});

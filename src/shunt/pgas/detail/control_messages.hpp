@@ -33,9 +33,10 @@ struct barrier_token {
   std::uint64_t number;
   std::uint8_t round;
   collective_call::kind kind;
-  std::uint8_t spare[6] = {};
+  std::uint8_t spare[2] = {};
+  std::uint32_t past;  // the sender's call_history
 };
-/// The sender sleeps in its collective call of that number, counted from 0.
+/// The sender sleeps in its collective call of that number, counted from 0, or has passed it.
 struct collective_notice {
   std::uint64_t number;
   std::uint16_t selector;

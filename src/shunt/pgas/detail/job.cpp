@@ -213,6 +213,7 @@ void job::run_workers(const std::function<void(pe&)>& program) {
     throw;                                  // the call's fault; nothing has begun
   } catch (const std::exception& thrown) {  // no thread, or no stack for the root: no PE has run, or all have ended
     fail(thrown.what());
+  } catch (const job_over&) {  // a task outside any finish has waited for a PE
   }
 }
 
@@ -234,7 +235,7 @@ void job::run_explored(const std::function<void(pe&)>& program) {
     fail(thrown.what());
   }
   while (running != 0) sched::this_fiber::park("pgas::run");
-  while (here.ending.ends_driven() != 0) sched::this_fiber::yield();
+  while (here.ending.ends_in_progress() != 0) sched::this_fiber::yield();
 }
 
 void job::run(const std::function<void(pe&)>& program) {

@@ -298,7 +298,8 @@ void outbound::check_mailbox(batch_key key, int from, const std::source_location
   const selector_state* const found = selectors_.find(selector_id_of(key));
   if (found == nullptr) refuse_gone(from, where);
   const selector_state& s = *found;
-  if (s.mailboxes[entry.mailbox()].closed) refuse_closed_mailbox(from, entry.mailbox(), s, where);
+  const bool after_ending = s.end && s.end->driven && !handlers_.any() && is_own(from);
+  if (s.mailboxes[entry.mailbox()].closed || after_ending) refuse_closed_mailbox(from, entry.mailbox(), s, where);
 }
 
 void outbound::refuse_send(int from, int to, std::source_location where) {

@@ -47,9 +47,9 @@ class outbound;
 
 /// What the fast path of send() needs, of the worker that runs on the calling thread. All 0 on other threads.
 struct sending_state {
-  send_buffer* active = nullptr;  // by destination
-  unsigned plain_pes = 0;         // worker_facts::plain ? pes : 0
-  unsigned plain_askable = 0;     // 0 also where requests are routed
+  send_buffer* active = nullptr;   // by destination
+  unsigned plain_pes = 0;          // worker_facts::plain ? pes : 0
+  unsigned plain_request_pes = 0;  // 0 also where requests are routed
   unsigned pes = 0;
   bool straight = false;  // trains go straight, in one hop
   const std::uint16_t* next_hop_of = nullptr;
@@ -57,7 +57,7 @@ struct sending_state {
 
   /// Whether a message for that PE needs no route: then trains go straight.
   [[nodiscard]] bool plain_to(int to) const noexcept { return static_cast<unsigned>(to) < plain_pes; }
-  [[nodiscard]] bool plain_request_to(int to) const noexcept { return static_cast<unsigned>(to) < plain_askable; }
+  [[nodiscard]] bool plain_request_to(int to) const noexcept { return static_cast<unsigned>(to) < plain_request_pes; }
 };
 /// A PE's fiber is pinned to its worker, so what a compiler remembers of this address stays right. `initial-exec`: at
 /// most one load more than a member, also in a shared library.
@@ -154,7 +154,7 @@ class outbound {
     b->cursor = place + sizeof(Ask);
     b->continuations = kept + sizeof(Then);
   }
-  /// The same with a route. Only where straight().
+  /// The same with a route. Only where trains go straight.
   template <class Ask, class Then>
   [[gnu::always_inline]] static void send_routed_request(const int& from, int to, batch_key key, const Ask& ask,
                                                          const Then& then, const std::source_location where) {

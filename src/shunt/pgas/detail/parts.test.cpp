@@ -797,7 +797,7 @@ struct ending_worker : one_worker {
           if (marks_count) ending.mark_arrived(marks.back());
         } else if (how == &entry_of(control_key<barrier_token>())) {
           const auto token = as<barrier_token>(body);
-          collective.token_arrived(t.head.from, token.round, token.number, token.kind);
+          collective.token_arrived(t.head.from, token);
         } else if (how == &entry_of(control_key<gather_piece>())) {
           collective.piece_arrived(as<gather_piece>(body), body.subspan(sizeof(gather_piece)));
         }

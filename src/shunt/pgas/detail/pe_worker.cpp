@@ -55,7 +55,7 @@ selector_state& pe_worker::construct_selector(std::uint16_t id, std::size_t mail
   const auto complete = [this, &state = s] { return state.built == facts.pes_here; };
   if (complete()) {
     collective.construction_complete();
-    s.complete.notify_all();
+    s.changed.notify_all();
   } else {
     collective.await_construction(s, complete);
   }
@@ -63,6 +63,7 @@ selector_state& pe_worker::construct_selector(std::uint16_t id, std::size_t mail
 }
 
 void pe_worker::forget_selector(std::uint16_t id, int pe) {
+  ending.abandon_end(*selectors.find(id));
   if (!selectors.forget(id, pe)) return;
   out.close_batches();  // of a job that failed: they count for the selector when they close
   selectors.drop(id);

@@ -94,8 +94,8 @@ void refuse_mailbox(int at_pe, const char* call, std::size_t mailbox, const sele
 
 void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s, const std::source_location& where) {
   throw error(pe(from) + ": send to mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
-                  " after done(); where handlers send to their own or an earlier mailbox, use quiesce() (" + at(where) +
-                  ")",
+                  " after done() or ending(); where handlers send to their own or an earlier mailbox, use quiesce() (" +
+                  at(where) + ")",
               {.pe = from}, where);
 }
 

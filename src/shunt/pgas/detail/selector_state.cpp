@@ -131,7 +131,7 @@ void selector_table::complete_objects_of(int pe) {
 
 void selector_table::notify_all() {
   for (const auto& s : selectors_) {
-    if (s != nullptr) s->complete.notify_all();
+    if (s != nullptr) s->changed.notify_all();
   }
 }
 

@@ -85,8 +85,9 @@ std::span<const std::byte> items_of(const void* part) {
 /// The end of a selector that ending() makes a future of (termination.hpp).
 struct selector_end {
   task::promise<void> over;
-  bool driven = false;   // a fiber of the worker is at it
-  bool reached = false;  // `over` has a value
+  bool driven = false;     // a fiber of the worker is at it
+  bool reached = false;    // `over` has a value
+  bool abandoned = false;  // a PE has destroyed its object meanwhile: it cannot be reached
 };
 
 struct selector_state {
@@ -100,7 +101,7 @@ struct selector_state {
   std::vector<mailbox_state> mailboxes;
   std::uint64_t epoch = 0;                         // finished so far
   std::uint64_t ended = 0;                         // in this epoch, here: a bit for each mailbox
-  event complete;                                  // built reached the PEs of the worker; or the end is reached
+  event changed;                                   // built has reached the PEs of the worker; the end is reached
   bool between = false;                            // epochs (G3)
   int returning = 0;                               // local PEs whose finish() is over and has not returned yet
   std::uint64_t sent = 0;                          // messages sent, all mailboxes, replies too: for quiesce()
@@ -233,7 +234,7 @@ class selector_table {
   int pes_here_, first_pe_, workers_;
   bool retry_deferred_ = false;
   std::vector<std::unique_ptr<selector_state>> selectors_;
-  std::vector<std::unique_ptr<selector_state>> dropped_;  // whose end is still driven: the job has failed
+  std::vector<std::unique_ptr<selector_state>> dropped_;  // while a fiber was at their end
   std::vector<unfinished_object> under_construction_;
   std::vector<bool> wait_themselves_;  // by number of the handler
 };

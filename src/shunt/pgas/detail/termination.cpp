@@ -26,7 +26,7 @@ void termination::check(const end_mark& mark) const {
   const selector_state* const s = selectors_.find(mark.selector);
   if (mark.mailbox == end_mark::whole_selector) {
     if (s != nullptr && mark.count == 0 && s->marks_of_the_end[mark.hop] < facts_.neighbours.size()) return;
-    throw damage{"end mark: of selector " + std::to_string(mark.selector) + ", which is not ending"};
+    throw damage{"end mark: of selector " + std::to_string(mark.selector) + " as a whole, which has not ended there"};
   }
   const std::size_t mailboxes = s != nullptr && s->digest == mark.digest ? s->mailboxes.size() : most_mailboxes;
   if (mark.mailbox >= mailboxes) {
@@ -44,6 +44,11 @@ void termination::mark_arrived(const end_mark& mark) {
   if (mark.mailbox == end_mark::whole_selector) {
     ++s->marks_of_the_end[mark.hop];
     return;
+  }
+  if (mark.mailbox >= s->mailboxes.size()) {  // it came before this selector was constructed here
+    return job_.fail("PE " + std::to_string(facts_.first_pe) + ": an end mark of mailbox " +
+                     std::to_string(mark.mailbox) + " of " + std::string(s->name) + ", which has " +
+                     std::to_string(s->mailboxes.size()));
   }
   auto& m = s->mailboxes[mark.mailbox];
   ++m.marks[mark.hop];
@@ -125,6 +130,7 @@ void termination::end_mailboxes(selector_state& s, const char* call) {
   while (std::popcount(s.ended) < static_cast<int>(mailboxes)) {
     unsigned next = 0;
     waits_.until(call, [&] {
+      refuse_if_abandoned(s);
       for (next = 0; next < mailboxes && !may_go_on(s, next, epoch);) ++next;
       return next < mailboxes;
     });
@@ -160,43 +166,49 @@ task::future<void> termination::end(selector_state& s, int pe) {
   if (!s.end) s.end.emplace();
   auto over = s.end->over.get_future();
   if (collective_.arrive({collective_call::kind::ending, s.id}, pe)) begin_end(s);
-  if (sched::this_fiber::scope() != nullptr) task::async([over] { over.get(); });  // the finish waits for it
   return over;
+}
+
+void termination::let_finish_wait(const task::future<void>& over) {
+  if (sched::this_fiber::scope() != nullptr) task::async([over] { over.get(); });
 }
 
 /// The last PE of a worker calls.
 void termination::begin_end(selector_state& s) {
+  out_.close_batches();  // the next send asks whether it still may
   s.end->driven = true;
-  ++ends_driven_;
+  ++ends_in_progress_;
   try {
     job_.spawn_on(facts_.local, "end of a selector", [this, &s] { drive_end(s); });
   } catch (const std::exception& thrown) {
     s.end->driven = false;
-    --ends_driven_;
+    --ends_in_progress_;
     job_.fail(std::string("ending(): ") + thrown.what());
     throw;
   }
-  collective_.complete_before_others();
+  collective_.complete_locally();
 }
 
-/// The fiber. What fails, fails the job, and all that wait for the future.
+/// The fiber. A failure here fails the job, and is handed to all that wait for the future.
 void termination::drive_end(selector_state& s) noexcept {
+  const auto name = "PE " + std::to_string(facts_.first_pe) + ": ending() of " + std::string(s.name) + ": ";
   try {
     sched::this_fiber::require_stack();
     end_everywhere(s);
     s.end->reached = true;
     s.end->over.set_value();
   } catch (const job_over&) {
-    s.end->over.set_exception(std::current_exception());
+    s.end->over.set_exception(std::make_exception_ptr(error(name + "the job has failed; its own message says why")));
   } catch (const std::exception& thrown) {
-    job_.fail(std::string("ending(): ") + thrown.what(), job_link::fault_of(thrown));
+    job_.fail(name + thrown.what(), job_link::fault_of(thrown));
     s.end->over.set_exception(std::current_exception());
   }
   s.end->driven = false;
-  --ends_driven_;
-  s.complete.notify_all();
+  --ends_in_progress_;
+  s.changed.notify_all();
 }
 
+/// May throw what a send does, job_over, and where a PE has destroyed its object an error.
 void termination::end_everywhere(selector_state& s) {
   end_mailboxes(s, "ending()");
   for (unsigned hop = 0; hop < static_cast<unsigned>(facts_.hops); ++hop) {
@@ -204,7 +216,10 @@ void termination::end_everywhere(selector_state& s) {
       const end_mark mark{0, s.digest, s.id, end_mark::whole_selector, static_cast<std::uint8_t>(hop)};
       out_.send_control(neighbour, control_key<end_mark>(), bytes_of(mark));
     }
-    waits_.until("ending()", [&] { return s.marks_of_the_end[hop] == facts_.neighbours.size(); });
+    waits_.until("ending()", [&] {
+      refuse_if_abandoned(s);
+      return s.marks_of_the_end[hop] == facts_.neighbours.size();
+    });
   }
   s.finished = s.started;
   collective_.all_have_called({collective_call::kind::ending, s.id});
@@ -212,8 +227,18 @@ void termination::end_everywhere(selector_state& s) {
   for (int pe = facts_.first_pe; pe < facts_.first_pe + facts_.pes_here; ++pe) selectors_.end_messages(s, pe);
 }
 
+void termination::abandon_end(selector_state& s) {
+  if (!s.end || !s.end->driven || s.end->reached) return;
+  s.end->abandoned = true;
+  waits_.look_again();
+}
+
+void termination::refuse_if_abandoned(const selector_state& s) {
+  if (s.end && s.end->abandoned) throw error("a PE has destroyed its object before the end");
+}
+
 void termination::await_end(selector_state& s) {
-  waits_.until(s.complete, "finish()", [&s] { return s.end->reached; });
+  waits_.until(s.changed, "finish()", [&s] { return s.end->reached; });
 }
 
 // --- quiesce() ---

@@ -49,13 +49,17 @@ class termination {
   /// Collective. Returns when every message of this epoch has been processed everywhere.
   void finish(selector_state& s, int pe);
   /// Collective, but waits for the PEs of this worker only: the selector ends, and is used no more.
-  /// \return satisfied when every message of the selector has been processed everywhere; when the job fails before,
-  ///         with job_over or what made it fail
+  /// \return satisfied when every message of the selector has been processed everywhere; with an error when the job
+  ///         fails before
   [[nodiscard]] task::future<void> end(selector_state& s, int pe);
+  /// A PE has called ending(): an open shunt::finish() around the call waits for it, too.
+  static void let_finish_wait(const task::future<void>& over);
   /// A PE waits for the end as in finish().
   void await_end(selector_state& s);
   /// Fibers of this worker that are at the end of a selector.
-  [[nodiscard]] int ends_driven() const noexcept { return ends_driven_; }
+  [[nodiscard]] int ends_in_progress() const noexcept { return ends_in_progress_; }
+  /// A PE's object goes. Where the selector's end is not reached it never will be: that fails the job.
+  void abandon_end(selector_state& s);
   /// Collective. Returns when no message is under way anywhere.
   void quiesce(selector_state& s, int pe);
 
@@ -82,6 +86,7 @@ class termination {
   void begin_end(selector_state& s);
   void drive_end(selector_state& s) noexcept;
   void end_everywhere(selector_state& s);
+  static void refuse_if_abandoned(const selector_state& s);
   void quiesce_for_worker(selector_state& s);
   [[nodiscard]] sums sum_over_workers(const selector_state& s);
 
@@ -93,7 +98,7 @@ class termination {
   job_link& job_;
   task_sends& of_tasks_;
   std::vector<end_mark> early_marks_;  // of selectors that are not constructed here yet
-  int ends_driven_ = 0;
+  int ends_in_progress_ = 0;
 };
 
 }  // namespace detail

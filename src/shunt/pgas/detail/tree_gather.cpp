@@ -92,7 +92,7 @@ std::vector<std::byte> tree_gather::take(int from, bool down, const collective_c
   return bytes;
 }
 
-// A bundle is a sequence of (worker, which collective call, length, bytes).
+// A bundle is a sequence of (worker, which collective call and what was before it, length, bytes).
 std::vector<contribution> tree_gather::gather(const contribution& mine) {
   ++sequence_;
   std::vector<std::byte> bundle;
@@ -101,7 +101,8 @@ std::vector<contribution> tree_gather::gather(const contribution& mine) {
     bundle.insert(bundle.end(), b.begin(), b.end());
   };
   put(static_cast<std::uint64_t>(facts_.index));
-  put(std::uint64_t{static_cast<std::uint8_t>(mine.call.is)} << 16 | mine.call.selector);
+  put(std::uint64_t{mine.past} << 32 | std::uint64_t{static_cast<std::uint8_t>(mine.call.is)} << 16 |
+      mine.call.selector);
   put(mine.bytes.size());
   bundle.insert(bundle.end(), mine.bytes.begin(), mine.bytes.end());
   std::vector<int> children;
@@ -129,11 +130,13 @@ std::vector<contribution> tree_gather::unbundle(std::span<const std::byte> bundl
     p += sizeof head;
     if (head[0] >= all.size()) refuse("a part is of worker " + std::to_string(head[0]));
     if (head[2] > bundle.size() - p) refuse("a part has " + std::to_string(head[2]) + " bytes");
-    if (head[1] >> 16 > static_cast<std::uint64_t>(collective_call::last_kind)) {
-      refuse("a part is of call " + std::to_string(head[1] >> 16));
+    const std::uint64_t kind = head[1] >> 16 & 0xffff;
+    if (kind > static_cast<std::uint64_t>(collective_call::last_kind)) {
+      refuse("a part is of call " + std::to_string(kind));
     }
     auto& one = all[head[0]];
-    one.call = {static_cast<collective_call::kind>(head[1] >> 16), static_cast<std::uint16_t>(head[1])};
+    one.call = {static_cast<collective_call::kind>(kind), static_cast<std::uint16_t>(head[1])};
+    one.past = static_cast<std::uint32_t>(head[1] >> 32);
     const auto* first = bundle.data() + p;
     one.bytes.assign(first, first + head[2]);
     p += head[2];

@@ -21,6 +21,7 @@ namespace detail {
 /// A worker's bytes, and the collective call that it was in when it gave them.
 struct contribution {
   collective_call call;
+  std::uint32_t past = 0;  // its call_history
   std::vector<std::byte> bytes;
 };
 

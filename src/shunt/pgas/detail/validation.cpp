@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <shunt/pgas/detail/validation.hpp>
+#include <shunt/pgas/detail/worker_facts.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -105,8 +106,7 @@ class validator::reader {
   [[nodiscard]] bool flags_fit() const noexcept {
     unsigned base = how_->flags();
     if (batch_.mailbox == control) return batch_.flags == base;
-    const bool routed = !known_.plain || (known_.requests_routed && (base & wire::requests) != 0);
-    if (routed && (base & wire::unrouted) == 0) base |= wire::routed;
+    if (have_routes(base, known_.plain, known_.requests_routed)) base |= wire::routed;
     if (known_.hops == 1) return batch_.flags == base;
     if ((base & wire::unrouted) != 0) return false;  // kept continuations are for trains that go straight
     return batch_.flags == (base | wire::mixed) ||

@@ -58,7 +58,7 @@ class validator {
     int hops = 1;
     int columns = 1;                           ///< of the grid of two hops
     bool plain = true;                         ///< a batch's head names both PEs
-    bool requests_routed = false;              ///< but not of requests
+    bool requests_routed = false;              ///< though `plain`, requests have routes
     std::span<const std::uint16_t> worker_of;  ///< by PE; must outlive the validator
     std::span<const std::uint16_t> rank_of;    ///< by worker; likewise
   };

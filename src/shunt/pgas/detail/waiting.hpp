@@ -75,6 +75,8 @@ class waiting {
   }
   /// \throws error when a handler calls.
   void refuse_in_handler(const char* call) const { handlers_.refuse_wait(call); }
+  /// Something has changed that arrivals do not change: those that wait for arrivals look again.
+  void look_again() { activity_.notify_all(); }
   /// The job has failed: programs are on their way out.
   [[nodiscard]] bool leaving() const noexcept { return job_.failed(); }
 

@@ -12,6 +12,11 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
+/// Whether messages have routes. \param flags  of their handler
+[[nodiscard]] constexpr bool have_routes(unsigned flags, bool plain, bool requests_routed) noexcept {
+  return (flags & wire::unrouted) == 0 && (!plain || (requests_routed && (flags & wire::requests) != 0));
+}
+
 /// The workers of a job are numbered over all its ranks; each carries PEs first_pe .. first_pe+pes_here-1.
 /// The tables belong to the job and outlive its workers.
 struct worker_facts {
@@ -40,9 +45,7 @@ struct worker_facts {
     return plain ? first_pe_of[to_worker] : to_worker;
   }
   /// Whether such messages have routes. \param flags  of their handler
-  [[nodiscard]] bool routed(unsigned flags) const noexcept {
-    return (flags & wire::unrouted) == 0 && (!plain || (requests_routed && (flags & wire::requests) != 0));
-  }
+  [[nodiscard]] bool routed(unsigned flags) const noexcept { return have_routes(flags, plain, requests_routed); }
   /// The send buffer of messages for a PE.
   [[nodiscard]] int buffer_of(int to, unsigned flags) const noexcept {
     return plain && !routed(flags) ? to : next_hop_of[to];
