@@ -162,6 +162,17 @@ check two_hops 'mutant: B-marks without counts'                         ends  "$
 check two_hops 'mutant: own lane not announced' \
   ends  "$stuck" MUTANT M=1 EPOCHS=1 M_OWN_LANE_FORGOTTEN
 
+# --- ending ---
+unended='assertion violated (all_ended=='
+check ending '5 workers, last row not full'                              ends  holds
+check ending '2 x 2 workers'                                             ends  holds   D=4 C=2
+check ending '4 workers, one hop'                                        ends  holds   D=4 C=4
+check ending '2 x 2 workers: every run comes to its end'                 stops holds   D=4 C=2
+check ending 'mutant: one round of marks where there are two hops'       ends  "$unended" M_ONE_HOP
+check ending 'mutant: marks before the last mailbox has ended'           ends  "$unended" D=3 C=3 M_EARLY
+check ending 'mutant: over without marks'                                ends  "$unended" D=3 C=3 M_NO_WAIT
+check ending 'mutant: the second mark does not wait for the first ones'  ends  "$unended" M_SECOND_AT_ONCE
+
 # --- quiescence ---
 undone='assertion violated ((epoch\['
 check quiescence '2 workers, 4 goods, then 2: all properties'             ends  holds   GOODS=4 GOODS_AGAIN=2
