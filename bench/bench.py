@@ -92,7 +92,7 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
             ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks"],
-            ("costs", "shunt"): [""], ("bfs", "shunt"): [""], ("daq", "shunt"): [""],
+            ("costs", "shunt"): [""], ("bfs", "shunt"): [""], ("daq", "shunt"): ["spins", "sleeps"],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,

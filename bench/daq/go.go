@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -112,6 +113,9 @@ func splitLines(text string) (lines []string) {
 
 func sample(channels, frames, period int, atFirst int64, report bool) {
 	all := readings{frames: frames, ages: make([]uint32, channels*frames)}
+	for i := range all.ages {
+		all.ages[i] = 1 // else the pages come later
+	}
 	all.left.Store(int64(channels * frames))
 	door, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -153,7 +157,8 @@ func sample(channels, frames, period int, atFirst int64, report bool) {
 	for waiting.Load() < int64(channels) {
 		runtime.Gosched()
 	}
-	memory := resident()
+	debug.FreeOSMemory() // of the samples before
+	memory := resident() - int64(4*len(all.ages))
 	start := time.Now()
 	if _, err := begin.Write([]byte("g")); err != nil {
 		program.Fail(err)

@@ -1,4 +1,4 @@
-// daq with a fiber for each channel, on one worker.
+// daq with a fiber for each channel, on one worker that spins before it sleeps, as by default, or does not.
 #include <exception>
 #include <memory>
 #include <utility>
@@ -24,6 +24,7 @@ void sample(const char* program, const bench_options& o, bench::daq::readings& a
   shunt::sched::options one;
   one.workers = 1;
   one.pin = false;
+  if (std::strcmp(o.variant, "sleeps") == 0) one.spin = {};
   one.stack_bytes = 32 * 1024;
   shunt::sched::runtime worker(one);
   const shunt::io::reactor io(worker);
@@ -42,9 +43,7 @@ void sample(const char* program, const bench_options& o, bench::daq::readings& a
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  return bench::daq::run(argc, argv, sample);
-} catch (const std::exception& bad) {
+int main(int argc, char** argv) try { return bench::daq::run(argc, argv, sample); } catch (const std::exception& bad) {
   std::fprintf(stderr, "%s: %s\n", argv[0], bad.what());
   return 1;
 }

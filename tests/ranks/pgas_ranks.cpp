@@ -11,6 +11,7 @@
 
 #include <shunt/base/random.hpp>
 #include <shunt/pgas.hpp>
+#include <shunt/task.hpp>
 #include <support/jobs.hpp>
 
 using namespace shunt;
@@ -185,6 +186,62 @@ void check_many(pgas::pe& me) {
   expect(me.sum(*b) == 60L * me.count());
 }
 
+/// Two ends are open while another actor works and all PEs meet.
+void check_ending(pgas::pe& me) {
+  const long all = me.count();
+  for (int round = 0; round < 5; ++round) {
+    pgas::symmetric<long> a(me, 0), b(me, 0), c(me, 0);
+    auto first = pgas::make_selector<2>(a);
+    auto second = pgas::make_selector<2>(b);
+    pgas::actor_of other(c);
+    const auto send_pairs = [&](auto& s) {
+      for (int i = 0; i < 40; ++i) {
+        s.template send<0>(i % me.count(), [](long& n, auto& here) {
+          ++n;
+          here.template send<1>((here.index() + 1) % here.count(), [](long& next) { next += 1000; });
+        });
+      }
+    };
+    send_pairs(first);
+    const auto end_of_first = first.ending();
+    send_pairs(second);
+    const auto end_of_second = second.ending();
+    for (int i = 0; i < 20; ++i) other.send((me.index() + i) % me.count(), [](long& n) { ++n; });
+    other.finish();
+    expect(*c == 20);
+    me.barrier();
+    end_of_second.get();
+    end_of_first.get();
+    expect(me.sum(*a) == 40 * all * 1001 && me.sum(*b) == 40 * all * 1001);
+  }
+}
+
+/// Tasks send, ask and fetch on whatever worker of their rank they run.
+void check_tasks(pgas::pe& me) {
+  for (int round = 0; round < 3; ++round) {
+    pgas::symmetric<long> part(me, 0), asked(me, 0);
+    pgas::actor_of adder(part);
+    pgas::actor_of reader(asked);
+    shunt::finish([&] {
+      for (int t = 0; t < 6; ++t) {
+        shunt::async([&, t] {
+          for (int i = 0; i < 50; ++i) adder.send((me.index() + t + i) % me.count(), [](long& n) { ++n; });
+          for (int i = 0; i < 10; ++i) {
+            reader.ask((me.index() + i) % me.count(), [](const long&) { return 1L; },
+                       [](long& n, long one) { n += one; });
+          }
+          const int to = (me.index() + t) % me.count();
+          expect(reader.fetch(to, [to](const long&) { return to; }) == to);
+        });
+      }
+    });
+    adder.finish();
+    reader.finish();
+    expect(me.sum(*part) == 300L * me.count());
+    expect(*asked == 60);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -208,5 +265,9 @@ int main(int argc, char** argv) {
     check_collectives(me);
     say("many");
     check_many(me);
+    say("ending");
+    check_ending(me);
+    say("tasks");
+    check_tasks(me);
   });
 }

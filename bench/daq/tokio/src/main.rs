@@ -141,6 +141,7 @@ async fn follow(mut channel: TcpStream, all: Arc<Readings>) -> std::io::Result<(
 }
 
 async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()> {
+    let ages = vec![1; o.channels * o.frames]; // not zeros: their pages would come later
     let socket = TcpSocket::new_v4()?;
     socket.bind("127.0.0.1:0".parse().unwrap())?;
     let door = socket.listen(4096)?;
@@ -149,7 +150,7 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
         frames: o.frames,
         left: AtomicUsize::new(o.channels * o.frames),
         waiting: AtomicUsize::new(0),
-        ages: Mutex::new(vec![0; o.channels * o.frames]),
+        ages: Mutex::new(ages),
         end: Mutex::new(Instant::now()),
     });
     let mut tasks = Vec::new();
@@ -160,7 +161,7 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
     while all.waiting.load(Relaxed) < o.channels {
         tokio::task::yield_now().await;
     }
-    let memory = resident();
+    let memory = resident() - 4 * (o.channels * o.frames) as i64;
     let begin = Instant::now();
     from.stdin.take().unwrap().write_all(b"g")?;
     for task in tasks {

@@ -75,11 +75,15 @@ std::size_t take_buffered(read_buffer& buffered, buffer into) noexcept {
 
 outcome read_some(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
   if (into.size() == 0) return {};
-  if (!buffered.view().empty()) return {take_buffered(buffered, into), {}};
+  if (!buffered.view().empty()) {
+    sched::this_fiber::require_wait("read");  // a transaction that is undone could not give them back
+    return {take_buffered(buffered, into), {}};
+  }
   return read_system(on, into, until);
 }
 
 outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
+  sched::this_fiber::require_wait("read");
   std::size_t have = take_buffered(buffered, into);
   while (have < into.size()) {
     const auto one = read_system(on, into.from(have), until);
@@ -97,6 +101,7 @@ outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view
   constexpr std::size_t bytes_per_read = 4096;
   if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
   if (most == 0) throw usage_error("read_until: at most 0 bytes");
+  sched::this_fiber::require_wait("read_until");
   std::size_t searched = 0;
   for (;;) {
     const auto have = buffered.view();
