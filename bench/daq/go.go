@@ -22,9 +22,9 @@ import (
 
 const frameBytes, framesARead, deadline = 64, 16, 1_000_000
 
-// nowNs is CLOCK_MONOTONIC, which the source stamps its frames with. Go's own clock starts elsewhere, at a distance
+// monotonic is CLOCK_MONOTONIC, which the source stamps its frames with. Go's own clock starts elsewhere, at a distance
 // that does not change.
-func nowNs() uint64 { return uint64(time.Since(origin).Nanoseconds()) + originNs }
+func monotonic() uint64 { return uint64(time.Since(origin).Nanoseconds()) + originNs }
 
 var origin, originNs = func() (time.Time, uint64) {
 	var ts syscall.Timespec
@@ -60,7 +60,7 @@ type readings struct {
 }
 
 func (all *readings) decode(some []byte, next *uint32) {
-	now := nowNs()
+	now := monotonic()
 	for at := 0; at < len(some); at += frameBytes {
 		f := some[at : at+frameBytes]
 		channel, number := binary.LittleEndian.Uint32(f), binary.LittleEndian.Uint32(f[4:])

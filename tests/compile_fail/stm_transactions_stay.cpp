@@ -1,4 +1,4 @@
-// A transaction is valid until its body returns, and belongs to that body: it is handed on by reference, and not copied.
+// A transaction is valid until its body returns, and belongs to that body: it is handed on by reference, not copied.
 // expect: deleted|tx_body|no matching function
 #include <shunt/stm.hpp>
 
