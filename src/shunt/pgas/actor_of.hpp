@@ -376,8 +376,8 @@ class selector_of {
   /// Collective, but waits for the PEs of its worker only, and not for messages: the selector's end as a future. Says
   /// done() for every mailbox. The future is satisfied when finish() would return, on every PE; from then on the parts
   /// are as the messages left them, since the selector is used no more: a send after it is an error.
-  /// A shunt::finish() around the call waits for it, and so do finish() and the destructor, if the future is dropped. It
-  /// throws if the job fails before. Cost: a fiber of each worker, and that of finish().
+  /// A shunt::finish() around the call waits for it, and so do finish() and the destructor, if the future is dropped.
+  /// It throws if the job fails before. Cost: a fiber of each worker, and that of finish().
   shunt::future<void> ending() {
     worker_->refuse_in_task(pe_, "ending()");
     if (!end_.valid()) {
