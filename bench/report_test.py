@@ -117,6 +117,9 @@ class Published(Folder):
         text = self.page_of(row("heat", "seconds", "openmp", "active", heat, [1.0]))
         self.assertIn("2.00 to 2.00, median 2.00, in 1 rows.", text)
         self.assertIn("Exceeded.", text)
+        another = row("heat", "seconds", "openmp", "active", heat, [0.1]) | {"machine": MACHINE | {"cores": 3}}
+        text = self.page_of(another)  # of another run: no ratio, though it is newer and faster
+        self.assertIn("Nothing of it has been measured here beside a rival.", text)
 
     def test_today_is_in_the_study_s_unit(self):
         text = self.page_of(row("switch", "ns_per_switch", "shunt", "", {"fibers": 100, "order": "fifo"}, [2.5]),

@@ -49,27 +49,29 @@ def published_points(table):
 
 
 def today_cells(table, rows):
-    """(axis value, column) -> (median, low, high), in the study's unit."""
-    cells = {}
+    """(axis value, column) -> (median, low, high), in the study's unit; and what tells the run in which that was."""
+    cells, runs = {}, {}
     if table.today is None:
-        return cells
+        return cells, runs
     for at in [*table.rows, *table.today.more_rows]:
         for column in table.today.columns:
             row = table.today.find(rows, at, column)
             if row:
                 s = summary(row["samples"])
                 cells[at, column] = tuple(table.today.scale(v, at) for v in (s.median, s.low, s.high))
-    return cells
+                runs[at, column] = row["machine"]
+    return cells, runs
 
 
-def verdict(table, cells):
-    """Reproduced, exceeded or not comparable: how today's Shunt stands to the best of the study's systems today."""
+def verdict(table, cells, runs):
+    """Reproduced, exceeded or not comparable: how today's Shunt stands to the best of the study's systems, where both
+    were measured in one run."""
     if not table.rows:
         return "not comparable", "The study has pictures; its claims are below."
     ours = {at: v[0] for (at, column), v in cells.items() if column == "Shunt"}
     rivals = collections.defaultdict(list)
     for (at, column), v in cells.items():
-        if column != "Shunt":
+        if column != "Shunt" and runs[at, column] == runs.get((at, "Shunt")):
             rivals[at].append(v[0])
     best = max if table.more_is_better else min
     ratios = [ours[at] / best(rivals[at]) if table.more_is_better else best(rivals[at]) / ours[at]
@@ -83,9 +85,9 @@ def verdict(table, cells):
 
 
 def table_of(table, rows):
-    cells = today_cells(table, rows)
-    word, reason = verdict(table, cells)
-    today_columns = table.today.columns if table.today else []
+    cells, runs = today_cells(table, rows)
+    word, reason = verdict(table, cells, runs)
+    today_columns = sorted(table.today.columns if table.today else [], key=lambda c: c != "Shunt")  # ours first
     heads = [{"text": f"{c}, published", "ours": False} for c in table.columns] + [
         {"text": f"{c}, today", "ours": c == "Shunt"} for c in today_columns]
     lines = []

@@ -95,5 +95,5 @@ def bars(groups, unit):
                  color=colour(column, number))
     axes.set_xticks([x + .4 - width / 2 for x in range(len(groups))], list(groups), rotation=30, ha="right", fontsize=7)
     axes.set_ylabel(unit)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return as_svg(figure)
