@@ -87,12 +87,16 @@ class Samples(unittest.TestCase):
         shifted = samples.change(old, [2.0 + i / 100 for i in range(8)])
         same = samples.change(old, [x + 0.001 for x in old])
         few = samples.change([1.0, 1.1, 1.2], [5.0, 5.1, 5.2])
-        self.assertTrue(math.isnan(few.p))
-        self.assertEqual([c.significant for c in samples.with_significance([shifted, same, few])],
-                         [True, False, False])
-        weak = samples.change(old[:5], [1.06, 1.07, 1.08, 1.09, 1.03])
+        found = samples.with_significance([shifted, same, few])
+        self.assertEqual([(c.significant, c.testable) for c in found], [(True, True), (False, True), (False, False)])
+        weak = samples.change(old[:5], [1.06, 1.07, 1.08, 1.09, 1.10])
         self.assertTrue(0.001 < weak.p < 0.05)
-        self.assertFalse(any(c.significant for c in samples.with_significance([weak] * 40)))
+        self.assertFalse(any(c.significant or c.testable for c in samples.with_significance([weak] * 40)))
+
+    def test_medians_of_nothing_and_no_samples_are_no_crash(self):
+        self.assertEqual(samples.change([0.0] * 5, [0.0] * 5).ratio, 1.0)
+        self.assertEqual(samples.change([0.0] * 5, [1.0] * 5).ratio, math.inf)
+        self.assertFalse(samples.with_significance([samples.change([], [1.0])])[0].testable)
 
 
 class Published(Folder):
@@ -115,11 +119,19 @@ class Published(Folder):
         text = self.page_of(row("heat", "seconds", "shunt", "", heat, [0.5]))
         self.assertIn("Nothing of it has been measured here beside a rival.", text)
         text = self.page_of(row("heat", "seconds", "openmp", "active", heat, [1.0]))
-        self.assertIn("2.00 to 2.00, median 2.00, in 1 rows.", text)
+        self.assertIn("2.00 to 2.00, median 2.00 (more is better). Of 1 lines Shunt is ahead in 1, behind in 0", text)
         self.assertIn("Exceeded.", text)
         another = row("heat", "seconds", "openmp", "active", heat, [0.1]) | {"machine": MACHINE | {"cores": 3}}
         text = self.page_of(another)  # of another run: no ratio, though it is newer and faster
         self.assertIn("Nothing of it has been measured here beside a rival.", text)
+
+    def test_a_table_whose_lines_are_systems_is_compared_by_column(self):
+        reads = {"study": "table 1", "pes": 2, "reads_per_pe": 2 ** 23, "table_per_pe": 100_000}
+        text = self.page_of(row("index_gather", "seconds", "shunt", "lambda", reads, [1.0, 1.1, 1.2]),
+                            row("index_gather", "seconds", "openshmem", "nbi", reads, [1.15, 1.3, 1.6]))
+        self.assertIn("1.18 to 1.18, median 1.18 (more is better). Of 1 lines Shunt is ahead in 0, behind in 0; in 1 "
+                      "the intervals meet.", text)
+        self.assertIn("Reproduced.", text)
 
     def test_today_is_in_the_study_s_unit(self):
         text = self.page_of(row("switch", "ns_per_switch", "shunt", "", {"fibers": 100, "order": "fifo"}, [2.5]),
@@ -170,6 +182,8 @@ class CommandLine(Folder):
         self.assertNotIn("go", text.splitlines()[0])
         self.assertIn("2 rows in both reports, 1 with a significant change, 0 with too few samples to tell; 1 are new, "
                       "0 are gone", text)
+        self.assertEqual(self.run_report("--from", str(self.results), "--out", str(out), "--compare",
+                                         str(out / "report.json"))[1].splitlines()[0][:20], "3 rows in both repor")
         (self.folder / "bad.json").write_text("[]")
         self.assertEqual(self.run_report("--from", str(self.results), "--out", str(out), "--compare",
                                          str(self.folder / "bad.json"))[0], 2)
@@ -231,6 +245,29 @@ class Measuring(MadeUp):
         self.assertEqual((refused.returncode, refused.stderr.count("\n")), (2, 1))
         self.assertIn("quick False, not True", refused.stderr)
         self.assertEqual(self.finish("--fresh").returncode, 0)
+
+    def test_files_of_others_stay(self):
+        (self.out / "results").mkdir()
+        mine = self.out / "results" / "histogram.json"
+        mine.write_text("precious")
+        for more in [[], ["--fresh"]]:
+            refused = self.finish(*more)
+            self.assertEqual((refused.returncode, refused.stderr.count("\n")), (2, 1))
+        self.assertEqual(mine.read_text(), "precious")
+        mine.unlink()
+        self.assertEqual(self.finish().returncode, 0)
+        mine.write_text("precious")
+        self.assertEqual(self.finish("--fresh").returncode, 2)  # it is no result
+        self.assertEqual(mine.read_text(), "precious")
+        (self.out / "state.json").write_text("{")
+        damaged = self.finish()
+        self.assertEqual((damaged.returncode, damaged.stderr.count("\n")), (2, 1))
+
+    def test_a_table_with_a_wrong_answer_is_on_the_page_and_the_status_is_1(self):
+        self.put("fanin_ceiling", "echo 'wrong answer: 1' >&2; exit 1")
+        done = self.finish()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAILED: ceiling", (self.out / "report.html").read_text(encoding="utf-8"))
 
     def test_a_picture_of_one_table(self):
         picture = self.out / "superstep.svg"

@@ -45,15 +45,15 @@ def speed(row):
     return row["median"] if row["metric"] in MORE_IS_BETTER else 1 / row["median"]
 
 
-def name_of(table, variant, params):
+def name_of(table, variant, params, metric):
     values = [f"{name}={value}" for name, value in json.loads(params).items()]
-    return " ".join(word for word in [table, variant, *values] if word)
+    return " ".join(word for word in [table, variant, *values] if word) + f": {metric}"
 
 
 def slow(rows):
     """Of each slow row: its name, and its speed over the best rival's, the rival, and the ceiling's. None: unknown."""
     found = {}
-    for (table, _, params), systems in rows.items():
+    for (table, metric, params), systems in rows.items():
         by_speed = sorted(systems.items(), key=lambda one: speed(one[1]))
         rivals = {system: speed(row) for (system, _), row in by_speed if system not in NO_RIVALS}
         best = max(rivals, key=rivals.get, default=None)
@@ -64,7 +64,7 @@ def slow(rows):
             of_rival = speed(row) / rivals[best] if best else None
             of_ceiling = speed(row) / speed(ceiling) if ceiling else None
             if (of_rival or 1) < BEHIND or (of_ceiling or 1) < CEILING:
-                found[name_of(table, variant, params)] = (of_rival, best, of_ceiling)
+                found[name_of(table, variant, params, metric)] = (of_rival, best, of_ceiling)
     return dict(sorted(found.items(), key=lambda one: min(one[1][0] or 1, (one[1][2] or 1) / CEILING)))
 
 

@@ -21,7 +21,12 @@ class SlowRows(unittest.TestCase):
 
     def test_behind_the_best_rival(self):
         found = self.slow(row("shunt", 2, n=1), row("go", 1, n=1), row("caf", 9, n=1), row("shunt", 1, n=2))
-        self.assertEqual({"t n=1": (0.5, "go", None)}, found)
+        self.assertEqual({"t n=1: ns": (0.5, "go", None)}, found)
+
+    def test_each_metric_of_a_row_is_a_row(self):
+        found = self.slow(row("shunt", 2, n=1), row("go", 1, n=1), row("shunt", 3, "p99_ns", n=1),
+                          row("go", 1, "p99_ns", n=1))
+        self.assertEqual({"t n=1: ns", "t n=1: p99_ns"}, set(found))
 
     def test_a_tie_is_not_slow(self):
         self.assertEqual({}, self.slow(row("shunt", 1.02, n=1), row("go", 1, n=1)))
@@ -29,11 +34,11 @@ class SlowRows(unittest.TestCase):
     def test_more_is_better_for_rates(self):
         rate = "million_per_s"
         self.assertEqual({}, self.slow(row("shunt", 2, rate), row("go", 1, rate)))
-        self.assertEqual({"t": (0.5, "go", None)}, self.slow(row("shunt", 1, rate), row("go", 2, rate)))
+        self.assertEqual({"t: million_per_s": (0.5, "go", None)}, self.slow(row("shunt", 1, rate), row("go", 2, rate)))
 
     def test_below_the_ceiling(self):
         self.assertEqual({}, self.slow(row("shunt", 1.5, n=1), row("ceiling", 1, n=1)))
-        self.assertEqual({"t n=1": (None, None, 0.5)}, self.slow(row("shunt", 2, n=1), row("ceiling", 1, n=1)))
+        self.assertEqual({"t n=1: ns": (None, None, 0.5)}, self.slow(row("shunt", 2, n=1), row("ceiling", 1, n=1)))
 
     def test_serial_is_no_rival(self):
         self.assertEqual({}, self.slow(row("shunt", 2, n=1), row("serial", 1, n=1)))

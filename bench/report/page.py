@@ -58,29 +58,41 @@ def today_cells(table, rows):
             row = table.today.find(rows, at, column)
             if row:
                 s = summary(row["samples"])
-                cells[at, column] = tuple(table.today.scale(v, at) for v in (s.median, s.low, s.high))
+                low, high = sorted(table.today.scale(v, at) for v in (s.low, s.high))
+                cells[at, column] = table.today.scale(s.median, at), low, high
                 runs[at, column] = row["machine"]
     return cells, runs
 
 
 def verdict(table, cells, runs):
-    """Reproduced, exceeded or not comparable: how today's Shunt stands to the best of the study's systems, where both
-    were measured in one run."""
+    """How today's Shunt stands to the best of the study's systems, where both were measured in one run; two medians
+    whose intervals meet are not told apart."""
     if not table.rows:
         return "not comparable", "The study has pictures; its claims are below."
-    ours = {at: v[0] for (at, column), v in cells.items() if column == "Shunt"}
-    rivals = collections.defaultdict(list)
-    for (at, column), v in cells.items():
-        if column != "Shunt" and runs[at, column] == runs.get((at, "Shunt")):
-            rivals[at].append(v[0])
+    by_system = table.today is not None and "Shunt" in table.today.more_rows  # then a line is a system
+    ours, rivals = {}, collections.defaultdict(list)
+    for (at, column), value in cells.items():
+        question, system = (column, at) if by_system else (at, column)
+        if system == "Shunt":
+            ours[question] = value, runs[at, column]
+        elif not system.startswith("Shunt"):
+            rivals[question].append((value, runs[at, column]))
+    ratios, faster, slower = [], 0, 0
     best = max if table.more_is_better else min
-    ratios = [ours[at] / best(rivals[at]) if table.more_is_better else best(rivals[at]) / ours[at]
-              for at in ours if rivals.get(at)]
+    for question, (mine, run) in ours.items():
+        its = best((v for v, other in rivals[question] if other == run), default=None, key=lambda v: v[0])
+        if its is None:
+            continue
+        ratios.append(mine[0] / its[0] if table.more_is_better else its[0] / mine[0])
+        apart = mine[1] > its[2] or mine[2] < its[1]
+        faster += apart and ratios[-1] > 1
+        slower += apart and ratios[-1] < 1
     if not ratios:
         return "not comparable", "Nothing of it has been measured here beside a rival."
-    text = (f"Shunt's speed over that of the best of the others, measured in the same run: {min(ratios):.2f} to "
-            f"{max(ratios):.2f}, median {statistics.median(ratios):.2f}, in {len(ratios)} rows.")
-    word = "exceeded" if min(ratios) >= 1.03 else "reproduced" if min(ratios) >= 0.97 else "not reached in all rows"
+    text = (f"Shunt over the best of the others, both of today and of one run: {min(ratios):.2f} to {max(ratios):.2f}, "
+            f"median {statistics.median(ratios):.2f} (more is better). Of {len(ratios)} lines Shunt is ahead in "
+            f"{faster}, behind in {slower}; in {len(ratios) - faster - slower} the intervals meet.")
+    word = "not reached in all lines" if slower else "exceeded" if faster == len(ratios) else "reproduced"
     return word, text
 
 
@@ -147,7 +159,8 @@ def own_table(name, question, rows, absent):
     mine = [row for row in rows.all() if row["table"] == name]
     out = {"name": name, "question": question, "lines": [], "plots": [], "absent": "; ".join(absent)}
     if not mine:
-        return out | {"why": "; ".join(absent) or "not asked for", "samples": "no samples", "machine": "–", "age": "–"}
+        why = "; ".join(absent) or "there is no file of it"
+        return out | {"why": why, "samples": "no samples", "machine": "–", "age": "–"}
     by_question = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row in mine:
         by_question[row["metric"]][question_of(row)][system_of(row)] = row

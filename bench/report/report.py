@@ -7,6 +7,7 @@ import math
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -23,7 +24,6 @@ OF_STUDY = {"templet": ["heat"], "selectors": ["histogram", "index_gather", "tri
             "railways": ["railway", "latency"], "transactions": ["stm-si", "stm-ll"],
             "acquisition": ["daq", "switch", "memory", "matmul", "dft"]}
 AS_PUBLISHED = {"heat": 19, "stm-si": 30, "stm-ll": 30, "switch": 100}  # repetitions of the studies
-MINUTES = {"quick": 1, "full": 10}  # of a table of which nothing is known yet
 
 
 class BadCommandLine(Exception):
@@ -91,33 +91,41 @@ class Run:
     def read_state(self):
         how = {"quick": self.options.quick, "as_published": self.options.as_published, "commit": bench.commit()}
         if self.state_file.exists() and not self.options.fresh:
-            state = json.loads(self.state_file.read_text(encoding="utf-8"))
+            try:
+                state = json.loads(self.state_file.read_text(encoding="utf-8"))
+            except ValueError:
+                raise BadCommandLine(f"--out: {self.state_file} is damaged; begin anew with --fresh") from None
             other = {name: state["how"].get(name) for name in how if state["how"].get(name) != how[name]}
             if other:
                 differences = ", ".join(f"{name} {value}, not {how[name]}" for name, value in other.items())
                 raise BadCommandLine(f"--out: {self.folder} holds a report of another kind ({differences}); give "
                                      "another folder, or --fresh")
             return state
-        for old in [*self.results.iterdir(), *self.logs.iterdir()]:
-            old.unlink()
+        if any(self.results.iterdir()) and not self.state_file.exists():
+            raise BadCommandLine(f"--out: {self.results} has files, and none of them tells of a report; give another "
+                                 "folder")
+        for table in self.options.tables:  # nothing else is ours to remove
+            for old in [self.results / f"{table}.json", self.results / f"{table}.part", self.logs / f"{table}.txt"]:
+                old.unlink(missing_ok=True)
         return {"how": how, "seconds": {}}
+
+    def write_state(self):
+        part = self.state_file.with_suffix(".part")
+        part.write_text(json.dumps(self.state, indent=1), encoding="utf-8")
+        part.replace(self.state_file)
 
     def done(self, table):
         return table in self.state["seconds"]
-
-    def expected(self, table):
-        """Seconds."""
-        mode = "quick" if self.options.quick else "full"
-        known = json.loads((HERE / "minutes.json").read_text(encoding="utf-8"))[mode]
-        return 60 * known.get(table, MINUTES[mode])
 
     def measure_all(self):
         missing = [t for t in self.options.tables if not self.done(t)]
         if len(missing) < len(self.options.tables):
             tell(f"{len(self.options.tables) - len(missing)} of {len(self.options.tables)} tables are there already")
         for number, table in enumerate(missing, 1):
-            left = sum(map(self.expected, missing[number - 1:]))
-            tell(f"{number} of {len(missing)}: {table}; about {math.ceil(left / 60)} minutes left")
+            took = list(self.state["seconds"].values())
+            left = f"; about {math.ceil(statistics.fmean(took) * (len(missing) - number + 1) / 60)} minutes left, if " \
+                   "the others take as long as those so far" if took else ""
+            tell(f"{number} of {len(missing)}: {table}{left}")
             self.measure(table)
 
     def measure(self, table):
@@ -143,7 +151,7 @@ class Run:
         if part.exists():
             part.replace(self.results / f"{table}.json")
         self.state["seconds"][table] = round(time.monotonic() - begun, 1)
-        self.state_file.write_text(json.dumps(self.state, indent=1), encoding="utf-8")
+        self.write_state()
 
     def absent(self):
         return {log.stem: absent_of(log) for log in self.logs.glob("*.txt")}
@@ -166,7 +174,10 @@ def tell(line):
 
 
 def write_page(folder, results, absent, options):
-    rows = Rows(results)
+    try:
+        rows = Rows(results)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadCommandLine(f"{results}: not what `bench --json` writes: {error}") from None
     if not rows.all():
         raise BadCommandLine(f"no results in {results}")
     java = ""
@@ -187,22 +198,28 @@ def key_of(row):
     return (row["table"], row["metric"], row["system"], row["variant"], Rows.text(row["params"]))
 
 
-def compare(old_file, rows, out):
+def read_report(file):
     try:
-        old = {key_of(row): row for row in json.loads(pathlib.Path(old_file).read_text(encoding="utf-8"))["rows"]}
+        return {key_of(row): row for row in json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["rows"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadCommandLine(f"--compare: {old_file} is no report: {error}") from None
+        raise BadCommandLine(f"--compare: {file} is no report: {error}") from None
+
+
+def compare(old, rows, out):
     new = {key_of(row): row for row in rows.all()}
     both = [key for key in new if key in old]
     changes = samples.with_significance([samples.change(known(old[key]), known(new[key])) for key in both])
-    for key, change in sorted(zip(both, changes), key=lambda one: abs(math.log(one[1].ratio or 1)), reverse=True):
+    for key, change in sorted(zip(both, changes), key=lambda one: one[1].p):
         if change.significant:
             table, metric, system, variant, params = key
             print(f"{change.ratio:.3f}  p {change.p:.1g}  {table} {metric}, {system} {variant} {params}", file=out)
-    few = sum(math.isnan(change.p) for change in changes)
+    few = sum(not change.testable for change in changes)
     print(f"{len(both)} rows in both reports, {sum(c.significant for c in changes)} with a significant change, "
           f"{few} with too few samples to tell; {len(new) - len(both)} are new, {len(old) - len(both)} are gone",
           file=out)
+    elsewhere = sum(old[key]["machine"]["cpu"] != new[key]["machine"]["cpu"] for key in both)
+    if elsewhere:
+        print(f"{elsewhere} of them were measured on another processor", file=out)
 
 
 def known(row):
@@ -213,6 +230,8 @@ def main(arguments):
     try:
         options = parse(arguments)
         folder = pathlib.Path(options.out)
+        before = read_report(options.compare) if options.compare else {}  # the page may take its place
+        failed = False
         if options.recorded:
             results, absent = pathlib.Path(options.recorded), {}
             if not results.is_dir():
@@ -221,14 +240,15 @@ def main(arguments):
             run = Run(options)
             run.measure_all()
             results, absent = run.results, run.absent()
+            failed = any(line.startswith("FAILED") for lines in absent.values() for line in lines)
         rows = write_page(folder, results, absent, options)
         if options.compare:
-            compare(options.compare, rows, sys.stdout)
+            compare(before, rows, sys.stdout)
         print(folder / "report.html")
-    except BadCommandLine as error:
+    except (BadCommandLine, OSError) as error:
         print(f"shunt report: {error}", file=sys.stderr)
         return 2
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -46,21 +46,29 @@ def summary(samples):
 @dataclasses.dataclass(frozen=True)
 class Change:
     ratio: float  # of the medians, new over old
-    p: float  # Mann-Whitney, two-sided; nan: too few samples to tell
+    p: float  # Mann-Whitney, two-sided
+    least_p: float  # that so many samples can have: 1, there are none
     significant: bool = False
+    testable: bool = False  # among so many comparisons it could be significant
 
 
 def change(old, new):
-    if len(old) < 4 or len(new) < 4:
-        p = math.nan
-    else:
-        p = float(stats.mannwhitneyu(new, old, alternative="two-sided").pvalue)
-    return Change(statistics.median(new) / statistics.median(old), p)
+    if not old or not new:
+        return Change(math.nan, 1.0, 1.0)
+    before, after = statistics.median(old), statistics.median(new)
+    ratio = after / before if before else 1.0 if not after else math.inf
+    p = float(stats.mannwhitneyu(new, old, alternative="two-sided").pvalue)
+    return Change(ratio, p, min(1.0, 2 / math.comb(len(old) + len(new), len(old))))
 
 
 def with_significance(changes, level=0.05):
-    """Among many comparisons some differ by chance: Holm's correction."""
-    order = sorted((i for i, c in enumerate(changes) if not math.isnan(c.p)), key=lambda i: changes[i].p)
+    """Among many comparisons some differ by chance: Holm's correction, over those that could be significant at all with
+    so few samples (Tarone, Biometrics 46, 1990)."""
+    number = 1
+    while sum(c.least_p <= level / number for c in changes) > number:
+        number += 1
+    changes = [dataclasses.replace(c, testable=c.least_p <= level / number) for c in changes]
+    order = sorted((i for i, c in enumerate(changes) if c.testable), key=lambda i: changes[i].p)
     result = list(changes)
     for rank, i in enumerate(order):
         if changes[i].p > level / (len(order) - rank):

@@ -18,7 +18,7 @@ def said(command):
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
         lines = (done.stdout or done.stderr).splitlines()
-        return lines[0].strip() if lines else None
+        return lines[0].strip() if lines and done.returncode == 0 else None
     return None
 
 
