@@ -25,7 +25,8 @@ void termination::check(const end_mark& mark) const {
   // A selector of another digest is a program whose PEs disagree: mark_arrived() says so.
   const selector_state* const s = selectors_.find(mark.selector);
   if (mark.mailbox == end_mark::whole_selector) {
-    if (s != nullptr && mark.count == 0 && s->marks_of_the_end[mark.hop] < facts_.neighbours.size()) return;
+    // Without a state here all PEs of this worker have destroyed their objects, and the job is about to fail.
+    if (mark.count == 0 && (s == nullptr || s->marks_of_the_end[mark.hop] < facts_.neighbours.size())) return;
     throw damage{"end mark: of selector " + std::to_string(mark.selector) + " as a whole, which has not ended there"};
   }
   const std::size_t mailboxes = s != nullptr && s->digest == mark.digest ? s->mailboxes.size() : most_mailboxes;
