@@ -212,7 +212,7 @@ void job::run_workers(const std::function<void(pe&)>& program) {
   } catch (const usage_error&) {
     throw;                                  // the call's fault; nothing has begun
   } catch (const std::exception& thrown) {  // no thread, or no stack for the root: no PE has run, or all have ended
-    fail(thrown.what());
+    if (!failed()) fail(thrown.what());
   } catch (const job_over&) {  // a task outside any finish has waited for a PE
   }
 }
@@ -264,6 +264,7 @@ void job::run_pe(pe_worker& w, int index, const std::function<void(pe&)>& progra
     w.collective.end(index);  // messages for this PE may still be under way between others
   } catch (const job_over&) {
   } catch (const std::exception& thrown) {
+    if (failed()) return;  // the first message counts; and this one may be a future's, which others share
     const std::string_view what = thrown.what();
     fail(what.starts_with(name) ? std::string(what) : name + std::string(what), fault_of(thrown));
   } catch (...) {
