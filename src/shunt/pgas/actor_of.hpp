@@ -365,13 +365,7 @@ class selector_of {
   /// Collective. Says done() for every mailbox, and returns when every message sent before it, by any PE, and all that
   /// their handlers sent on to later mailboxes, have been processed everywhere. Then the selector may be used again.
   /// Cost: one message deep per mailbox, then a barrier.
-  void finish() {
-    worker_->refuse_in_task(pe_, "finish()");
-    if (end_.valid()) return worker_->ending.await_end(*state_);
-    done_all(std::make_index_sequence<Mailboxes>{});
-    worker_->ending.finish(*state_, pe_);
-    done_ = {};
-  }
+  void finish() { worker_->finish_selector(*state_, pe_, done_, end_); }
 
   /// Collective, but waits for the PEs of its worker only, and not for messages: the selector's end as a future. Says
   /// done() for every mailbox. The future is satisfied when finish() would return, on every PE; from then on the parts
@@ -379,12 +373,7 @@ class selector_of {
   /// A shunt::finish() around the call waits for it, and so do finish() and the destructor, if the future is dropped.
   /// It throws if the job fails before. Cost: a fiber of each worker, and that of finish().
   shunt::future<void> ending() {
-    worker_->refuse_in_task(pe_, "ending()");
-    if (!end_.valid()) {
-      done_all(std::make_index_sequence<Mailboxes>{});
-      end_ = worker_->ending.end(*state_, pe_);
-    }
-    worker_->ending.let_finish_wait(end_);
+    worker_->end_selector(*state_, pe_, done_, end_);
     return end_;
   }
 
@@ -437,10 +426,6 @@ class selector_of {
   template <bool Named>
   [[nodiscard]] detail::batch_key key(const wire::handler& entry) const noexcept {
     return detail::key_of(entry, Named ? sender_bits_ : selector_bits_);
-  }
-  template <std::size_t... I>
-  void done_all(std::index_sequence<I...>) {
-    (done<I>(), ...);
   }
 
   pe* me_;

@@ -157,23 +157,12 @@ class selector {
   }
 
   /// Collective. As selector_of::finish(). Must be the last call before the object goes.
-  void finish() {
-    worker_->refuse_in_task(pe_, "finish()");
-    if (end_.valid()) return worker_->ending.await_end(*state_);
-    done_all(std::make_index_sequence<mailboxes>{});
-    worker_->ending.finish(*state_, pe_);
-    done_ = {};
-  }
+  void finish() { worker_->finish_selector(*state_, pe_, done_, end_); }
 
   /// Collective, but waits for the PEs of its worker only. As selector_of::ending(); but the object must live until
   /// then: one that is destroyed before its end fails the job.
   shunt::future<void> ending() {
-    worker_->refuse_in_task(pe_, "ending()");
-    if (!end_.valid()) {
-      done_all(std::make_index_sequence<mailboxes>{});
-      end_ = worker_->ending.end(*state_, pe_);
-    }
-    worker_->ending.let_finish_wait(end_);
+    worker_->end_selector(*state_, pe_, done_, end_);
     return end_;
   }
 
@@ -324,10 +313,6 @@ class selector {
   template <class M, std::size_t... I>
   [[nodiscard]] detail::batch_key key_through(std::size_t mailbox, std::index_sequence<I...>) const noexcept {
     return ((mailbox == I ? key_for<M, I>() : detail::batch_key{0}) | ...);
-  }
-  template <std::size_t... I>
-  void done_all(std::index_sequence<I...>) {
-    (done<I>(), ...);
   }
 
   pe* me_;

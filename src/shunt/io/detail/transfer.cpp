@@ -37,8 +37,11 @@ outcome read_more(descriptor_state* on, read_buffer& buffered, std::size_t most,
   });
 }
 
-std::size_t take_buffered(read_buffer& buffered, buffer into) noexcept {
+/// \throws what require_wait() throws: a transaction that is undone could not give them back.
+std::size_t take_buffered(read_buffer& buffered, buffer into) {
   const auto have = buffered.view();
+  if (have.empty()) return 0;
+  sched::this_fiber::require_wait("read");
   const auto count = std::min(have.size(), into.size());
   if (count != 0) std::memcpy(into.data(), have.data(), count);
   buffered.consume(count);
@@ -75,15 +78,11 @@ std::size_t take_buffered(read_buffer& buffered, buffer into) noexcept {
 
 outcome read_some(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
   if (into.size() == 0) return {};
-  if (!buffered.view().empty()) {
-    sched::this_fiber::require_wait("read");  // a transaction that is undone could not give them back
-    return {take_buffered(buffered, into), {}};
-  }
+  if (!buffered.view().empty()) return {take_buffered(buffered, into), {}};
   return read_system(on, into, until);
 }
 
 outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
-  sched::this_fiber::require_wait("read");
   std::size_t have = take_buffered(buffered, into);
   while (have < into.size()) {
     const auto one = read_system(on, into.from(have), until);

@@ -10,18 +10,6 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// A number for the calls that a worker has completed, in their order.
-class call_history {
- public:
-  void add(std::uint8_t kind, std::uint16_t selector) noexcept {
-    sum_ = (sum_ ^ (std::uint32_t{kind} << 16 | selector)) * 0x01000193u;  // FNV-1a, by words
-  }
-  [[nodiscard]] std::uint32_t sum() const noexcept { return sum_; }
-
- private:
-  std::uint32_t sum_ = 0x811c9dc5u;
-};
-
 /// All PEs of the job make the same collective calls in the same order. The end of a PE's program is one of them: a PE
 /// that has ended is in no other call.
 struct collective_call {
@@ -38,6 +26,19 @@ struct collective_call {
   [[nodiscard]] std::string_view name() const noexcept { return name_of(is); }
   /// Where a PE is that has made this call: "in barrier()", "at the end of the program".
   [[nodiscard]] std::string text() const;
+};
+
+/// A number for the calls that a worker has completed, in their order.
+class call_history {
+ public:
+  void add(const collective_call& what) noexcept {
+    const auto word = static_cast<std::uint32_t>(what.is) << 16 | what.selector;
+    sum_ = (sum_ ^ word) * 0x01000193u;  // FNV-1a, by words
+  }
+  [[nodiscard]] std::uint32_t sum() const noexcept { return sum_; }
+
+ private:
+  std::uint32_t sum_ = 0x811c9dc5u;
 };
 
 }  // namespace detail

@@ -48,7 +48,7 @@ bool collectives::arrive(const collective_call& what, int pe) {
 void collectives::complete() {
   at_call_ = 0;
   ++calls_;
-  past_.add(static_cast<std::uint8_t>(call_.is), call_.selector);
+  past_.add(call_);
   agreement_.came_to(calls_);
   completed_.notify_all();
 }

@@ -76,11 +76,36 @@ void pe_worker::say_done(selector_state& s, int pe, std::size_t mailbox, std::sp
   if (!std::exchange(said[mailbox], true)) ending.done(s, pe, static_cast<unsigned>(mailbox));
 }
 
+void pe_worker::finish_selector(selector_state& s, int pe, std::span<bool> said, const task::future<void>& end) {
+  refuse_in_task(pe, "finish()");
+  if (end.valid()) return ending.await_end(s);
+  say_all_done(s, pe, said);
+  ending.finish(s, pe);
+  std::fill(said.begin(), said.end(), false);
+}
+
+void pe_worker::end_selector(selector_state& s, int pe, std::span<bool> said, task::future<void>& end) {
+  refuse_in_task(pe, "ending()");
+  if (!end.valid()) {
+    say_all_done(s, pe, said);
+    end = ending.end(s, pe);
+  }
+  termination::let_finish_wait(end);
+}
+
+void pe_worker::say_all_done(selector_state& s, int pe, std::span<bool> said) {
+  for (std::size_t mailbox = 0; mailbox < said.size(); ++mailbox) {
+    if (!std::exchange(said[mailbox], true)) ending.done(s, pe, static_cast<unsigned>(mailbox));
+  }
+}
+
 void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
   if (job_.failed()) return;
-  const std::string name = "PE " + std::to_string(pe) + ": " + std::string(s.name);
-  if (s.end && !s.end->reached) return job_.fail(name + " is destroyed before its end; wait for ending() first");
-  if (ending.unfinished(s)) job_.fail(name + " is destroyed with messages under way; call finish() first");
+  const auto refuse = [&](const char* why) {
+    job_.fail("PE " + std::to_string(pe) + ": " + std::string(s.name) + " is destroyed " + why + " first");
+  };
+  if (s.end && !s.end->reached) return refuse("before its end; wait for ending()");
+  if (ending.unfinished(s)) refuse("with messages under way; call finish()");
 }
 
 void pe_worker::refuse_early_operand(int pe, const char* call, std::span<const std::byte> operand) {

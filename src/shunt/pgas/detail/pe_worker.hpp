@@ -88,6 +88,10 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   /// \throws usage_error for a mailbox that the selector does not have
   void say_done(selector_state& s, int pe, std::size_t mailbox, std::span<bool> said,
                 const std::source_location& where);
+  /// The PE's program calls finish(), or ending(): says done() for every mailbox. \param end  of an earlier ending():
+  /// then there is no other epoch, and both are about that end.
+  void finish_selector(selector_state& s, int pe, std::span<bool> said, const task::future<void>& end);
+  void end_selector(selector_state& s, int pe, std::span<bool> said, task::future<void>& end);
 
   // --- waiting ---
 
@@ -122,6 +126,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
 
  private:
   bool idle_step(int& idle) override;
+  void say_all_done(selector_state& s, int pe, std::span<bool> said);
   bool notice_failure();
   [[nodiscard]] bool open_trains_are_due() noexcept;
   void wait(std::uint8_t channel, std::size_t trains, const char* call) override;  // rail::credit
