@@ -93,10 +93,15 @@ TEST_CASE("send: out of range in a handler names the handler's PE") {
 }
 
 TEST_CASE("send: to a mailbox that is done is refused") {
-  SECTION("by the program") {
-    const auto message = failure_of(tiny(2, 2), [](pgas::pe& me) {
+  SECTION("by the program, in any epoch") {
+    const int epochs_before = GENERATE(0, 2);
+    const auto message = failure_of(tiny(2, 2), [epochs_before](pgas::pe& me) {
       cell count(me);
       pgas::actor_of adder(count);
+      for (int epoch = 0; epoch < epochs_before; ++epoch) {
+        adder.done();
+        adder.finish();
+      }
       adder.send(0, [](long& n) { ++n; });
       adder.done();
       adder.done();  // twice is once
