@@ -236,6 +236,28 @@ class Measuring(MadeUp):
         data = json.loads((self.out / "report.json").read_text(encoding="utf-8"))
         self.assertEqual({r["table"] for r in data["rows"]}, {"superstep", "fanin"})
 
+    def test_killed_in_its_first_table_it_goes_on_too(self):
+        self.put("superstep_ceiling", f"echo started > {self.build}/first; sleep 60")
+        running = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (self.build / "first").exists():
+            self.assertIsNone(running.poll())
+            time.sleep(0.02)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+        self.put("superstep_ceiling", RIGHT)
+        done = self.finish()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_fresh_measures_the_tables_asked_for_and_keeps_the_others(self):
+        self.assertEqual(self.finish().returncode, 0)
+        ran = self.build / "ran"
+        for table in ["superstep", "fanin"]:
+            self.put(f"{table}_ceiling", f"echo {table} >> {ran}; {RIGHT}")
+        self.assertEqual(self.finish("--fresh", "--only", "fanin").returncode, 0)
+        self.assertEqual(set(ran.read_text().split()), {"fanin"})
+        self.assertEqual(self.finish().returncode, 0)
+        self.assertEqual(set(ran.read_text().split()), {"fanin"})
+
     def test_a_folder_with_a_report_of_another_kind_is_refused_unless_it_may_go(self):
         self.assertEqual(self.finish().returncode, 0)
         state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))
@@ -262,6 +284,9 @@ class Measuring(MadeUp):
         (self.out / "state.json").write_text("{")
         damaged = self.finish()
         self.assertEqual((damaged.returncode, damaged.stderr.count("\n")), (2, 1))
+        self.assertIn("state.json damaged, not whole", damaged.stderr)
+        self.assertEqual(self.finish("--fresh").returncode, 0)
+        self.assertFalse(mine.exists())  # the folder is a report's, and of unknown age
 
     def test_a_table_with_a_wrong_answer_is_on_the_page_and_the_status_is_1(self):
         self.put("fanin_ceiling", "echo 'wrong answer: 1' >&2; exit 1")

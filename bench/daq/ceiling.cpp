@@ -1,4 +1,8 @@
 // daq by hand: one thread, one epoll, level-triggered; each event is one read.
+#include <sys/epoll.h>
+
+#include <vector>
+
 #include "source.hpp"
 
 namespace {
@@ -10,7 +14,7 @@ struct channel {
 
 void sample(const char* program, const bench_options& o, bench::daq::readings& all) {
   int port = 0;
-  const int door = bench::daq::listen_anywhere(port);
+  const int door = bench::listen_anywhere(port, 4096);
   bench::daq::source from(port, o);
   const int epoll = epoll_create1(0);
   std::vector<channel> channels(static_cast<std::size_t>(o.table));

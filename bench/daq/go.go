@@ -8,11 +8,10 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,29 +27,10 @@ func monotonic() uint64 { return uint64(time.Since(origin).Nanoseconds()) + orig
 
 var origin, originNs = func() (time.Time, uint64) {
 	var ts syscall.Timespec
+	before := time.Now()
 	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&ts)), 0)
-	return time.Now(), uint64(ts.Nano())
+	return before.Add(time.Since(before) / 2), uint64(ts.Nano())
 }()
-
-// source starts that of source.hpp, which waits for `begin`, and ends with status 0.
-func source(port, channels, frames, period int) (command *exec.Cmd, begin io.WriteCloser) {
-	self, err := os.Executable()
-	if err != nil {
-		program.Fail(err)
-	}
-	command = exec.Command(filepath.Join(filepath.Dir(self), "daq_source"), "--port", fmt.Sprint(port),
-		"--table", fmt.Sprint(channels), "--rounds", fmt.Sprint(frames), "--period", fmt.Sprint(period))
-	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	begin, err = command.StdinPipe()
-	if err != nil {
-		program.Fail(err)
-	}
-	if err = command.Start(); err != nil {
-		program.Fail(err)
-	}
-	return command, begin
-}
 
 type readings struct {
 	frames int
@@ -93,7 +73,7 @@ func resident() int64 {
 		return 0
 	}
 	var kib int64
-	for _, line := range splitLines(string(text)) {
+	for _, line := range strings.Split(string(text), "\n") {
 		if n, _ := fmt.Sscanf(line, "Rss: %d kB", &kib); n == 1 {
 			break
 		}
@@ -101,27 +81,15 @@ func resident() int64 {
 	return kib * 1024
 }
 
-func splitLines(text string) (lines []string) {
-	for begin, i := 0, 0; i < len(text); i++ {
-		if text[i] == '\n' {
-			lines = append(lines, text[begin:i])
-			begin = i + 1
-		}
-	}
-	return lines
-}
-
 func sample(channels, frames, period int, atFirst int64, report bool) {
-	all := readings{frames: frames, ages: make([]uint32, channels*frames)}
-	for i := range all.ages {
-		all.ages[i] = 1 // else the pages come later
-	}
+	all := readings{frames: frames}
 	all.left.Store(int64(channels * frames))
 	door, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		program.Fail(err)
 	}
-	from, begin := source(door.Addr().(*net.TCPAddr).Port, channels, frames, period)
+	from, begin := program.Asking("daq_source", "--port", fmt.Sprint(door.Addr().(*net.TCPAddr).Port),
+		"--table", fmt.Sprint(channels), "--rounds", fmt.Sprint(frames), "--period", fmt.Sprint(period))
 	var waiting atomic.Int64
 	var readers sync.WaitGroup
 	readers.Add(channels)
@@ -157,7 +125,11 @@ func sample(channels, frames, period int, atFirst int64, report bool) {
 	for waiting.Load() < int64(channels) {
 		runtime.Gosched()
 	}
-	debug.FreeOSMemory() // of the samples before
+	debug.FreeOSMemory()                       // of the samples before
+	all.ages = make([]uint32, channels*frames) // its pages come now, before the clock
+	for i := range all.ages {
+		all.ages[i] = 1
+	}
 	memory := resident() - int64(4*len(all.ages))
 	start := time.Now()
 	if _, err := begin.Write([]byte("g")); err != nil {

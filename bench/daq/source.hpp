@@ -8,15 +8,17 @@
 ///   the time                                ends
 #pragma once
 
-#include <sys/resource.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <string>
+#include <cstring>
 #include <vector>
 
-#include "../echo/client.hpp"
+#include "../common/one_cpu.hpp"
+#include "../common/program.h"
+#include "../common/sockets.hpp"
 
 namespace bench::daq {
 
@@ -65,17 +67,8 @@ inline void run_source(int go, int port, long channels, long frames, long period
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   for (long p = 0; p + 1 < processors; ++p) CPU_SET(static_cast<int>(p), &others);
   if (processors > 1) sched_setaffinity(0, sizeof others, &others);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::vector<int> all(static_cast<std::size_t>(channels));
-  for (int& fd : all) {
-    fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0) fail("connect");
-    const int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
+  for (int& fd : all) fd = connect_to(port);
   char begin;
   if (read(go, &begin, 1) != 1) std::_Exit(1);
   const auto start = now_ns();
@@ -107,8 +100,8 @@ class readings {
  public:
   readings(const char* program, long channels, long frames)
       : program_(program),
+        channels_(static_cast<std::size_t>(channels)),
         frames_(static_cast<std::size_t>(frames)),
-        ages_(static_cast<std::size_t>(channels) * frames_),
         left_(channels * frames) {}
 
   /// Frames of one channel, as they came. \return whether they were the last of all channels.
@@ -127,9 +120,11 @@ class readings {
   }
   /// The last frame has been decoded.
   [[nodiscard]] bool over() const { return left_.load(std::memory_order_acquire) == 0; }
+  /// All channels are there. The ages' pages come now: after the fork, before the clock.
   void begins() {
+    ages_.assign(channels_ * frames_, 1);
+    resident_ = resident_bytes() - static_cast<long long>(sizeof ages_[0] * ages_.size());
     before_ = bench_now();
-    resident_ = resident_bytes();
   }
   /// \param at_first  resident bytes when the program began
   void report(long long at_first) {
@@ -142,14 +137,14 @@ class readings {
     std::snprintf(more, sizeof more,
                   ", \"frames\": %zu, \"resident_bytes\": %lld, \"median_ns\": %u, \"p99_ns\": %u, \"p999_ns\": %u, "
                   "\"missed_share\": %.6f",
-                  ages_.size(), resident_ - at_first - static_cast<long long>(4 * ages_.size()), at(.5), at(.99),
-                  at(.999), static_cast<double>(late) / static_cast<double>(ages_.size()));
+                  ages_.size(), resident_ - at_first, at(.5), at(.99), at(.999),
+                  static_cast<double>(late) / static_cast<double>(ages_.size()));
     bench_report(end_ - before_, more);
   }
 
  private:
   const char* program_;
-  std::size_t frames_;
+  std::size_t channels_, frames_;
   std::vector<std::uint32_t> ages_;  // ns, by channel and number
   std::atomic<long> left_;
   double before_ = 0, end_ = 0;
@@ -173,48 +168,12 @@ struct reassembly {
   }
 };
 
-/// The source, forked before there are threads.
-class source {
+class source : public asking_process {
  public:
-  source(int port, const bench_options& o) {
-    if (pipe(go_) != 0) fail("pipe");
-    process_ = fork();
-    if (process_ < 0) fail("fork");
-    if (process_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    run_source(go_[0], port, o.table, o.rounds, o.period);
-    std::_Exit(0);
-  }
-  void go() const {
-    if (write(go_[1], "g", 1) != 1) fail("write");
-  }
-  void finish(const char* program) {
-    int status = 0;
-    if (waitpid(process_, &status, 0) != process_) fail("waitpid");
-    close(go_[0]);
-    close(go_[1]);
-    if (status != 0) bench_wrong(program, "the source's exit status", static_cast<unsigned long long>(status), 0);
-  }
-
- private:
-  int go_[2] = {-1, -1};
-  pid_t process_ = -1;
+  source(int port, const bench_options& o)
+      : asking_process([&](int go) { run_source(go, port, o.table, o.rounds, o.period); }) {}
+  void finish(const char* program) { asking_process::finish(program, "the source's"); }
 };
-
-/// A socket that the source can connect to.
-inline int listen_anywhere(int& port) {
-  const int door = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof at;
-  if (door < 0 || bind(door, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 || listen(door, 4096) != 0 ||
-      getsockname(door, reinterpret_cast<sockaddr*>(&at), &length) != 0) {
-    fail("listen");
-  }
-  port = ntohs(at.sin_port);
-  return door;
-}
 
 /// Samples and warm-up, each with readings of its own.
 template <class Sample>

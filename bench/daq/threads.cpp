@@ -6,7 +6,7 @@ namespace {
 
 void sample(const char* program, const bench_options& o, bench::daq::readings& all) {
   int port = 0;
-  const int door = bench::daq::listen_anywhere(port);
+  const int door = bench::listen_anywhere(port, 4096);
   bench::daq::source from(port, o);
   std::vector<int> channels(static_cast<std::size_t>(o.table));
   for (int& fd : channels) {

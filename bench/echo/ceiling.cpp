@@ -3,24 +3,10 @@
 
 namespace {
 
-int listen_anywhere(int& port) {
-  const int door = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof at;
-  if (door < 0 || bind(door, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 || listen(door, 1024) != 0 ||
-      getsockname(door, reinterpret_cast<sockaddr*>(&at), &length) != 0) {
-    bench::fail("listen");
-  }
-  port = ntohs(at.sin_port);
-  return door;
-}
-
 bench::server_use sample(const char* program, long connections, long messages) {
   bench::server_use use;
   int port = 0;
-  const int door = listen_anywhere(port);
+  const int door = bench::listen_anywhere(port, 1024);
   bench::clients others(port, connections, messages);
   const int epoll = epoll_create1(0);
   for (long i = 0; i < connections; ++i) {

@@ -10,18 +10,8 @@
 ///   notes its processor time again          end, with status 0 if every byte was right
 #pragma once
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -32,30 +22,11 @@
 
 #include "../common/one_cpu.hpp"
 #include "../common/program.h"
+#include "../common/sockets.hpp"
 
 namespace bench {
 
 constexpr std::size_t message_bytes = 64;
-
-[[noreturn]] inline void fail(const char* call) {
-  std::perror(call);
-  std::_Exit(1);
-}
-
-/// Ends the program as absent where the system gives fewer descriptors.
-inline void allow_descriptors(const char* program, long connections) {
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-  const auto needed = static_cast<rlim_t>(connections) + 64;  // standard ones, pipes, epoll, libraries'
-  if (files.rlim_cur < needed) {
-    char why[100];
-    std::snprintf(why, sizeof why, "%ld connections wanted, the system gives %llu descriptors", connections,
-                  static_cast<unsigned long long>(files.rlim_cur));
-    bench_absent(program, why);
-  }
-}
 
 inline void fill_message(char* message, long connection, long number) {
   for (std::size_t i = 0; i < message_bytes / sizeof(long); ++i) {
@@ -72,17 +43,10 @@ inline void run_clients(int go, int port, long connections, long messages) {
     std::size_t come;
     char back[message_bytes];
   };
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int epoll = epoll_create1(0);
   std::vector<connection> all(static_cast<std::size_t>(connections));
   for (auto& c : all) {
-    c = {socket(AF_INET, SOCK_STREAM, 0), 0, 0, {}};
-    if (c.fd < 0 || connect(c.fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0) fail("connect");
-    const int on = 1;
-    setsockopt(c.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    c = {connect_to(port), 0, 0, {}};
     epoll_event asked{};
     asked.events = EPOLLIN;
     asked.data.ptr = &c;
@@ -155,33 +119,11 @@ class server_use {
   long long after_ = 0;
 };
 
-class clients {
+class clients : public asking_process {
  public:
-  /// Forks; call it before there are threads.
-  clients(int port, long connections, long messages) {
-    if (pipe(go_) != 0) fail("pipe");
-    process_ = fork();
-    if (process_ < 0) fail("fork");
-    if (process_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    run_clients(go_[0], port, connections, messages);
-    std::_Exit(0);
-  }
-  void go() const {
-    if (write(go_[1], "g", 1) != 1) fail("write");
-  }
-  /// Ends the program if an answer was wrong.
-  void finish(const char* program) {
-    int status = 0;
-    if (waitpid(process_, &status, 0) != process_) fail("waitpid");
-    close(go_[0]);
-    close(go_[1]);
-    if (status != 0) bench_wrong(program, "the clients' exit status", static_cast<unsigned long long>(status), 0);
-  }
-
- private:
-  int go_[2] = {-1, -1};
-  pid_t process_ = -1;
+  clients(int port, long connections, long messages)
+      : asking_process([=](int go) { run_clients(go, port, connections, messages); }) {}
+  void finish(const char* program) { asking_process::finish(program, "the clients'"); }
 };
 
 }  // namespace bench

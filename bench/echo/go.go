@@ -6,43 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 const messageBytes = 64
-
-// clients starts those of client.hpp, which wait for `begin`, and end with status 0.
-func clients(port, connections, messages int) (command *exec.Cmd, begin io.WriteCloser) {
-	self, err := os.Executable()
-	if err != nil {
-		program.Fail(err)
-	}
-	command = exec.Command(filepath.Join(filepath.Dir(self), "echo_clients"), "--port", fmt.Sprint(port),
-		"--table", fmt.Sprint(connections), "--rounds", fmt.Sprint(messages))
-	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	begin, err = command.StdinPipe()
-	if err != nil {
-		program.Fail(err)
-	}
-	if err = command.Start(); err != nil {
-		program.Fail(err)
-	}
-	return command, begin
-}
 
 func sample(connections, messages int) float64 {
 	door, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		program.Fail(err)
 	}
-	others, begin := clients(door.Addr().(*net.TCPAddr).Port, connections, messages)
+	others, begin := program.Asking("echo_clients", "--port", fmt.Sprint(door.Addr().(*net.TCPAddr).Port),
+		"--table", fmt.Sprint(connections), "--rounds", fmt.Sprint(messages))
 	var left, waiting atomic.Int64
 	left.Store(int64(connections * messages * messageBytes))
 	var end float64

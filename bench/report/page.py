@@ -13,7 +13,6 @@ from report.published import STUDIES
 from report.samples import CONFIDENCE, summary
 
 HERE = pathlib.Path(__file__).resolve().parent
-RIVALS_BY_METRIC = slow_rows.MORE_IS_BETTER
 
 
 def number(value):
@@ -149,7 +148,7 @@ def question_of(row):
 
 
 def of_best_rival(row, peers):
-    rivals = [p for p in peers if p["system"] not in slow_rows.NO_RIVALS]
+    rivals = [p for p in peers if p["system"] not in slow_rows.NO_RIVALS and p["machine"] == row["machine"]]  # one run
     if not rivals or row["metric"] in slow_rows.NOT_COMPARED or row["system"] != "shunt":
         return "–"
     return f"{slow_rows.speed(row) / max(map(slow_rows.speed, rivals)):.2f}"

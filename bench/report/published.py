@@ -65,7 +65,7 @@ class Rows:
     """The newest row of each question, of the files that `bench --json` wrote."""
 
     def __init__(self, folder):
-        self.by_key, self.lines = {}, []
+        self.by_key = {}
         for path in sorted(folder.glob("*.json")):
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)

@@ -87,27 +87,31 @@ class Run:
         self.logs.mkdir(exist_ok=True)
         self.state_file = self.folder / "state.json"
         self.state = self.read_state()
+        self.write_state()  # from now on the folder is known as a report's, whenever this run is stopped
 
     def read_state(self):
+        """What an earlier run has left. With --fresh nothing of the tables asked for; of another kind, of none."""
         how = {"quick": self.options.quick, "as_published": self.options.as_published, "commit": bench.commit()}
-        if self.state_file.exists() and not self.options.fresh:
-            try:
-                state = json.loads(self.state_file.read_text(encoding="utf-8"))
-            except ValueError:
-                raise BadCommandLine(f"--out: {self.state_file} is damaged; begin anew with --fresh") from None
+        if not self.state_file.exists():
+            if any(self.results.iterdir()):
+                raise BadCommandLine(f"--out: {self.results} has files, and none of them tells of a report; give "
+                                     "another folder")
+            return {"how": how, "seconds": {}}
+        try:
+            state = json.loads(self.state_file.read_text(encoding="utf-8"))
             other = {name: state["how"].get(name) for name in how if state["how"].get(name) != how[name]}
-            if other:
-                differences = ", ".join(f"{name} {value}, not {how[name]}" for name, value in other.items())
-                raise BadCommandLine(f"--out: {self.folder} holds a report of another kind ({differences}); give "
-                                     "another folder, or --fresh")
-            return state
-        if any(self.results.iterdir()) and not self.state_file.exists():
-            raise BadCommandLine(f"--out: {self.results} has files, and none of them tells of a report; give another "
-                                 "folder")
-        for table in self.options.tables:  # nothing else is ours to remove
-            for old in [self.results / f"{table}.json", self.results / f"{table}.part", self.logs / f"{table}.txt"]:
-                old.unlink(missing_ok=True)
-        return {"how": how, "seconds": {}}
+        except (ValueError, KeyError, TypeError):
+            state, other = {"seconds": {}}, {"state.json": "damaged"}
+        if other and not self.options.fresh:
+            differences = ", ".join(f"{name} {value}, not {how.get(name, 'whole')}" for name, value in other.items())
+            raise BadCommandLine(f"--out: {self.folder} holds a report of another kind ({differences}); give another "
+                                 "folder, or --fresh")
+        if self.options.fresh:
+            for table in bench.SYSTEMS if other else self.options.tables:  # nothing else is ours to remove
+                for old in [self.results / f"{table}.json", self.results / f"{table}.part", self.logs / f"{table}.txt"]:
+                    old.unlink(missing_ok=True)
+                state["seconds"].pop(table, None)
+        return {"how": how, "seconds": state["seconds"]}
 
     def write_state(self):
         part = self.state_file.with_suffix(".part")

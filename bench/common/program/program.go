@@ -4,7 +4,9 @@ package program
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -71,6 +73,26 @@ func AllowDescriptors(connections int) {
 	if files.Cur < uint64(connections)+64 { // standard ones, pipes, epoll, the runtime's
 		Absent(fmt.Sprintf("%d connections wanted, the system gives %d descriptors", connections, files.Cur))
 	}
+}
+
+// Asking starts the program of that name beside this one, which asks a server: it waits for `begin`, and ends with
+// status 0 if all answers were right.
+func Asking(name string, options ...string) (command *exec.Cmd, begin io.WriteCloser) {
+	self, err := os.Executable()
+	if err != nil {
+		Fail(err)
+	}
+	command = exec.Command(filepath.Join(filepath.Dir(self), name), options...)
+	command.Stderr = os.Stderr
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	begin, err = command.StdinPipe()
+	if err != nil {
+		Fail(err)
+	}
+	if err = command.Start(); err != nil {
+		Fail(err)
+	}
+	return command, begin
 }
 
 // Report prints one sample. `extra` is further JSON members, each with a comma before it, or "".

@@ -1,9 +1,6 @@
 //! daq in tokio: a task for each channel, on the current-thread runtime.
 
-use std::env;
-use std::fmt::Display;
 use std::io::Write;
-use std::process::{exit, Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -11,14 +8,13 @@ use std::time::Instant;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 
+#[path = "../../../common/tokio.rs"]
+mod asker;
+use asker::end;
+
 const FRAME_BYTES: usize = 64;
 const FRAMES_A_READ: usize = 16;
 const DEADLINE: u32 = 1_000_000;
-
-fn end(status: i32, text: impl Display) -> ! {
-    eprintln!("daq_tokio: {text}");
-    exit(status)
-}
 
 struct Options {
     channels: usize,
@@ -30,20 +26,13 @@ struct Options {
 
 fn parse() -> Options {
     let mut o = Options { channels: 1000, frames: 100, period: 0, samples: 5, warmup: 1 };
-    let words: Vec<String> = env::args().skip(1).collect();
-    for pair in words.chunks(2) {
-        let bad = || -> ! { end(2, format!("bad option or value: {}", pair.join(" "))) };
-        let value: usize = pair.get(1).and_then(|v| v.parse().ok()).unwrap_or_else(|| bad());
-        match pair[0].as_str() {
-            "--table" => o.channels = value,
-            "--rounds" => o.frames = value,
-            "--period" => o.period = value,
-            "--samples" => o.samples = value,
-            "--warmup" => o.warmup = value,
-            "--pes" => {} // one thread
-            _ => bad(),
-        }
-    }
+    asker::parse(&mut [
+        ("--table", &mut o.channels),
+        ("--rounds", &mut o.frames),
+        ("--period", &mut o.period),
+        ("--samples", &mut o.samples),
+        ("--warmup", &mut o.warmup),
+    ]);
     o
 }
 
@@ -58,27 +47,6 @@ fn resident() -> i64 {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let line = text.lines().find(|l| l.starts_with("Rss:")).unwrap_or("Rss: 0");
     line.split_whitespace().nth(1).and_then(|n| n.parse::<i64>().ok()).unwrap_or(0) * 1024
-}
-
-fn allow_descriptors(channels: usize) {
-    let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &mut files);
-        files.rlim_cur = files.rlim_max;
-        libc::setrlimit(libc::RLIMIT_NOFILE, &files);
-    }
-    if files.rlim_cur < channels as u64 + 64 {
-        let given = files.rlim_cur;
-        end(3, format!("absent: {channels} channels wanted, the system gives {given} descriptors"));
-    }
-}
-
-/// That of source.hpp, which waits for a byte, and ends with status 0.
-fn source(port: u16, o: &Options) -> Child {
-    let program = env::current_exe().unwrap().with_file_name("daq_source");
-    let numbers = [("--port", port as usize), ("--table", o.channels), ("--rounds", o.frames), ("--period", o.period)];
-    let words = numbers.iter().flat_map(|(name, value)| [name.to_string(), value.to_string()]);
-    Command::new(program).args(words).stdin(Stdio::piped()).spawn().unwrap_or_else(|bad| end(1, bad))
 }
 
 struct Readings {
@@ -141,16 +109,23 @@ async fn follow(mut channel: TcpStream, all: Arc<Readings>) -> std::io::Result<(
 }
 
 async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()> {
-    let ages = vec![1; o.channels * o.frames]; // not zeros: their pages would come later
     let socket = TcpSocket::new_v4()?;
     socket.bind("127.0.0.1:0".parse().unwrap())?;
     let door = socket.listen(4096)?;
-    let mut from = source(door.local_addr()?.port(), o);
+    let mut from = asker::asking(
+        "daq_source",
+        &[
+            ("--port", door.local_addr()?.port().into()),
+            ("--table", o.channels),
+            ("--rounds", o.frames),
+            ("--period", o.period),
+        ],
+    );
     let all = Arc::new(Readings {
         frames: o.frames,
         left: AtomicUsize::new(o.channels * o.frames),
         waiting: AtomicUsize::new(0),
-        ages: Mutex::new(ages),
+        ages: Mutex::new(Vec::new()),
         end: Mutex::new(Instant::now()),
     });
     let mut tasks = Vec::new();
@@ -161,6 +136,7 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
     while all.waiting.load(Relaxed) < o.channels {
         tokio::task::yield_now().await;
     }
+    *all.ages.lock().unwrap() = vec![1; o.channels * o.frames]; // not zeros: its pages come now, before the clock
     let memory = resident() - 4 * (o.channels * o.frames) as i64;
     let begin = Instant::now();
     from.stdin.take().unwrap().write_all(b"g")?;
@@ -192,7 +168,7 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
 
 fn main() {
     let o = parse();
-    allow_descriptors(o.channels);
+    asker::allow_descriptors(o.channels);
     let at_first = resident();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     for round in 0..o.warmup + o.samples {

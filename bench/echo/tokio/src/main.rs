@@ -1,21 +1,17 @@
 //! echo in tokio: a task for each connection, on the current-thread runtime.
 
-use std::env;
-use std::fmt::Display;
 use std::io::Write;
-use std::process::{exit, Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-const MESSAGE_BYTES: usize = 64;
+#[path = "../../../common/tokio.rs"]
+mod asker;
+use asker::end;
 
-fn end(status: i32, text: impl Display) -> ! {
-    eprintln!("echo_tokio: {text}");
-    exit(status)
-}
+const MESSAGE_BYTES: usize = 64;
 
 struct Options {
     connections: usize,
@@ -26,19 +22,12 @@ struct Options {
 
 fn parse() -> Options {
     let mut o = Options { connections: 1000, messages: 100, samples: 5, warmup: 1 };
-    let words: Vec<String> = env::args().skip(1).collect();
-    for pair in words.chunks(2) {
-        let bad = || -> ! { end(2, format!("bad option or value: {}", pair.join(" "))) };
-        let value: usize = pair.get(1).and_then(|v| v.parse().ok()).unwrap_or_else(|| bad());
-        match pair[0].as_str() {
-            "--table" => o.connections = value,
-            "--rounds" => o.messages = value,
-            "--samples" => o.samples = value,
-            "--warmup" => o.warmup = value,
-            "--pes" => {} // one thread
-            _ => bad(),
-        }
-    }
+    asker::parse(&mut [
+        ("--table", &mut o.connections),
+        ("--rounds", &mut o.messages),
+        ("--samples", &mut o.samples),
+        ("--warmup", &mut o.warmup),
+    ]);
     o
 }
 
@@ -47,27 +36,6 @@ fn processor_now() -> f64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
     t.tv_sec as f64 + 1e-9 * t.tv_nsec as f64
-}
-
-fn allow_descriptors(connections: usize) {
-    let mut files = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &mut files);
-        files.rlim_cur = files.rlim_max;
-        libc::setrlimit(libc::RLIMIT_NOFILE, &files);
-    }
-    if files.rlim_cur < connections as u64 + 64 {
-        let given = files.rlim_cur;
-        end(3, format!("absent: {connections} connections wanted, the system gives {given} descriptors"));
-    }
-}
-
-/// Those of client.hpp, which wait for a byte, and end with status 0.
-fn clients(port: u16, o: &Options) -> Child {
-    let program = env::current_exe().unwrap().with_file_name("echo_clients");
-    let numbers = [("--port", port as usize), ("--table", o.connections), ("--rounds", o.messages)];
-    let words = numbers.iter().flat_map(|(name, value)| [name.to_string(), value.to_string()]);
-    Command::new(program).args(words).stdin(Stdio::piped()).spawn().unwrap_or_else(|bad| end(1, bad))
 }
 
 struct Counts {
@@ -96,7 +64,10 @@ async fn sample(o: &Options) -> std::io::Result<f64> {
     let socket = TcpSocket::new_v4()?;
     socket.bind("127.0.0.1:0".parse().unwrap())?;
     let door = socket.listen(4096)?;
-    let mut others = clients(door.local_addr()?.port(), o);
+    let mut others = asker::asking(
+        "echo_clients",
+        &[("--port", door.local_addr()?.port().into()), ("--table", o.connections), ("--rounds", o.messages)],
+    );
     let all = Arc::new(Counts {
         left: AtomicUsize::new(o.connections * o.messages * MESSAGE_BYTES),
         waiting: AtomicUsize::new(0),
@@ -125,7 +96,7 @@ async fn sample(o: &Options) -> std::io::Result<f64> {
 
 fn main() {
     let o = parse();
-    allow_descriptors(o.connections);
+    asker::allow_descriptors(o.connections);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     for round in 0..o.warmup + o.samples {
         let seconds = runtime.block_on(sample(&o)).unwrap_or_else(|bad| end(1, bad));
