@@ -114,6 +114,23 @@ void check_requests(pgas::pe& me) {
   }
 }
 
+void check_local_parts(pgas::pe& me) {
+  pgas::symmetric<std::vector<long>> table(me, 8);
+  pgas::symmetric<long> sum(me, 0);
+  const auto histogram = table.local();
+  const auto total = sum.local();
+  pgas::actor_of actor(me);
+  for (int i = 0; i < 800; ++i) {
+    const auto spot = static_cast<unsigned>(i) % 8;
+    actor.send(i % me.count(), [=] { histogram[spot]++; });
+    if (i % 8 == 0) actor.ask(i % me.count(), [=] { return histogram[0] * 0 + 2; }, [=](long two) { *total += two; });
+  }
+  actor.finish();
+  const long all = me.sum(std::accumulate(table->begin(), table->end(), 0L));
+  expect(all == 800 * me.count());
+  expect(*sum == 200);
+}
+
 void check_payload(pgas::pe& me) {
   pgas::symmetric<long> bytes(me, 0);
   pgas::actor_of actor(bytes);
@@ -258,6 +275,7 @@ int main(int argc, char** argv) {
     say("requests");
     check_requests(me);
     say("payload");
+    check_local_parts(me);
     check_payload(me);
     say("quiesce");
     check_quiesce(me);

@@ -10,10 +10,11 @@
 /// ```
 ///
 /// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.
-/// What may be captured: values (trivially copyable). Not references or pointers: they mean nothing on another PE, and
-/// where SHUNT_CHECK=1 is set (options::check) those to the sender's stack end the job. The handler gets a reference to
-/// each symmetric part that the actor was made of, on the destination PE, in the order given; and, if it asks for one
-/// more parameter, a `here`, through which it sends on.
+/// What may be captured: values (trivially copyable), among them the local_part of a symmetric object. Not references
+/// or pointers: they mean nothing on another PE, and where SHUNT_CHECK=1 is set (options::check) those to the sender's
+/// stack end the job. The handler gets a reference to each symmetric part that the actor was made of, on the destination
+/// PE, in the order given; and, if it asks for one more parameter, a `here`, through which it sends on. It may also take
+/// nothing, and use the local_parts that it captured.
 ///
 /// Tasks and fibers of a PE (shunt/task.hpp) may send, ask and fetch, on whatever worker of the process they run. The
 /// PE waits for them before done() or finish(): `shunt::finish([&] { … async(…) … }); updates.finish();`
@@ -26,7 +27,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -36,6 +36,7 @@
 #include <tuple>
 #include <vector>
 
+#include <shunt/pgas/detail/fetches.hpp>
 #include <shunt/pgas/detail/requests.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/symmetric.hpp>
@@ -56,62 +57,6 @@ concept payload_item = std::is_trivially_copyable_v<T> && alignof(T) <= wire::sp
 
 template <std::size_t Mailboxes, class... Parts>
 class selector_of;
-
-namespace detail {
-/// Its address stands for a type, in this process.
-template <class T>
-inline constexpr char type_mark = 0;
-
-/// While it lives, a fetch() of the worker waits for a value at that place.
-class awaited_value {
- public:
-  awaited_value(pe_worker& w, const void* place, const void* type) : worker_(w), place_(place) {
-    if (w.facts.hops != 1) w.awaited.add(place, type);
-  }
-  ~awaited_value() {
-    if (worker_.facts.hops != 1) worker_.awaited.remove(place_);
-  }
-  awaited_value(const awaited_value&) = delete;
-  awaited_value& operator=(const awaited_value&) = delete;
-
- private:
-  pe_worker& worker_;
-  const void* place_;
-};
-
-/// The value that a fetch() of a task waits for, which the thread of its PE's worker writes.
-template <class T>
-class reply_to_task {
- public:
-  explicit reply_to_task(pe_worker& w) : worker_(w) {}
-  void expect_reply() {
-    if (worker_.facts.hops != 1) worker_.awaited.add(this, &type_mark<T>);
-  }
-  void set(const T& r) {
-    if (worker_.facts.hops != 1) worker_.awaited.remove(this);
-    value = r;
-    come_.wake();
-  }
-  /// Looks now and then whether the job has failed: then no reply will come, or one that comes is still written.
-  void wait(const std::shared_ptr<reply_to_task>& self) {
-    constexpr std::chrono::milliseconds between_looks{50};
-    try {
-      while (!come_.wait_until(sched::after(between_looks), "a reply", "fetch()")) {
-        if (worker_.leaving()) throw job_over{};
-      }
-    } catch (...) {
-      worker_.of_tasks.keep(self);
-      throw;
-    }
-  }
-
-  std::optional<T> value;
-
- private:
-  pe_worker& worker_;
-  sched::waiter come_;
-};
-}  // namespace detail
 
 /// Where a handler runs, and how it sends on. A parameter of handlers: `[](auto& part, auto& here) { … }`.
 template <std::size_t Mailboxes, class... Parts>
@@ -151,17 +96,25 @@ struct lambda_form {
   /// What the states of such selectors are called.
   static constexpr std::string_view owner() { return wire::type_name<std::tuple<Parts...>>(); }
 
-  /// f(parts..., extra...) or f(parts..., extra..., here)
+  /// Whether a handler takes nothing at all: then what it captured names what it changes (local_part).
+  template <class F, class... Extra>
+  static constexpr bool takes_nothing = sizeof...(Parts) > 0 && sizeof...(Extra) == 0 && std::is_invocable_v<const F&>;
+
+  /// f(parts..., extra...), f(parts..., extra..., here) or f()
   template <class F, class... Extra>
   [[gnu::always_inline]] static decltype(auto) call(const F& f, arrival& a, Extra&&... extra) {
     const auto with = [&](Parts&... parts) -> decltype(auto) {
       if constexpr (std::is_invocable_v<const F&, Parts&..., Extra..., here&>) {
         here h(a);
         return f(parts..., std::forward<Extra>(extra)..., h);
+      } else if constexpr (takes_nothing<F, Extra...>) {
+        return f();
       } else {
-        static_assert(std::is_invocable_v<const F&, Parts&..., Extra...>,
-                      "a handler takes a reference to each part of its actor, in order; then the reply or the payload "
-                      "if there is one; then, if it likes, `auto& here`. It must be callable as const (not mutable).");
+        static_assert(
+            std::is_invocable_v<const F&, Parts&..., Extra...>,
+            "a handler takes a reference to each part of its actor, in order; then the reply or the payload "
+            "if there is one; then, if it likes, `auto& here`; or, without reply and payload, nothing at all. "
+            "It must be callable as const (not mutable).");
         return f(parts..., std::forward<Extra>(extra)...);
       }
     };
@@ -240,10 +193,20 @@ class selector_of {
  public:
   /// Collective; waits for the PEs of its worker. \param parts  symmetric objects of one PE; they must outlive the
   /// selector.
-  explicit selector_of(symmetric<Parts>&... parts) : selector_of(std::vector<std::uint64_t>(), parts...) {}
+  explicit selector_of(symmetric<Parts>&... parts)
+    requires(sizeof...(Parts) > 0)
+      : selector_of(std::get<0>(std::tie(parts...)).owner(), std::vector<std::uint64_t>(), parts...) {}
   /// The same. \param order  which mailboxes end before which \throws what mailbox_order::feeders() throws.
   explicit selector_of(const mailbox_order& order, symmetric<Parts>&... parts)
-      : selector_of(order.feeders(Mailboxes, form::owner()), parts...) {}
+    requires(sizeof...(Parts) > 0)
+      : selector_of(std::get<0>(std::tie(parts...)).owner(), order.feeders(Mailboxes, form::owner()), parts...) {}
+  /// The same of no object: its messages name theirs by local_part.
+  explicit selector_of(pe& me)
+    requires(sizeof...(Parts) == 0)
+      : selector_of(me, std::vector<std::uint64_t>()) {}
+  explicit selector_of(const mailbox_order& order, pe& me)
+    requires(sizeof...(Parts) == 0)
+      : selector_of(me, order.feeders(Mailboxes, form::owner())) {}
   selector_of(const selector_of&) = delete;
   selector_of& operator=(const selector_of&) = delete;
 
@@ -386,9 +349,9 @@ class selector_of {
 
  private:
   /// \param feeders  as detail::selector_table::construct()
-  selector_of(const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
-      : me_(&std::get<0>(std::tie(parts...)).owner()), refs_{&*parts...} {
-    static_assert(sizeof...(Parts) >= 1 && Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
+  selector_of(pe& me, const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
+      : me_(&me), refs_{&*parts...} {
+    static_assert(Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
     worker_ = &me_->home();
     pe_ = me_->index();
     const auto id = me_->next_selector_id();
@@ -448,17 +411,26 @@ class actor_of : public selector_of<1, Parts...> {
 };
 template <class... Parts>
 actor_of(symmetric<Parts>&...) -> actor_of<Parts...>;
+actor_of(pe&) -> actor_of<>;
 
 /// A selector with N mailboxes: `auto s = pgas::make_selector<2>(table);`
 template <std::size_t Mailboxes, class... Parts>
 [[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(symmetric<Parts>&... parts) {
   return selector_of<Mailboxes, Parts...>(parts...);
 }
+template <std::size_t Mailboxes>
+[[nodiscard]] selector_of<Mailboxes> make_selector(pe& me) {
+  return selector_of<Mailboxes>(me);
+}
 
 /// The same, with a mailbox_order: `auto s = pgas::make_selector<3>(pgas::mailbox_order{{2, {0, 1}}}, table);`
 template <std::size_t Mailboxes, class... Parts>
 [[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(const mailbox_order& order, symmetric<Parts>&... parts) {
   return selector_of<Mailboxes, Parts...>(order, parts...);
+}
+template <std::size_t Mailboxes>
+[[nodiscard]] selector_of<Mailboxes> make_selector(const mailbox_order& order, pe& me) {
+  return selector_of<Mailboxes>(order, me);
 }
 
 template <std::size_t Mailboxes, class... Parts>

@@ -8,7 +8,10 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
-pe::pe(detail::pe_worker& home, int index) noexcept : home_(&home), index_(index) { home.out.own_thread(); }
+pe::pe(detail::pe_worker& home, int index) noexcept : home_(&home), index_(index) {
+  home.out.own_thread();
+  home.parts.own_thread();
+}
 
 int pe::count() const noexcept { return home_->facts.pes; }
 int pe::rank() const noexcept { return home_->job().carrier().rank(); }
@@ -104,6 +107,12 @@ std::uint16_t pe::next_selector_id() {
 void pe::free_selector_id(std::uint16_t id) {
   selector_ids_in_use_.erase(std::find(selector_ids_in_use_.begin(), selector_ids_in_use_.end(), id));
 }
+
+std::uint32_t pe::add_part(void* part, const void* type) {
+  home_->refuse_in_task(index_, "the construction of a symmetric object");
+  return home_->parts.add(index_, part, type);
+}
+void pe::remove_part(std::uint32_t number) noexcept { home_->parts.remove(index_, number); }
 
 }  // namespace pgas
 }  // namespace v1

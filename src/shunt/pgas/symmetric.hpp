@@ -1,19 +1,56 @@
 /// An object of which every PE has its own part.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
+#include <shunt/pgas/detail/local_parts.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
+/// A symmetric object as a message names it: the part of the PE on which a handler runs.
+///
+/// ```cpp
+/// pgas::symmetric<std::vector<long>> table(me, 1000);
+/// const auto histogram = table.local();
+/// pgas::actor_of updates(me);
+/// updates.send(pe, [=] { histogram[spot]++; });
+/// ```
+/// A value of four bytes, to be captured. Handlers only: in its program a PE uses the symmetric object. The object is
+/// constructed before the actor through which the messages go, and outlives it.
+/// Cost: two loads more than a part that a handler gets as its parameter.
+/// \throws shunt::error, when used, outside a handler, and where the PE has no such object.
+///
+/// Source: figure 1 of the paper named in actor_of.hpp, whose handlers name symmetric arrays.
+template <class T>
+class local_part {
+ public:
+  [[nodiscard]] T& operator*() const {
+    return *static_cast<T*>(detail::local_parts::of_handler(number_, &detail::type_mark<T>, &wire::type_name<T>));
+  }
+  [[nodiscard]] T* operator->() const { return &**this; }
+  /// The part's item.
+  template <class Index>
+  [[nodiscard]] decltype(auto) operator[](const Index& index) const {
+    return (**this)[index];
+  }
+
+ private:
+  template <class>
+  friend class symmetric;
+  explicit local_part(std::uint32_t number) noexcept : number_(number) {}
+
+  std::uint32_t number_;
+};
+
 /// ```cpp
 /// pgas::symmetric<std::vector<long>> histogram(me, 1000);   // 1000 counters on each PE
 /// ```
 /// Only its own PE touches a part: its program directly, others through messages, whose handlers run beside the part.
-/// The part outlives every actor_of that names it.
+/// The part outlives every actor_of that names it, or whose messages do.
 template <class T>
 class symmetric {
  public:
@@ -21,7 +58,9 @@ class symmetric {
 
   /// Collective, but does not wait. \param arguments  of this PE's part; they may differ from PE to PE.
   template <class... Arguments>
-  explicit symmetric(pe& me, Arguments&&... arguments) : me_(&me), part_(std::forward<Arguments>(arguments)...) {}
+  explicit symmetric(pe& me, Arguments&&... arguments)
+      : me_(&me), part_(std::forward<Arguments>(arguments)...), number_(me.add_part(&part_, &detail::type_mark<T>)) {}
+  ~symmetric() { me_->remove_part(number_); }
   symmetric(const symmetric&) = delete;
   symmetric& operator=(const symmetric&) = delete;
 
@@ -31,11 +70,15 @@ class symmetric {
   [[nodiscard]] T* operator->() noexcept { return &part_; }
   [[nodiscard]] const T* operator->() const noexcept { return &part_; }
 
+  /// Local. What messages capture to name this object: in a handler it is the part of the PE where that runs.
+  [[nodiscard]] local_part<T> local() const noexcept { return local_part<T>(number_); }
+
   [[nodiscard]] pe& owner() const noexcept { return *me_; }
 
  private:
   pe* me_;
   T part_;
+  std::uint32_t number_;
 };
 
 }  // namespace pgas

@@ -37,12 +37,14 @@ pe_worker::pe_worker(job_link& job, worker_facts known, const outbound::endpoint
       collective(facts, job, out, selectors, *this),
       of_tasks(job, facts.local),
       ending(facts, out, selectors, *this, collective, job, of_tasks),
+      parts(handlers_, facts.first_pe, facts.pes_here),
       job_(job),
       in_(*this, facts, job, selectors, handlers_, out, arrived_) {}
 
 /// A thread may outlive the job (outbound.B1).
 pe_worker::~pe_worker() {
   if (this_threads_sending.owner == &out) this_threads_sending = {};
+  parts.leave_thread();
 }
 
 // --- selectors ---

@@ -15,6 +15,7 @@
 ///   collective     barrier, gather, reduce, the end; agreement about them
 ///   ending         when every message has been processed
 ///   of_tasks       what tasks of its PEs send from other workers
+///   parts          the parts of symmetric objects, for messages that name them
 ///
 /// Invariants
 ///   worker.P1  Only the worker's thread touches anything here, except the train inbox, task_sends, facts, and
@@ -30,6 +31,7 @@
 
 #include <shunt/pgas/detail/collectives.hpp>
 #include <shunt/pgas/detail/inbound.hpp>
+#include <shunt/pgas/detail/local_parts.hpp>
 #include <shunt/pgas/detail/outbound.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/detail/task_sends.hpp>
@@ -73,6 +75,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   task_sends of_tasks;
   termination ending;
   awaited_values awaited;
+  local_parts parts;
 
   // --- selectors ---
 
