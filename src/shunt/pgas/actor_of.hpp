@@ -12,9 +12,9 @@
 /// The message is the lambda's captures and nothing else; which lambda it is, is said once per batch of equal ones.
 /// What may be captured: values (trivially copyable), among them the local_part of a symmetric object. Not references
 /// or pointers: they mean nothing on another PE, and where SHUNT_CHECK=1 is set (options::check) those to the sender's
-/// stack end the job. The handler gets a reference to each symmetric part that the actor was made of, on the destination
-/// PE, in the order given; and, if it asks for one more parameter, a `here`, through which it sends on. It may also take
-/// nothing, and use the local_parts that it captured.
+/// stack end the job. The handler gets a reference to each symmetric part that the actor was made of, on the
+/// destination PE, in the order given; and, if it asks for one more parameter, a `here`, through which it sends on. It
+/// may also take nothing, and use the local_parts that it captured.
 ///
 /// Tasks and fibers of a PE (shunt/task.hpp) may send, ask and fetch, on whatever worker of the process they run. The
 /// PE waits for them before done() or finish(): `shunt::finish([&] { … async(…) … }); updates.finish();`
