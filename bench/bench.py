@@ -465,7 +465,7 @@ class Machine:
 
     def command(self, row):
         # Where a round takes milliseconds, the first ones are the system's: memory is found and cleared.
-        short = row.params.get("updates_per_pe", SHORT_UPDATES + 1) <= SHORT_UPDATES
+        short = row.params.get("updates_per_pe", SHORT_UPDATES + 1) <= SHORT_UPDATES or row.table == "bale"
         long = row.table == "heat" and row.params["columns"] > 64  # seconds, and as much again for the check
         warmup = "4" if short else "0" if long else "1"
         program = [str(self.program(row)), *row.arguments, "--samples", "1", "--warmup", warmup]

@@ -47,6 +47,18 @@ constexpr std::pair<apps::form, apps::ask_by> ways[] = {{apps::form::lambda, app
                                                         {apps::form::class_, apps::ask_by::wedge},
                                                         {apps::form::class_, apps::ask_by::row}};
 
+/// Numbers of PEs, with one and with several workers, straight and over two hops; and a thousand PEs.
+std::vector<pgas::options> all_jobs(pgas::options (*with)(int pes, int workers, int hops)) {
+  std::vector<pgas::options> jobs;
+  for (const int pes : {1, 2, 3, 7, 64}) {
+    for (const int workers : {1, 2, 3}) {
+      for (const int hops : {1, 2}) jobs.push_back(with(pes, workers, hops));
+    }
+  }
+  jobs.push_back(with(1000, 2, 1));
+  return jobs;
+}
+
 /// All vertices know each other.
 graph::graph complete(std::uint64_t vertices) {
   std::vector<graph::edge> edges;
@@ -113,14 +125,12 @@ TEST_CASE("rows: finds how many of some columns are in a row, of any lengths") {
 }
 
 TEST_CASE("histogram: counts what a serial loop counts, in both forms") {
-  const int pes = GENERATE(1, 2, 3, 7, 64);
-  const int workers = GENERATE(1, 2, 3);
-  const int hops = GENERATE(1, 2);
-  CAPTURE(pes, workers, hops);
+  const auto job = GENERATE(from_range(all_jobs(tiny)));
+  CAPTURE(job.pes, job.workers, job.hops);
   constexpr std::uint64_t table = 500, updates = 5'000;
   std::vector<std::int64_t> wanted(table);
   for (const auto& p : apps::random_places(updates, table, 9, 0, 1)) ++wanted[p.global(1)];
-  pgas::run(tiny(pes, workers, hops), [&](pgas::pe& me) {
+  pgas::run(job, [&](pgas::pe& me) {
     const auto places = apps::random_places(updates, table, 9, me.index(), me.count());
     const auto mine = (table + static_cast<std::uint64_t>(me.count()) - 1) / static_cast<std::uint64_t>(me.count());
     pgas::symmetric<std::vector<std::int64_t>> by_lambda(me, mine), by_class(me, mine);
@@ -136,12 +146,10 @@ TEST_CASE("histogram: counts what a serial loop counts, in both forms") {
 }
 
 TEST_CASE("index_gather: reads what is there, in both forms") {
-  const int pes = GENERATE(1, 2, 3, 7, 64);
-  const int workers = GENERATE(1, 2, 3);
-  const int hops = GENERATE(1, 2);
-  CAPTURE(pes, workers, hops);
+  const auto job = GENERATE(from_range(all_jobs(small)));
+  CAPTURE(job.pes, job.workers, job.hops);
   constexpr std::uint64_t table = 300, reads = 5'000;
-  pgas::run(small(pes, workers, hops), [&](pgas::pe& me) {
+  pgas::run(job, [&](pgas::pe& me) {
     const auto places = apps::random_places(reads, table, 4, me.index(), me.count());
     const auto mine = (table + static_cast<std::uint64_t>(me.count()) - 1) / static_cast<std::uint64_t>(me.count());
     const auto entry = [](std::uint64_t global) { return static_cast<std::int64_t>(1'000'000'007 * global + 5); };
@@ -176,6 +184,7 @@ TEST_CASE("triangle: counts what the serial oracle counts, in both forms, on ran
       }
     }
   }
+  for (const auto& [form, how] : ways) CHECK(count(g, small(1000, 2), form, how) == wanted);
 }
 
 TEST_CASE("triangle: products of stars have the number that is known") {

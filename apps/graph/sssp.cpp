@@ -1,6 +1,8 @@
 /// `shunt run sssp`: shortest paths with the weights of Graph500, from many roots.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app.hpp"
 #include "graph/collect.hpp"
 #include "graph/paths_check_lambda.hpp"
@@ -20,6 +22,26 @@ std::string verdict(const apps::search_results<apps::path_faults>& all, bool che
   }
   if (!check) return fmt::format("{} searches, by rules like Graph500's", all.right);
   return same ? "distances are those of a serial search, to the last bit" : "NO: a serial search found other distances";
+}
+
+/// How far the vertices are that a search has reached. Sums are those of PEs, in their order.
+struct reach {
+  std::uint64_t vertices = 0;
+  double farthest = 0;
+  double sum = 0;
+};
+
+reach reached(shunt::pgas::pe& me, const std::vector<float>& distances) {
+  reach mine;
+  for (const float d : distances) {
+    if (d == apps::unreachable) continue;
+    ++mine.vertices;
+    mine.farthest = std::max(mine.farthest, double{d});
+    mine.sum += double{d};
+  }
+  return me.reduce(mine, [](const reach& a, const reach& b) {
+    return reach{a.vertices + b.vertices, std::max(a.farthest, b.farthest), a.sum + b.sum};
+  });
 }
 
 }  // namespace
@@ -64,6 +86,7 @@ int sssp_main(int argc, char** argv) {
         });
     const auto whole = check ? apps::collect_values(me, vertices, distances) : std::vector<float>();
     const auto entries = me.sum(mine.edges.size());
+    const auto from_last_root = reached(me, distances);
     if (me.index() != 0) return;
     const auto weight = [&weights](std::uint64_t i) { return weights[i]; };
     const bool same = !check || apps::serial::distances(vertices, input.all(), weight, roots.back()) == whole;
@@ -73,6 +96,10 @@ int sssp_main(int argc, char** argv) {
     facts.push_back({"roots", roots.size(), apps::with_commas(roots.size())});
     facts.push_back({"delta", delta, fmt::format("{}", delta)});
     for (auto& f : apps::search_facts(all.seconds, all.edges)) facts.push_back(f);
+    const auto mean = from_last_root.sum / static_cast<double>(from_last_root.vertices);
+    facts.push_back({"reached", from_last_root.vertices, apps::with_commas(from_last_root.vertices)});
+    facts.push_back({"mean_distance", mean, fmt::format("{:.6f}", mean)});
+    facts.push_back({"farthest", from_last_root.farthest, fmt::format("{:.6f}", from_last_root.farthest)});
     facts.push_back({"checked", right, verdict(all, check, same)});
     for (auto& f : apps::traffic_facts(all.moved, all.total)) facts.push_back(f);
     job.report(facts);

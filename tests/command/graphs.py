@@ -3,8 +3,8 @@
 
   graphs.py SHUNT     SHUNT: the command's program. Exit 1 and a line, where an answer differs.
 
-Compared are `bfs` (levels), `components`, `pagerank`, `jaccard` and `kcore`. Of `sssp` the weights are drawn by the
-program, and its report has no distances.
+Compared are `bfs` (levels), `components`, `pagerank`, `jaccard`, `kcore` and `sssp`, whose weights are drawn here once
+more, as weighted.hpp and random.hpp describe them.
 """
 import json
 import os
@@ -36,6 +36,36 @@ class Comparison:
             self.compared += 1
             if abs(found[fact] - value) > near * abs(value):
                 sys.exit(f"{app} of {name} on {pes} PEs: {fact} is {found[fact]}, networkx has {value}")
+
+
+def philox(counter, key):
+    """Philox 4x32-10: Salmon and others, SC 2011, doi:10.1145/2063384.2063405."""
+    a, b, c, d = counter
+    k0, k1 = key
+    word = 0xffffffff
+    for _ in range(10):
+        low, high = 0xd2511f53 * a, 0xcd9e8d57 * c
+        a, b, c, d = (high >> 32) ^ b ^ k0, high & word, (low >> 32) ^ d ^ k1, low & word
+        k0, k1 = (k0 + 0x9e3779b9) & word, (k1 + 0xbb67ae85) & word
+    return a, b, c, d
+
+
+def weight(seed, entry):
+    """Of an entry of the input: 24 bits, in [0, 1)."""
+    seed ^= 0x7765696768742e2e
+    block = philox((entry // 2 & 0xffffffff, entry // 2 >> 32, 0, 0), (seed & 0xffffffff, seed >> 32))
+    return (block[2 * (entry % 2) + 1] >> 8) / 2 ** 24
+
+
+def distances(edges, seed, root):
+    """Of all that can be reached from the root. The weights are those of the edges in the order of graph.hpp: by their
+    higher end, then by their lower one, each once."""
+    simple = sorted({(max(a, b), min(a, b)) for a, b in edges if a != b})
+    g = networkx.Graph()
+    g.add_node(root)
+    for entry, (a, b) in enumerate(simple):
+        g.add_edge(a, b, weight=weight(seed, entry))
+    return networkx.single_source_dijkstra_path_length(g, root)
 
 
 def ranks(g):
@@ -73,6 +103,10 @@ def compare(name, edges, with_networkx):
     for pes in PES:
         expect = with_networkx.expect
         expect(name, "bfs", pes, {"levels": levels}, "--root", str(root))
+        far = distances(edges, 5, root).values()
+        expect(name, "sssp", pes, {"reached": len(far)}, "--root", str(root), "--seed", "5")
+        expect(name, "sssp", pes, {"mean_distance": sum(far) / len(far), "farthest": max(far)},
+               "--root", str(root), "--seed", "5", near=1e-5)
         expect(name, "components", pes, {"components": len(parts), "largest": max(map(len, parts)),
                                          "of_one_vertex": sum(len(part) == 1 for part in parts)})
         expect(name, "pagerank", pes, {"top_rank": top}, "--tolerance", "1e-12", "--rounds", "500", near=1e-6)

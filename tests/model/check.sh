@@ -113,6 +113,8 @@ check end_marks '2 workers of 2 PEs'                                      ends  
 check end_marks 'counts that only grow: 2 workers, 2 goods, then 1'       ends  holds   COUNTS_GROW
 check end_marks '3 workers, 1 good, then 1'                               ends  holds   D=3 GOODS=1
 check end_marks '3 mailboxes in a chain'                                ends  holds   M=3 GOODS=1
+check end_marks '3 mailboxes, two of which feed the third: 1 good'         ends  holds   JOIN M=3 GOODS=1
+check end_marks 'the same, 2 goods, one epoch of them'                    ends  holds   JOIN M=3 GOODS=2 GOODS_AGAIN=0
 check end_marks '2 workers: every run comes to its end'                   stops holds
 check end_marks '3 workers: every run comes to its end'                   stops holds   D=3 GOODS=1 GOODS_AGAIN=0
 check end_marks 'every finish() returns, under weak fairness'           fair  holds   GOODS=1
@@ -130,6 +132,7 @@ check end_marks 'mutant: counts agree before all marks are in'          ends  "$
 check end_marks 'mutant: terminates before its own PEs are done'        ends  "$stuck" MUTANT M_UNDONE
 check end_marks 'mutant: own lane not announced'                        ends  "$stuck" MUTANT M_NO_OWN_LANE
 check end_marks 'mutant: marks of m+1 before m has terminated'          ends  "$stuck" MUTANT M_EARLY_CHAIN
+check end_marks 'mutant: ends when one of two feeders has'                ends  "$wrong" MUTANT M_ONE_FEEDER JOIN M=3 GOODS=1
 check end_marks 'mutant: goods sent by handlers not counted'            ends  "$stuck" MUTANT M_CHANNEL_0_ONLY
 check end_marks 'mutant: handlers send to their own mailbox'            ends  "$stuck" MUTANT M_RECURSION
 check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a worker' \

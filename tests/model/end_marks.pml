@@ -1,7 +1,8 @@
-/* Termination of chained mailboxes by counted end marks, and the barrier that lets the object be used again.
+/* Termination of mailboxes in a stated order by counted end marks, and the barrier that lets the object be used again.
  *
  *   PE:       put* done(0) put* done(1) ... finish()                                     then the next epoch
- *   worker, m:  open --all its PEs done, m-1 terminated here--> marked --all marks in, all goods handled--> terminated
+ *   worker, m:  open --all its PEs done, m's feeders terminated here--> marked
+ *               marked --all marks in, all goods handled--> terminated
  *   worker:     last mailbox terminated --> barrier round 0, 1 .. ROUNDS-1 --> finished
  *
  * Rules (the protocol)
@@ -10,6 +11,7 @@
  *   E2  It terminates m once it has D-1 marks of m, and has handled what they and its own lane announce.
  *   E3  It resets all its counters of m when it terminates m, and at no other time. With COUNTS_GROW it resets only
  *       what it announces, when it has announced it; n epochs have n * (D-1) marks.
+ *       The feeders of m are the mailboxes whose handlers put goods on m: m-1, or with JOIN 0 and 1 of mailbox 2.
  *   E4  Barrier: in round k one token to worker (d + 2^k) mod D, and one token of round k to wait for.
  *   E5  finish() of a PE returns once its worker has finished more epochs than the PE has left.
  *
@@ -26,7 +28,7 @@
  * Goods, marks and tokens arrive in any order and at any time, so open trains need no states of their own. What a
  * worker does at once when its counters allow it may also come late here: a wider protocol than the code's. Steps are
  * atomic: a worker is one thread. In an epoch all programs together put at most GOODS goods, anywhere; a handler of
- * mailbox m makes none or one for m+1, for any worker. Epochs after the first have GOODS_AGAIN.
+ * mailbox m makes none or one for the mailbox that m feeds, for any worker. Epochs after the first have GOODS_AGAIN.
  */
 #ifndef D
 #define D 2                /* workers */
@@ -35,7 +37,7 @@
 #define PES 1              /* PEs a worker */
 #endif
 #ifndef M
-#define M 2                /* mailboxes, each fed by the handlers of the one before */
+#define M 2                /* mailboxes, each fed by the handlers of the one before; JOIN needs 3 */
 #endif
 #ifndef GOODS
 #define GOODS 2
@@ -55,6 +57,20 @@
 #define LAST_ROUND ROUNDS
 #endif
 
+#ifdef JOIN
+#define FEEDS(m)    ((m) < 2)
+#define FED_BY(m)   (2)
+#ifdef M_ONE_FEEDER                  /* looks at one of two */
+#define FEEDERS_ENDED(d,m) ((m) < 2 || ended[AT(d,0)])
+#else
+#define FEEDERS_ENDED(d,m) ((m) < 2 || (ended[AT(d,0)] && ended[AT(d,1)]))
+#endif
+#else
+#define FEEDS(m)    ((m) + 1 < M)
+#define FED_BY(m)   ((m) + 1)
+#define FEEDERS_ENDED(d,m) (mailbox[d] >= (m))
+#endif
+
 #define AT(d,m)     ((d) * M + (m))
 #define LANE(s,t,m) (((s) * D + (t)) * M + (m))
 #define GOOD(t,m,e) (((t) * M + (m)) * EPOCHS + (e))
@@ -72,7 +88,8 @@ byte put_on[D * D * M];          /* goods put on a lane since the last reset */
 byte announced[D * M];
 byte marks[D * M];
 byte handled[D * M];
-byte mailbox[D];                 /* first mailbox not terminated; M: in the barrier */
+bit ended[D * M];                /* terminated in this epoch */
+byte mailbox[D];                 /* how many are; M: in the barrier */
 byte round[D];                   /* of the barrier; its token is out */
 byte finished[D];                /* epochs */
 
@@ -167,7 +184,7 @@ end:
 #ifdef M_RECURSION
        :: m == 0 && spare[e] > 0 -> spare[e]--; select (t : 0 .. D - 1); put(d, t, 0, e, 1)
 #endif
-       :: m + 1 < M -> select (t : 0 .. D - 1); put(d, t, m + 1, e, 1)
+       :: FEEDS(m) -> select (t : 0 .. D - 1); put(d, t, FED_BY(m), e, 1)
        :: true
        fi;
        handled[AT(d,m)]++;
@@ -189,9 +206,9 @@ end:
 }
 
 #ifdef M_EARLY_CHAIN
-#define MAY_MARK(d,m) (true)
+#define MAY_MARK(d,m) (!ended[AT(d,m)])
 #else
-#define MAY_MARK(d,m) (mailbox[d] == m)
+#define MAY_MARK(d,m) (!ended[AT(d,m)] && FEEDERS_ENDED(d,m))
 #endif
 #ifdef M_UNDONE                      /* does not wait for its own PEs */
 #define OWN_SIDE(d,m) (true)
@@ -226,6 +243,16 @@ inline reset(d, m) {                                         /* E3 */
   t = 0
 }
 
+inline begin_epoch(d) {
+  mailbox[d] = 0;
+  t = 0;
+  do
+  :: t < M -> ended[AT(d,t)] = 0; t++
+  :: else -> break
+  od;
+  t = 0
+}
+
 inline enter_round(d, k) {                                   /* E4 */
   round[d] = k;
   if
@@ -234,7 +261,7 @@ inline enter_round(d, k) {                                   /* E4 */
      token[((d + (1 << k)) % D) * ROUNDS + k]++
   :: else ->
      round[d] = 0;
-     mailbox[d] = 0;
+     begin_epoch(d);
      finished[d]++
 #ifdef M_LATE_RESET
      ; t = 0;
@@ -268,16 +295,17 @@ end:
        :: else -> break
        od;
        t = 0 }
-  :: d_step { mailbox[d] == m && OWN_SIDE(d,m) && ALL_IN(d,m) ->     /* E2 */
+  :: d_step { !ended[AT(d,m)] && FEEDERS_ENDED(d,m) && OWN_SIDE(d,m) && ALL_IN(d,m) ->     /* E2 */
 #ifndef M_LATE_RESET
        reset(d, m);
 #endif
        term[AT(d,m)]++;
+       ended[AT(d,m)] = 1;
        mailbox[d]++;
        if
-       :: m == M - 1 ->
+       :: mailbox[d] == M ->
 #ifdef M_NO_BARRIER
-          mailbox[d] = 0;
+          begin_epoch(d);
           finished[d]++
 #else
           enter_round(d, 0)

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/rail/endpoint.hpp>
@@ -68,15 +70,17 @@ struct alignas(cache_line) send_buffer : rail::outgoing {
   [[nodiscard]] std::uint32_t bytes() const noexcept {
     return static_cast<std::uint32_t>(cursor - address(open->goods()));
   }
-  /// Appends the head of a message of varying length to the open batch. \return where its `bytes` go
-  std::byte* append_span(wire::route way, std::size_t bytes) noexcept {
+  /// Appends a message of varying length to the open batch, which takes it.
+  void append_span(wire::route way, std::span<const std::byte> captures, std::span<const std::byte> payload) noexcept {
+    const std::size_t bytes = captures.size() + payload.size();
     auto* head = ::new (static_cast<void*>(bytes_at(cursor))) wire::span_head;
     head->way = way;
     head->bytes = static_cast<std::uint32_t>(bytes);
     std::byte* const body = bytes_at(cursor) + sizeof(wire::span_head);
     cursor += wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
     ++batch->count;
-    return body;
+    if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
+    if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
   }
 };
 static_assert(sizeof(send_buffer) == cache_line, "the fast path of send() touches one line of it");

@@ -210,8 +210,8 @@ void outbound::open_replies(int to, batch_key key, std::size_t bytes, std::uint3
 
 // --- messages whose length is known only now ---
 
-void outbound::send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
-                         std::span<const std::byte> payload, std::source_location where) {
+void outbound::send_span_without_room(int from, int to, batch_key key, std::span<const std::byte> captures,
+                                      std::span<const std::byte> payload, const std::source_location& where) {
   outbound& here = lent_buffers::of_thread(from, where);
   const sched::this_fiber::stay on_this_worker;
   if (here.check_.on() && !here.handlers_.any()) here.selectors_.note_message(from, key, where);
@@ -248,9 +248,7 @@ bool outbound::load_span(int from, int to, batch_key key, std::span<const std::b
   const int hop = facts_.buffer_of(to, entry_of(key).flags());
   send_buffer& b = ends_.out(handlers_.channel(), static_cast<std::size_t>(hop));
   if (!b.takes(key, whole) && !make_room(hop, key, whole, 0, 0, from, where)) return false;
-  std::byte* const body = b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, bytes);
-  if (!captures.empty()) std::memcpy(body, captures.data(), captures.size());
-  if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
+  b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, captures, payload);
   return true;
 }
 
@@ -274,9 +272,7 @@ void outbound::send_control(int to_worker, batch_key key, std::span<const std::b
     close_batch(*b, to);
     open_batch(*b, to, key, 0, facts_.first_pe);
   }
-  std::byte* const body = b->append_span(control_check(captures), bytes);
-  std::memcpy(body, captures.data(), captures.size());
-  if (!payload.empty()) std::memcpy(body + captures.size(), payload.data(), payload.size());
+  b->append_span(control_check(captures), captures, payload);
 }
 
 void outbound::forward(int to_worker, batch_key key, const std::byte* message, std::size_t bytes, std::uint16_t stride,

@@ -195,8 +195,16 @@ class outbound {
   }
 
   /// Loads a message of varying length: captures, then payload.
-  static void send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
-                        std::span<const std::byte> payload, std::source_location where);
+  static void send_span(const int& from, int to, batch_key key, std::span<const std::byte> captures,
+                        std::span<const std::byte> payload, const std::source_location where) {
+    if (this_threads_sending.plain_to(to)) [[likely]] {
+      send_buffer& b = this_threads_sending.active[static_cast<unsigned>(to)];
+      const std::size_t bytes = captures.size() + payload.size();
+      if (b.takes(key, wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment))) [[likely]]
+        return b.append_span({static_cast<std::uint16_t>(to), static_cast<std::uint16_t>(from)}, captures, payload);
+    }
+    send_span_without_room(from, to, key, captures, payload, where);
+  }
 
   /// A program only. Loads a message between workers, straight for a worker.
   void send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
@@ -256,6 +264,8 @@ class outbound {
                                                            std::source_location where) {
     return lent_buffers::make_room(hop, {from, to, key, sizeof(Message), KeptBytes, may_be_read<Message>, where});
   }
+  static void send_span_without_room(int from, int to, batch_key key, std::span<const std::byte> captures,
+                                     std::span<const std::byte> payload, const std::source_location& where);
   bool load_span(int from, int to, batch_key key, std::span<const std::byte> captures,
                  std::span<const std::byte> payload, const std::source_location& where);
   /// \return false: `from` is another worker's PE, and lends() is no longer true.
