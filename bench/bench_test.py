@@ -323,7 +323,7 @@ class Driver(MadeUp):
         turns = log.read_text().splitlines()
         self.assertEqual([t for t in turns if " darts " in t],
                          ["shunt --pes 2 --what darts --rows 100000 --row-nonzeros 0 --variant lambda "
-                          "--transport threads --samples 1 --warmup 1"])  # there is no mpirun here
+                          "--transport threads --samples 1 --warmup 4"])  # there is no mpirun here
         self.assertEqual(len([t for t in turns if t.startswith("ceiling")]), 6)
         for system in ["mpi", "openshmem", "mpi_rma"]:
             self.assertIn(f"absent: {system}: not built\n", out)

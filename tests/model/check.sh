@@ -132,7 +132,8 @@ check end_marks 'mutant: counts agree before all marks are in'          ends  "$
 check end_marks 'mutant: terminates before its own PEs are done'        ends  "$stuck" MUTANT M_UNDONE
 check end_marks 'mutant: own lane not announced'                        ends  "$stuck" MUTANT M_NO_OWN_LANE
 check end_marks 'mutant: marks of m+1 before m has terminated'          ends  "$stuck" MUTANT M_EARLY_CHAIN
-check end_marks 'mutant: ends when one of two feeders has'                ends  "$wrong" MUTANT M_ONE_FEEDER JOIN M=3 GOODS=1
+check end_marks 'mutant: ends when one of two feeders has' \
+  ends  "$wrong" MUTANT M_ONE_FEEDER JOIN M=3 GOODS=1
 check end_marks 'mutant: goods sent by handlers not counted'            ends  "$stuck" MUTANT M_CHANNEL_0_ONLY
 check end_marks 'mutant: handlers send to their own mailbox'            ends  "$stuck" MUTANT M_RECURSION
 check end_marks 'mutant: a flag instead of a count of epochs, 2 PEs a worker' \
