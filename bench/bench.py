@@ -47,7 +47,7 @@ SYSTEMS = {  # in the order of their turns
     "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "jctools", "article", "queue", "shunt"],
     "stm-si": ["mutex", "atomic", "libitm", "ghc", "shunt"],
     "stm-ll": ["mutex", "libitm", "ghc", "shunt"],
-    "heat": ["serial", "openmp", "templet", "pekko", "shunt"],
+    "heat": ["serial", "java", "openmp", "templet", "pekko", "shunt"],
     "pingpong": ["ceiling", "go", "pekko", "caf", "shunt"],
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "daq": ["ceiling", "threads", "go", "tokio", "shunt"],
@@ -59,11 +59,11 @@ SYSTEMS = {  # in the order of their turns
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
-                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc"}
+                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
-    (table, "pekko") for table in ["heat", "pingpong", "fanin"]}
+    (table, "pekko") for table in ["heat", "pingpong", "fanin"]} | {("heat", "java")}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
          *((1, 1, 1, trains, 20_000_000) for trains in [32_768, 1_024, 256, 32]),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
@@ -87,7 +87,11 @@ COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000
          "tvar_store": 10_000_000, "tvar_store_alone": 20_000_000, "named": 5_000_000, "file_read_helper": 20_000,
          "file_read_io_uring": 100_000, "blocking": 20_000}
 MORE_IS_BETTER = {"million_per_s", "million_ops_per_s", "gups", "million_teps"}
-OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one"]
+OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one", "sliced", "sliced_one"]
+# GHC's scheduler: time slices of 20 ms; none, in effect; and the two flags that documents call "off", by which a thread
+# ends its slice at each block of its heap. On two capabilities and on one.
+SLICES_OF_GHC = {"": [], "_off": ["-C1000"], "_V0": ["-V0"], "_C0": ["-C0"]}
+GHC = [cores + slices for cores in ["two", "one"] for slices in SLICES_OF_GHC]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "wedge"],
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
@@ -97,8 +101,8 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
             ("key_value", "shunt"): ["two", "one"],
-            ("stm-si", "ghc"): ["two", "one"], ("stm-ll", "ghc"): ["two", "one"],
-            ("heat", "openmp"): ["active", "passive"]}
+            ("stm-si", "ghc"): GHC, ("stm-ll", "ghc"): GHC,
+            ("heat", "openmp"): ["active", "passive"], ("heat", "shunt"): ["", "typed"]}
 ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
@@ -278,8 +282,11 @@ def inputs(table, quick, pes):
         published = {"full": range(400, 1_001, 100), "quick": [200]}[size]
         steps = {"full": 4_000, "quick": 1_000}[size]
         sizes = [(h, 2 * h, 2 * h) for h in published] + [(400, 64, steps), (400, 16, steps)]
+        edge = {"full": 160, "quick": 64}[size]
         return [({"workers": n, "rows": h, "columns": w, "steps": t}, ["--rows", h, "--columns", w, "--rounds", t])
-                for n in pes for h, w, t in sizes]
+                for n in pes for h, w, t in sizes] + [
+            ({"workers": n, "rows": edge, "columns": edge, "depth": edge, "steps": edge},
+             ["--rows", edge, "--columns", edge, "--depth", edge, "--rounds", edge]) for n in pes]
     if table == "pingpong":
         article, strict, far = {"full": (20_000_000, 20_000_000, 300_000),
                                 "quick": (2_000_000, 2_000_000, 50_000)}[size]
@@ -325,15 +332,19 @@ def inputs(table, quick, pes):
                   "--updates", goods // scale])
                 for p, c, capacity, trains, goods in LINES]
     if table == "stm-si":
-        updates, milliseconds = {"full": (10_000_000, 1_000), "quick": (1_000_000, 100)}[size]
+        updates, milliseconds = {"full": (10_000_000, 300), "quick": (1_000_000, 100)}[size]
         return [({"threads": n, "increments": updates},
                  ["--fibers", n, "--updates", updates, "--milliseconds", milliseconds])
                 for n in [1, 2, 4, 8, 16, 32]]
     if table == "stm-ll":
-        milliseconds = {"full": 500, "quick": 100}[size]
-        return [({"threads": n, "keys": keys, "lookups": lookups},
-                 ["--fibers", n, "--table", keys, "--lookups", lookups, "--milliseconds", milliseconds])
-                for keys, lookups in [(256, 0), (1_000, 0), (256, 90)] for n in [1, 2, 8, 32]]
+        milliseconds = {"full": 300, "quick": 100}[size]
+        operations = {"full": 100_000, "quick": 20_000}[size]
+        return [({"threads": n, "keys": 256, "lookups": 0, "operations": operations},  # as published
+                 ["--fibers", n, "--table", 256, "--lookups", 0, "--what", "operations", "--updates", operations])
+                for n in [1, 2, 4, 8, 16, 32]] + [
+            ({"threads": n, "keys": keys, "lookups": lookups},
+             ["--fibers", n, "--table", keys, "--lookups", lookups, "--milliseconds", milliseconds])
+            for keys, lookups in [(256, 0), (1_000, 0), (256, 90)] for n in [1, 2, 8, 32]]
     if table == "costs":
         return [({"what": what}, ["--what", what, "--updates", operations // (10 if quick else 1)])
                 for what, operations in COSTS.items()]
@@ -349,9 +360,13 @@ def histogram_input(pes, updates):
             ["--updates", updates, "--table", 1_000])
 
 
-def has_no_darts(system, variant):
-    """The published random permutation: a program of those systems that send single items."""
-    return system in ["ceiling", "mpi"] or variant == "class"
+def leaves_out(table, system, variant, params):
+    """What a system's variant is not asked."""
+    if params.get("what") == "darts":  # the published random permutation: of those that send single items
+        return system in ["ceiling", "mpi"] or variant == "class"
+    if table == "stm-ll" and "operations" not in params:  # the study's configurations are asked what the study asked
+        return "_" in variant.removesuffix("_one") or variant.startswith("sliced")
+    return False
 
 
 def make_rows(table, only, quick, pes):
@@ -387,7 +402,7 @@ def rows_of_input(table, systems, params, options):
         both = system == "shunt" and "pes" in params and table != "echo"
         for transport in ["threads", "mpi"] if both else [""]:
             for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
-                if has_no_darts(system, variant) and params.get("what") == "darts":
+                if leaves_out(table, system, variant, params):
                     continue
                 rows.append(make_row(table, system, variant, transport, params, options))
     return rows
@@ -402,6 +417,9 @@ def make_row(table, system, variant, transport, params, options):
     if transport:
         params["transport"] = transport
         arguments += ["--transport", transport]
+    if system == "ghc":
+        slices = SLICES_OF_GHC[variant[len("two"):]]
+        arguments += ["+RTS", *slices, "-RTS"] if slices else []
     return Row(table, system, variant, params, [str(a) for a in arguments])
 
 
@@ -472,7 +490,7 @@ class Machine:
         if self.stats and row.system == "shunt":
             program += ["--stats", "1"]
         if row.table == "heat":  # the first to run a size leaves the sequential result there
-            size = "x".join(str(row.params[k]) for k in ["rows", "columns", "steps"])
+            size = "x".join(str(row.params[k]) for k in ["rows", "columns", "depth", "steps"] if k in row.params)
             program += ["--oracle", str(self.scratch / size)]
         if row.table in ONE_CPU:
             return self.on_one_cpu(row, program)

@@ -116,16 +116,18 @@ class Driver(MadeUp):
         ours = [line for line in lines if line["system"] == "shunt"]
         self.assertEqual([(r["params"]["rows"], r["params"]["columns"], r["params"]["steps"], r["metric"], r["median"])
                           for r in ours],
-                         [(*size, *m) for size in [(200, 400, 400), (400, 64, 1_000), (400, 16, 1_000)]
-                          for m in [("seconds", 0.02), ("ratio_to_serial", 0.5)]])
+                         [(*size, *m) for size in [(200, 400, 400), (400, 64, 1_000), (400, 16, 1_000), (64, 64, 64)]
+                          for _ in ["", "typed"] for m in [("seconds", 0.02), ("ratio_to_serial", 0.5)]])
         self.assertEqual({line.split()[-2] for line in out.splitlines() if line.startswith("shunt")}, {"0.80"})
         calls = log.read_text().splitlines()
         self.assertEqual(calls[:3], ["serial --pes 2 --rows 200 --columns 400 --rounds 400 "
                                      "--samples 1 --warmup 0 --oracle 200x400x400",
                                      *(f"openmp --pes 2 --rows 200 --columns 400 --rounds 400 --variant {v} "
                                        "--samples 1 --warmup 0 --oracle 200x400x400" for v in ["active", "passive"])])
-        self.assertTrue(calls[-1].endswith("--columns 16 --rounds 1000 --samples 1 --warmup 1 --oracle 400x16x1000"),
-                        calls[-1])
+        self.assertTrue(any(c.endswith("--columns 16 --rounds 1000 --samples 1 --warmup 1 --oracle 400x16x1000")
+                            for c in calls))
+        self.assertTrue(calls[-1].endswith("--depth 64 --rounds 64 --variant typed --samples 1 --warmup 1 "
+                                           "--oracle 64x64x64x64"), calls[-1])
 
     def test_heat_without_the_sequential_program_has_no_ratio_to_it(self):
         self.put("heat_shunt", RIGHT)

@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <shunt/base/topology.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task.hpp>
 #include <stop_token>
 #include <utility>
+#include <variant>
 
-#include "daq/queue.hpp"
+#include "daq/batch.hpp"
 #include "daq/start_line.hpp"
 
 namespace shunt::daq {
@@ -43,42 +45,62 @@ class at_end {
   F f_;
 };
 
+/// What a train carries: readings as far as the second stage, which leaves their sum instead.
+using cargo = std::variant<reading, tally>;
+
+railway_options shape_of(const settings& s) {
+  constexpr std::size_t best = 256;  // a worker's channels that are ready together, more or less
+  railway_options shape;
+  shape.capacity = std::min(s.queue, best);
+  shape.trains = s.queue / shape.capacity;
+  shape.wait = task::wait_profile::battery;  // the sender needs a processor, too
+  return shape;
+}
+
 class stages {
  public:
   stages(const settings& s, std::vector<channel_end>& channels, int workers, const observer& watcher)
-      : s_(s), channels_(channels), watcher_(watcher), line_(channels.size() + (watcher.now ? 1 : 0)), sums_(s.queue) {
+      : s_(s),
+        channels_(channels),
+        watcher_(watcher),
+        workers_(static_cast<std::uint32_t>(workers)),
+        line_(shape_of(s)) {
     result_.channels.resize(channels.size());
-    for (int i = 0; i < workers; ++i) {
-      readings_.push_back(std::make_unique<bounded_queue<reading>>(s.queue));
-    }
   }
 
   /// A fiber: each stage ends when the one before it has.
   outcome run(const std::function<void()>& begin) {
+    std::vector<railway<cargo>::loader*> sources;
+    std::vector<railway<cargo>::station*> sums;
+    std::vector<railway<cargo>::cursor*> before_total;
+    for (std::uint32_t w = 0; w < workers_; ++w) {
+      sources.push_back(&line_.source("channels of worker " + std::to_string(w)));
+      sums.push_back(&line_.after({sources.back()}, "their sums"));
+      before_total.push_back(sums.back());
+    }
+    auto& total = line_.after(before_total, "total");
+    for (std::uint32_t w = 0; w < workers_; ++w) {
+      // Two stations a worker: those of its own channels, and the sums of its neighbour's.
+      const auto readers = std::make_shared<std::vector<start_line::runner>>();
+      for (auto c = w; c < channels_.size(); c += workers_) readers->push_back(start_line_.enter());
+      line_.operate(*sources[w], [this, w, readers](auto& train) { read_all(w, std::exchange(*readers, {}), train); });
+      line_.operate(*sums[(w + 1) % workers_], [this](auto& at) { aggregate(at); });
+    }
     std::stop_source over;
     finish([&] {
       const at_end nobody_looks([&] { over.request_stop(); });
-      if (watcher_.now) async([&] { watch(over.get_token()); });
+      if (watcher_.now) {
+        async([this, &over, me = start_line_.enter()]() mutable {
+          me.wait();
+          watch(over.get_token());
+        });
+      }
       finish([&] {
-        const at_end summed([&] { sums_.close(); });
-        async([&] { add_up(); });
-        finish([&] {
-          const at_end read_all([&] {
-            for (auto& queue : readings_) queue->close();
-          });
-          for (auto& queue : readings_) async([&] { aggregate(*queue); });
-          finish([&] {
-            for (std::size_t c = 0; c < channels_.size(); ++c) {
-              async([this, c] {
-                line_.wait();
-                read(static_cast<std::uint32_t>(c));
-              });
-            }
-            line_.start([&] {
-              start_ = clock::now();
-              begin();
-            });
-          });
+        async([&] { line_.serve(total, [this](auto& at) { add_up(at); }); });
+        async([&] { line_.run(static_cast<int>(workers_)); });
+        start_line_.start([&] {
+          start_ = clock::now();
+          begin();
         });
       });
     });
@@ -88,12 +110,36 @@ class stages {
   }
 
  private:
+  /// The first stage of a worker: a fiber a channel, and this one, which loads what they have read.
+  void read_all(std::uint32_t worker, std::vector<start_line::runner> readers, railway<cargo>::loader& train) {
+    batch<reading> here(s_.queue);
+    std::vector<fiber> all;
+    all.reserve(readers.size());
+    auto run = std::move(readers);  // those that get no fiber go before the others are waited for
+    std::vector<batch<reading>::reader> places;
+    for (std::size_t i = 0; i < run.size(); ++i) places.push_back(here.enter());
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const auto c = static_cast<std::uint32_t>(worker + i * workers_);
+      all.emplace_back(
+          [this, c, me = std::move(run[i]), place = std::move(places[i])]() mutable {
+            me.wait();
+            read(c, place);
+          },
+          sched::spawn_options{.worker = static_cast<int>(worker)});
+    }
+    for (std::vector<reading> some; here.take(some);) {
+      for (const auto& one : some) train.put(one);
+      train.depart();
+      sched::this_fiber::yield();  // those that are ready fill the next one
+    }
+    for (auto& reader : all) reader.join();
+  }
+
   /// The first stage, of one channel.
-  void read(std::uint32_t c) {
-    auto& next = *readings_[c % readings_.size()];
+  void read(std::uint32_t c, batch<reading>::reader& next) {
     const auto how = std::visit(
         [&](auto& from) {
-          const auto ended = follow(from, c, s_.timeout, [&](const reading& r) { next.push(r); });
+          const auto ended = follow(from, c, s_.timeout, [&](const reading& r) { next.add(r); });
           from.close();
           return ended;
         },
@@ -104,27 +150,26 @@ class stages {
     if (watcher_.failed) watcher_.failed(result_.incidents.back());
   }
 
-  /// The second: channels that share a queue share a fiber, and only that fiber touches their tallies.
-  void aggregate(bounded_queue<reading>& from) {
-    std::vector<reading> some;
-    while (from.take(some)) {
+  /// The second: channels of a worker share a station, and only its fiber touches their tallies.
+  void aggregate(railway<cargo>::station& at) {
+    while (auto train = at.arrive()) {
       tally all;
-      for (const auto& one : some) {
+      for (const auto& parcel : train) {
+        const auto& one = std::get<reading>(parcel);
         auto& channel = result_.channels[one.channel];
         if (one.sequence != channel.frames) out_of_order_.fetch_add(1, std::memory_order_relaxed);
         channel.add(one);
         all.add(one);
       }
-      sums_.push(all);
+      at.resize(1)[0] = all;
     }
   }
 
   /// The third.
-  void add_up() {
-    std::vector<tally> some;
+  void add_up(railway<cargo>::station& at) {
     auto& total = result_.total;
-    while (sums_.take(some)) {
-      for (const auto& one : some) total.add(one);
+    while (auto train = at.arrive()) {
+      for (const auto& parcel : train) total.add(std::get<tally>(parcel));
       // relaxed, both: the observer reads nothing else
       frames_.store(total.frames, std::memory_order_relaxed);
       bytes_.store(total.bytes(), std::memory_order_relaxed);
@@ -132,7 +177,8 @@ class stages {
     }
     result_.seconds = seconds();
     result_.resident_end = resident_bytes();
-    result_.out_of_order = out_of_order_.load(std::memory_order_relaxed);  // edge: the queue's lock
+    // relaxed: the last train, and the end of its line, came after
+    result_.out_of_order = out_of_order_.load(std::memory_order_relaxed);
   }
 
   void look_at_memory() {
@@ -149,7 +195,6 @@ class stages {
 
   void watch(const std::stop_token& over) {
     using namespace std::chrono_literals;
-    line_.wait();
     while (io::sleep_for(100ms, over)) {
       const std::scoped_lock held(telling_);
       watcher_.now({seconds(), frames_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
@@ -162,10 +207,10 @@ class stages {
   const settings& s_;
   std::vector<channel_end>& channels_;
   const observer& watcher_;
-  start_line line_;
+  start_line start_line_;
   clock::time_point start_;
-  std::vector<std::unique_ptr<bounded_queue<reading>>> readings_;  // channel c's: c modulo their number
-  bounded_queue<tally> sums_;
+  const std::uint32_t workers_;
+  railway<cargo> line_;
   std::atomic<std::uint64_t> out_of_order_{0};
   std::atomic<std::uint64_t> frames_{0};
   std::atomic<std::uint64_t> bytes_{0};
@@ -178,8 +223,8 @@ class stages {
 outcome acquire(const settings& s, std::vector<channel_end>& channels, const std::function<void()>& begin,
                 const observer& watcher) {
   sched::options wanted;
-  wanted.workers = s.workers;
-  wanted.pin = false;  // the generator needs a CPU too
+  wanted.workers = s.workers > 0 ? s.workers : std::max(1, default_workers() - 1);
+  wanted.pin = false;  // the generator's CPU may be any
   wanted.stack_bytes = 64 * 1024;
   sched::runtime workers(wanted);
   const io::reactor waits(workers);

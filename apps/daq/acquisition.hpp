@@ -1,15 +1,17 @@
 /// From ten thousand channels to their sums: a fiber a channel, and two stages behind them.
 ///
-///   read, check, decode        in order          altogether
+///   read, check, decode        in order      altogether
 ///   channel ─ fiber ─┐
-///   channel ─ fiber ─┼─ queue ─> aggregation ─┐
-///   channel ─ fiber ─┘                        ├─ queue ─> total
-///   ...                queue ─> aggregation ─┘
+///   channel ─ fiber ─┼─ source ─> sums ─┐
+///   channel ─ fiber ─┘                  ├─> total      a railway: stations, and trains of readings
+///   ...                 source ─> sums ─┘
 ///
-/// There are as many aggregations as workers; channel c's is number c modulo workers.
+/// Channel c is read on worker c modulo their number. A worker has a source, which loads what its channels' fibers have
+/// read, and the sums of another worker's channels, which it leaves in each train in place of the readings.
 ///
-/// Queues are bounded. A fiber that finds one full waits: so the slowest stage holds up the fibers that read, the
-/// system's buffers fill, and the sender's write waits. Nothing is dropped.
+/// Everything is bounded. A fiber that finds its worker's batch full waits, and so does a source without a train: so
+/// the slowest stage holds up the fibers that read, the system's buffers fill, and the sender's write waits. Nothing is
+/// dropped.
 ///
 /// A channel that fails is closed and reported; the others do not notice.
 #pragma once

@@ -108,10 +108,11 @@ int daq_main(int argc, char** argv) {
   apps::real_option(options, "--timeout", timeout, "seconds of silence after which a channel counts as stalled", 0.001,
                     1e6)
       ->capture_default_str();
-  apps::count_option(options, "--queue", s.queue, "readings, or sums, between one stage and the next", 1,
+  apps::count_option(options, "--queue", s.queue, "readings of a worker between one stage and the next", 1,
                      std::uint64_t{1} << 24)
       ->capture_default_str();
-  apps::count_option(options, "--workers", s.workers, "worker threads (default: the CPUs it may use)", 1, 4096);
+  apps::count_option(options, "--workers", s.workers,
+                     "worker threads (default: the CPUs it may use but one, which feeds it)", 1, 4096);
   apps::count_option(options, "--seed", s.seed, "of the random numbers", 0);
   apps::reporter report;
   report.add_options(options);

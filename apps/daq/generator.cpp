@@ -200,7 +200,7 @@ std::size_t garble(std::span<std::byte, most_frame_bytes> frame, std::size_t byt
 /// The fibers of the process, all on one worker.
 class senders {
  public:
-  senders(const settings& s, int control) : s_(s), control_(control), line_(s.channels), report_(s.channels) {}
+  senders(const settings& s, int control) : s_(s), control_(control), report_(s.channels) {}
 
   void run(std::vector<int> channels) {
     sched::options one;
@@ -213,8 +213,8 @@ class senders {
     worker.run([&] {
       finish([&] {
         for (std::uint32_t c = 0; c < s_.channels; ++c) {
-          async([this, c, fd = channels[c]] {
-            line_.wait();
+          async([this, c, fd = channels[c], me = line_.enter()]() mutable {
+            me.wait();
             send(c, fd);
           });
         }

@@ -39,9 +39,9 @@ struct settings {
 
   /// Silence after which a channel counts as stalled.
   std::chrono::duration<double> timeout{5};
-  /// What fits between one stage and the next, at least 1.
+  /// Readings that fit between one stage and the next of a worker, at least 1.
   std::size_t queue = 1024;
-  /// Threads of the acquisition; 0: one a CPU.
+  /// Threads of the acquisition; 0: one a CPU but one, the generator's, at least 1.
   int workers = 0;
 };
 

@@ -6,26 +6,45 @@
 #include <cstddef>
 #include <exception>
 #include <shunt/task.hpp>
+#include <utility>
 
 namespace shunt::daq {
 
 class start_line {
  public:
-  /// \param runners  at least 1.
-  explicit start_line(std::size_t runners) : missing_(runners) {}
+  /// One that begins with the others. If it goes without having waited, it is not waited for.
+  class runner {
+   public:
+    runner(runner&& other) noexcept : line_(std::exchange(other.line_, nullptr)) {}
+    runner& operator=(runner&&) = delete;
+    ~runner() {
+      if (line_ != nullptr) line_->one_is_here();
+    }
+    /// Its fiber, once: waits for the start. \throws what the starter's call threw.
+    void wait() {
+      auto& line = *std::exchange(line_, nullptr);
+      const auto gone = line.gone_;
+      line.one_is_here();
+      gone.get();
+    }
 
-  /// Each runner, once: waits for the start. \throws what the starter's call threw.
-  void wait() {
-    // relaxed: the promise carries what the starter sees; this only counts
-    if (missing_.fetch_sub(1, std::memory_order_relaxed) == 1) all_here_.set_value();
-    const auto gone = gone_;
-    gone.get();
+   private:
+    friend class start_line;
+    explicit runner(start_line& line) noexcept : line_(&line) {}
+    start_line* line_;
+  };
+
+  /// Before start(). The line outlives it.
+  [[nodiscard]] runner enter() {
+    missing_.fetch_add(1, std::memory_order_relaxed);  // relaxed: before any of them is here
+    return runner(*this);
   }
 
   /// One other fiber: waits until all runners stand here, calls `f`, and lets them go.
   /// \throws what `f` throws, and so does each runner's wait().
   template <typename F>
   void start(const F& f) {
+    one_is_here();
     here_.wait();
     try {
       f();
@@ -37,7 +56,12 @@ class start_line {
   }
 
  private:
-  std::atomic<std::size_t> missing_;
+  void one_is_here() {
+    // relaxed: the promise carries what the starter sees; this only counts
+    if (missing_.fetch_sub(1, std::memory_order_relaxed) == 1) all_here_.set_value();
+  }
+
+  std::atomic<std::size_t> missing_{1};  // and the starter
   promise<void> all_here_;
   promise<void> go_;
   // Taken before any fiber runs: a promise is one thread's at a time.

@@ -44,8 +44,8 @@ final class Program {
 
   private final String name;
   private final Map<String, String> options = new HashMap<>(Map.of("--pes", "2", "--rounds", "100000", "--rows",
-      "10000", "--columns", "10000", "--table", "1000", "--samples", "5", "--warmup", "1", "--what", "", "--oracle",
-      ""));
+      "10000", "--columns", "10000", "--depth", "0", "--table", "1000", "--samples", "5", "--warmup", "1", "--what", "",
+      "--oracle", ""));
   private final ActorSystem<Void> system;
   private final AtomicInteger spawned = new AtomicInteger();
 

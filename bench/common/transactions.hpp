@@ -67,6 +67,15 @@ std::vector<long> for_a_time(System& system, long threads, long milliseconds, co
   return result;
 }
 
+/// Lets `step(thread)` run `each` times on each thread. \return how often each did.
+template <typename System, typename Step>
+std::vector<long> so_often(System& system, long threads, long each, const Step& step) {
+  system.together(threads, [&](long me) {
+    for (long n = 0; n < each; ++n) step(me, n);
+  });
+  return std::vector<long>(static_cast<std::size_t>(threads), each);
+}
+
 inline std::string member(const char* name, double value) {
   char text[96];
   std::snprintf(text, sizeof text, ", \"%s\": %.6g", name, value);

@@ -1,23 +1,26 @@
 -- What the systems in Haskell of tables stm-si and stm-ll share; as transactions.hpp. Threads are GHC's, spread over one
--- or two capabilities (--variant one, two).
-module Transactions (Options (..), options, together, forATime, report, wrong) where
+-- or two capabilities (--variant one, two; what follows in the name is what the driver has told the run-time system).
+module Transactions (Options (..), options, together, forATime, attempts, report, wrong) where
 
 import Control.Concurrent
 import Control.Monad
-import Data.IORef
+import Data.Bits ((.&.))
+import Data.List (isPrefixOf)
+import Foreign (Ptr, mallocForeignPtrArray, peek, peekArray, plusPtr, poke, pokeArray, withForeignPtr)
 import GHC.Clock (getMonotonicTime)
+import GHC.Conc (STM, unsafeIOToSTM)
 import System.Environment (getArgs, getProgName)
 import System.Exit
 import System.IO
 import Text.Read (readMaybe)
 
 data Options = Options
-  { updates, table, lookups, fibers, milliseconds, samples, warmup :: Int, variant :: String }
+  { updates, table, lookups, fibers, milliseconds, samples, warmup :: Int, variant, what :: String }
 
 options :: IO Options
 options = do
-  o <- parse (Options 10000000 1000 0 1000 300 5 1 "two") =<< getArgs
-  setNumCapabilities (if variant o == "one" then 1 else 2)
+  o <- parse (Options 10000000 1000 0 1000 300 5 1 "two" "") =<< getArgs
+  setNumCapabilities (if "one" `isPrefixOf` variant o then 1 else 2)
   pure o
 
 -- Options come as `--name value`, those of other tables too.
@@ -35,6 +38,7 @@ parse o (name : value : rest) = do
     "--samples" -> number (\n -> o {samples = n})
     "--warmup" -> number (\n -> o {warmup = n})
     "--variant" -> parse o {variant = value} rest
+    "--what" -> parse o {what = value} rest
     "--pes" -> parse o rest
     _ -> bad name value
 
@@ -59,12 +63,27 @@ together threads body = do
 -- Lets what `prepare thread` makes run again and again on each thread for so long. How often each did, and the seconds.
 forATime :: Options -> (Int -> IO (IO ())) -> IO ([Int], Double)
 forATime o prepare = do
-  over <- newIORef False
-  _ <- forkIO (threadDelay (1000 * milliseconds o) >> writeIORef over True)
-  let go step n = do
-        done <- readIORef over
+  begin <- getMonotonicTime
+  let end = begin + fromIntegral (milliseconds o) / 1000
+      -- Each looks at the clock: without time slices no thread that waits for it would come to run.
+      go step n = do
+        done <- if n .&. 63 == 0 then (> end) <$> getMonotonicTime else pure False
         if done then pure n else step >> (go step $! n + 1)
   together (fibers o) (\me -> prepare me >>= \step -> go step (0 :: Int))
+
+-- Lets each thread do what `body counted thread` says, in whose transactions `counted` stands first. How often one began:
+-- those that were undone too. It allocates nothing.
+attempts :: Int -> (STM () -> Int -> IO ()) -> IO Int
+attempts threads body = do
+  counts <- mallocForeignPtrArray (threads * words')
+  withForeignPtr counts $ \all' -> do
+    pokeArray all' (replicate (threads * words') (0 :: Int))
+    _ <- together threads $ \me -> do
+      let own = all' `plusPtr` (me * words' * 8) :: Ptr Int
+      body (unsafeIOToSTM (peek own >>= \n -> poke own $! n + 1)) me
+    sum <$> peekArray (threads * words') all'
+  where
+    words' = 16 -- two cache lines a thread
 
 report :: Double -> [(String, Double)] -> [Int] -> IO ()
 report seconds members shares = do

@@ -1,6 +1,7 @@
 /// The problem of table `heat`, once, for every system: Gauss-Seidel sweeps over a field of rows x columns, whose rim
-/// stays. A row may be computed for the t-th time when the row above it has been t times, and the row below it t - 1
-/// times; a program that keeps to that gets the sequential result, to the last bit.
+/// stays. With a depth it has three dimensions, and a row is a plane of columns x depth. A row may be computed for the
+/// t-th time when the row above it has been t times, and the row below it t - 1 times; a program that keeps to that
+/// gets the sequential result, to the last bit.
 ///
 /// After each sample every cell is compared with the sequential result. It is computed then, unless `--oracle FILE`
 /// names a file that has it; a file that is not there is written: so the first program of a table's run computes it for
@@ -29,8 +30,13 @@ namespace bench {
 
 class field {
  public:
-  field(long rows, long columns, long steps)
-      : rows_(rows), columns_(columns), steps_(steps), cells_(static_cast<std::size_t>(rows * columns)) {}
+  /// \param depth  1: the field has two dimensions
+  field(long rows, long columns, long depth, long steps)
+      : rows_(rows),
+        columns_(columns),
+        depth_(depth),
+        steps_(steps),
+        cells_(static_cast<std::size_t>(rows * columns * depth)) {}
 
   [[nodiscard]] long rows() const { return rows_; }
   [[nodiscard]] long steps() const { return steps_; }
@@ -44,9 +50,22 @@ class field {
   /// One row once, 0 < row < rows() - 1. Each cell waits for the one before it: some 16 cycles a cell, whatever the
   /// compiler does. Not inlined: all systems run the same instructions.
   [[gnu::noinline]] void compute(long row) {
+    if (depth_ > 1) return compute_plane(row);
     double* const here = &cells_[static_cast<std::size_t>(row * columns_)];
     for (long j = 1; j < columns_ - 1; ++j) {
       here[j] = (here[j - 1] + here[j + 1] + here[j - columns_] + here[j + columns_]) * 0.25;
+    }
+  }
+
+  [[gnu::noinline]] void compute_plane(long row) {
+    const long plane = columns_ * depth_;
+    for (long j = 1; j < columns_ - 1; ++j) {
+      double* const here = &cells_[static_cast<std::size_t>(row * plane + j * depth_)];
+      for (long k = 1; k < depth_ - 1; ++k) {
+        here[k] =
+            (here[k - 1] + here[k + 1] + here[k - depth_] + here[k + depth_] + here[k - plane] + here[k + plane]) *
+            (1. / 6);
+      }
     }
   }
 
@@ -67,7 +86,8 @@ class field {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (std::memcmp(&found[i], &cells_[i], sizeof(double)) == 0) continue;
       std::fprintf(stderr, "%s: wrong answer: cell %zu of row %zu is %.17g, expected %.17g\n", program,
-                   i % static_cast<std::size_t>(columns_), i / static_cast<std::size_t>(columns_), found[i], cells_[i]);
+                   i % static_cast<std::size_t>(columns_ * depth_), i / static_cast<std::size_t>(columns_ * depth_),
+                   found[i], cells_[i]);
       std::exit(1);
     }
   }
@@ -93,6 +113,7 @@ class field {
 
   long rows_;
   long columns_;
+  long depth_;
   long steps_;
   std::vector<double> cells_;
 };
@@ -103,7 +124,7 @@ int heat(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
   if (options.rows < 4) bench_bad_option(argv[0], "--rows", std::to_string(options.rows).c_str());
   if (options.columns < 3) bench_bad_option(argv[0], "--columns", std::to_string(options.columns).c_str());
-  field plate(options.rows, options.columns, options.rounds);
+  field plate(options.rows, options.columns, std::max(1L, options.depth), options.rounds);
   for (long round = 0; round < options.warmup + options.samples; ++round) {
     plate.prepare();
     const double start = bench_now();

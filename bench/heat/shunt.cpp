@@ -1,5 +1,9 @@
-/// Question: what does the published listing reach on this runtime, line by line?
+/// Question: what does the published listing reach on this runtime, line by line? And the study's other one, for typed
+/// actors (`typed`)?
+#include <shunt/actor.hpp>
 #include <shunt/templet.hpp>
+#include <string_view>
+#include <vector>
 
 #include "field.hpp"
 
@@ -40,6 +44,62 @@ struct actors_system {
   }
 };
 
+/// As pekko.java: a message says that a row may use the one above it, or below it, and that its sender has done with
+/// that row for now.
+struct row {
+  explicit row(long n) : number(n) {}
+  void above_is_ready() {
+    may_above = true;
+    go_on();
+  }
+  void below_is_ready() {
+    may_below = true;
+    go_on();
+  }
+  void begin(shunt::ref<row> up, shunt::ref<row> down) {
+    above = up, below = down;
+    may_above = !above;
+  }
+
+  void go_on() {
+    if (!may_above || !may_below || step > plate->steps()) return;
+    plate->compute(number);
+    ++step;
+    may_above = !above;
+    may_below = !below;
+    if (above) above.tell<&row::below_is_ready>();
+    if (below) below.tell<&row::above_is_ready>();
+  }
+
+  long number;
+  long step = 1;
+  shunt::ref<row> above, below;  // none: the field's rim
+  bool may_above = false;
+  bool may_below = true;
+};
+
+struct typed_actors {
+  static void solve(bench::field& all, int workers) {
+    plate = &all;
+    shunt::manager system({.workers = workers});
+    std::vector<shunt::ref<row>> rows;
+    const long inner = all.rows() - 2;
+    for (long i = 0; i < inner; ++i) {  // in blocks: neighbours share a worker
+      rows.push_back(system.spawn<row>({.worker = static_cast<int>(i * system.workers() / inner)}, i + 1));
+    }
+    const shunt::ref<row> none;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].tell<&row::begin>(i == 0 ? none : rows[i - 1], i + 1 == rows.size() ? none : rows[i + 1]);
+    }
+    system.drain();
+    rows[0].tell<&row::above_is_ready>();
+    system.drain();
+  }
+};
+
 }  // namespace
 
-int main(int argc, char** argv) { return bench::heat<actors_system>(argc, argv); }
+int main(int argc, char** argv) {
+  return std::string_view(bench_parse(argc, argv).variant) == "typed" ? bench::heat<typed_actors>(argc, argv)
+                                                                      : bench::heat<actors_system>(argc, argv);
+}

@@ -48,31 +48,44 @@ next64 a =
       c = b `xor` (b `shiftR` 7)
    in c `xor` (c `shiftL` 17)
 
+-- One operation of a thread: what it draws, and what comes of it.
+{-# INLINE step #-}
+step :: Options -> TVar List -> STM () -> IORef (Word64, Int) -> IO ()
+step o list first mine = do
+  (!before, !grown) <- readIORef mine
+  let !random = next64 before
+      !key = fromIntegral ((random `shiftR` 8) `mod` fromIntegral (table o))
+      !kind = fromIntegral ((random `shiftR` 40) `mod` 200) :: Int
+      done how = atomically (first >> how list key)
+      one b = if b then 1 else 0 :: Int
+  !more <-
+    if kind < 2 * lookups o
+      then (\b -> b `seq` 0) <$> done contains
+      else if even kind then one <$> done insert else negate . one <$> done remove
+  writeIORef mine (random, grown + more)
+
 main :: IO ()
 main = do
   o <- options
   let keys = table o
+      each = updates o `div` fibers o
   forM_ [1 - warmup o .. samples o] $ \sample -> do
     list <- newTVarIO End
     forM_ [0, 2 .. keys - 1] $ \k -> atomically (insert list k)
     own <- forM [0 .. fibers o - 1] $ \i -> newIORef (88172645463325252 + 7919 * fromIntegral i, 0)
-    (shares, seconds) <- forATime o $ \me -> do
-      mine <- evaluate (own !! me)
-      pure $ do
-        (!before, !grown) <- readIORef mine
-        let !random = next64 before
-            !key = fromIntegral ((random `shiftR` 8) `mod` fromIntegral keys)
-            !kind = fromIntegral ((random `shiftR` 40) `mod` 200) :: Int
-            done how = atomically (how list key)
-            one b = if b then 1 else 0 :: Int
-        !more <-
-          if kind < 2 * lookups o
-            then (\b -> b `seq` 0) <$> done contains
-            else if even kind then one <$> done insert else negate . one <$> done remove
-        writeIORef mine (random, grown + more)
+    let once = step o list (pure ())
+    (shares, seconds) <-
+      if what o == "operations"
+        then together (fibers o) $ \me -> evaluate (own !! me) >>= replicateM_ each . once >> pure each
+        else forATime o $ \me -> once <$> evaluate (own !! me)
+    let counted = 20000 `div` fibers o
+    -- Counted apart: what counts takes time.
+    begun <- attempts (fibers o) $ \first me ->
+      evaluate (own !! me) >>= replicateM_ counted . step o list first
     grown <- sum <$> mapM (fmap snd . readIORef) own
     got <- count (-1) list
     let expected = (keys + 1) `div` 2 + grown
+        aborts = fromIntegral (begun - counted * fibers o) / fromIntegral (counted * fibers o)
     when (got /= expected) $ wrong "the list's length" got expected
     when (sample > 0) $
-      report seconds [("operations", fromIntegral (sum shares))] shares
+      report seconds [("operations", fromIntegral (sum shares)), ("aborts_per_commit", aborts)] shares

@@ -2,6 +2,8 @@
 /// removals.
 #pragma once
 
+#include <string_view>
+
 #include "../common/transactions.hpp"
 
 namespace bench {
@@ -25,7 +27,7 @@ int list_operations(int argc, char** argv) {
     for (std::size_t i = 0; i < all.size(); ++i) all[i].random = 88172645463325252UL + 7919UL * i;
     const double aborts = aborts_of<System>();
     const double begin = bench_now();
-    const auto shares = for_a_time(system, o.fibers, o.milliseconds, [&](long me, long) {
+    const auto step = [&](long me, long) {
       auto& mine = all[static_cast<std::size_t>(me)];
       mine.random ^= mine.random << 13;  // Marsaglia's xorshift
       mine.random ^= mine.random >> 7;
@@ -39,7 +41,11 @@ int list_operations(int argc, char** argv) {
       } else {
         mine.grown -= list.remove(key) ? 1 : 0;
       }
-    });
+    };
+    const bool counted = std::string_view(o.what) == "operations";  // so many, as published; else for a time
+    const long each = o.updates / o.fibers;
+    const auto shares =
+        counted ? so_often(system, o.fibers, each, step) : for_a_time(system, o.fibers, o.milliseconds, step);
     const double seconds = bench_now() - begin;
     long expected = (o.table + 1) / 2, operations = 0;
     for (const own& one : all) expected += one.grown;

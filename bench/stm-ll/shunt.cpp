@@ -4,6 +4,8 @@
 
 namespace {
 
+/// \tparam Sliced  a slice may end at each step along the list
+template <bool Sliced>
 class list {
   struct node : shunt::in_thread_cache {
     node(long k, node* n) : key(k), next(n) {}
@@ -18,6 +20,7 @@ class list {
     link* at = &from;
     node* n = t.read(*at);
     while (n != nullptr && n->key < k) {
+      if constexpr (Sliced) bench::slices::end_if_over();
       at = &n->next;
       n = t.read(*at);
     }
@@ -33,26 +36,32 @@ class list {
     }
   }
   bool contains(long k) {
-    return shunt::snapshot([&](shunt::ro_tx& t) {
-      const auto found = find(t, head_, k).second;
-      return found != nullptr && found->key == k;
+    return in_slices([&] {
+      return shunt::snapshot([&](shunt::ro_tx& t) {
+        const auto found = find(t, head_, k).second;
+        return found != nullptr && found->key == k;
+      });
     });
   }
   bool insert(long k) {
-    return shunt::atomically([&](shunt::tx& t) {
-      const auto [at, found] = find(t, head_, k);
-      if (found != nullptr && found->key == k) return false;
-      t.write(*at, t.make<node>(k, found));
-      return true;
+    return in_slices([&] {
+      return shunt::atomically([&](shunt::tx& t) {
+        const auto [at, found] = find(t, head_, k);
+        if (found != nullptr && found->key == k) return false;
+        t.write(*at, t.make<node>(k, found));
+        return true;
+      });
     });
   }
   bool remove(long k) {
-    return shunt::atomically([&](shunt::tx& t) {
-      const auto [at, found] = find(t, head_, k);
-      if (found == nullptr || found->key != k) return false;
-      t.write(*at, t.read(found->next));
-      t.destroy(found);
-      return true;
+    return in_slices([&] {
+      return shunt::atomically([&](shunt::tx& t) {
+        const auto [at, found] = find(t, head_, k);
+        if (found == nullptr || found->key != k) return false;
+        t.write(*at, t.read(found->next));
+        t.destroy(found);
+        return true;
+      });
     });
   }
   [[nodiscard]] long count() const {
@@ -66,9 +75,18 @@ class list {
   }
 
  private:
+  template <typename Transaction>
+  [[gnu::always_inline]] static bool in_slices(const Transaction& transaction) {
+    if constexpr (Sliced) return bench::slices::run(transaction);
+    return transaction();
+  }
+
   link head_{nullptr};
 };
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::list_operations<bench::shunt_fibers, list>(argc, argv); }
+int main(int argc, char** argv) {
+  return bench::sliced(bench_parse(argc, argv)) ? bench::list_operations<bench::shunt_fibers, list<true>>(argc, argv)
+                                                : bench::list_operations<bench::shunt_fibers, list<false>>(argc, argv);
+}

@@ -10,12 +10,16 @@ main = do
     x <- newTVarIO (0 :: Int)
     let each = updates o `div` fibers o
         increment = atomically (readTVar x >>= \n -> writeTVar x $! n + 1)
-        times :: Int -> IO ()
-        times 0 = pure ()
-        times n = increment >> times (n - 1)
-    (_, seconds) <- together (fibers o) (\_ -> times each)
+        times :: IO () -> Int -> IO ()
+        times _ 0 = pure ()
+        times step n = step >> times step (n - 1)
+    (_, seconds) <- together (fibers o) (\_ -> times increment each)
     (shares, _) <- forATime o (const (pure increment))
+    -- Counted apart: what counts takes time.
+    begun <- attempts (fibers o) $ \counted _ ->
+      times (atomically (counted >> readTVar x >>= \n -> writeTVar x $! n + 1)) each
     got <- readTVarIO x
-    let expected = each * fibers o + sum shares
+    let expected = 2 * each * fibers o + sum shares
+        aborts = fromIntegral (begun - each * fibers o) / fromIntegral (each * fibers o)
     when (got /= expected) $ wrong "the integer" got expected
-    when (sample > 0) $ report seconds [] shares
+    when (sample > 0) $ report seconds [("aborts_per_commit", aborts)] shares

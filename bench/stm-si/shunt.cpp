@@ -3,6 +3,7 @@
 #include "increments.hpp"
 
 namespace {
+
 struct counter {
   [[gnu::always_inline]] void increment() {  // as rivals' are
     shunt::atomically([&](shunt::tx& t) { t.write(x, t.read(x) + 1); });
@@ -10,6 +11,22 @@ struct counter {
   [[nodiscard]] long value() const { return x.load(); }
   shunt::tvar<long> x{0};
 };
+
+struct sliced_counter : counter {
+  void increment() {
+    bench::slices::run([this] {
+      shunt::atomically([&](shunt::tx& t) {
+        const long n = t.read(x);
+        bench::slices::end_if_over();
+        t.write(x, n + 1);
+      });
+    });
+  }
+};
+
 }  // namespace
 
-int main(int argc, char** argv) { return bench::increments<bench::shunt_fibers, counter>(argc, argv); }
+int main(int argc, char** argv) {
+  return bench::sliced(bench_parse(argc, argv)) ? bench::increments<bench::shunt_fibers, sliced_counter>(argc, argv)
+                                                : bench::increments<bench::shunt_fibers, counter>(argc, argv);
+}
