@@ -332,12 +332,12 @@ def inputs(table, quick, pes):
                   "--updates", goods // scale])
                 for p, c, capacity, trains, goods in LINES]
     if table == "stm-si":
-        updates, milliseconds = {"full": (10_000_000, 300), "quick": (1_000_000, 100)}[size]
+        updates, milliseconds = {"full": (10_000_000, 1_000), "quick": (1_000_000, 100)}[size]
         return [({"threads": n, "increments": updates},
                  ["--fibers", n, "--updates", updates, "--milliseconds", milliseconds])
                 for n in [1, 2, 4, 8, 16, 32]]
     if table == "stm-ll":
-        milliseconds = {"full": 300, "quick": 100}[size]
+        milliseconds = {"full": 700, "quick": 100}[size]
         operations = {"full": 100_000, "quick": 20_000}[size]
         return [({"threads": n, "keys": 256, "lookups": 0, "operations": operations},  # as published
                  ["--fibers", n, "--table", 256, "--lookups", 0, "--what", "operations", "--updates", operations])

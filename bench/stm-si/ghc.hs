@@ -14,7 +14,8 @@ main = do
         times _ 0 = pure ()
         times step n = step >> times step (n - 1)
     (_, seconds) <- together (fibers o) (\_ -> times increment each)
-    (shares, _) <- forATime o (const (pure increment))
+    -- A warm-up round needs no shares.
+    (shares, _) <- forATime (if sample > 0 then o else o {milliseconds = 1}) (const (pure increment))
     -- Counted apart: what counts takes time.
     begun <- attempts (fibers o) $ \counted _ ->
       times (atomically (counted >> readTVar x >>= \n -> writeTVar x $! n + 1)) each
