@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures one published table, every system side by side, and says whether the answers were right.
 
-    bench.py TABLE [--quick] [--json FILE] [--only SYSTEM,...] [--samples N] [--pes N]...
+    bench.py TABLE [--quick] [--json FILE] [--only SYSTEM,...] [--where NAME=VALUE,...] [--samples N] [--pes N]...
              --build-dir DIR
 
 Systems take turns (A B C A B C ...), one process and one sample a turn, because the state of a
@@ -44,7 +44,7 @@ SYSTEMS = {  # in the order of their turns
     "matmul": ["openblas", "threads", "shunt"],
     "dft": ["serial", "threads", "shunt"],
     "latency": ["ceiling", "shunt"],
-    "railway": ["ceiling", "threads", "boost_spsc", "disruptor", "jctools", "article", "queue", "shunt"],
+    "railway": ["ceiling", "loop", "threads", "boost_spsc", "disruptor", "jctools", "article", "queue", "shunt"],
     "stm-si": ["mutex", "atomic", "libitm", "ghc", "shunt"],
     "stm-ll": ["mutex", "libitm", "ghc", "shunt"],
     "heat": ["serial", "java", "openmp", "templet", "pekko", "shunt"],
@@ -67,6 +67,7 @@ ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "articl
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
          *((1, 1, 1, trains, 20_000_000) for trains in [32_768, 1_024, 256, 32]),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
+         (3, 1, 1, 1_024, 10_000_000), (3, 1, 3, 1_024, 20_000_000), (3, 1, 10, 1_024, 20_000_000),
          (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000), (1, 2, 256, 32, 50_000_000),
          (2, 2, 256, 32, 50_000_000)] + [
              (1, 1, capacity, trains, goods) for trains in [2, 1]
@@ -393,6 +394,17 @@ def make_rows(table, only, quick, pes):
             for variant in VARIANTS["shunt"]:
                 rows.append(make_row(table, "shunt", variant, "threads", params, options))
     return [row for row in rows if not only or row.system in only]
+
+
+def chosen(rows, where):
+    """Those whose parameters have these values. \throws BadCommandLine: none has."""
+    for name, value in where:
+        values = sorted({str(r.params[name]) for r in rows if name in r.params})
+        rows = [r for r in rows if str(r.params.get(name)) == value.replace("_", "")]
+        if not rows:
+            raise BadCommandLine(f"--where {name}={value}: no row; " + (
+                f"{name} is one of {', '.join(values)}" if values else "no row has that parameter"))
+    return rows
 
 
 def rows_of_input(table, systems, params, options):
@@ -790,6 +802,8 @@ def parse(arguments):
     parser.add_argument("--json", metavar="FILE", help="append one object a line")
     parser.add_argument("--plot", metavar="FILE.svg", help="a picture of it (needs matplotlib)")
     parser.add_argument("--only", metavar="SYSTEM,...", default="", help="leave out all others")
+    parser.add_argument("--where", metavar="NAME=VALUE,...", default="",
+                        help="only rows whose parameters are so: producers=3,capacity=10")
     parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
     parser.add_argument("--pes", type=positive, metavar="N", action="append",
                         help="processing elements, or workers (2; forkjoin: 1 and 2); may be repeated")
@@ -805,6 +819,7 @@ def parse(arguments):
         raise BadCommandLine(f"table {options.table} has no PEs")
     if options.stats and not options.table.startswith("stm-"):
         raise BadCommandLine(f"table {options.table} has no transactions, hence no --stats")
+    options.where = [part.partition("=")[::2] for part in options.where.split(",") if part]
     options.only = [name for name in options.only.split(",") if name]
     for name in options.only:
         if name not in SYSTEMS[options.table]:
@@ -849,6 +864,7 @@ def main(arguments):
             scratch = open_files.enter_context(tempfile.TemporaryDirectory())
             machine = Machine(options.build_dir, pathlib.Path(scratch))
             machine.stats = options.stats
+            rows = chosen(make_rows(options.table, options.only, options.quick, options.pes), options.where)
             file = None
             if options.json:  # before anything is measured, so that nothing is measured in vain
                 file = open_files.enter_context(open(options.json, "a", encoding="utf-8"))
@@ -859,7 +875,6 @@ def main(arguments):
         except (BadCommandLine, OSError) as error:
             print(f"bench.py: {error}", file=sys.stderr)
             return 2
-        rows = make_rows(options.table, options.only, options.quick, options.pes)
         stopped = False
         try:
             measure(rows, machine, options.samples or (3 if options.quick else 5), options.timeout)

@@ -129,6 +129,21 @@ class Driver(MadeUp):
         self.assertTrue(calls[-1].endswith("--depth 64 --rounds 64 --variant typed --samples 1 --warmup 1 "
                                            "--oracle 64x64x64x64"), calls[-1])
 
+    def test_where_leaves_rows_out_and_a_value_that_none_has_is_told(self):
+        log = self.build / "log"
+        self.put("railway_shunt", f"echo \"$@\" >> {log}; "
+                 "echo '{\"seconds\": 1.0, \"checked\": true, \"goods\": 10}'")
+        code, _, _ = self.run_bench("railway", "--quick", "--samples", "1", "--only", "shunt",
+                                    "--where", "producers=3,capacity=10")
+        self.assertEqual(code, 0)
+        calls = log.read_text().splitlines()
+        self.assertEqual(len(calls), 2)
+        self.assertTrue(all("--producers 3 --consumers 1 --capacity 10 " in c for c in calls), calls)
+        for wrong, told in [("producers=4", "producers is one of 1, 2, 3"), ("colour=3", "no row has that parameter")]:
+            code, _, problem = self.run_bench("railway", "--where", wrong)
+            self.assertEqual(code, 2)
+            self.assertIn(f"bench.py: --where {wrong}: no row; {told}", problem)
+
     def test_heat_without_the_sequential_program_has_no_ratio_to_it(self):
         self.put("heat_shunt", RIGHT)
         record = self.build / "record"

@@ -161,6 +161,15 @@ def rail(producers, consumers, trains):
     return lambda capacity: {"producers": producers, "consumers": consumers, "capacity": capacity, "trains": trains}
 
 
+def of_seven(at):
+    return dict(zip(["trains", "capacity"], map(int, at.split(" x "))), producers=1, consumers=7)
+
+
+def a_train(capacity_of):
+    """From million goods a second to ns a train, as the article has it."""
+    return lambda value, at: 1e3 * capacity_of(at) / value
+
+
 ONE_TRAIN = {1: [5.190883], 2: [10.28282], 32: [104.878614], 256: [344.61464], 2048: [608.112493], 32768: [767.028751]}
 TWO_TRAINS = {1: [7.492684], 2: [14.754786], 32: [174.227656], 256: [613.555475], 2048: [940.1449],
               32768: [797.806764]}
@@ -178,20 +187,43 @@ RAILWAYS = Study(
                   of("railway", "million_per_s", RAIL_SYSTEMS,
                      lambda n: {"producers": 1, "consumers": 1, "capacity": 1, "trains": n}), True),
         Published("Seven consumers", "One producer, seven consumers that each see all", "million/s",
-                  "capacity x trains", ["railway"], {"32 x 256": [432.055469], "256 x 32": [116.604397]}, "not stated",
+                  "trains x capacity", ["railway"], {"32 x 256": [432.055469], "256 x 32": [116.604397]}, "not stated",
                   "single runs",
+                  of("railway", "million_per_s", RAIL_SYSTEMS, of_seven), True,
+                  note="Which of the two is the capacity follows from the article's times of a train."),
+        *(Published(f"{name}: latency", "How many ns lie between two trains?", "ns", "capacity", ["railway"],
+                    dict(zip(ONE_TRAIN, ([v] for v in values))), "not stated", "single runs",
+                    of("railway", "million_per_s", RAIL_SYSTEMS, rail(1, 1, trains),
+                       scale=a_train(lambda capacity: capacity)),
+                    note="The article calls the time of a train its latency: the goods of a train over the rate.")
+          for name, trains, values in [("One train", 1, [192.6, 194.5, 305.1, 742.9, 3367.8, 42720.7]),
+                                       ("Two trains", 2, [133.5, 135.5, 183.7, 417.2, 2178.4, 41072.6])]),
+        Published("Trains of one good: latency", "The same, by the number of trains", "ns", "trains", ["railway"],
+                  dict(zip(MANY_TRAINS, ([v] for v in [91.6, 32.0, 23.4, 18.8, 13.9]))), "not stated", "single runs",
                   of("railway", "million_per_s", RAIL_SYSTEMS,
-                        lambda at: dict(zip(["capacity", "trains"], map(int, at.split(" x "))),
-                                        producers=1, consumers=7)), True,
-                  note="The article names 256 x 32 and 32 x 256 without saying which is the capacity."),
+                     lambda n: {"producers": 1, "consumers": 1, "capacity": 1, "trains": n},
+                     scale=a_train(lambda _: 1))),
+        Published("Seven consumers: latency", "The same, with seven consumers", "ns", "trains x capacity", ["railway"],
+                  {"32 x 256": [592.5], "256 x 32": [274.4]}, "not stated", "single runs",
+                  of("railway", "million_per_s", RAIL_SYSTEMS, of_seven,
+                     scale=a_train(lambda at: int(at.split(" x ")[1])))),
+        Published("One thread, and a queue", "What bounds it on either side?", "million/s", "what",
+                  ["loop", "LinkedBlockingQueue"], {"one thread counts": [2681.850373, None],
+                                                    "a ball to and fro": [None, .5]}, "not stated", "single runs",
+                  of("railway", "million_per_s", {"loop": ("loop", ""), "Shunt": ("shunt", "two")},
+                     lambda at: {"producers": 1, "consumers": 1, "capacity": 2048, "trains": 8}
+                     if at == "one thread counts" else None,
+                     why="The ball to and fro through two queues has no row: what it asks, a hand-over that waits for "
+                         "the answer, is one train of one good. Today's loop loads and reads 2,048 numbers."), True),
         Published("Three producers", "Three producers, one consumer", "million/s", "how",
                   ["railway", "Disruptor", "LinkedBlockingQueue"],
                   {"one at a time": [None, 11.47, 4.55], "batches of 10": [None, 116.0, None],
                    "trains": [162.597109, None, None]}, "not stated", "single runs",
-                  of("railway", "million_per_s", RAIL_SYSTEMS, lambda at: None,
-                     why="The article has 3 goods a train and rivals that load one good a time: today's table has "
-                         "neither. Its rows of three producers are among all tables below."),
-                  True, note="The first of four runs."),
+                  of("railway", "million_per_s", RAIL_SYSTEMS,
+                     lambda at: {"producers": 3, "consumers": 1, "trains": 1_024,
+                                 "capacity": {"one at a time": 1, "batches of 10": 10, "trains": 3}[at]}),
+                  True, note="The first of four runs; of all four Disruptor's has 11.25 to 11.49, its batches 98.7 to "
+                             "128.2, the queue 4.10 to 4.65. The article's trains carry 3 goods."),
     ])
 
 # --- transactional memory --------------------------------------------------------------------------------------------
