@@ -103,7 +103,8 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("stm-si", "shunt"): OUR_POLICIES, ("stm-ll", "shunt"): OUR_POLICIES,
             ("key_value", "shunt"): ["two", "one"],
             ("stm-si", "ghc"): GHC, ("stm-ll", "ghc"): GHC,
-            ("heat", "openmp"): ["active", "passive"], ("heat", "shunt"): ["", "typed"]}
+            ("heat", "openmp"): ["active", "passive"], ("heat", "shunt"): ["", "typed"],
+            ("matmul", "shunt"): ["", "fibers"], ("dft", "shunt"): ["", "fibers"]}
 ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],

@@ -96,13 +96,15 @@ class Driver(MadeUp):
                 self.assertEqual((json.loads(line)["metric"], json.loads(line)["median"]),
                                  ("seconds", 0.02))
         tail = "--samples 1 --warmup 1"
-        tiles = f"--pes 2 --what tiles --rows 6000 --columns 7000 {tail}"
-        loops = f"--pes 2 --what loops --rows 1500 --columns 1750 {tail}"
+        waiting = f"--variant fibers {tail}"
+        tiles = "--pes 2 --what tiles --rows 6000 --columns 7000"
+        loops = "--pes 2 --what loops --rows 1500 --columns 1750"
         self.assertEqual(log.read_text().splitlines(),
-                         [f"matmul_openblas {tiles}", f"matmul_threads {tiles}", f"matmul_shunt {tiles}",
-                          f"matmul_threads {loops}", f"matmul_shunt {loops}",
-                          *(f"dft_{system} --pes 2 --scale 12 {tail}"
-                            for system in ["serial", "threads", "shunt"])])
+                         [f"matmul_openblas {tiles} {tail}", f"matmul_threads {tiles} {tail}",
+                          *(f"matmul_shunt {tiles} {how}" for how in [tail, waiting]),
+                          f"matmul_threads {loops} {tail}", *(f"matmul_shunt {loops} {how}" for how in [tail, waiting]),
+                          *(f"dft_{system} --pes 2 --scale 12 {tail}" for system in ["serial", "threads", "shunt"]),
+                          f"dft_shunt --pes 2 --scale 12 {waiting}"])
 
     def test_heat_is_seconds_and_a_ratio_and_openmp_waits_in_two_ways(self):
         log = self.build / "log"
@@ -192,8 +194,9 @@ class Driver(MadeUp):
         code, out, _ = self.run_bench("matmul", "--quick", "--pes", "2")
         self.assertEqual(code, 0)
         ours = [line.split() for line in out.splitlines() if line.startswith("shunt")]
-        self.assertEqual([(line[4].rstrip(","), line[-2]) for line in ours],
-                         [("tiles", "0.50"), ("loops", "0.25")])
+        self.assertEqual([(line[1], line[4].rstrip(","), line[-2]) for line in ours],
+                         [(how, what, ratio) for what, ratio in [("tiles", "0.50"), ("loops", "0.25")]
+                          for how in ["-", "fibers"]])
 
     def test_failed_programs_exit_1_and_leave_no_record(self):
         for script, reason in [("echo 'x: wrong answer: sum is 1' >&2; exit 1", "wrong answer: sum"),

@@ -358,7 +358,8 @@ ACQUISITION = Study(
                   ["threads", "coroutines"], {"matrix": [(45.6, 1.8), (24.0, 5.6)], "DFT": [(.0772, .0003),
                                                                                          (.0774, .0004)]},
                   "Intel Xeon 6130", "mean and spread",
-                  of("matmul", "seconds", {"threads": ("threads", ""), "Shunt": ("shunt", "")},
+                  of("matmul", "seconds", {"threads": ("threads", ""), "coroutines": ("shunt", "fibers"),
+                                           "Shunt": ("shunt", "")},
                      lambda at: {"matrix": {"workers": 2, "what": "tiles", "rows": 6000, "columns": 7000}}.get(at),
                      why="The slides do not say how long the transformed rows are: table `dft` has 4,096.")),
     ])
