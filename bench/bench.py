@@ -202,6 +202,8 @@ class Row:
             saturated = self.params["period_us"] == 0
             return ["million_per_s", "bytes_per_channel"] if saturated else ["median_ns", "p99_ns", "p999_ns",
                                                                              "missed_share"]
+        if self.table == "stm-ll" and "operations" in self.params:  # each thread has as many: no share
+            return ["ns_per_operation", "million_ops_per_s", "aborts_per_commit"]
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
@@ -401,7 +403,7 @@ def chosen(rows, where):
     """Those whose parameters have these values. \throws BadCommandLine: none has."""
     for name, value in where:
         values = sorted({str(r.params[name]) for r in rows if name in r.params})
-        rows = [r for r in rows if str(r.params.get(name)) == value.replace("_", "")]
+        rows = [r for r in rows if str(r.params.get(name)) in (value, value.replace("_", ""))]
         if not rows:
             raise BadCommandLine(f"--where {name}={value}: no row; " + (
                 f"{name} is one of {', '.join(values)}" if values else "no row has that parameter"))

@@ -141,6 +141,8 @@ class Driver(MadeUp):
         calls = log.read_text().splitlines()
         self.assertEqual(len(calls), 2)
         self.assertTrue(all("--producers 3 --consumers 1 --capacity 10 " in c for c in calls), calls)
+        self.put("costs_shunt", RIGHT.replace("}", ', "operations": 10}'))
+        self.assertEqual(self.run_bench("costs", "--quick", "--where", "what=file_read_helper")[0], 0)
         for wrong, told in [("producers=4", "producers is one of 1, 2, 3"), ("colour=3", "no row has that parameter")]:
             code, _, problem = self.run_bench("railway", "--where", wrong)
             self.assertEqual(code, 2)

@@ -51,7 +51,7 @@ using cargo = std::variant<reading, tally>;
 railway_options shape_of(const settings& s) {
   constexpr std::size_t best = 256;  // a worker's channels that are ready together, more or less
   railway_options shape;
-  shape.capacity = std::min(s.queue, best);
+  shape.capacity = std::clamp<std::size_t>(s.queue / 4, 1, best);
   shape.trains = s.queue / shape.capacity;
   shape.wait = task::wait_profile::battery;  // the sender needs a processor, too
   return shape;
@@ -79,13 +79,8 @@ class stages {
       before_total.push_back(sums.back());
     }
     auto& total = line_.after(before_total, "total");
-    for (std::uint32_t w = 0; w < workers_; ++w) {
-      // Two stations a worker: those of its own channels, and the sums of its neighbour's.
-      const auto readers = std::make_shared<std::vector<start_line::runner>>();
-      for (auto c = w; c < channels_.size(); c += workers_) readers->push_back(start_line_.enter());
-      line_.operate(*sources[w], [this, w, readers](auto& train) { read_all(w, std::exchange(*readers, {}), train); });
-      line_.operate(*sums[(w + 1) % workers_], [this](auto& at) { aggregate(at); });
-    }
+    std::vector<std::vector<start_line::runner>> readers(workers_);
+    for (std::uint32_t c = 0; c < channels_.size(); ++c) readers[c % workers_].push_back(start_line_.enter());
     std::stop_source over;
     finish([&] {
       const at_end nobody_looks([&] { over.request_stop(); });
@@ -95,14 +90,31 @@ class stages {
           watch(over.get_token());
         });
       }
-      finish([&] {
-        async([&] { line_.serve(total, [this](auto& at) { add_up(at); }); });
-        async([&] { line_.run(static_cast<int>(workers_)); });
+      std::vector<fiber> stations;
+      std::uint32_t loading = 0;  // sources that have a fiber
+      try {
+        stations.push_back(operate(total, 0, [this](auto& at) { add_up(at); }));
+        for (; loading < workers_; ++loading) {
+          // Two stations a worker: its own channels', and the sums of its neighbour's.
+          const auto w = loading;
+          stations.push_back(operate(*sums[(w + 1) % workers_], w, [this](auto& at) { aggregate(at); }));
+          stations.push_back(operate(*sources[w], w, [this, w, mine = std::move(readers[w])](auto& train) mutable {
+            read_all(w, std::move(mine), train);
+          }));
+        }
         start_line_.start([&] {
           start_ = clock::now();
           begin();
         });
-      });
+      } catch (...) {
+        start_line_.give_up(std::current_exception());
+        for (; loading < workers_; ++loading) {
+          sums[(loading + 1) % workers_]->fail(std::current_exception());
+          sources[loading]->fail(std::current_exception());
+        }
+        throw;
+      }
+      for (auto& one : stations) one.join();
     });
     std::sort(result_.incidents.begin(), result_.incidents.end(),
               [](const auto& a, const auto& b) { return a.channel < b.channel; });
@@ -110,6 +122,26 @@ class stages {
   }
 
  private:
+  /// A fiber for a station. If it gets no stack, the station has failed, and nothing waits for it.
+  template <typename At, typename Body>
+  fiber operate(At& at, std::uint32_t worker, Body body) {
+    class place {
+     public:
+      explicit place(At& of) : at_(&of) {}
+      place(place&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
+      place& operator=(place&&) = delete;
+      ~place() {
+        if (at_ != nullptr) at_->fail(std::make_exception_ptr(error("a station of the acquisition got no fiber")));
+      }
+      At& take() { return *std::exchange(at_, nullptr); }
+
+     private:
+      At* at_;
+    };
+    return fiber([this, where = place(at), body = std::move(body)]() mutable { line_.serve(where.take(), body); },
+                 {.worker = static_cast<int>(worker)});
+  }
+
   /// The first stage of a worker: a fiber a channel, and this one, which loads what they have read.
   void read_all(std::uint32_t worker, std::vector<start_line::runner> readers, railway<cargo>::loader& train) {
     batch<reading> here(s_.queue);
@@ -127,11 +159,14 @@ class stages {
           },
           sched::spawn_options{.worker = static_cast<int>(worker)});
     }
-    for (std::vector<reading> some; here.take(some);) {
-      for (const auto& one : some) train.put(one);
+    const at_end nobody_takes([&here] { here.abandon(); });  // before they are waited for
+    bool wanted = true;                                      // false: a later stage has failed
+    for (std::vector<reading> some; wanted && here.take(some);) {
+      for (const auto& one : some) wanted = wanted && train.put(one);
       train.depart();
       sched::this_fiber::yield();  // those that are ready fill the next one
     }
+    here.abandon();
     for (auto& reader : all) reader.join();
   }
 
@@ -139,7 +174,9 @@ class stages {
   void read(std::uint32_t c, batch<reading>::reader& next) {
     const auto how = std::visit(
         [&](auto& from) {
-          const auto ended = follow(from, c, s_.timeout, [&](const reading& r) { next.add(r); });
+          const auto ended = follow(from, c, s_.timeout, [&](const reading& r) {
+            if (!next.add(r)) from.close();  // ends it
+          });
           from.close();
           return ended;
         },

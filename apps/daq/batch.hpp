@@ -28,8 +28,8 @@ class batch {
     ~reader() {
       if (of_ != nullptr) of_->leave();
     }
-    /// A fiber. Waits while the batch is full.
-    void add(const T& item) { of_->add(item); }
+    /// A fiber. Waits while the batch is full. \return false: it was abandoned, and the item dropped.
+    bool add(const T& item) { return of_->add(item); }
 
    private:
     friend class batch;
@@ -72,16 +72,27 @@ class batch {
     return true;
   }
 
+  /// The source's fiber, or one of the same worker after it: take() will not be called any more.
+  void abandon() noexcept {
+    abandoned_ = true;
+    for (sender* const one : std::exchange(waiting_, {})) {
+      one->taken = true;
+      one->fiber.wake();
+    }
+  }
+
  private:
-  void add(const T& item) {
+  bool add(const T& item) {
+    if (abandoned_) return false;
     if (items_.size() == room_) {
       sender me{&item, sched::this_fiber::self()};
       waiting_.push_back(&me);
       while (!me.taken) sched::this_fiber::park();
-      return;
+      return !abandoned_;
     }
     items_.push_back(item);
     std::exchange(taker_, {}).wake();
+    return true;
   }
   void leave() noexcept {
     if (--readers_ == 0) std::exchange(taker_, {}).wake();
@@ -95,6 +106,7 @@ class batch {
   };
 
   std::size_t readers_ = 0;
+  bool abandoned_ = false;
   const std::size_t room_;
   std::vector<T> items_;
   std::deque<sender*> waiting_;

@@ -134,3 +134,21 @@ TEST_CASE("batch: take() waits for the first item, and for the last reader to go
     CHECK(over);
   });
 }
+
+TEST_CASE("batch: what was abandoned keeps no reader waiting, and says so") {
+  on_one_worker([] {
+    batch<int> here(1);
+    std::vector<bool> added;
+    shunt::finish([&] {
+      for (int i = 0; i < 3; ++i) {
+        shunt::async([&, i, me = here.enter()]() mutable { added.push_back(me.add(i)); });
+      }
+      let_others_run();
+      CHECK(added == std::vector<bool>{true});
+      here.abandon();
+    });
+    CHECK(added == std::vector<bool>{true, false, false});
+    auto late = here.enter();
+    CHECK_FALSE(late.add(4));
+  });
+}

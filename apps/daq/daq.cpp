@@ -108,7 +108,7 @@ int daq_main(int argc, char** argv) {
   apps::real_option(options, "--timeout", timeout, "seconds of silence after which a channel counts as stalled", 0.001,
                     1e6)
       ->capture_default_str();
-  apps::count_option(options, "--queue", s.queue, "readings of a worker between one stage and the next", 1,
+  apps::count_option(options, "--queue", s.queue, "readings of a worker that wait before the next stage", 1,
                      std::uint64_t{1} << 24)
       ->capture_default_str();
   apps::count_option(options, "--workers", s.workers,

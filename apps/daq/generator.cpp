@@ -212,13 +212,18 @@ class senders {
     unwritten_ = s_.channels;
     worker.run([&] {
       finish([&] {
-        for (std::uint32_t c = 0; c < s_.channels; ++c) {
-          async([this, c, fd = channels[c], me = line_.enter()]() mutable {
-            me.wait();
-            send(c, fd);
-          });
+        try {
+          for (std::uint32_t c = 0; c < s_.channels; ++c) {
+            async([this, c, fd = channels[c], me = line_.enter()]() mutable {
+              me.wait();
+              send(c, fd);
+            });
+          }
+          line_.start([this] { start_ = clock::now(); });
+        } catch (...) {
+          line_.give_up(std::current_exception());
+          throw;
         }
-        line_.start([this] { start_ = clock::now(); });
       });
     });
   }

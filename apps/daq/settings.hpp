@@ -39,7 +39,7 @@ struct settings {
 
   /// Silence after which a channel counts as stalled.
   std::chrono::duration<double> timeout{5};
-  /// Readings that fit between one stage and the next of a worker, at least 1.
+  /// Readings of a worker that wait between one stage and the next, some three times as many at most; at least 1.
   std::size_t queue = 1024;
   /// Threads of the acquisition; 0: one a CPU but one, the generator's, at least 1.
   int workers = 0;

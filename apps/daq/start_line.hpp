@@ -12,7 +12,7 @@ namespace shunt::daq {
 
 class start_line {
  public:
-  /// One that begins with the others. If it goes without having waited, it is not waited for.
+  /// One that begins with the others. A runner that is destroyed before wait() no longer counts.
   class runner {
    public:
     runner(runner&& other) noexcept : line_(std::exchange(other.line_, nullptr)) {}
@@ -49,10 +49,15 @@ class start_line {
     try {
       f();
     } catch (...) {
-      go_.set_exception(std::current_exception());
+      give_up(std::current_exception());
       throw;
     }
+    started_ = true;
     go_.set_value();
+  }
+  /// The same fiber: there will be no start; each runner's wait() throws `why`. After start(): no effect.
+  void give_up(std::exception_ptr why) {
+    if (!std::exchange(started_, true)) go_.set_exception(std::move(why));
   }
 
  private:
@@ -62,6 +67,7 @@ class start_line {
   }
 
   std::atomic<std::size_t> missing_{1};  // and the starter
+  bool started_ = false;                 // or given up
   promise<void> all_here_;
   promise<void> go_;
   // Taken before any fiber runs: a promise is one thread's at a time.

@@ -71,8 +71,8 @@ forATime o prepare = do
         if done then pure n else step >> (go step $! n + 1)
   together (fibers o) (\me -> prepare me >>= \step -> go step (0 :: Int))
 
--- Lets each thread do what `body counted thread` says, in whose transactions `counted` stands first. How often one began:
--- those that were undone too. It allocates nothing.
+-- Lets each thread do what `body counted thread` says, in whose transactions `counted` stands first. How often one
+-- began: those that were undone too. It allocates nothing.
 attempts :: Int -> (STM () -> Int -> IO ()) -> IO Int
 attempts threads body = do
   counts <- mallocForeignPtrArray (threads * words')

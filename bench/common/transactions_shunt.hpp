@@ -13,7 +13,8 @@
 namespace bench {
 
 /// Time slices as a scheduler gives them that knows nothing of transactions: every 20 ms, as GHC's, each worker lets
-/// its next fiber run, also amid a transaction, which is undone then and run again.
+/// its next fiber run, also amid a transaction. That one is undone then and run again: an attempt of ours cannot wait
+/// (GHC's goes on, if what it has read still holds).
 class slices {
  public:
   /// Runs `transaction`, which calls end_if_over() where a slice may end amid it.
@@ -47,7 +48,7 @@ class slices {
  private:
   struct is_over {};
   static bool over() { return now_.load(std::memory_order_relaxed) != of_worker_; }
-  // Not inlined: the fiber may go on on another worker.
+  // Not inlined: compilers keep the address of a thread-local, and a transaction may send its fiber to another worker.
   [[gnu::noinline]] static void next() {
     of_worker_ = now_.load(std::memory_order_relaxed);
     if (shunt::sched::this_fiber::inside()) shunt::sched::this_fiber::yield();

@@ -234,10 +234,13 @@ CONFIGURATIONS = {"two": "slices, all cores", "two_off": "no slices, all cores",
 
 
 def series(rows, table, metric, system, variant):
-    """By the number of threads, the medians; of the sorted list those of the study's number of operations."""
-    return {row["params"]["threads"]: row["median"] for row in rows.all()
-            if (row["table"], row["metric"], row["system"], row["variant"]) == (table, metric, system, variant)
-            and (table == "stm-si" or "operations" in row["params"])}
+    """By the number of threads, the medians; of the sorted list those of the study's number of operations. Of a table
+    that was recorded in two sizes, the larger one."""
+    size = {"stm-si": "increments", "stm-ll": "operations"}[table]
+    found = [row for row in rows.all() if size in row["params"]
+             and (row["table"], row["metric"], row["system"], row["variant"]) == (table, metric, system, variant)]
+    most = max((row["params"][size] for row in found), default=0)
+    return {row["params"]["threads"]: row["median"] for row in found if row["params"][size] == most}
 
 
 def said(values, digits=3):

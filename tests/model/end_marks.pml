@@ -58,6 +58,9 @@
 #endif
 
 #ifdef JOIN
+#if M != 3
+#error JOIN is of three mailboxes
+#endif
 #define FEEDS(m)    ((m) < 2)
 #define FED_BY(m)   (2)
 #ifdef M_ONE_FEEDER                  /* looks at one of two */

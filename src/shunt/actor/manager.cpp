@@ -1,5 +1,9 @@
 #include <shunt/actor/manager.hpp>
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -93,6 +97,14 @@ void this_actor::stop() {
 }
 
 namespace detail {
+void throw_no_implementation(const std::type_info& interface) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(interface.name(), nullptr, nullptr, &status), &std::free);
+  throw usage_error(std::string("create: no class is known for the interface ") +
+                    (status == 0 ? name.get() : interface.name()) + ": say implement<it, its class>() before");
+}
+
 void throw_null_ref(const char* call) { throw usage_error(std::string(call) + ": the reference is to no actor"); }
 }  // namespace detail
 

@@ -31,7 +31,9 @@
 #include <typeindex>
 #include <utility>
 
+#include <shunt/actor/detail/implementations.hpp>
 #include <shunt/actor/mailbox.hpp>
+#include <shunt/actor/proxy.hpp>
 #include <shunt/actor/ref.hpp>
 #include <shunt/actor/supervisor.hpp>
 #include <shunt/sched.hpp>
@@ -111,6 +113,30 @@ class manager {
     return ref<T>(enter(at, std::move(about), room, how, std::type_index(typeid(T))));
   }
 
+  /// From now on create<I>() makes a T(arguments...), each time with copies of them. An earlier implementation of the
+  /// interface is replaced; actors that were made stay. `arguments` are kept until the manager ends.
+  template <typename I, also_a<I> T, typename... A>
+    requires std::constructible_from<T, const std::decay_t<A>&...>
+  void implement(A&&... arguments) {
+    implementations_.set(std::type_index(typeid(I)),
+                         [this, kept = std::tuple<std::decay_t<A>...>(std::forward<A>(arguments)...)](
+                             actor_options how) -> detail::address {
+                           return std::apply(
+                               [&](const auto&... k) {
+                                 const ref<I> made = spawn<T>(std::move(how), k...);
+                                 return made.address_;
+                               },
+                               kept);
+                         });
+  }
+  /// Makes an actor of the class that implement<I>() has named. \throws what spawn() throws; usage_error: none was.
+  template <typename I>
+  ref<I> create(actor_options how = {}) {
+    const auto make = implementations_.of(std::type_index(typeid(I)));
+    if (make == nullptr) detail::throw_no_implementation(typeid(I));
+    return ref<I>((*make)(std::move(how)));
+  }
+
   /// \return the living actor of that name; a null ref if there is none. \throws usage_error if it was spawned as
   /// another class.
   template <typename T>
@@ -180,6 +206,7 @@ class manager {
   static void block(task::detail::one_event& e);
 
   std::unique_ptr<detail::actor_system> system_;
+  detail::implementations implementations_;
 };
 
 }  // namespace actor

@@ -108,6 +108,9 @@ class ref {
     return answer;
   }
 
+  /// `r->method(...)`, through the proxy of T: proxy.hpp.
+  [[nodiscard]] auto operator->() const noexcept;
+
   /// As tell(), but in `time`, and never waits: the message is exempt from the mailbox's bound. Arguments are copied.
   /// Cost: an allocation, and O(log n) in the timers that run.
   template <auto M, typename... A>

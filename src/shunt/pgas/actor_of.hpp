@@ -200,7 +200,7 @@ class selector_of {
   explicit selector_of(const mailbox_order& order, symmetric<Parts>&... parts)
     requires(sizeof...(Parts) > 0)
       : selector_of(std::get<0>(std::tie(parts...)).owner(), order.feeders(Mailboxes, form::owner()), parts...) {}
-  /// The same of no object: its messages name theirs by local_part.
+  /// The same without parts: its handlers use the local_parts that they captured.
   explicit selector_of(pe& me)
     requires(sizeof...(Parts) == 0)
       : selector_of(me, std::vector<std::uint64_t>()) {}

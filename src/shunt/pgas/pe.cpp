@@ -112,7 +112,15 @@ std::uint32_t pe::add_part(void* part, const void* type) {
   home_->refuse_in_task(index_, "the construction of a symmetric object");
   return home_->parts.add(index_, part, type);
 }
-void pe::remove_part(std::uint32_t number) noexcept { home_->parts.remove(index_, number); }
+void pe::remove_part(std::uint32_t name) noexcept {
+  if (!home_->owns_thread()) {
+    home_->job().fail("PE " + std::to_string(index_) +
+                          ": a task destroys a symmetric object: the PE's program must, once its tasks have ended",
+                      detail::job_link::fault::usage);
+    return;
+  }
+  home_->parts.remove(index_, name);
+}
 
 }  // namespace pgas
 }  // namespace v1

@@ -101,7 +101,7 @@ class pe {
   [[nodiscard]] std::uint16_t next_selector_id();
   void free_selector_id(std::uint16_t id);
   [[nodiscard]] std::uint32_t add_part(void* part, const void* type);
-  void remove_part(std::uint32_t number) noexcept;
+  void remove_part(std::uint32_t name) noexcept;
 
  private:
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <shunt/pgas/detail/local_parts.hpp>
@@ -19,17 +21,19 @@ namespace pgas {
 /// pgas::actor_of updates(me);
 /// updates.send(pe, [=] { histogram[spot]++; });
 /// ```
-/// A value of four bytes, to be captured. Handlers only: in its program a PE uses the symmetric object. The object is
-/// constructed before the actor through which the messages go, and outlives it.
-/// Cost: two loads more than a part that a handler gets as its parameter.
-/// \throws shunt::error, when used, outside a handler, and where the PE has no such object.
+/// A value of four bytes, to be captured. Handlers only: in its program a PE uses the symmetric object, and tasks have
+/// none. The object is constructed before the actor through which the messages go, and outlives it.
+/// Cost: some loads more than a part that a handler gets as its parameter.
+/// \throws usage_error, when used, outside a handler, and where the PE has no such object. PEs that construct objects
+///         of one type in different orders are not told so: their messages change other objects than they mean.
 ///
 /// Source: figure 1 of the paper named in actor_of.hpp, whose handlers name symmetric arrays.
 template <class T>
 class local_part {
  public:
   [[nodiscard]] T& operator*() const {
-    return *static_cast<T*>(detail::local_parts::of_handler(number_, &detail::type_mark<T>, &wire::type_name<T>));
+    return *static_cast<T*>(
+        detail::local_parts::of_handler(name_, &detail::type_mark<std::remove_const_t<T>>, &wire::type_name<T>));
   }
   [[nodiscard]] T* operator->() const { return &**this; }
   /// The part's item.
@@ -41,26 +45,31 @@ class local_part {
  private:
   template <class>
   friend class symmetric;
-  explicit local_part(std::uint32_t number) noexcept : number_(number) {}
+  explicit local_part(std::uint32_t name) noexcept : name_(name) {}
 
-  std::uint32_t number_;
+  std::uint32_t name_;
 };
+static_assert(sizeof(local_part<int>) == 4 && std::is_trivially_copyable_v<local_part<int>>, "as said");
 
 /// ```cpp
 /// pgas::symmetric<std::vector<long>> histogram(me, 1000);   // 1000 counters on each PE
 /// ```
 /// Only its own PE touches a part: its program directly, others through messages, whose handlers run beside the part.
-/// The part outlives every actor_of that names it, or whose messages do.
+/// The part outlives every actor_of that names it, or whose messages do; the PE's program, no task, constructs and
+/// destroys it.
 template <class T>
 class symmetric {
  public:
   using part_type = T;
 
   /// Collective, but does not wait. \param arguments  of this PE's part; they may differ from PE to PE.
+  /// \throws what T's constructor throws; usage_error in a task; std::bad_alloc.
   template <class... Arguments>
   explicit symmetric(pe& me, Arguments&&... arguments)
-      : me_(&me), part_(std::forward<Arguments>(arguments)...), number_(me.add_part(&part_, &detail::type_mark<T>)) {}
-  ~symmetric() { me_->remove_part(number_); }
+      : me_(&me),
+        part_(std::forward<Arguments>(arguments)...),
+        name_(me.add_part(std::addressof(part_), &detail::type_mark<T>)) {}
+  ~symmetric() { me_->remove_part(name_); }
   symmetric(const symmetric&) = delete;
   symmetric& operator=(const symmetric&) = delete;
 
@@ -71,14 +80,15 @@ class symmetric {
   [[nodiscard]] const T* operator->() const noexcept { return &part_; }
 
   /// Local. What messages capture to name this object: in a handler it is the part of the PE where that runs.
-  [[nodiscard]] local_part<T> local() const noexcept { return local_part<T>(number_); }
+  [[nodiscard]] local_part<T> local() noexcept { return local_part<T>(name_); }
+  [[nodiscard]] local_part<const T> local() const noexcept { return local_part<const T>(name_); }
 
   [[nodiscard]] pe& owner() const noexcept { return *me_; }
 
  private:
   pe* me_;
   T part_;
-  std::uint32_t number_;
+  std::uint32_t name_;
 };
 
 }  // namespace pgas

@@ -14,9 +14,10 @@ constinit thread_local local_parts::of_this_thread local_parts::here{};
 std::uint32_t local_parts::add(int pe, void* object, const void* type) {
   constexpr std::size_t first_room = 4;
   std::size_t number = 0;
-  while (number < per_pe_ && at(pe, number).type != nullptr) ++number;
+  while (number < per_pe_ && at(pe, number).object != nullptr) ++number;
   if (number == per_pe_) {
     const std::size_t room = std::max(first_room, 2 * per_pe_);
+    if (room > most) throw error("a PE has more than " + std::to_string(per_pe_) + " symmetric objects");
     std::vector<part> more(room * pes_here_);
     for (std::size_t i = 0; i < parts_.size(); ++i) more[i / per_pe_ * room + i % per_pe_] = parts_[i];
     parts_ = std::move(more);
@@ -24,8 +25,16 @@ std::uint32_t local_parts::add(int pe, void* object, const void* type) {
     here.parts = parts_.data();
     here.per_pe = per_pe_;
   }
-  at(pe, number) = {object, type};
-  return static_cast<std::uint32_t>(number);
+  part& p = at(pe, number);
+  const auto name = static_cast<std::uint32_t>(number) | p.generation << generation_at;
+  p = {object, mark(type, name), p.generation + 1};
+  return name;
+}
+
+void local_parts::remove(int pe, std::uint32_t name) noexcept {
+  part& p = at(pe, name & (most - 1));
+  p.object = nullptr;
+  p.of = 0;
 }
 
 void local_parts::refuse_outside(std::string_view type_name) {

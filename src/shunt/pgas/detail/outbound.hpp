@@ -195,7 +195,7 @@ class outbound {
   }
 
   /// Loads a message of varying length: captures, then payload.
-  static void send_span(const int& from, int to, batch_key key, std::span<const std::byte> captures,
+  static void send_span(int from, int to, batch_key key, std::span<const std::byte> captures,
                         std::span<const std::byte> payload, const std::source_location where) {
     if (this_threads_sending.plain_to(to)) [[likely]] {
       send_buffer& b = this_threads_sending.active[static_cast<unsigned>(to)];

@@ -114,8 +114,9 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   /// The PE's selector goes without finish(). \throws usage_error where the job checks, and a collective has been
   /// called amid the last messages.
   void refuse_forgotten_finish(const selector_state& s, int pe) const;
+  [[nodiscard]] bool owns_thread() const noexcept { return this_threads_sending.owner == &out; }
   /// The job checks, and the calling thread is the worker's.
-  [[nodiscard]] bool checks_here() const noexcept { return facts.checked && this_threads_sending.owner == &out; }
+  [[nodiscard]] bool checks_here() const noexcept { return facts.checked && owns_thread(); }
   [[nodiscard]] job_link& job() const noexcept { return job_; }
 
   // --- sched::poller ---

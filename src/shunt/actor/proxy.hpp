@@ -1,0 +1,81 @@
+/// Calls of actors that look like calls, by a proxy that is written once for each interface.
+///
+/// ```cpp
+/// struct player {  // the interface
+///   virtual ~player() = default;
+///   virtual void hit(shunt::ref<player> from, long ball) = 0;
+///   virtual long hits() = 0;
+/// };
+/// template <>
+/// struct shunt::actor::proxy<player> : shunt::proxy_of<player> {
+///   using proxy_of::proxy_of;
+///   void hit(shunt::ref<player> from, long ball) const { tell<&player::hit>(from, ball); }
+///   shunt::future<long> hits() const { return ask<&player::hits>(); }
+/// };
+/// void serve(shunt::ref<player> a, shunt::ref<player> b) {
+///   b->hit(a, 1);  // a message, as tell()
+/// }
+/// ```
+///
+/// Each method of the proxy names the interface's, so the compiler holds its arguments against them.
+///
+/// Source: Papou, Railway: high-performance inter-thread communication, 2014: actors behind interfaces, and a manager
+/// that makes them.
+#pragma once
+
+#include <utility>
+
+#include <shunt/actor/ref.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace actor {
+
+namespace detail {
+template <typename>
+inline constexpr bool has_proxy = false;
+}  // namespace detail
+
+/// To be specialized for an interface, by a class derived from proxy_of<I>.
+template <typename I>
+class proxy {
+  static_assert(detail::has_proxy<I>,
+                "`ref->method(...)` needs a proxy of this class: template <> struct shunt::actor::proxy<I> : "
+                "shunt::proxy_of<I> { using proxy_of::proxy_of; ... }; without one, say ref.tell<&I::method>(...)");
+};
+
+/// What a proxy is made of. Copyable, as a ref is.
+template <typename I>
+class proxy_of {
+ public:
+  explicit proxy_of(const ref<I>& to) noexcept : to_(to) {}
+
+  /// `ref->method(...)`
+  [[nodiscard]] const proxy<I>* operator->() const noexcept { return static_cast<const proxy<I>*>(this); }
+
+ protected:
+  /// As of ref.
+  template <auto M, typename... A>
+  void tell(A&&... arguments) const {
+    to_.template tell<M>(std::forward<A>(arguments)...);
+  }
+  template <auto M, typename... A>
+  [[nodiscard]] auto ask(A&&... arguments) const {
+    return to_.template ask<M>(std::forward<A>(arguments)...);
+  }
+
+ private:
+  ref<I> to_;
+};
+
+template <typename T>
+auto ref<T>::operator->() const noexcept {
+  return proxy<T>(*this);
+}
+
+}  // namespace actor
+
+using actor::proxy_of;
+
+}  // namespace v1
+}  // namespace shunt
