@@ -110,11 +110,16 @@ def items(block):
 
 
 def as_code(path, block):
-    """The block as a function, and before it what it defines. A block with a main function is a whole program."""
+    """The block as a function, and before it what it defines. A block with a main function is a whole program. A
+    specialization stands outside of the namespace: it may be of a template of the library."""
+    namespace = f"examples::{name_of(path)}"
     outside, inside = [], []
     program = any(text.startswith("int main(") for text in block.lines)
     for line, text in items(block):
-        (outside if program or DEFINITION.match(text) else inside).append(f'#line {line} "{path}"\n{text}\n')
+        code = f'#line {line} "{path}"\n{text}\n'
+        if text.startswith("template <>"):
+            code = f"}}\nusing namespace {namespace};\n{code}namespace {namespace} {{\n"
+        (outside if program or DEFINITION.match(text) else inside).append(code)
     return ("".join(outside) + f"void example_of_line_{block.line}() {{\n" + "".join(inside) + "}\n")
 
 

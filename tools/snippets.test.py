@@ -88,6 +88,14 @@ class Snippets(unittest.TestCase):
         inside = [line for line in text.split("\n") if not line.startswith("#line")]
         self.assertEqual(inside[2:8], code.split("\n"))
 
+    def test_a_specialization_stands_outside_of_the_namespace(self):
+        header = "/// ```cpp\n/// struct mine {};\n/// template <>\n/// struct rail::size<mine> {};\n/// ```\n"
+        text = self.written({PATH: header})["rail.cpp"]
+        inside = [line for line in text.split("\n") if not line.startswith("#")]
+        self.assertEqual(inside, ["namespace examples::rail_count {", "struct mine {};", "}",
+                                  "using namespace examples::rail_count;", "template <>", "struct rail::size<mine> {};",
+                                  "namespace examples::rail_count {", "void example_of_line_2() {", "}", "}", ""])
+
     def test_calls_and_objects_are_no_definitions(self):
         for text in ["int use(int a) {", "shunt::future<long> f(int) {", "template <class T>", "using a = int;"]:
             self.assertTrue(snippets.DEFINITION.match(text), text)
