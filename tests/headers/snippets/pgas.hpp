@@ -29,6 +29,8 @@ extern std::uint32_t spot;
 namespace examples::pgas_symmetric {
 namespace pgas = shunt::pgas;
 extern pgas::pe& me;
+extern const int pe;
+extern const unsigned spot;
 }  // namespace examples::pgas_symmetric
 
 namespace examples::pgas_time_limit {
