@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -32,9 +31,9 @@ class time_limit {
   /// Local. The program of `me`. \param time  from now on
   time_limit(pe& me, std::chrono::nanoseconds time, std::stop_token stop = {})
       : worker_(me.home()),
-        limit_{sched::this_fiber::id(), me.index(), time, sched::after(time), std::move(stop), nullptr} {
+        limit_{sched::this_fiber::id(), me.index(), time, sched::after(time), std::move(stop), nullptr},
+        wakes_(limit_.stop, wake{sched::this_fiber::self()}) {
     worker_.refuse_in_task(me.index(), "time_limit");
-    if (limit_.stop.stop_possible()) wakes_.emplace(limit_.stop, wake{sched::this_fiber::self()});
     worker_.add(limit_);
   }
   /// Without a limit of time.
@@ -52,7 +51,7 @@ class time_limit {
 
   detail::pe_worker& worker_;
   detail::wait_limit limit_;
-  std::optional<std::stop_callback<wake>> wakes_;
+  std::stop_callback<wake> wakes_;
 };
 
 }  // namespace pgas
