@@ -202,8 +202,6 @@ class Row:
             saturated = self.params["period_us"] == 0
             return ["million_per_s", "bytes_per_channel"] if saturated else ["median_ns", "p99_ns", "p999_ns",
                                                                              "missed_share"]
-        if self.table == "stm-ll" and "operations" in self.params:  # each thread has as many: no share
-            return ["ns_per_operation", "million_ops_per_s", "aborts_per_commit"]
         if self.table == "forkjoin":
             return ["ns_per_body" if "bodies" in self.params else "ratio_to_serial"]
         names = {"histogram": ["ns_per_update"], "index_gather": ["ns_per_read"],
@@ -218,6 +216,8 @@ class Row:
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if any(s and "teps" in s for s in self.samples):
             names = names + ["million_teps"]
+        if self.table == "stm-ll" and "operations" in self.params:  # each thread has as many: no share
+            names.remove("share")
         if not any(s and "aborts_per_commit" in s for s in self.samples):  # a system that does not count them
             names = [n for n in names if n != "aborts_per_commit"]
         if self.table == "heat" and all(s and "serial_seconds" in s for s in self.samples):

@@ -190,6 +190,27 @@ class Driver(MadeUp):
         self.assertEqual({line[0] for line in of_aborts}, {"shunt"})
         self.assertEqual({line[-2] for line in of_aborts}, {"-"})
 
+    def test_the_published_list_has_no_shares_and_ghc_has_its_flags_there_only(self):
+        log = self.build / "log"
+        right = RIGHT.replace("}", ', "operations": 10, "share": 1}')
+        self.put("stm-ll_mutex", right)
+        self.put("stm-ll_ghc", f"echo \"$@\" >> {log}; " + right.replace("}", ', "aborts_per_commit": 0.5}'))
+        record = self.build / "record"
+        code, _, _ = self.run_bench("stm-ll", "--quick", "--only", "mutex,ghc", "--samples", "1", "--json", str(record))
+        self.assertEqual(code, 0)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        published = [line for line in lines if "operations" in line["params"]]
+        self.assertEqual({line["metric"] for line in published if line["system"] == "mutex"},
+                         {"ns_per_operation", "million_ops_per_s"})
+        self.assertIn("share", {line["metric"] for line in lines})
+        self.assertEqual({line["variant"] for line in lines if "operations" not in line["params"]},
+                         {"", "one", "two"})
+        self.assertEqual(len({line["variant"] for line in published if line["system"] == "ghc"}), 8)
+        with_flags = [line for line in log.read_text().splitlines() if "+RTS" in line]
+        self.assertTrue(all(" --what operations " in line for line in with_flags))
+        self.assertEqual({line.split()[line.split().index("+RTS") + 1] for line in with_flags},
+                         {"-C1000", "-V0", "-C0"})
+
     def test_a_rival_of_one_way_is_compared_with_that_way_only(self):
         for system, seconds in [("openblas", 0.02), ("threads", 0.04), ("shunt", 0.01)]:
             self.put(f"matmul_{system}", RIGHT.replace("0.02", str(seconds)))
