@@ -91,6 +91,7 @@ class Results:
         return [row for (t, *_), row in self.rows.items()
                 if t == table and row["metric"] == metric
                 and all(row[k] == wanted[k] for k in ("system", "variant") if k in wanted)
+                and ("operations" in row["params"]) == ("operations" in wanted)  # another question about the same list
                 and all(row["params"].get(k) == v for k, v in params.items())]
 
     def one(self, table, metric, **wanted):
