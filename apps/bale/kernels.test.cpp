@@ -47,18 +47,6 @@ constexpr std::pair<apps::form, apps::ask_by> ways[] = {{apps::form::lambda, app
                                                         {apps::form::class_, apps::ask_by::wedge},
                                                         {apps::form::class_, apps::ask_by::row}};
 
-/// Numbers of PEs, with one and with several workers, straight and over two hops; and a thousand PEs.
-std::vector<pgas::options> all_jobs(pgas::options (*with)(int pes, int workers, int hops)) {
-  std::vector<pgas::options> jobs;
-  for (const int pes : {1, 2, 3, 7, 64}) {
-    for (const int workers : {1, 2, 3}) {
-      for (const int hops : {1, 2}) jobs.push_back(with(pes, workers, hops));
-    }
-  }
-  jobs.push_back(with(1000, 2, 1));
-  return jobs;
-}
-
 /// All vertices know each other.
 graph::graph complete(std::uint64_t vertices) {
   std::vector<graph::edge> edges;

@@ -137,18 +137,6 @@ bool is_permutation(permutation p) {
   return true;
 }
 
-/// Numbers of PEs, with one and with several workers, straight and over two hops; and a thousand PEs.
-std::vector<pgas::options> all_jobs() {
-  std::vector<pgas::options> jobs;
-  for (const int pes : {1, 2, 3, 7, 64}) {
-    for (const int workers : {1, 2, 3}) {
-      for (const int hops : {1, 2}) jobs.push_back(small(pes, workers, hops));
-    }
-  }
-  jobs.push_back(small(1000, 2));
-  return jobs;
-}
-
 void say(const pgas::options& o, bool lambda) {
   UNSCOPED_INFO("PEs " << o.pes << ", workers " << o.workers << ", hops " << o.hops << ", lambda " << lambda);
 }
@@ -186,7 +174,7 @@ TEST_CASE("transpose: every non-zero once, in both forms, of square and of recta
                graph::random_matrix(300, 11, 2, 3), graph::random_matrix(20, 20, 20, 4),
                graph::random_matrix(9, 9, 0, 5), graph::random_matrix(0, 5, 1, 6), graph::random_matrix(5, 0, 0, 7));
   const auto wanted = transposed(whole_of(random));
-  for (const auto& job : all_jobs()) {
+  for (const auto& job : all_jobs(small)) {
     for (const bool lambda : {true, false}) {
       matrix_entries found;
       pgas::run(job, [&](pgas::pe& me) {
@@ -215,7 +203,7 @@ TEST_CASE("permute_matrix: row i is row r[i] then, column j column c[j], in both
   REQUIRE(is_permutation(r));
   REQUIRE(is_permutation(c));
   const auto wanted = permuted(whole_of(random), r, c);
-  for (const auto& job : all_jobs()) {
+  for (const auto& job : all_jobs(small)) {
     for (const bool lambda : {true, false}) {
       matrix_entries found;
       pgas::run(job, [&](pgas::pe& me) {
@@ -236,7 +224,7 @@ TEST_CASE("random_permutation: the order of all keys, for any number of PEs, in 
   const std::uint64_t total = GENERATE(0, 1, 2, 5, 64, 1000, 20'011);
   const auto wanted = serial_permutation(total, 11);
   REQUIRE(is_permutation(wanted));
-  for (const auto& job : all_jobs()) {
+  for (const auto& job : all_jobs(small)) {
     for (const bool lambda : {true, false}) {
       permutation found;
       pgas::run(job, [&](pgas::pe& me) {
@@ -301,7 +289,7 @@ TEST_CASE("random_keys: what was cut off the keys decides where the rest is equa
 TEST_CASE("topological_sort: makes hidden triangles triangular, in both forms, in as many levels for any PEs") {
   const auto [rows, mean] = GENERATE(std::pair(200u, 6.), std::pair(1u, 1.), std::pair(40u, 20.), std::pair(70u, 1.));
   std::uint64_t levels = 0;
-  for (const auto& job : all_jobs()) {
+  for (const auto& job : all_jobs(small)) {
     for (const bool lambda : {true, false}) {
       matrix_entries sorted;
       std::uint64_t levels_now = 0;

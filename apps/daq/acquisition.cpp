@@ -150,6 +150,7 @@ class stages {
     auto run = std::move(readers);  // those that get no fiber go before the others are waited for
     std::vector<batch<reading>::reader> places;
     for (std::size_t i = 0; i < run.size(); ++i) places.push_back(here.enter());
+    const at_end nobody_takes([&here] { here.abandon(); });  // before they are waited for, also if one is not made
     for (std::size_t i = 0; i < run.size(); ++i) {
       const auto c = static_cast<std::uint32_t>(worker + i * workers_);
       all.emplace_back(
@@ -159,8 +160,7 @@ class stages {
           },
           sched::spawn_options{.worker = static_cast<int>(worker)});
     }
-    const at_end nobody_takes([&here] { here.abandon(); });  // before they are waited for
-    bool wanted = true;                                      // false: a later stage has failed
+    bool wanted = true;  // false: a later stage has failed
     for (std::vector<reading> some; wanted && here.take(some);) {
       for (const auto& one : some) wanted = wanted && train.put(one);
       train.depart();

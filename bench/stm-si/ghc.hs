@@ -10,9 +10,13 @@ main = do
     x <- newTVarIO (0 :: Int)
     let each = updates o `div` fibers o
         increment = atomically (readTVar x >>= \n -> writeTVar x $! n + 1)
+        -- Inlined, so that each loop knows its step.
+        {-# INLINE times #-}
         times :: IO () -> Int -> IO ()
-        times _ 0 = pure ()
-        times step n = step >> times step (n - 1)
+        times step = go
+          where
+            go 0 = pure ()
+            go n = step >> go (n - 1)
     (_, seconds) <- together (fibers o) (\_ -> times increment each)
     -- A warm-up round needs no shares.
     (shares, _) <- forATime (if sample > 0 then o else o {milliseconds = 1}) (const (pure increment))

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <shunt/pgas.hpp>
 
@@ -28,6 +29,18 @@ inline pgas::options small(int pes, int workers, int hops = 1) {
   auto o = tiny(pes, workers, hops);
   o.budget = 1 << 20;
   return o;
+}
+
+/// Numbers of PEs, with one and with several workers, straight and over two hops; and a thousand PEs.
+inline std::vector<pgas::options> all_jobs(pgas::options (*with)(int pes, int workers, int hops)) {
+  std::vector<pgas::options> jobs;
+  for (const int pes : {1, 2, 3, 7, 64}) {
+    for (const int workers : {1, 2, 3}) {
+      for (const int hops : {1, 2}) jobs.push_back(with(pes, workers, hops));
+    }
+  }
+  jobs.push_back(with(1000, 2, 1));
+  return jobs;
 }
 
 /// What three mailboxes in a chain add up to on this PE. Every PE p sends each i below n to mailbox 0

@@ -101,11 +101,11 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   bool progress() override;
   /// The calling thread is another one: a task calls. \throws error for another thread than those of the job's workers.
   [[nodiscard]] bool called_by_task(int pe, const std::source_location& where) const {
-    return this_threads_sending.owner != &out && lent_buffers::is_task_of(pe, where);
+    return !owns_thread() && lent_buffers::is_task_of(pe, where);
   }
   /// \throws usage_error where a task on another worker calls. \param call  "finish()"
   void refuse_in_task(int pe, const char* call) const {
-    if (this_threads_sending.owner != &out) [[unlikely]]
+    if (!owns_thread()) [[unlikely]]
       refuse_call_in_task(pe, call);
   }
   /// The PE calls a collective. \throws usage_error where the job checks, and the operand lies in a part that messages

@@ -1,0 +1,36 @@
+// The acquisition without a stack for one of its fibers, each in turn, and for all from there on: it ends.
+#include <catch2/catch.hpp>
+#include <exception>
+#include <string>
+#include <support/refused_stacks.hpp>
+
+#include "daq/acquisition.hpp"
+
+namespace daq = shunt::daq;
+using shunt::testing::refused_stacks;
+
+TEST_CASE("daq: where a fiber gets no stack, the acquisition ends by an exception, or as if nothing had happened") {
+  daq::settings s;
+  s.channels = 6;
+  s.frames = 20;
+  s.queue = 2;
+  s.workers = GENERATE(1, 2);
+  const bool all_later = GENERATE(false, true);
+  int refusals = 0;
+  for (long n = 1;; ++n) {
+    REQUIRE(n < 100);
+    daq::generator feed(s);  // a process of its own, before stacks are refused
+    const refused_stacks refused(n, all_later);
+    try {
+      const auto found = daq::acquire(s, feed.channels(), [&] { feed.go(); });
+      CHECK(found.total.frames == s.channels * s.frames);
+    } catch (const std::exception& e) {
+      CAPTURE(n, e.what());
+      const std::string what = e.what();
+      CHECK((what.find("stack") != std::string::npos || what.find("got no fiber") != std::string::npos));
+      ++refusals;
+    }
+    if (refused_stacks::asked() < n) break;
+  }
+  CHECK(refusals > 6);
+}
