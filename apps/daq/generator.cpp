@@ -171,7 +171,7 @@ bool receive_all(int control, void* into, std::size_t bytes) noexcept {
   return true;
 }
 
-static_assert(std::is_trivially_copyable_v<sent>);
+static_assert(std::is_trivially_copyable_v<sent> && std::is_trivially_copyable_v<share>);
 // What the generator says: a tag, and what belongs to it.
 constexpr char written_tag = 'w';
 constexpr char report_tag = 'r';  // `sent`, one a channel
@@ -200,7 +200,8 @@ std::size_t garble(std::span<std::byte, most_frame_bytes> frame, std::size_t byt
 /// The fibers of the process, all on one worker.
 class senders {
  public:
-  senders(const settings& s, int control) : s_(s), control_(control), report_(s.channels) {}
+  senders(const settings& s, const share& mine, int control)
+      : s_(s), mine_(mine), control_(control), report_(mine.of(s.channels)) {}
 
   void run(std::vector<int> channels) {
     sched::options one;
@@ -209,14 +210,14 @@ class senders {
     one.stack_bytes = 64 * 1024;
     sched::runtime worker(one);
     const io::reactor waits(worker);
-    unwritten_ = s_.channels;
+    unwritten_ = static_cast<std::uint32_t>(channels.size());
     worker.run([&] {
       finish([&] {
         try {
-          for (std::uint32_t c = 0; c < s_.channels; ++c) {
-            async([this, c, fd = channels[c], me = line_.enter()]() mutable {
+          for (std::uint32_t i = 0; i < channels.size(); ++i) {
+            async([this, i, fd = channels[i], me = line_.enter()]() mutable {
               me.wait();
-              send(c, fd);
+              send(mine_.channel(i), fd, report_[i]);
             });
           }
           line_.start([this] { start_ = clock::now(); });
@@ -230,10 +231,9 @@ class senders {
   [[nodiscard]] const std::vector<sent>& report() const noexcept { return report_; }
 
  private:
-  void send(std::uint32_t c, int fd) {
+  void send(std::uint32_t c, int fd, sent& mine) {
     io::sink to(fd);
     const auto fails = plan_of(s_, c);
-    auto& mine = report_[c];
     mine.what = fails.what;
     std::array<std::byte, most_frame_bytes> frame;
     for (std::uint64_t n = 0; goes_on(c, n, fails); ++n) {
@@ -283,6 +283,7 @@ class senders {
   }
 
   const settings& s_;
+  const share mine_;
   const int control_;
   start_line line_;
   clock::time_point start_;
@@ -293,17 +294,19 @@ class senders {
 /// All that the process does. \return its exit status.
 int generate(const settings& s, int control) noexcept {
   try {
+    share mine;
+    if (!receive_all(control, &mine, sizeof mine)) return 1;  // the acquisition gave up
     std::vector<int> channels;
-    for (std::uint32_t c = 0; c < s.channels; ++c) {
+    while (channels.size() < mine.of(s.channels)) {
       channels.push_back(receive(control));
       if (channels.back() < 0) return 1;  // the acquisition gave up
     }
     char go = 0;
     if (!receive_all(control, &go, 1)) return 1;
-    senders all(s, control);
+    senders all(s, mine, control);
     all.run(std::move(channels));
     const bool told =
-        send_all(control, &report_tag, 1) && send_all(control, all.report().data(), s.channels * sizeof(sent));
+        send_all(control, &report_tag, 1) && send_all(control, all.report().data(), all.report().size() * sizeof(sent));
     return told ? 0 : 1;
   } catch (const std::exception& bad) {
     static_cast<void>(send_all(control, &failed_tag, 1) && send_all(control, bad.what(), std::strlen(bad.what())));
@@ -313,7 +316,9 @@ int generate(const settings& s, int control) noexcept {
 
 }  // namespace
 
-generator::generator(const settings& s) : count_(s.channels) {
+generator::generator(const settings& s) : generator(s, unopened()) { open({}); }
+
+generator::generator(const settings& s, unopened) : channels_(s.channels), over_(s.over) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) system_failed("socketpair");
   process_.control = ends[0];
@@ -327,12 +332,17 @@ generator::generator(const settings& s) : count_(s.channels) {
     ::close(process_.control);
     ::_exit(generate(s, there.get()));
   }
-  maker make(s.over);
+}
+
+void generator::open(const share& mine) {
+  if (!send_all(process_.control, &mine, sizeof mine)) fail();
+  maker make(over_);
+  count_ = mine.of(channels_);
   ends_.reserve(count_);
-  for (std::uint32_t c = 0; c < count_; ++c) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     auto fresh = make.make();
     if (!pass(process_.control, fresh.write.get())) system_failed("pass a channel to the generator");
-    if (s.over == link::pipe) {
+    if (over_ == link::pipe) {
       ends_.emplace_back(std::in_place_type<io::source>, fresh.read.release(), "a channel");
     } else {
       ends_.emplace_back(std::in_place_type<io::stream>, fresh.read.release());

@@ -2,7 +2,7 @@
 /// it is told to.
 ///
 ///   acquisition                                generator
-///   forks, then makes each channel and   ──>   keeps that end
+///   forks; open() makes each channel and ──>   keeps that end
 ///   passes one of its ends on
 ///   go()                                 ──>   a fiber for each channel begins to send
 ///   reads the channels                   <──   frames, until all were sent or the time is over
@@ -32,13 +32,29 @@ struct sent {
   tally good;                ///< of the frames before the fault
 };
 
+/// Which channels a process reads: `first`, `first + step` and so on.
+struct share {
+  std::uint32_t first = 0;
+  std::uint32_t step = 1;
+  [[nodiscard]] std::uint32_t channel(std::uint32_t i) const noexcept { return first + i * step; }
+  /// How many of so many channels.
+  [[nodiscard]] std::uint32_t of(std::uint32_t channels) const noexcept {
+    return first >= channels ? 0 : (channels - first - 1) / step + 1;
+  }
+};
+
 /// One thread uses it. Its destructor ends the process if it is still there.
 class generator {
  public:
   /// Forks: only while this process has one thread (fork(2) leaves the others behind). Ends with
   /// this process, whatever becomes of it. \throws io::io_error, shunt::error.
   explicit generator(const settings& s);
-  /// One for each channel, in order. The reader closes an end when it has read enough.
+  /// The same without channels, where the process learns only later which of them it reads: open() makes them.
+  struct unopened {};
+  generator(const settings& s, unopened);
+  /// Once, before go(). \throws io::io_error, shunt::error.
+  void open(const share& mine);
+  /// One for each channel of the share, in order. The reader closes an end when it has read enough.
   [[nodiscard]] std::vector<channel_end>& channels() noexcept { return ends_; }
 
   /// Once. \throws shunt::error if the process is gone.
@@ -67,7 +83,9 @@ class generator {
     int control = -1;  // a stream socket: descriptors there, reports back
   };
 
-  const std::uint32_t count_;
+  const std::uint32_t channels_;
+  const link over_;
+  std::uint32_t count_ = 0;  // of the share
   process process_;
   std::vector<channel_end> ends_;
 };

@@ -95,6 +95,16 @@ bad 'daq runs in one process; leave SHUNT_TRANSPORT=mpi out' env SHUNT_TRANSPORT
 good '--hung-up' env SHUNT_TRANSPORT=mpi "$shunt" run daq --help
 bad '--frames.*--seconds|--seconds.*--frames' "$shunt" run daq --frames 1 --seconds 1
 bad '--stalled 2, .* more than the 3 channels' "$shunt" run daq --channels 3 --stalled 2 --hung-up 2
+for pes in 1 2 3 7; do
+  good "^pes +$pes on 1 process" "$shunt" run daq --channels 20 --frames 10 --garbled 2 --count-on pes --pes $pes
+done
+good '"frames":200,.*"checked":true,"messages":200' \
+  "$shunt" run daq --channels 20 --frames 10 --count-on pes --pes 3 --over pipe --json
+bad "--count-on: 'banana' is not one of stations, pes" "$shunt" run daq --count-on banana
+bad '--pes has no meaning without --count-on pes' "$shunt" run daq --pes 2
+bad '--transport has no meaning without --count-on pes' "$shunt" run daq --transport mpi
+bad '--queue has no meaning with --count-on pes' "$shunt" run daq --count-on pes --queue 8
+bad 'leave SHUNT_TRANSPORT=mpi out, or add --count-on pes' env SHUNT_TRANSPORT=mpi "$shunt" run daq
 bad '1000000 channels need .* open files' prlimit --nofile=200:200 "$shunt" run daq --channels 1000000
 good '^graph +generated: kronecker' "$shunt" run triangle --pes 2 --scale 6
 good '^asked by +wedge' "$shunt" run triangle --pes 2 --scale 6 --ask-by wedge --check
@@ -326,6 +336,16 @@ if [[ -n $mpis ]]; then
   bad '--no-such-option' "$shunt" run histogram --transport mpi --no-such-option
   good '^pes +4 on 2 processes' "$shunt" run histogram --transport mpi --ranks 2 --pes 4 --updates 1000
   good '^errors +none' "$shunt" run random_access --transport mpi --ranks 2 --pes 4 --scale 12 --form class
+  for ranks in 2 3; do
+    good "^pes +4 on $ranks processes" "$shunt" run daq --count-on pes --transport mpi --ranks $ranks --pes 4 \
+      --channels 20 --frames 50 --garbled 3 --hung-up 2
+  done
+  name='daq: the same total over MPI as on the stations'
+  facts='s/.*\("frames":.*\)"frames_left_out.*\("samples":.*\)"frames_per_second.*/\1\2/p'
+  "$shunt" run daq --channels 20 --frames 50 --json | sed -n "$facts" >stations
+  "$shunt" run daq --channels 20 --frames 50 --json --count-on pes --transport mpi --ranks 3 --pes 7 |
+    sed -n "$facts" >pes
+  if [[ -s pes ]] && cmp -s stations pes; then passed=$((passed + 1)); else wrong 'differs'; fi
   for form in lambda class; do
     for app in permute_matrix random_permutation topological_sort transpose; do
       # shellcheck disable=SC2086

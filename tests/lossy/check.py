@@ -7,7 +7,7 @@ Run by hand, as root, on Linux with ip(8), unshare(1) and /dev/net/tun. A host i
 and shared memory of its own; the network is this program, which carries every packet from one to the other, late or
 not at all. No packet leaves the two namespaces, and they go when this program ends, however it ends.
 
-The application `daq` is not here: it is one process and its generator, on one host.
+The application `daq` is not here: it asks about a host, between a process and its generator.
 """
 import argparse
 import atexit
