@@ -48,7 +48,7 @@ SYSTEMS = {  # in the order of their turns
     "stm-si": ["mutex", "atomic", "libitm", "ghc", "shunt"],
     "stm-ll": ["mutex", "libitm", "ghc", "shunt"],
     "heat": ["serial", "java", "openmp", "templet", "pekko", "shunt"],
-    "pingpong": ["ceiling", "go", "pekko", "caf", "shunt"],
+    "pingpong": ["ceiling", "go", "pekko", "caf", "queue", "shunt"],
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
     "daq": ["ceiling", "threads", "go", "tokio", "shunt"],
     "savina": ["shunt"],
@@ -63,7 +63,7 @@ RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "bo
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
-    (table, "pekko") for table in ["heat", "pingpong", "fanin"]} | {("heat", "java")}
+    (table, "pekko") for table in ["heat", "pingpong", "fanin"]} | {("heat", "java"), ("pingpong", "queue")}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
          *((1, 1, 1, trains, 20_000_000) for trains in [32_768, 1_024, 256, 32]),
          (3, 1, 30, 256, 50_000_000), (3, 1, 255, 32, 100_000_000),
@@ -382,6 +382,7 @@ def make_rows(table, only, quick, pes):
                 for system in SYSTEMS[table] if not only or system in only
                 for variant in VARIANTS.get((table, system), [""])
                 if (system != "openblas" or params["what"] == "tiles")  # it has no plain loops
+                and (system != "queue" or params["workers"] == 2)  # two threads
                 and (system in ("shunt", "ceiling") or params.get("form") != "ask")]  # rivals' is `strict`
     if table == "study":
         return [row for one, params, options in study.inputs(quick, pes or [2])

@@ -170,6 +170,12 @@ class Driver(MadeUp):
         self.assertEqual([line.split()[0] for line in out.splitlines() if " million_per_s " in line],
                          ["pekko", "caf"] * 2)
 
+    def test_two_queues_are_between_two_threads_hence_no_row_of_one_worker(self):
+        rows = bench.make_rows("pingpong", ["queue"], False, None)
+        self.assertEqual([(row.params["workers"], row.params["form"]) for row in rows], [(2, "article"), (2, "strict")])
+        self.assertEqual(rows[1].arguments, ["--pes", "2", "--what", "strict", "--rounds", "300000"])
+        self.assertIn(("pingpong", "queue"), bench.ON_THE_JVM)
+
     def test_transactions_tell_what_they_cost_if_asked_to(self):
         share = RIGHT.replace("}", ', "share": 1, "aborts_per_commit": 0}')
         self.put("stm-si_shunt", f"""case "$*" in *"--stats 1"*) echo "hot" >&2;; esac; {share}""")
