@@ -1,9 +1,8 @@
 //! daq in tokio: a task for each channel, on the current-thread runtime.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
@@ -49,18 +48,19 @@ fn resident() -> i64 {
     line.split_whitespace().nth(1).and_then(|n| n.parse::<i64>().ok()).unwrap_or(0) * 1024
 }
 
+/// What all tasks share. Nothing that a read touches is locked or read and written back: a task stores ages in places
+/// of its own, and counts its frames itself.
 struct Readings {
     frames: usize,
-    left: AtomicUsize,
+    left: AtomicUsize, // channels whose last frame has not come
     waiting: AtomicUsize,
-    ages: Mutex<Vec<u32>>, // one thread: never contended
-    end: Mutex<Instant>,
+    ages: OnceLock<Vec<AtomicU32>>, // set before the first frame is sent
+    end: AtomicU64,
 }
 
 impl Readings {
-    fn decode(&self, some: &[u8], next: &mut u32) {
+    fn decode(&self, ages: &[AtomicU32], some: &[u8], next: &mut u32) {
         let now = now_ns();
-        let mut ages = self.ages.lock().unwrap();
         for f in some.chunks_exact(FRAME_BYTES) {
             let word = |at: usize| u64::from_le_bytes(f[at..at + 8].try_into().unwrap());
             let half = |at: usize| u32::from_le_bytes(f[at..at + 4].try_into().unwrap());
@@ -80,11 +80,10 @@ impl Readings {
             }
             *next += 1;
             let age = now.saturating_sub(due).min(u64::from(u32::MAX)) as u32;
-            ages[channel as usize * self.frames + number as usize] = age;
+            ages[channel as usize * self.frames + number as usize].store(age, Relaxed);
         }
-        let count = some.len() / FRAME_BYTES;
-        if self.left.fetch_sub(count, Relaxed) == count {
-            *self.end.lock().unwrap() = Instant::now();
+        if *next as usize == self.frames && self.left.fetch_sub(1, Relaxed) == 1 {
+            self.end.store(now_ns(), Relaxed);
         }
     }
 }
@@ -96,12 +95,15 @@ async fn follow(mut channel: TcpStream, all: Arc<Readings>) -> std::io::Result<(
     loop {
         let count = channel.read(&mut buffer[have..]).await?;
         if count == 0 {
+            if next as usize != all.frames {
+                end(1, format!("wrong answer: a channel has {next} frames, expected {}", all.frames));
+            }
             return Ok(());
         }
         have += count;
         let whole = have / FRAME_BYTES * FRAME_BYTES;
         if whole > 0 {
-            all.decode(&buffer[..whole], &mut next);
+            all.decode(all.ages.get().unwrap(), &buffer[..whole], &mut next);
             buffer.copy_within(whole..have, 0);
             have -= whole;
         }
@@ -123,10 +125,10 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
     );
     let all = Arc::new(Readings {
         frames: o.frames,
-        left: AtomicUsize::new(o.channels * o.frames),
+        left: AtomicUsize::new(o.channels),
         waiting: AtomicUsize::new(0),
-        ages: Mutex::new(Vec::new()),
-        end: Mutex::new(Instant::now()),
+        ages: OnceLock::new(),
+        end: AtomicU64::new(0),
     });
     let mut tasks = Vec::new();
     for _ in 0..o.channels {
@@ -136,9 +138,10 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
     while all.waiting.load(Relaxed) < o.channels {
         tokio::task::yield_now().await;
     }
-    *all.ages.lock().unwrap() = vec![1; o.channels * o.frames]; // not zeros: its pages come now, before the clock
+    // Not zeros: its pages come now, before the clock.
+    all.ages.set((0..o.channels * o.frames).map(|_| AtomicU32::new(1)).collect()).unwrap();
     let memory = resident() - 4 * (o.channels * o.frames) as i64;
-    let begin = Instant::now();
+    let begin = now_ns();
     from.stdin.take().unwrap().write_all(b"g")?;
     for task in tasks {
         task.await.unwrap()?;
@@ -148,8 +151,8 @@ async fn sample(o: &Options, at_first: i64, report: bool) -> std::io::Result<()>
         end(1, format!("wrong answer: the source's exit status is {status}, expected 0"));
     }
     if report {
-        let seconds = all.end.lock().unwrap().duration_since(begin).as_secs_f64();
-        let mut ages = all.ages.lock().unwrap();
+        let seconds = 1e-9 * (all.end.load(Relaxed) - begin) as f64;
+        let mut ages: Vec<u32> = all.ages.get().unwrap().iter().map(|age| age.load(Relaxed)).collect();
         ages.sort_unstable();
         let at = |share: f64| ages[(share * (ages.len() - 1) as f64) as usize];
         let missed = ages.iter().filter(|age| **age > DEADLINE).count() as f64 / ages.len() as f64;
