@@ -359,6 +359,12 @@ def inputs(table, quick, pes):
             for n in pes for what in ["superstep", "round_trip"]]
 
 
+def with_workers(questions, workers):
+    """stm-*: each with so many workers or capabilities, where they are asked for. Its programs have two by default."""
+    return questions if not workers else [
+        (params | {"workers": n}, ["--pes", n, *options]) for n in workers for params, options in questions]
+
+
 def histogram_input(pes, updates):
     return ({"pes": pes, "updates_per_pe": updates, "table_per_pe": 1_000},
             ["--updates", updates, "--table", 1_000])
@@ -388,7 +394,7 @@ def make_rows(table, only, quick, pes):
         return [row for one, params, options in study.inputs(quick, pes or [2])
                 for row in rows_of_input(one, study.SYSTEMS, params, options)
                 if row.system in SYSTEMS[one] and study.way(row) and (not only or row.system in only)]
-    for params, options in inputs(table, quick, pes or [2]):
+    for params, options in with_workers(inputs(table, quick, pes or [2]), pes if table.startswith("stm-") else []):
         by_rules = params.get("look_ahead") != 0  # a rival that cannot do otherwise
         rows += rows_of_input(table, [s for s in SYSTEMS[table] if by_rules or s != "hpcc"], params, options)
     if table == "histogram" and not pes:
@@ -809,7 +815,7 @@ def parse(arguments):
     parser.add_argument("--where", metavar="NAME=VALUE,...", default="",
                         help="only rows whose parameters are so: producers=3,capacity=10")
     parser.add_argument("--samples", type=positive, metavar="N", help="repetitions (5)")
-    parser.add_argument("--pes", type=positive, metavar="N", action="append",
+    parser.add_argument("--pes", "--workers", type=positive, metavar="N", action="append",
                         help="processing elements, or workers (2; forkjoin: 1 and 2); may be repeated")
     parser.add_argument("--stats", action="store_true",
                         help="stm-*: what Shunt's transactions cost, of the last repetition")

@@ -186,6 +186,19 @@ class Driver(MadeUp):
         self.assertNotIn("hot", self.run_bench("stm-si", "--quick", "--only", "shunt", "--samples", "1")[1])
         self.assertEqual(self.run_bench("histogram", "--stats")[0], 2)
 
+    def test_transactions_have_so_many_workers_as_are_asked_for_and_as_before_by_default(self):
+        log = self.build / "log"
+        self.put("stm-si_shunt", f'echo "$@" >> {log}; ' + right_with("share", 1))
+        asked = ["stm-si", "--quick", "--only", "shunt", "--samples", "1", "--where", "threads=4"]
+        record = self.build / "record"
+        self.assertEqual(self.run_bench(*asked, "--workers", "3", "--pes", "1", "--json", str(record))[0], 0)
+        self.assertEqual(log.read_text().splitlines()[0], "--pes 3 --fibers 4 --updates 1000000 --milliseconds 100 "
+                         "--variant adaptive --samples 1 --warmup 1")
+        self.assertEqual({json.loads(line)["params"]["workers"] for line in record.read_text().splitlines()}, {1, 3})
+        log.unlink()
+        self.assertEqual(self.run_bench(*asked)[0], 0)
+        self.assertNotIn("--pes", log.read_text())
+
     def test_what_a_rival_does_not_know_is_no_row_of_its_own_and_not_compared(self):
         self.put("stm-si_shunt", RIGHT.replace("}", ', "share": 1, "aborts_per_commit": 0.5}'))
         for system in ["mutex", "atomic"]:

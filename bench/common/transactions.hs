@@ -1,5 +1,6 @@
 -- What the systems in Haskell of tables stm-si and stm-ll share; as transactions.hpp. Threads are GHC's, spread over one
--- or two capabilities (--variant one, two; what follows in the name is what the driver has told the run-time system).
+-- capability or --pes, two by default (--variant one, two; what follows in the name is what the driver has told the
+-- run-time system).
 module Transactions (Options (..), options, together, forATime, attempts, report, wrong) where
 
 import Control.Concurrent
@@ -15,12 +16,12 @@ import System.IO
 import Text.Read (readMaybe)
 
 data Options = Options
-  { updates, table, lookups, fibers, milliseconds, samples, warmup :: Int, variant, what :: String }
+  { updates, table, lookups, fibers, milliseconds, samples, warmup, pes :: Int, variant, what :: String }
 
 options :: IO Options
 options = do
-  o <- parse (Options 10000000 1000 0 1000 300 5 1 "two" "") =<< getArgs
-  setNumCapabilities (if "one" `isPrefixOf` variant o then 1 else 2)
+  o <- parse (Options 10000000 1000 0 1000 300 5 1 2 "two" "") =<< getArgs
+  setNumCapabilities (if "one" `isPrefixOf` variant o then 1 else pes o)
   pure o
 
 -- Options come as `--name value`, those of other tables too.
@@ -39,7 +40,7 @@ parse o (name : value : rest) = do
     "--warmup" -> number (\n -> o {warmup = n})
     "--variant" -> parse o {variant = value} rest
     "--what" -> parse o {what = value} rest
-    "--pes" -> parse o rest
+    "--pes" -> number (\n -> o {pes = n})
     _ -> bad name value
 
 bad :: String -> String -> IO a

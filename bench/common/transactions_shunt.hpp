@@ -1,4 +1,4 @@
-/// Fibers of a runtime of two workers, and the policies that a variant names.
+/// Fibers of a runtime of --pes workers, two by default, and the policies that a variant names.
 #pragma once
 
 #include <atomic>
@@ -63,7 +63,8 @@ class slices {
 [[nodiscard]] inline bool sliced(const bench_options& o) { return std::string_view(o.variant).starts_with("sliced"); }
 
 struct shunt_fibers {
-  explicit shunt_fibers(const bench_options& o) : stats(o.stats != 0) {
+  explicit shunt_fibers(const bench_options& o)
+      : stats(o.stats != 0), workers_(o.pes > 0 ? static_cast<int>(o.pes) : 2) {
     const std::string_view variant = o.variant;
     if (sliced(o)) clock_ = slices::start();
     shunt::stm::policies p;
@@ -80,10 +81,12 @@ struct shunt_fibers {
   shunt_fibers(const shunt_fibers&) = delete;
   shunt_fibers& operator=(const shunt_fibers&) = delete;
   template <typename Body>
-  static void together(long count, const Body& body) {
-    shunt::sched::runtime workers({.workers = 2});
+  void together(long count, const Body& body) const {
+    shunt::sched::runtime workers({.workers = workers_});
     workers.run([&] {
-      for (long i = 0; i < count; ++i) workers.spawn([&body, i] { body(i); }, {.worker = static_cast<int>(i % 2)});
+      for (long i = 0; i < count; ++i) {
+        workers.spawn([&body, i] { body(i); }, {.worker = static_cast<int>(i % workers_)});
+      }
     });
   }
   static double aborts() {
@@ -95,6 +98,7 @@ struct shunt_fibers {
   const bool stats;
 
  private:
+  const int workers_;
   std::jthread clock_;
 };
 
