@@ -112,7 +112,8 @@ FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000,
 BYTES_PER_STACK = 12_288  # resident, at most; of systems that give each fiber a stack
 NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says nothing new
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
-         "seconds": "s", "max_rss_bytes": "bytes", "ratio_to_serial": "1", "ns_per_body": "ns",
+         "seconds": "s", "max_rss_bytes": "bytes", "process_bytes": "bytes", "ratio_to_serial": "1",
+         "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
          "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "p999_ns": "ns", "receiver_share": "1",
          "missed_share": "1", "bytes_per_channel": "bytes",
@@ -156,9 +157,7 @@ class Row:
     def value(self, metric, sample):
         if metric == "seconds":
             return sample["seconds"]
-        if metric == "max_rss_bytes":
-            return sample.get("max_rss_bytes")
-        if metric in ["aborts_per_commit", "share"]:
+        if metric in ["max_rss_bytes", "process_bytes", "aborts_per_commit", "share"]:
             return sample.get(metric)
         if metric == "million_teps":  # the harmonic mean of a sample's searches
             return sample["teps"] / 1e6
@@ -226,9 +225,8 @@ class Row:
             names = names + ["bytes_per_connection"]
         if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
             names = names + ["user_ns_per_message"]
-        if any(s and "max_rss_bytes" in s for s in self.samples):
-            names = names + ["max_rss_bytes"]
-        return names
+        return names + [name for name in ["process_bytes", "max_rss_bytes"]  # what a program may tell
+                        if any(s and name in s for s in self.samples)]
 
 
 def inputs(table, quick, pes):

@@ -278,6 +278,20 @@ class Driver(MadeUp):
             line = next(one for one in lines if one["params"]["fibers"] == 1_000)
             self.assertEqual(line["samples"], [value] * 3)
 
+    def test_a_program_of_parked_fibers_tells_what_its_whole_process_takes(self):
+        for system, said in [("ceiling", 4_000_000), ("go", 6_000_000)]:
+            right = right_with("resident_bytes", 5000)
+            self.put(f"memory_{system}", right.replace("}", f', "process_bytes": {said}}}'))
+        record = self.build / "record"
+        code, out, _ = self.run_bench("memory", "--quick", "--only", "ceiling,go", "--json", str(record))
+        self.assertEqual(code, 0)
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({(line["system"], line["unit"], line["median"]) for line in lines
+                          if line["metric"] == "process_bytes"},
+                         {("ceiling", "bytes", 4_000_000), ("go", "bytes", 6_000_000)})
+        of_go = [line.split() for line in out.splitlines() if line.startswith("go") and "process_bytes" in line]
+        self.assertEqual([line[-3] for line in of_go], ["1.50"] * 2)
+
     def test_an_echo_server_may_tell_what_memory_its_connections_take(self):
         self.put("echo_ceiling", RIGHT)
         self.put("echo_shunt", right_with("resident_bytes", 5_000_000))

@@ -58,5 +58,5 @@ func main() {
 	if woken != n || parked != n {
 		program.Wrong("woken", int64(woken), int64(n))
 	}
-	program.Report(seconds, fmt.Sprintf(", \"resident_bytes\": %d", after-before))
+	program.Report(seconds, fmt.Sprintf(", \"resident_bytes\": %d, \"process_bytes\": %d", after-before, after))
 }

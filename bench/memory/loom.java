@@ -61,7 +61,7 @@ class Loom {
     for (Thread one : all) LockSupport.unpark(one);
     for (Thread one : all) one.join();
     check("woken threads", woken, n);
-    System.out.printf("{\"seconds\": %.9f, \"checked\": true, \"resident_bytes\": %d}%n",
-        1e-9 * Math.max(nanoseconds, 1), after - before);
+    System.out.printf("{\"seconds\": %.9f, \"checked\": true, \"resident_bytes\": %d, \"process_bytes\": %d}%n",
+        1e-9 * Math.max(nanoseconds, 1), after - before, after);
   }
 }

@@ -45,7 +45,9 @@ class parked_fibers {
   /// When all have ended. \return the program's exit status.
   [[nodiscard]] int finish() const {
     check("woken fibers", woken_, count_);
-    bench_report(seconds_, (", \"resident_bytes\": " + std::to_string(after_ - before_)).c_str());
+    bench_report(seconds_, (", \"resident_bytes\": " + std::to_string(after_ - before_) +
+                            ", \"process_bytes\": " + std::to_string(after_))
+                               .c_str());
     return 0;
   }
 
