@@ -15,6 +15,7 @@ Exit: 0 all that was run was right; 1 a wrong answer, a crash or nothing to run;
 import argparse
 import contextlib
 import dataclasses
+import datetime
 import json
 import os
 import pathlib
@@ -459,6 +460,7 @@ class Machine:
         self.stats = False  # whether Shunt's programs tell what their transactions cost
         self.distances = []
         self.loads = []
+        self.dates = []
 
     def program(self, row):
         return self.programs / f"{row.table}_{row.system}"
@@ -549,7 +551,8 @@ class Machine:
         return environment
 
     def look_around(self):
-        """What will explain the numbers of the next repetition: the cores' distance, the load."""
+        """What will explain the numbers of the next repetition: the time (UTC), the cores' distance, the load."""
+        self.dates.append(datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ"))
         self.loads.append(round(os.getloadavg()[0], 2))
         try:
             line = subprocess.run([self.programs / "distance"], capture_output=True, text=True,
@@ -567,7 +570,7 @@ class Machine:
                     break
         return {"cpu": cpu, "cores": self.cores, "kernel": platform.release(),
                 "compiler": self.built["compiler"], "core_round_trip_ns": self.distances,
-                "load_average": self.loads}
+                "load_average": self.loads, "date": self.dates}
 
 
 def free_memory():

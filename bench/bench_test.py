@@ -66,6 +66,10 @@ class Driver(MadeUp):
         self.assertEqual(lines[0]["params"],
                          {"pes": 2, "updates_per_pe": 10_000_000, "table_per_pe": 1_000})
         self.assertEqual(lines[0]["machine"]["core_round_trip_ns"], [100.0] * 5)
+        dates = lines[0]["machine"]["date"]  # one a repetition
+        self.assertEqual(len(dates), 5)
+        for date in dates:
+            self.assertRegex(date, r"^\d{4}-\d\d-\d\dT\d\d:\d\dZ$")
 
     def test_forkjoin_compares_with_the_serial_time_of_the_same_process(self):
         for system in ["openmp", "shunt"]:
