@@ -30,6 +30,7 @@ bool source::refresh() noexcept {
 }
 
 poll_result source::poll() noexcept {
+  if (unloads_) return poll_returned();
   // acquire: edge `told` in. seq_cst: pair `stopped`.
   if (!ring_.wanted_.load(std::memory_order_seq_cst)) return poll_result::ended;
   return board() ? poll_result::train : poll_result::nothing;
@@ -39,6 +40,43 @@ void source::prepare_to_wait() noexcept {
   begin_watch();
   for (progress* const sink : ring_.sinks_) station::watch(*sink);
   end_watch();
+}
+
+/// A train is back when each sink has passed it, except for those that left before it came; but one has. It never comes
+/// when no sink is left that may still pass it.
+poll_result source::poll_returned() const noexcept {
+  if (unloaded_ == next_) return poll_result::ended;
+  bool passed_by_one = false, passed_by_all = true, coming = false;
+  for (const progress* const sink : ring_.sinks_) {
+    const auto seen = sink->read();  // edge `emptied`
+    const bool passed = (seen & progress::count) > unloaded_;
+    passed_by_one |= passed;
+    passed_by_all &= passed || (seen & progress::left) != 0;
+    coming |= !passed && (seen & progress::ended) == 0;
+  }
+  if (passed_by_one && passed_by_all) return poll_result::train;
+  return coming ? poll_result::nothing : poll_result::ended;
+}
+
+/// Position p is unloaded until position p + trains is loaded into the same memory.
+void source::begin_unloading(bool here_too) noexcept {
+  const auto used_again = next_ + (here_too ? 0 : 1);
+  if (used_again > ring_.trains()) unloaded_ = std::max(unloaded_, used_again - ring_.trains());
+  unloads_ = true;
+}
+
+source::returned_train source::unload_here() noexcept {
+  if (next_ < ring_.trains() || next_ - ring_.trains() < unloaded_) return {nullptr, 0};
+  unloaded_ = next_ - ring_.trains();
+  return unload();
+}
+
+source::returned_train source::unload() noexcept {
+  std::byte* const at = ring_.first() + unloaded_ % ring_.trains() * stride_;
+  ++unloaded_;
+  // relaxed: covered by edge `emptied`, through which the train was found to be here.
+  const auto header = headers_ ? train_ring::header_of(at).load(std::memory_order_relaxed) : 1;
+  return {at, static_cast<std::size_t>(header & train_ring::most_goods)};
 }
 
 void source::end(bool by_failure) noexcept {

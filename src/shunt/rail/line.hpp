@@ -20,7 +20,8 @@
 ///                                                         lie on the same cache line; without headers, ->
 ///                                                         ring_reader::refresh
 ///   passed    unloader::depart -> ring_reader::refresh    the goods, as that station leaves them
-///   emptied   unloader::depart -> source::refresh         the memory is free
+///   emptied   unloader::depart -> source::refresh,        the memory is free, and the goods in it are those that come
+///                                 source::poll_returned   back
 ///   told      line::ask_to_stop -> source::refresh        no station wants more trains
 ///
 /// A station without a train polls again, spins or sleeps. rail knows no fiber, so the user of the station passes in
@@ -231,7 +232,9 @@ class source final : public station {
  public:
   /// Owner only. Whether an empty train is here. Cost: some ns; every few trains it reads the sinks' progress.
   [[nodiscard]] bool board() noexcept { return next_ != limit_ || refresh(); }
-  [[nodiscard]] bool has_train() noexcept override { return board(); }
+  [[nodiscard]] bool has_train() noexcept override {
+    return unloads_ ? poll_returned() == poll_result::train : board();
+  }
   poll_result poll() noexcept override;
   void prepare_to_wait() noexcept override;
 
@@ -258,6 +261,31 @@ class source final : public station {
   /// Owner only. No more trains will leave. Again: no effect.
   void end(bool by_failure = false) noexcept;
 
+  /// A train that came back: its memory, header in front, and the goods that the last stations left in it.
+  struct returned_train {
+    std::byte* at;
+    std::size_t goods;
+  };
+  /// Owner only, after board() returned true, before train() is written to. The same train as it came back, once:
+  /// {nullptr, 0} if it has not been out, or was unloaded before.
+  [[nodiscard]] returned_train unload_here() noexcept;
+
+  /// While it lives, the owner waits for trains that come back: has_train() and poll() say whether the first one that
+  /// departed, is not unloaded and not used again is here. `ended`: none will come any more.
+  class unloading {
+   public:
+    /// \param here_too  whether train() may be unloaded: nothing was loaded into it.
+    unloading(source& of, bool here_too) noexcept : of_(of) { of.begin_unloading(here_too); }
+    ~unloading() { of_.unloads_ = false; }
+    unloading(const unloading&) = delete;
+    unloading& operator=(const unloading&) = delete;
+    /// After has_train() returned true. That train; the next one's turn begins.
+    [[nodiscard]] returned_train next() noexcept { return of_.unload(); }
+
+   private:
+    source& of_;
+  };
+
   [[nodiscard]] std::uint64_t departed() const noexcept override { return ring_.loaded_.read() & progress::count; }
   [[nodiscard]] const train_ring& ring() const noexcept { return ring_; }
 
@@ -272,6 +300,9 @@ class source final : public station {
     ring_.owner_ = this;
   }
   bool refresh() noexcept;
+  poll_result poll_returned() const noexcept;
+  void begin_unloading(bool here_too) noexcept;
+  returned_train unload() noexcept;
 
   // With the members of `station`, one cache line: all that a train needs to leave. In a station that has rested each
   // line comes from far away.
@@ -282,6 +313,8 @@ class source final : public station {
   const std::size_t stride_;
   static_assert(sizeof(station) + 5 * sizeof(std::uint64_t) <= cache_line);
   train_ring ring_;
+  std::uint64_t unloaded_ = 0;  // the train that unload() takes next; those before it are unloaded, or used again
+  bool unloads_ = false;        // an `unloading` lives
 };
 
 /// What an unloader has of one ring: its position there, and the progress of the stations before it.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -40,6 +42,10 @@ bool check(const order& what);
 template <typename Train>
 void write(const Train& train);
 void settle(const order& what);
+bool more();
+std::size_t fill(std::span<order> space);
+extern shunt::railway<order> line;
+extern shunt::railway<order>::loader& in;
 }  // namespace examples::task_railway
 
 namespace examples::task_task_group {
