@@ -72,8 +72,9 @@ LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32,
          (1, 7, 32, 256, 20_000_000), (1, 7, 256, 32, 50_000_000), (1, 2, 256, 32, 50_000_000),
          (2, 2, 256, 32, 50_000_000)] + [
              (1, 1, capacity, trains, goods) for trains in [2, 1]
-             for capacity, goods in [(1, 400_000), (2, 400_000), (32, 20_000_000), (256, 50_000_000),
-                                     (2_048, 50_000_000), (32_768, 100_000_000)]]
+             for capacity, goods in [(1, 200_000), (2, 200_000), (32, 4_000_000), (256, 16_000_000),
+                                     (2_048, 32_000_000), (32_768, 64_000_000)]]
+CIRCLES = [(2_048, 16, 100_000_000), (256, 16, 50_000_000), (32, 64, 20_000_000), (1, 64, 5_000_000)]
 # Table costs: how often each item is done in a sample, so that it takes some tenths of a second.
 COSTS = {"ticks": 20_000_000, "counter_random": 20_000_000, "head_check": 50_000_000, "heavy_fence": 50_000,
          "switch_to": 100_000_000, "backtrace_frame": 1_000_000, "trim_nothing": 50_000_000, "trim_in_runs": 4_096,
@@ -120,7 +121,7 @@ UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns
          "missed_share": "1", "bytes_per_channel": "bytes",
          "bytes_per_connection": "bytes", "user_ns_per_message": "ns",
          "ns_per_operation": "ns", "million_ops_per_s": "1e6/s", "million_teps": "1e6/s", "gups": "1e9/s",
-         "aborts_per_commit": "1", "share": "1"}
+         "aborts_per_commit": "1", "share": "1", "processors": "1"}
 
 
 ABSENT = 3  # a program's exit status: the machine does not give what it needs
@@ -158,7 +159,7 @@ class Row:
     def value(self, metric, sample):
         if metric == "seconds":
             return sample["seconds"]
-        if metric in ["max_rss_bytes", "process_bytes", "aborts_per_commit", "share"]:
+        if metric in ["max_rss_bytes", "process_bytes", "aborts_per_commit", "share", "processors"]:
             return sample.get(metric)
         if metric == "million_teps":  # the harmonic mean of a sample's searches
             return sample["teps"] / 1e6
@@ -216,6 +217,8 @@ class Row:
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if any(s and "teps" in s for s in self.samples):
             names = names + ["million_teps"]
+        if self.table == "railway" and any(s and "processors" in s for s in self.samples):
+            names = names + ["processors"]
         if self.table == "stm-ll" and "operations" in self.params:  # each thread has as many: no share
             names.remove("share")
         if not any(s and "aborts_per_commit" in s for s in self.samples):  # a system that does not count them
@@ -333,7 +336,11 @@ def inputs(table, quick, pes):
         return [({"producers": p, "consumers": c, "capacity": capacity, "trains": trains, "goods": goods // scale},
                  ["--producers", p, "--consumers", c, "--capacity", capacity, "--trains", trains,
                   "--updates", goods // scale])
-                for p, c, capacity, trains, goods in LINES]
+                for p, c, capacity, trains, goods in LINES] + [
+            ({"what": "circle", "producers": 1, "consumers": 1, "capacity": capacity, "trains": trains,
+              "goods": goods // scale},
+             ["--what", "circle", "--capacity", capacity, "--trains", trains, "--updates", goods // scale])
+            for capacity, trains, goods in CIRCLES]
     if table == "stm-si":
         updates, milliseconds = {"full": (10_000_000, 1_000), "quick": (1_000_000, 100)}[size]
         return [({"threads": n, "increments": updates},
@@ -373,6 +380,10 @@ def leaves_out(table, system, variant, params):
     """What a system's variant is not asked."""
     if params.get("what") == "darts":  # the published random permutation: of those that send single items
         return system in ["ceiling", "mpi"] or variant == "class"
+    if table == "railway" and params.get("what") == "circle":
+        return system not in ["ceiling", "article", "shunt"]
+    if table == "railway" and params["capacity"] > 1:  # a queue hands over one good at a time
+        return system in ["jctools", "queue"]
     if table == "stm-ll" and "operations" not in params:  # the study's configurations are asked what the study asked
         return "_" in variant.removesuffix("_one") or variant.startswith("sliced")
     return False
@@ -761,7 +772,7 @@ def show(rows, machine, out):
             values = row.values(metric)
             cells = [number(f(values)) for f in (statistics.median, min, max)]
             ratios = ["-", "-"]
-            if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message"]:
+            if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message", "processors"]:
                 rivals = [r for r in good(peers, RIVALS) if metric in r.metrics()]  # one may not know it
                 best = (max if metric in MORE_IS_BETTER else min)(
                     rivals, default=None, key=lambda r, m=metric: statistics.median(r.values(m)))

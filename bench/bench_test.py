@@ -152,6 +152,22 @@ class Driver(MadeUp):
             self.assertEqual(code, 2)
             self.assertIn(f"bench.py: --where {wrong}: no row; {told}", problem)
 
+    def test_railway_has_circles_of_three_systems_and_queues_for_single_goods_only(self):
+        said = '{"seconds": 1.0, "checked": true, "goods": 10000000, "processors": 1.5}'
+        java = self.build / "java"
+        java.write_text(f"#!/bin/sh\necho '{said}'\n")
+        java.chmod(0o755)
+        (self.build / "bench" / "bench_systems.json").write_text(json.dumps(
+            {"compiler": "none", "mpirun": "", "oshrun": "", "java": str(java), "absent": {}}))
+        for name in ["ceiling", "loop", "threads", "boost_spsc", "disruptor", "jctools", "article", "queue", "shunt"]:
+            self.put(f"railway_{name}", f"echo '{said}'")
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("railway", "--quick", "--samples", "1", "--json", str(record))[0], 0)
+        rows = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({r["system"] for r in rows if "what" in r["params"]}, {"ceiling", "article", "shunt"})
+        self.assertEqual({r["params"]["capacity"] for r in rows if r["system"] in ["jctools", "queue"]}, {1})
+        self.assertEqual({(r["metric"], r["median"]) for r in rows}, {("million_per_s", 10.0), ("processors", 1.5)})
+
     def test_heat_without_the_sequential_program_has_no_ratio_to_it(self):
         self.put("heat_shunt", RIGHT)
         record = self.build / "record"

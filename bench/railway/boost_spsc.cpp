@@ -11,19 +11,19 @@
 
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
-  const auto s = bench::shape_of(argv[0], options);
+  const auto s = bench::line_of(argv[0], options);
   if (s.producers != 1 || s.consumers != 1) bench_absent(argv[0], "is between one producer and one consumer");
   bench::barrier together(2);
   for (long sample = 0; sample != options.warmup + options.samples; ++sample) {
     boost::lockfree::spsc_queue<long> queue(static_cast<std::size_t>(s.capacity * s.trains));
     std::uint64_t sum = 0;
-    double start = 0, end = 0;
+    bench::stopwatch watch;
     bench::run_team(2, [&](int me) {
       std::vector<long> some(static_cast<std::size_t>(s.capacity));
       bench::numbers numbers(s, 0);
       together.arrive_and_wait();
       if (me == 0) {
-        start = bench_now();
+        watch.start();
         while (numbers.left() != 0) {
           const auto n = static_cast<std::size_t>(numbers.fill(some.data(), s.capacity));
           for (std::size_t done = 0; done != n;) {
@@ -41,9 +41,9 @@ int main(int argc, char** argv) try {
         }
       }
       together.arrive_and_wait();
-      if (me == 0) end = bench_now();
+      if (me == 0) watch.stop();
     });
-    if (sample >= options.warmup) bench::report(argv[0], s, end - start, {sum});
+    if (sample >= options.warmup) bench::report(argv[0], s, watch, {sum});
   }
   return 0;
 } catch (const std::exception& problem) {

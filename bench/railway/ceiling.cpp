@@ -36,26 +36,27 @@ int main(int argc, char** argv) try {
     for (long p = 0; p != s.producers; ++p) rings.push_back(std::make_unique<ring>(s));
     std::vector<std::uint64_t> sums(static_cast<std::size_t>(s.consumers * s.producers));
     const long here = s.producers == 1 ? (s.consumers - 1) / 2 : 0;  // consumers beside the producer
-    double start = 0, end = 0;
+    std::uint64_t results = 0;
+    bench::stopwatch watch;
     bench::run_team(2, [&](int me) {
       std::vector<producer> producers;
       std::vector<consumer> consumers;
       for (long p = 0; p != s.producers; ++p) {
         ring& r = *rings[static_cast<std::size_t>(p)];
-        if (me == 0) producers.push_back({r, bench::numbers(s, p), s.capacity});
+        if (me == 0) producers.push_back({r, bench::numbers(s, p), s.capacity, s.circle ? &results : nullptr});
         for (long c = me == 0 ? 0 : here; c != (me == 0 ? here : s.consumers); ++c) {
-          consumers.push_back({r, c, s.capacity, s.goods_of(p), sums[static_cast<std::size_t>(c * s.producers + p)]});
+          consumers.push_back({r, s, c, s.goods_of(p), sums[static_cast<std::size_t>(c * s.producers + p)]});
         }
       }
       together.arrive_and_wait();
-      if (me == 0) start = bench_now();
+      if (me == 0) watch.start();
       play(producers, consumers);
       together.arrive_and_wait();
-      if (me == 0) end = bench_now();
+      if (me == 0) watch.stop();
     });
     std::vector<std::uint64_t> of_each(static_cast<std::size_t>(s.consumers));
     for (std::size_t i = 0; i != sums.size(); ++i) of_each[i / static_cast<std::size_t>(s.producers)] += sums[i];
-    if (sample >= options.warmup) bench::report(argv[0], s, end - start, of_each);
+    if (sample >= options.warmup) bench::report(argv[0], s, watch, of_each, results);
   }
   return 0;
 } catch (const std::exception& problem) {

@@ -8,11 +8,12 @@
 
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
-  const auto s = bench::shape_of(argv[0], options);
+  const auto s = bench::line_of(argv[0], options);
   std::vector<long> train(static_cast<std::size_t>(s.capacity));
   for (long sample = 0; sample != options.warmup + options.samples; ++sample) {
     std::vector<std::uint64_t> sums(static_cast<std::size_t>(s.consumers));
-    const double start = bench_now();
+    bench::stopwatch watch;
+    watch.start();
     for (long p = 0; p != s.producers; ++p) {
       bench::numbers here(s, p);
       while (const long n = here.fill(train.data(), s.capacity)) {
@@ -20,8 +21,8 @@ int main(int argc, char** argv) try {
         for (auto& sum : sums) sum += bench::add_up(train.data(), n);
       }
     }
-    const double seconds = bench_now() - start;
-    if (sample >= options.warmup) bench::report(argv[0], s, seconds, sums);
+    watch.stop();
+    if (sample >= options.warmup) bench::report(argv[0], s, watch, sums);
   }
   return 0;
 } catch (const std::exception& problem) {

@@ -61,26 +61,36 @@ struct producer {
   ring& on;
   bench::numbers numbers;
   long capacity;
+  std::uint64_t* results = nullptr;  // in a circle: their sum, until all are back
   long at = 0, position = 0, limit = 0;
   bool operator()() {
     if (position == limit) limit = on.least_done() + on.buffers();
     for (; position != limit && numbers.left() != 0; ++position) {
+      if (results != nullptr && position >= on.buffers()) *results += add_up(on.goods(at), capacity);
       numbers.fill(on.goods(at), capacity);
       on.flag(at).store(position + 1, std::memory_order_release);
       if (++at == on.buffers()) at = 0;
     }
-    return numbers.left() == 0;
+    return numbers.left() == 0 && (results == nullptr || unload_the_last());
+  }
+  /// Results that nothing more is loaded over. \return whether they were back.
+  bool unload_the_last() {
+    if (on.least_done() != position) return false;
+    for (long b = 0; b != std::min(position, on.buffers()); ++b) *results += add_up(on.goods(b), capacity);
+    results = nullptr;
+    return true;
   }
 };
 
 struct consumer {
   ring& on;
-  long me, capacity, left;
+  const shape& of;
+  long me, left;
   std::uint64_t& sum;
   long at = 0, position = 0;
   bool operator()() {
-    for (; left != 0 && on.flag(at).load(std::memory_order_acquire) == position + 1; left -= capacity) {
-      sum += add_up(on.goods(at), capacity);
+    for (; left != 0 && on.flag(at).load(std::memory_order_acquire) == position + 1; left -= of.capacity) {
+      sum += unload(of, on.goods(at), of.capacity);
       on.done(me).passed.store(++position, std::memory_order_release);
       if (++at == on.buffers()) at = 0;
     }

@@ -1,13 +1,16 @@
 // The JVM's rivals of the table railway: a program each, and what they share.
 //
-// Producer p of P loads p, p + P, ... below the number of goods; every consumer adds up all that it gets. One sample is
-// timed in a process that has run the same a few times before, so that what is measured is compiled code.
+// Producer p of P loads p, p + P, ... below the number of goods; every consumer adds up all that it gets. In a circle
+// the consumer writes the number after it over each, and the producer adds these up. One sample is timed in a process
+// that has moved tenths of it for up to 3 s before, so that what is measured is compiled code.
 import com.lmax.disruptor.BusySpinWaitStrategy;
 import com.lmax.disruptor.EventHandler;
 import com.lmax.disruptor.RingBuffer;
 import com.lmax.disruptor.YieldingWaitStrategy;
 import com.lmax.disruptor.dsl.Disruptor;
 import com.lmax.disruptor.dsl.ProducerType;
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -20,7 +23,7 @@ import org.jctools.queues.MpscArrayQueue;
 import org.jctools.queues.SpscArrayQueue;
 
 /** What is moved. */
-record Shape(int producers, int consumers, int capacity, int trains, long goods) {
+record Shape(int producers, int consumers, int capacity, int trains, long goods, boolean circle) {
   long sum() { return goods % 2 == 0 ? goods / 2 * (goods - 1) : (goods - 1) / 2 * goods; }
   long trainsOf() { return goods / producers / capacity; }  // of each producer
   boolean crowded() { return producers + consumers > Runtime.getRuntime().availableProcessors(); }
@@ -42,23 +45,49 @@ interface Mover {
         System.exit(2);
       }
     }
-    final long whole = o.get("--producers") * o.get("--capacity");
-    final var s = new Shape(o.get("--producers").intValue(), o.get("--consumers").intValue(),
-        o.get("--capacity").intValue(), o.get("--trains").intValue(), (o.get("--updates") + whole - 1) / whole * whole);
-    final long before = o.get("--warmup") + 2;
-    for (long round = 0; round < before + o.get("--samples"); ++round) {
+    final boolean circle = List.of(arguments).contains("circle");
+    final long before = o.get("--warmup");
+    final var small = shape(o, (o.get("--updates") + 9) / 10, circle);
+    final long began = System.nanoTime();
+    for (long part = 0; part < 20 * before && System.nanoTime() - began < MOST_WARM_UP; ++part) {
+      check(name, small, mover.move(small));
+    }
+    final var s = shape(o, o.get("--updates"), circle);
+    final var system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+    for (long sample = 0; sample < o.get("--samples"); ++sample) {
+      final long processor = system.getProcessCpuTime();
       final long start = System.nanoTime();
       final long[] sums = mover.move(s);
       final double seconds = 1e-9 * (System.nanoTime() - start);
-      for (final long sum : sums) {
-        if (sum == s.sum()) continue;
-        System.err.printf("railway_%s: wrong answer: a consumer's sum is %d, expected %d%n", name, sum, s.sum());
-        System.exit(1);
-      }
-      if (round >= before)
-        System.out.printf("{\"seconds\": %.9f, \"checked\": true, \"goods\": %d}%n", seconds, s.goods());
+      final double busy = 1e-9 * (system.getProcessCpuTime() - processor);
+      check(name, s, sums);
+      System.out.printf("{\"seconds\": %.9f, \"checked\": true, \"goods\": %d, \"processors\": %.3f}%n", seconds,
+          s.goods(), busy / seconds);
     }
     System.exit(0);
+  }
+
+  long MOST_WARM_UP = 3_000_000_000L;  // ns
+
+  /** So many goods, but whole trains of every producer. */
+  static Shape shape(Map<String, Long> o, long goods, boolean circle) {
+    final long whole = o.get("--producers") * o.get("--capacity");
+    return new Shape(o.get("--producers").intValue(), o.get("--consumers").intValue(), o.get("--capacity").intValue(),
+        o.get("--trains").intValue(), (goods + whole - 1) / whole * whole, circle);
+  }
+
+  /** In a circle the last sum is that of the results. */
+  static void check(String name, Shape s, long[] sums) {
+    for (int i = 0; i < sums.length; ++i) {
+      final long wanted = s.sum() + (i == s.consumers() ? s.goods() : 0);
+      if (sums[i] == wanted) continue;
+      System.err.printf("railway_%s: wrong answer: sum %d is %d, expected %d%n", name, i, sums[i], wanted);
+      System.exit(1);
+    }
+    if (s.circle() && sums.length == s.consumers()) {
+      System.err.printf("railway_%s: absent: has no circle%n", name);
+      System.exit(3);
+    }
   }
 
   static void together(List<Thread> threads) throws InterruptedException {
@@ -130,6 +159,18 @@ class ArticleLine {
     final long[] goods;
     int count = 0;
     Train(int capacity) { goods = new long[capacity]; }
+
+    long sum() {
+      long sum = 0;
+      for (int i = 0; i < count; ++i) sum += goods[i];
+      return sum;
+    }
+    /** Writes a result over each number. Returns the numbers' sum. */
+    long answer() {
+      long sum = 0;
+      for (int i = 0; i < count; ++i) sum += goods[i]++;
+      return sum;
+    }
   }
 
   static void await(Train train, long stop, boolean crowded) {
@@ -150,7 +191,8 @@ class ArticleLine {
     final long each = s.goods() / s.producers();
     final long rounds = (each + share - 1) / share;
     final boolean crowded = s.crowded();
-    final long[] sums = new long[s.consumers()];
+    final boolean circle = s.circle();
+    final long[] sums = new long[s.consumers() + (circle ? 1 : 0)];
     final List<Thread> threads = new ArrayList<>();
     for (int station = 0; station < stations; ++station) {
       final int me = station;
@@ -164,13 +206,14 @@ class ArticleLine {
           final Train train = trains[at];
           await(train, stop, crowded);
           if (me < s.producers()) {
+            if (circle && round >= trains.length) sum += train.sum();
             final int n = (int) Math.min(left, share);
             int count = me == 0 ? 0 : train.count;
             for (int i = 0; i < n; ++i, next += s.producers()) train.goods[count++] = next;
             train.count = count;
             left -= n;
           } else {
-            for (int i = 0; i < train.count; ++i) sum += train.goods[i];
+            sum += circle ? train.answer() : train.sum();
           }
           train.stop.lazySet(stop + 1);
           if (++at == trains.length) {
@@ -179,10 +222,29 @@ class ArticleLine {
           }
         }
         if (me >= s.producers()) sums[me - s.producers()] = sum;
+        if (circle && me == 0) sums[1] = sum + unloadTheLast(trains, rounds, at, stop, crowded);
       }));
     }
     Mover.together(threads);
     return sums;
+  }
+
+  /** Adds up the results that nothing more is loaded over: of the trains that the producer would load next. */
+  static long unloadTheLast(Train[] trains, long rounds, int at, long stop, boolean crowded) {
+    long sum = 0;
+    if (rounds < trains.length) {  // the others have not been out
+      at = 0;
+      stop = 2;
+    }
+    for (long left = Math.min(rounds, trains.length); left > 0; --left) {
+      await(trains[at], stop, crowded);
+      sum += trains[at].sum();
+      if (++at == trains.length) {
+        at = 0;
+        stop += 2;
+      }
+    }
+    return sum;
   }
 
   public static void main(String[] arguments) throws Exception {

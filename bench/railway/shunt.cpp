@@ -13,31 +13,49 @@
 
 namespace {
 
-double move_goods(const bench::shape& s, int workers, std::vector<std::uint64_t>& sums) {
-  shunt::railway<long> line(
-      {.capacity = static_cast<std::size_t>(s.capacity), .trains = static_cast<std::size_t>(s.trains)});
-  std::vector<shunt::railway<long>::cursor*> sources;
+using line = shunt::railway<long>;
+
+/// Loads until nothing is left. \return in a circle, the sum of all results.
+std::uint64_t load(line::loader& me, const bench::shape& s, long producer) {
+  bench::numbers numbers(s, producer);
+  std::uint64_t results = 0;
+  while (numbers.left() != 0) {
+    const auto room = me.board();
+    if (s.circle) {
+      const auto back = me.returned();
+      results += bench::add_up(back.data(), static_cast<long>(back.size()));
+    }
+    me.depart(static_cast<std::size_t>(numbers.fill(room.data(), static_cast<long>(room.size()))));
+  }
+  if (!s.circle) return 0;
+  while (auto train = me.await_returned()) results += bench::add_up(train.begin(), static_cast<long>(train.size()));
+  return results;
+}
+
+/// \param results  where their sum goes, in a circle
+bench::stopwatch move_goods(const bench::shape& s, int workers, std::vector<std::uint64_t>& sums,
+                            std::uint64_t& results) {
+  line on({.capacity = static_cast<std::size_t>(s.capacity), .trains = static_cast<std::size_t>(s.trains)});
+  std::vector<line::cursor*> sources;
   for (long p = 0; p != s.producers; ++p) {
-    auto& in = line.source("producer");
+    auto& in = on.source("producer");
     sources.push_back(&in);
-    line.operate(in, [&s, p](auto& me) {
-      bench::numbers numbers(s, p);
-      while (numbers.left() != 0) {
-        const auto room = me.board();
-        me.depart(static_cast<std::size_t>(numbers.fill(room.data(), static_cast<long>(room.size()))));
-      }
+    on.operate(in, [&s, &results, p](auto& me) {
+      if (const auto sum = load(me, s, p); s.circle) results = sum;
     });
   }
   for (auto& sum : sums) {
-    line.operate(line.after(sources, "consumer"), [&sum](auto& me) {
+    on.operate(on.after(sources, "consumer"), [&s, &sum](auto& me) {
       std::uint64_t all = 0;
-      while (auto train = me.arrive()) all += bench::add_up(train.begin(), static_cast<long>(train.size()));
+      while (auto train = me.arrive()) all += bench::unload(s, train.begin(), static_cast<long>(train.size()));
       sum = all;
     });
   }
-  const double start = bench_now();
-  line.run(workers);
-  return bench_now() - start;
+  bench::stopwatch watch;
+  watch.start();
+  on.run(workers);
+  watch.stop();
+  return watch;
 }
 
 }  // namespace
@@ -50,8 +68,9 @@ int main(int argc, char** argv) try {
   runtime.run([&] {
     for (long sample = 0; sample != options.warmup + options.samples; ++sample) {
       std::vector<std::uint64_t> sums(static_cast<std::size_t>(s.consumers));
-      const double seconds = move_goods(s, workers, sums);
-      if (sample >= options.warmup) bench::report(argv[0], s, seconds, sums);
+      std::uint64_t results = 0;
+      const auto took = move_goods(s, workers, sums, results);
+      if (sample >= options.warmup) bench::report(argv[0], s, took, sums, results);
     }
   });
   return 0;

@@ -24,12 +24,13 @@ void play(std::vector<Player>& players) {
 
 int main(int argc, char** argv) try {
   const auto options = bench_parse(argc, argv);
-  const auto s = bench::shape_of(argv[0], options);
+  const auto s = bench::line_of(argv[0], options);
   for (long sample = 0; sample != options.warmup + options.samples; ++sample) {
     std::vector<std::unique_ptr<bench::ring>> rings;
     for (long p = 0; p != s.producers; ++p) rings.push_back(std::make_unique<bench::ring>(s));
     std::vector<std::uint64_t> sums(static_cast<std::size_t>(s.consumers));
-    const double start = bench_now();
+    bench::stopwatch watch;
+    watch.start();
     {
       std::vector<std::jthread> threads;
       for (long p = 0; p != s.producers; ++p) {
@@ -43,15 +44,15 @@ int main(int argc, char** argv) try {
           std::uint64_t sum = 0;
           std::vector<bench::consumer> me;
           for (long p = 0; p != s.producers; ++p) {
-            me.push_back({*rings[static_cast<std::size_t>(p)], c, s.capacity, s.goods_of(p), sum});
+            me.push_back({*rings[static_cast<std::size_t>(p)], s, c, s.goods_of(p), sum});
           }
           play(me);
           sums[static_cast<std::size_t>(c)] = sum;
         });
       }
     }
-    const double seconds = bench_now() - start;
-    if (sample >= options.warmup) bench::report(argv[0], s, seconds, sums);
+    watch.stop();
+    if (sample >= options.warmup) bench::report(argv[0], s, watch, sums);
   }
   return 0;
 } catch (const std::exception& problem) {
