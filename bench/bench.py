@@ -305,7 +305,11 @@ def inputs(table, quick, pes):
         return [({"workers": n, "program": p}, ["--what", p, "--scale", 1]) for n in pes for p in programs]
     if table == "fanin":
         messages = {"full": 16_000_000, "quick": 1_600_000}[size]
-        return [({"workers": n, "senders": 8, "messages": messages}, ["--rounds", messages, "--table", 8]) for n in pes]
+        pings = {"full": 1_000_000, "quick": 200_000}[size]  # the article's loop
+        return [({"workers": n, "senders": 8, "messages": messages}, ["--rounds", messages, "--table", 8])
+                for n in pes] + [
+            ({"workers": n, "senders": 1, "from": "a plain thread", "messages": pings},
+             ["--what", "thread", "--rounds", pings, "--table", 1]) for n in pes]
     if table == "echo":  # one thread, whatever the number of PEs
         all_messages = {"full": 500_000, "quick": 50_000}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},

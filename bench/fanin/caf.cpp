@@ -1,7 +1,9 @@
 /// Question: how much do 8 event-based actors of CAF get into the mailbox of one?
 ///
 /// Mailboxes have no bound: a sender that has sent a portion asks the receiver for leave to send the next.
+/// `--what thread`: the sender is the program's own thread, which sends all without leave.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "../common/caf.hpp"
@@ -40,6 +42,7 @@ caf::behavior sender(caf::event_based_actor* self, const caf::actor& to, long ea
 int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
   const long senders = options.table, each = options.rounds / senders;
+  const bool thread = options.what == std::string("thread");
   bench::caf_settings settings(options.pes);
   caf::actor_system all(settings);
   const caf::scoped_actor here(all);
@@ -47,9 +50,10 @@ int main(int argc, char** argv) {
     long sum = 0;
     const auto into = all.spawn(receiver, senders * each, &sum);
     std::vector<caf::actor> from;
-    for (long s = 0; s < senders; ++s) from.push_back(all.spawn(sender, into, each));
+    for (long s = 0; s < senders && !thread; ++s) from.push_back(all.spawn(sender, into, each));
     const double start = bench_now();
     for (const auto& s : from) here->send(s, leave{true});
+    for (long k = 0; k < senders * each && thread; ++k) caf::anon_send(into, value{k});
     here->wait_for(into);
     const double seconds = bench_now() - start;
     const long want = senders * (each * (each - 1) / 2);

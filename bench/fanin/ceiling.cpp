@@ -1,10 +1,12 @@
 /// What is possible: calls as 64-byte slots in a ring for each sender's thread, published by up to 64, and one receiver
 /// that takes them.
 ///
-/// One worker: senders take turns, a ring full each. Two: they are on one, the receiver on the other.
+/// One worker: senders take turns, a ring full each. Two: they are on one, the receiver on the other; also with
+/// `--what thread`, where the sender is a plain thread.
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "../common/program.h"
@@ -77,7 +79,7 @@ int main(int argc, char** argv) {
       for (long s = 0; s < senders; ++s) rings[static_cast<std::size_t>(s)].empty();
     };
     const double start = bench_now();
-    if (options.pes == 1) {
+    if (options.pes == 1 && options.what != std::string("thread")) {
       while (to.got < all) {
         send();
         take();

@@ -1,4 +1,6 @@
 // Question: how much do 8 goroutines get into one channel?
+//
+// `--what thread`: how much does one that has a thread of its own, beside as many processors as there are workers?
 package main
 
 import (
@@ -11,12 +13,20 @@ func main() {
 	o := program.Parse()
 	senders, samples, warmup := o.Number("--table"), o.Number("--samples"), o.Number("--warmup")
 	each := o.Number("--rounds") / senders
-	runtime.GOMAXPROCS(o.Number("--pes"))
+	thread := o["--what"] == "thread"
+	workers := o.Number("--pes")
+	if thread {
+		workers++
+	}
+	runtime.GOMAXPROCS(workers)
 	for i := 0; i < warmup+samples; i++ {
 		into := make(chan int, 1024)
 		start := time.Now()
 		for s := 0; s < senders; s++ {
 			go func() {
+				if thread {
+					runtime.LockOSThread()
+				}
 				for k := 0; k < each; k++ {
 					into <- k
 				}

@@ -1,6 +1,7 @@
 // Question: how much do 8 of Pekko's typed actors get into the mailbox of one?
 //
 // Mailboxes have no bound: a sender that has sent a portion asks the receiver for leave to send the next.
+// `--what thread`: the sender is the program's own thread, which sends all without leave.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -58,18 +59,20 @@ class FanIn {
   public static void main(String[] arguments) throws Exception {
     final var program = new Program("fanin_pekko", arguments);
     final int senders = program.number("--table");
+    final boolean thread = program.word("--what").equals("thread");
     program.measure(warmup -> {
       final long each = (warmup ? Program.WARMUP_MESSAGES : program.number("--rounds")) / senders;
       final var receiver = new Receiver(senders * each);
       final var into = program.spawn(receiver);
       final List<ActorRef<Leave>> from = new ArrayList<>();
-      for (int s = 0; s < senders; ++s) {
+      for (int s = 0; s < senders && !thread; ++s) {
         final var sender = new Sender(into, each);
         from.add(program.spawn(sender));
         sender.more = new Request(from.get(s));
       }
       final long start = System.nanoTime();
       for (final var sender : from) sender.tell(Leave.TO_SEND);
+      for (long k = 0; k < senders * each && thread; ++k) into.tell(new Value(k));
       receiver.over.await();
       final double seconds = 1e-9 * (System.nanoTime() - start);
       final long want = senders * (each * (each - 1) / 2);

@@ -1,6 +1,6 @@
 /// Question: how much do 8 actors get into the mailbox of one?
 ///
-/// `--variant threads`: how much do plain threads?
+/// `--what thread`, for one sender, or `--variant threads`: how much do plain threads?
 /// `--variant age`: how old is a message of a thread when the actor has been idle, one each `--period` us?
 #include <algorithm>
 #include <chrono>
@@ -44,7 +44,7 @@ void check(const char* program, long sum, long want) {
 
 /// One sample of actors that send, or of threads.
 double sample(shunt::manager& all, const bench_options& options, const char* program) {
-  const bool threads = options.variant == std::string("threads");
+  const bool threads = options.variant == std::string("threads") || options.what == std::string("thread");
   const int workers = static_cast<int>(options.pes);
   const long senders = options.table, each = options.rounds / senders;
   auto into = all.spawn<receiver>({.worker = 0});
