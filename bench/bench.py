@@ -474,6 +474,7 @@ class Machine:
         self.memory = free_memory()
         self.stats = False  # whether Shunt's programs tell what their transactions cost
         self.distances = []
+        self.windows = []
         self.loads = []
         self.dates = []
 
@@ -566,15 +567,17 @@ class Machine:
         return environment
 
     def look_around(self):
-        """What will explain the numbers of the next repetition: the time (UTC), the cores' distance, the load."""
+        """What will explain the next repetition: its time (UTC), the cores' distance, their windows, the load."""
         self.dates.append(datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ"))
         self.loads.append(round(os.getloadavg()[0], 2))
         try:
             line = subprocess.run([self.programs / "distance"], capture_output=True, text=True,
                                   timeout=60, check=True).stdout
-            self.distances.append(json.loads(line)["round_trip_ns"])
-        except (OSError, subprocess.SubprocessError, ValueError, KeyError):
-            self.distances.append(None)
+            seen = json.loads(line)
+        except (OSError, subprocess.SubprocessError, ValueError):
+            seen = {}
+        self.distances.append(seen.get("round_trip_ns"))
+        self.windows.append(seen.get("instruction_windows"))
 
     def record(self):
         cpu = platform.machine()
@@ -585,7 +588,7 @@ class Machine:
                     break
         return {"cpu": cpu, "cores": self.cores, "kernel": platform.release(),
                 "compiler": self.built["compiler"], "core_round_trip_ns": self.distances,
-                "load_average": self.loads, "date": self.dates}
+                "instruction_windows": self.windows, "load_average": self.loads, "date": self.dates}
 
 
 def free_memory():
@@ -755,6 +758,9 @@ def show(rows, machine, out):
               f"{min(machine.loads)} to {max(machine.loads)} on {machine.cores} cores", file=out)
     if machine.loads and max(machine.loads) > 2 * machine.cores:  # our own programs make one of them
         print("warning: other programs were using the cores; these times are not comparable", file=out)
+    windows = sorted({w for both in machine.windows if both for w in both if w is not None})
+    if windows:
+        print(f"instructions in flight, a core: {windows[0]} to {windows[-1]}", file=out)
     header = ["system", "variant", "params", "metric", "median", "min", "max", "x ceiling",
               "x best rival", "checked"]
     lines = [header]

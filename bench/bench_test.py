@@ -28,7 +28,7 @@ class MadeUp(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.build = pathlib.Path(folder.name)
         (self.build / "bench").mkdir()
-        self.put("distance", """echo '{"round_trip_ns": 100.0}'""")
+        self.put("distance", """echo '{"round_trip_ns": 100.0, "instruction_windows": [432, null]}'""")
         (self.build / "bench" / "bench_systems.json").write_text(json.dumps(
             {"compiler": "none", "oshrun": "", "mpirun": "", "absent": {}}))
 
@@ -66,6 +66,7 @@ class Driver(MadeUp):
         self.assertEqual(lines[0]["params"],
                          {"pes": 2, "updates_per_pe": 10_000_000, "table_per_pe": 1_000})
         self.assertEqual(lines[0]["machine"]["core_round_trip_ns"], [100.0] * 5)
+        self.assertEqual(lines[0]["machine"]["instruction_windows"], [[432, None]] * 5)
         dates = lines[0]["machine"]["date"]  # one a repetition
         self.assertEqual(len(dates), 5)
         for date in dates:
