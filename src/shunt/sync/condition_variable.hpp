@@ -1,0 +1,136 @@
+/// Waiting for a condition that a lock guards, for fibers and threads.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#include <shunt/base/spin_lock.hpp>
+#include <shunt/sync/detail/wait_queue.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sync {
+
+/// What a condition variable unlocks while it waits: std::unique_lock or std::shared_lock of shunt::mutex,
+/// shunt::shared_mutex, or of a mutex of the standard library where only threads wait.
+template <class Lock>
+concept basic_lock = requires(Lock& lock) {
+  lock.lock();
+  lock.unlock();
+};
+
+/// Fibers and threads wait on it until another one notifies it. Those that waited longest are woken first, and a wait
+/// ends for no other reason than a notification, its deadline or an exception. A stop request notifies all.
+///
+/// ```cpp
+/// std::unique_lock held(guard);
+/// not_empty.wait(held, [&] { return !queue.empty(); });
+/// ```
+///
+/// All waits unlock `lock` while they wait, and have locked it again when they return or throw. They throw what
+/// sched::this_fiber::park() throws where the caller must not wait (before anything is unlocked), what lock() throws,
+/// and std::bad_alloc for a deadline.
+/// Cost: a notification one exchange, and a wake for each waiter; a wait what a park and a lock cost.
+class condition_variable {
+ public:
+  condition_variable() noexcept = default;
+  condition_variable(const condition_variable&) = delete;
+  condition_variable& operator=(const condition_variable&) = delete;
+
+  /// Any fiber or thread, with the lock or without. Wakes the one that has waited longest, if any.
+  void notify_one() noexcept { wake(false); }
+  /// Any fiber or thread, with the lock or without. Wakes all that wait now.
+  void notify_all() noexcept { wake(true); }
+
+  /// Waits for a notification.
+  template <basic_lock Lock>
+  void wait(Lock& lock) {
+    static_cast<void>(wait_until(lock, detail::never));
+  }
+  /// Waits until `done()`, which is called with the lock held. Other threads notify after they changed it.
+  template <basic_lock Lock, std::predicate Done>
+  void wait(Lock& lock, Done done) {
+    while (!done()) wait(lock);
+  }
+
+  /// \return false: `deadline` passed, and no notification was for this wait.
+  template <basic_lock Lock>
+  [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline) {
+    return wait_unless([] { return false; }, lock, deadline);
+  }
+  template <basic_lock Lock>
+  [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time) {
+    return wait_until(lock, sched::after(time));
+  }
+  /// \return done(): false if `deadline` passed before it was true.
+  template <basic_lock Lock, std::predicate Done>
+  [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline, Done done) {
+    while (!done()) {
+      if (!wait_until(lock, deadline)) return done();
+    }
+    return true;
+  }
+  template <basic_lock Lock, std::predicate Done>
+  [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time, Done done) {
+    return wait_until(lock, sched::after(time), std::move(done));
+  }
+
+  /// Waits until `done()`, until a request to stop, or until `deadline`. \return done().
+  template <basic_lock Lock, std::predicate Done>
+  [[nodiscard]] bool wait(Lock& lock, const std::stop_token& stop, Done done,
+                          std::chrono::steady_clock::time_point deadline = detail::never) {
+    const std::stop_callback on_stop(stop, [this] { notify_all(); });
+    while (!done()) {
+      if (stop.stop_requested()) return false;
+      if (!wait_unless([&] { return stop.stop_requested(); }, lock, deadline)) return done();
+    }
+    return true;
+  }
+
+ private:
+  /// Queues before it asks `ended()`: a stop request that comes later finds the waiter in the queue.
+  template <class Ended, class Lock>
+  bool wait_unless(const Ended& ended, Lock& lock, std::chrono::steady_clock::time_point deadline) {
+    detail::require_wait("condition_variable::wait");
+    detail::waiting me;
+    queue(me);
+    if (ended()) {
+      take_back(me);
+      return true;
+    }
+    lock.unlock();
+    const relock again(lock);
+    guard_.lock();
+    return detail::wait(waiting_, me, guard_, deadline, "a condition variable", "condition_variable::wait");
+  }
+
+  /// Locks again, also after an exception.
+  template <class Lock>
+  class relock {
+   public:
+    explicit relock(Lock& lock) noexcept : lock_(lock) {}
+    ~relock() noexcept(false) { lock_.lock(); }
+    relock(const relock&) = delete;
+    relock& operator=(const relock&) = delete;
+
+   private:
+    Lock& lock_;
+  };
+
+  void queue(detail::waiting& me) noexcept;
+  void take_back(detail::waiting& me) noexcept;
+  void wake(bool all) noexcept;
+
+  spin_lock guard_;
+  detail::wait_queue waiting_;
+};
+
+}  // namespace sync
+
+using sync::condition_variable;
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,94 @@
+/// Fibers and threads that wait for one object, the one that has waited longest first.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include <shunt/base/clock.hpp>
+#include <shunt/base/spin_lock.hpp>
+#include <shunt/sched/waiter.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sync {
+
+namespace detail {
+
+/// A deadline that never comes.
+inline constexpr auto never = std::chrono::steady_clock::time_point::max();
+
+/// A fiber or thread in a queue; it lies on that one's stack.
+struct waiting : sched::waiter {
+  waiting* next = nullptr;      ///< the one that came later
+  waiting* previous = nullptr;  ///< the one that came before
+  bool queued = false;
+  bool overdue = false;  ///< of a mutex: has waited so long that the next unlock hands it over
+  bool owns = false;     ///< of a mutex: an unlock has handed it over, and not merely woken it
+  bool shared = false;   ///< of a shared_mutex: waits to read
+  sched::waker fiber;    ///< the one that waits; empty for a thread
+};
+
+/// The queue of one object. That object's spin lock guards the queue and every entry of it.
+///
+/// An entry leaves the queue in one of two ways. A waker takes it out (pop()), unlocks, and wakes it, once and soon; or
+/// the waiter takes it out itself (remove()), after a deadline or an exception. The one that removes the entry decides
+/// how the wait ends, and an entry that a waker removed stays where it is until that waker has woken it.
+class wait_queue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] const waiting* front() const noexcept { return first_; }
+  void push_back(waiting& me) noexcept;
+  /// For a waiter that was woken in vain: it keeps its place.
+  void push_front(waiting& me) noexcept;
+  /// Takes the first entry out. The queue is not empty.
+  waiting* pop() noexcept;
+  /// Takes out all, as a chain by `next`. \return null: there was none.
+  waiting* pop_all() noexcept;
+  /// \return false: a waker has taken it out before.
+  bool remove(waiting& me) noexcept;
+
+ private:
+  waiting* first_ = nullptr;
+  waiting* last_ = nullptr;
+};
+
+/// Wakes a chain of entries that was taken out. Not under a lock.
+void wake_all(waiting* first) noexcept;
+
+/// Throws what a wait of the caller would throw, before anything has been changed for it.
+/// \param call  the function that the program called. \throws as sched::this_fiber::require_wait(), lend_frame().
+void require_wait(const char* call);
+
+/// Waits until a waker has taken `me` out of `queue` and woken it. `guard` is held at the call, and is not held
+/// afterwards. `sleep` waits for the wake: it returns whether that came, or throws.
+///
+/// After a deadline or an exception the entry may be in a waker's hands already: then the wait has succeeded after all,
+/// and ends with that wake, which is a few instructions away.
+/// \return false: no wake came, and `me` is not queued any more. \throws what `sleep` throws; `me` is not queued then.
+template <class Sleep>
+[[nodiscard]] bool wait_by(wait_queue& queue, waiting& me, spin_lock& guard, const Sleep& sleep) {
+  guard.unlock();
+  const auto take_back = [&] {
+    const std::lock_guard held(guard);
+    return queue.remove(me);
+  };
+  try {
+    if (sleep()) return true;
+    if (take_back()) return false;
+  } catch (...) {
+    if (take_back()) throw;
+  }
+  while (!me.woken()) relax();
+  return true;
+}
+
+/// The same, until `deadline`. \param what  for reports of what is stuck. \throws std::bad_alloc for the deadline.
+[[nodiscard]] inline bool wait(wait_queue& queue, waiting& me, spin_lock& guard,
+                               std::chrono::steady_clock::time_point deadline, const char* what, const char* call) {
+  return wait_by(queue, me, guard, [&] { return me.wait_until(deadline, what, call); });
+}
+
+}  // namespace detail
+}  // namespace sync
+}  // namespace v1
+}  // namespace shunt

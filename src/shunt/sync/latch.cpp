@@ -1,0 +1,47 @@
+#include <shunt/sync/latch.hpp>
+
+#include <mutex>
+#include <string>
+
+#include <shunt/base/error.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sync {
+
+latch::latch(std::ptrdiff_t count) : count_(count) {
+  if (count < 0) throw usage_error("latch: a count of " + std::to_string(count) + "; 0 or more is possible");
+}
+
+void latch::count_down(std::ptrdiff_t by) noexcept {
+  sched::this_fiber::interleave();
+  guard_.lock();
+  SHUNT_ASSERT(by >= 0 && by <= count_);
+  count_ -= by;
+  detail::waiting* const first = count_ == 0 ? waiting_.pop_all() : nullptr;
+  guard_.unlock();
+  detail::wake_all(first);
+}
+
+bool latch::try_wait() noexcept {
+  const std::lock_guard held(guard_);
+  return count_ == 0;
+}
+
+bool latch::wait_until(std::chrono::steady_clock::time_point deadline) {
+  sched::this_fiber::interleave();
+  if (try_wait()) return true;
+  detail::require_wait("latch::wait");
+  detail::waiting me;
+  guard_.lock();
+  if (count_ == 0) {
+    guard_.unlock();
+    return true;
+  }
+  waiting_.push_back(me);
+  return detail::wait(waiting_, me, guard_, deadline, "a latch", "latch::wait");
+}
+
+}  // namespace sync
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,85 @@
+#include <shunt/sync/mutex.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <shunt/sched/observe/deadlock.hpp>
+#include <shunt/sync/detail/lock_graph.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace sync {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int looks = 8;          // before a wait, each after as many pauses: about a microsecond, as long as a switch
+constexpr auto starving = 1ms;    // waits this long are ended by handing the mutex over
+constexpr auto long_wait = 10ms;  // a circle is looked for after it
+constexpr auto what = "a mutex";
+
+}  // namespace
+
+sched::waker mutex::owner() noexcept {
+  const std::lock_guard held(guard_);
+  return owner_;
+}
+
+/// Looks a few times, since most holders are done soon; then queues.
+bool mutex::lock_slowly(std::chrono::steady_clock::time_point deadline, const char* call) {
+  detail::require_wait(call);
+  detail::waiting me;
+  me.fiber = caller();
+  if (me.fiber && owner() == me.fiber) {
+    throw sched::deadlock(std::string(call) + ": the fiber holds this mutex already");
+  }
+  for (int look = 0; look < looks; ++look) {
+    for (int pause = 0; pause < looks; ++pause) relax();
+    if (try_lock()) return true;
+  }
+  const auto began = sched::now();
+  for (bool woken = false;; woken = true) {
+    me.overdue = woken && sched::now() - began > starving;
+    guard_.lock();
+    if (take()) break;
+    if (woken) {
+      me.reset();
+      waiting_.push_front(me);
+    } else {
+      waiting_.push_back(me);
+    }
+    if (!wait_queued(me, deadline, call)) return false;
+    if (me.owns) return true;
+    if (deadline <= sched::now()) return try_lock();
+  }
+  guard_.unlock();
+  return true;
+}
+
+/// A wait without a deadline joins the graph when it has lasted for long. The entry goes before the fiber runs on.
+bool mutex::wait_queued(detail::waiting& me, std::chrono::steady_clock::time_point deadline, const char* call) {
+  return detail::wait_by(waiting_, me, guard_, [&] {
+    if (!me.fiber || deadline != detail::never) return me.wait_until(deadline, what, call);
+    if (me.wait_until(sched::after(long_wait), what, call)) return true;
+    const detail::lock_graph::entry listed(*this, me.fiber, call);
+    return me.wait_until(detail::never, what, call);
+  });
+}
+
+/// Under guard_, which it unlocks. The entry may be gone once it is woken.
+void mutex::wake_next() noexcept {
+  detail::waiting* const next = waiting_.pop();
+  if (next->overdue) {
+    next->owns = true;
+    owner_ = next->fiber;
+  } else {
+    release();
+  }
+  guard_.unlock();
+  next->wake();
+}
+
+}  // namespace sync
+}  // namespace v1
+}  // namespace shunt
