@@ -38,9 +38,10 @@ TEST_CASE("mutex: fibers of several workers and threads hold it one at a time") 
   shunt::mutex guard;
   long sum = 0;
   bool inside = false;
+  bool together = false;
   const auto add = [&] {
     const std::lock_guard held(guard);
-    CHECK_FALSE(inside);
+    together |= inside;
     inside = true;
     if (this_fiber::inside() && sum % 64 == 0) this_fiber::yield();
     ++sum;
@@ -58,6 +59,7 @@ TEST_CASE("mutex: fibers of several workers and threads hold it one at a time") 
     }
   });
   thread.join();
+  CHECK_FALSE(together);
   CHECK(sum == 9L * rounds);
 }
 
@@ -78,13 +80,14 @@ TEST_CASE("mutex: waiters of one worker get it in the order in which they came")
   rt.run([&] {
     guard.lock();
     for (int f = 0; f < 5; ++f) {
+      bool begun = false;
       rt.spawn([&, f] {
-        this_fiber::sleep_for(f * 2ms);  // one after the other
+        begun = true;
         const std::lock_guard held(guard);
         order.push_back(f);
       });
+      while (!begun) this_fiber::yield();  // it goes on to its wait before this fiber runs again
     }
-    this_fiber::sleep_for(20ms);
     guard.unlock();
   });
   CHECK(order == std::vector<int>{0, 1, 2, 3, 4});
@@ -120,17 +123,17 @@ TEST_CASE("mutex: a wait with a deadline ends at it, and leaves the mutex to oth
     shunt::mutex other;
     for (int f = 0; f < 20; ++f) {
       rt.spawn([&] {
-        CHECK_FALSE(guard.try_lock_for(2ms));
-        CHECK_FALSE(guard.try_lock_until(sched::now()));
+        const bool locked = guard.try_lock_for(2ms) || guard.try_lock_until(sched::now());
         const std::lock_guard held(other);
-        ++waits;
+        waits += locked ? 1000 : 1;
       });
     }
     for (;;) {
       this_fiber::sleep_for(1ms);
       const std::lock_guard held(other);
-      if (waits == 20) break;
+      if (waits >= 20) break;
     }
+    CHECK(waits == 20);
     guard.unlock();
     CHECK(guard.try_lock_for(1h));
     guard.unlock();
@@ -241,11 +244,14 @@ TEST_CASE("mutex: where waiting is forbidden a free one can be locked, and a hel
   rt.run([&] {
     shunt::mutex guard;
     const forbidding by;
+    bool refused = false;
+    bool locked = false;
     rt.spawn([&] {
       const std::lock_guard held(guard);
-      this_fiber::sleep_for(5ms);
+      locked = true;
+      while (!refused) this_fiber::yield();
     });
-    this_fiber::sleep_for(1ms);
+    while (!locked) this_fiber::yield();
     {
       const sched::waits_forbidden here(by);
       shunt::mutex unlocked;
@@ -253,6 +259,7 @@ TEST_CASE("mutex: where waiting is forbidden a free one can be locked, and a hel
       unlocked.unlock();
       CHECK_THROWS_WITH(guard.lock(), Catch::StartsWith("mutex::lock: refused here"));
     }
+    refused = true;
     guard.lock();
     guard.unlock();
   });
