@@ -1,11 +1,14 @@
 """The page: every published table beside today's, then all of today's tables. One file, which needs no network."""
 import collections
 import datetime
+import itertools
 import json
+import math
 import pathlib
 import statistics
 
 import jinja2
+import markupsafe
 
 import slow_rows
 from report import plots
@@ -13,6 +16,7 @@ from report.published import STUDIES
 from report.samples import CONFIDENCE, summary
 
 HERE = pathlib.Path(__file__).resolve().parent
+LINES_OF_A_PICTURE = 24
 
 
 def number(value):
@@ -154,6 +158,13 @@ def of_best_rival(row, peers):
     return f"{slow_rows.speed(row) / max(map(slow_rows.speed, rivals)):.2f}"
 
 
+def parts_of(questions):
+    """Pictures that fit on a printed page, of about the same number of lines."""
+    number = math.ceil(len(questions) / LINES_OF_A_PICTURE)
+    size = math.ceil(len(questions) / number)
+    return [questions[begin:begin + size] for begin in range(0, len(questions), size)]
+
+
 def own_table(name, question, rows, absent):
     mine = [row for row in rows.all() if row["table"] == name]
     out = {"name": name, "question": question, "lines": [], "plots": [], "absent": "; ".join(absent)}
@@ -172,8 +183,9 @@ def own_table(name, question, rows, absent):
                 points[asked][system] = (s.median, s.low, s.high)
                 out["lines"].append([asked, system, metric, number(s.median), number(s.low), number(s.high),
                                      len(s.samples), len(s.outliers), of_best_rival(row, systems.values())])
-        out["plots"].append({"metric": metric, "svg": plots.dots(points, f"{metric} ({mine[0]['unit']})"
-                                                                 if len(by_question) == 1 else metric)})
+        unit = next(iter(next(iter(groups.values())).values()))["unit"]
+        out["plots"] += [{"metric": metric, "svg": plots.dots(dict(part), f"{metric} ({unit})")}
+                         for part in parts_of(list(points.items()))]
     counts = [len(row["samples"]) for row in mine]
     cpus = sorted({row["machine"]["cpu"] for row in mine})
     commits = sorted({row["commit"][:12] + ("-dirty" if row["commit"].endswith("-dirty") else "") for row in mine})
@@ -187,10 +199,12 @@ def own_table(name, question, rows, absent):
 
 
 def slow_lines(folder, causes):
+    """Those behind a rival first, then those that are only far from the ceiling; each the slowest first."""
     found = slow_rows.slow(slow_rows.newest(folder))
-    return [{"name": name, "of_rival": slow_rows.share(of_rival), "rival": rival or "–",
-             "of_ceiling": slow_rows.share(of_ceiling), "cause": causes.get(name) or "unknown"}
-            for name, (of_rival, rival, of_ceiling) in found.items()]
+    behind = {name: (one[0] or 1) < slow_rows.BEHIND for name, one in found.items()}
+    return [{"name": name, "of_rival": slow_rows.share(found[name][0]), "rival": found[name][1] or "none",
+             "of_ceiling": slow_rows.share(found[name][2]), "cause": causes.get(name) or "unknown"}
+            for name in sorted(found, key=lambda name: (not behind[name], found[name][0] if behind[name] else 0))]
 
 
 def content(rows, folder, questions, absent, machine):
@@ -208,4 +222,6 @@ def content(rows, folder, questions, absent, machine):
 def html(content_of_page):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                                      undefined=jinja2.StrictUndefined)
+    numbers = itertools.count(1)
+    environment.filters["in_place"] = lambda svg: markupsafe.Markup(plots.with_ids_of(f"p{next(numbers)}-", svg))
     return environment.get_template("page.html").render(content_of_page)

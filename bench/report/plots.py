@@ -2,6 +2,7 @@
 import io
 import itertools
 import math
+import re
 
 import matplotlib
 
@@ -21,6 +22,14 @@ def as_svg(figure):
     pyplot.close(figure)
     svg = text.getvalue()
     return svg[svg.index("<svg"):]
+
+
+def with_ids_of(prefix, svg):
+    """Ids are one name space over a page, and matplotlib gives the same ones in each picture: a prefix tells them
+    apart. Ids that nothing refers to go."""
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
+    return re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
 
 
 def colour(name, number):
