@@ -2,6 +2,7 @@
 """What `shunt report` promises, on made-up programs and rows."""
 
 import contextlib
+import html
 import io
 import json
 import math
@@ -27,9 +28,10 @@ MACHINE = {"cpu": "made up", "cores": 2, "kernel": "0", "compiler": "none", "cor
 
 
 def row(table, metric, system, variant, params, values):
+    known = sorted(v for v in values if v is not None)
     return {"table": table, "metric": metric, "system": system, "variant": variant, "params": params,
-            "unit": bench.UNITS[metric], "samples": values, "median": sorted(values)[len(values) // 2],
-            "min": min(values), "max": max(values), "checked": True, "machine": MACHINE, "commit": "0" * 40}
+            "unit": bench.UNITS.get(metric, "bytes"), "samples": values, "median": known[len(known) // 2],
+            "min": known[0], "max": known[-1], "checked": True, "machine": MACHINE, "commit": "0" * 40}
 
 
 class Folder(unittest.TestCase):
@@ -108,7 +110,7 @@ class Published(Folder):
             self.assertIn(f'id="{study.key}"', text)
             for table in study.tables:
                 for at, values in table.rows.items():
-                    cells = "".join(f"<td>{page.number(v)}</td>" for v in [at, *values])
+                    cells = "".join(f"<td>{html.escape(page.number(v))}</td>" for v in [at, *values])
                     self.assertIn(cells, text, (table.name, at))
                     rows += 1
         self.assertGreater(rows, 60)
@@ -116,32 +118,127 @@ class Published(Folder):
 
     def test_what_has_no_rival_of_today_is_called_not_comparable_and_ratios_are_of_one_run(self):
         heat = {"workers": 2, "rows": 400, "columns": 800, "steps": 800}
-        text = self.page_of(row("heat", "seconds", "shunt", "", heat, [0.5]))
-        self.assertIn("Nothing of it has been measured here beside a rival.", text)
-        text = self.page_of(row("heat", "seconds", "openmp", "active", heat, [1.0]))
-        self.assertIn("2.00 to 2.00, median 2.00 (more is better). Of 1 lines Shunt is ahead in 1, behind in 0", text)
+        text = self.page_of(row("heat", "seconds", "shunt", "", heat, [0.5, 0.5]))
+        self.assertIn("Nothing of it has been measured here beside a rival of the study, in one run.", text)
+        text = self.page_of(row("heat", "seconds", "openmp", "active", heat, [1.0, 1.0]))
+        self.assertIn("medians 2.00 to 2.00 (more is better). Of 1 lines that have both (7 lines are published) Shunt "
+                      "is ahead in 1 and behind in 0; in 0 the interval holds 1. In 1 there are fewer than six", text)
         self.assertIn("Exceeded.", text)
         another = row("heat", "seconds", "openmp", "active", heat, [0.1]) | {"machine": MACHINE | {"cores": 3}}
         text = self.page_of(another)  # of another run: no ratio, though it is newer and faster
-        self.assertIn("Nothing of it has been measured here beside a rival.", text)
+        self.assertIn("Nothing of it has been measured here beside a rival of the study, in one run. Figures "
+                      "of rivals that are of other runs, and are left out: 1.", text)
 
-    def test_a_table_whose_lines_are_systems_is_compared_by_column(self):
+    def verdict_of(self, ours, *rivals):
+        """Word and reason of the first table, from samples of Shunt, and of OpenMP and Pekko."""
+        heat = {"workers": 2, "rows": 400, "columns": 800, "steps": 800}
+        self.put_rows(row("heat", "seconds", "shunt", "", heat, ours),
+                      *(row("heat", "seconds", system, variant, heat, values)
+                        for (system, variant), values in zip([("openmp", "active"), ("pekko", "")], rivals)))
+        table = STUDIES[0].tables[0]
+        return page.verdict(table, *page.against_the_best(table, page.today_cells(table, Rows(self.results))))
+
+    def test_ratios_are_of_one_repetition_where_medians_with_intervals_would_tell_nothing(self):
+        rival = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]  # the machine changes by far more than the systems differ
+        word, text = self.verdict_of([v * 0.9 for v in rival], rival)
+        self.assertEqual(word, "exceeded")
+        self.assertIn("medians 1.11 to 1.11", text)
+        self.assertNotIn("fewer than six", text)
+        self.assertEqual(self.verdict_of([v * 1.1 for v in rival], rival)[0], "not reached in all lines")
+
+    def test_medians_apart_are_no_lead_where_the_ratios_of_a_repetition_hold_1(self):
+        # By medians 1.0 and 2.0; repetition by repetition ours is ahead in four and behind in three.
+        word, text = self.verdict_of([1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0], [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+        self.assertEqual(word, "reproduced")
+        self.assertIn("ahead in 0 and behind in 0; in 1 the interval holds 1.", text)
+
+    def test_the_best_rival_counts_a_failed_repetition_does_not_and_a_single_one_tells_nothing(self):
+        word, text = self.verdict_of([1.0, 1.0, 1.0], [3.0, 3.0, 3.0], [0.5, None, 0.5])
+        self.assertEqual(word, "not reached in all lines")
+        self.assertIn("medians 0.50 to 0.50", text)
+        self.assertEqual(self.verdict_of([1.0], [3.0])[0], "reproduced")
+
+    def test_efficiency_is_of_one_repetition_too(self):
+        heat = {"workers": 2, "rows": 500, "columns": 1000, "steps": 1000}
+        text = self.page_of(row("heat", "seconds", "openmp", "active", heat, [1.0, 20.0, 3.0]),
+                            row("heat", "seconds", "templet", "", heat, [2.0, 10.0, 6.0]))
+        self.assertIn("<td>50 (50 to 200)</td>", text)
+
+    def test_a_table_whose_lines_are_systems_is_compared_by_column_and_with_2_pes_is_no_figure_of_2048(self):
         reads = {"study": "table 1", "pes": 2, "reads_per_pe": 2 ** 23, "table_per_pe": 100_000}
-        text = self.page_of(row("index_gather", "seconds", "shunt", "lambda", reads, [1.0, 1.1, 1.2]),
-                            row("index_gather", "seconds", "openshmem", "nbi", reads, [1.15, 1.3, 1.6]))
-        self.assertIn("1.18 to 1.18, median 1.18 (more is better). Of 1 lines Shunt is ahead in 0, behind in 0; in 1 "
-                      "the intervals meet.", text)
-        self.assertIn("Reproduced.", text)
+        text = self.page_of(row("index_gather", "seconds", "shunt", "lambda", reads | {"transport": "threads"},
+                                [1.0, 1.1, 1.2]),
+                            row("index_gather", "seconds", "shunt", "lambda", reads | {"transport": "mpi"}, [9.0] * 3),
+                            row("index_gather", "seconds", "openshmem", "nbi", reads, [1.15, 1.0, 1.6]))
+        self.assertIn("medians 1.15 to 1.15 (more is better). Of 1 columns that have both (8 lines are published) "
+                      "Shunt is ahead in 0 and behind in 0; in 1 the interval holds 1.", text)
+        self.assertRegex(text, r"<td>OpenSHMEM NBI</td><td>4\.2</td><td>4\.3</td><td>not measured")
+        self.assertRegex(text, r"<td>OpenSHMEM NBI \(here, 2 PEs\)</td><td>–</td><td>–</td><td>1\.15 \(1 to 1\.6\)")
+        self.assertIn("<strong>Not comparable.</strong> It is of 2,048 PEs", text)
+        self.assertNotIn("<td>9</td><td>not", text)
+
+    def test_a_figure_of_today_has_exactly_the_published_parameters_or_there_is_none(self):
+        line = {"producers": 1, "consumers": 1, "capacity": 32, "trains": 2, "goods": 100}
+        text = self.page_of(*(row("railway", "million_per_s", "shunt", "two", line | {name: value}, [figure])
+                              for name, value, figure in [("capacity", 31, 111.0), ("trains", 3, 222.0),
+                                                          ("consumers", 2, 333.0), ("shape", "circle", 444.0)]))
+        text = text[text.index('id="railways"'):text.index('id="transactions"')]
+        for figure in [111, 222, 333, 444]:
+            self.assertNotIn(f"<td>{figure}</td>", text)
+        self.assertIn("`shunt two` is recorded in table `railway`, but not with producers 1, consumers 1, capacity 32, "
+                      "trains 2", text)
+        self.assertIn("no million_per_s of `article` is recorded in table `railway`", text)
+        text = self.page_of(row("railway", "million_per_s", "shunt", "two", line | {"goods": 9_000}, [555.0]),
+                            row("railway", "million_per_s", "shunt", "two", line | {"goods": 50}, [666.0]))
+        self.assertIn("<td>666</td>", text)  # the newest, though a longer run is recorded
+        self.assertNotIn("<td>555</td>", text[text.index('id="railways"'):text.index('id="transactions"')])
+        self.assertIn("capacity 32, trains 2, goods 50</td>", text)
+
+    def test_every_cell_of_today_without_a_figure_has_its_reason(self):
+        text = self.page_of(row("switch", "ns_per_switch", "shunt", "", {"fibers": 100, "order": "chain"}, [2.5]))
+        for table in text[:text.index('id="tables"')].split("<h3>")[1:]:
+            cited = set(map(int, re.findall(r"not measured \((\d+)\)", table)))
+            reasons = re.search(r"Not measured:(.*?)</p>", table)
+            told = set(map(int, re.findall(r" \((\d+)\) \S", reasons[1]))) if reasons else set()
+            self.assertEqual(cited, told, table[:80])
+        self.assertIn("is in no package of Debian 12", text)
+        self.assertIn("no run of table `heat` is recorded", text)
 
     def test_today_is_in_the_study_s_unit(self):
         text = self.page_of(row("switch", "ns_per_switch", "shunt", "", {"fibers": 100, "order": "fifo"}, [2.5]),
-                            row("memory", "bytes_per_fiber", "go", "", {"fibers": 10000}, [2700.0]))
+                            row("memory", "process_bytes", "go", "", {"fibers": 10000}, [27_300_000]),
+                            row("memory", "bytes_per_fiber", "go", "", {"fibers": 10000}, [4_321]),
+                            row("pingpong", "million_per_s", "queue", "",
+                                {"workers": 2, "form": "strict", "balls": 9}, [0.123]))
         self.assertIn("<td>400,000</td>", text)  # thousand switches a second
-        self.assertIn("<td>27</td>", text)  # MB
+        self.assertIn("<td>27.3</td>", text)  # MB
+        studies = text[:text.index('id="tables"')]
+        self.assertNotIn("<td>43.21</td>", studies)  # what the fibers add is not the whole process
+        self.assertIn("<td>0.123</td>", studies[studies.index("a ball to and fro"):])
+
+    def test_a_table_says_when_where_and_beside_what_it_was_recorded_and_unknown_is_no_nought(self):
+        params = {"fibers": 100, "order": "fifo"}
+        dated = MACHINE | {"date": "2031-02-03", "core_round_trip_ns": [None], "kernel": ""}
+        text = self.page_of(row("switch", "ns_per_switch", "go", "", params, [2.5, 2.5]) | {"machine": dated},
+                            row("memory", "bytes_per_fiber", "go", "", {"fibers": 100}, [2.5] * 4),
+                            row("memory", "process_bytes", "shunt", "default", {"fibers": 100}, [1.0])
+                            | {"samples": [None, None]})
+        switch = text[text.index('id="table-switch"'):text.index('id="table-memory"')]
+        self.assertIn("2 samples a row; recorded: 2031-02-03, at commit 000000000000; made up, 2 cores, kernel "
+                      "unknown, none, unknown distance between cores. Versions of rivals when recorded: unknown; where "
+                      "this page was made: Go: ", switch)
+        memory = text[text.index('id="table-memory"'):text.index('id="table-matmul"')]
+        self.assertIn("0 to 4 samples a row; recorded: date unknown, at commit 000000000000 (made unknown)", memory)
+        self.assertIn("<td>unknown</td><td>unknown</td><td>unknown</td>", memory)
+        self.assertIn("its samples are unknown", text)
+        self.assertIn("nothing recorded.", text[text.index('id="table-heat"'):])
 
     def test_claims_are_true_not_true_or_unknown_with_the_figures(self):
         def one(n, seconds):
-            return row("stm-si", "seconds", "shunt", "adaptive", {"threads": n, "increments": 10}, [seconds])
+            return row("stm-si", "seconds", "shunt", "adaptive", {"threads": n, "increments": 10_000_000},
+                       [seconds])
+        quick = row("stm-si", "seconds", "shunt", "adaptive", {"threads": 2, "increments": 10}, [0.1])
+        self.assertNotIn("<td>not true</td>", self.page_of(one(1, 1.0), quick))
         self.assertIn("<td>unknown</td>", self.page_of(one(1, 1.0)))
         self.assertIn("<td>true</td>", self.page_of(one(2, 1.1), one(8, 1.2)))
         self.assertIn("<td>not true</td>", self.page_of(one(32, 0.2)))

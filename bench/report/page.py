@@ -24,6 +24,8 @@ def number(value):
         return "–"
     if isinstance(value, tuple):
         return f"{number(value[0])} ± {number(value[1])}"
+    if isinstance(value, list):  # several runs
+        return ", ".join(map(number, value))
     if isinstance(value, str):
         return value
     size = abs(value)
@@ -38,7 +40,10 @@ def interval(value, low, high):
 
 
 def middle(value):
-    return value[0] if isinstance(value, tuple) else value
+    """What a plot has of it; nothing of a bound."""
+    if isinstance(value, str):
+        return math.nan
+    return value[0] if isinstance(value, tuple) else statistics.median(value) if isinstance(value, list) else value
 
 
 def published_points(table):
@@ -51,69 +56,144 @@ def published_points(table):
     return dict(series)
 
 
+class Cell:
+    """A row of today in the study's unit."""
+
+    def __init__(self, row, scale=lambda value, _: value, at=None):
+        self.row = row
+        self.values = [scale(v, at) if v else None for v in row["samples"]]
+        self.known = any(v is not None for v in self.values)
+        if self.known:
+            s = summary(self.values)
+            self.median, self.low, self.high = s.median, s.low, s.high
+
+    def over(self, other, more_is_better):
+        """The median of how many times as fast this is, repetition by repetition, and its interval; None: unknown."""
+        pairs = [(a, b) for a, b in zip(self.values, other.values) if a is not None and b is not None]
+        return summary([a / b if more_is_better else b / a for a, b in pairs]) if pairs else None
+
+
+def axis_of(table):
+    return [*table.rows, *(table.today.more_rows if table.today else [])]
+
+
 def today_cells(table, rows):
-    """(axis value, column) -> (median, low, high), in the study's unit; and what tells the run in which that was."""
-    cells, runs = {}, {}
-    if table.today is None:
-        return cells, runs
-    for at in [*table.rows, *table.today.more_rows]:
+    """(axis value, column) -> Cell, or why there is none."""
+    cells = {}
+    for at in axis_of(table) if table.today else []:
         for column in table.today.columns:
-            row = table.today.find(rows, at, column)
-            if row:
-                s = summary(row["samples"])
-                low, high = sorted(table.today.scale(v, at) for v in (s.low, s.high))
-                cells[at, column] = table.today.scale(s.median, at), low, high
-                runs[at, column] = row["machine"]
-    return cells, runs
+            row, why = rows.find(table.today.ask(at, column))
+            cell = Cell(row, table.today.scale, at) if row else why
+            cells[at, column] = cell if not row or cell.known else "its samples are unknown"
+    return cells
 
 
-def verdict(table, cells, runs):
-    """How today's Shunt stands to the best of the study's systems, where both were measured in one run; two medians
-    whose intervals meet are not told apart."""
+def measured(cells):
+    return {key: cell for key, cell in cells.items() if isinstance(cell, Cell)}
+
+
+def is_ours(system):
+    return system.partition(" (")[0] == "Shunt"
+
+
+def against_the_best(table, cells):
+    """By line (by column, where lines are systems): Shunt over that rival of the study, of the same run, over which it
+    has the least: (summary of the ratios, rival). And how many figures of rivals are of other runs."""
+    ours, rivals = {}, collections.defaultdict(dict)
+    for (at, column), cell in measured(cells).items():
+        question, system = (column, at) if table.today.lines_are_systems else (at, column)
+        if is_ours(system):
+            ours[question] = cell
+        elif cell.row["system"] != "shunt":
+            rivals[question][system] = cell
+    found = {}
+    for question, mine in ours.items():
+        ratios = {name: mine.over(its, table.more_is_better) for name, its in rivals[question].items()
+                  if its.row["machine"] == mine.row["machine"]}
+        ratios = {name: ratio for name, ratio in ratios.items() if ratio}
+        if ratios:
+            best = min(ratios, key=lambda name: ratios[name].median)
+            found[question] = ratios[best], best
+    elsewhere = sum(its.row["machine"] != mine.row["machine"] for question, mine in ours.items()
+                    for its in rivals[question].values())
+    return found, elsewhere
+
+
+def is_ahead(ratio):
+    return len(ratio.samples) > 1 and ratio.low > 1
+
+
+def is_behind(ratio):
+    return len(ratio.samples) > 1 and ratio.high < 1
+
+
+def verdict(table, found, elsewhere):
+    """How today's Shunt stands to the best of the study's systems, where both were measured in one run. A ratio whose
+    interval holds 1, and a single repetition, tell nothing."""
     if not table.rows:
-        return "not comparable", "The study has pictures; its claims are below."
-    by_system = table.today is not None and "Shunt" in table.today.more_rows  # then a line is a system
-    ours, rivals = {}, collections.defaultdict(list)
-    for (at, column), value in cells.items():
-        question, system = (column, at) if by_system else (at, column)
-        if system == "Shunt":
-            ours[question] = value, runs[at, column]
-        elif not system.startswith("Shunt"):
-            rivals[question].append((value, runs[at, column]))
-    ratios, faster, slower = [], 0, 0
-    best = max if table.more_is_better else min
-    for question, (mine, run) in ours.items():
-        its = best((v for v, other in rivals[question] if other == run), default=None, key=lambda v: v[0])
-        if its is None:
-            continue
-        ratios.append(mine[0] / its[0] if table.more_is_better else its[0] / mine[0])
-        apart = mine[1] > its[2] or mine[2] < its[1]
-        faster += apart and ratios[-1] > 1
-        slower += apart and ratios[-1] < 1
+        return "not comparable", "The study has pictures" + ("; its claims are below" * (table.unit == "claims")) + "."
+    ratios = [ratio for ratio, _ in found.values()]
+    others = f" Figures of rivals that are of other runs, and are left out: {elsewhere}." if elsewhere else ""
     if not ratios:
-        return "not comparable", "Nothing of it has been measured here beside a rival."
-    text = (f"Shunt over the best of the others, both of today and of one run: {min(ratios):.2f} to {max(ratios):.2f}, "
-            f"median {statistics.median(ratios):.2f} (more is better). Of {len(ratios)} lines Shunt is ahead in "
-            f"{faster}, behind in {slower}; in {len(ratios) - faster - slower} the intervals meet.")
-    word = "not reached in all lines" if slower else "exceeded" if faster == len(ratios) else "reproduced"
-    return word, text
+        text = "Nothing of it has been measured here beside a rival of the study, in one run."
+        return "not comparable", " ".join(filter(None, [table.not_comparable, text + others]))
+    medians = [ratio.median for ratio in ratios]
+    ahead, behind = sum(map(is_ahead, ratios)), sum(map(is_behind, ratios))
+    few = sum(not ratio.certain for ratio in ratios)
+    lines = "columns" if table.today.lines_are_systems else "lines"
+    text = (f"Shunt over the best of the study's other systems, both of today, repetition by repetition: medians "
+            f"{min(medians):.2f} to {max(medians):.2f} (more is better). Of {len(ratios)} {lines} that have both "
+            f"({len(table.rows)} lines are published) Shunt is ahead in {ahead} and behind in {behind}; in "
+            f"{len(ratios) - ahead - behind} the interval holds 1.")
+    if few:
+        text += f" In {few} there are fewer than six repetitions, and the interval is the range."
+    word = "not reached in all lines" if behind else "exceeded" if ahead == len(ratios) else "reproduced"
+    if table.not_comparable:
+        word, text = "not comparable", f"{table.not_comparable} {text}"
+    return word, text + others
 
 
-def table_of(table, rows):
-    cells, runs = today_cells(table, rows)
-    word, reason = verdict(table, cells, runs)
-    today_columns = sorted(table.today.columns if table.today else [], key=lambda c: c != "Shunt")  # ours first
+class Reasons:
+    """Why cells are empty, each told once."""
+
+    def __init__(self):
+        self.texts = []
+
+    def cell(self, why):
+        if why not in self.texts:
+            self.texts.append(why)
+        return f"not measured ({self.texts.index(why) + 1})"
+
+
+def row_of_today(cells):
+    """What the rows of a line are, with the parameters that the study does not name."""
+    return "; ".join(dict.fromkeys(f"{cell.row['table']}: {question_of(cell.row)}" for cell in cells)) or "–"
+
+
+def table_of(table, rows, record):
+    cells = today_cells(table, rows)
+    found, elsewhere = against_the_best(table, cells) if table.today else ({}, 0)
+    word, reason = verdict(table, found, elsewhere)
+    columns = sorted(table.today.columns if table.today else [], key=lambda c: c != "Shunt")  # ours first
+    by_line = bool(columns) and not table.today.lines_are_systems
     heads = [{"text": f"{c}, published", "ours": False} for c in table.columns] + [
-        {"text": f"{c}, today", "ours": c == "Shunt"} for c in today_columns]
-    lines = []
-    for at in [*table.rows, *(table.today.more_rows if table.today else [])]:
+        {"text": f"{c}, today", "ours": c == "Shunt"} for c in columns]
+    heads += [{"text": text, "ours": False} for text in ["Shunt over the best other", "today's row"] if by_line]
+    lines, reasons = [], Reasons()
+    for at in axis_of(table):
         values = table.rows.get(at, [None] * len(table.columns))
-        lines.append([number(at), *map(number, values),
-                      *(interval(*cells[at, c]) if (at, c) in cells else "–" for c in today_columns)])
+        line = [cells[at, c] for c in columns]
+        texts = [interval(c.median, c.low, c.high) if isinstance(c, Cell) else reasons.cell(c) for c in line]
+        if by_line:
+            ratio, best = found.get(at, (None, ""))
+            texts += [f"{interval(ratio.median, ratio.low, ratio.high)} of {best}" if ratio else "–",
+                      row_of_today(c for c in line if isinstance(c, Cell))]
+        lines.append([number(at), *map(number, values), *texts])
+    used = [cell.row for cell in measured(cells).values()]
     return {"name": table.name, "question": table.question, "machine": table.machine, "how": table.how,
             "note": table.note, "why": table.today.why if table.today else "", "axis": table.axis, "unit": table.unit,
-            "heads": heads, "lines": lines, "verdict": {"word": word, "reason": reason},
-            "plot": plot_of(table, cells)}
+            "heads": heads, "lines": lines, "verdict": {"word": word, "reason": reason}, "reasons": reasons.texts,
+            "record": record.of(used), "plot": plot_of(table, measured(cells))}
 
 
 def plot_of(table, cells):
@@ -121,13 +201,13 @@ def plot_of(table, cells):
         return ""
     if all(isinstance(at, int) for at in table.rows):
         today = collections.defaultdict(list)
-        for (at, column), v in cells.items():
-            today[column].append((at, *v))
+        for (at, column), c in cells.items():
+            today[column].append((at, c.median, c.low, c.high))
         return plots.beside(published_points(table), dict(today), table.axis, table.unit)
     groups = {number(at): {f"{c}, published": middle(v) for c, v in zip(table.columns, values) if v is not None}
               for at, values in table.rows.items()}
-    for (at, column), v in cells.items():
-        groups.setdefault(number(at), {})[f"{column}, today"] = v[0]
+    for (at, column), c in cells.items():
+        groups.setdefault(number(at), {})[f"{column}, today"] = c.median
     return plots.bars(groups, table.unit)
 
 
@@ -152,25 +232,28 @@ def question_of(row):
 
 
 def of_best_rival(row, peers):
-    rivals = [p for p in peers if p["system"] not in slow_rows.NO_RIVALS and p["machine"] == row["machine"]]  # one run
-    if not rivals or row["metric"] in slow_rows.NOT_COMPARED or row["system"] != "shunt":
+    """The median of the ratios within a repetition, where that is least."""
+    if row["metric"] in slow_rows.NOT_COMPARED or row["system"] != "shunt":
         return "–"
-    return f"{slow_rows.speed(row) / max(map(slow_rows.speed, rivals)):.2f}"
+    mine, more = Cell(row), row["metric"] in slow_rows.MORE_IS_BETTER
+    ratios = [mine.over(Cell(p), more) for p in peers
+              if p["system"] not in slow_rows.NO_RIVALS and p["machine"] == row["machine"]]
+    return min((f"{ratio.median:.2f}" for ratio in ratios if ratio), key=float, default="–")
 
 
 def parts_of(questions):
     """Pictures that fit on a printed page, of about the same number of lines."""
     number = math.ceil(len(questions) / LINES_OF_A_PICTURE)
-    size = math.ceil(len(questions) / number)
+    size = math.ceil(len(questions) / max(number, 1)) or 1
     return [questions[begin:begin + size] for begin in range(0, len(questions), size)]
 
 
-def own_table(name, question, rows, absent):
+def own_table(name, question, rows, absent, record):
     mine = [row for row in rows.all() if row["table"] == name]
-    out = {"name": name, "question": question, "lines": [], "plots": [], "absent": "; ".join(absent)}
+    out = {"name": name, "question": question, "lines": [], "plots": [], "absent": "; ".join(absent),
+           "record": record.of(mine)}
     if not mine:
-        why = "; ".join(absent) or "there is no file of it"
-        return out | {"why": why, "samples": "no samples", "machine": "–", "age": "–"}
+        return out | {"why": "; ".join(absent) or "there is no file of it"}
     by_question = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row in mine:
         by_question[row["metric"]][question_of(row)][system_of(row)] = row
@@ -179,20 +262,17 @@ def own_table(name, question, rows, absent):
         for asked, systems in groups.items():
             points[asked] = {}
             for system, row in systems.items():
+                if all(v is None for v in row["samples"]):
+                    out["lines"].append([asked, system, metric, *["unknown"] * 3, 0, 0, "–"])
+                    continue
                 s = summary(row["samples"])
                 points[asked][system] = (s.median, s.low, s.high)
                 out["lines"].append([asked, system, metric, number(s.median), number(s.low), number(s.high),
                                      len(s.samples), len(s.outliers), of_best_rival(row, systems.values())])
         unit = next(iter(next(iter(groups.values())).values()))["unit"]
         out["plots"] += [{"metric": metric, "svg": plots.dots(dict(part), f"{metric} ({unit})")}
-                         for part in parts_of(list(points.items()))]
-    counts = [len(row["samples"]) for row in mine]
-    cpus = sorted({row["machine"]["cpu"] for row in mine})
-    commits = sorted({row["commit"][:12] + ("-dirty" if row["commit"].endswith("-dirty") else "") for row in mine})
-    near = [d for row in mine for d in row["machine"]["core_round_trip_ns"] if d is not None]
-    between = f", {min(near):.0f} to {max(near):.0f} ns between cores" if near else ""
-    return out | {"samples": f"{min(counts)} to {max(counts)} samples a row", "machine": ", ".join(cpus) + between,
-                  "age": "measured at " + ", ".join(commits)}
+                         for part in parts_of([(asked, systems) for asked, systems in points.items() if systems])]
+    return out
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------
@@ -207,16 +287,17 @@ def slow_lines(folder, causes):
             for name in sorted(found, key=lambda name: (not behind[name], found[name][0] if behind[name] else 0))]
 
 
-def content(rows, folder, questions, absent, machine):
-    """What the page shows, as plain data. \\param absent  by table, why systems are missing"""
+def content(rows, folder, questions, absent, record):
+    """What the page shows, as plain data. \param absent  by table, why systems are missing"""
     causes = json.loads(slow_rows.LIST.read_text(encoding="utf-8"))
     return {"made": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
             "confidence": CONFIDENCE, "slow": slow_lines(folder, causes),
             "studies": [{"key": s.key, "title": s.title, "source": s.source,
-                         "tables": [table_of(t, rows) for t in s.tables],
+                         "tables": [table_of(t, rows, record) for t in s.tables],
                          "claims": [claim_of(c, rows) for c in s.claims]} for s in STUDIES],
-            "tables": [own_table(name, question, rows, absent.get(name, [])) for name, question in questions.items()],
-            "machine": machine}
+            "tables": [own_table(name, question, rows, absent.get(name, []), record)
+                       for name, question in questions.items()],
+            "machine": record.machine}
 
 
 def html(content_of_page):

@@ -188,12 +188,12 @@ def write_page(folder, results, absent, options):
     with contextlib.suppress(OSError, ValueError, KeyError):
         built = pathlib.Path(options.build_dir) / "bench" / "bench_systems.json"
         java = json.loads(built.read_text(encoding="utf-8"))["java"]
-    machine = [*versions.of_machine(), *versions.of_rivals(options.build_dir or BENCH, java)]
-    content = page.content(rows, results, questions(), absent, machine)
+    record = versions.Record(options.build_dir or BENCH, java, measured_here=not options.recorded)
+    content = page.content(rows, results, questions(), absent, record)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.html").write_text(page.html(content), encoding="utf-8")
     (folder / "report.json").write_text(json.dumps({
-        "made": content["made"], "machine": dict(machine), "absent": absent, "slow": content["slow"],
+        "made": content["made"], "machine": dict(record.machine), "absent": absent, "slow": content["slow"],
         "rows": rows.all()}, indent=1), encoding="utf-8")
     return rows
 

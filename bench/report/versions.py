@@ -1,11 +1,13 @@
 """What the report names beside its figures: the machine, and the versions of everything that was measured."""
 import contextlib
+import functools
 import os
 import pathlib
 import platform
 import re
 import subprocess
 
+BENCH = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = {"Go": ["go", "version"], "GHC": ["ghc", "--numeric-version"], "GCC": ["g++", "--version"],
             "clang": ["clang++-19", "--version"], "Open MPI": ["mpirun.openmpi", "--version"],
             "MPICH": ["mpichversion"], "redis-server": ["redis-server", "--version"], "Rust": ["rustc", "--version"]}
@@ -13,7 +15,23 @@ PACKAGES = {"Boost": "libboost-dev", "Boost.Fiber": "libboost-fiber-dev", "CAF":
             "OpenBLAS": "libopenblas-dev", "hpcc": "hpcc", "libitm": "libitm1", "libc": "libc6"}
 
 
+# By system of a table: the versions that it depends on. Others are built from this tree by the compiler.
+OF_SYSTEM = {"go": ["Go"], "ghc": ["GHC"], "openshmem": ["Open MPI"], "mpi_rma": ["Open MPI"], "mpi": ["Open MPI"],
+             "libomp": ["clang"], "tbb": ["oneTBB"], "asio": ["Boost"], "boost_context": ["Boost"],
+             "boost_fiber": ["Boost.Fiber"], "boost_spsc": ["Boost"], "openblas": ["OpenBLAS"], "threads": ["libc"],
+             "redis": ["redis-server"], "hpcc": ["hpcc"], "libitm": ["libitm"], "java": ["Java"], "loom": ["Java"],
+             "article": ["Java"], "queue": ["Java"], "pekko": ["pekko-actor-typed", "Java"], "swapcontext": ["libc"],
+             "disruptor": ["disruptor", "Java"], "jctools": ["jctools-core", "Java"], "caf": ["CAF"],
+             "tokio": ["tokio", "Rust"]}
+OWN = {"shunt", "ceiling", "serial"}
+
+
 def said(command):
+    return what_is_said(tuple(command))
+
+
+@functools.cache
+def what_is_said(command):
     """The first line that a program says of itself; None: it is not here."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
@@ -43,6 +61,21 @@ def jars(build):
                 yield found[1], found[2]
 
 
+def tokio():
+    """What the rivals' lock file names."""
+    with contextlib.suppress(OSError):
+        text = (BENCH / "echo" / "tokio" / "Cargo.lock").read_text(encoding="utf-8")
+        found = re.search(r'name = "tokio"\nversion = "([^"]+)"', text)
+        return found and found[1]
+    return None
+
+
+def day_of(commit):
+    """When a commit was made; "unknown" of what is none."""
+    found = said(["git", "-C", str(BENCH), "show", "-s", "--format=%cs", commit.removesuffix("-dirty")])
+    return found if found and re.fullmatch(r"\d{4}-\d\d-\d\d", found) else "unknown"
+
+
 def of_machine():
     yield "processor", from_file("/proc/cpuinfo", "model name") or platform.machine()
     yield "cores that may be used", str(len(os.sched_getaffinity(0)))
@@ -59,4 +92,63 @@ def of_rivals(build, java):
     yield "Java", said([java, "-version"]) if java else "not here"
     for name, debian in PACKAGES.items():
         yield name, package(debian) or "not here"
+    yield "tokio", tokio() or "not here"
     yield from dict(jars(build)).items()
+
+
+class Record:
+    """Where rows come from: when, how many samples, on what machine, beside which versions of the rivals."""
+
+    def __init__(self, build, java, measured_here):
+        self.measured_here = measured_here  # else the machine that makes the page need not be that of the rows
+        self.versions = dict(of_rivals(build, java))
+        self.machine = [*of_machine(), *self.versions.items()]
+        self.days = {}
+
+    def day(self, commit):
+        if commit not in self.days:
+            self.days[commit] = day_of(commit)
+        return self.days[commit]
+
+    def of(self, rows):
+        """In words; of no rows: that there are none."""
+        if not rows:
+            return "nothing recorded."
+        counts = [sum(v is not None for v in row["samples"]) for row in rows]
+        samples = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
+        return (f"{samples} samples a row; recorded: {each(map(self.date, rows))}; {each(map(machine_of, rows))}"
+                f"{distance_of(rows)}. {self.rivals_of(rows)}")
+
+    def date(self, row):
+        commit = row.get("commit", "unknown")
+        short = commit[:12] + ("-dirty" if commit.endswith("-dirty") else "")
+        if row["machine"].get("date"):
+            return f"{row['machine']['date']}, at commit {short}"
+        return f"date unknown, at commit {short} (made {self.day(commit)})"
+
+    def rivals_of(self, rows):
+        systems = dict.fromkeys(row["system"] for row in rows if row["system"] not in OWN)
+        if not systems:
+            return "No rivals."
+        names = dict.fromkeys(name for system in systems for name in OF_SYSTEM.get(system, []))
+        known = "; ".join(f"{name}: {self.versions.get(name, 'unknown')}" for name in names)
+        if not known:
+            return "Rivals are built from this tree."
+        where = "Versions of rivals" if self.measured_here else \
+            "Versions of rivals when recorded: unknown; where this page was made"
+        return f"{where}: {known}."
+
+
+def each(texts):
+    return " and ".join(sorted(dict.fromkeys(texts)))
+
+
+def machine_of(row):
+    machine = row["machine"]
+    return f"{machine.get('cpu') or 'processor unknown'}, {machine.get('cores') or 'unknown'} cores, kernel " \
+           f"{machine.get('kernel') or 'unknown'}, {machine.get('compiler') or 'compiler unknown'}"
+
+
+def distance_of(rows):
+    near = [d for row in rows for d in row["machine"].get("core_round_trip_ns", []) if d is not None]
+    return f", {min(near):.0f} to {max(near):.0f} ns between cores" if near else ", unknown distance between cores"
