@@ -4,9 +4,15 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <shunt/sync.hpp>
+
+namespace examples::sync_mutex {
+extern shunt::mutex guard;
+extern std::map<std::string, int> seen;
+}  // namespace examples::sync_mutex
 
 namespace examples::sync_condition_variable {
 extern shunt::mutex guard;
@@ -19,3 +25,15 @@ extern int table;
 extern std::string file;
 int read_table(const std::string& file);
 }  // namespace examples::sync_once
+
+namespace examples::sync_channel {
+void print(const std::string& line);
+}  // namespace examples::sync_channel
+
+namespace examples::sync_select {
+struct job {};
+extern shunt::channel<job> jobs;
+extern shunt::channel<int> signals;
+void work_on(const std::optional<job>& next);
+void stop(std::optional<int> which);
+}  // namespace examples::sync_select

@@ -30,27 +30,60 @@ struct waiting : sched::waiter {
 
 /// The queue of one object. That object's spin lock guards the queue and every entry of it.
 ///
-/// An entry leaves the queue in one of two ways. A waker takes it out (pop()), unlocks, and wakes it, once and soon; or
-/// the waiter takes it out itself (remove()), after a deadline or an exception. The one that removes the entry decides
-/// how the wait ends, and an entry that a waker removed stays where it is until that waker has woken it.
-class wait_queue {
+/// An entry leaves the queue in one of two ways. A waker takes it out (pop()) and wakes it, once and soon; or the
+/// waiter takes it out itself (remove()), after a deadline or an exception. The one that removes the entry decides how
+/// the wait ends.
+/// \tparam Entry  has the members `next`, `previous` and `queued`
+template <class Entry>
+class queue_of {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-  [[nodiscard]] const waiting* front() const noexcept { return first_; }
-  void push_back(waiting& me) noexcept;
+  [[nodiscard]] const Entry* front() const noexcept { return first_; }
+  void push_back(Entry& me) noexcept {
+    me.queued = true;
+    me.next = nullptr;
+    me.previous = last_;
+    (last_ == nullptr ? first_ : last_->next) = &me;
+    last_ = &me;
+  }
   /// For a waiter that was woken in vain: it keeps its place.
-  void push_front(waiting& me) noexcept;
+  void push_front(Entry& me) noexcept {
+    me.queued = true;
+    me.previous = nullptr;
+    me.next = first_;
+    (first_ == nullptr ? last_ : first_->previous) = &me;
+    first_ = &me;
+  }
   /// Takes the first entry out. The queue is not empty.
-  waiting* pop() noexcept;
+  Entry* pop() noexcept {
+    Entry* const oldest = first_;
+    static_cast<void>(remove(*oldest));
+    return oldest;
+  }
   /// Takes out all, as a chain by `next`. \return null: there was none.
-  waiting* pop_all() noexcept;
+  Entry* pop_all() noexcept {
+    Entry* const all = first_;
+    for (Entry* each = all; each != nullptr; each = each->next) each->queued = false;
+    first_ = last_ = nullptr;
+    return all;
+  }
   /// \return false: a waker has taken it out before.
-  bool remove(waiting& me) noexcept;
+  bool remove(Entry& me) noexcept {
+    if (!me.queued) return false;
+    me.queued = false;
+    (me.previous == nullptr ? first_ : me.previous->next) = me.next;
+    (me.next == nullptr ? last_ : me.next->previous) = me.previous;
+    me.next = me.previous = nullptr;
+    return true;
+  }
 
  private:
-  waiting* first_ = nullptr;
-  waiting* last_ = nullptr;
+  Entry* first_ = nullptr;
+  Entry* last_ = nullptr;
 };
+
+/// An entry that a waker took out stays where it is until that waker has unlocked the object and woken it.
+using wait_queue = queue_of<waiting>;
 
 /// Wakes a chain of entries that was taken out. Not under a lock.
 void wake_all(waiting* first) noexcept;
