@@ -51,6 +51,7 @@ SYSTEMS = {  # in the order of their turns
     "heat": ["serial", "java", "openmp", "templet", "pekko", "shunt"],
     "pingpong": ["ceiling", "go", "pekko", "caf", "queue", "shunt"],
     "fanin": ["ceiling", "go", "pekko", "caf", "shunt"],
+    "channel": ["threads", "go", "shunt"],
     "daq": ["ceiling", "threads", "go", "tokio", "shunt"],
     "savina": ["shunt"],
     "costs": ["shunt"],
@@ -62,7 +63,7 @@ RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "bo
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
                      "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
-         "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2]}  # threads of one process: no forms, no transports
+         "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2], "channel": [1, 2]}  # threads of one process
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
     (table, "pekko") for table in ["heat", "pingpong", "fanin"]} | {("heat", "java"), ("pingpong", "queue")}
 LINES = [(1, 1, 2_048, 8, 200_000_000), (1, 1, 256, 16, 100_000_000), (1, 1, 32, 64, 50_000_000),
@@ -194,7 +195,7 @@ class Row:
             "ns_per_body": lambda: self.params["bodies"],
             "ns_per_message": lambda: self.params["connections"] * self.params["messages"],
             "ns_per_switch": lambda: sample["switches"],
-            "ns_per_operation": lambda: sample["operations"],
+            "ns_per_operation": lambda: self.params["items"] if self.table == "channel" else sample["operations"],
         }[metric]()
         return sample["seconds"] * 1e9 / per_pe
 
@@ -214,6 +215,7 @@ class Row:
                  "fanin": ["million_per_s"], "key_value": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"], "costs": ["ns_per_operation"],
+                 "channel": ["ns_per_operation"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if any(s and "teps" in s for s in self.samples):
             names = names + ["million_teps"]
@@ -299,6 +301,11 @@ def inputs(table, quick, pes):
         return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
                 for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far),
                                                  ("ask", far * 10 if n == 1 else far)]]
+    if table == "channel":
+        items = {"full": 10_000_000, "quick": 1_000_000}[size]
+        return [({"workers": n, "what": what, "items": count}, ["--what", what, "--rounds", count])
+                for n in pes for what, count in [("stream", items), ("many", items), ("handoff", items // 10),
+                                                 ("lock", items * 2)] if n == 1 or what != "lock"]
     if table == "savina":
         programs = ["pingpong", "counting", "forkjoin", "ring", "chameneos", "big", "concdict", "philosophers", "sieve",
                     "bank"]
