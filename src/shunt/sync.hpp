@@ -11,9 +11,10 @@
 ///   channel.hpp             channel, send_result
 ///   select.hpp              select, select_for, select_until, try_select, on_receive, on_send
 ///
-/// A fiber that waits for one of them leaves its worker to other fibers; a thread that waits sleeps. Each wait can have
-/// a deadline, and reports of what is stuck (report_fibers(), SIGUSR1) name what a fiber waits for. None of them may be
-/// waited for in a handler or in a transaction: that throws.
+/// A fiber that waits for one of them leaves its worker to other fibers; a thread that waits sleeps. All waits but
+/// those for a barrier and for a call of once have forms with a deadline. Reports of what is stuck (report_fibers(),
+/// SIGUSR1) name what a fiber waits for. A handler, and a fiber in a transaction, may take what is free; where it would
+/// have to wait, the call throws.
 #pragma once
 
 #include <shunt/sync/barrier.hpp>

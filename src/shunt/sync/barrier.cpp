@@ -33,7 +33,7 @@ void barrier::arrive_and_wait() {
 void barrier::arrive_and_drop() noexcept {
   guard_.lock();
   --members_;
-  if (arrived_ >= members_ && arrived_ > 0) {
+  if (arrived_ >= members_) {
     end_phase();
   } else {
     guard_.unlock();

@@ -26,7 +26,7 @@ class barrier {
 
   /// A member. Waits for the others. \throws what sched::this_fiber::park() throws; then the caller has not arrived.
   void arrive_and_wait();
-  /// A member, which takes no part in later phases. Does not wait.
+  /// A member, which takes no part in later phases. Does not wait. If all others have arrived, this phase ends.
   void arrive_and_drop() noexcept;
 
  private:

@@ -10,10 +10,12 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/error.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sync/detail/item_store.hpp>
 #include <shunt/sync/detail/passage.hpp>
@@ -23,10 +25,11 @@ namespace shunt {
 inline namespace v1 {
 namespace sync {
 
-/// What a channel carries. Moving must not throw: an item could be lost between its ends.
+/// What a channel carries. Moving must not throw: an item could be lost between its ends. An item is moved under a lock
+/// of the channel: its move, and the destructor of what it was moved from, neither wait nor use the channel.
 template <class T>
-concept channel_item =
-    std::is_object_v<T> && std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
+concept channel_item = std::is_object_v<T> && !std::is_const_v<T> && std::is_nothrow_move_constructible_v<T> &&
+                       std::is_nothrow_destructible_v<T>;
 
 /// How sending ended.
 enum class [[nodiscard]] send_result : std::uint8_t {
@@ -55,9 +58,10 @@ enum class [[nodiscard]] send_result : std::uint8_t {
 /// End: close() ends sending. What has been sent is still received; then each receive returns nothing. Items that are
 /// in the channel when it is destroyed are destroyed with it. No fiber or thread may wait for it then, or use it later.
 ///
-/// Cost: two exchanges and a move for each send and each receive that does not wait; one end touches the other's cache
-/// lines only when it has used up what it last saw there. Memory: what was written before a send is visible after the
-/// receive of that item.
+/// Cost: two exchanges and two or three moves for each send and each receive that does not wait; one end touches the
+/// other's cache lines only when it has used up what it last saw there. Memory: what was written before a send is
+/// visible after the receive of that item, and what was written before close() to a caller that finds the channel
+/// closed.
 template <channel_item T>
 class channel {
  public:
@@ -65,8 +69,9 @@ class channel {
   static constexpr std::size_t unbounded = 0;
 
   /// \param capacity  how many items fit, or `unbounded`. Its ring has room for the next power of two.
-  /// \throws std::bad_alloc.
-  explicit channel(std::size_t capacity) : capacity_(capacity == unbounded ? never_full : capacity), items_(capacity) {
+  /// \throws std::bad_alloc; usage_error for more than 2^60 items.
+  explicit channel(std::size_t capacity)
+      : capacity_(capacity == unbounded ? never_full : checked(capacity)), items_(capacity) {
     sending_.limit = capacity_;
   }
   channel(const channel&) = delete;
@@ -74,7 +79,9 @@ class channel {
   /// A receiver may destroy it as soon as it has received the last item, and a sender as soon as it has sent it: the
   /// locks wait for a call of the other end that has done its work and is about to return.
   ~channel() {
-    const std::scoped_lock held(sending_.lock, receiving_.lock);
+    {
+      const std::scoped_lock held(sending_.lock, receiving_.lock);
+    }
     while (receiving_.count != sending_.count) static_cast<void>(items_.take(receiving_.count++));
   }
 
@@ -106,17 +113,18 @@ class channel {
   /// \throws what receive() throws; std::bad_alloc for a deadline.
   [[nodiscard]] std::optional<T> receive(const std::stop_token& stop,
                                          std::chrono::steady_clock::time_point deadline = detail::never) {
-    receive_case one(*this);
+    std::optional<T> item;
+    receive_by<std::optional<T>&> one(*this, item);
     if (!one.attempt()) {
       static_cast<void>(detail::wait_for_any({stop, deadline, "a channel's item", "channel::receive"}, one));
     }
-    return one.result();
+    return item;
   }
   /// Never waits. \return nothing: no item is there now.
   [[nodiscard]] std::optional<T> try_receive() {
-    receive_case one(*this);
-    static_cast<void>(one.attempt());
-    return one.result();
+    std::optional<T> item;
+    static_cast<void>(receive_by<std::optional<T>&>(*this, item).attempt());
+    return item;
   }
 
   /// Any fiber or thread, any number of times. Ends sending, and wakes all that wait.
@@ -131,8 +139,12 @@ class channel {
   [[nodiscard]] bool closed() const noexcept { return sent_.look().closed; }
   /// Items that have been sent and not received. A moment later it may be another number.
   [[nodiscard]] std::size_t size() const noexcept {
-    const auto received = received_.look().count;  // before the items sent: never more than those
-    return sent_.look().count - received;
+    for (auto received = received_.look().count;;) {
+      const auto sent = sent_.look().count;
+      const auto again = received_.look().count;
+      if (again == received) return sent - received;
+      received = again;
+    }
   }
 
   /// Receives until the channel is closed and empty. An input iterator: each step is a receive().
@@ -175,7 +187,6 @@ class channel {
     }
     bool unwatch(detail::watcher& me) noexcept { return to_.received_.unwatch(me); }
     void pass_on() noexcept { to_.wake_senders(); }
-    [[nodiscard]] std::uint64_t turn() const noexcept { return to_.sent_.look().count; }
 
    private:
     channel& to_;
@@ -183,10 +194,12 @@ class channel {
     send_result result_ = send_result::full;
   };
 
-  /// A receive as a case of select(): see on_receive().
-  class receive_case {
+  /// A receive. \tparam Item  where the item goes: the case's own std::optional, or a reference to another.
+  template <class Item>
+  class receive_by {
    public:
-    explicit receive_case(channel& from) noexcept : from_(from) {}
+    template <class... Into>
+    explicit receive_by(channel& from, Into&... into) noexcept : from_(from), item_(into...) {}
     [[nodiscard]] std::optional<T> result() noexcept { return std::move(item_); }
 
     bool attempt() {
@@ -198,15 +211,22 @@ class channel {
     }
     bool unwatch(detail::watcher& me) noexcept { return from_.sent_.unwatch(me); }
     void pass_on() noexcept { from_.wake_receivers(); }
-    [[nodiscard]] std::uint64_t turn() const noexcept { return from_.received_.look().count; }
 
    private:
     channel& from_;
-    std::optional<T> item_;
+    Item item_;
   };
+  /// A receive as a case of select(): see on_receive().
+  using receive_case = receive_by<std::optional<T>>;
 
  private:
   static constexpr std::uint64_t never_full = std::uint64_t{1} << 60;
+
+  static std::uint64_t checked(std::size_t capacity) {
+    if (capacity <= never_full) return capacity;
+    throw usage_error("channel: a capacity of " + std::to_string(capacity) +
+                      "; at most 2^60 items fit, or any number where it is channel::unbounded");
+  }
 
   send_result put(T& item) {
     const std::lock_guard held(sending_.lock);

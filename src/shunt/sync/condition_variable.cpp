@@ -17,7 +17,7 @@ void condition_variable::take_back(detail::waiting& me) noexcept {
   const bool removed = waiting_.remove(me);
   guard_.unlock();
   if (removed) return;
-  while (!me.woken()) relax();
+  detail::wait_for_wake(me);
   notify_one();
 }
 

@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <concepts>
+#include <exception>
 #include <mutex>
 #include <stop_token>
 #include <utility>
 
 #include <shunt/base/spin_lock.hpp>
+#include <shunt/sched/fiber.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
 
 namespace shunt {
@@ -31,9 +33,10 @@ concept basic_lock = requires(Lock& lock) {
 /// ```
 ///
 /// All waits unlock `lock` while they wait, and have locked it again when they return or throw. They throw what
-/// sched::this_fiber::park() throws where the caller must not wait (before anything is unlocked), what lock() throws,
-/// and std::bad_alloc for a deadline.
-/// Cost: a notification one exchange, and a wake for each waiter; a wait what a park and a lock cost.
+/// sched::this_fiber::park() throws where the caller must not wait (before anything is unlocked), std::bad_alloc for a
+/// deadline, and what lock() throws: only then the lock is not held. A thread may destroy the condition variable once
+/// it has notified all waiters, and none of them has a deadline. Cost: a notification one exchange, and a wake for each
+/// waiter; a wait what a park and a lock cost.
 class condition_variable {
  public:
   condition_variable() noexcept = default;
@@ -82,6 +85,7 @@ class condition_variable {
   template <basic_lock Lock, std::predicate Done>
   [[nodiscard]] bool wait(Lock& lock, const std::stop_token& stop, Done done,
                           std::chrono::steady_clock::time_point deadline = detail::never) {
+    const sched::this_fiber::stay here;  // a stop_callback belongs to its thread
     const std::stop_callback on_stop(stop, [this] { notify_all(); });
     while (!done()) {
       if (stop.stop_requested()) return false;
@@ -101,24 +105,38 @@ class condition_variable {
       take_back(me);
       return true;
     }
-    lock.unlock();
-    const relock again(lock);
-    guard_.lock();
-    return detail::wait(waiting_, me, guard_, deadline, "a condition variable", "condition_variable::wait");
+    try {
+      lock.unlock();
+    } catch (...) {
+      take_back(me);
+      throw;
+    }
+    return locked_again(lock, [&] {
+      return detail::wait_queued(waiting_, me, guard_, [&] {
+        return detail::sleep_until(me, deadline, "a condition variable", "condition_variable::wait");
+      });
+    });
   }
 
-  /// Locks again, also after an exception.
-  template <class Lock>
-  class relock {
-   public:
-    explicit relock(Lock& lock) noexcept : lock_(lock) {}
-    ~relock() noexcept(false) { lock_.lock(); }
-    relock(const relock&) = delete;
-    relock& operator=(const relock&) = delete;
-
-   private:
-    Lock& lock_;
-  };
+  /// Waits, and locks again, also after an exception. If that lock fails, a notification goes to the next waiter.
+  template <class Lock, class Wait>
+  bool locked_again(Lock& lock, const Wait& wait) {
+    bool notified = false;
+    std::exception_ptr failure;
+    try {
+      notified = wait();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      lock.lock();
+    } catch (...) {
+      if (notified) notify_one();
+      throw;
+    }
+    if (failure) std::rethrow_exception(failure);
+    return notified;
+  }
 
   void queue(detail::waiting& me) noexcept;
   void take_back(detail::waiting& me) noexcept;

@@ -23,6 +23,23 @@ void latch::count_down(std::ptrdiff_t by) noexcept {
   detail::wake_all(first);
 }
 
+void latch::arrive_and_wait(std::ptrdiff_t by) {
+  sched::this_fiber::interleave();
+  detail::require_wait("latch::arrive_and_wait");
+  detail::waiting me;
+  guard_.lock();
+  SHUNT_ASSERT(by >= 0 && by <= count_);
+  count_ -= by;
+  if (count_ != 0) {
+    waiting_.push_back(me);
+    static_cast<void>(detail::wait(waiting_, me, guard_, detail::never, "a latch", "latch::arrive_and_wait"));
+    return;
+  }
+  detail::waiting* const first = waiting_.pop_all();
+  guard_.unlock();
+  detail::wake_all(first);
+}
+
 bool latch::try_wait() noexcept {
   const std::lock_guard held(guard_);
   return count_ == 0;

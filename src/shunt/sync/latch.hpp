@@ -32,10 +32,8 @@ class latch {
   /// \return false: the time passed first. \throws what wait() throws; std::bad_alloc.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds time) { return wait_until(sched::after(time)); }
-  void arrive_and_wait(std::ptrdiff_t by = 1) {
-    count_down(by);
-    wait();
-  }
+  /// Both. \throws what wait() throws; then nothing has been counted.
+  void arrive_and_wait(std::ptrdiff_t by = 1);
 
  private:
   spin_lock guard_;  // guards the others

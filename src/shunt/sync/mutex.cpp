@@ -1,8 +1,9 @@
 #include <shunt/sync/mutex.hpp>
 
-#include <algorithm>
-#include <optional>
+#include <new>
 #include <string>
+
+#include <shunt/base/clock.hpp>
 
 #include <shunt/sched/observe/deadlock.hpp>
 #include <shunt/sync/detail/lock_graph.hpp>
@@ -59,9 +60,13 @@ bool mutex::lock_slowly(std::chrono::steady_clock::time_point deadline, const ch
 
 /// A wait without a deadline joins the graph when it has lasted for long. The entry goes before the fiber runs on.
 bool mutex::wait_queued(detail::waiting& me, std::chrono::steady_clock::time_point deadline, const char* call) {
-  return detail::wait_by(waiting_, me, guard_, [&] {
-    if (!me.fiber || deadline != detail::never) return me.wait_until(deadline, what, call);
-    if (me.wait_until(sched::after(long_wait), what, call)) return true;
+  guard_.unlock();
+  return detail::wait_queued(waiting_, me, guard_, [&] {
+    if (!me.fiber || deadline != detail::never) return detail::sleep_until(me, deadline, what, call);
+    try {
+      if (me.wait_until(sched::after(long_wait), what, call)) return true;
+    } catch (const std::bad_alloc&) {  // no memory for that deadline: it looks for a circle at once
+    }
     const detail::lock_graph::entry listed(*this, me.fiber, call);
     return me.wait_until(detail::never, what, call);
   });

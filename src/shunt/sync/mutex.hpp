@@ -30,8 +30,9 @@ class lock_graph;
 /// }
 /// ```
 ///
-/// Order: a waiter that was woken competes with newcomers, which costs no switch; one that has waited for more than a
-/// millisecond is handed the mutex by the next unlock, so none starves. (Go's sync.Mutex has the same two modes.)
+/// Order: a waiter that was woken competes with newcomers, which costs no switch. One that was woken in vain, more than
+/// a millisecond after it came, is handed the mutex by the next unlock, so none starves. (Go's sync.Mutex has the same
+/// two modes.)
 ///
 /// Deadlock: a fiber that locks what it holds, or that closes a circle of fibers which wait for each other's mutexes
 /// without a deadline, gets sched::deadlock with their names. A circle is looked for once a wait has lasted 10 ms.
@@ -107,7 +108,7 @@ class mutex {
   detail::wait_queue waiting_;
 };
 
-static_assert(sizeof(mutex) == 32);
+static_assert(sizeof(void*) != 8 || sizeof(mutex) == 32);
 
 }  // namespace sync
 

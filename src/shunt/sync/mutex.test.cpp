@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -11,6 +13,7 @@
 
 #include <shunt/sched.hpp>
 #include <shunt/sched/observe/deadlock.hpp>
+#include <shunt/sync.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -263,6 +266,63 @@ TEST_CASE("mutex: where waiting is forbidden a free one can be locked, and a hel
     guard.lock();
     guard.unlock();
   });
+}
+
+TEST_CASE("mutex: a worker outside of its fibers is refused, as all its fibers would wait") {
+  struct handler final : sched::poller {  // as a handler of messages: its worker's loop calls it
+    bool poll() override {
+      if (done) return false;
+      done = true;
+      for (const auto& wait : waits) {
+        try {
+          wait();
+        } catch (const shunt::error&) {
+          ++refused;
+        }
+      }
+      return true;
+    }
+    bool arm() override { return done; }
+    void disarm() override {}
+    std::chrono::nanoseconds patience() override { return std::chrono::nanoseconds::max(); }
+    std::vector<std::function<void()>> waits;
+    int refused = 0;
+    bool done = false;
+  };
+  sched::runtime rt(with(1));
+  rt.run([&] {
+    shunt::mutex guard;
+    shunt::semaphore none(0);
+    shunt::latch shut(1);
+    shunt::channel<int> empty(1);
+    const std::lock_guard held(guard);
+    handler outside;
+    outside.waits = {[&] { guard.lock(); }, [&] { none.acquire(); }, [&] { shut.wait(); },
+                     [&] { static_cast<void>(empty.receive()); }};
+    sched::this_worker::attach(outside);
+    while (!outside.done) this_fiber::sleep_for(1ms);
+    sched::this_worker::detach(outside);
+    CHECK(outside.refused == 4);
+  });
+}
+
+TEST_CASE("mutex: many fibers wait for long for one") {
+  constexpr int fibers = 3000;
+  sched::runtime rt(with(2));
+  shunt::mutex guard;
+  int ended = 0;
+  rt.run([&] {
+    guard.lock();
+    for (int f = 0; f < fibers; ++f) {
+      rt.spawn([&] {
+        const std::lock_guard held(guard);
+        ++ended;
+      });
+    }
+    this_fiber::sleep_for(30ms);  // longer than a wait that is looked at
+    guard.unlock();
+  });
+  CHECK(ended == fibers);
 }
 
 TEST_CASE("mutex: the next holder may destroy it") {

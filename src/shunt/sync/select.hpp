@@ -54,21 +54,23 @@ std::optional<std::size_t> call_one(int done, Cases&... cases) {
 
 }  // namespace detail
 
-/// Does one of the cases that can be done now, in turns, and calls its function; never waits.
+/// Does one of the cases that can be done now, and calls its function; never waits.
 /// \return its place among the arguments, from 0; nothing: none can be done now. \throws what the function throws.
 template <class... Attempts, class... Fs>
 std::optional<std::size_t> try_select(select_case<Attempts, Fs>... cases) {
   return detail::call_one(detail::attempt_any(cases...), cases...);
 }
 
-/// Waits until one of the cases can be done, does it, and calls its function. The other cases have no effect.
+/// Waits until one of the cases can be done, does it, and calls its function. The other cases have no effect. A case of
+/// a closed channel can be done always. All channels live until the function is called.
 ///
 /// ```cpp
 /// shunt::select(shunt::on_receive(jobs, [&](std::optional<job> next) { work_on(next); }),
 ///               shunt::on_receive(signals, [&](std::optional<int> which) { stop(which); }));
 /// ```
 ///
-/// \return the case's place among the arguments, from 0. Of several that can be done, they take turns.
+/// \return the case's place among the arguments, from 0. Of several that can be done, each has the same
+/// chance.
 /// \throws what sched::this_fiber::park() throws, if it must wait; what the function throws.
 /// Cost: a look at each case; a wait costs a queueing at each.
 template <class... Attempts, class... Fs>

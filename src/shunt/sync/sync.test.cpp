@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <stdexcept>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -125,6 +126,49 @@ TEST_CASE("condition_variable: a stop request ends a wait, before it, amid it, a
     }
     std::unique_lock held(guard);
     CHECK_FALSE(changed.wait(held, std::stop_source().get_token(), [] { return false; }, sched::after(1ms)));
+  });
+}
+
+TEST_CASE("condition_variable: a lock that is not held is refused, and leaves no waiter behind") {
+  shunt::mutex guard;
+  shunt::condition_variable changed;
+  {
+    std::unique_lock free(guard, std::defer_lock);
+    CHECK_THROWS_AS(changed.wait(free), std::system_error);
+  }
+  changed.notify_all();
+}
+
+TEST_CASE(
+    "condition_variable: when the lock cannot be had again, the wait throws that, and the next waiter is notified") {
+  struct stubborn {  // cannot be locked again
+    void lock() { throw std::runtime_error("no more"); }
+    void unlock() {}
+  };
+  sched::runtime rt(with(1));
+  rt.run([&] {
+    shunt::mutex guard;
+    shunt::condition_variable changed;
+    bool begun = false, refused = false, notified = false;
+    rt.spawn([&] {
+      begun = true;
+      stubborn lock;
+      try {
+        changed.wait(lock);
+      } catch (const std::runtime_error&) {
+        refused = true;
+      }
+    });
+    while (!begun) this_fiber::yield();
+    rt.spawn([&] {
+      std::unique_lock held(guard);
+      changed.wait(held);
+      notified = true;
+    });
+    this_fiber::yield();
+    changed.notify_one();
+    while (!notified) this_fiber::yield();
+    CHECK(refused);
   });
 }
 
@@ -329,6 +373,15 @@ TEST_CASE("barrier: a member that drops out ends the phase if all others have ar
     all.arrive_and_drop();
     while (passed < 2) this_fiber::yield();
   });
+}
+
+TEST_CASE("barrier: a phase whose last member drops out ends, too") {
+  int ended = 0;
+  shunt::barrier all(2, [&] { ++ended; });
+  all.arrive_and_drop();
+  CHECK(ended == 0);
+  all.arrive_and_drop();
+  CHECK(ended == 1);
 }
 
 TEST_CASE("once: one call runs its function, the others wait for it, and an exception leaves it to the next") {

@@ -1,10 +1,14 @@
 #include <shunt/sync/detail/lock_graph.hpp>
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include <shunt/base/spin_lock.hpp>
+#include <shunt/base/cache_line.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/observe/deadlock.hpp>
 #include <shunt/sync/mutex.hpp>
@@ -17,7 +21,15 @@ namespace {
 
 // std::mutex: a thread that waits here sleeps, and a search may be long.
 constinit std::mutex list_lock;
-constinit lock_graph::entry* listed = nullptr;
+// Rows of a hash table of the fibers: with 50,000 of them a search looks at some fifty.
+constexpr std::size_t rows = 1024;
+constinit std::array<lock_graph::entry*, rows> listed{};
+
+lock_graph::entry*& row_of(sched::waker fiber) noexcept {
+  static_assert(sizeof fiber == sizeof(std::uintptr_t));
+  const auto address = std::bit_cast<std::uintptr_t>(fiber) / cache_line;
+  return listed[(address * 0x9E3779B97F4A7C15U >> 40) % rows];
+}
 
 std::string quoted(std::string_view name) {
   return name.empty() ? std::string("a fiber without a name") : "fiber `" + std::string(name) + "`";
@@ -26,7 +38,7 @@ std::string quoted(std::string_view name) {
 }  // namespace
 
 const lock_graph::entry* lock_graph::entry_of(sched::waker fiber) noexcept {
-  const entry* e = listed;
+  const entry* e = row_of(fiber);
   while (e != nullptr && e->fiber_ != fiber) e = e->next_;
   return e;
 }
@@ -59,20 +71,28 @@ void lock_graph::throw_if_circle(const entry& from, const char* call) {
 lock_graph::entry::entry(mutex& on, sched::waker fiber, const char* call)
     : on_(on), fiber_(fiber), name_(sched::this_fiber::name()) {
   const std::lock_guard held(list_lock);
-  next_ = std::exchange(listed, this);
+  link();
   try {
     throw_if_circle(*this, call);
   } catch (...) {
-    listed = next_;
+    unlink();
     throw;
   }
 }
 
+void lock_graph::entry::link() noexcept {
+  next_ = std::exchange(row_of(fiber_), this);
+  if (next_ != nullptr) next_->previous_ = this;
+}
+
+void lock_graph::entry::unlink() noexcept {
+  (previous_ == nullptr ? row_of(fiber_) : previous_->next_) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+}
+
 lock_graph::entry::~entry() {
   const std::lock_guard held(list_lock);
-  entry** at = &listed;
-  while (*at != this) at = &(*at)->next_;
-  *at = next_;
+  unlink();
 }
 
 }  // namespace detail

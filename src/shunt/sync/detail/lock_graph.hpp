@@ -35,10 +35,14 @@ class lock_graph {
 
    private:
     friend class lock_graph;
+    void link() noexcept;
+    void unlink() noexcept;
+
     mutex& on_;
     const sched::waker fiber_;
     const std::string_view name_;
-    entry* next_ = nullptr;
+    entry* next_ = nullptr;  ///< in the same row of the table
+    entry* previous_ = nullptr;
   };
 
  private:

@@ -37,7 +37,8 @@ struct watcher {
 /// the queue, which was there before the word changed (guard_ orders the two).
 ///
 /// Edge: a release exchange, and the acquire load that it feeds
-///   passed   advance -> look   the items that were put into the channel, or the places that were emptied
+///   passed   advance, close -> look   the items that were put into the channel, or the places that were emptied; what
+///                                     was written before the channel was closed
 class passage {
  public:
   struct seen {
@@ -55,7 +56,7 @@ class passage {
 
   /// Under the end's lock. wake() must be called under it, for the passages of both ends.
   void close() noexcept {
-    word_.fetch_or(closed, std::memory_order_relaxed);  // relaxed: it continues the release sequence of advance()
+    word_.fetch_or(closed, std::memory_order_release);  // edge `passed` out
   }
 
   /// Any thread. \param ready  asked with what is seen after `me` has been queued: is there something to do already?

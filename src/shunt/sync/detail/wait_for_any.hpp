@@ -32,13 +32,14 @@ struct wait_limits {
 inline constexpr int wait_timed_out = -1;
 inline constexpr int wait_stopped = -2;
 
-/// Does the first case that can be done now, in turns. \return its index, or wait_timed_out: none can.
-///
-/// The turn follows from what has passed the channels, so that it moves with each item, and a run that is repeated in
-/// the same order takes the same cases.
+/// Where a look at so many cases begins: each place with the same chance, or where a strategy says.
+[[nodiscard]] int first_of(int cases) noexcept;
+
+/// Does the first case that can be done now. \return its index, or wait_timed_out: none can.
 template <class... Cases>
 int attempt_any(Cases&... cases) {
-  const auto start = static_cast<int>((cases.turn() + ...) % sizeof...(Cases));
+  static_assert(sizeof...(Cases) > 0, "a select needs a case: on_receive() or on_send()");
+  const int start = sizeof...(Cases) == 1 ? 0 : first_of(sizeof...(Cases));
   int done = wait_timed_out;
   const auto attempt_from = [&](int from, int to) {
     int i = 0;
@@ -70,8 +71,10 @@ class watchers_of_wait {
   }
   /// \return false: the deadline passed first. \throws as sched::waiter::wait_until().
   bool wait(const wait_limits& until) {
+    if (!until.stop.stop_possible()) return sleep_until(me_, until.deadline, until.what, until.call);
+    const sched::this_fiber::stay here;  // a stop_callback belongs to its thread
     const std::stop_callback on_stop(until.stop, [this] { me_.wake(); });
-    return me_.wait_until(until.deadline, until.what, until.call);
+    return sleep_until(me_, until.deadline, until.what, until.call);
   }
   /// Watches no more. A case other than `done` that was woken passes its wake on, if it has work for another waiter.
   template <class... Cases>
@@ -96,9 +99,15 @@ class watchers_of_wait {
   std::size_t queued_ = 0;
 };
 
+/// Whether the wait is at its end already.
+[[nodiscard]] inline bool over(const wait_limits& until) noexcept {
+  return until.stop.stop_requested() || (until.deadline != never && until.deadline <= sched::now());
+}
+
 /// A few looks before the wait: other fibers of this worker run meanwhile, or the other end's thread does its work.
+/// One look if the wait is over already: a fiber that polls so, in a loop, does not keep its worker from the others.
 template <class... Cases>
-int attempt_for_a_while(Cases&... cases) {
+int attempt_for_a_while(const wait_limits& until, Cases&... cases) {
   constexpr int looks = 8;
   const bool fiber = sched::this_fiber::inside();
   int done = wait_timed_out;
@@ -106,25 +115,26 @@ int attempt_for_a_while(Cases&... cases) {
     if (fiber) sched::this_fiber::yield();
     relax();
     done = attempt_any(cases...);
+    if (over(until)) break;
   }
   return done;
 }
 
-/// Does one of the cases, and waits for that. \return its index, wait_timed_out or wait_stopped.
+/// Does one of the cases, and waits for that; the caller has tried all of them. \return its index, wait_timed_out or
+/// wait_stopped.
 ///
-/// A case has attempt(), which does it if it can be done now; watch() and unwatch(), which wait for that; pass_on(),
-/// for a wake that this waiter does not use; and turn().
+/// A case has attempt(), which does it if it can be done now; watch() and unwatch(), which wait for that; and
+/// pass_on(), for a wake that this waiter does not use.
 /// \throws what sched::this_fiber::park() throws; what attempt() throws; std::bad_alloc for a deadline.
 template <class... Cases>
 int wait_for_any(const wait_limits& until, Cases&... cases) {
   require_wait(until.call);
-  int done = attempt_for_a_while(cases...);
-  for (bool in_time = true; done < 0;) {
-    if (until.stop.stop_requested()) return wait_stopped;
-    if (!in_time) return wait_timed_out;
+  int done = attempt_for_a_while(until, cases...);
+  while (done < 0) {
+    if (over(until)) return until.stop.stop_requested() ? wait_stopped : wait_timed_out;
     watchers_of_wait<sizeof...(Cases)> watching;
     try {
-      if (watching.watch(cases...)) in_time = watching.wait(until);
+      if (watching.watch(cases...)) static_cast<void>(watching.wait(until));
     } catch (...) {
       watching.unwatch(cases...);
       watching.pass_on(wait_timed_out, cases...);

@@ -1,5 +1,10 @@
 #include <shunt/sync/detail/wait_queue.hpp>
 
+#include <thread>
+
+#include <shunt/base/clock.hpp>
+#include <shunt/sched/runtime.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace sync {
@@ -14,8 +19,21 @@ void wake_all(waiting* first) noexcept {
   }
 }
 
+void wait_for_wake(const sched::waiter& me) noexcept {
+  constexpr int looks = 64;
+  for (int look = 0; !me.woken(); ++look) {
+    if (look < looks) {
+      relax();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+/// A worker outside of its fibers (a handler that its poller runs) is refused as well: it would wait for all its
+/// fibers.
 void require_wait(const char* call) {
-  if (!sched::this_fiber::inside()) return;
+  if (sched::this_worker::index() < 0) return;
   sched::this_fiber::require_wait(call);
   sched::this_fiber::lend_frame(call);
 }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <mutex>
 
-#include <shunt/base/clock.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sched/waiter.hpp>
 
@@ -88,19 +87,21 @@ using wait_queue = queue_of<waiting>;
 /// Wakes a chain of entries that was taken out. Not under a lock.
 void wake_all(waiting* first) noexcept;
 
+/// Waits for a wake that is under way: its thread is a few instructions away from it, or has lost its CPU.
+void wait_for_wake(const sched::waiter& me) noexcept;
+
 /// Throws what a wait of the caller would throw, before anything has been changed for it.
 /// \param call  the function that the program called. \throws as sched::this_fiber::require_wait(), lend_frame().
 void require_wait(const char* call);
 
-/// Waits until a waker has taken `me` out of `queue` and woken it. `guard` is held at the call, and is not held
-/// afterwards. `sleep` waits for the wake: it returns whether that came, or throws.
+/// Waits until a waker has taken `me` out of `queue` and woken it. `sleep` waits for the wake: it returns whether that
+/// came, or throws. If it came, `queue` and `guard` are not touched any more.
 ///
 /// After a deadline or an exception the entry may be in a waker's hands already: then the wait has succeeded after all,
 /// and ends with that wake, which is a few instructions away.
 /// \return false: no wake came, and `me` is not queued any more. \throws what `sleep` throws; `me` is not queued then.
 template <class Sleep>
-[[nodiscard]] bool wait_by(wait_queue& queue, waiting& me, spin_lock& guard, const Sleep& sleep) {
-  guard.unlock();
+[[nodiscard]] bool wait_queued(wait_queue& queue, waiting& me, spin_lock& guard, const Sleep& sleep) {
   const auto take_back = [&] {
     const std::lock_guard held(guard);
     return queue.remove(me);
@@ -111,14 +112,24 @@ template <class Sleep>
   } catch (...) {
     if (take_back()) throw;
   }
-  while (!me.woken()) relax();
+  wait_for_wake(me);
   return true;
 }
 
-/// The same, until `deadline`. \param what  for reports of what is stuck. \throws std::bad_alloc for the deadline.
+/// Waits for the wake until `deadline`, which may have passed. \return false: no wake came.
+[[nodiscard]] inline bool sleep_until(sched::waiter& me, std::chrono::steady_clock::time_point deadline,
+                                      const char* what, const char* call) {
+  if (deadline != never && deadline <= sched::now()) return me.woken();
+  return me.wait_until(deadline, what, call);
+}
+
+/// `me` is queued, and `guard` is held at the call; it is not held afterwards. \param what  for reports of what is
+/// stuck.
+/// \return false: `deadline` passed first. \throws std::bad_alloc for the deadline.
 [[nodiscard]] inline bool wait(wait_queue& queue, waiting& me, spin_lock& guard,
                                std::chrono::steady_clock::time_point deadline, const char* what, const char* call) {
-  return wait_by(queue, me, guard, [&] { return me.wait_until(deadline, what, call); });
+  guard.unlock();
+  return wait_queued(queue, me, guard, [&] { return sleep_until(me, deadline, what, call); });
 }
 
 }  // namespace detail
