@@ -1,5 +1,7 @@
 #include <shunt/sync/detail/wait_for_any.hpp>
 
+#include <shunt/base/clock.hpp>
+#include <shunt/sched/fiber.hpp>
 #include <shunt/sched/runtime.hpp>
 
 namespace shunt {
@@ -14,6 +16,12 @@ int first_of(int cases) noexcept {
   thread_local std::uint64_t state = 0;
   state = state * 6364136223846793005 + 1442695040888963407;
   return static_cast<int>((state >> 33) % ways);
+}
+
+void let_others_work(int pauses) {
+  const bool others = sched::this_worker::has_runnable();
+  if (sched::this_fiber::inside()) sched::this_fiber::yield();  // polls as well
+  for (int pause = 0; !others && pause < pauses; ++pause) relax();
 }
 
 }  // namespace detail

@@ -104,16 +104,18 @@ class watchers_of_wait {
   return until.stop.stop_requested() || (until.deadline != never && until.deadline <= sched::now());
 }
 
+/// Lets other fibers of this worker run; if there are none, pauses so often. Longer from look to look: while this end
+/// stays away, the other one does several items without losing a cache line to it.
+void let_others_work(int pauses);
+
 /// A few looks before the wait: other fibers of this worker run meanwhile, or the other end's thread does its work.
 /// One look if the wait is over already: a fiber that polls so, in a loop, does not keep its worker from the others.
 template <class... Cases>
 int attempt_for_a_while(const wait_limits& until, Cases&... cases) {
   constexpr int looks = 8;
-  const bool fiber = sched::this_fiber::inside();
   int done = wait_timed_out;
   for (int look = 0; look < looks && done < 0; ++look) {
-    if (fiber) sched::this_fiber::yield();
-    relax();
+    let_others_work(1 << look);
     done = attempt_any(cases...);
     if (over(until)) break;
   }
