@@ -339,18 +339,20 @@ TEST_CASE("select: a wake that its waiter does not use goes to another waiter") 
   rt.run([&] {
     for (int round = 0; round < 50; ++round) {
       shunt::channel<int> a(1), b(1);
-      int got = 0;
+      int got = 0, ended = 0;
       bool begun = false, other_begun = false;
       rt.spawn([&] {
         begun = true;
         shunt::select(shunt::on_receive(a, [&](std::optional<int>) { ++got; }),
                       shunt::on_receive(b, [&](std::optional<int>) { ++got; }));
+        ++ended;
       });
       while (!begun) this_fiber::yield();
       for (int i = 0; i < 20; ++i) this_fiber::yield();
       rt.spawn([&] {
         other_begun = true;
         got += b.receive().has_value() ? 1 : 0;
+        ++ended;
       });
       while (!other_begun) this_fiber::yield();
       for (int i = 0; i < 20; ++i) this_fiber::yield();
@@ -359,6 +361,7 @@ TEST_CASE("select: a wake that its waiter does not use goes to another waiter") 
       for (int i = 0; i < 100 && got < 2; ++i) this_fiber::yield();
       CHECK(got + static_cast<int>(a.size()) == 2);
       b.close();  // ends the second fiber in any case
+      while (ended < 2) this_fiber::yield();
     }
   });
 }
