@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -66,12 +67,13 @@ template <channel_item T>
 class channel {
  public:
   /// No capacity: the channel grows, and a send never waits.
-  static constexpr std::size_t unbounded = 0;
+  static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
   /// \param capacity  how many items fit, or `unbounded`. Its ring has room for the next power of two.
-  /// \throws std::bad_alloc; usage_error for more than 2^60 items.
+  /// \throws std::bad_alloc; usage_error for 0, and for more than 2^60 items.
   explicit channel(std::size_t capacity)
-      : capacity_(capacity == unbounded ? never_full : checked(capacity)), items_(capacity) {
+      : capacity_(capacity == unbounded ? never_full : checked(capacity)),
+        items_(capacity == unbounded ? 0 : capacity) {
     sending_.limit = capacity_;
   }
   channel(const channel&) = delete;
@@ -223,9 +225,9 @@ class channel {
   static constexpr std::uint64_t never_full = std::uint64_t{1} << 60;
 
   static std::uint64_t checked(std::size_t capacity) {
-    if (capacity <= never_full) return capacity;
+    if (capacity > 0 && capacity <= never_full) return capacity;
     throw usage_error("channel: a capacity of " + std::to_string(capacity) +
-                      "; at most 2^60 items fit, or any number where it is channel::unbounded");
+                      "; 1 to 2^60 items are possible, or channel::unbounded");
   }
 
   send_result put(T& item) {
