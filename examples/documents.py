@@ -23,7 +23,7 @@ def need(good, what):
 
 
 # The README's first block of C++ is the example between its marks, to the letter.
-readme, manual = text("README.md"), text("docs/manual.md")
+readme, running = text("README.md"), text("docs/manual/running.md")
 shown = re.search(r"^```cpp\n(.*?)^```$", readme, re.S | re.M)
 compiled = re.search(r"^// \[readme\]\n(.*?)^// \[/readme\]$", text("examples/histogram.cpp"), re.S | re.M)
 need(shown and compiled, "README.md has no block of C++, or examples/histogram.cpp no marks")
@@ -48,12 +48,12 @@ need(transfer and len(transfer[1].splitlines()) <= 6,
 # Every variable and every option has its row in the manual, and no other.
 variables = set(re.findall(r'^    \{"(SHUNT_\w+)"', text("src/shunt/base/environment.cpp"), re.M))
 options = set(re.findall(r'^    \{"(--\w+)", "SHUNT_\w+"', text("src/shunt/pgas/launch.cpp"), re.M))
-table = manual[manual.index("## Options"):manual.index("## Launching")]
+table = running[running.index("## Options"):running.index("## Memory")]
 rows = "\n".join(line for line in table.splitlines() if line.startswith("|"))
 need(variables and variables == set(re.findall(r"`(SHUNT_\w+)`", rows)),
-     f"docs/manual.md: variables: {sorted(variables ^ set(re.findall(r'`(SHUNT_[A-Z]+)`', rows)))}")
+     f"docs/manual/running.md: variables: {sorted(variables ^ set(re.findall(r'`(SHUNT_[A-Z]+)`', rows)))}")
 need(options and options == set(re.findall(r"^\| `(--\w+)`", rows, re.M)),
-     f"docs/manual.md: options: {sorted(options ^ set(re.findall(r'^. `(--[a-z]+)`', rows, re.M)))}")
+     f"docs/manual/running.md: options: {sorted(options ^ set(re.findall(r'^. `(--[a-z]+)`', rows, re.M)))}")
 
 # Every example is in the README's table.
 for path in glob.glob(os.path.join(root, "examples", "*.cpp")):

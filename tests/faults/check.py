@@ -213,7 +213,7 @@ def jobs(program, mpi, launcher):
         expect(name + "quick_exit", start("quick", ranks, pes),
                rf"rank {lost} \({range_of}\) called quick_exit\(\) amid the job")
         # MPICH's launcher ends the others within a millisecond, and its own status is then the 0 of the one that is
-        # gone: nothing in a process can tell (docs/manual.md, Faults).
+        # gone: nothing in a process can tell (docs/manual/trouble.md, Faults).
         if mpi != "mpich":
             expect(name + "_Exit(0)", start("gone", ranks, pes), rf"rank {lost} \({range_of}\) ended")
 
