@@ -82,14 +82,6 @@ detail::address manager::enter(detail::dispatcher& at, std::unique_ptr<detail::l
   return actor;
 }
 
-void manager::block(task::detail::one_event& e) {
-  struct blocked : task::detail::one_event::listener {
-    blocked() noexcept : listener([](listener& l) noexcept { static_cast<blocked&>(l).thread.wake(); }) {}
-    sched::waiter thread;
-  } me;
-  if (e.attach(me)) me.thread.wait("a future", "await");
-}
-
 void this_actor::stop() {
   detail::actor_cell* const me = detail::actor_of_this_fiber();
   if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");

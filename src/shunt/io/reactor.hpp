@@ -76,7 +76,7 @@ class reactor {
 };
 
 /// A fiber: lets others run for that time, or until `stop` is asked to stop.
-/// \return false if the stop came first. \throws shunt::error outside a fiber; std::bad_alloc.
+/// \return false if the stop came first. \throws usage_error outside a fiber; std::bad_alloc.
 bool sleep_for(std::chrono::nanoseconds time, std::stop_token stop = {});
 bool sleep_until(std::chrono::steady_clock::time_point time, std::stop_token stop = {});
 

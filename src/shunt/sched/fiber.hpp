@@ -52,7 +52,7 @@ namespace this_fiber {
 
 /// Lets the worker's other ready fibers run first. Returns at once if there are none; every few such calls the worker's
 /// poller is polled. Cost: about 3 ns with a few fibers, 15 ns with fifty thousand, and what the other fibers do.
-/// \throws shunt::error outside a fiber; what no_wait::refuse throws while waiting is forbidden.
+/// \throws usage_error outside a fiber; what no_wait::refuse throws while waiting is forbidden.
 [[gnu::always_inline]] inline void yield();
 
 /// Legal anywhere. If a strategy decides (explore/strategy.hpp), other fibers may run first here; otherwise it does
@@ -89,7 +89,7 @@ inline void interleave() noexcept {
 void sleep_until(std::chrono::steady_clock::time_point deadline);
 void sleep_for(std::chrono::nanoseconds time);
 
-/// The running fiber's waker. \throws shunt::error outside a fiber.
+/// The running fiber's waker. \throws usage_error outside a fiber.
 [[nodiscard]] inline waker self() {
   detail::fiber* const me = detail::here().running();
   if (me == nullptr) [[unlikely]]
@@ -142,7 +142,7 @@ void require_stack();
   const detail::fiber* const me = detail::here().running();
   return me == nullptr ? nullptr : me->scope;
 }
-/// \throws shunt::error outside a fiber.
+/// \throws usage_error outside a fiber.
 inline void set_scope(void* word) {
   detail::fiber* const me = detail::here().running();
   if (me == nullptr) [[unlikely]]

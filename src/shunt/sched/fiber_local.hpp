@@ -19,7 +19,7 @@ namespace detail {
 
 /// \return a number that was never given before.
 [[nodiscard]] std::uint64_t new_local_key() noexcept;
-/// The running fiber's value of that key; nullptr for none. \throws shunt::error outside a fiber.
+/// The running fiber's value of that key; nullptr for none. \throws usage_error outside a fiber.
 [[nodiscard]] void* find_local(std::uint64_t key);
 /// Gives the running fiber a value, of which it has none yet. Its end calls destroy(value). \throws std::bad_alloc
 void add_local(std::uint64_t key, void* value, void (*destroy)(void*) noexcept);
@@ -39,7 +39,7 @@ class fiber_local {
   fiber_local& operator=(const fiber_local&) = delete;
 
   /// A fiber only. The running fiber's value. Cost: some ns, and one more for each local that the fiber has.
-  /// \throws shunt::error outside a fiber; what making it throws; std::bad_alloc.
+  /// \throws usage_error outside a fiber; what making it throws; std::bad_alloc.
   [[nodiscard]] T& operator*() const {
     if (void* const known = detail::find_local(key_)) return *static_cast<T*>(known);
     auto* const made = new T(make_());

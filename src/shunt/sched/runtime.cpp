@@ -352,7 +352,7 @@ std::size_t choose(std::size_t ways) noexcept {
   return ways < 2 || !controlled() ? 0 : worker::current()->controlled->strategy.choose_among(ways);
 }
 
-runtime& current() { return must_be_worker("current").all.face; }
+runtime& current(const char* call) { return must_be_worker(call).all.face; }
 
 void attach(std::unique_ptr<poller> source) { must_be_worker("attach").attach(std::move(source)); }
 

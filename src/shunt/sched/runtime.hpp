@@ -201,19 +201,20 @@ namespace this_worker {
 /// message is lost. \param ways  at least 1. \return a number below `ways`; 0 where no strategy decides.
 [[nodiscard]] std::size_t choose(std::size_t ways) noexcept;
 
-/// The runtime that the calling thread works for. \throws shunt::error on a thread that is no worker.
-[[nodiscard]] runtime& current();
+/// The runtime that the calling thread works for. \param call  the function that the program called, for the error.
+/// \throws usage_error on a thread that is no worker.
+[[nodiscard]] runtime& current(const char* call = "current");
 
 /// A fiber. Attaches `source` to the fiber's worker, for as long as the runtime lives. \throws what runtime::attach()
-/// throws; shunt::error outside a runtime. Cost: an allocation or two.
+/// throws; usage_error outside a runtime. Cost: an allocation or two.
 void attach(std::unique_ptr<poller> source);
 
 /// A fiber. Attaches `source` to the fiber's worker, which uses it until detach(), by a fiber of the same worker, or
-/// until the runtime ends. \throws what runtime::attach() throws; shunt::error outside a runtime.
+/// until the runtime ends. \throws what runtime::attach() throws; usage_error outside a runtime.
 void attach(poller& source);
 
 /// A fiber. Its worker does not use `source` from now on. If it is not attached there, nothing happens.
-/// \throws shunt::error outside a runtime
+/// \throws usage_error outside a runtime
 void detach(const poller& source);
 
 /// Any thread. The poller of exactly this class that is attached to this worker; nullptr for none, or on a thread that

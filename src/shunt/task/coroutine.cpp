@@ -8,7 +8,7 @@ namespace task {
 namespace detail {
 
 bool coroutine_waiter::await_suspend(std::coroutine_handle<> h) {
-  runtime_ = &sched::this_worker::current();
+  runtime_ = &sched::this_worker::current("co_await");
   scope_ = sched::this_fiber::scope();
   coroutine_ = h;
   // If attach() returns true, the coroutine may run elsewhere already: this frame is not used any more.

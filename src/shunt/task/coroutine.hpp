@@ -38,7 +38,7 @@ class coroutine_waiter : one_event::listener {
   explicit coroutine_waiter(one_event& e) noexcept : listener(&resume), event_(e) {}
 
   [[nodiscard]] bool await_ready() const noexcept { return event_.happened(); }
-  /// \throws shunt::error outside a runtime.
+  /// \throws usage_error outside a runtime.
   bool await_suspend(std::coroutine_handle<> h);
 
  private:
@@ -98,8 +98,8 @@ struct coroutine_promise<void> : coroutine_promise_base {
 
 /// In a coroutine that runs on a fiber: `co_await f` is f.get() without holding a stack. The coroutine goes on in a new
 /// fiber of the same runtime, with the same innermost finish, which must not end before: start() ensures that.
-/// \return a reference to the result. \throws what get() throws; shunt::error if !f.valid(), or outside a runtime.
-/// Cost: nothing if ready; else one spawn, about 100 ns.
+/// \return a reference to the result. \throws what get() throws; shunt::error if !f.valid(); usage_error outside a
+/// runtime. Cost: nothing if ready; else one spawn, about 100 ns.
 template <future_value T>
 [[nodiscard]] auto operator co_await(const future<T>& f) {
   return detail::future_waiter<T>(f);

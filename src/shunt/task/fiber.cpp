@@ -6,7 +6,7 @@ namespace task {
 
 void fiber::begin(std::function<void()> body, sched::spawn_options where) {
   where.even_without_stack = true;
-  id_ = sched::this_worker::current().spawn(std::move(body), std::move(where));
+  id_ = sched::this_worker::current("fiber").spawn(std::move(body), std::move(where));
   detail::event_behind::of(done_, "fiber").made_by(id_);
 }
 

@@ -69,8 +69,8 @@ void finish_scope::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body) {
-  auto& rt = sched::this_worker::current();
+sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body) {
+  auto& rt = sched::this_worker::current(call);
   if (scope == nullptr) return rt.spawn(std::move(body), {.even_without_stack = true});
   scope->enter();
   try {

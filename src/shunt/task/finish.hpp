@@ -82,9 +82,10 @@ class entered_scope {
 };
 
 /// Makes a task of `scope`; of run() if that is null. An exception that leaves `body` is the scope's failure.
+/// \param call  the function that the program called, for errors.
 /// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack()
 ///              first, at a place from which the exception reaches those that wait for it.
-sched::fiber_id spawn_into(finish_scope* scope, std::function<void()> body);
+sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body);
 
 /// For spawn_into(). std::function copies what it holds; it holds a shared pointer to what cannot be copied.
 template <typename F>
@@ -99,8 +100,8 @@ template <typename F>
 
 /// As async(), for a body that itself handles a fiber without a stack: see spawn_into().
 template <typename F>
-sched::fiber_id spawn_here(F&& body) {
-  return spawn_into(finish_scope::innermost(), as_function(std::forward<F>(body)));
+sched::fiber_id spawn_here(const char* call, F&& body) {
+  return spawn_into(call, finish_scope::innermost(), as_function(std::forward<F>(body)));
 }
 
 }  // namespace detail
@@ -132,7 +133,7 @@ void finish(F&& body) {
 /// \throws std::bad_alloc; then there is no task. Cost: about 100 ns.
 template <typename F>
 void async(F&& body) {
-  detail::spawn_here([f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+  detail::spawn_here("async", [f = std::decay_t<F>(std::forward<F>(body))]() mutable {
     sched::this_fiber::require_stack();
     static_cast<void>(f());
   });

@@ -5,6 +5,7 @@
 
 #include <shunt/base/clock.hpp>
 #include <shunt/sched/timed_wait.hpp>
+#include <shunt/sched/waiter.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -72,6 +73,34 @@ std::uintptr_t one_event::free_of_busy(std::uintptr_t seen) const noexcept {
 
 namespace {
 
+/// A thread that waits; on its stack. What a stop request wakes is apart from what the event wakes last: once `told` is
+/// woken, the event uses this object no more.
+struct blocked_thread : one_event::listener {
+  blocked_thread() noexcept : listener(&wake) {}
+  static void wake(listener& l) noexcept {
+    auto& me = static_cast<blocked_thread&>(l);
+    me.either.wake();
+    me.told.wake();  // `me` is gone now
+  }
+  sched::waiter either, told;
+};
+
+/// Whether the caller blocks its thread where a fiber would park. A worker may not: all its fibers would wait.
+bool is_plain_thread() noexcept { return !sched::this_fiber::inside() && sched::this_worker::index() < 0; }
+
+bool block_until(one_event& e, const char* call, std::chrono::steady_clock::time_point deadline,
+                 const std::stop_token& stop) {
+  blocked_thread me;
+  if (!e.attach(me)) return true;
+  {
+    const std::stop_callback on_stop(stop, [&me]() noexcept { me.either.wake(); });
+    static_cast<void>(me.either.wait_until(deadline, "a future", call));
+  }
+  if (e.detach(me)) return false;
+  me.told.wait("a future", call);
+  return true;
+}
+
 /// A fiber that waits; on its stack. Less than a sched::waiter: no thread waits here, and the fiber may wait.
 struct waiter : one_event::listener {
   waiter() noexcept : listener(&wake) {}
@@ -111,6 +140,10 @@ class watched_wait {
 void one_event::wait(const char* call) {
   sched::this_fiber::interleave();
   if (happened()) return;
+  if (is_plain_thread()) {
+    static_cast<void>(block_until(*this, call, std::chrono::steady_clock::time_point::max(), {}));
+    return;
+  }
   sched::this_fiber::require_wait(call);
   sched::this_fiber::lend_frame(call);
   const watched_wait watched(watcher_, *this, call);
@@ -126,6 +159,7 @@ bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_poi
                            const std::stop_token& stop) {
   sched::this_fiber::interleave();
   if (happened()) return true;
+  if (is_plain_thread()) return block_until(*this, call, deadline, stop);
   sched::this_fiber::require_wait(call);
   sched::this_fiber::lend_frame(call);
   waiter me;

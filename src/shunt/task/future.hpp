@@ -6,8 +6,8 @@
 /// use(left.get() + right);  // parks this fiber until the task has returned
 /// ```
 ///
-/// Only fibers wait, and park; any thread may satisfy a promise. A fiber whose future is never satisfied waits for
-/// ever. A promise that is destroyed unsatisfied satisfies its futures with broken_promise.
+/// Fibers and threads wait: a fiber parks, a thread blocks. Any thread may satisfy a promise. A wait for a future that
+/// is never satisfied never ends. A promise that is destroyed unsatisfied satisfies its futures with broken_promise.
 #pragma once
 
 #include <atomic>
@@ -86,7 +86,8 @@ class one_event {
   [[nodiscard]] bool attach(listener& l) noexcept;
   /// Any thread. \return false: `l` was notified, or is being notified.
   [[nodiscard]] bool detach(listener& l) noexcept;
-  /// A fiber; any thread if it has happened. \throws what park() throws, before it waits; sched::deadlock.
+  /// A fiber, or a thread that is no worker; any thread if it has happened. \throws what park() throws, before it
+  /// waits; sched::deadlock.
   void wait(const char* call);
   /// The same, at the longest until `deadline` or a stop request. \return whether it has happened.
   [[nodiscard]] bool wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
@@ -188,7 +189,7 @@ class future {
   /// Any thread: whether get() returns at once.
   [[nodiscard]] bool ready() const noexcept { return result_ && result_->ready.happened(); }
 
-  /// A fiber; any thread if ready(). Waits for the result, or the exception.
+  /// A fiber, or a thread that is no worker; any thread if ready(). Waits for the result, or the exception.
   /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid(); sched::deadlock if the
   ///         task that makes the result waits, perhaps through others, for this fiber.
   void wait() const { state("future::wait").ready.wait("future::wait"); }
@@ -206,7 +207,7 @@ class future {
     return wait_until(std::chrono::steady_clock::time_point::max(), stop);
   }
 
-  /// A fiber; any thread if ready(). Waits.
+  /// A fiber, or a thread that is no worker; any thread if ready(). Waits.
   /// \return the result, which lives as long as any copy of this future, or its promise.
   /// \throws the exception that was set, broken_promise, or as wait(). With a deadline: call wait_until() first.
   decltype(auto) get() const {
@@ -325,23 +326,24 @@ template <typename F>
   using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
   promise<result> made;
   auto reads = made.get_future();
-  const auto maker = detail::spawn_here([p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
-    std::exception_ptr failure;
-    try {
-      sched::this_fiber::require_stack();
-      if constexpr (std::is_void_v<result>) {
-        f();
-        p.set_value();
-      } else {
-        p.set_value(f());
-      }
-      return;
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    // If the result's own constructor threw, set_value() has set the exception already.
-    if (!p.get_future().ready()) p.set_exception(std::move(failure));
-  });
+  const auto maker =
+      detail::spawn_here("async_value", [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+        std::exception_ptr failure;
+        try {
+          sched::this_fiber::require_stack();
+          if constexpr (std::is_void_v<result>) {
+            f();
+            p.set_value();
+          } else {
+            p.set_value(f());
+          }
+          return;
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        // If the result's own constructor threw, set_value() has set the exception already.
+        if (!p.get_future().ready()) p.set_exception(std::move(failure));
+      });
   detail::event_behind::of(reads, "async_value").made_by(maker);
   return reads;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -160,6 +161,16 @@ TEST_CASE("finish: throws the first exception of its tasks, after all have ended
   });
 }
 
+TEST_CASE("async, async_value, fiber: on a thread that is no worker they throw usage_error, which names them") {
+  const auto named = [](const char* call) {
+    return Catch::StartsWith(std::string(call) + ": called outside a runtime: ");
+  };
+  CHECK_THROWS_WITH(async([] {}), named("async"));
+  CHECK_THROWS_WITH(static_cast<void>(async_value([] { return 1; })), named("async_value"));
+  CHECK_THROWS_WITH(shunt::fiber([] {}), named("fiber"));
+  CHECK_THROWS_AS(async([] {}), shunt::usage_error);
+}
+
 TEST_CASE("async: outside of a finish a task belongs to run, which throws its exception") {
   shunt::sched::options o;
   o.workers = 2;
@@ -275,6 +286,47 @@ TEST_CASE("promise: a foreign thread may satisfy it while the fiber parks") {
       setter.join();
     }
   });
+}
+
+TEST_CASE("future: a plain thread waits for it, for its exception, and not beyond a deadline or a stop") {
+  shunt::promise<int> made, broken, never;
+  const auto value = made.get_future(), failure = broken.get_future(), nothing = never.get_future();
+  CHECK_FALSE(nothing.wait_for(1ms));
+  std::stop_source stop;
+  std::thread stops([&] { stop.request_stop(); });
+  CHECK_FALSE(nothing.wait(stop.get_token()));
+  stops.join();
+  std::thread satisfies([&] {
+    shunt::sched::runtime rt({.workers = 1});
+    rt.run([&] {
+      made.set_value(7);
+      broken.set_exception(std::make_exception_ptr(std::runtime_error("no luck")));
+    });
+  });
+  CHECK(value.get() == 7);
+  CHECK_THROWS_WITH(failure.get(), "no luck");
+  satisfies.join();
+  CHECK(value.wait_for(1h));
+  CHECK(value.wait(stop.get_token()));
+}
+
+TEST_CASE("future: deadlines of threads that race with its promise lose no result") {
+  std::atomic<int> wrong = 0;
+  for (int round = 0; round < 300; ++round) {
+    shunt::promise<int> made;
+    const auto value = made.get_future();
+    std::stop_source stop;
+    std::thread waits([&] {
+      static_cast<void>(
+          value.wait_until(shunt::sched::now() + std::chrono::microseconds(round % 7 * 10), stop.get_token()));
+      if (value.get() != round) ++wrong;
+    });
+    std::thread stops([&] { stop.request_stop(); });
+    made.set_value(round);
+    waits.join();
+    stops.join();
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("async_value: delivers a task's result, its exception, void, and move-only values") {

@@ -57,7 +57,7 @@ class task_group {
         stop_.request_stop();
       }
     };
-    detail::spawn_into(&scope_, detail::as_function(std::move(work)));
+    detail::spawn_into("task_group", &scope_, detail::as_function(std::move(work)));
   }
 
   /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is visible then. Afterwards

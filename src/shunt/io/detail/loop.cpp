@@ -70,7 +70,9 @@ loop& loop::current() {
 }
 
 loop& loop::make_here() {
-  if (sched::this_worker::index() < 0) throw shunt::error("io: called outside a runtime");
+  if (sched::this_worker::index() < 0) {
+    throw shunt::usage_error("io: called outside a runtime: call it in what runtime::run() runs, or in a fiber");
+  }
   std::unique_ptr<ring> files;
   try {
     files = std::make_unique<ring>();

@@ -38,7 +38,7 @@ class loop final : public sched::poller {
   loop& operator=(const loop&) = delete;
 
   /// A fiber: the loop of its worker, made now if there was none.
-  /// \throws shunt::error outside a runtime, io_error, std::bad_alloc.
+  /// \throws usage_error outside a runtime, io_error, std::bad_alloc.
   [[nodiscard]] static loop& current();
 
   [[nodiscard]] std::uint32_t number() const noexcept { return group_->number; }

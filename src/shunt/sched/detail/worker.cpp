@@ -68,7 +68,11 @@ void worker::detach(const poller& one) noexcept {
 
 // --- the running fiber's side ---
 
-void throw_outside(const char* call, const char* what) { throw error(std::string(call) + ": called outside " + what); }
+void throw_outside(const char* call, const char* what) {
+  throw usage_error(std::string(call) + ": called outside " + what +
+                    ": call it in what runtime::run() runs, or in a "
+                    "fiber");
+}
 
 /// Switches. What the C++ runtime knows of this execution's exceptions stays with it.
 [[gnu::always_inline]] inline void worker::swap(context::execution& from, context::execution& to) noexcept {

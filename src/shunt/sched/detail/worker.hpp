@@ -42,7 +42,7 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-/// Throws "call: called outside what". \throws shunt::error
+/// Throws "call: called outside what" and what to do. \throws usage_error
 [[noreturn, gnu::cold, gnu::noinline]] void throw_outside(const char* call, const char* what);
 
 class worker : public run_queues {

@@ -73,7 +73,7 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
   if (other == nullptr) return;
   const auto* const here = detail::worker::current();
   fiber* const me = here == nullptr ? nullptr : here->running();
-  if (me == nullptr) throw error(std::string(call) + ": called outside a fiber");
+  if (me == nullptr) throw usage_error(std::string(call) + ": called outside a fiber");
   me->waits_on_generation.store(fiber::generation_of(whose), std::memory_order_release);  // edge `replaced` out
   me->waits_on.store(other, std::memory_order_seq_cst);  // edge `waits` out; seq_cst: deadlock.E3
   me_ = me;

@@ -40,7 +40,7 @@ class waits_for_end {
   /// A fiber only. Looks along 1,000 edges at most, so a longer circle is not found.
   /// \param other  the fiber whose end is waited for; an empty id: nothing happens.
   /// \param call  the function that the program called, for the message.
-  /// \throws deadlock; shunt::error outside a fiber; std::bad_alloc for the text.
+  /// \throws deadlock; usage_error outside a fiber; std::bad_alloc for the text.
   /// Cost: one exchange, and some 2 ns for each fiber that is looked at.
   waits_for_end(fiber_id other, const char* call);
   ~waits_for_end();

@@ -61,7 +61,7 @@ struct work_note {
   void (*write)(const work_note& self, std::uint32_t now_ms, note_text& to) noexcept = nullptr;
 };
 /// Sets the running fiber's note; null: none. It must be null again when the fiber ends. \throws std::bad_alloc at a
-/// fiber's first call; shunt::error outside a fiber.
+/// fiber's first call; usage_error outside a fiber.
 void set_work_of_this_fiber(const work_note* note);
 /// The running fiber's note; null: it has none.
 [[nodiscard]] const work_note* work_of_this_fiber();
