@@ -8,9 +8,11 @@
 ///   supervisor.hpp  supervisor, supervisor_options, strategy
 #pragma once
 
+#include <shunt/actor/ref.hpp>
+
+// ref.hpp first: of its errors compilers print the way by which it was included.
 #include <shunt/actor/mailbox.hpp>
 #include <shunt/actor/manager.hpp>
 #include <shunt/actor/proxy.hpp>
-#include <shunt/actor/ref.hpp>
 #include <shunt/actor/supervisor.hpp>
 #include <shunt/actor/timers.hpp>

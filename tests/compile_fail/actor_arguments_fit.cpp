@@ -1,5 +1,5 @@
 // A message has as many arguments as the method has parameters, each convertible to its own.
-// expect: arguments_fit_the_method
+// expect: argument<1>::given<int>::but_the_method_takes<std::
 #include <shunt/actor.hpp>
 #include <string>
 

@@ -1,5 +1,5 @@
 // A message calls a method of the actor's class, or of a base of it.
-// expect: method_of_the_actor
+// expect: no_method_of<counter>
 #include <shunt/actor.hpp>
 
 struct counter {

@@ -1,5 +1,5 @@
 // A handler cannot hand anything back through its parameters: the sender's variable is far away by then.
-// expect: parameters_travel_by_value
+// expect: parameter<1>::is_a_reference_to_what_belongs_to_the_sender<int ?&>
 #include <shunt/actor.hpp>
 
 struct shelf {

@@ -1,5 +1,5 @@
 // A message's captures are copied as bytes: what owns memory cannot travel so.
-// expect: handler_function
+// expect: captures what is not copied as bytes
 #include <shunt/pgas.hpp>
 #include <string>
 #include <vector>

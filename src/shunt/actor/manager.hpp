@@ -113,6 +113,16 @@ class manager {
     return ref<T>(enter(at, std::move(about), room, how, std::type_index(typeid(T))));
   }
 
+  /// Chosen for arguments of which no T is made.
+  template <typename T, typename... A>
+    requires(!(std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>))
+  ref<T> spawn(actor_options = {}, A&&...) {
+    static_assert(std::is_nothrow_destructible_v<T>, "spawn: the class needs a public destructor that does not throw");
+    static_assert(std::constructible_from<T, A...> || !std::is_nothrow_destructible_v<T>,
+                  "spawn: the class has no public constructor that takes these arguments: spawn<T>(options, A...)");
+    return {};
+  }
+
   /// From now on create<I>() makes a T(arguments...), each time with copies of them. An earlier implementation of the
   /// interface is replaced; actors that were made stay. `arguments` are kept until the manager ends.
   template <typename I, also_a<I> T, typename... A>
@@ -167,10 +177,9 @@ class manager {
   /// \throws usage_error for a negative number of restarts.
   [[nodiscard]] supervisor supervise(const supervisor_options& how = {});
 
-  /// Waits for the result: a fiber parks, a thread blocks. \return and \throws as future::get(), but a value.
+  /// Waits for the result, as future::get(). \return a value.
   template <typename T>
   static T await(const future<T>& f) {
-    if (!f.ready() && !sched::this_fiber::inside()) block(task::detail::event_behind::of(f, "await"));
     return f.get();
   }
 
@@ -203,7 +212,6 @@ class manager {
 
   detail::address enter(detail::dispatcher& at, std::unique_ptr<detail::lifecycle> about, void* object,
                         const actor_options& how, std::type_index is);
-  static void block(task::detail::one_event& e);
 
   std::unique_ptr<detail::actor_system> system_;
   detail::implementations implementations_;

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include <shunt/actor/detail/method_call.hpp>
+#include <shunt/actor/detail/mistakes.hpp>
 #include <shunt/actor/detail/post.hpp>
 #include <shunt/actor/mailbox.hpp>
 #include <shunt/actor/timers.hpp>
@@ -51,6 +52,10 @@ concept parameters_travel_by_value = detail::method_traits<decltype(M)>::by_valu
 /// As many arguments as M has parameters, each convertible to its own.
 template <auto M, typename... A>
 concept arguments_fit_the_method = detail::method_traits<decltype(M)>::template takes<A...>();
+
+/// A message that calls M on a T with arguments of the types A.
+template <auto M, typename T, typename... A>
+concept message_to = method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>;
 
 /// D is a T: publicly derived from it, not virtually.
 template <typename D, typename T>
@@ -85,10 +90,17 @@ class ref {
   /// Cost: about 5 ns to an actor of the same worker, its handling included. Arguments of more than 40 bytes, aligned
   /// to more than 8, or that may throw when moved, are allocated. Moving an argument must neither wait nor send.
   template <auto M, typename... A>
-    requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
+    requires message_to<M, T, A...>
   [[gnu::always_inline]] void tell(A&&... arguments) const {
     using message = detail::tell_message<T, M>;
     detail::post_safely<message>(address_, "tell", std::in_place, std::forward<A>(arguments)...);
+  }
+
+  /// Chosen for what is no message: `Mistake` says why.
+  template <auto M, typename... A, typename Mistake = detail::mistake_in_call<M, T, A...>>
+    requires(!message_to<M, T, A...>)
+  void tell(A&&...) const {
+    static_assert(detail::none<Mistake>, "tell: the call does not fit the method: see `Mistake = ...`");
   }
 
   /// As tell(). \return what M will return, or the exception that leaves it; or `unanswered`: the actor has ended, or
@@ -97,7 +109,7 @@ class ref {
   /// Cost: on one worker about 20 ns where many answers are waited for together, 30 to 50 ns where a fiber or a handler
   /// asks and waits one by one.
   template <auto M, typename... A>
-    requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
+    requires message_to<M, T, A...>
   [[nodiscard]] future<typename detail::method_traits<decltype(M)>::result> ask(A&&... arguments) const {
     using message = detail::ask_message<T, M>;
     must_not_be_null("ask");
@@ -108,20 +120,26 @@ class ref {
     return answer;
   }
 
+  template <auto M, typename... A, typename Mistake = detail::mistake_in_call<M, T, A...>>
+    requires(!message_to<M, T, A...>)
+  void ask(A&&...) const {
+    static_assert(detail::none<Mistake>, "ask: the call does not fit the method: see `Mistake = ...`");
+  }
+
   /// `r->method(...)`, through the proxy of T: proxy.hpp.
   [[nodiscard]] auto operator->() const noexcept;
 
   /// As tell(), but in `time`, and never waits: the message is exempt from the mailbox's bound. Arguments are copied.
   /// Cost: an allocation, and O(log n) in the timers that run.
   template <auto M, typename... A>
-    requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
+    requires message_to<M, T, A...>
   timer tell_after(std::chrono::nanoseconds time, A&&... arguments) const {
     return begin<M>("tell_after", std::chrono::nanoseconds::zero(), time, std::forward<A>(arguments)...);
   }
   /// Each `period`, first in one, until it is cancelled or the actor has ended. While one of its messages waits to be
   /// handled no other one comes. \param period  more than 0. \throws usage_error for another.
   template <auto M, typename... A>
-    requires method_of_the_actor<M, T> && parameters_travel_by_value<M> && arguments_fit_the_method<M, A...>
+    requires message_to<M, T, A...>
   timer tell_every(std::chrono::nanoseconds period, A&&... arguments) const {
     if (period <= period.zero()) throw usage_error("tell_every: a period must be more than 0");
     return begin<M>("tell_every", period, period, std::forward<A>(arguments)...);

@@ -32,12 +32,16 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <shunt/pgas/detail/fetches.hpp>
 #include <shunt/pgas/detail/requests.hpp>
+#include <shunt/pgas/handler.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/symmetric.hpp>
 #include <shunt/task/future.hpp>
@@ -45,146 +49,6 @@
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
-
-/// What may be sent: a lambda or function object whose captures are values.
-template <class F>
-concept handler_function =
-    std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F> && alignof(F) <= rail::good_alignment;
-
-/// What may be the items of a message of varying length.
-template <class T>
-concept payload_item = std::is_trivially_copyable_v<T> && alignof(T) <= wire::span_alignment;
-
-template <std::size_t Mailboxes, class... Parts>
-class selector_of;
-
-/// Where a handler runs, and how it sends on. A parameter of handlers: `[](auto& part, auto& here) { … }`.
-template <std::size_t Mailboxes, class... Parts>
-class here_of {
- public:
-  explicit here_of(detail::arrival& a) noexcept : a_(&a) {}
-
-  /// The PE whose part this is, and the PE that sent the message.
-  [[nodiscard]] int index() const noexcept { return a_->way.to; }
-  [[nodiscard]] int from() const noexcept { return a_->way.from; }
-  [[nodiscard]] int count() const noexcept { return a_->at->facts.pes; }
-
-  /// As selector_of::send(), without ever waiting. To this handler's own mailbox or an earlier one only where the
-  /// programs use quiesce() and not finish().
-  template <std::size_t Mailbox = 0, handler_function F>
-  void send(int to, const F& f, std::source_location where = std::source_location::current());
-  /// The same, to a mailbox that is chosen while running. \throws as selector_of::send_through().
-  template <handler_function F>
-  void send_through(std::size_t mailbox, int to, const F& f,
-                    std::source_location where = std::source_location::current());
-
- private:
-  friend class selector_of<Mailboxes, Parts...>;
-  detail::arrival* a_;
-};
-
-namespace detail {
-
-/// The parts of one PE, for an actor of several symmetric objects.
-template <class... Parts>
-using part_refs = std::tuple<Parts*...>;
-
-template <std::size_t Mailboxes, class... Parts>
-struct lambda_form {
-  using here = here_of<Mailboxes, Parts...>;
-  static constexpr bool single = sizeof...(Parts) == 1;
-  /// What the states of such selectors are called.
-  static constexpr std::string_view owner() { return wire::type_name<std::tuple<Parts...>>(); }
-
-  /// Whether a handler takes nothing at all: then what it captured names what it changes (local_part).
-  template <class F, class... Extra>
-  static constexpr bool takes_nothing = sizeof...(Parts) > 0 && sizeof...(Extra) == 0 && std::is_invocable_v<const F&>;
-
-  /// f(parts..., extra...), f(parts..., extra..., here) or f()
-  template <class F, class... Extra>
-  [[gnu::always_inline]] static decltype(auto) call(const F& f, arrival& a, Extra&&... extra) {
-    const auto with = [&](Parts&... parts) -> decltype(auto) {
-      if constexpr (std::is_invocable_v<const F&, Parts&..., Extra..., here&>) {
-        here h(a);
-        return f(parts..., std::forward<Extra>(extra)..., h);
-      } else if constexpr (takes_nothing<F, Extra...>) {
-        return f();
-      } else {
-        static_assert(
-            std::is_invocable_v<const F&, Parts&..., Extra...>,
-            "a handler takes a reference to each part of its actor, in order; then the reply or the payload "
-            "if there is one; then, if it likes, `auto& here`; or, without reply and payload, nothing at all. "
-            "It must be callable as const (not mutable).");
-        return f(parts..., std::forward<Extra>(extra)...);
-      }
-    };
-    if constexpr (single) {
-      return with(a.part<std::tuple_element_t<0, std::tuple<Parts...>>>());
-    } else {
-      return std::apply([&](Parts*... p) -> decltype(auto) { return with(*p...); }, a.part<part_refs<Parts...>>());
-    }
-  }
-
-  template <std::size_t Mailbox, class F>
-  struct one_way {
-    static void unload(void* what) {
-      auto& a = *static_cast<arrival*>(what);
-      each_message<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
-    }
-    static inline const wire::handler entry{
-        typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, wire::message_layout::of<F>(), owner()};
-  };
-
-  /// \return the handler of such messages through a mailbox that is chosen while running.
-  template <class F>
-  static const wire::handler& one_way_through(std::size_t mailbox) noexcept {
-    return [mailbox]<std::size_t... I>(std::index_sequence<I...>) -> const wire::handler& {
-      static constexpr const wire::handler* entries[] = {&one_way<I, F>::entry...};
-      return *entries[mailbox];
-    }(std::make_index_sequence<Mailboxes>{});
-  }
-
-  template <std::size_t Mailbox, class F, class T>
-  struct with_payload {
-    static void unload(void* what) {
-      auto& a = *static_cast<arrival*>(what);
-      each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
-    }
-    static inline const wire::handler entry{typeid(with_payload),
-                                            wire::type_name<F>(),
-                                            unload,
-                                            Mailbox,
-                                            wire::varying,
-                                            wire::message_layout::varying_after<F>(),
-                                            owner()};
-  };
-
-  /// Whether a handler can send on.
-  template <class F>
-  static constexpr bool takes_here = std::is_invocable_v<const F&, Parts&..., here&>;
-
-  template <class F>
-  using result_of = std::remove_cvref_t<decltype(call(std::declval<const F&>(), std::declval<arrival&>()))>;
-
-  /// `f` answers, `g` is what is done with the reply: requests.hpp.
-  template <std::size_t Mailbox, class F, class G>
-  struct asking {
-    using ask = F;
-    using then = G;
-    using result = result_of<F>;
-    static constexpr bool pure = !takes_here<F>;
-    static constexpr std::uint8_t mailbox = Mailbox;
-    static constexpr std::string_view name() { return wire::type_name<F>(); }
-    static constexpr std::string_view owner() { return lambda_form::owner(); }
-    [[gnu::always_inline]] static result answer(arrival& a, const F& f) { return call(f, a); }
-    template <class... Result>
-    [[gnu::always_inline]] static void done(arrival& a, const G& g, const Result&... value) {
-      call(g, a, value...);
-    }
-  };
-};
-
-}  // namespace detail
 
 template <std::size_t Mailboxes, class... Parts>
 class selector_of {
@@ -235,9 +99,27 @@ class selector_of {
   template <std::size_t Mailbox = 0, handler_function F>
   [[gnu::always_inline]] void send(int to, const F& f,
                                    const std::source_location where = std::source_location::current()) {
-    static_assert(Mailbox < Mailboxes);
-    detail::outbound::send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f,
-                           where);
+    static_assert(Mailbox < Mailboxes, "send: the selector has no such mailbox; the first one is mailbox 0");
+    static_assert(!form::template is_mutable<F>, "send: a handler is called as const: the lambda must not be mutable");
+    static_assert(
+        form::template handles<F> || form::template is_mutable<F>,
+        "send: a handler takes a reference to each part of its actor, in order, and `auto& here` if it likes");
+    if constexpr (Mailbox < Mailboxes && form::template handles<F>) {
+      detail::outbound::send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f,
+                             where);
+    }
+  }
+  /// Chosen for what cannot travel.
+  template <std::size_t Mailbox = 0, class F>
+    requires(!handler_function<F>)
+  void send(int, const F&, std::source_location = std::source_location::current()) {
+    static_assert(std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F>,
+                  "send: the lambda captures what is not copied as bytes, such as a std::string or a std::vector; send "
+                  "its characters or items as a payload: send(pe, payload, lambda)");
+    static_assert(!std::is_trivially_copyable_v<F> || std::is_standard_layout_v<F>,
+                  "send: the lambda captures a reference, which means nothing on another PE: capture a value, or the "
+                  "local_part of a symmetric object");
+    static_assert(alignof(F) <= rail::good_alignment, "send: a capture is aligned to more than a train is");
   }
 
   /// One-sided. As send<Mailbox>(to, f), to a mailbox that is chosen while running.
@@ -256,7 +138,7 @@ class selector_of {
   template <std::size_t Mailbox = 0, payload_item T, handler_function F>
   void send(int to, std::span<const T> payload, const F& f,
             const std::source_location where = std::source_location::current()) {
-    static_assert(Mailbox < Mailboxes);
+    static_assert(Mailbox < Mailboxes, "send: the selector has no such mailbox; the first one is mailbox 0");
     static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
                   "captures in front of a payload keep the payload's alignment: capture larger items, or more");
     const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
@@ -276,14 +158,44 @@ class selector_of {
     send<Mailbox>(to, std::span<const char>(text.data(), text.size()), f, where);
   }
 
+  /// Chosen for payloads, or captures in front of them, that cannot travel.
+  template <std::size_t Mailbox = 0, class F>
+    requires(!handler_function<F>)
+  void send(int, std::string_view, const F&, std::source_location = std::source_location::current()) {
+    static_assert(handler_function<F>,
+                  "send: the lambda captures a reference, or what is not copied as bytes: capture plain values");
+  }
+  template <std::size_t Mailbox = 0, class T, class F>
+    requires(!payload_item<T> || !handler_function<F>)
+  void send(int, std::span<const T>, const F&, std::source_location = std::source_location::current()) {
+    static_assert(handler_function<F>,
+                  "send: the lambda captures a reference, or what is not copied as bytes: capture plain values");
+    static_assert(
+        payload_item<T>,
+        "send: the payload's items must be trivially copyable, and aligned to at most 8 bytes: of strings send "
+        "the characters, of others a struct of plain values");
+  }
+
   /// One-sided. Request and reply: runs `f(parts...)` on PE `to`, then `then(parts..., result)` on this PE, with this
   /// PE's parts. Both have happened when finish() returns. The message is `f`'s captures, the reply its result:
   /// `then`'s captures stay here (over two hops they travel along).
-  template <std::size_t Mailbox = 0, handler_function F, handler_function Then>
+  template <std::size_t Mailbox = 0, handler_function F, reply_function Then>
   [[gnu::always_inline]] void ask(int to, const F& f, const Then& then,
                                   const std::source_location where = std::source_location::current()) {
-    static_assert(Mailbox < Mailboxes);
+    static_assert(Mailbox < Mailboxes, "ask: the selector has no such mailbox; the first one is mailbox 0");
     detail::requests<typename form::template asking<Mailbox, F, Then>>::send(asker_bits_, pe_, to, f, then, where);
+  }
+
+  /// Chosen for what cannot travel.
+  template <std::size_t Mailbox = 0, class F, class Then>
+    requires(!handler_function<F> || !reply_function<Then>)
+  void ask(int, const F&, const Then&, std::source_location = std::source_location::current()) {
+    static_assert(handler_function<F>,
+                  "ask: the request captures a reference, or what is not copied as bytes, such as "
+                  "a std::string: capture plain values");
+    static_assert(reply_function<Then>,
+                  "ask: what is done with the reply captures what is not copied as bytes, such as "
+                  "a std::string: capture plain values, or a reference to it");
   }
 
   /// One-sided. The same for one value, now: sends, waits for the reply, returns it. Costs a round trip; for many,
@@ -313,11 +225,20 @@ class selector_of {
     return *value;
   }
 
+  /// Chosen for what cannot travel.
+  template <std::size_t Mailbox = 0, class F>
+    requires(!handler_function<F>)
+  void fetch(int, const F&, std::source_location = std::source_location::current()) {
+    static_assert(handler_function<F>,
+                  "fetch: the request captures a reference, or what is not copied as bytes, such "
+                  "as a std::string: capture plain values");
+  }
+
   /// Local. This PE's program sends no more to the mailbox in this epoch (handlers of earlier mailboxes may).
   /// Optional: finish() says it for all. Earlier, it lets others end earlier.
   template <std::size_t Mailbox = 0>
   void done() {
-    static_assert(Mailbox < Mailboxes);
+    static_assert(Mailbox < Mailboxes, "done: the selector has no such mailbox; the first one is mailbox 0");
     done(Mailbox);
   }
   /// The same, for a mailbox that is chosen while running. \throws usage_error for one that the selector does not have.
@@ -413,6 +334,27 @@ template <class... Parts>
 actor_of(symmetric<Parts>&...) -> actor_of<Parts...>;
 actor_of(pe&) -> actor_of<>;
 
+namespace detail {
+template <class T>
+inline constexpr bool is_symmetric = false;
+template <class T>
+inline constexpr bool is_symmetric<symmetric<T>> = true;
+/// Stands for what is no symmetric object.
+template <class T>
+struct not_symmetric {};
+}  // namespace detail
+template <class T>
+class actor_of<detail::not_symmetric<T>> {
+ public:
+  explicit actor_of(T&) {
+    static_assert(std::is_void_v<T>,
+                  "actor_of: an actor is made of symmetric objects: pgas::symmetric<T> s(me, ...); actor_of a(s);");
+  }
+};
+template <class T>
+  requires(!detail::is_symmetric<T>)
+actor_of(T&) -> actor_of<detail::not_symmetric<T>>;
+
 /// A selector with N mailboxes: `auto s = pgas::make_selector<2>(table);`
 template <std::size_t Mailboxes, class... Parts>
 [[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(symmetric<Parts>&... parts) {
@@ -431,25 +373,6 @@ template <std::size_t Mailboxes, class... Parts>
 template <std::size_t Mailboxes>
 [[nodiscard]] selector_of<Mailboxes> make_selector(const mailbox_order& order, pe& me) {
   return selector_of<Mailboxes>(order, me);
-}
-
-template <std::size_t Mailboxes, class... Parts>
-template <std::size_t Mailbox, handler_function F>
-void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location where) {
-  static_assert(Mailbox < Mailboxes);
-  using form = detail::lambda_form<Mailboxes, Parts...>;
-  const auto key =
-      detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
-  detail::outbound::send(a_->way.to, to, key, f, where);
-}
-template <std::size_t Mailboxes, class... Parts>
-template <handler_function F>
-void here_of<Mailboxes, Parts...>::send_through(std::size_t mailbox, int to, const F& f, std::source_location where) {
-  using form = detail::lambda_form<Mailboxes, Parts...>;
-  if (mailbox >= Mailboxes) detail::refuse_mailbox(a_->way.to, "send_through()", mailbox, *a_->of, where);
-  const auto key =
-      detail::key_of(form::template one_way_through<F>(mailbox), a_->sender_bits(form::template takes_here<F>));
-  detail::outbound::send(a_->way.to, to, key, f, where);
 }
 
 }  // namespace pgas

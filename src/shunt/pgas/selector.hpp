@@ -76,6 +76,9 @@ inline constexpr bool is_varying<varying<T>> = std::is_trivially_copyable_v<T> &
 }  // namespace detail
 
 namespace detail {
+/// What a mailbox carries that the selector does not have.
+struct no_mailbox {};
+
 /// Stands for an M where nothing else will do. Never called.
 template <class M>
 struct exactly {
@@ -101,7 +104,8 @@ class selector {
  public:
   static constexpr std::size_t mailboxes = sizeof...(Messages);
   template <std::size_t Mailbox>
-  using message_of = std::tuple_element_t<Mailbox, std::tuple<Messages...>>;
+  using message_of = std::tuple_element_t<(Mailbox < sizeof...(Messages) ? Mailbox : sizeof...(Messages)),
+                                          std::tuple<Messages..., detail::no_mailbox>>;
 
   selector(const selector&) = delete;
   selector& operator=(const selector&) = delete;
@@ -109,10 +113,19 @@ class selector {
   /// One-sided. Self::process(message, from) runs on PE `to`, some time before finish() returns.
   /// \throws and cost: as selector_of::send().
   template <std::size_t Mailbox = 0>
-    requires(!detail::is_varying<message_of<Mailbox>> && !detail::is_asking<message_of<Mailbox>>)
+    requires(Mailbox < mailboxes && !detail::is_varying<message_of<Mailbox>> && !detail::is_asking<message_of<Mailbox>>)
   [[gnu::always_inline]] void send(int to, const message_of<Mailbox>& m,
                                    const std::source_location where = std::source_location::current()) {
-    detail::outbound::send(pe_, to, key<Mailbox>(), m, where);
+    static_assert(receiver<Mailbox>::processed(),
+                  "send: the class needs a public process(message), process(message, int from) or "
+                  "process(pgas::mailbox_index<N>, message, int from) for what this mailbox carries");
+    if constexpr (receiver<Mailbox>::processed()) detail::outbound::send(pe_, to, key<Mailbox>(), m, where);
+  }
+  /// Chosen for a mailbox that there is not.
+  template <std::size_t Mailbox, class M>
+    requires(Mailbox >= mailboxes)
+  void send(int, const M&, std::source_location = std::source_location::current()) {
+    static_assert(Mailbox < mailboxes, "send: the selector has no such mailbox; the first one is mailbox 0");
   }
 
   /// One-sided. As send(), to a mailbox that is chosen while running, of those that carry an M.
@@ -148,7 +161,7 @@ class selector {
   /// Local. This PE's program sends no more to the mailbox in this epoch.
   template <std::size_t Mailbox = 0>
   void done() {
-    static_assert(Mailbox < mailboxes);
+    static_assert(Mailbox < mailboxes, "done: the selector has no such mailbox; the first one is mailbox 0");
     done(Mailbox);
   }
   /// The same, for a mailbox that is chosen while running. \throws usage_error for one that the selector does not have.
@@ -211,6 +224,18 @@ class selector {
         });
       } else {
         detail::each_message<carried>(a, [&a](const carried& m) __attribute__((always_inline)) { process(a, m); });
+      }
+    }
+    /// Whether there is a process() for the messages: also one that takes what they convert to.
+    static constexpr bool processed() {
+      using m = message_of<Mailbox>;
+      if constexpr (detail::is_varying<m>) {
+        return true;  // said where it is called
+      } else {
+        return requires(Self& self, const m& it) { self.process(mailbox_index<Mailbox>{}, it, 0); } ||
+               requires(Self& self, const m& it) { self.process(mailbox_index<Mailbox>{}, it); } ||
+               requires(Self& self, const m& it) { self.process(it, 0); } ||
+               requires(Self& self, const m& it) { self.process(it); };
       }
     }
     /// Whether process() asks for the sender.

@@ -89,12 +89,12 @@ void function() {}
 
 }  // namespace
 
-TEST_CASE("send_check: a message that captures a variable by reference ends the job, and is named") {
+TEST_CASE("send_check: a message that captures the address of a variable ends the job, and is named") {
   const int workers = GENERATE(1, 2);
   const int hops = padding_is_cleared ? GENERATE(1, 2) : 1;
   check_names_the_address(failure_of_send(checked(2, workers, hops), [](auto& adder) {
     long x = 1;
-    adder.send(1, [&x](long& n) { n += x; });
+    adder.send(1, [at = &x](long& n) { n += *at; });
   }));
 }
 
@@ -116,15 +116,15 @@ TEST_CASE("send_check: so do messages of varying length, requests and fetches") 
   check_names_the_address(failure_of_send(checked(2, 2), [](auto& adder) {
     long x = 1;
     adder.send(1, std::string_view("text"),
-               [&x](long& n, std::string_view t) { n += x + static_cast<long>(t.size()); });
+               [at = &x](long& n, std::string_view t) { n += *at + static_cast<long>(t.size()); });
   }));
   check_names_the_address(failure_of_send(checked(2, 2), [](auto& adder) {
     long x = 1;
-    adder.ask(1, [&x](const long& n) { return n + x; }, [](long& n, long r) { n += r; });
+    adder.ask(1, [at = &x](const long& n) { return n + *at; }, [](long& n, long r) { n += r; });
   }));
   check_names_the_address(failure_of_send(checked(2, 2), [](auto& adder) {
     long x = 1;
-    static_cast<void>(adder.fetch(1, [&x](const long& n) { return n + x; }));
+    static_cast<void>(adder.fetch(1, [at = &x](const long& n) { return n + *at; }));
   }));
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("send_check: so do messages of handlers, and of a class") {
     if (me.index() == 1) {
       adder.send(0, [](long&, auto& here) {
         long x = 1;
-        here.send(1, [&x](long& n) { n += x; });
+        here.send(1, [at = &x](long& n) { n += *at; });
       });
     }
     adder.quiesce();
@@ -172,7 +172,7 @@ TEST_CASE("send_check: tasks on other workers are looked at too") {
         for (int i = 0; i < 64; ++i) {
           async([&adder] {
             long x = 1;
-            adder.send(1, [&x](long& n) { n += x; });
+            adder.send(1, [at = &x](long& n) { n += *at; });
           });
         }
       });
@@ -197,7 +197,7 @@ TEST_CASE("send_check: allowed are static objects, literals, functions, numbers,
             adder.send(to, [f = &function](long& n) { n += f != nullptr ? 1 : 0; });
             adder.send(to, [a = std::array<long, 3>{1, -1, 1L << 46}](long& n) { n += a[0] + a[1]; });
           }
-          adder.send(me.index(), [&mine](long& n) { n += mine; });
+          adder.send(me.index(), [at = &mine](long& n) { n += *at; });
           long replies = 0;
           adder.ask((me.index() + 1) % 3, [](const long&) { return 1L; }, [&replies](long&, long r) { replies += r; });
           adder.finish();

@@ -122,6 +122,13 @@ class tvar : private detail::variable {
   }
   tvar(const tvar&) = delete;
   tvar& operator=(const tvar&) = delete;
+  /// Refused with what to do instead.
+  template <typename U>
+    requires(!std::same_as<std::remove_cvref_t<U>, tvar>)
+  void operator=(U&&) {
+    static_assert(std::same_as<U, tvar>,
+                  "a tvar is not assigned: in a transaction write t.write(variable, value), elsewhere store(value)");
+  }
 
   /// Any thread or fiber. \return the value as of some moment during the call. Inside a transaction it is a part of
   /// that transaction: tx::read(). For a value of several words it spins while a commit stores them. Cost: a few ns

@@ -14,6 +14,11 @@ extern pgas::pe& me;
 extern std::vector<std::size_t> keys;
 }  // namespace examples::pgas_actor_of
 
+namespace examples::pgas_handler {
+namespace pgas = shunt::pgas;
+extern pgas::symmetric<std::vector<long>>& table;
+}  // namespace examples::pgas_handler
+
 namespace examples::pgas_mailbox_order {
 namespace pgas = shunt::pgas;
 extern pgas::symmetric<std::vector<long>>& table;
