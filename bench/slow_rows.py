@@ -33,10 +33,10 @@ def newest(folder):
         for line in path.read_text().splitlines():
             row = json.loads(line)
             params = {name: value for name, value in row["params"].items() if name != "transport"}
-            if row["metric"] in NOT_COMPARED or row["params"].get("transport", "threads") != "threads":
+            if row["metric"] in NOT_COMPARED and row["table"] != "channel":
                 continue
-            if "study" in row["params"]:  # asked by other tables, too
-                continue
+            if row["params"].get("transport", "threads") != "threads" or "study" in row["params"]:
+                continue  # a study's rows are asked by other tables, too
             key = (row["table"], row["metric"], json.dumps(params, sort_keys=True))
             rows.setdefault(key, {})[row["system"], row["variant"]] = row
     return rows
