@@ -4,13 +4,18 @@
 #   find_package(shunt 0.1 REQUIRED)                    target shunt::shunt
 #   find_package(shunt 0.1 REQUIRED COMPONENTS mpi)     fails where the MPI transport was not installed
 #   pkg-config --cflags --libs shunt
+#
+# Components, each of which is a Debian package of its own (packages.cmake):
+#   lib      the library, if it is shared
+#   dev      headers, the static library, the CMake package, the pkg-config file, commands for gdb
+#   mpi      the transports over MPI
+#   tools    the command with the applications, its manual page, completions for shells
 include(CMakePackageConfigHelpers)
 set(shunt_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shunt)
 
 install(TARGETS shunt EXPORT shunt
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shunt
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shunt
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT shunt)
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lib NAMELINK_COMPONENT dev)
 # Public headers, and the private ones that they need. Found when they are installed, so that an #include that came or
 # went since the build was configured is seen.
 install(CODE "
@@ -21,10 +26,11 @@ install(CODE "
   foreach(header IN LISTS public needed)
     cmake_path(GET header PARENT_PATH folder)
     file(INSTALL DESTINATION \"\${includes}/\${folder}\" TYPE FILE FILES \"${PROJECT_SOURCE_DIR}/src/\${header}\")
-  endforeach()" COMPONENT shunt)
-install(EXPORT shunt NAMESPACE shunt:: FILE shuntTargets.cmake DESTINATION ${shunt_package_dir} COMPONENT shunt)
-install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/shunt.py DESTINATION ${CMAKE_INSTALL_DATADIR}/shunt/gdb COMPONENT shunt)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shunt)
+  endforeach()" COMPONENT dev)
+install(EXPORT shunt NAMESPACE shunt:: FILE shuntTargets.cmake DESTINATION ${shunt_package_dir} COMPONENT dev)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/shunt.py DESTINATION ${CMAKE_INSTALL_DATADIR}/shunt/gdb COMPONENT dev)
+# In no component: each Debian package has the licence in its own way.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Transports are modules: opened by name when a job asks for one, never linked.
 set(shunt_components "")
@@ -32,7 +38,7 @@ get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY BUILDSYSTEM_TARGET
 foreach(target IN LISTS targets)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL MODULE_LIBRARY)
-    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/shunt COMPONENT shunt)
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/shunt COMPONENT mpi)
     if(target MATCHES "mpi")
       set(shunt_components mpi)
     endif()
@@ -40,7 +46,14 @@ foreach(target IN LISTS targets)
 endforeach()
 
 if(TARGET shunt_cli)
-  install(TARGETS shunt_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  install(TARGETS shunt_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+endif()
+if(TARGET shunt_pages)
+  set(pages ${PROJECT_BINARY_DIR}/pages)
+  install(FILES ${pages}/shunt.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  install(FILES ${pages}/shunt.bash RENAME shunt COMPONENT tools
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${pages}/_shunt DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT tools)
 endif()
 
 # A shared library names what it needs by itself.
@@ -54,7 +67,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/shuntConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/shuntConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/shuntConfig.cmake ${PROJECT_BINARY_DIR}/cmake/shuntConfigVersion.cmake
-  DESTINATION ${shunt_package_dir} COMPONENT shunt)
+  DESTINATION ${shunt_package_dir} COMPONENT dev)
 
 # Relative to the file itself, so that an install tree can be moved.
 file(RELATIVE_PATH shunt_pc_prefix
@@ -71,4 +84,4 @@ if(SHUNT_STACK_CLASH_PROTECTION)
   string(APPEND shunt_pc_cflags " -fstack-clash-protection")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/shunt.pc.in ${PROJECT_BINARY_DIR}/cmake/shunt.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/cmake/shunt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT shunt)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/shunt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

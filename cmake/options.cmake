@@ -18,6 +18,9 @@ option(SHUNT_FUZZ "Build the fuzzers: needs Clang with libFuzzer (preset clang-f
 option(SHUNT_WEAKEN "Let a run weaken one memory order: needs Clang and its ThreadSanitizer (preset clang-tsan)" OFF)
 set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers for every target: 'address,undefined' or 'thread'")
 
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # for editors: .clangd says where
+endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 elseif(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -29,6 +29,9 @@ endif()
 # What `./shunt run` needs: the command's program, and what it may load at run time.
 if(TARGET shunt_cli)
   add_custom_target(shunt_programs DEPENDS shunt_cli)
+  if(TARGET shunt_pages)  # they are installed with it
+    add_dependencies(shunt_programs shunt_pages)
+  endif()
   get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)

@@ -20,7 +20,7 @@ import gates
 import source
 
 FOLDERS = ["src", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "apps", "bench", "examples", "tests", "tools",
-           "cmake", "CMakeLists.txt", "shunt", ".ci"]
+           "cmake", "packaging", "CMakeLists.txt", "shunt", ".ci"]
 WORD = re.compile(r"(?<![\w-])(?:who|whoever|nobody|somebody|anybody|everybody|someone|anyone)(?![\w-])", re.I)
 
 # (path, a part of the line): reason
