@@ -95,8 +95,13 @@ function(shunt_add_mpi mpi wrapper)
     ${SHUNT_${mpi}_LIBRARY} Threads::Threads $<BUILD_INTERFACE:shunt_warnings>)
   set_target_properties(shunt_mpi_${mpi} PROPERTIES
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LIBRARY_OUTPUT_DIRECTORY ${shunt_plugin_folder}
-    INSTALL_RPATH_USE_LINK_PATH ON)
+    LIBRARY_OUTPUT_DIRECTORY ${shunt_plugin_folder})
+  # An MPI that the loader finds by itself needs no path in what is installed.
+  file(REAL_PATH "${SHUNT_${mpi}_LIBRARY}" library)
+  cmake_path(GET library PARENT_PATH folder)
+  if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    set_target_properties(shunt_mpi_${mpi} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  endif()
 endfunction()
 
 foreach(mpi openmpi mpich)

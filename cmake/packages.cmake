@@ -51,17 +51,17 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 # The first line of each description below is the package's synopsis.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 
-set(about " Shunt is a C++20 library for concurrent programs, from one core to a cluster:
- fibers, tasks, actors, transactions, pipelines and sockets run on one
- work-stealing scheduler and can wait for one another.")
+set(about "Shunt is a C++20 library for concurrent programs, from one core to a cluster:
+fibers, tasks, actors, transactions, pipelines and sockets run on one
+work-stealing scheduler and can wait for one another.")
 
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME libshunt${soversion})
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIB_PACKAGE_SUGGESTS shunt-mpi)
 set(CPACK_DEBIAN_LIB_DESCRIPTION "Concurrency runtime from cache line to cluster: shared library
 ${about}
- .
- This package has the shared library.")
+
+This package has the shared library.")
 set(control ${PROJECT_BINARY_DIR}/packaging)
 file(CONFIGURE OUTPUT ${control}/shlibs CONTENT
   "libshunt ${soversion} libshunt${soversion} (>= ${PROJECT_VERSION})\n")
@@ -82,9 +82,9 @@ list(JOIN CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "cmake, gdb, pkg-config, shunt-mpi")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Concurrency runtime from cache line to cluster: for development
 ${about}
- .
- This package has the headers, the library to link with, a CMake package, a
- pkg-config file, and commands for gdb that show fibers.")
+
+This package has the headers, the library to link with, a CMake package, a
+pkg-config file, and commands for gdb that show fibers.")
 
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME shunt-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION libs)
@@ -92,19 +92,19 @@ set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "openmpi-bin | mpich")
 set(CPACK_DEBIAN_MPI_PACKAGE_ENHANCES "libshunt-dev, shunt-tools")
 set(CPACK_DEBIAN_MPI_DESCRIPTION "Concurrency runtime from cache line to cluster: transport over MPI
 ${about}
- .
- This package has the plugins that carry messages between processes, over Open
- MPI and over MPICH. Programs open one at run time, and are not linked with it.")
+
+This package has the plugins that carry messages between processes, over Open
+MPI and over MPICH. Programs open one at run time, and are not linked with it.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME shunt-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS shunt-mpi)
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "Concurrency runtime from cache line to cluster: applications
 ${about}
- .
- This package has the command shunt. It runs applications on graphs, sparse
- matrices, tables and data acquisition, on threads or over MPI, and says what
- limits a machine.")
+
+This package has the command shunt. It runs applications on graphs, sparse
+matrices, tables and data acquisition, on threads or over MPI, and says what
+limits a machine.")
 
 if(shunt_type STREQUAL SHARED_LIBRARY)
   set(CPACK_COMPONENT_DEV_DEPENDS lib)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# check.sh SOURCE BUILD CMAKE CPACK GENERATOR COMPILER COMPONENTS
+# check.sh SOURCE BUILD CMAKE CPACK GENERATOR COMPILER COMPONENT...
 # Packs the build that is under test, installs the packages below a folder as dpkg would below /, builds and runs a
 # program with them in each way a user may choose, and removes them.
 set -euo pipefail
 source=$1 build=$2 cmake=$3 cpack=$4 compiler=$6
-IFS=';' read -r -a components <<<"$7"
+components=("${@:7}")
 export CMAKE_GENERATOR=$5
 consumer=$source/tests/install/consumer
 folder=$(mktemp -d)
@@ -95,7 +95,7 @@ if has_component tools; then
   step "bash completes an application" completes
 fi
 if has_component mpi && has_component tools; then
-  step "the command: two ranks" right_count --ranks 2
+  step "the command: two ranks" right_count --transport mpi --ranks 2
 fi
 
 if command -v lintian >/dev/null; then
