@@ -47,7 +47,7 @@ good '^shunt [0-9]+\.[0-9]+' "$shunt" --version
 good '^triangle ' "$shunt" apps
 good '--ranks' "$shunt" run --help
 good '^workers ' "$shunt" doctor
-if "$shunt" doctor | grep -q '^transports .*mpi'; then good '^plugin +mpi \(.*\): /.*\.so' "$shunt" doctor; fi
+if "$shunt" doctor | grep '^transports .*mpi' >/dev/null; then good '^plugin +mpi \(.*\): /.*\.so' "$shunt" doctor; fi
 bad 'SHUNT_PLUGINS: .lib. is relative' env SHUNT_PLUGINS=lib "$shunt" run histogram --transport mpi --ranks 2
 good '^input/output +epoll; files by (io_uring|helpers)' "$shunt" doctor
 bad 'which command' "$shunt"

@@ -30,7 +30,8 @@ case $version in
   "clang 19") golden=$name.clang ;;
   *) exit 0 ;;  # other versions say it in other words
 esac
-first=$(sed -E "s|$root/||g; s#(src/[a-z_/]+\.hpp):[0-9]+(:[0-9]+)?#\1#g; s/auto:[0-9]+/auto/g" <<<"$said" | head -n 5)
+# One command, and to the end: one that stops reading ends the writer before it in a pipe, and so this script.
+first=$(sed -nE "s|$root/||g; s#(src/[a-z_/]+\.hpp):[0-9]+(:[0-9]+)?#\1#g; s/auto:[0-9]+/auto/g; 1,5p" <<<"$said")
 if [[ ${WRITE:-} ]]; then
   printf '%s\n' "$first" >"$golden"
 else

@@ -60,7 +60,7 @@ documented() {
 }
 step "copyright and changelogs" documented
 
-libraries=$(dirname "$(find "$root/usr/lib" -name 'libshunt.*' | head -n 1)")
+libraries=$(dirname "$(find "$root/usr/lib" -name 'libshunt.*' -print -quit)")
 export LD_LIBRARY_PATH=$libraries SHUNT_PLUGINS=$libraries/shunt
 says_right() { "$@" | grep -x 'consumer: right'; }
 found() {
