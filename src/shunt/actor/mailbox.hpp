@@ -28,12 +28,14 @@ inline constexpr std::uint32_t default_capacity = 1024;
 /// Thrown by tell and ask where the mailbox is full and its policy is overflow::fail.
 class mailbox_full : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 
 /// Thrown by the future of an ask whose actor ended, or had ended, before it answered; or whose message was dropped.
 class unanswered : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 

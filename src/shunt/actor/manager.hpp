@@ -42,6 +42,7 @@ namespace shunt {
 inline namespace v1 {
 namespace actor {
 
+/// What a manager is made with.
 struct manager_options {
   /// Of workers of its own. They do not report that all of them sleep: that is what actors do.
   sched::options runtime{.stuck_after = std::chrono::nanoseconds(0)};
@@ -60,13 +61,14 @@ struct manager_options {
   std::function<void(std::string_view)> report{};
 };
 
+/// What an actor is made with.
 struct actor_options {
   std::string name{};                         ///< for find(), messages and reports
   int worker = -1;                            ///< where it lives: 0..workers()-1; -1: the workers in turn
   std::uint32_t capacity = default_capacity;  ///< messages its mailbox holds, at least 1
-  overflow when_full = overflow::suspend;
-  supervisor under{};    ///< decides when it fails; null: it ends then
-  bool restarts = true;  ///< false: it ends when it fails (OTP's temporary)
+  overflow when_full = overflow::suspend;     ///< what happens to a message for which there is no room
+  supervisor under{};                         ///< decides when it fails; null: it ends then
+  bool restarts = true;                       ///< false: it ends when it fails (OTP's temporary)
 };
 
 /// Any thread and any fiber may call anything, unless said otherwise.
@@ -74,6 +76,7 @@ class manager {
  public:
   /// With workers of its own, on threads that it starts. \throws what sched::runtime and its run() throw.
   explicit manager(manager_options wanted = {});
+  /// The same, with the other options as they are by default.
   explicit manager(const sched::options& workers);
   /// On the workers of `on`. A fiber of its run(), which must also end the manager. \throws usage_error elsewhere, or
   /// if there is a manager on these workers already.
@@ -84,6 +87,7 @@ class manager {
   manager(const manager&) = delete;
   manager& operator=(const manager&) = delete;
 
+  /// Workers that its actors live on, at least 1.
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(system_->dispatchers().size()); }
 
   /// Makes an actor: a T(arguments...), here and now. Under a supervisor the arguments are kept, and must be
@@ -183,6 +187,7 @@ class manager {
     return f.get();
   }
 
+  /// Dead letters so far: messages that no handler got.
   [[nodiscard]] std::uint64_t dead_letters() const noexcept {
     return system_->dead_letters.load(std::memory_order_relaxed);  // relaxed: a count
   }

@@ -48,6 +48,7 @@ class proxy {
 template <typename I>
 class proxy_of {
  public:
+  /// \param to  whom the calls go to; null: the first call throws, as ref's do.
   explicit proxy_of(const ref<I>& to) noexcept : to_(to) {}
 
   /// `ref->method(...)`
@@ -59,6 +60,7 @@ class proxy_of {
   void tell(A&&... arguments) const {
     to_.template tell<M>(std::forward<A>(arguments)...);
   }
+  /// As of ref: a future of the answer.
   template <auto M, typename... A>
   [[nodiscard]] auto ask(A&&... arguments) const {
     return to_.template ask<M>(std::forward<A>(arguments)...);

@@ -70,6 +70,7 @@ template <typename T>
 class ref {
  public:
   ref() noexcept = default;  ///< null: no actor
+  /// The same actor, by an interface or base class of its type.
   template <also_a<T> D>
     requires(!std::same_as<D, T>)
   // NOLINTNEXTLINE: implicit, as the conversion of a pointer to a derived class is
@@ -77,7 +78,9 @@ class ref {
     if (address_.to != nullptr) address_.move_by(distance<D>());
   }
 
+  /// Whether it means an actor, which may have ended.
   [[nodiscard]] explicit operator bool() const noexcept { return address_.to != nullptr; }
+  /// Whether both mean the same actor, or none.
   friend bool operator==(const ref& a, const ref& b) noexcept { return a.address_ == b.address_; }
 
   /// Any thread, any fiber. Calls M on the actor, later, with copies of the arguments, or what was moved in. What M
@@ -120,6 +123,7 @@ class ref {
     return answer;
   }
 
+  /// Chosen for calls that do not fit the method: an error that says what is wrong.
   template <auto M, typename... A, typename Mistake = detail::mistake_in_call<M, T, A...>>
     requires(!message_to<M, T, A...>)
   void ask(A&&...) const {
@@ -216,8 +220,10 @@ namespace this_actor = actor::this_actor;
 }  // namespace v1
 }  // namespace shunt
 
+/// Refs as keys of unordered containers.
 template <typename T>
 struct std::hash<shunt::actor::ref<T>> {
+  /// The same for refs that are equal.
   [[nodiscard]] std::size_t operator()(const shunt::actor::ref<T>& r) const noexcept {
     return std::hash<const void*>()(r.address_.to) ^ (std::size_t{r.address_.incarnation()} << 32);
   }

@@ -41,7 +41,9 @@ enum class strategy : std::uint8_t {
 class supervisor {
  public:
   supervisor() noexcept = default;  ///< null: none
+  /// Whether it means a supervisor.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// Whether both mean the same supervisor, or none.
   friend bool operator==(const supervisor&, const supervisor&) = default;
 
  private:
@@ -50,8 +52,9 @@ class supervisor {
   std::shared_ptr<detail::supervisor_state> state_;
 };
 
+/// What a supervisor is made with.
 struct supervisor_options {
-  strategy how = strategy::one_for_one;
+  strategy how = strategy::one_for_one;            ///< which actors are restarted when one fails
   int restarts = 3;                                ///< failures that it bears in that time; OTP's intensity. At least 0
   std::chrono::nanoseconds within{5'000'000'000};  ///< OTP's period
   supervisor under{};                              ///< decides when it gives up; null: its actors end

@@ -24,6 +24,7 @@
 namespace shunt {
 inline namespace v1 {
 
+/// The two sides of the fence, and what stands in for them where there is none. Static functions only.
 struct asymmetric_fence {
   /// Any thread. The first call asks the kernel, and registers the process.
   [[nodiscard]] static bool usable() noexcept;

@@ -18,7 +18,9 @@ class block {
   block() noexcept = default;  ///< no memory
   /// \param alignment  a power of two; 1 and more. \throws std::bad_alloc
   block(std::size_t bytes, std::size_t alignment);
+  /// The other one has no memory afterwards.
   block(block&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)), alignment_(other.alignment_) {}
+  /// Frees the memory that it had; the other one has none afterwards.
   block& operator=(block&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(alignment_, other.alignment_);
@@ -28,6 +30,7 @@ class block {
     if (memory_ != nullptr) ::operator delete(memory_, alignment_);
   }
 
+  /// \return the first byte; null after a move.
   [[nodiscard]] std::byte* data() const noexcept { return memory_; }
 
  private:

@@ -12,8 +12,8 @@ namespace environment {
 
 /// One variable, as `doctor` and the manual print it.
 struct variable {
-  std::string_view name;
-  std::string_view meaning;
+  std::string_view name;           ///< as getenv(3) wants it: "SHUNT_PES"
+  std::string_view meaning;        ///< a phrase, as `doctor` prints it
   std::string_view default_value;  ///< in words where it is computed
   bool names_code = false;  ///< code is loaded from there: unset in programs that have more rights than their caller
 };

@@ -29,8 +29,10 @@ class error : public std::runtime_error {
     long native = 0;  ///< code of the layer below: errno, an MPI class
   };
 
+  /// \param what  a sentence for the user. \param where  the line that made the error.
   explicit error(const std::string& what, std::source_location where = std::source_location::current())
       : std::runtime_error(what), where_(where) {}
+  /// The same, with what is known of the failure as numbers.
   error(const std::string& what, facts known, std::source_location where = std::source_location::current())
       : std::runtime_error(what), facts_(known), where_(where) {}
 
@@ -48,6 +50,7 @@ class error : public std::runtime_error {
 /// Programs report what() as one line and end with status 2.
 class usage_error : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 

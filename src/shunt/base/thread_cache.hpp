@@ -31,14 +31,18 @@
 namespace shunt {
 inline namespace v1 {
 
+/// Memory of small objects: each thread keeps what it frees, and takes from that first. Static functions only.
 class thread_cache {
  public:
-  static constexpr std::size_t largest = detail::slabs::largest;  // bytes; larger blocks are the heap's at once
-  static constexpr std::uint32_t kept_of_a_size = 32;             // sizes are multiples of 8
+  /// Bytes of the largest block that is kept; larger ones are the heap's at once.
+  static constexpr std::size_t largest = detail::slabs::largest;
+  /// Blocks of a size that a thread keeps, at most; sizes are multiples of 8.
+  static constexpr std::uint32_t kept_of_a_size = 32;
   static_assert(detail::slabs::step == 8 && detail::slabs::slab_bytes == 16 * 1024);
 #if defined(SHUNT_ASAN)
   static constexpr bool keeps = false;
 #else
+  /// Whether freed blocks are kept at all: not under AddressSanitizer, which would not see their misuse.
   static constexpr bool keeps = true;
 #endif
 
@@ -101,11 +105,15 @@ class thread_cache {
 
 /// Base of a class whose objects lie in such memory, unless they need a larger alignment.
 struct in_thread_cache {
+  /// \return memory of the thread's cache. \throws std::bad_alloc
   [[nodiscard]] static void* operator new(std::size_t bytes) { return thread_cache::take(bytes); }
+  /// Any thread: the block need not come from its own cache.
   static void operator delete(void* at, std::size_t bytes) noexcept { thread_cache::give(at, bytes); }
+  /// Objects of a larger alignment lie on the heap. \throws std::bad_alloc
   [[nodiscard]] static void* operator new(std::size_t bytes, std::align_val_t aligned) {
     return ::operator new(bytes, aligned);
   }
+  /// Frees such an object.
   static void operator delete(void* at, std::size_t, std::align_val_t aligned) noexcept {
     ::operator delete(at, aligned);
   }

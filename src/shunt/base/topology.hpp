@@ -47,6 +47,7 @@ struct cpu_share {
   int workers = 1;    ///< what it wanted, or its share: at least 1
   bool room = true;   ///< each of its workers, and of the processes that compete with it, can have a CPU of its own
   bool alone = true;  ///< no other of these processes may use its CPUs
+  /// Equal in all three.
   friend bool operator==(const cpu_share&, const cpu_share&) = default;
 };
 

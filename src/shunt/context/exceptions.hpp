@@ -12,9 +12,10 @@ namespace context {
 
 /// Layout of `__cxa_eh_globals` (Itanium C++ ABI: Exception Handling, 2.2.2).
 struct exception_state {
-  void* caught = nullptr;
-  unsigned int uncaught = 0;
+  void* caught = nullptr;     ///< exceptions that are being handled, the last one first
+  unsigned int uncaught = 0;  ///< exceptions that were thrown and not caught yet
 
+  /// Whether a switch must carry it: an exception is on its way, or being handled.
   [[nodiscard]] bool any() const noexcept { return caught != nullptr || uncaught != 0; }
 };
 

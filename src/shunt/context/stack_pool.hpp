@@ -30,13 +30,16 @@ namespace context {
 /// One thread at a time uses a pool, its owner. Each worker has its own.
 class stack_pool {
  public:
+  /// How the guard below a stack is made.
   enum class guards { best, by_mprotect };  ///< by_mprotect: for tests of the way that older kernels take
 
+  /// A stack that the pool has lent.
   struct stack {
     void* low = nullptr;    ///< lowest usable byte; the guard lies below
     std::size_t bytes = 0;  ///< usable bytes: the size that was asked for, rounded up to pages
   };
 
+  /// Takes no memory yet.
   explicit stack_pool(guards how = guards::best) noexcept : how_(how) {}
   ~stack_pool();
   stack_pool(const stack_pool&) = delete;

@@ -34,8 +34,8 @@ namespace context {
 
 /// Where an execution stopped. Switches read the words at these offsets; Boost.Context's reads only the first.
 struct place {
-  void* sp = nullptr;  ///< stack pointer, frame pointer,
-  void* fp = nullptr;
+  void* sp = nullptr;    ///< stack pointer, frame pointer,
+  void* fp = nullptr;    ///< see `sp`
   void* pc = nullptr;    ///< where it goes on,
   void* kept = nullptr;  ///< and rbx, or x19
 };
@@ -44,8 +44,8 @@ struct place {
 /// sanitizers, so that mixed builds fail in none but the annotated parts.
 struct execution : place {
   const void* bottom = nullptr;  ///< the stack's lowest byte, for AddressSanitizer
-  std::size_t bytes = 0;
-  void* sanitizers = nullptr;  ///< AddressSanitizer's fake stack, or ThreadSanitizer's fiber
+  std::size_t bytes = 0;         ///< the stack's size, for AddressSanitizer
+  void* sanitizers = nullptr;    ///< AddressSanitizer's fake stack, or ThreadSanitizer's fiber
 };
 
 /// Bytes below a stopped execution's stack pointer that may hold variables: those of a function that calls no other

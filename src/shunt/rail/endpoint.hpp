@@ -60,10 +60,10 @@ class endpoint {
  public:
   /// How many trains the pool may have; the meaning is train_pool's.
   struct pool_size {
-    std::size_t capacity;
-    std::size_t regular;
-    std::size_t limit;
-    std::size_t resting;
+    std::size_t capacity;  ///< bytes of goods a train
+    std::size_t regular;   ///< trains of one channel, at least 1
+    std::size_t limit;     ///< trains that exist, at most
+    std::size_t resting;   ///< with so many at home, the oldest is used rather than a new one
   };
 
   /// \param wake          called by a thread that puts a train in front of the sleeping owner, with `owner`
@@ -81,12 +81,16 @@ class endpoint {
 
   /// Any thread may deliver trains to it; the rest is the owner's.
   [[nodiscard]] train_inbox& inbox() noexcept { return inbox_; }
+  /// The same, to be looked at.
   [[nodiscard]] const train_inbox& inbox() const noexcept { return inbox_; }
+  /// The owner's trains.
   [[nodiscard]] train_pool& pool() noexcept { return pool_; }
+  /// The same, to be looked at.
   [[nodiscard]] const train_pool& pool() const noexcept { return pool_; }
 
   // --- filling ---
 
+  /// What is kept for a destination. \param destination  0..destinations-1 (contract).
   [[nodiscard]] Outgoing& out(std::uint8_t channel, std::size_t destination) noexcept {
     return channels_[channel].out[destination];
   }
@@ -125,6 +129,7 @@ class endpoint {
     while (!open.empty()) depart(static_cast<std::size_t>(open.back()));
     return true;
   }
+  /// Whether a train of that channel stands open.
   [[nodiscard]] bool any_open(std::uint8_t channel) const noexcept { return !channels_[channel].open.empty(); }
   /// The destinations with an open train, in no order.
   [[nodiscard]] const std::vector<std::uint32_t>& open_destinations(std::uint8_t channel) const noexcept {

@@ -86,10 +86,10 @@ class station;
 /// How many trains of one ring have left a station, for other stations to read.
 class progress {
  public:
-  static constexpr std::uint64_t ended = std::uint64_t{1} << 63;   // no further train will leave
-  static constexpr std::uint64_t failed = std::uint64_t{1} << 62;  // and that is a failure
-  static constexpr std::uint64_t left = std::uint64_t{1} << 61;    // a sink left before the end: none waits for it
-  static constexpr std::uint64_t count = left - 1;
+  static constexpr std::uint64_t ended = std::uint64_t{1} << 63;   ///< no further train will leave
+  static constexpr std::uint64_t failed = std::uint64_t{1} << 62;  ///< and that is a failure
+  static constexpr std::uint64_t left = std::uint64_t{1} << 61;    ///< a sink left before the end: none waits for it
+  static constexpr std::uint64_t count = left - 1;                 ///< the bits that count trains
 
   /// Any thread. seq_cst: edges `passed`, `emptied`; and half of the Dekker pair where fences are not asymmetric, at no
   /// cost on x86-64 and AArch64.
@@ -113,8 +113,10 @@ class progress {
 /// instead of one.
 class train_ring {
  public:
-  static constexpr unsigned goods_bits = 24;
+  static constexpr unsigned goods_bits = 24;  ///< bits of a header that count goods
+  /// Goods that a train may have.
   static constexpr std::uint64_t most_goods = (std::uint64_t{1} << goods_bits) - 1;
+  /// In front of a train's goods.
   using header = std::atomic<std::uint64_t>;
 
   /// \param trains       at least 1
@@ -128,13 +130,19 @@ class train_ring {
   train_ring(const train_ring&) = delete;
   train_ring& operator=(const train_ring&) = delete;
 
+  /// The first train.
   [[nodiscard]] std::byte* first() const noexcept { return memory_.data(); }
+  /// Behind the last train.
   [[nodiscard]] std::byte* end() const noexcept { return memory_.data() + trains_ * stride_; }
+  /// Bytes from train to train.
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  /// Trains of the ring.
   [[nodiscard]] std::size_t trains() const noexcept { return trains_; }
+  /// Of a ring with headers. \param train  its first byte.
   [[nodiscard]] static header& header_of(std::byte* train) noexcept {
     return *std::launder(reinterpret_cast<header*>(train));
   }
+  /// The header of the train that leaves at that position, from 0.
   [[nodiscard]] static constexpr std::uint64_t make_header(std::uint64_t position, std::uint64_t goods) noexcept {
     return (position + 1) << goods_bits | goods;
   }
@@ -206,20 +214,27 @@ class station {
         wake_all(p);
     }
   }
+  /// Owner only: from now on a departure that it waits for wakes it.
   void begin_watch() noexcept {
     // What wake() will need was written before. seq_cst: pairs `slept` and `stopped`.
     asleep_.store(1, std::memory_order_seq_cst);
   }
+  /// Owner only, after begin_watch(): for each ring that it waits for.
   static void watch(progress& p) noexcept {
     p.watched_.store(1, std::memory_order_seq_cst);  // pair `slept`; the Dekker pair
   }
+  /// Owner only, after the last watch(). Then it looks once more, and sleeps.
   void end_watch() noexcept {
     if (asymmetric_) asymmetric_fence::heavy();
   }
+  /// Wakes the stations that sleep for `p`.
   static void wake_all(progress& p) noexcept;
+  /// Before trains run.
   static void add_sleeper(progress& p, station& s) { p.sleepers_.push_back(&s); }
+  /// Before trains run, or after their end.
   static void remove_sleeper(progress& p, station& s) { std::erase(p.sleepers_, &s); }
 
+  /// Whether fences are asymmetric here.
   const bool asymmetric_ = asymmetric_fence::usable();
 
  private:
@@ -263,8 +278,8 @@ class source final : public station {
 
   /// A train that came back: its memory, header in front, and the goods that the last stations left in it.
   struct returned_train {
-    std::byte* at;
-    std::size_t goods;
+    std::byte* at;      ///< its first byte; null: none
+    std::size_t goods;  ///< that the last stations left in it
   };
   /// Owner only, after board() returned true, before train() is written to. The same train as it came back, once:
   /// {nullptr, 0} if it has not been out, or was unloaded before.
@@ -287,6 +302,7 @@ class source final : public station {
   };
 
   [[nodiscard]] std::uint64_t departed() const noexcept override { return ring_.loaded_.read() & progress::count; }
+  /// For its other stations.
   [[nodiscard]] const train_ring& ring() const noexcept { return ring_; }
 
  private:
@@ -333,6 +349,7 @@ class ring_reader {
     goods = headers_ ? train_ring::header_of(train_).load(std::memory_order_relaxed) & train_ring::most_goods : 1;
     return true;
   }
+  /// The train that is here: its first byte. After arrive() returned true.
   [[nodiscard]] std::byte* train() const noexcept { return train_; }
 
  private:

@@ -33,29 +33,34 @@ inline constexpr std::size_t good_alignment = 16;
 
 /// What travels in front of the goods.
 struct train_head {
-  std::uint32_t bytes = 0;   ///< of goods that follow
-  std::uint16_t from = 0;    ///< worker that loaded the train
-  std::uint16_t to = 0;      ///< worker that unloads it
-  std::uint8_t channel = 0;  ///< 0: loaded by programs, 1: by handlers, 2: messages between workers
-  std::uint8_t empty = 0;    ///< 1: on its way home
-  std::uint16_t rank = 0;    ///< of another process: the rank that it leaves for, then the rank that sent it
-  std::uint16_t spare[2] = {};
+  std::uint32_t bytes = 0;      ///< of goods that follow
+  std::uint16_t from = 0;       ///< worker that loaded the train
+  std::uint16_t to = 0;         ///< worker that unloads it
+  std::uint8_t channel = 0;     ///< 0: loaded by programs, 1: by handlers, 2: messages between workers
+  std::uint8_t empty = 0;       ///< 1: on its way home
+  std::uint16_t rank = 0;       ///< of another process: the rank that it leaves for, then the rank that sent it
+  std::uint16_t spare[2] = {};  ///< 0
 };
 static_assert(sizeof(train_head) == 16);
 
+/// A block that travels: links, head, and the goods behind it.
 struct alignas(cache_line) train {
   train* next = nullptr;        ///< link of whichever list holds the train (T1)
   train_inbox* home = nullptr;  ///< where it goes once unloaded
   std::uint32_t capacity = 0;   ///< bytes of goods that fit
+  /// So that head and goods are contiguous, and goods begin a cache line.
   alignas(16) std::byte pad_[cache_line - 48] = {};
-  train_head head;
+  train_head head;  ///< in front of the goods
 
+  /// The first good's place; `capacity` bytes follow.
   [[nodiscard]] std::byte* goods() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(train); }
+  /// The same, to be read.
   [[nodiscard]] const std::byte* goods() const noexcept {
     return reinterpret_cast<const std::byte*>(this) + sizeof(train);
   }
   /// The block that a network carries: head and goods, contiguous.
   [[nodiscard]] std::byte* freight() noexcept { return goods() - sizeof(train_head); }
+  /// Bytes of freight().
   [[nodiscard]] std::size_t freight_bytes() const noexcept { return sizeof(train_head) + head.bytes; }
 };
 static_assert(sizeof(train) == cache_line);
@@ -64,18 +69,23 @@ static_assert(offsetof(train, head) == cache_line - sizeof(train_head));
 /// Trains in order; owned by one thread.
 class train_list {
  public:
+  /// Whether it has none.
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  /// The oldest; null: none.
   [[nodiscard]] train* front() const noexcept { return first_; }
+  /// The train is in no other list (T1).
   void push_back(train& t) noexcept {
     t.next = nullptr;
     (first_ == nullptr ? first_ : last_->next) = &t;
     last_ = &t;
   }
+  /// Likewise: it will be the first.
   void push_front(train& t) noexcept {
     if (first_ == nullptr) last_ = &t;
     t.next = first_;
     first_ = &t;
   }
+  /// Not if empty() (contract).
   train& pop_front() noexcept {
     train& t = *first_;
     first_ = t.next;
@@ -148,8 +158,11 @@ class train_pool {
   [[nodiscard]] std::size_t out(std::uint8_t channel) const noexcept { return out_[channel]; }
   /// Handlers use more than their regular trains: the owner should unload nothing that makes them send.
   [[nodiscard]] bool over_credit() const noexcept { return out_[1] > regular_; }
+  /// Trains that handlers may have out before over_credit().
   [[nodiscard]] std::size_t regular() const noexcept { return regular_; }
+  /// Trains in all, at most.
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+  /// Bytes of goods a train.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   /// Bytes bought so far: never more than limit() * (capacity() + sizeof(train)).
   [[nodiscard]] std::size_t bytes() const noexcept { return bought_ * train_bytes(); }

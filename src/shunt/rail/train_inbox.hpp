@@ -11,6 +11,7 @@ namespace shunt {
 inline namespace v1 {
 namespace rail {
 
+/// Where trains of other threads arrive. Any thread delivers, one owner takes.
 class train_inbox {
  public:
   /// Called by the thread that puts a train in front of a sleeping owner. Any thread; must not wait.
@@ -27,8 +28,12 @@ class train_inbox {
 
   /// Owner only: everything that has arrived, oldest first.
   [[nodiscard]] train* arrivals() noexcept { return in_.take_all(); }
+  /// Owner only: whether something has arrived. A look.
   [[nodiscard]] bool any() const noexcept { return in_.any(); }
+  /// Owner only, before it sleeps. \return false: something has arrived, so it must not. Else the next deliver() wakes
+  /// it.
   [[nodiscard]] bool arm() noexcept { return in_.arm(); }
+  /// Owner only, after it slept, or will not.
   void disarm() noexcept { in_.disarm(); }
 
  private:

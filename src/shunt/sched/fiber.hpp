@@ -76,6 +76,7 @@ inline void interleave() noexcept {
 /// Cost: that of park(), and O(log n) in the deadlines that are waited for on this worker. The worker looks at the
 /// clock every 64 switches, and when nothing else is ready.
 [[nodiscard]] bool park_until(std::chrono::steady_clock::time_point deadline, const char* what = "a wake");
+/// The same, `time` from now at the latest; 0 or less: it does not wait.
 [[nodiscard]] inline bool park_for(std::chrono::nanoseconds time, const char* what = "a wake") {
   return park_until(after(time), what);
 }
@@ -87,6 +88,7 @@ inline void interleave() noexcept {
 /// Returns after `deadline`. The worker runs other fibers meanwhile. Wakes do not end it early.
 /// \throws what park_until() throws.
 void sleep_until(std::chrono::steady_clock::time_point deadline);
+/// The same, `time` from now.
 void sleep_for(std::chrono::nanoseconds time);
 
 /// The running fiber's waker. \throws usage_error outside a fiber.

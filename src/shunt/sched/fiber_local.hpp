@@ -51,6 +51,7 @@ class fiber_local {
     }
     return *made;
   }
+  /// A member of the running fiber's value.
   [[nodiscard]] T* operator->() const { return &**this; }
 
  private:

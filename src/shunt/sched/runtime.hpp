@@ -26,6 +26,7 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
+/// How a runtime runs. Most programs need none of it.
 struct options {
   /// Threads that run fibers, run()'s caller among them; 0: default_workers(), which respects affinity and CPU quota.
   int workers = 0;
@@ -85,6 +86,7 @@ struct options {
   std::function<void(std::string_view)> report{};
 };
 
+/// How a fiber is started.
 struct spawn_options {
   /// The worker that the fiber runs on: 0..workers()-1; -1: any, and idle workers may steal it until it has started.
   int worker = -1;
@@ -117,6 +119,7 @@ struct spawn_options {
   bool even_without_stack = false;
 };
 
+/// Workers, which are threads, and the fibers that they run. A program makes one, spawns, and calls run().
 class runtime {
  public:
   /// Starts nothing yet. \throws usage_error for a negative number of workers, or for stacks of more than
@@ -130,6 +133,7 @@ class runtime {
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
+  /// Threads that run fibers, at least 1: run()'s caller is one of them.
   [[nodiscard]] int workers() const noexcept;
 
   /// Before run(). `source` is used until the runtime ends, or detach(), beside other pollers that are attached.

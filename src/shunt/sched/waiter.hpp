@@ -39,6 +39,7 @@ class waiter {
       futex_wake(word_);  // uses the address only: at worst another word's waiter wakes in vain
     }
   }
+  /// Any thread: whether a wake has come since the last reset().
   [[nodiscard]] bool woken() const noexcept { return word_.load(std::memory_order_acquire) != 0; }  // edge `woken` in
 
   /// \param what  static text, for the report of what is stuck. \param call  the function that the program called, for
@@ -74,6 +75,7 @@ class waiter {
   void reset() noexcept { word_.store(0, std::memory_order_relaxed); }  // relaxed: that lock orders it
 
  protected:
+  /// 0 until a wake comes; for those that wait on its address.
   [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
 
  private:

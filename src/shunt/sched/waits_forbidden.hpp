@@ -25,6 +25,7 @@ namespace this_fiber {
 /// meanwhile.
 class waits_forbidden {
  public:
+  /// \param by  what refuses, as errors name it; outlives this object.
   explicit waits_forbidden(const no_wait& by) noexcept
       : state_(detail::here()), before_(state_.forbid), jobs_(job_deque::here()) {
     if (!state_.in_fiber()) return;

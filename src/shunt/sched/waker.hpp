@@ -26,7 +26,9 @@ class waker {
   /// Prefetches what wake() touches, for a caller that will call it some hundred instructions from now.
   void prefetch() const noexcept;
 
+  /// Whether it is of a fiber.
   [[nodiscard]] explicit operator bool() const noexcept { return word_ != 0; }
+  /// Whether both are of the same fiber, or of none.
   friend bool operator==(const waker&, const waker&) = default;
 
  private:
@@ -47,7 +49,9 @@ class fiber_id {
  public:
   constexpr fiber_id() noexcept = default;  ///< of no fiber
 
+  /// Whether it is of a fiber, which may have ended.
   [[nodiscard]] explicit operator bool() const noexcept { return fiber_ != nullptr; }
+  /// Whether both mean the same fiber, or none.
   friend bool operator==(const fiber_id&, const fiber_id&) = default;
 
  private:

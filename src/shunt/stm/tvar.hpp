@@ -105,6 +105,7 @@ struct tvar_access;
 template <tvar_value T>
 class tvar : private detail::variable {
  public:
+  /// What it holds.
   using value_type = T;
 
   tvar()

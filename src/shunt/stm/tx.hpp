@@ -24,6 +24,7 @@ namespace stm {
 /// call; what() names it. If this exception leaves the body, the transaction is undone.
 class blocking_in_transaction : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 
@@ -147,6 +148,7 @@ class alignas(quiet_distance) tx : private detail::attempt {
   /// transaction runs meanwhile. So the body may do what cannot be undone. It still cannot park. The first call begins
   /// the body again, irrevocably.
   void become_irrevocable();
+  /// Whether this attempt is, after become_irrevocable().
   [[nodiscard]] bool irrevocable() const noexcept { return attempt::state().irrevocable; }
 
  private:

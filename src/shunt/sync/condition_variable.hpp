@@ -64,6 +64,7 @@ class condition_variable {
   [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline) {
     return wait_unless([] { return false; }, lock, deadline);
   }
+  /// The same, `time` from now at the latest.
   template <basic_lock Lock>
   [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time) {
     return wait_until(lock, sched::after(time));
@@ -76,6 +77,7 @@ class condition_variable {
     }
     return true;
   }
+  /// The same, `time` from now at the latest.
   template <basic_lock Lock, std::predicate Done>
   [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time, Done done) {
     return wait_until(lock, sched::after(time), std::move(done));

@@ -31,6 +31,7 @@ class latch {
   void wait() { static_cast<void>(wait_until(detail::never)); }
   /// \return false: the time passed first. \throws what wait() throws; std::bad_alloc.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline);
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds time) { return wait_until(sched::after(time)); }
   /// Both. \throws what wait() throws; then nothing has been counted.
   void arrive_and_wait(std::ptrdiff_t by = 1);

@@ -65,6 +65,7 @@ class mutex {
   [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return try_lock() || lock_slowly(deadline, "mutex::try_lock_until");
   }
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool try_lock_for(std::chrono::nanoseconds time) {
     return try_lock() || lock_slowly(sched::after(time), "mutex::try_lock_for");
   }

@@ -20,8 +20,10 @@ namespace sync {
 template <class Attempt, class F>
 class select_case : public Attempt {
  public:
+  /// For on_receive() and on_send().
   template <class... Args>
   explicit select_case(F&& f, Args&&... args) : Attempt(std::forward<Args>(args)...), f_(std::forward<F>(f)) {}
+  /// For select(), once the case is done: calls the function with the result.
   void call() { std::invoke(std::forward<F>(f_), this->result()); }
 
  private:

@@ -40,6 +40,7 @@ class semaphore {
   [[nodiscard]] bool try_acquire_until(std::chrono::steady_clock::time_point deadline) {
     return try_acquire() || acquire_slowly(deadline, "semaphore::try_acquire_until");
   }
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool try_acquire_for(std::chrono::nanoseconds time) {
     return try_acquire() || acquire_slowly(sched::after(time), "semaphore::try_acquire_for");
   }

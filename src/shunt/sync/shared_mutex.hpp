@@ -34,6 +34,7 @@ class shared_mutex {
   [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
     return take(kind::writer, deadline, "shared_mutex::try_lock_until");
   }
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool try_lock_for(std::chrono::nanoseconds time) {
     return take(kind::writer, sched::after(time), "shared_mutex::try_lock_for");
   }
@@ -42,10 +43,13 @@ class shared_mutex {
 
   /// The same for a reader.
   void lock_shared() { static_cast<void>(take(kind::reader, detail::never, "shared_mutex::lock_shared")); }
+  /// Never waits. \return false: a writer holds it, or waits for it.
   [[nodiscard]] bool try_lock_shared() noexcept { return try_take(kind::reader); }
+  /// Waits as lock_shared(). \return false: the deadline passed first.
   [[nodiscard]] bool try_lock_shared_until(std::chrono::steady_clock::time_point deadline) {
     return take(kind::reader, deadline, "shared_mutex::try_lock_shared_until");
   }
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool try_lock_shared_for(std::chrono::nanoseconds time) {
     return take(kind::reader, sched::after(time), "shared_mutex::try_lock_shared_for");
   }

@@ -110,13 +110,17 @@ template <future_value T>
 template <future_value T = void>
 class [[nodiscard]] coroutine_task {
  public:
+  /// For the compiler.
   struct promise_type : detail::coroutine_promise<T> {
+    /// For the compiler.
     coroutine_task get_return_object() noexcept {
       return coroutine_task(std::coroutine_handle<promise_type>::from_promise(*this));
     }
   };
 
+  /// The other one has no coroutine afterwards.
   coroutine_task(coroutine_task&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+  /// Exchanges the two.
   coroutine_task& operator=(coroutine_task&& other) noexcept {
     std::swap(frame_, other.frame_);
     return *this;

@@ -61,7 +61,9 @@ class fiber {
 
   /// If joinable(): requests a stop, waits, and drops the exception of the fiber.
   ~fiber() { end(); }
+  /// The other one is not joinable() afterwards.
   fiber(fiber&&) noexcept = default;
+  /// Ends what it had, as the destructor does.
   fiber& operator=(fiber&& other) noexcept {
     if (this != &other) {
       end();
@@ -92,6 +94,7 @@ class fiber {
     std::exchange(done_, {}).get();
     return true;
   }
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool join_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
     return join_until(sched::after(time), stop);
   }
@@ -99,8 +102,10 @@ class fiber {
   /// Any thread. Asks its token to stop, as runtime::request_stop() asks the tokens of all fibers. That ends each wait
   /// of the fiber to which it gave the token.
   void request_stop() noexcept { stop_.request_stop(); }
+  /// The token that request_stop() asks to stop.
   [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
 
+  /// For reports and fiber_id's comparison; of no fiber, if it was made without one.
   [[nodiscard]] sched::fiber_id id() const noexcept { return id_; }
 
  private:

@@ -33,6 +33,7 @@ namespace task {
 /// The exception of a future whose promise was destroyed unsatisfied.
 class broken_promise : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 
@@ -180,10 +181,12 @@ struct event_behind;
 template <future_value T>
 class future {
  public:
+  /// What the result is.
   using value_type = T;
 
   future() noexcept = default;  ///< of no promise; may be assigned to, and asked valid()
 
+  /// Whether it is of a promise.
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(result_); }
 
   /// Any thread: whether get() returns at once.
@@ -200,9 +203,11 @@ class future {
                                 const std::stop_token& stop = {}) const {
     return state("future::wait_until").ready.wait_until("future::wait_until", deadline, stop);
   }
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) const {
     return wait_until(sched::after(time), stop);
   }
+  /// The same without a deadline: until there is a result, or `stop` is asked to stop.
   [[nodiscard]] bool wait(const std::stop_token& stop) const {
     return wait_until(std::chrono::steady_clock::time_point::max(), stop);
   }
@@ -257,7 +262,9 @@ class promise {
  public:
   /// \throws std::bad_alloc
   promise() : result_(detail::hold<T>::of_new()) {}
+  /// The other one is of no future afterwards.
   promise(promise&&) noexcept = default;
+  /// What it had promised and not set becomes broken_promise.
   promise& operator=(promise&& other) noexcept {
     promise old(std::move(other));  // the old result becomes broken_promise with it
     std::swap(old.result_, result_);

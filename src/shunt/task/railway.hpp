@@ -89,11 +89,17 @@ class railway {
   class train {
    public:
     train() noexcept = default;
+    /// Whether a train is here. After the end there is none.
     [[nodiscard]] explicit operator bool() const noexcept { return here_; }
+    /// The first good.
     [[nodiscard]] T* begin() const noexcept { return goods_.data(); }
+    /// Behind the last good.
     [[nodiscard]] T* end() const noexcept { return goods_.data() + goods_.size(); }
+    /// Goods of the train.
     [[nodiscard]] std::size_t size() const noexcept { return goods_.size(); }
+    /// \param i  0..size()-1 (contract).
     [[nodiscard]] T& operator[](std::size_t i) const noexcept { return goods_[i]; }
+    /// All goods, in the order in which they were loaded.
     [[nodiscard]] std::span<T> goods() const noexcept { return goods_; }
 
    private:
@@ -107,16 +113,18 @@ class railway {
   class cursor : public detail::station_base {
    protected:
     friend class railway;
+    /// For the railway only.
     cursor(railway& of, rail::station& at, std::string name)
         : station_base(at, std::move(name), of.wanted_.wait, of.shape_.trains),
           of_(of),
           goods_offset_(of.shape_.goods_offset) {}
     ~cursor() = default;
+    /// For the railway only: where a train's goods are.
     [[nodiscard]] T* goods_in(std::byte* at) const noexcept {
       return std::launder(reinterpret_cast<T*>(at + goods_offset_));
     }
 
-    railway& of_;
+    railway& of_;  ///< the line that it is on
 
    private:
     const std::size_t goods_offset_;
@@ -138,6 +146,7 @@ class railway {
       if (space_ == nullptr && !await_train(deadline, stop)) return {};
       return {space_ + loaded_, capacity_ - loaded_};
     }
+    /// The same, `time` from now at the latest.
     [[nodiscard]] std::span<T> board_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
       return board_until(sched::after(time), stop);
     }
@@ -262,6 +271,7 @@ class railway {
       }
       return take(goods);
     }
+    /// The same, `time` from now at the latest.
     [[nodiscard]] train arrive_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
       return arrive_until(sched::after(time), stop);
     }
@@ -458,6 +468,7 @@ class railway {
 
   /// Goods of a train, and trains of each source.
   [[nodiscard]] std::size_t capacity() const noexcept { return shape_.capacity; }
+  /// See capacity().
   [[nodiscard]] std::size_t trains() const noexcept { return shape_.trains; }
 
  private:

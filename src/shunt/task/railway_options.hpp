@@ -27,6 +27,7 @@ enum class wait_profile : std::uint8_t {
   battery,   ///< sleeps soon
 };
 
+/// How a railway is built.
 struct railway_options {
   /// Goods of a train; 0: as many as `latency` allows.
   std::size_t capacity = 0;
@@ -41,7 +42,7 @@ struct railway_options {
   /// loader's own cache when another station unloads them.
   std::size_t bytes = 32 * 1024;
 
-  wait_profile wait = wait_profile::balanced;
+  wait_profile wait = wait_profile::balanced;  ///< how sources and stations wait
 
   /// One train in this number carries the time of its departure, for station_counts::age; 0: no train does.
   unsigned stamp_every = 0;
@@ -49,7 +50,7 @@ struct railway_options {
 
 /// What a station has done so far, as of a moment.
 struct station_counts {
-  std::string name;
+  std::string name;           ///< as given; for reports
   std::uint64_t goods = 0;    ///< that have left here
   std::uint64_t trains = 0;   ///< that have left here
   double mean_fill = 0;       ///< of the trains: goods over capacity

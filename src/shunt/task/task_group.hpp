@@ -69,12 +69,14 @@ class task_group {
   /// \return whether all tasks have ended. If not, they go on, and wait() must be called again.
   /// \throws as wait() if all have ended; std::bad_alloc.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {});
+  /// The same, `time` from now at the latest.
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
     return wait_until(sched::after(time), stop);
   }
 
   /// Any thread. Tasks that have not begun will do nothing; the others see the stop by their token.
   void request_stop() noexcept { stop_.request_stop(); }
+  /// The token of all its tasks.
   [[nodiscard]] std::stop_token token() const noexcept { return stop_.get_token(); }
 
  private:

@@ -24,6 +24,7 @@ using handler = void (*)(message& arrived, actor& self);
 class alignas(cache_line) actor {
  public:
   actor() noexcept = default;
+  /// \param h  called with each message that arrives; see recv.
   explicit actor(handler h) noexcept : recv(h) {}
   actor(const actor&) = delete;
   actor& operator=(const actor&) = delete;

@@ -78,6 +78,7 @@ struct result {
 /// Thrown by run(): no message is under way, but actors that must end have not.
 class stalled : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 

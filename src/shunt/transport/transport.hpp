@@ -47,7 +47,7 @@ struct limits {
 
 /// A rank that no longer answers.
 struct loss {
-  int rank = 0;
+  int rank = 0;     ///< its number, 0..ranks-1
   std::string why;  ///< "ended (process 4711)", "silent for 5.0 s: stopped or unreachable"
 };
 
@@ -62,6 +62,7 @@ class carrier {
   // Any thread, at any time.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;  ///< "threads", "mpi"
   [[nodiscard]] virtual int rank() const noexcept = 0;               ///< 0..ranks()-1
+  /// Processes of the job, at least 1.
   [[nodiscard]] virtual int ranks() const noexcept = 0;
   /// Ranks that share this rank's machine, itself included: they share its cores too.
   [[nodiscard]] virtual int ranks_here() const noexcept = 0;

@@ -35,6 +35,7 @@ enum batch_flag : std::uint8_t {
   unloaded = 128  ///< set by the receiver, which may come back to a train for its other batches
 };
 
+/// In front of the messages of one handler in a train.
 struct batch_head {
   std::uint32_t bytes = 0;       ///< of messages that follow
   std::uint32_t count = 0;       ///< messages that follow
@@ -49,6 +50,7 @@ struct batch_head {
   std::uint16_t from = 0;        ///< and the PE that sent them
   std::uint32_t check = 0;       ///< between processes: head_check()
 
+  /// The first message.
   [[nodiscard]] std::byte* messages() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(batch_head); }
 };
 static_assert(sizeof(batch_head) == 32 && alignof(batch_head) <= batch_alignment);
@@ -79,8 +81,8 @@ template <std::size_t Words>
 
 /// From which PE to which; PEs of a job are numbered 0..count-1.
 struct route {
-  std::uint16_t to = 0;
-  std::uint16_t from = 0;
+  std::uint16_t to = 0;    ///< the PE that gets the message
+  std::uint16_t from = 0;  ///< the PE that sent it
 };
 
 /// PEs a job may have: what a route can name.
@@ -89,13 +91,13 @@ inline constexpr int most_pes = 65'536;
 /// A message with its route.
 template <class Message>
 struct routed_message {
-  route way;
-  Message message;
+  route way;        ///< from which PE to which
+  Message message;  ///< as the handler takes it
 };
 
 /// In front of a message of varying length.
 struct span_head {
-  route way;
+  route way;                ///< from which PE to which
   std::uint32_t bytes = 0;  ///< of captures and payload; the next message starts at a multiple of span_alignment
 };
 inline constexpr std::size_t span_alignment = 8;

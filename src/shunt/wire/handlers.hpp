@@ -24,6 +24,7 @@ struct message_layout {
   std::uint32_t routed = 0;  ///< bytes of a message with its route; 0: they vary
   std::uint32_t least = 0;   ///< where they vary, bytes that every message has: its captures
 
+  /// Messages of one size, with routes where they need them.
   template <class Message>
   [[nodiscard]] static constexpr message_layout of() noexcept {
     return {sizeof(Message), sizeof(routed_message<Message>), 0};
@@ -33,6 +34,7 @@ struct message_layout {
   [[nodiscard]] static constexpr message_layout unrouted() noexcept {
     return {sizeof(Message), sizeof(Message), 0};
   }
+  /// Messages of varying length: captures, then a payload.
   template <class Captures>
   [[nodiscard]] static constexpr message_layout varying_after() noexcept {
     return {0, 0, std::is_empty_v<Captures> ? 0 : sizeof(Captures)};
@@ -57,16 +59,23 @@ class handler {
   handler(const handler&) = delete;
   handler& operator=(const handler&) = delete;
 
+  /// Its number in this process's table, 0..65,534, after handler_table::number().
   [[nodiscard]] std::uint16_t id() const noexcept { return static_cast<std::uint16_t>(key_bits_ >> 32); }
   /// id() << 32 and the top bit: ready to be made into a key for "the same handler as before".
   [[nodiscard]] std::uint64_t key_bits() const noexcept { return key_bits_; }
   /// As a person would write it, for messages.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// See the constructor.
   [[nodiscard]] std::string_view owner() const noexcept { return owner_; }
+  /// See the constructor.
   [[nodiscard]] std::uint8_t mailbox() const noexcept { return mailbox_; }
+  /// Batch_flag bits of its batches.
   [[nodiscard]] std::uint8_t flags() const noexcept { return flags_; }
+  /// How its messages lie in a batch.
   [[nodiscard]] const message_layout& layout() const noexcept { return layout_; }
+  /// See the constructor; null: none.
   [[nodiscard]] const handler* replies() const noexcept { return replies_; }
+  /// Calls the function that unloads a batch. \param arrival  as it wants it.
   void unload(void* arrival) const { unload_(arrival); }
 
  private:
@@ -89,7 +98,9 @@ class handler_table {
   /// Numbers the handlers. Any thread, any number of times; before the first send of a job.
   /// \throws shunt::error when the program has more than 65,535.
   static void number();
+  /// \param id  that a handler has (contract).
   [[nodiscard]] static const handler& at(std::uint16_t id) noexcept;
+  /// Handlers of the program, after number().
   [[nodiscard]] static std::size_t size() noexcept;
   /// The same in two processes only if their tables are.
   [[nodiscard]] static std::uint64_t digest() noexcept;

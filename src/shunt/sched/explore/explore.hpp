@@ -52,17 +52,19 @@ enum class policy : std::uint8_t {
   exhaustive,
 };
 
+/// How explore() chooses orders, and how far it goes.
 struct exploration {
-  policy how = policy::random;
-  std::string schedule{};  ///< from a report: makes this one run. Empty, and SHUNT_SCHEDULE not set: all runs
-  std::uint64_t seed = 1;  ///< of the first run; each later run has the next one. Not for policy::exhaustive.
-  int depth = 3;           ///< for policy::pct; at least 1
+  policy how = policy::random;  ///< how the next fiber is chosen
+  std::string schedule{};       ///< from a report: makes this one run. Empty, and SHUNT_SCHEDULE not set: all runs
+  std::uint64_t seed = 1;       ///< of the first run; each later run has the next one. Not for policy::exhaustive.
+  int depth = 3;                ///< for policy::pct; at least 1
   /// policy::exhaustive leaves out orders with more pre-emptions: most mistakes need one or two.
   int most_preemptions = 1'000'000;
   std::size_t most_steps = 100'000;            ///< of a run; a run that takes more fails
   std::chrono::milliseconds patience{20'000};  ///< in real time; a run that takes longer fails
 };
 
+/// What explore() found.
 struct explored {
   std::size_t runs = 0;    ///< that were made
   bool complete = false;   ///< policy::exhaustive: there are no other orders

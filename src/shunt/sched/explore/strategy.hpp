@@ -27,8 +27,10 @@ namespace shunt {
 inline namespace v1 {
 namespace sched {
 
+/// Chooses the order of a run that is explored. Programs may derive one; explore() has its own.
 class strategy {
  public:
+  /// What there is to choose from.
   struct moment {
     /// The fibers that can go on, at least one, in the order in which they became ready. Taken in turn, they run
     /// fairly.

@@ -50,6 +50,7 @@ class job {
   /// Runs the job: called once, on the thief's fiber. Must not throw.
   using body = void (*)(job&) noexcept;
 
+  /// \param b  what a thief calls with this job.
   explicit job(body b) noexcept : body_(b) {}
   job(const job&) = delete;
   job& operator=(const job&) = delete;
@@ -75,7 +76,8 @@ class job {
 /// A worker's jobs, and its fibers' way to them.
 class job_deque {
  public:
-  static constexpr std::size_t slots = 1024;
+  static constexpr std::size_t slots = 1024;  ///< jobs that may be pushed at a time; the forker runs others itself
+  /// Where a job was pushed.
   using position = detail::job_ring<job, slots>::position;
   static constexpr position nowhere = detail::job_ring<job, slots>::nowhere;  ///< not pushed: the forker runs it itself
 
@@ -113,6 +115,7 @@ class job_deque {
   /// push to the take.
   /// \param call  the function that the program called, for errors. \throws usage_error outside a fiber.
   [[nodiscard]] static position push_elsewhere(job& j, const char* call);
+  /// The job that push_elsewhere() pushed. \return false: it was stolen.
   [[nodiscard]] static bool take_elsewhere(position at) noexcept;
 
   /// The running fiber of this worker. \return whether thieves would find nothing here. A look.
@@ -120,6 +123,7 @@ class job_deque {
   /// The same, one load cheaper, for a loop that asks again and again. \param above  what level() said before the loop.
   /// If the level has changed meanwhile, the answer is that of another moment, and does no harm.
   [[nodiscard]] bool runs_dry(position above) const noexcept { return ring_.looks_empty_below(above); }
+  /// For runs_dry(): where the next job would go.
   [[nodiscard]] position level() const noexcept { return ring_.next(); }
   /// A fiber, where here() is nullptr: the same; false where nothing may be pushed.
   [[nodiscard]] static bool runs_dry_elsewhere() noexcept;

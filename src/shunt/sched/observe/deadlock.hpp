@@ -14,6 +14,7 @@ namespace sched {
 /// one. The text names the fibers in the order of their waits: all of them, or the first 20 of more than 21.
 class deadlock : public error {
  public:
+  /// See error's: the text, what is known as numbers, the line.
   using error::error;
 };
 

@@ -36,10 +36,12 @@ class tbqueue {
   tbqueue(const tbqueue&) = delete;
   tbqueue& operator=(const tbqueue&) = delete;
 
+  /// Items that fit, as given.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
   /// Adds an item at the end; waits while the queue is full.
   void push(tx& t, T value) { t.check(try_push(t, std::move(value))); }
+  /// The same as a transaction of its own.
   void push(const T& value) {
     atomically(kind, [&](tx& t) { push(t, value); });
   }
@@ -53,6 +55,7 @@ class tbqueue {
     t.write(pushed_, count + 1);
     return true;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool try_push(const T& value) {
     return atomically(kind, [&](tx& t) { return try_push(t, value); });
   }
@@ -63,6 +66,7 @@ class tbqueue {
     t.check(value.has_value());
     return *std::move(value);
   }
+  /// The same as a transaction of its own.
   T pop() {
     return atomically(kind, [&](tx& t) { return pop(t); });
   }
@@ -78,6 +82,7 @@ class tbqueue {
     }
     return value;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_pop() {
     return atomically(kind, [&](tx& t) { return try_pop(t); });
   }
@@ -88,27 +93,34 @@ class tbqueue {
     t.check(value.has_value());
     return *std::move(value);
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] T front() const {
     return atomically(kind, [&](tx& t) { return front(t); });
   }
 
   /// \return nothing: the queue is empty.
   [[nodiscard]] std::optional<T> try_front(tx& t) const { return t.read(slots_[t.read(popped_) % capacity_]); }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_front() const {
     return atomically(kind, [&](tx& t) { return try_front(t); });
   }
 
   /// The number of items. Conflicts with every push and pop; full() and empty() do not.
   [[nodiscard]] std::size_t size(tx& t) const { return static_cast<std::size_t>(t.read(pushed_) - t.read(popped_)); }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });
   }
 
+  /// Whether a pop() would wait. Conflicts with pops, and with the push that fills the first slot.
   [[nodiscard]] bool empty(tx& t) const { return !t.read(slots_[t.read(popped_) % capacity_]).has_value(); }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool empty() const {
     return atomically(kind, [&](tx& t) { return empty(t); });
   }
+  /// Whether a push() would wait. Conflicts with pushes, and with the pop that empties the next slot.
   [[nodiscard]] bool full(tx& t) const { return t.read(slots_[t.read(pushed_) % capacity_]).has_value(); }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool full() const {
     return atomically(kind, [&](tx& t) { return full(t); });
   }

@@ -66,11 +66,14 @@ class tchan {
     t.write(here->next, next);
     t.write(tail_, next);
   }
+  /// The same as a transaction of its own.
   void write(const T& value) {
     atomically(kind, [&](tx& t) { write(t, value); });
   }
 
+  /// Readers that there are.
   [[nodiscard]] std::size_t readers(tx& t) const { return t.read(readers_); }
+  /// The same outside of transactions: one load.
   [[nodiscard]] std::size_t readers() const { return readers_.load(); }
 
  private:
@@ -110,6 +113,7 @@ class tchan<T>::reader {
     t.check(value.has_value());
     return *std::move(value);
   }
+  /// The same as a transaction of its own.
   T read() {
     return atomically(kind, [&](tx& t) { return read(t); });
   }
@@ -121,12 +125,14 @@ class tchan<T>::reader {
     if (value.has_value()) t.write(next_, pass(t, here));
     return value;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_read() {
     return atomically(kind, [&](tx& t) { return try_read(t); });
   }
 
   /// Whether read() would wait.
   [[nodiscard]] bool empty(tx& t) const { return !t.read(t.read(next_)->value).has_value(); }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool empty() const {
     return atomically(kind, [&](tx& t) { return empty(t); });
   }

@@ -16,17 +16,21 @@ inline constinit transaction_class class_of_tcounters{"tcounter"};
 /// conflicts with all additions. Sums are modulo 2^64, in two's complement.
 class tcounter {
  public:
+  /// \param value  that it begins with.
   explicit tcounter(std::int64_t value = 0) : sum_(value) {}
 
   /// \param amount  negative: subtracts.
   void add(tx& t, std::int64_t amount = 1) {
     t.commute(sum_, [amount](std::int64_t now) { return plus(now, amount); });
   }
+  /// The same as a transaction of its own.
   void add(std::int64_t amount = 1) {
     atomically(kind, [&](tx& t) { add(t, amount); });
   }
 
+  /// The sum. Conflicts with every addition.
   [[nodiscard]] std::int64_t value(tx& t) const { return t.read(sum_); }
+  /// The same outside of transactions: one load.
   [[nodiscard]] std::int64_t value() const { return sum_.load(); }
 
  private:

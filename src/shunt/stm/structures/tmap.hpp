@@ -27,12 +27,15 @@ inline constinit transaction_class class_of_tmaps{"tmap"};
 template <tx_item K, tx_item V, typename Less = std::less<K>>
 class tmap {
  public:
+  /// A key with its value.
   using item = std::pair<K, V>;
 
   /// \throws std::bad_alloc
   explicit tmap(Less less = Less()) : list_(std::move(less)) {}
 
+  /// Whether there is such a key.
   [[nodiscard]] bool contains(tx& t, const K& key) const { return list_.contains(t, key); }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool contains(const K& key) const {
     return atomically(kind, [&](tx& t) { return contains(t, key); });
   }
@@ -43,6 +46,7 @@ class tmap {
     if (!list_.is(n, key)) return std::nullopt;
     return t.read(n->rest);
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<V> find(const K& key) const {
     return atomically(kind, [&](tx& t) { return find(t, key); });
   }
@@ -54,6 +58,7 @@ class tmap {
     list_.insert(t, to, std::move(key), std::move(value));
     return true;
   }
+  /// The same as a transaction of its own.
   bool insert(const K& key, const V& value) {
     return atomically(kind, [&](tx& t) { return insert(t, key, value); });
   }
@@ -68,6 +73,7 @@ class tmap {
     list_.insert(t, to, std::move(key), std::move(value));
     return true;
   }
+  /// The same as a transaction of its own.
   bool insert_or_assign(const K& key, const V& value) {
     return atomically(kind, [&](tx& t) { return insert_or_assign(t, key, value); });
   }
@@ -80,6 +86,7 @@ class tmap {
     t.modify(n->rest, f);
     return true;
   }
+  /// The same as a transaction of its own.
   template <std::invocable<const V&> F>
   bool modify(const K& key, const F& f) {
     return atomically(kind, [&](tx& t) { return modify(t, key, f); });
@@ -87,12 +94,14 @@ class tmap {
 
   /// \return false: there is no such key.
   bool erase(tx& t, const K& key) { return list_.erase(t, key); }
+  /// The same as a transaction of its own.
   bool erase(const K& key) {
     return atomically(kind, [&](tx& t) { return erase(t, key); });
   }
 
   /// O(n); conflicts with everything.
   void clear(tx& t) { list_.clear(t); }
+  /// The same as a transaction of its own.
   void clear() {
     atomically(kind, [&](tx& t) { clear(t); });
   }
@@ -108,6 +117,7 @@ class tmap {
     for_each(t, [&](const K& key, const V& value) { all.emplace_back(key, value); });
     return all;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::vector<item> items() const {
     return atomically(kind, [&](tx& t) { return items(t); });
   }
@@ -115,12 +125,14 @@ class tmap {
   /// O(n), because a counter would make all insertions and erasures conflict. Conflicts with those, not with changes of
   /// values.
   [[nodiscard]] std::size_t size(tx& t) const { return list_.size(t); }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });
   }
 
   /// O(1).
   [[nodiscard]] bool empty(tx& t) const { return list_.first(t) == nullptr; }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool empty() const {
     return atomically(kind, [&](tx& t) { return empty(t); });
   }

@@ -31,6 +31,7 @@ class tmvar {
 
   /// Waits until the place is empty, and fills it.
   void put(tx& t, T item) { t.check(try_put(t, std::move(item))); }
+  /// The same as a transaction of its own.
   void put(const T& item) {
     atomically(kind, [&](tx& t) { put(t, item); });
   }
@@ -41,6 +42,7 @@ class tmvar {
     t.write(held_, std::optional<T>(std::move(item)));
     return true;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool try_put(const T& item) {
     return atomically(kind, [&](tx& t) { return try_put(t, item); });
   }
@@ -51,6 +53,7 @@ class tmvar {
     t.write(held_, std::nullopt);
     return item;
   }
+  /// The same as a transaction of its own.
   T take() {
     return atomically(kind, [&](tx& t) { return take(t); });
   }
@@ -61,6 +64,7 @@ class tmvar {
     if (item.has_value()) t.write(held_, std::nullopt);
     return item;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_take() {
     return atomically(kind, [&](tx& t) { return try_take(t); });
   }
@@ -71,17 +75,21 @@ class tmvar {
     t.check(seen.has_value());
     return *seen;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] T read() const {
     return atomically(kind, [&](tx& t) { return read(t); });
   }
 
   /// \return nothing: the place is empty.
   [[nodiscard]] std::optional<T> try_read(tx& t) const { return t.read(held_); }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_read() const {
     return atomically(kind, [&](tx& t) { return try_read(t); });
   }
 
+  /// Whether take() would wait.
   [[nodiscard]] bool empty(tx& t) const { return !t.read(held_).has_value(); }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool empty() const {
     return atomically(kind, [&](tx& t) { return empty(t); });
   }

@@ -34,6 +34,7 @@ class tpriority_queue {
     list_.greater(t, value, to);
     list_.insert(t, to, std::move(value));
   }
+  /// The same as a transaction of its own.
   void push(const T& value) {
     atomically(kind, [&](tx& t) { push(t, value); });
   }
@@ -46,6 +47,7 @@ class tpriority_queue {
     list_.erase_first(t, first);
     return value;
   }
+  /// The same as a transaction of its own.
   T pop() {
     return atomically(kind, [&](tx& t) { return pop(t); });
   }
@@ -55,6 +57,7 @@ class tpriority_queue {
     if (empty(t)) return std::nullopt;
     return pop(t);
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_pop() {
     return atomically(kind, [&](tx& t) { return try_pop(t); });
   }
@@ -65,6 +68,7 @@ class tpriority_queue {
     t.check(first != nullptr);
     return first->key;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] T top() const {
     return atomically(kind, [&](tx& t) { return top(t); });
   }
@@ -74,12 +78,14 @@ class tpriority_queue {
     if (empty(t)) return std::nullopt;
     return top(t);
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_top() const {
     return atomically(kind, [&](tx& t) { return try_top(t); });
   }
 
   /// O(1).
   [[nodiscard]] bool empty(tx& t) const { return list_.first(t) == nullptr; }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool empty() const {
     return atomically(kind, [&](tx& t) { return empty(t); });
   }

@@ -41,6 +41,7 @@ class tqueue {
     t.write(last == nullptr ? head_ : last->next, made);
     t.write(tail_, made);
   }
+  /// The same as a transaction of its own.
   void push(const T& value) {
     atomically(kind, [&](tx& t) { push(t, value); });
   }
@@ -56,6 +57,7 @@ class tqueue {
     t.destroy(first);
     return value;
   }
+  /// The same as a transaction of its own.
   T pop() {
     return atomically(kind, [&](tx& t) { return pop(t); });
   }
@@ -65,6 +67,7 @@ class tqueue {
     if (empty(t)) return std::nullopt;
     return pop(t);
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_pop() {
     return atomically(kind, [&](tx& t) { return try_pop(t); });
   }
@@ -80,6 +83,7 @@ class tqueue {
     t.write(tail_, nullptr);
     return all;
   }
+  /// The same as a transaction of its own.
   std::vector<T> pop_all() {
     return atomically(kind, [&](tx& t) { return pop_all(t); });
   }
@@ -90,6 +94,7 @@ class tqueue {
     t.check(first != nullptr);
     return first->value;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] T front() const {
     return atomically(kind, [&](tx& t) { return front(t); });
   }
@@ -99,11 +104,14 @@ class tqueue {
     if (empty(t)) return std::nullopt;
     return front(t);
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::optional<T> try_front() const {
     return atomically(kind, [&](tx& t) { return try_front(t); });
   }
 
+  /// Whether pop() would wait.
   [[nodiscard]] bool empty(tx& t) const { return t.read(head_) == nullptr; }
+  /// The same outside of transactions: one load.
   [[nodiscard]] bool empty() const { return head_.load() == nullptr; }
 
  private:

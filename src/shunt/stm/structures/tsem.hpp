@@ -18,10 +18,12 @@ inline constinit transaction_class class_of_tsems{"tsem"};
 /// release wakes all fibers and threads that wait; the order in which they acquire is not specified.
 class tsem {
  public:
+  /// \param permits  that it begins with.
   explicit tsem(std::uint64_t permits) : permits_(permits) {}
 
   /// Waits until there are `count` permits, and takes them all at once. 0: does nothing.
   void acquire(tx& t, std::uint64_t count = 1) { t.check(try_acquire(t, count)); }
+  /// The same as a transaction of its own.
   void acquire(std::uint64_t count = 1) {
     atomically(kind, [&](tx& t) { acquire(t, count); });
   }
@@ -34,6 +36,7 @@ class tsem {
     t.write(permits_, now - count);
     return true;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool try_acquire(std::uint64_t count = 1) {
     return atomically(kind, [&](tx& t) { return try_acquire(t, count); });
   }
@@ -45,11 +48,14 @@ class tsem {
       throw usage_error("tsem: more permits than 2^64 - 1: release only what was acquired");
     t.write(permits_, now + count);
   }
+  /// The same as a transaction of its own.
   void release(std::uint64_t count = 1) {
     atomically(kind, [&](tx& t) { release(t, count); });
   }
 
+  /// Permits that are free.
   [[nodiscard]] std::uint64_t permits(tx& t) const { return t.read(permits_); }
+  /// The same outside of transactions: one load.
   [[nodiscard]] std::uint64_t permits() const { return permits_.load(); }
 
  private:

@@ -22,7 +22,9 @@ class tset {
   /// \throws std::bad_alloc
   explicit tset(Less less = Less()) : list_(std::move(less)) {}
 
+  /// Whether the key is there.
   [[nodiscard]] bool contains(tx& t, const K& key) const { return list_.contains(t, key); }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool contains(const K& key) const {
     return atomically(kind, [&](tx& t) { return contains(t, key); });
   }
@@ -34,18 +36,21 @@ class tset {
     list_.insert(t, to, std::move(key));
     return true;
   }
+  /// The same as a transaction of its own.
   bool insert(const K& key) {
     return atomically(kind, [&](tx& t) { return insert(t, key); });
   }
 
   /// \return false: there is no such key.
   bool erase(tx& t, const K& key) { return list_.erase(t, key); }
+  /// The same as a transaction of its own.
   bool erase(const K& key) {
     return atomically(kind, [&](tx& t) { return erase(t, key); });
   }
 
   /// O(n); conflicts with everything.
   void clear(tx& t) { list_.clear(t); }
+  /// The same as a transaction of its own.
   void clear() {
     atomically(kind, [&](tx& t) { clear(t); });
   }
@@ -61,18 +66,21 @@ class tset {
     for_each(t, [&](const K& key) { all.push_back(key); });
     return all;
   }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::vector<K> items() const {
     return atomically(kind, [&](tx& t) { return items(t); });
   }
 
   /// O(n); conflicts with every change.
   [[nodiscard]] std::size_t size(tx& t) const { return list_.size(t); }
+  /// The same as a transaction of its own.
   [[nodiscard]] std::size_t size() const {
     return atomically(kind, [&](tx& t) { return size(t); });
   }
 
   /// O(1).
   [[nodiscard]] bool empty(tx& t) const { return list_.first(t) == nullptr; }
+  /// The same as a transaction of its own.
   [[nodiscard]] bool empty() const {
     return atomically(kind, [&](tx& t) { return empty(t); });
   }

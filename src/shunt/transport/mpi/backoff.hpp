@@ -20,6 +20,7 @@ constexpr std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(1);
 /// The pauses of one wait in a collective call: the first 32 yield the core, later ones sleep longer and longer.
 class backoff {
  public:
+  /// The next pause.
   void operator()() noexcept {
     if (pauses_ < 32) {
       sched_yield();

@@ -42,13 +42,16 @@ inline namespace v1 {
 namespace transport {
 namespace mpi {
 
+/// The transport over MPI. See carrier for what each function does.
 class mpi_carrier final : public carrier {
  public:
+  /// Collective. Initialises MPI. \throws shunt::error if it cannot.
   explicit mpi_carrier(const limits& time_limits);
   ~mpi_carrier() override;
 
   std::string_view name() const noexcept override { return "mpi"; }
   int rank() const noexcept override { return rank_; }
+  /// Processes of the job.
   int ranks() const noexcept override { return ranks_; }
   int ranks_here() const noexcept override { return liveness_.ranks_here(); }
   std::vector<std::string> exchange(const std::string& mine) override;

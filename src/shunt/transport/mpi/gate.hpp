@@ -25,12 +25,15 @@ inline namespace v1 {
 namespace transport {
 namespace mpi {
 
+/// One thread at a time is inside MPI: the one that holds a pass.
 class gate {
  public:
   /// Proof that the calling thread holds the gate (mpi.M1). The destructor opens the gate.
   class pass {
    public:
+    /// The other one is no proof any more.
     pass(pass&&) noexcept = default;
+    /// Opens the gate that it held.
     pass& operator=(pass&&) noexcept = default;
 
    private:

@@ -36,6 +36,7 @@ class heartbeats {
   /// Frees the requests. After the goodbyes.
   void close(const gate::pass& pass);
 
+  /// All ranks but this one.
   [[nodiscard]] std::vector<peer>& peers(const gate::pass&) noexcept { return peers_; }
 
  private:

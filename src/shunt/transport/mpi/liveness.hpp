@@ -36,6 +36,7 @@ inline namespace v1 {
 namespace transport {
 namespace mpi {
 
+/// Finds out which ranks are lost, and ends the job when one is.
 class liveness {
  public:
   /// Starts the watchdog. Before MPI_Init.

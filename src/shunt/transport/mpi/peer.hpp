@@ -9,14 +9,15 @@ inline namespace v1 {
 namespace transport {
 namespace mpi {
 
+/// Another rank, as the words of life show it.
 struct peer {
-  int rank = 0;
+  int rank = 0;                        ///< its number, 0..ranks-1
   std::chrono::nanoseconds silent{0};  ///< watched time since its last word
   char received = 0;                   ///< the receive's buffer
   char sent = 0;                       ///< the send's buffer
   bool sending = false;                ///< the send is under way
-  bool goodbye_sent = false;
-  bool goodbye_received = false;
+  bool goodbye_sent = false;           ///< it needs no further words
+  bool goodbye_received = false;       ///< it will send no further words
 };
 
 /// The peer that counts as lost: null while each one has said a word within the deadline, or goodbye.

@@ -36,6 +36,7 @@ constexpr int beats_a_deadline = 5;
 /// \param rank  of this process; -1: unknown
 [[noreturn]] void end_job(const std::string& name, int rank, const std::string& why) noexcept;
 
+/// A thread that ends the process if a collective call takes longer than it may.
 class watchdog {
  public:
   /// Starts the thread.
@@ -50,8 +51,10 @@ class watchdog {
   /// time; a second enter() starts the time anew.
   /// \param missing_watchdog  what it means for another rank that it has no such thread
   void enter(const char* call, const char* missing_watchdog);
+  /// The thread that called enter(): the wait is over.
   void leave();
 
+  /// Of the application, for messages.
   [[nodiscard]] const std::string& name() const noexcept { return limits_.name; }
 
  private:
@@ -74,6 +77,7 @@ class watchdog {
 /// A wait of a scope that has a limit.
 class limited_wait {
  public:
+  /// See watchdog::enter().
   limited_wait(watchdog& by, const char* call, const char* missing_watchdog) : by_(by) {
     by_.enter(call, missing_watchdog);
   }
