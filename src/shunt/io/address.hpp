@@ -22,22 +22,27 @@ class address {
 
   /// \throws usage_error that names what is wrong with the text.
   address(std::string_view text);
+  /// From text in the same form: a literal converts implicitly.
   address(const char* text) : address(std::string_view(text)) {}
+  /// From text in the same form: a std::string converts implicitly.
   address(const std::string& text) : address(std::string_view(text)) {}
   /// From the form that the system uses.
   address(const sockaddr_storage& given, socklen_t length) noexcept;
 
   /// In the form above. "unix:" for an end of a Unix socket without a name, "" for none.
   [[nodiscard]] std::string text() const;
+  /// \return AF_INET, AF_INET6 or AF_UNIX; AF_UNSPEC for none.
   [[nodiscard]] int family() const noexcept { return where_.ss_family; }
   /// \return 0..65535; 0 where the family has no ports.
   [[nodiscard]] int port() const noexcept;
   /// \return the file of a Unix socket; "" for any other address.
   [[nodiscard]] std::string path() const;
 
+  /// The form that bind(2), connect(2) and sendto(2) take; valid while this object lives.
   [[nodiscard]] const sockaddr* native() const noexcept { return reinterpret_cast<const sockaddr*>(&where_); }
-  [[nodiscard]] socklen_t native_length() const noexcept { return length_; }
+  [[nodiscard]] socklen_t native_length() const noexcept { return length_; }  ///< bytes of native(); 0 for none
 
+  /// Compares the texts: host, interface and port, or path. Cost: makes two strings.
   friend bool operator==(const address& a, const address& b) { return a.text() == b.text(); }
 
  private:

@@ -23,15 +23,18 @@ concept byte_range = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 class const_buffer {
  public:
   const_buffer(const char* text) noexcept : const_buffer(std::string_view(text)) {}  ///< without the final 0
+  /// `count` bytes from `first` on.
   const_buffer(const void* first, std::size_t count) noexcept
       : data_(static_cast<const std::byte*>(first)), size_(count) {}
+  /// The bytes of a string, vector, std::array or span. Not of a built-in array: one of `char` is text up to its first
+  /// 0; for any other, give a std::span.
   template <byte_range R>
     requires(!std::same_as<std::remove_cvref_t<R>, const_buffer> && !std::is_array_v<std::remove_reference_t<R>>)
   const_buffer(R&& range) noexcept
       : const_buffer(std::ranges::data(range), std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
 
-  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }  ///< bytes
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }  ///< the first one
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }       ///< bytes
   /// The part behind the first `count` bytes, 0..size().
   [[nodiscard]] const_buffer from(std::size_t count) const noexcept { return {data_ + count, size_ - count}; }
 
@@ -43,14 +46,16 @@ class const_buffer {
 /// Memory that a call reads into. A view, like const_buffer.
 class buffer {
  public:
+  /// `count` bytes from `first` on.
   buffer(void* first, std::size_t count) noexcept : data_(static_cast<std::byte*>(first)), size_(count) {}
+  /// The bytes of a string, vector, array or span whose items are not const: size() items, whatever the capacity.
   template <byte_range R>
     requires(!std::same_as<std::remove_cvref_t<R>, buffer> &&
              !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
   buffer(R&& range) noexcept
       : buffer(std::ranges::data(range), std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
 
-  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }   ///< the first byte
   [[nodiscard]] std::size_t size() const noexcept { return size_; }  ///< bytes
   /// The part behind the first `count` bytes, 0..size().
   [[nodiscard]] buffer from(std::size_t count) const noexcept { return {data_ + count, size_ - count}; }

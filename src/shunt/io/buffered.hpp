@@ -140,6 +140,7 @@ class buffered_writer {
     if (!append(what)) [[unlikely]]
       write_slowly(what, until);
   }
+  /// Sets `ec` instead of throwing io_error. \return bytes of `what` that were taken: all of them without an error.
   std::size_t write(const_buffer what, std::error_code& ec, const deadline& until = {}) {
     if (!append(what)) [[unlikely]]
       return write_slowly(what, ec, until);
@@ -150,6 +151,7 @@ class buffered_writer {
   /// A fiber: writes what is pending to the system, by one call of the sink's write(); nothing if none is.
   /// \throws io_error: as the sink's write(); moved() says how many bytes left. \return with `ec`: that number.
   void flush(const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes that left.
   std::size_t flush(std::error_code& ec, const deadline& until = {});
 
   /// Bytes that were written to this object and not yet to the system: 0..capacity().
@@ -241,16 +243,19 @@ class buffered_reader {
   /// \throws io_error: as the source's read_some(); as a writer's flush(), if tied; end_of_stream if the stream ended
   ///         with some bytes, but fewer; they stay. std::bad_alloc. \return with `ec`: what is buffered.
   std::string_view peek(std::size_t least, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return what is buffered: with an error, what came before it.
   std::string_view peek(std::size_t least, std::error_code& ec, const deadline& until = {});
 
   /// Waits for at least one byte. An `into` that is no smaller than the buffer is read into without being copied.
   /// \return bytes read; 0: the end, or `into` is empty. \throws io_error: as peek().
   std::size_t read_some(buffer into, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes read; 0: an error, the end, or `into` is empty.
   std::size_t read_some(buffer into, std::error_code& ec, const deadline& until = {});
 
   /// Fills `into`. \throws end_of_stream if the stream ended before, io_error as peek(); moved() says how many bytes
   /// came: they are in `into`. \return with `ec`: that number.
   void read_exactly(buffer into, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes that are in `into`; fewer than it holds: an error.
   std::size_t read_exactly(buffer into, std::error_code& ec, const deadline& until = {});
 
   /// Reads up to and with `delimiter`: a line, with "\n". Bytes that came before a failure stay.
@@ -259,6 +264,7 @@ class buffered_reader {
   ///         too_long; end_of_stream if bytes but no delimiter came before the end; usage_error for an empty delimiter
   ///         or 0 bytes.
   std::string_view read_until(std::string_view delimiter, std::size_t most, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return a view; empty: an error (what came stays buffered), or the end.
   std::string_view read_until(std::string_view delimiter, std::size_t most, std::error_code& ec,
                               const deadline& until = {});
 

@@ -28,6 +28,7 @@ namespace shunt {
 inline namespace v1 {
 namespace io {
 
+/// How spawn() starts a program. By default the child shares descriptors, variables and folder with this process.
 struct child_options {
   /// The child's end of one of its first three descriptors.
   enum class use : std::uint8_t {
@@ -36,9 +37,9 @@ struct child_options {
     pipe,     ///< a pipe to this process: child::in(), out(), err()
     as_out,   ///< for `err` only: the same as `out`
   };
-  use in = use::ours;
-  use out = use::ours;
-  use err = use::ours;
+  use in = use::ours;   ///< its standard input; not `as_out`
+  use out = use::ours;  ///< its standard output; not `as_out`
+  use err = use::ours;  ///< its standard error
 
   /// "NAME=value" each; none: those of this process. (In any case spawn() uses this process's PATH.)
   std::optional<std::vector<std::string>> environment{};
@@ -51,6 +52,7 @@ struct child_options {
 struct ended {
   int status = -1;  ///< the status that it gave to exit(3), 0..255; -1: a signal ended it
   int signal = 0;   ///< that signal; 0: none
+  /// Whether it ended by itself with status 0.
   [[nodiscard]] bool good() const noexcept { return status == 0; }
   [[nodiscard]] std::string text() const;  ///< "status 1", "SIGKILL"
 };
@@ -64,7 +66,9 @@ class child {
   /// Kills the process (SIGKILL) if its end was not waited for. Does not wait for the kill: a process that is not dead
   /// at once is reaped when the next child is made or destroyed.
   ~child();
+  /// `other` has no process afterwards, and its pipes are closed.
   child(child&& other) noexcept;
+  /// As ~child() for the process that this object had; then takes over that of `other`, and its pipes.
   child& operator=(child&& other) noexcept;
 
   /// -1: none. For messages only: after wait() the system may give the number to another process.
@@ -72,14 +76,15 @@ class child {
 
   /// This process's ends of its pipes; closed where it has none.
   [[nodiscard]] sink& in() noexcept { return in_; }
-  [[nodiscard]] source& out() noexcept { return out_; }
-  [[nodiscard]] source& err() noexcept { return err_; }
+  [[nodiscard]] source& out() noexcept { return out_; }  ///< what the child writes to its standard output
+  [[nodiscard]] source& err() noexcept { return err_; }  ///< what the child writes to its standard error
 
   /// A fiber: waits for its end. A further call returns the same. After a timeout the process runs on.
   /// Does not read its pipes: a child that writes more than a pipe holds (64 KiB) ends only if a fiber reads.
   /// \throws io_error: timed_out, cancelled, closed (there is none), ECHILD (this process ignores SIGCHLD, or other
   ///         code has waited for the child).
   ended wait(const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return with an error: status -1 and signal 0.
   ended wait(std::error_code& ec, const deadline& until = {});
 
   /// Any thread: sends a signal to this process, never to a later one with the same number.

@@ -23,6 +23,7 @@ namespace io {
 /// a stop request a call begins nothing and fails with errc::cancelled.
 class deadline {
  public:
+  /// The clock of time(): steady, so a change of the system's date moves no deadline.
   using clock = std::chrono::steady_clock;
 
   deadline() noexcept = default;  ///< none: the call waits for ever
@@ -31,11 +32,14 @@ class deadline {
   template <typename Rep, typename Period>
   deadline(std::chrono::duration<Rep, Period> from_now, std::stop_token stop = {}) noexcept
       : time_(after(from_now)), stop_(std::move(stop)) {}
+  /// \param time  in the past: the call does not wait. time_point::max(): no time, only the token.
   deadline(clock::time_point time, std::stop_token stop = {}) noexcept : time_(time), stop_(std::move(stop)) {}
+  /// No time: only a stop request ends the wait early.
   deadline(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
 
   /// time_point::max() for none.
   [[nodiscard]] clock::time_point time() const noexcept { return time_; }
+  /// The token; one without a stop source for none. A request wakes a fiber that waits.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   /// Whether the call may wait for ever: there is no time, and no stop source that could end the wait.
   [[nodiscard]] bool none() const noexcept { return time_ == clock::time_point::max() && !stop_.stop_possible(); }

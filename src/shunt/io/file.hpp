@@ -36,10 +36,12 @@ class file {
   /// Reads from byte `at` on, until `into` is full or the file ends. \return bytes read.
   /// \throws io_error: the system's, timed_out, cancelled, closed.
   std::size_t read_at(std::uint64_t at, buffer into, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes read; with an error, those that came before it.
   std::size_t read_at(std::uint64_t at, buffer into, std::error_code& ec, const deadline& until = {});
 
   /// Writes all of it from byte `at` on. \throws as read_at(); moved() says how many bytes were written (ENOSPC).
   void write_at(std::uint64_t at, const_buffer what, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes written; with an error, those written before it.
   std::size_t write_at(std::uint64_t at, const_buffer what, std::error_code& ec, const deadline& until = {});
 
   /// \return bytes. Does not wait. \throws io_error: closed.
@@ -48,7 +50,9 @@ class file {
   /// Returns when the disk has what was written. \throws io_error: the system's (EIO), and as above.
   void sync(const deadline& until = {});
 
+  /// As the program gave it to the constructor, relative or not; also after close(). "": it was never opened.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// The descriptor, for fstat(2), posix_fadvise(2) and the like by base().native().
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
   /// Calls under way end as they would have; the system's file is closed after them.
   void close() noexcept { base_.close(); }

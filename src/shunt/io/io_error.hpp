@@ -18,6 +18,7 @@ namespace shunt {
 inline namespace v1 {
 namespace io {
 
+/// The codes of this module; every other code is the system's.
 enum class errc {
   timed_out = 1,  ///< the deadline's time passed first
   cancelled,      ///< the deadline's stop token was asked to stop
@@ -26,7 +27,9 @@ enum class errc {
   too_long,       ///< no delimiter within as many bytes as the caller allowed
 };
 
+/// The category of errc: its name is "shunt.io".
 [[nodiscard]] const std::error_category& category() noexcept;
+/// Lets an errc convert to a std::error_code, and compare with one: `ec == errc::timed_out`.
 [[nodiscard]] std::error_code make_error_code(errc code) noexcept;
 
 /// An operation failed. what(): "read from 127.0.0.1:80: Connection reset by peer (104)".
@@ -36,7 +39,9 @@ class io_error : public error {
   /// \param moved  bytes that the operation had moved before it failed; they are not taken back.
   io_error(const std::string& what, std::error_code code, std::size_t moved = 0);
 
+  /// Why: the system's errno, or one of errc.
   [[nodiscard]] const std::error_code& code() const noexcept { return code_; }
+  /// Bytes that the call moved before it failed; 0 where it moves none.
   [[nodiscard]] std::size_t moved() const noexcept { return moved_; }
 
  private:

@@ -36,11 +36,13 @@ class stream {
   /// Waits for at least one byte. \return bytes read; 0: the peer sends no more, or `into` is empty.
   /// \throws io_error: timed_out, cancelled, closed, the system's (ECONNRESET).
   std::size_t read_some(buffer into, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes read; 0: an error, the end, or `into` is empty.
   std::size_t read_some(buffer into, std::error_code& ec, const deadline& until = {});
 
   /// Fills `into`. \throws end_of_stream if the peer ended before, io_error as read_some(); moved() says how many bytes
   /// came. \return with `ec`: bytes that came.
   void read_exactly(buffer into, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes that are in `into`; fewer than it holds: an error.
   std::size_t read_exactly(buffer into, std::error_code& ec, const deadline& until = {});
 
   /// Reads up to and with `delimiter`. Keeps for the next read the bytes behind it, and those that came before a
@@ -50,11 +52,13 @@ class stream {
   ///         bytes but no delimiter came before the end; usage_error for an empty delimiter or 0 bytes;
   ///         std::bad_alloc.
   std::string read_until(std::string_view delimiter, std::size_t most, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return empty: an error (what came stays for the next read), or the end.
   std::string read_until(std::string_view delimiter, std::size_t most, std::error_code& ec, const deadline& until = {});
 
   /// Writes all of it, to the system: not to the peer. \throws io_error: timed_out, cancelled, closed, the system's
   /// (EPIPE, ECONNRESET); moved() says how many bytes were written before. \return with `ec`: that number.
   void write(const_buffer what, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return bytes written; with an error, those written before it.
   std::size_t write(const_buffer what, std::error_code& ec, const deadline& until = {});
 
   /// Any thread. Does not wait. `writing`: the peer reads what was written, then the end. `reading`: reads at this end
@@ -68,6 +72,7 @@ class stream {
   /// \return address() if it was not connected.
   [[nodiscard]] const address& peer() const noexcept { return peer_; }
   [[nodiscard]] address local() const;  ///< \throws io_error
+  /// The socket, for setsockopt(2) by base().native(). Its readable() does not see what read_until() has kept.
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
 
  private:
@@ -96,7 +101,9 @@ class listener {
  public:
   listener() noexcept = default;  ///< closed
   ~listener() { close(); }
+  /// `other` is closed afterwards; the address stays bound.
   listener(listener&&) noexcept = default;
+  /// Closes what this object listened at, as close() does, then takes over what `other` listens at.
   listener& operator=(listener&& other) noexcept {
     close();
     base_ = std::move(other.base_);
@@ -107,12 +114,14 @@ class listener {
   /// Waits for a connection. Passes over connections that ended before they were accepted.
   /// \throws io_error: timed_out, cancelled, closed, the system's (EMFILE: the connection stays in the queue).
   [[nodiscard]] stream accept(const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return a closed stream with an error.
   [[nodiscard]] stream accept(std::error_code& ec, const deadline& until = {});
 
   /// With the port that the system chose, if the program asked for port 0.
   [[nodiscard]] const address& local() const noexcept { return local_; }
   /// Any thread. Each accept() that waits fails with errc::closed. Removes the file of a Unix socket.
   void close() noexcept;
+  /// The socket, for setsockopt(2) by base().native(), or to wait until a connection is there.
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
 
  private:
@@ -125,6 +134,7 @@ class listener {
 /// \param backlog  connections, at most, that wait to be accepted; the system may take less.
 /// \throws io_error: EADDRINUSE, EACCES.
 [[nodiscard]] listener listen(const address& at, int backlog = 1024);
+/// Sets `ec` instead of throwing io_error. \return a closed listener with an error.
 [[nodiscard]] listener listen(const address& at, std::error_code& ec, int backlog = 1024);
 
 /// Messages that arrive whole or not at all: UDP, and Unix sockets of that kind. Any number of fibers.
@@ -134,7 +144,9 @@ class datagram {
   /// Any thread. Sends from `local` and receives there: "127.0.0.1:0". \throws io_error: EADDRINUSE.
   explicit datagram(const address& local);
   ~datagram() { close(); }
+  /// `other` is closed afterwards; the address stays bound.
   datagram(datagram&&) noexcept = default;
+  /// Closes the socket that this object had, as close() does, then takes over that of `other`.
   datagram& operator=(datagram&& other) noexcept {
     close();
     base_ = std::move(other.base_);
@@ -146,20 +158,26 @@ class datagram {
   /// as connect() does. \throws io_error: timed_out, cancelled, closed, the system's (EMSGSIZE; ECONNREFUSED, which may
   /// be the answer to an earlier datagram).
   void send_to(const address& to, const_buffer what, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. With an error, nothing was sent.
   void send_to(const address& to, const_buffer what, std::error_code& ec, const deadline& until = {});
 
+  /// A datagram, as receive() returns it.
   struct received {
     std::size_t size = 0;    ///< bytes written to the buffer; may be 0
     bool truncated = false;  ///< the datagram was longer than the buffer, and its other bytes are lost
+    /// The sender; address() where it has none (a Unix socket without a name).
     address from;
   };
   /// Waits for one. \throws io_error: timed_out, cancelled, closed, the system's.
   [[nodiscard]] received receive(buffer into, const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return with an error: 0 bytes from address().
   [[nodiscard]] received receive(buffer into, std::error_code& ec, const deadline& until = {});
 
+  /// With the port that the system chose, if the program asked for port 0; also after close().
   [[nodiscard]] const address& local() const noexcept { return local_; }
   /// As listener::close().
   void close() noexcept;
+  /// The socket, for setsockopt(2) by base().native().
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
 
  private:

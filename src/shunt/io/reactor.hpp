@@ -44,10 +44,12 @@ enum class backend : std::uint8_t {
   io_uring,  ///< epoll, and io_uring for files; io_error where the kernel does not allow it
 };
 
+/// What a reactor sets for its runtime.
 struct reactor_options {
   /// Threads, at most, for calls that block their thread whatever the caller does: blocking(), spawn(), and calls on
   /// files without io_uring. At least 1. They start when needed, so a program that has only sockets has none.
   int helpers = 4;
+  /// What makes the calls on files. With `io_uring` the constructor throws where the kernel refuses it.
   backend use = backend::best;
 };
 
@@ -78,6 +80,7 @@ class reactor {
 /// A fiber: lets others run for that time, or until `stop` is asked to stop.
 /// \return false if the stop came first. \throws usage_error outside a fiber; std::bad_alloc.
 bool sleep_for(std::chrono::nanoseconds time, std::stop_token stop = {});
+/// The same, until a point in time.
 bool sleep_until(std::chrono::steady_clock::time_point time, std::stop_token stop = {});
 
 namespace detail {

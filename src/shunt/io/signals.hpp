@@ -47,6 +47,7 @@ namespace io {
 /// A set of signals. Moves, does not copy.
 class signals {
  public:
+  /// A signal that has come, and what the system says of it.
   struct arrival {
     int number = 0;    ///< SIGTERM
     pid_t sender = 0;  ///< the process that sent it; 0: the system (a terminal, a timer)
@@ -63,10 +64,12 @@ class signals {
   /// A fiber: waits for one of them. Any number of fibers at a time.
   /// \throws io_error: timed_out, cancelled, closed.
   arrival wait(const deadline& until = {});
+  /// Sets `ec` instead of throwing io_error. \return with an error: number 0.
   arrival wait(std::error_code& ec, const deadline& until = {});
 
   /// Any thread. Each wait() fails with errc::closed; the signals stay blocked (signals.S2).
   void close() noexcept { base_.close(); }
+  /// The signalfd(2) behind the set. Only wait() reads from it.
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
 
  private:
