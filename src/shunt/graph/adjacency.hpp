@@ -111,9 +111,9 @@ class addresses {
 /// A PE's part of the graph. distribute() makes it. All functions are local; those that are const may be called by any
 /// thread at the same time, and cost a few instructions.
 struct adjacency {
-  addresses at;
-  std::vector<std::uint64_t> offsets;
-  std::vector<address> columns;
+  addresses at;                        ///< turns vertices into addresses and back, for this PE
+  std::vector<std::uint64_t> offsets;  ///< count() + 1 entries: the columns of row r are offsets[r]..offsets[r + 1] - 1
+  std::vector<address> columns;        ///< addresses of neighbours, row by row
 
   /// Local. Rows without neighbours. \param vertices  of the whole graph
   /// \throws usage_error as addresses; std::bad_alloc. Cost: O(rows of this PE); memory 8 bytes a row.

@@ -55,6 +55,7 @@ class erdos_renyi {
   ///   graph ("10,000 rows, 35 a row": 350,000 edges, mean degree 70).
   [[nodiscard]] static erdos_renyi with_lower_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed);
 
+  /// Of the whole graph: 0..max_vertices.
   [[nodiscard]] vertex vertices() const noexcept { return vertices_; }
   /// The probability of each edge.
   [[nodiscard]] double p() const noexcept { return p_; }
@@ -82,8 +83,8 @@ class random_matrix {
   /// \param rows, columns  0..max_vertices. \param mean  non-zeros a row, 0..columns. \throws usage_error for others.
   random_matrix(std::uint64_t rows, std::uint64_t columns, double mean, std::uint64_t seed);
 
-  [[nodiscard]] vertex rows() const noexcept { return rows_; }
-  [[nodiscard]] vertex columns() const noexcept { return columns_; }
+  [[nodiscard]] vertex rows() const noexcept { return rows_; }        ///< of the whole matrix: 0..max_vertices
+  [[nodiscard]] vertex columns() const noexcept { return columns_; }  ///< 0..max_vertices; may differ from rows()
 
   /// Appends the columns of row v, ascending. \param v  0..rows()-1.
   void append_row(vertex v, std::vector<vertex>& to) const;
@@ -107,19 +108,20 @@ class random_matrix {
 /// others.
 class rmat {
  public:
+  /// The size of the graph, and how skewed its degrees are.
   struct parameters {
     unsigned scale = 10;             ///< 2^scale vertices, 0..31
     std::uint64_t edge_factor = 16;  ///< entries a vertex, at most 2^20
-    double a = 0.57;                 ///< probabilities, used to 32 bits
-    double b = 0.19;
-    double c = 0.19;
-    bool scramble = true;  ///< without it, low numbers have high degrees
+    double a = 0.57;                 ///< probability of quadrant (0,0); all three are used to 32 bits
+    double b = 0.19;                 ///< of quadrant (0,1)
+    double c = 0.19;                 ///< of quadrant (1,0)
+    bool scramble = true;            ///< without it, low numbers have high degrees
   };
 
   /// \throws usage_error for parameters out of range, or that sum to more than 1.
   rmat(const parameters& chosen, std::uint64_t seed);
 
-  [[nodiscard]] vertex vertices() const noexcept { return vertex{1} << chosen_.scale; }
+  [[nodiscard]] vertex vertices() const noexcept { return vertex{1} << chosen_.scale; }  ///< 2^scale
   /// Before anything is dropped.
   [[nodiscard]] std::uint64_t entries() const noexcept { return chosen_.edge_factor << chosen_.scale; }
 
@@ -164,8 +166,8 @@ class star_product {
   /// \param loops  for a text that does not say. \throws usage_error that shows what is legal.
   [[nodiscard]] static star_product parse(std::string_view text, loop loops = loop::none);
 
-  [[nodiscard]] vertex vertices() const noexcept { return vertices_; }
-  [[nodiscard]] std::uint64_t edges() const noexcept;
+  [[nodiscard]] vertex vertices() const noexcept { return vertices_; }  ///< the product of (leaves + 1) over all stars
+  [[nodiscard]] std::uint64_t edges() const noexcept;  ///< of whole(): without the self-loop that is dropped
 
   /// The known answer.
   ///   none       0
@@ -179,6 +181,7 @@ class star_product {
 
   /// Rows first..last-1. \throws usage_error unless first <= last <= vertices().
   [[nodiscard]] row_block rows(vertex first, vertex last) const;
+  /// All rows. \throws std::bad_alloc. Cost: that of the rows.
   [[nodiscard]] graph whole() const;
 
  private:

@@ -34,8 +34,9 @@ inline constexpr std::uint64_t max_vertices = std::numeric_limits<vertex>::max()
 
 /// An undirected edge; the order of its ends means nothing.
 struct edge {
-  vertex a = 0;
-  vertex b = 0;
+  vertex a = 0;  ///< 0..vertices-1 of its graph
+  vertex b = 0;  ///< likewise; a self-loop has `b` == `a`
+  /// The same ends in the same order: 1-0 and 0-1 are not equal.
   friend bool operator==(const edge&, const edge&) = default;
 };
 
@@ -43,22 +44,24 @@ struct edge {
 struct dropped {
   std::uint64_t self_loops = 0;  ///< entries v-v
   std::uint64_t duplicates = 0;  ///< entries whose edge was there already, in either direction
-  friend bool operator==(const dropped&, const dropped&) = default;
+  friend bool operator==(const dropped&, const dropped&) = default;  ///< equal if both counts are
 };
 
 /// Rows first..first + count() - 1 of a lower triangular matrix: what one owner of a block of rows
 /// holds. Row v is columns[offsets[v - first] .. offsets[v - first + 1]).
 struct row_block {
-  vertex first = 0;
+  vertex first = 0;                       ///< number of the first row
   std::vector<std::uint64_t> offsets{0};  ///< one more than there are rows; starts with 0
-  std::vector<vertex> columns;
+  std::vector<vertex> columns;            ///< neighbours, row by row
 
+  /// How many rows there are.
   [[nodiscard]] std::size_t count() const noexcept { return offsets.size() - 1; }
   /// \param v  first..first + count() - 1.
   [[nodiscard]] std::span<const vertex> row(vertex v) const noexcept {
     const std::size_t at = v - first;
     return std::span(columns).subspan(offsets[at], offsets[at + 1] - offsets[at]);
   }
+  /// The same rows with the same columns. Cost: O(rows + columns).
   friend bool operator==(const row_block&, const row_block&) = default;
 };
 
@@ -80,7 +83,9 @@ class graph {
   /// \param left_out  what the caller left out to make them so, for cleaned().
   [[nodiscard]] static graph from_rows(row_block rows, dropped left_out = {});
 
+  /// How many: 0..max_vertices, those without edges too.
   [[nodiscard]] vertex vertices() const noexcept { return static_cast<vertex>(rows_.count()); }
+  /// How many: each is counted once, not once for each end.
   [[nodiscard]] std::uint64_t edges() const noexcept { return rows_.columns.size(); }
 
   /// The neighbours of v that are below v, ascending. \param v  0..vertices()-1.
@@ -89,6 +94,7 @@ class graph {
   /// All rows at once: vertices()+1 offsets, edges() columns. A distributed program copies from
   /// these what each processing element owns.
   [[nodiscard]] std::span<const std::uint64_t> offsets() const noexcept { return rows_.offsets; }
+  /// As offsets(): row v is columns()[offsets()[v]..offsets()[v + 1] - 1].
   [[nodiscard]] std::span<const vertex> columns() const noexcept { return rows_.columns; }
 
   /// What was left out to make this graph simple: by from_edges(), or by the maker of its rows. A graph under other

@@ -65,25 +65,27 @@ inline constexpr std::uint64_t rows_an_entry = 16;
 struct text_facts {
   /// Of a matrix: what its banner says.
   enum class kind : std::uint8_t { edge_list, general_matrix, symmetric_matrix, matrix_without_symmetry };
-  kind is = kind::edge_list;
+  kind is = kind::edge_list;  ///< edge_list too where read_options::as made a banner a comment
 
   /// Of an edge list: the line that was taken for its header, from 1, and its first two numbers; 0: it has none.
   std::uint64_t header_line = 0;
-  std::uint64_t header_vertices = 0;
-  std::uint64_t header_edges = 0;
+  std::uint64_t header_vertices = 0;  ///< the first number of the header
+  std::uint64_t header_edges = 0;     ///< the second number
   /// Lines with an edge, entries of a matrix.
   std::uint64_t entries = 0;
 };
 
+/// What read() and read_matrix() take the file for, what they accept, and what they report.
 struct read_options {
-  /// What the text is taken for. A file that is not what it is said to be is an error.
+  /// What the text is taken for. As `matrix_market`, a file without the banner of a matrix is an error; as `edge_list`,
+  /// such a banner is a comment, and the line of sizes an edge. read_matrix() always takes it for a matrix.
   enum class format : std::uint8_t { tell_by_content, edge_list, matrix_market };
-  format as = format::tell_by_content;
+  format as = format::tell_by_content;  ///< by default a banner in the first line makes it a matrix
 
   /// Whether the first line with numbers of an edge list is a header. `yes` and `no` are obeyed whatever the line says;
   /// `yes` is an error for a matrix.
   enum class first_line : std::uint8_t { tell_by_content, yes, no };
-  first_line header = first_line::tell_by_content;
+  first_line header = first_line::tell_by_content;  ///< by default the line and those behind it decide
 
   /// Take a matrix that announces more than always_rows rows, and more than rows_an_entry to an entry: 20 bytes of
   /// memory a row at least.
@@ -122,9 +124,10 @@ struct read_options {
 
 /// A sparse matrix without values: each entry is an edge from its row, `a`, to its column, `b`.
 struct matrix_entries {
-  std::uint64_t rows = 0;
-  std::uint64_t columns = 0;
+  std::uint64_t rows = 0;     ///< as the file announces them: with entries or without
+  std::uint64_t columns = 0;  ///< likewise
   std::vector<edge> entries;  ///< in the order of the file; those of a symmetric matrix are followed by their mirror
+  /// The same size, and the same entries in the same order.
   friend bool operator==(const matrix_entries&, const matrix_entries&) = default;
 };
 
