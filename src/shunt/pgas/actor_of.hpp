@@ -50,6 +50,9 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
+/// A selector: `Mailboxes` mailboxes, 1..64, which carry lambdas to the parts of symmetric objects on any PE; see the
+/// head of this file. make_selector() makes one; actor_of has one mailbox. The PE's program constructs it, calls its
+/// collective functions and destroys it; a task on another worker gets usage_error there.
 template <std::size_t Mailboxes, class... Parts>
 class selector_of {
   using form = detail::lambda_form<Mailboxes, Parts...>;
@@ -68,6 +71,7 @@ class selector_of {
   explicit selector_of(pe& me)
     requires(sizeof...(Parts) == 0)
       : selector_of(me, std::vector<std::uint64_t>()) {}
+  /// Without parts, too. \param order  which mailboxes end before which \throws what mailbox_order::feeders() throws.
   explicit selector_of(const mailbox_order& order, pe& me)
     requires(sizeof...(Parts) == 0)
       : selector_of(me, order.feeders(Mailboxes, form::owner())) {}
@@ -152,6 +156,7 @@ class selector_of {
     worker_->out.send_span(pe_, to, k, std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload),
                            where);
   }
+  /// The same for text: runs f(parts..., std::string_view) on PE `to`.
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, std::string_view text, const F& f,
             const std::source_location where = std::source_location::current()) {
@@ -165,6 +170,7 @@ class selector_of {
     static_assert(handler_function<F>,
                   "send: the lambda captures a reference, or what is not copied as bytes: capture plain values");
   }
+  /// The same for spans.
   template <std::size_t Mailbox = 0, class T, class F>
     requires(!payload_item<T> || !handler_function<F>)
   void send(int, std::span<const T>, const F&, std::source_location = std::source_location::current()) {

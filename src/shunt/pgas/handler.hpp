@@ -41,6 +41,7 @@ concept reply_function =
 template <class T>
 concept payload_item = std::is_trivially_copyable_v<T> && alignof(T) <= wire::span_alignment;
 
+/// Messages as lambdas: actor_of.hpp.
 template <std::size_t Mailboxes, class... Parts>
 class selector_of;
 
@@ -48,12 +49,14 @@ class selector_of;
 template <std::size_t Mailboxes, class... Parts>
 class here_of {
  public:
+  /// For the library's own use.
   explicit here_of(detail::arrival& a) noexcept : a_(&a) {}
 
-  /// The PE whose part this is, and the PE that sent the message.
+  /// The PE whose part this is.
   [[nodiscard]] int index() const noexcept { return a_->way.to; }
+  /// The PE that sent the message; where a reply is processed, the PE that answered.
   [[nodiscard]] int from() const noexcept { return a_->way.from; }
-  [[nodiscard]] int count() const noexcept { return a_->at->facts.pes; }
+  [[nodiscard]] int count() const noexcept { return a_->at->facts.pes; }  ///< PEs of the job
 
   /// As selector_of::send(), without ever waiting. To this handler's own mailbox or an earlier one only where the
   /// programs use quiesce() and not finish().

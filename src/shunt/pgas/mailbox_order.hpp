@@ -23,8 +23,9 @@ namespace pgas {
 /// that sends to a mailbox which does not end after its own may find it ended: an error, as after done().
 class mailbox_order {
  public:
+  /// A mailbox, and those that end before it.
   struct dependence {
-    std::size_t mailbox;
+    std::size_t mailbox;             ///< 0..Mailboxes-1 of the selector
     std::vector<std::size_t> after;  ///< mailboxes that end before it
   };
 

@@ -13,6 +13,8 @@ namespace pgas {
 /// Bytes of trains that a PE may have, unless told otherwise.
 inline constexpr std::size_t default_budget = std::size_t{16} << 20;
 
+/// The job that run() and launch() start. `pes`, `budget`, `train_bytes` and `hops` are the same on every rank: others
+/// are a usage_error.
 struct options {
   /// Processing elements of the whole job, 1..65,536 and at least one a rank. 0: one a worker.
   /// `--pes`, SHUNT_PES.
@@ -59,7 +61,8 @@ struct options {
   /// else the checks are on where the library was built without NDEBUG.
   std::optional<bool> check{};
 
-  /// The application, for messages. Empty: the program's name.
+  /// The application: error messages of the job begin with it. options_from() sets the program's name; empty: they do
+  /// not.
   std::string name{};
 };
 

@@ -25,6 +25,8 @@ class pe_worker;
 template <class T>
 concept plain_value = std::is_trivially_copyable_v<T>;
 
+/// What the program of a PE gets from run() or launch(): its number, and the calls of all PEs. The program alone makes
+/// collective calls: a handler that makes one gets shunt::error, a task on another worker usage_error.
 class pe {
  public:
   /// For the library's own use. On the worker's thread.
@@ -36,8 +38,9 @@ class pe {
   [[nodiscard]] int index() const noexcept { return index_; }
   /// Local. PEs of the job.
   [[nodiscard]] int count() const noexcept;
-  /// Local. The process this PE lives in, 0..ranks()-1, and how many there are.
+  /// Local. The process this PE lives in, 0..ranks()-1.
   [[nodiscard]] int rank() const noexcept;
+  /// Local. Processes of the job; 1 where the transport is threads.
   [[nodiscard]] int ranks() const noexcept;
 
   /// Collective. Returns when every PE has called it. Says nothing about messages: that is finish().
@@ -45,17 +48,21 @@ class pe {
   void barrier();
 
   /// Collective. combine(a, b) over every PE's value in PE order, so that sums of floating point numbers do not depend
-  /// on timing. Every PE gets the result. `combine` must be associative, and must not wait.
+  /// on timing. Every PE gets the result. `combine` is a lambda without captures, as it runs for other PEs too. It must
+  /// be associative, and must not wait.
   template <plain_value T, class Combine>
   [[nodiscard]] T reduce(const T& mine, Combine combine);
+  /// Collective. reduce() with `+`: the sum of all PEs' values, as a T, which may overflow.
   template <plain_value T>
   [[nodiscard]] T sum(const T& mine) {
     return reduce(mine, [](const T& a, const T& b) { return static_cast<T>(a + b); });
   }
+  /// Collective. reduce() to the least value, by `<`.
   template <plain_value T>
   [[nodiscard]] T min(const T& mine) {
     return reduce(mine, [](const T& a, const T& b) { return b < a ? b : a; });
   }
+  /// Collective. reduce() to the greatest value, by `<`.
   template <plain_value T>
   [[nodiscard]] T max(const T& mine) {
     return reduce(mine, [](const T& a, const T& b) { return a < b ? b : a; });
@@ -63,13 +70,15 @@ class pe {
 
   /// Collective. combine(a, b) over the values of the PEs before this one, in PE order: an exclusive prefix sum. PE 0
   /// gets T{}, or `first`; with `first`, each PE gets combine(first, what it gets without). The inclusive one is
-  /// combine(me.scan(mine, combine), mine). `combine` must be associative, and must not wait. With `items` on each PE,
-  /// `me.scan(items.size())` is where this PE's begin among all of them.
+  /// combine(me.scan(mine, combine), mine). `combine` as in reduce(). With `items` on each PE, `me.scan(items.size())`
+  /// is where this PE's begin among all of them.
   /// Cost: that of reduce().
   template <plain_value T, class Combine>
   [[nodiscard]] T scan(const T& mine, Combine combine, const T& first);
+  /// Collective. The same, with T{} for PE 0.
   template <plain_value T, class Combine>
   [[nodiscard]] T scan(const T& mine, Combine combine);
+  /// Collective. scan() with `+`: the sum of the values of the PEs before this one; T{} for PE 0.
   template <plain_value T>
   [[nodiscard]] T scan(const T& mine) {
     return scan(mine, [](const T& a, const T& b) { return static_cast<T>(a + b); });
@@ -81,26 +90,35 @@ class pe {
   /// Collective. The same for values whose number differs from PE to PE.
   template <plain_value T>
   [[nodiscard]] std::vector<std::vector<T>> gather(std::span<const T> mine);
+  /// Collective. Every PE's text, by PE, on every PE.
   [[nodiscard]] std::vector<std::string> gather(const std::string& mine);
 
   /// Collective. The value of PE `root` on every PE; those of others are ignored.
   /// \throws usage_error for a root that is no PE.
   template <plain_value T>
   [[nodiscard]] T broadcast(const T& mine, int root);
+  /// Collective. The same for a vector of any length; those of other PEs, and their lengths, do not matter.
   template <plain_value T>
   [[nodiscard]] std::vector<T> broadcast(const std::vector<T>& mine, int root);
 
-  /// Collective. What all PEs of the job have sent so far.
+  /// Collective. What all PEs of the job have sent so far. Messages of a batch that is still open are not counted yet;
+  /// after finish() all are.
   [[nodiscard]] pgas::traffic traffic();
-  /// Local. Bytes of messages a train carries in this job; trains that go straight (1) or over an intermediate (2).
+  /// Local. Bytes of messages a train carries in this job.
   [[nodiscard]] std::size_t train_bytes() const noexcept;
+  /// Local. 1: trains go straight to their destination; 2: over an intermediate worker.
   [[nodiscard]] int hops() const noexcept;
 
   /// For the library's own use.
   [[nodiscard]] detail::pe_worker& home() noexcept { return *home_; }
+  /// For the library's own use: a number for a selector, 1..65,535, the same on every PE.
   [[nodiscard]] std::uint16_t next_selector_id();
+  /// For the library's own use: gives a number back.
   void free_selector_id(std::uint16_t id);
+  /// For the library's own use: names this PE's part of a symmetric object. \throws usage_error in a task on another
+  /// worker.
   [[nodiscard]] std::uint32_t add_part(void* part, const void* type);
+  /// For the library's own use: the name is free for the next object. In a task on another worker it fails the job.
   void remove_part(std::uint32_t name) noexcept;
 
  private:

@@ -54,7 +54,7 @@ inline constexpr mailbox_index<Index> mailbox{};
 /// A mailbox whose messages are any number of T.
 template <class T>
 struct varying {
-  using item = T;
+  using item = T;  ///< what the messages consist of
 };
 
 /// A mailbox of requests, each with a reply: Self answers with `Reply process(Request, int from)`, and what the
@@ -97,12 +97,14 @@ concept message =
       requires std::is_same_v<T, varying<typename T::item>>;
     });
 
+/// The base of a class whose mailboxes carry values: see the head of this file.
 /// \tparam Self      the class that derives from it
 /// \tparam Messages  what each mailbox carries, mailbox 0 first
 template <class Self, message... Messages>
 class selector {
  public:
-  static constexpr std::size_t mailboxes = sizeof...(Messages);
+  static constexpr std::size_t mailboxes = sizeof...(Messages);  ///< how many it has
+  /// What a mailbox carries; behind the last one, a type of the library's own.
   template <std::size_t Mailbox>
   using message_of = std::tuple_element_t<(Mailbox < sizeof...(Messages) ? Mailbox : sizeof...(Messages)),
                                           std::tuple<Messages..., detail::no_mailbox>>;

@@ -31,10 +31,12 @@ namespace pgas {
 template <class T>
 class local_part {
  public:
+  /// Handlers only. The part of the PE on which the handler runs. \throws usage_error as said above.
   [[nodiscard]] T& operator*() const {
     return *static_cast<T*>(
         detail::local_parts::of_handler(name_, &detail::type_mark<std::remove_const_t<T>>, &wire::type_name<T>));
   }
+  /// As operator*().
   [[nodiscard]] T* operator->() const { return &**this; }
   /// The part's item.
   template <class Index>
@@ -60,7 +62,7 @@ static_assert(sizeof(local_part<int>) == 4 && std::is_trivially_copyable_v<local
 template <class T>
 class symmetric {
  public:
-  using part_type = T;
+  using part_type = T;  ///< what each PE has one of
 
   /// Collective, but does not wait. \param arguments  of this PE's part; they may differ from PE to PE.
   /// \throws what T's constructor throws; usage_error in a task; std::bad_alloc.
@@ -75,14 +77,19 @@ class symmetric {
 
   /// Local. This PE's part.
   [[nodiscard]] T& operator*() noexcept { return part_; }
+  /// The same, to read.
   [[nodiscard]] const T& operator*() const noexcept { return part_; }
+  /// As operator*().
   [[nodiscard]] T* operator->() noexcept { return &part_; }
+  /// As operator*().
   [[nodiscard]] const T* operator->() const noexcept { return &part_; }
 
   /// Local. What messages capture to name this object: in a handler it is the part of the PE where that runs.
   [[nodiscard]] local_part<T> local() noexcept { return local_part<T>(name_); }
+  /// The same; handlers may only read the part.
   [[nodiscard]] local_part<const T> local() const noexcept { return local_part<const T>(name_); }
 
+  /// The PE that constructed this part.
   [[nodiscard]] pe& owner() const noexcept { return *me_; }
 
  private:

@@ -7,6 +7,7 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
+/// Counters that only grow. pe::traffic() reads those of the whole job.
 struct traffic {
   std::uint64_t messages = 0;        ///< sent by programs and handlers, replies included
   std::uint64_t bytes = 0;           ///< of trains that departed: captures, routes, heads of batches
@@ -17,6 +18,7 @@ struct traffic {
   [[nodiscard]] double fill() const noexcept {
     return train_capacity == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(train_capacity);
   }
+  /// Adds each counter: of two workers, say.
   traffic& operator+=(const traffic& other) noexcept {
     messages += other.messages;
     bytes += other.bytes;
@@ -24,6 +26,7 @@ struct traffic {
     train_capacity += other.train_capacity;
     return *this;
   }
+  /// What was sent between two readings, the later one first: `me.traffic() - before`.
   friend traffic operator-(traffic a, const traffic& b) noexcept {
     a.messages -= b.messages;
     a.bytes -= b.bytes;
