@@ -1,12 +1,13 @@
-/// One end of a channel, as the other end sees it: how many items have passed it, and its watchers.
+/// One end of a channel: its lock, how many items have passed it, and the watchers of the other end.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
-#include <shunt/base/spin_lock.hpp>
+#include <sched.h>
+
+#include <shunt/base/clock.hpp>
 #include <shunt/sched/waiter.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
 
@@ -14,6 +15,38 @@ namespace shunt {
 inline namespace v1 {
 namespace sync {
 namespace detail {
+
+/// How long an end that found nothing to do stays away before it looks again, in pauses of the processor. While it
+/// stays away the other end works without losing a cache line to it, and does several items; so it pays where several
+/// were done meanwhile, and only delays the answer where there was one. It is found by trial: longer after a look that
+/// found two or more, shorter after one, and where it is zero every `trial_each`th failed look is followed by a trial.
+/// Under the end's lock.
+class patience {
+ public:
+  /// How many pauses to wait before the next look.
+  [[nodiscard]] int pauses() noexcept {
+    if (pauses_ > 0) return pauses_;
+    return ++failed_ % trial_each == 0 ? shortest : 0;
+  }
+  /// A look after such a wait found so many things to do.
+  void found(std::uint64_t things) noexcept {
+    pauses_ = things > 1 ? std::clamp(2 * pauses_, shortest, longest) : pauses_ / 2 < shortest ? 0 : pauses_ / 2;
+  }
+
+ private:
+  static constexpr int shortest = 8;
+  static constexpr int longest = 256;  // about a microsecond
+  static constexpr unsigned trial_each = 32;
+
+  int pauses_ = 0;
+  unsigned failed_ = 0;  // looks where it was zero
+};
+
+/// What a send or receive that found nothing to do tells its next look.
+struct earlier_look {
+  bool failed = false;
+  int pauses = 0;  ///< before the next look
+};
 
 /// A fiber or thread that watches one passage; it lies on that one's stack. One waiter may watch several passages.
 struct watcher {
@@ -23,22 +56,25 @@ struct watcher {
   bool queued = false;
 };
 
-/// The items that have passed one end of a channel: those sent, or those received. The threads of that end, which hold
-/// its lock, advance it; those of the other end look at it, and watch it when they find nothing to do.
+/// One end of a channel: how many items have passed it, its lock, and the watchers of the other end, which wait until
+/// more have passed. The threads of this end lock it, advance it and unlock it; those of the other end look at it, and
+/// lock it only to watch it.
 ///
-///   word_   count * 4 + closed * 2 + watched
+///   word_   count * 4 + closed * 2 + locked
 ///
-///   word          advance()              watch()                           wake()
-///   not watched   the new count          -> watched, and asks the count    (an end does not call it)
-///   watched       -> not watched, wake() asks the count                    -> watched, if watchers are left
+///   word       lock            unlock: a store            watch(), unwatch()       look()
+///   free       -> locked       (not the holder)           lock it                  count, closed
+///   locked     waits           -> free, the new count     wait                     count, closed, as published last
 ///
-/// Why no wake is lost: advance() and watch() both change the word, so one comes first. If it is advance(), watch()
-/// sees the new count and does not wait. If it is watch(), advance() sees `watched`, and wake() finds the watcher in
-/// the queue, which was there before the word changed (guard_ orders the two).
+/// Why no wake is lost: the holder of the lock advances the count, and a watcher asks the count and queues itself under
+/// the same lock. So either the watcher sees the new count and does not wait, or whoever advances next finds it in the
+/// queue. One locked operation is enough for an item at each end: the store that unlocks also publishes the count, and
+/// nobody else changes a locked word.
 ///
-/// Edge: a release exchange, and the acquire load that it feeds
-///   passed   advance, close -> look   the items that were put into the channel, or the places that were emptied; what
-///                                     was written before the channel was closed
+/// Edge: a release store, and the acquire load or exchange that it feeds
+///   passed   unlock, publish -> look   the items that were put into the channel, or the places that were emptied; what
+///                                      was written before the channel was closed
+///   held     unlock -> lock            what earlier holders wrote
 class passage {
  public:
   struct seen {
@@ -46,59 +82,85 @@ class passage {
     bool closed;
   };
 
+  /// The lock of the end, as long as it lives.
+  class holder {
+   public:
+    /// Any thread that does not hold it.
+    explicit holder(passage& of) noexcept : of_(of), word_(of.lock()) {}
+    ~holder() { of_.word_.store(word_, std::memory_order_release); }  // edges `passed`, `held` out
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return word_ / one; }
+    [[nodiscard]] bool closed() const noexcept { return (word_ & passage::closed) != 0; }
+    /// One more item has passed: the other end sees it when the lock is given back, or by publish().
+    void advance() noexcept { word_ += one; }
+    void close() noexcept { word_ |= passage::closed; }
+    [[nodiscard]] bool watched() const noexcept { return !of_.watchers_.empty(); }
+    /// Wakes as many watchers as there is work for, each of which looks for itself. It wakes them under the lock: so
+    /// one that finds itself unqueued may go.
+    /// \param work  called with what is seen: how many watchers have something to do, at least.
+    template <class Work>
+    void wake(const Work& work) noexcept {
+      of_.word_.store(word_ | locked, std::memory_order_release);  // edge `passed` out
+      for (std::uint64_t woken = 0; watched() && work(read(word_)) > woken; ++woken)
+        of_.watchers_.pop()->waiter->wake();
+    }
+
+   private:
+    passage& of_;
+    std::uint64_t word_;
+  };
+
   /// Any thread.
   [[nodiscard]] seen look() const noexcept { return read(word_.load(std::memory_order_acquire)); }  // edge `passed` in
 
-  /// Under the end's lock, not after close(). \return whether wake() must be called, under that lock.
-  [[nodiscard]] bool advance(std::uint64_t count) noexcept {
-    return (word_.exchange(count * one, std::memory_order_release) & watched) != 0;  // edge `passed` out
-  }
-
-  /// Under the end's lock. wake() must be called under it, for the passages of both ends.
-  void close() noexcept {
-    word_.fetch_or(closed, std::memory_order_release);  // edge `passed` out
-  }
-
-  /// Any thread. \param ready  asked with what is seen after `me` has been queued: is there something to do already?
+  /// Any thread. \param ready  asked with what is seen: is there something to do already?
   /// \return false: `ready` said so, and `me` is not queued. If true, `me` is until a wake or unwatch().
   template <class Ready>
   [[nodiscard]] bool watch(watcher& me, const Ready& ready) noexcept {
-    const std::lock_guard held(guard_);
+    const holder held(*this);
+    if (ready(seen{held.count(), held.closed()})) return false;
     watchers_.push_back(me);
-    if (!ready(mark())) return true;
-    watchers_.remove(me);
-    return false;
+    return true;
   }
 
   /// The watcher. Afterwards no other thread touches `me` or its waiter. \return false: it has been woken.
   bool unwatch(watcher& me) noexcept {
-    const std::lock_guard held(guard_);
+    const holder held(*this);
     return watchers_.remove(me);
   }
 
-  /// Any thread. Wakes as many watchers as there is work for, each of which looks for itself. It wakes them under the
-  /// lock: so one that finds itself unqueued may go.
-  /// \param work  called with what is seen: how many watchers have something to do, at least.
-  template <class Work>
-  void wake(const Work& work) noexcept {
-    const std::lock_guard held(guard_);
-    for (std::uint64_t woken = 0; !watchers_.empty(); ++woken) {
-      if (work(look()) <= woken && work(mark()) <= woken) break;
-      watchers_.pop()->waiter->wake();
-    }
-  }
-
  private:
-  static constexpr std::uint64_t watched = 1;
+  static constexpr std::uint64_t locked = 1;
   static constexpr std::uint64_t closed = 2;
   static constexpr std::uint64_t one = 4;
 
   [[nodiscard]] static seen read(std::uint64_t word) noexcept { return {word / one, (word & closed) != 0}; }
-  /// Under guard_. relaxed: what it returns decides about waiting only; an item is taken after look().
-  seen mark() noexcept { return read(word_.fetch_or(watched, std::memory_order_relaxed)); }
+
+  [[nodiscard]] std::uint64_t lock() noexcept {
+    auto found = word_.load(std::memory_order_relaxed) & ~locked;  // relaxed: a guess; the exchange decides
+    // acquire: edge `held` in
+    while (!word_.compare_exchange_weak(found, found | locked, std::memory_order_acquire, std::memory_order_relaxed)) {
+      if ((found & locked) != 0) found = wait();
+    }
+    return found;
+  }
+  /// \return the word once it was free.
+  [[gnu::cold, gnu::noinline]] std::uint64_t wait() const noexcept {
+    constexpr int looks = 64;
+    for (int i = 0;; ++i) {
+      const auto found = word_.load(std::memory_order_relaxed);  // relaxed: a look; the exchange follows
+      if ((found & locked) == 0) return found;
+      if (i < looks) {
+        relax();
+      } else {
+        sched_yield();  // the holder may have lost its CPU
+      }
+    }
+  }
 
   std::atomic<std::uint64_t> word_{0};
-  spin_lock guard_;
   queue_of<watcher> watchers_;
 };
 

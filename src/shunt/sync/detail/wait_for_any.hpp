@@ -1,6 +1,7 @@
 /// One wait for the first of several channels that is ready.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -104,18 +105,18 @@ class watchers_of_wait {
   return until.stop.stop_requested() || (until.deadline != never && until.deadline <= sched::now());
 }
 
-/// Lets other fibers of this worker run; if there are none, pauses so often. Longer from look to look: while this end
-/// stays away, the other one does several items without losing a cache line to it.
+/// Lets other fibers of this worker run; if there are none, pauses so often.
 void let_others_work(int pauses);
 
 /// A few looks before the wait: other fibers of this worker run meanwhile, or the other end's thread does its work.
 /// One look if the wait is over already: a fiber that polls so, in a loop, does not keep its worker from the others.
+/// The first look comes as soon as the most eager case wants it, each further one later than the one before.
 template <class... Cases>
 int attempt_for_a_while(const wait_limits& until, Cases&... cases) {
   constexpr int looks = 8;
   int done = wait_timed_out;
   for (int look = 0; look < looks && done < 0; ++look) {
-    let_others_work(1 << look);
+    let_others_work(look == 0 ? std::max(1, std::min({cases.pauses()...})) : 1 << look);
     done = attempt_any(cases...);
     if (over(until)) break;
   }
