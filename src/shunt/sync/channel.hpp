@@ -57,8 +57,8 @@ enum class [[nodiscard]] send_result : std::uint8_t {
 /// End: close() ends sending. What has been sent is still received; then each receive returns nothing. Items that are
 /// in the channel when it is destroyed are destroyed with it. No fiber or thread may wait for it then, or use it later.
 ///
-/// Cost: one locked operation and two or three moves for each send and each receive that does not wait; one end touches the
-/// other's cache lines only when it has used up what it last saw there. Memory: what was written before a send is
+/// Cost: one locked operation and two or three moves for each send and each receive that does not wait; one end touches
+/// the other's cache lines only when it has used up what it last saw there. Memory: what was written before a send is
 /// visible after the receive of that item, and what was written before close() to a caller that finds the channel
 /// closed.
 template <channel_item T>

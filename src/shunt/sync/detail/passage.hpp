@@ -67,12 +67,12 @@ struct watcher {
 ///   locked     waits           -> free, the new count     wait                     count, closed, as published last
 ///
 /// Why no wake is lost: the holder of the lock advances the count, and a watcher asks the count and queues itself under
-/// the same lock. So either the watcher sees the new count and does not wait, or whoever advances next finds it in the
-/// queue. One locked operation is enough for an item at each end: the store that unlocks also publishes the count, and
-/// nobody else changes a locked word.
+/// the same lock. So either the watcher sees the new count and does not wait, or the next holder that advances finds it
+/// in the queue. One locked operation is enough for an item at each end: the store that unlocks also publishes the
+/// count, and no other thread changes a locked word.
 ///
 /// Edge: a release store, and the acquire load or exchange that it feeds
-///   passed   unlock, publish -> look   the items that were put into the channel, or the places that were emptied; what
+///   passed   unlock, wake -> look      the items that were put into the channel, or the places that were emptied; what
 ///                                      was written before the channel was closed
 ///   held     unlock -> lock            what earlier holders wrote
 class passage {
@@ -86,30 +86,29 @@ class passage {
   class holder {
    public:
     /// Any thread that does not hold it.
-    explicit holder(passage& of) noexcept : of_(of), word_(of.lock()) {}
-    ~holder() { of_.word_.store(word_, std::memory_order_release); }  // edges `passed`, `held` out
+    explicit holder(passage& of) noexcept : of_(of), now_(of.lock()) {}
+    ~holder() { of_.word_.store(now_, std::memory_order_release); }  // edges `passed`, `held` out
     holder(const holder&) = delete;
     holder& operator=(const holder&) = delete;
 
-    [[nodiscard]] std::uint64_t count() const noexcept { return word_ / one; }
-    [[nodiscard]] bool closed() const noexcept { return (word_ & passage::closed) != 0; }
-    /// One more item has passed: the other end sees it when the lock is given back, or by publish().
-    void advance() noexcept { word_ += one; }
-    void close() noexcept { word_ |= passage::closed; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return now_ / one; }
+    [[nodiscard]] bool closed() const noexcept { return (now_ & passage::closed) != 0; }
+    /// One more item has passed: the other end sees it when the lock is given back, or by wake().
+    void advance() noexcept { now_ += one; }
+    void close() noexcept { now_ |= passage::closed; }
     [[nodiscard]] bool watched() const noexcept { return !of_.watchers_.empty(); }
     /// Wakes as many watchers as there is work for, each of which looks for itself. It wakes them under the lock: so
     /// one that finds itself unqueued may go.
     /// \param work  called with what is seen: how many watchers have something to do, at least.
     template <class Work>
     void wake(const Work& work) noexcept {
-      of_.word_.store(word_ | locked, std::memory_order_release);  // edge `passed` out
-      for (std::uint64_t woken = 0; watched() && work(read(word_)) > woken; ++woken)
-        of_.watchers_.pop()->waiter->wake();
+      of_.word_.store(now_ | locked, std::memory_order_release);  // edge `passed` out
+      for (std::uint64_t woken = 0; watched() && work(read(now_)) > woken; ++woken) of_.watchers_.pop()->waiter->wake();
     }
 
    private:
     passage& of_;
-    std::uint64_t word_;
+    std::uint64_t now_;
   };
 
   /// Any thread.
