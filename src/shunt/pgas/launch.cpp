@@ -123,6 +123,12 @@ void check(const options& o) {
                       ".." + std::to_string(most_train_option));
   }
   if (o.hops < 0 || o.hops > 2) throw usage_error("--hops " + std::to_string(o.hops) + ": must be 0, 1 or 2");
+  const auto no_time = [](std::string_view option, auto time, const char* legal) {
+    throw usage_error(std::string(option) + ": " + std::to_string(time.count()) + legal);
+  };
+  if (o.deadline.count() <= 0) no_time("--deadline", o.deadline, " ms: must be more than 0");
+  if (o.start_deadline.count() < 0) no_time("--start-deadline", o.start_deadline, " ms: must not be negative");
+  if (o.spin.count() < 0) no_time("--spin", o.spin, " ns: must not be negative");
 }
 
 bool under_launcher() {

@@ -210,6 +210,9 @@ TEST_CASE("run: refuses options out of range before anything starts") {
   refuses([](pgas::options& o) { o.workers = 5000; });
   refuses([](pgas::options& o) { o.hops = 3; });
   refuses([](pgas::options& o) { o.hops = -1; });
+  refuses([](pgas::options& o) { o.deadline = 0ms; });
+  refuses([](pgas::options& o) { o.start_deadline = -1ms; });
+  refuses([](pgas::options& o) { o.spin = -1ns; });
   refuses([](pgas::options& o) { o.transport = "pigeons"; });
   refuses([](pgas::options& o) { o.budget = 0; });
   refuses([](pgas::options& o) {

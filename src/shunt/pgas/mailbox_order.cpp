@@ -56,7 +56,8 @@ std::vector<std::uint64_t> mailbox_order::feeders(std::size_t mailboxes, std::st
                       ", the selector has " + std::to_string(mailboxes) + ", 0 the first");
   };
   for (const dependence& d : all_) {
-    for (const std::size_t before : d.after) all[known(d.mailbox)] |= std::uint64_t{1} << known(before);
+    std::uint64_t& feeders_of_one = all[known(d.mailbox)];
+    for (const std::size_t before : d.after) feeders_of_one |= std::uint64_t{1} << known(before);
   }
   if (const auto bad = circles(all); bad != 0) {
     throw usage_error("mailbox_order of " + std::string(selector) + ": mailboxes " + text_of(bad) +

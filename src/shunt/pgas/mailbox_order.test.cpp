@@ -28,6 +28,7 @@ TEST_CASE("mailbox_order: circles and mailboxes that are not there are refused, 
   CHECK_THROWS_WITH((pgas::mailbox_order{{2, {0}}}.feeders(2, "two")),
                     Contains("two: no mailbox 2, the selector has 2"));
   CHECK_THROWS_WITH((pgas::mailbox_order{{0, {7}}}.feeders(2, "two")), Contains("no mailbox 7"));
+  CHECK_THROWS_WITH((pgas::mailbox_order{{9, {}}}.feeders(2, "two")), Contains("no mailbox 9"));
 }
 
 TEST_CASE("selector with an order: a diamond of mailboxes, messages from each to the next") {
