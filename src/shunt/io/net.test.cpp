@@ -519,6 +519,19 @@ TEST_CASE("close: the number is no other file's until the stream is destroyed, a
   });
 }
 
+TEST_CASE("close: a stream keeps bytes that came, and hands out none of them afterwards") {
+  with_reactor(1, [](sched::runtime&) {
+    auto [one, other] = io::connected_pair();
+    one.write("a\nb\nc\n");
+    expect(other.read_until("\n", 100) == "a\n");
+    other.close();
+    std::array<char, 2> two{};
+    expect_failure(io::errc::closed, [&, s = &other] { static_cast<void>(s->read_until("\n", 100)); });
+    expect_failure(io::errc::closed, [&, s = &other] { static_cast<void>(s->read_some(two)); });
+    expect_failure(io::errc::closed, [&, s = &other] { s->read_exactly(two); });
+  });
+}
+
 TEST_CASE("waits: an event wakes all fibers that wait on its side, and one that leaves before wakes no other") {
   const int workers = GENERATE(1, 3);
   with_reactor(workers, [&](sched::runtime& rt) {

@@ -37,6 +37,11 @@ outcome read_more(descriptor_state* on, read_buffer& buffered, std::size_t most,
   });
 }
 
+/// Whether bytes are buffered that a closed end must not hand out.
+bool closed_over(const descriptor_state* on, const read_buffer& buffered) {
+  return !buffered.view().empty() && (on == nullptr || on->closed());
+}
+
 /// \throws what require_wait() throws: a transaction that is undone could not give them back.
 std::size_t take_buffered(read_buffer& buffered, buffer into) {
   const auto have = buffered.view();
@@ -78,11 +83,13 @@ std::size_t take_buffered(read_buffer& buffered, buffer into) {
 
 outcome read_some(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
   if (into.size() == 0) return {};
+  if (closed_over(on, buffered)) return {0, errc::closed};
   if (!buffered.view().empty()) return {take_buffered(buffered, into), {}};
   return read_system(on, into, until);
 }
 
 outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, const deadline& until) {
+  if (into.size() != 0 && closed_over(on, buffered)) return {0, errc::closed};
   std::size_t have = take_buffered(buffered, into);
   while (have < into.size()) {
     const auto one = read_system(on, into.from(have), until);
@@ -101,6 +108,7 @@ outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view
   if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
   if (most == 0) throw usage_error("read_until: at most 0 bytes");
   sched::this_fiber::require_wait("read_until");
+  if (closed_over(on, buffered)) return {0, errc::closed};
   std::size_t searched = 0;
   for (;;) {
     const auto have = buffered.view();
