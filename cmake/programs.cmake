@@ -8,7 +8,8 @@ endif()
 
 if(SHUNT_TESTS)
   # One idea a file; each is built and run.
-  file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
+  file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp
+    ${PROJECT_SOURCE_DIR}/examples/tutorial/*.cpp)
   foreach(example IN LISTS examples)
     get_filename_component(name ${example} NAME_WE)
     add_executable(example_${name} ${example})

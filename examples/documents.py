@@ -32,6 +32,14 @@ if shown and compiled and shown[1] != compiled[1]:
                                  "examples/histogram.cpp", "README.md", lineterm="")
     bad.extend(lines)
 
+# Each block of C++ in the tutorial is the program of that step, to the letter.
+steps = re.findall(r"^```cpp\n(.*?)^```$", text("docs/tutorial.md"), re.S | re.M)
+programs = sorted(glob.glob(os.path.join(root, "examples", "tutorial", "*.cpp")))
+need(len(steps) == len(programs), f"docs/tutorial.md shows {len(steps)} programs of {len(programs)}")
+for path, step in zip(programs, steps):
+    lines = difflib.unified_diff(text(path).splitlines(), step.splitlines(), path, "docs/tutorial.md", lineterm="")
+    bad.extend(lines)
+
 # Lines of the kernels: neither blank nor only a comment, as cloc counts.
 for kernel, *said in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|$", readme, re.M):
     for form, lines in zip(("lambda", "class"), said):
