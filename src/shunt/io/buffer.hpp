@@ -1,5 +1,5 @@
 /// Views of memory: `const_buffer` is what a call writes, `buffer` is where a call reads to. Both are made implicitly
-/// from text, arrays, vectors, spans and strings.
+/// from strings, vectors, std::arrays and spans; a `const_buffer` from text, too, and a `buffer` from a built-in array.
 #pragma once
 
 #include <concepts>

@@ -44,7 +44,8 @@ class descriptor {
   /// Any thread, any number of times. Ends the connection (or whatever it is) at once; each fiber that waits on it is
   /// woken, and its call fails with errc::closed. The number stays taken until this object is destroyed or assigned to,
   /// so no call ever meets another file. A fiber that has learned of the close may destroy or assign to this object, if
-  /// no other fiber uses it, even before close() has returned. All close() functions of this module keep to that.
+  /// no other fiber uses it, even before close() has returned. All close() functions of this module keep to that; only
+  /// calls on a file that are under way end as they would have.
   void close() noexcept;
 
   /// A fiber: returns when a read (a write) would not wait, be it because of an error or the end.
