@@ -2,7 +2,7 @@
 # check.sh SOURCE COMPILER FLAG...
 # A line `// expect: REGEX` in the source names what the compiler must say. The first five lines that the
 # compiler prints must be those of first_lines/NAME.gcc or .clang (gcc 12 and clang 19; the places in the library's
-# headers are left out). WRITE=1 writes the file.
+# headers, and the numbers of lines that are shown, are left out). WRITE=1 writes the file.
 set -euo pipefail
 source=$1
 shift
@@ -31,7 +31,7 @@ case $version in
   *) exit 0 ;;  # other versions say it in other words
 esac
 # One command, and to the end: one that stops reading ends the writer before it in a pipe, and so this script.
-first=$(sed -nE "s|$root/||g; s#(src/[a-z_/]+\.hpp):[0-9]+(:[0-9]+)?#\1#g; s/auto:[0-9]+/auto/g; 1,5p" <<<"$said")
+first=$(sed -nE "s|$root/||g; s#(src/[a-z_/]+\.hpp):[0-9]+(:[0-9]+)?#\1#g; s/auto:[0-9]+/auto/g; s/^ +[0-9]+ \|/      |/; 1,5p" <<<"$said")
 if [[ ${WRITE:-} ]]; then
   printf '%s\n' "$first" >"$golden"
 else
