@@ -23,7 +23,7 @@ STATED = [
     ("actor/manager.hpp", "from each other worker {8,192} messages", "trains * messages_a_train",
      "actor/detail/outbox.cpp actor/detail/outbox.hpp"),
     ("actor/manager.hpp", "({512} for each worker", "2 * messages_a_train", "actor/detail/outbox.hpp"),
-    ("actor/ref.hpp", "or after {512} messages", "messages_a_batch", "actor/detail/dispatcher.hpp"),
+    ("actor/ref.hpp", "or after {512} messages", "most", "actor/detail/batch_length.hpp"),
     ("actor/ref.hpp", "of up to {256} messages", "messages_a_train", "actor/detail/outbox.hpp"),
     ("actor/ref.hpp", "Arguments of more than {40} bytes", "capacity", "actor/detail/envelope.hpp"),
     ("docs/manual/actors.md", "Up to {40} bytes of arguments", "capacity", "actor/detail/envelope.hpp"),

@@ -89,8 +89,8 @@ void dispatcher::send_exempt(envelope& m) noexcept {
 
 // --- handling ---
 
-/// A batch: unloads what has arrived, and runs actors until about messages_a_batch messages are handled or none is
-/// left; then the open trains depart. Another handler fiber is ready meanwhile, in case a handler waits.
+/// A batch: unloads what has arrived, and runs actors until about as many messages are handled as `length_` says, or
+/// none is left; then the open trains depart. Another handler fiber is ready meanwhile, in case a handler waits.
 /// \return false: there was nothing to do.
 bool dispatcher::work(handler_fiber& me) {
   const bool moved = unload();
@@ -101,7 +101,8 @@ bool dispatcher::work(handler_fiber& me) {
   handlers_.stand_by();
   ready_.begin_batch();
   if (controlled_) ready_.shuffle();
-  int left = controlled_ ? 1 : messages_a_batch;
+  int left = controlled_ ? 1 : length_.messages();
+  length_.begin(batch_length::clock::now);
   ++batches_;
   do {
     ready_actors::next_actor next;
@@ -117,7 +118,10 @@ bool dispatcher::work(handler_fiber& me) {
   } while (left > 0);
   --batches_;
   me.running = nullptr;
-  if (handlers_.is_running(me)) outbox_.depart_all();  // else a handler has waited, and another handler fiber goes on
+  if (handlers_.is_running(me)) {  // else a handler has waited, and another handler fiber goes on
+    length_.end(left <= 0, batch_length::clock::now);
+    outbox_.depart_all();
+  }
   return true;
 }
 

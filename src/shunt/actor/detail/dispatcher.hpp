@@ -28,6 +28,7 @@
 #include <shunt/actor/detail/actor_cell.hpp>
 #include <shunt/actor/detail/arrivals.hpp>
 #include <shunt/actor/detail/backpressure.hpp>
+#include <shunt/actor/detail/batch_length.hpp>
 #include <shunt/actor/detail/envelope.hpp>
 #include <shunt/actor/detail/envelope_pool.hpp>
 #include <shunt/actor/detail/handler_fibers.hpp>
@@ -49,7 +50,7 @@ inline constexpr std::string_view mailbox_is_full = "its mailbox is full";
 
 class alignas(quiet_distance) dispatcher {
  public:
-  static constexpr int messages_a_batch = 512;  // then other fibers run, and open trains depart
+  static constexpr int messages_a_batch = batch_length::most;  // then other fibers run, and open trains depart
 
   dispatcher(actor_system& system, int index, int dispatchers);
   ~dispatcher() { arrivals_.discard(); }
@@ -162,6 +163,7 @@ class alignas(quiet_distance) dispatcher {
   arrivals arrivals_;
   mailboxes mailboxes_;
   bool controlled_ = false;
+  batch_length length_;  // of a batch
 
   // What others read, apart from what each message writes.
   alignas(quiet_distance) actor_system& system_;
