@@ -16,6 +16,26 @@
 namespace shunt {
 inline namespace v1 {
 
+/// The number of an error. Each kind of error that Shunt throws has one: what() ends with it (or its first line does),
+/// as `[SHUNT-0101]`, and docs/errors.md has a section of that name, which says what the error means and what to do.
+class error_number {
+ public:
+  constexpr error_number() noexcept = default;  ///< none: of errors that programs make
+  /// \param value  1..9999
+  explicit constexpr error_number(int value) noexcept : value_(value) {}
+  /// 0 for none.
+  [[nodiscard]] constexpr int value() const noexcept { return value_; }
+  /// "SHUNT-0101"; "" for none.
+  [[nodiscard]] std::string text() const;
+  /// A message with the number at the end of its first line, as what() has it: the lines below are details.
+  [[nodiscard]] std::string added_to(const std::string& message) const;
+  /// Whether both are the same number, or none.
+  friend constexpr bool operator==(error_number, error_number) noexcept = default;
+
+ private:
+  int value_ = 0;
+};
+
 /// Something below the caller, or something the caller asked for, failed.
 ///
 /// what() is one line that a user can act on. It names the place (PE, rank, option, file and line), what failed, and
@@ -35,13 +55,21 @@ class error : public std::runtime_error {
   /// The same, with what is known of the failure as numbers.
   error(const std::string& what, facts known, std::source_location where = std::source_location::current())
       : std::runtime_error(what), facts_(known), where_(where) {}
+  /// An error of Shunt's own: what() has the number too.
+  error(error_number number, const std::string& what, std::source_location where = std::source_location::current());
+  /// The same, with what is known of the failure as numbers.
+  error(error_number number, const std::string& what, facts known,
+        std::source_location where = std::source_location::current());
 
+  /// Which error it is; none for errors that programs make.
+  [[nodiscard]] error_number number() const noexcept { return number_; }
   /// What is known of the failure, as numbers.
   [[nodiscard]] const facts& known() const noexcept { return facts_; }
   /// The line that made the error.
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
 
  private:
+  error_number number_;
   facts facts_{};
   std::source_location where_;
 };
