@@ -71,10 +71,21 @@ endfunction()
 file(GLOB modules RELATIVE ${PROJECT_SOURCE_DIR}/src/shunt CONFIGURE_DEPENDS src/shunt/*)
 foreach(module IN LISTS modules)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/shunt/${module}/*.test.cpp)
+  list(FILTER sources EXCLUDE REGEX "/io/tls\\.test\\.cpp$")
   if(sources)
     shunt_add_test(${module} SOURCES ${sources} INSIDE)
   endif()
 endforeach()
+
+# Only the programs that include <shunt/io/tls.hpp> link OpenSSL.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_package(OpenSSL 3 QUIET)
+endif()
+if(OPENSSL_FOUND)
+  shunt_add_test(tls SOURCES ${PROJECT_SOURCE_DIR}/src/shunt/io/tls.test.cpp LIBRARIES OpenSSL::SSL)
+else()
+  message(STATUS "TLS is not tested: OpenSSL 3 not found (Debian: libssl-dev)")
+endif()
 
 if(ZLIB_FOUND)  # tests of graph compress what it reads
   target_link_libraries(test_graph PRIVATE ZLIB::ZLIB)

@@ -10,6 +10,7 @@
 #include <shunt/io/descriptor.hpp>
 #include <shunt/io/file.hpp>
 #include <shunt/io/io_error.hpp>
+#include <shunt/io/name.hpp>
 #include <shunt/io/net.hpp>
 #include <shunt/io/pipe.hpp>
 #include <shunt/io/reactor.hpp>

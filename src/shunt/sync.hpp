@@ -9,6 +9,8 @@
 ///   barrier.hpp             barrier
 ///   once.hpp                once
 ///   channel.hpp             channel, send_result
+///   ticker.hpp              ticker
+///   rate_limiter.hpp        rate_limiter
 ///   select.hpp              select, select_for, select_until, try_select, on_receive, on_send
 ///
 /// A fiber that waits for one of them leaves its worker to other fibers; a thread that waits sleeps. All waits but
@@ -23,6 +25,8 @@
 #include <shunt/sync/latch.hpp>
 #include <shunt/sync/mutex.hpp>
 #include <shunt/sync/once.hpp>
+#include <shunt/sync/rate_limiter.hpp>
 #include <shunt/sync/select.hpp>
 #include <shunt/sync/semaphore.hpp>
 #include <shunt/sync/shared_mutex.hpp>
+#include <shunt/sync/ticker.hpp>

@@ -19,8 +19,8 @@ namespace {
 constexpr auto path_at = offsetof(sockaddr_un, sun_path);
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw usage_error("address `" + std::string(text) + "`: " + why +
-                    "; it is written 127.0.0.1:80, [::1]:80 or unix:/path");
+  throw usage_error(error_number(310), "address `" + std::string(text) + "`: " + why +
+                                           "; it is written 127.0.0.1:80, [::1]:80 or unix:/path");
 }
 
 std::uint16_t parse_port(std::string_view text, std::string_view digits) {
@@ -91,8 +91,10 @@ socklen_t parse_four(std::string_view text, sockaddr_storage& where) {
   sockaddr_in is{};
   is.sin_family = AF_INET;
   is.sin_port = htons(parse_port(text, text.substr(colon + 1)));
-  if (inet_pton(AF_INET, std::string(host).c_str(), &is.sin_addr) != 1) {
-    refuse(text, "`" + std::string(host) + "` is no IPv4 address, and names are not looked up");
+  if (host == "localhost") {
+    is.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  } else if (inet_pton(AF_INET, std::string(host).c_str(), &is.sin_addr) != 1) {
+    refuse(text, "`" + std::string(host) + "` is no IPv4 address; io::resolve() and io::connect() look names up");
   }
   return keep(where, is);
 }

@@ -1,7 +1,8 @@
-/// The address of a socket: numbers or a path, never a name that must be looked up.
+/// The address of a socket: numbers or a path, never a name that must be looked up (name.hpp does that).
 ///
 ///   "127.0.0.1:80"   IPv4          "0.0.0.0:0": any interface, a port that the system chooses
 ///   "[::1]:80"       IPv6          "[fe80::1%eth0]:80": and its interface
+///   "localhost:80"   127.0.0.1:80, as RFC 6761 has it
 ///   "unix:/path"     a file        "unix:@name": an abstract name of Linux, without a file
 #pragma once
 

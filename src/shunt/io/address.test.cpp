@@ -24,6 +24,7 @@ TEST_CASE("address: tells its family, port and path") {
   CHECK(address("[::1]:81").family() == AF_INET6);
   CHECK(address("[::1]:81").port() == 81);
   CHECK(address("[::1%lo]:81").text() == "[::1%lo]:81");
+  CHECK(address("localhost:82").text() == "127.0.0.1:82");
   CHECK(address("unix:/tmp/a").family() == AF_UNIX);
   CHECK(address("unix:/tmp/a").path() == "/tmp/a");
   CHECK(address("unix:@a").path().empty());
@@ -44,7 +45,7 @@ TEST_CASE("address: a bad text is a usage error that names what is wrong") {
       {"127.0.0.1:8o", "`8o`"},
       {"127.0.0.1:-1", "`-1`"},
       {"127.0.0.256:80", "`127.0.0.256` is no IPv4"},
-      {"localhost:80", "names are not looked up"},
+      {"example.org:80", "look names up"},
       {"::1:80", "brackets"},
       {"[::1:80", "not closed"},
       {"[::1]", "no port"},

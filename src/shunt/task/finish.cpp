@@ -69,9 +69,11 @@ void finish_scope::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body) {
+sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body,
+                           sched::spawn_options how) {
   auto& rt = sched::this_worker::current(call);
-  if (scope == nullptr) return rt.spawn(std::move(body), {.even_without_stack = true});
+  how.even_without_stack = true;
+  if (scope == nullptr) return rt.spawn(std::move(body), std::move(how));
   scope->enter();
   try {
     return rt.spawn(
@@ -89,7 +91,7 @@ sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<
           }
           scope->leave();
         },
-        {.even_without_stack = true});
+        std::move(how));
   } catch (...) {
     scope->leave();
     throw;

@@ -85,7 +85,9 @@ class entered_scope {
 /// \param call  the function that the program called, for errors.
 /// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack()
 ///              first, at a place from which the exception reaches those that wait for it.
-sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body);
+/// \param how   of the task's fiber; even_without_stack is set.
+sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body,
+                           sched::spawn_options how = {});
 
 /// For spawn_into(). std::function copies what it holds; it holds a shared pointer to what cannot be copied.
 template <typename F>
@@ -137,6 +139,17 @@ void async(F&& body) {
     sched::this_fiber::require_stack();
     static_cast<void>(f());
   });
+}
+/// The same, in a fiber with a name, a stack or a worker of its own: `async({.name = "indexer"}, body)`.
+/// \throws what sched::runtime::spawn() throws; then there is no task.
+template <typename F>
+void async(sched::spawn_options how, F&& body) {
+  detail::spawn_into("async", detail::finish_scope::innermost(),
+                     detail::as_function([f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+                       sched::this_fiber::require_stack();
+                       static_cast<void>(f());
+                     }),
+                     std::move(how));
 }
 
 }  // namespace task

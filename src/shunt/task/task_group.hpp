@@ -43,6 +43,14 @@ class task_group {
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
   void spawn(F&& body) {
+    spawn(sched::spawn_options(), std::forward<F>(body));
+  }
+  /// The same, in a fiber with a name, a stack or a worker of its own: `group.spawn({.name = "indexer"}, body)`.
+  /// Reports of what is stuck, and debuggers, show the name.
+  /// \throws what sched::runtime::spawn() throws; then there is no task.
+  template <typename F>
+    requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
+  void spawn(sched::spawn_options how, F&& body) {
     auto work = [this, f = std::decay_t<F>(std::forward<F>(body))]() mutable {
       if (stop_.stop_requested()) return;
       try {
@@ -57,7 +65,7 @@ class task_group {
         stop_.request_stop();
       }
     };
-    detail::spawn_into("task_group", &scope_, detail::as_function(std::move(work)));
+    detail::spawn_into("task_group", &scope_, detail::as_function(std::move(work)), std::move(how));
   }
 
   /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is visible then. Afterwards
@@ -90,9 +98,38 @@ class task_group {
   std::stop_callback<stopper> from_outside_;
 };
 
+/// A fiber only. Calls body(group) in a task of a new group, and waits for it and all tasks that it makes there; at
+/// `deadline` it asks them to stop, and waits for their end.
+///
+/// ```cpp
+/// const bool all = shunt::with_timeout(2s, [&](shunt::task_group& group) {
+///   for (const auto& mirror : mirrors) group.spawn([&](std::stop_token stop) { fetch(mirror, stop); });
+/// });
+/// ```
+///
+/// As trio's move_on_after() and Go's context.WithTimeout.
+/// \return whether all had ended before it asked them to stop. \throws the first exception, in time, that left a task;
+/// what sched::this_fiber::park() throws where waiting is impossible; std::bad_alloc.
+template <std::invocable<task_group&> F>
+bool with_deadline(std::chrono::steady_clock::time_point deadline, F&& body) {
+  task_group tasks;
+  tasks.spawn([&] { static_cast<void>(std::forward<F>(body)(tasks)); });
+  if (tasks.wait_until(deadline)) return true;
+  tasks.request_stop();
+  tasks.wait();
+  return false;
+}
+/// The same, `time` from now.
+template <std::invocable<task_group&> F>
+bool with_timeout(std::chrono::nanoseconds time, F&& body) {
+  return with_deadline(sched::after(time), std::forward<F>(body));
+}
+
 }  // namespace task
 
 using task::task_group;
+using task::with_deadline;
+using task::with_timeout;
 
 }  // namespace v1
 }  // namespace shunt

@@ -116,3 +116,74 @@ TEST_CASE("task_group: the destructor stops its tasks and waits for them") {
   });
   CHECK_THROWS_AS(task_group(), shunt::error);  // outside a fiber
 }
+
+TEST_CASE("task_group: a task has the name and the worker that it is given") {
+  on_workers([] {
+    task_group group;
+    std::string name;
+    int worker = -1;
+    const int last = shunt::sched::this_worker::current().workers() - 1;
+    group.spawn({.worker = last, .name = "indexer"}, [&] {
+      name = this_fiber::name();
+      worker = shunt::sched::this_worker::index();
+    });
+    group.wait();
+    CHECK(name == "indexer");
+    CHECK(worker == last);
+    CHECK_THROWS_AS(group.spawn({.worker = last + 1}, [] {}), shunt::usage_error);
+    CHECK_NOTHROW(group.wait());
+  });
+}
+
+TEST_CASE("async: a task has the name that it is given") {
+  on_workers([] {
+    std::string name;
+    shunt::finish([&] { shunt::async({.name = "one"}, [&] { name = this_fiber::name(); }); });
+    CHECK(name == "one");
+  });
+}
+
+TEST_CASE("with_timeout: returns when all tasks have ended") {
+  on_workers([] {
+    std::atomic<int> ended{0};
+    const bool all = shunt::with_timeout(std::chrono::hours(1), [&](task_group& group) {
+      for (int i = 0; i < 3; ++i) {
+        group.spawn([&] {
+          this_fiber::yield();
+          ++ended;
+        });
+      }
+    });
+    CHECK(all);
+    CHECK(ended == 3);
+  });
+}
+
+TEST_CASE("with_timeout: at the time its tasks are asked to stop, and waited for") {
+  on_workers([] {
+    std::atomic<int> stopped{0};
+    const bool all = shunt::with_timeout(std::chrono::milliseconds(1), [&](task_group& group) {
+      for (int i = 0; i < 3; ++i) {
+        group.spawn([&](std::stop_token stop) {
+          while (!stop.stop_requested()) this_fiber::yield();
+          ++stopped;
+        });
+      }
+    });
+    CHECK_FALSE(all);
+    CHECK(stopped == 3);
+  });
+}
+
+TEST_CASE("with_timeout: throws what a task threw, and stops the others") {
+  on_workers([] {
+    CHECK_THROWS_WITH(static_cast<void>(shunt::with_timeout(std::chrono::hours(1),
+                                                            [&](task_group& group) {
+                                                              group.spawn([](std::stop_token stop) {
+                                                                while (!stop.stop_requested()) this_fiber::yield();
+                                                              });
+                                                              group.spawn([] { throw std::runtime_error("mine"); });
+                                                            })),
+                      "mine");
+  });
+}
