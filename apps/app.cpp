@@ -2,16 +2,16 @@
 
 #include <fmt/core.h>
 #include <sys/resource.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <shunt/base/error.hpp>
 #include <string>
 #include <system_error>
+
+#include "command_line.hpp"
 
 namespace shunt::apps {
 namespace {
@@ -20,26 +20,8 @@ bool rehearsing = false;  // main thread only, before anything is started
 
 }  // namespace
 
-bool parse(CLI::App& options, int argc, const char* const* argv) {
-  // CLI11 would take the next word for the value of "--name=".
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
-      throw usage_error(std::string(word.substr(0, word.size() - 1)) + ": expected a value, found nothing");
-    }
-  }
-  try {
-    options.parse(argc, argv);
-    return !rehearsing;
-  } catch (const CLI::Success&) {  // --help and its kin
-    std::fputs(options.help().c_str(), stdout);
-    return false;
-  } catch (const CLI::ParseError& bad) {
-    // CLI11 puts some reports on several lines; users and scripts read one.
-    std::string line = bad.what();
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    throw usage_error(line + " (see --help)");
-  }
+bool parse(command_line& options, int argc, const char* const* argv) {
+  return options.parse(argc, argv) && !rehearsing;
 }
 
 void rehearse(const app& which, int argc, char** argv) {

@@ -14,11 +14,9 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
-
 namespace shunt::apps {
+
+class command_line;
 
 struct app {
   std::string_view name;
@@ -32,14 +30,14 @@ struct app {
 
 /// Parses an application's command line.
 ///
-///   CLI::App options("Counts triangles in a graph.", "shunt run triangle");
+///   apps::command_line options("Counts triangles in a graph.", "shunt run triangle");
 ///   apps::count_option(options, "--pes", pes, "processing elements", 1, 65'536);  // option.hpp
 ///   if (!apps::parse(options, argc, argv)) return 0;
 ///
 /// \return false: there is nothing left to do. The user asked for help, which is now on stdout; or
 /// this is a rehearsal.
 /// \throws usage_error with one line for an unknown option, a missing or a bad value.
-[[nodiscard]] bool parse(CLI::App& options, int argc, const char* const* argv);
+[[nodiscard]] bool parse(command_line& options, int argc, const char* const* argv);
 
 /// Calls an application only as far as its parse(): what is wrong with the command line is said
 /// once, before a job's processes are started, and not once by each of them.

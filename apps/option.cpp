@@ -12,17 +12,6 @@ namespace shunt::apps {
 
 namespace detail {
 
-CLI::Option* add_option(CLI::App& options, const std::string& name, const std::string& help, const std::string& legal,
-                        std::function<void(const std::string&)> take, std::function<std::string()> shown) {
-  auto* const made = options.add_option(name, CLI::callback_t([take = std::move(take)](const CLI::results_t& words) {
-                                          take(words.at(0));  // CLI11 has refused none and several
-                                          return true;
-                                        }),
-                                        help, false, std::move(shown));
-  made->type_name(legal);
-  return made;
-}
-
 std::string range_text(std::uint64_t least, std::uint64_t most) {
   return most == std::numeric_limits<std::uint64_t>::max() ? fmt::format("{}..", least)
                                                            : fmt::format("{}..{}", least, most);
@@ -30,10 +19,10 @@ std::string range_text(std::uint64_t least, std::uint64_t most) {
 
 }  // namespace detail
 
-CLI::Option* real_option(CLI::App& options, const std::string& name, double& to, const std::string& help, double least,
-                         double most) {
-  return detail::add_option(
-      options, name, help, fmt::format("{}..{}", least, most),
+command_option* real_option(command_line& options, const std::string& name, double& to, const std::string& help,
+                            double least, double most) {
+  return options.add_option(
+      name, help, fmt::format("{}..{}", least, most),
       [&to, name, least, most](const std::string& text) {
         double value = 0;
         const auto* const end = text.data() + text.size();
@@ -47,19 +36,19 @@ CLI::Option* real_option(CLI::App& options, const std::string& name, double& to,
       [&to] { return fmt::format("{}", to); });
 }
 
-CLI::Option* bytes_option(CLI::App& options, const std::string& name, std::size_t& to, const std::string& help,
-                          std::uint64_t least, std::uint64_t most) {
-  return detail::add_option(
-      options, name, help, "BYTES",
+command_option* bytes_option(command_line& options, const std::string& name, std::size_t& to, const std::string& help,
+                             std::uint64_t least, std::uint64_t most) {
+  return options.add_option(
+      name, help, "BYTES",
       [&to, name, least, most](const std::string& text) { to = parse_bytes(name, text, least, most); },
       [&to] { return std::to_string(to); });
 }
 
-CLI::Option* choice_option(CLI::App& options, const std::string& name, std::string& to, const std::string& help,
-                           std::vector<std::string> choices) {
+command_option* choice_option(command_line& options, const std::string& name, std::string& to, const std::string& help,
+                              std::vector<std::string> choices) {
   const std::string legal = fmt::format("{}", fmt::join(choices, "|"));
-  return detail::add_option(
-      options, name, help, legal,
+  return options.add_option(
+      name, help, legal,
       [&to, name, choices = std::move(choices)](const std::string& text) {
         if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
           throw usage_error(fmt::format("{}: '{}' is not one of {}", name, text, fmt::join(choices, ", ")));
@@ -69,9 +58,9 @@ CLI::Option* choice_option(CLI::App& options, const std::string& name, std::stri
       [&to] { return to; });
 }
 
-CLI::Option* text_option(CLI::App& options, const std::string& name, std::string& to, const std::string& help) {
-  return detail::add_option(
-      options, name, help, "TEXT",
+command_option* text_option(command_line& options, const std::string& name, std::string& to, const std::string& help) {
+  return options.add_option(
+      name, help, "TEXT",
       [&to, name](const std::string& text) {
         if (text.empty()) throw usage_error(name + ": '' is empty, expected a value");
         if (text.starts_with("--")) {
@@ -82,13 +71,13 @@ CLI::Option* text_option(CLI::App& options, const std::string& name, std::string
       [&to] { return to; });
 }
 
-void refuse_with(const std::string& choice, std::initializer_list<const CLI::Option*> others) {
+void refuse_with(const std::string& choice, std::initializer_list<const command_option*> others) {
   for (const auto* const other : others) {
     if (other->count() > 0) throw usage_error(other->get_name() + " has no meaning with " + choice);
   }
 }
 
-void refuse_without(const std::string& needed, std::initializer_list<const CLI::Option*> others) {
+void refuse_without(const std::string& needed, std::initializer_list<const command_option*> others) {
   for (const auto* const other : others) {
     if (other->count() > 0) throw usage_error(other->get_name() + " has no meaning without " + needed);
   }

@@ -7,7 +7,6 @@
 ///   apps::count_option(options, "--updates", updates, "updates of each PE", 1, 1ul << 40)->capture_default_str();
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -18,24 +17,21 @@
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
+
 namespace shunt::apps {
 
 namespace detail {
-/// \param legal  for --help
-/// \param take   gets the value; throws usage_error unless it is legal
-/// \param shown  the variable's present value
-CLI::Option* add_option(CLI::App& options, const std::string& name, const std::string& help, const std::string& legal,
-                        std::function<void(const std::string&)> take, std::function<std::string()> shown);
 [[nodiscard]] std::string range_text(std::uint64_t least, std::uint64_t most);
 }  // namespace detail
 
 /// A whole number from `least` to `most`: digits and nothing else.
 template <std::integral Number>
-CLI::Option* count_option(CLI::App& options, const std::string& name, Number& to, const std::string& help,
-                          std::uint64_t least,
-                          std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max())) {
-  return detail::add_option(
-      options, name, help, detail::range_text(least, most),
+command_option* count_option(command_line& options, const std::string& name, Number& to, const std::string& help,
+                             std::uint64_t least,
+                             std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max())) {
+  return options.add_option(
+      name, help, detail::range_text(least, most),
       [&to, name, least, most](const std::string& text) {
         to = static_cast<Number>(parse_count(name, text, least, most));
       },
@@ -43,26 +39,26 @@ CLI::Option* count_option(CLI::App& options, const std::string& name, Number& to
 }
 
 /// A finite number from `least` to `most`.
-CLI::Option* real_option(CLI::App& options, const std::string& name, double& to, const std::string& help, double least,
-                         double most);
+command_option* real_option(command_line& options, const std::string& name, double& to, const std::string& help,
+                            double least, double most);
 
 /// Bytes, with an optional suffix k, M or G.
-CLI::Option* bytes_option(CLI::App& options, const std::string& name, std::size_t& to, const std::string& help,
-                          std::uint64_t least, std::uint64_t most);
+command_option* bytes_option(command_line& options, const std::string& name, std::size_t& to, const std::string& help,
+                             std::uint64_t least, std::uint64_t most);
 
 /// One of some words.
-CLI::Option* choice_option(CLI::App& options, const std::string& name, std::string& to, const std::string& help,
-                           std::vector<std::string> choices);
+command_option* choice_option(command_line& options, const std::string& name, std::string& to, const std::string& help,
+                              std::vector<std::string> choices);
 
 /// Text of any other kind, a file's name for one: not empty, and not a word that was meant for the next option.
-CLI::Option* text_option(CLI::App& options, const std::string& name, std::string& to, const std::string& help);
+command_option* text_option(command_line& options, const std::string& name, std::string& to, const std::string& help);
 
 /// Refuses the options of `others` that the user has given.
 /// \param choice  what makes them meaningless, as the user writes it: "--graph".
 /// \throws usage_error "--scale has no meaning with --graph".
-void refuse_with(const std::string& choice, std::initializer_list<const CLI::Option*> others);
+void refuse_with(const std::string& choice, std::initializer_list<const command_option*> others);
 
 /// The same for options that need another one: "--header has no meaning without --graph".
-void refuse_without(const std::string& needed, std::initializer_list<const CLI::Option*> others);
+void refuse_without(const std::string& needed, std::initializer_list<const command_option*> others);
 
 }  // namespace shunt::apps

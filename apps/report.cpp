@@ -8,13 +8,38 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <shunt/base/error.hpp>
 
 #include "option.hpp"
 
 namespace shunt::apps {
+namespace {
 
-void reporter::add_options(CLI::App& options, bool file) {
+using nlohmann::ordered_json;
+
+ordered_json json_of(const json_value& value) {
+  return std::visit(
+      [](const auto& v) {
+        using type = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<type, json_value::array>) {
+          auto made = ordered_json::array();
+          for (const auto& each : v) made.push_back(json_of(each));
+          return made;
+        } else if constexpr (std::is_same_v<type, json_value::object>) {
+          auto made = ordered_json::object();
+          for (const auto& [key, each] : v) made[key] = json_of(each);
+          return made;
+        } else {
+          return ordered_json(v);
+        }
+      },
+      value.is());
+}
+
+}  // namespace
+
+void reporter::add_options(command_line& options, bool file) {
   options.add_flag("--json", json_, "report as one JSON object");
   if (file) text_option(options, "--output", output_, "write the report into this file too");
 }
@@ -28,10 +53,10 @@ void expect_writable(const std::string& output) {
 void reporter::check() const { expect_writable(output_); }
 
 void reporter::print(const std::vector<fact>& facts) const {
-  nlohmann::ordered_json object;
+  ordered_json object;
   std::size_t widest = 0;
   for (const auto& f : facts) {
-    object[f.key] = f.value;
+    object[f.key] = json_of(f.value);
     widest = std::max(widest, f.key.size());
   }
   std::string text;
@@ -41,7 +66,7 @@ void reporter::print(const std::vector<fact>& facts) const {
     text += fmt::format("{:<{}}  {}\n", label, widest, f.text);
   }
   // A file's name need not be UTF-8, as JSON must be: what is not is replaced by U+FFFD.
-  using error_handler = nlohmann::ordered_json::error_handler_t;
+  using error_handler = ordered_json::error_handler_t;
   const std::string out = json_ ? object.dump(-1, ' ', false, error_handler::replace) + "\n" : text;
   std::fputs(out.c_str(), stdout);
   if (!output_.empty()) {

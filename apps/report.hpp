@@ -1,28 +1,22 @@
 /// What applications print: a line on a terminal while they work, facts at the end.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace shunt::apps {
+#include "command_line.hpp"
+#include "fact.hpp"
 
-/// One fact of the report: as "label  text" for people, as "key": value for programs.
-struct fact {
-  std::string key;
-  nlohmann::ordered_json value;
-  std::string text;
-};
+namespace shunt::apps {
 
 /// Where the report goes: --json and --output.
 class reporter {
  public:
   /// \param file  false: the application has an --output of its own
-  void add_options(CLI::App& options, bool file = true);
+  void add_options(command_line& options, bool file = true);
 
   /// Before the work is begun. \throws usage_error for an --output that cannot be written.
   void check() const;

@@ -109,6 +109,11 @@ foreach(row IN LISTS rows)
     set_source_files_properties(${engine} PROPERTIES UNITY_GROUP engine)
   endif()
   list(APPEND shunt_objects $<TARGET_OBJECTS:shunt_module_${module}>)
+  set(shunt_objects_of_${module} $<TARGET_OBJECTS:shunt_module_${module}>)  # and of all modules below it
+  foreach(under IN LISTS row)
+    list(APPEND shunt_objects_of_${module} ${shunt_objects_of_${under}})
+  endforeach()
+  list(REMOVE_DUPLICATES shunt_objects_of_${module})
 
   list(TRANSFORM row PREPEND shunt_layer_ OUTPUT_VARIABLE below)
   add_library(shunt_layer_${module} SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:shunt_module_${module}>)

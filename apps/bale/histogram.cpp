@@ -12,7 +12,7 @@
 using namespace shunt;
 
 int histogram_main(int argc, char** argv) {
-  CLI::App options("Counts up random spots of a distributed table.", "shunt run histogram");
+  apps::command_line options("Counts up random spots of a distributed table.", "shunt run histogram");
   apps::job job(options, "histogram");
   std::uint64_t updates = 10'000'000, table = 1000;
   apps::count_option(options, "--updates", updates, "updates of each PE", 1, 1ul << 40)->capture_default_str();

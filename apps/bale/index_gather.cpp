@@ -17,7 +17,7 @@ std::int64_t entry(std::uint64_t global) { return static_cast<std::int64_t>(3 * 
 }  // namespace
 
 int index_gather_main(int argc, char** argv) {
-  CLI::App options("Reads random entries of a distributed table.", "shunt run index_gather");
+  apps::command_line options("Reads random entries of a distributed table.", "shunt run index_gather");
   apps::job job(options, "index_gather");
   std::uint64_t reads = 10'000'000, table = 100'000;
   apps::count_option(options, "--reads", reads, "reads of each PE", 1, (1ul << 32) - 1)->capture_default_str();

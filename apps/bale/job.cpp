@@ -11,7 +11,7 @@
 
 namespace shunt::apps {
 
-job::job(CLI::App& options, std::string name, bool output, bool forms)
+job::job(command_line& options, std::string name, bool output, bool forms)
     : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
   wanted_.name = "shunt run " + name_;  // as the command calls it, in messages of its own
   count_option(options, "--pes", wanted_.pes, "processing elements of the job (default: one a CPU)", 1, 65'536);

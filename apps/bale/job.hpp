@@ -1,7 +1,6 @@
 /// What the applications with PEs share: the options of a job, progress on a terminal, and the report at the end.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <bale/form.hpp>
 #include <chrono>
 #include <cstdint>
@@ -21,7 +20,7 @@ class job {
   /// \param name  of the application, for messages
   /// \param output  whether --output is the report's
   /// \param forms  whether the application is written in both forms: without, it has no --form
-  job(CLI::App& options, std::string name, bool output = true, bool forms = true);
+  job(command_line& options, std::string name, bool output = true, bool forms = true);
 
   /// What the command line said. \throws usage_error for an --output that cannot be written.
   [[nodiscard]] const pgas::options& wanted();
@@ -31,7 +30,7 @@ class job {
   [[nodiscard]] const std::string& form_name() const noexcept { return form_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   /// For refuse_with(): --seed, which not every job has a use for.
-  [[nodiscard]] const CLI::Option* seed_option() const noexcept { return seed_given_; }
+  [[nodiscard]] const command_option* seed_option() const noexcept { return seed_given_; }
 
   /// PE 0 only.
   void report(const std::vector<fact>& facts) const { report_.print(facts); }
@@ -43,7 +42,7 @@ class job {
   unsigned start_deadline_ = 0;  // six deadlines
   std::string form_ = "lambda";
   std::uint64_t seed_ = 1;
-  const CLI::Option* seed_given_ = nullptr;
+  const command_option* seed_given_ = nullptr;
   reporter report_;
 };
 

@@ -16,7 +16,7 @@
 
 namespace shunt::apps {
 
-matrix_input::matrix_input(CLI::App& options, job& job, const needs& wanted) : job_(job), wanted_(wanted) {
+matrix_input::matrix_input(command_line& options, job& job, const needs& wanted) : job_(job), wanted_(wanted) {
   const auto* const file = text_option(options, "--graph", file_,
                                        "Matrix Market file, plain or gzip, of a matrix whose values are left out; "
                                        "without it one is generated");

@@ -1,7 +1,6 @@
 /// What the applications of matrices share: where a matrix comes from, what is checked of it, and where it goes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <shunt/graph/generate.hpp>
 #include <shunt/graph/read.hpp>
@@ -23,7 +22,7 @@ class matrix_input {
     bool triangle = false;       ///< of a generated matrix: an upper triangle with a full diagonal, hidden
     bool seed_for_file = false;  ///< --seed means something for a matrix from a file too
   };
-  matrix_input(CLI::App& options, job& job, const needs& wanted);
+  matrix_input(command_line& options, job& job, const needs& wanted);
   matrix_input(const matrix_input&) = delete;
   matrix_input& operator=(const matrix_input&) = delete;
 

@@ -15,8 +15,8 @@
 using namespace shunt;
 
 int permute_matrix_main(int argc, char** argv) {
-  CLI::App options("Permutes the rows and columns of a sparse matrix: a message a row, a request a non-zero.",
-                   "shunt run permute_matrix");
+  apps::command_line options("Permutes the rows and columns of a sparse matrix: a message a row, a request a non-zero.",
+                             "shunt run permute_matrix");
   apps::job job(options, "permute_matrix", false);
   apps::matrix_input input(options, job, {.seed_for_file = true});
   bool check = false;

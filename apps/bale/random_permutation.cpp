@@ -43,7 +43,8 @@ std::uint64_t fingerprint_of(pgas::pe& me, const apps::permutation& mine) {
 }  // namespace
 
 int random_permutation_main(int argc, char** argv) {
-  CLI::App options("Draws a random permutation, the same for any number of PEs.", "shunt run random_permutation");
+  apps::command_line options("Draws a random permutation, the same for any number of PEs.",
+                             "shunt run random_permutation");
   apps::job job(options, "random_permutation", false);
   std::uint64_t entries = 0;
   bool check = false;

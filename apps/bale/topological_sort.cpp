@@ -64,8 +64,8 @@ std::uint64_t serial_sort(const graph::matrix_entries& whole) {
 }  // namespace
 
 int topological_sort_main(int argc, char** argv) {
-  CLI::App options("Orders the rows and columns of a sparse matrix so that it is upper triangular.",
-                   "shunt run topological_sort");
+  apps::command_line options("Orders the rows and columns of a sparse matrix so that it is upper triangular.",
+                             "shunt run topological_sort");
   apps::job job(options, "topological_sort", false);
   apps::matrix_input input(options, job, {.triangle = true});
   bool check = false;

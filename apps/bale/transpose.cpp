@@ -11,7 +11,7 @@
 using namespace shunt;
 
 int transpose_main(int argc, char** argv) {
-  CLI::App options("Transposes a sparse matrix, one small message a non-zero.", "shunt run transpose");
+  apps::command_line options("Transposes a sparse matrix, one small message a non-zero.", "shunt run transpose");
   apps::job job(options, "transpose", false);
   apps::matrix_input input(options, job, {});
   bool check = false;

@@ -12,7 +12,7 @@
 using namespace shunt;
 
 int triangle_main(int argc, char** argv) {
-  CLI::App options("Counts the triangles of a graph, one small message a wedge.", "shunt run triangle");
+  apps::command_line options("Counts the triangles of a graph, one small message a wedge.", "shunt run triangle");
   apps::job job(options, "triangle");
   apps::graph_input input(options, job);
   bool check = false;

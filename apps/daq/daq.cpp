@@ -1,7 +1,6 @@
 /// `shunt run daq`: acquires from very many channels, checks that nothing was lost, reports.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <shunt/base/environment.hpp>
@@ -39,12 +38,12 @@ std::string list_text(const Range& all, const Text& text) {
 /// \param where  the threads or PEs that have counted
 std::vector<apps::fact> facts_of(const daq::settings& s, const std::string& over, const apps::fact& where,
                                  const daq::outcome& found, const daq::verdict& said) {
-  auto faults = nlohmann::ordered_json::array();
+  apps::json_value::array faults;
   for (const auto& one : found.incidents) {
-    faults.push_back({{"channel", one.channel},
-                      {"what", daq::name_of(one.how.what)},
-                      {"frame", one.how.frame},
-                      {"bytes", one.how.bytes}});
+    faults.push_back(apps::json_value::object{{"channel", one.channel},
+                                              {"what", std::string(daq::name_of(one.how.what))},
+                                              {"frame", one.how.frame},
+                                              {"bytes", one.how.bytes}});
   }
   const auto& total = found.total;
   const double frame_rate = static_cast<double>(total.frames) / found.seconds;
@@ -97,8 +96,8 @@ class command_line {
   [[nodiscard]] bool on_pes() const noexcept { return count_on_ == "pes"; }
 
  private:
-  CLI::App options_{"Acquires data from many channels, each read by a fiber, which a process of its own feeds.",
-                    "shunt run daq"};
+  apps::command_line options_{
+      "Acquires data from many channels, each read by a fiber, which a process of its own feeds.", "shunt run daq"};
 
  public:
   apps::job job{options_, "daq", true, false};
@@ -169,7 +168,7 @@ class command_line {
   double seconds_ = daq::settings{}.duration.count();
   double timeout_ = daq::settings{}.timeout.count();
   std::string count_on_ = "stations";
-  const CLI::Option* queue_ = nullptr;
+  const apps::command_option* queue_ = nullptr;
 };
 
 /// What the terminal shows meanwhile. \param line  outlives it

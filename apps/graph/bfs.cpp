@@ -22,7 +22,8 @@ std::string verdict(const apps::search_results<apps::tree_faults>& all) {
 }  // namespace
 
 int bfs_main(int argc, char** argv) {
-  CLI::App options("Searches a graph breadth first, from many roots, and validates each tree.", "shunt run bfs");
+  apps::command_line options("Searches a graph breadth first, from many roots, and validates each tree.",
+                             "shunt run bfs");
   apps::job job(options, "bfs", true, false);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
   apps::root_options where(options);

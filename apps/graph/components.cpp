@@ -48,7 +48,7 @@ std::uint64_t entries_between(pgas::pe& me, const std::vector<graph::edge>& entr
 }  // namespace
 
 int components_main(int argc, char** argv) {
-  CLI::App options("Finds the connected components of a graph.", "shunt run components");
+  apps::command_line options("Finds the connected components of a graph.", "shunt run components");
   apps::job job(options, "components", true, false);
   apps::graph_input input(options, job);
   bool check = false;

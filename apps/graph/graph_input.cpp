@@ -73,7 +73,7 @@ std::vector<graph::edge> slice(const graph::graph& g, std::uint64_t first, std::
 
 }  // namespace
 
-graph_input::graph_input(CLI::App& options, const job& job, const needs& wanted) : job_(job), wanted_(wanted) {
+graph_input::graph_input(command_line& options, const job& job, const needs& wanted) : job_(job), wanted_(wanted) {
   given_.graph = text_option(options, "--graph", file_,
                              "SNAP edge list or Matrix Market file, plain or gzip; without it one is generated");
   given_.header = choice_option(options, "--header", header_,

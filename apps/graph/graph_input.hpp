@@ -4,7 +4,6 @@
 /// depend on the number of PEs: entry i is the same edge on 1 PE and on 64.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <shunt/graph/graph.hpp>
 #include <string>
@@ -28,8 +27,8 @@ class graph_input {
     bool seed_for_file = false;  ///< --seed means something for a graph from a file too
   };
   /// The options. What is wrong with them together is said while they are parsed.
-  graph_input(CLI::App& options, const job& job, const needs& wanted);
-  graph_input(CLI::App& options, const job& job) : graph_input(options, job, needs{}) {}
+  graph_input(command_line& options, const job& job, const needs& wanted);
+  graph_input(command_line& options, const job& job) : graph_input(options, job, needs{}) {}
   graph_input(const graph_input&) = delete;
   graph_input& operator=(const graph_input&) = delete;
 
@@ -87,7 +86,7 @@ class graph_input {
   unsigned graph500_ = 0;
 
   struct given {
-    const CLI::Option *graph, *header, *rows_ok, *generator, *vertices, *mean, *scale, *edge_factor, *graph500;
+    const command_option *graph, *header, *rows_ok, *generator, *vertices, *mean, *scale, *edge_factor, *graph500;
   };
   given given_{};
 

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,10 +41,14 @@ TEST_CASE("graph_input: the PEs' shares are the graph's entries, in their order"
   const std::string line = GENERATE(as<std::string>(), "--scale 7", "--generate erdos_renyi --vertices 200 --mean 3",
                                     "--generate 1:3x4x5", "--graph500 6", "--graph");
   CAPTURE(line);
-  CLI::App options;
+  apps::command_line options;
   apps::job job(options, "test", true, false);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
-  options.parse(line == "--graph" ? line + ' ' + file : line);
+  std::istringstream text(line == "--graph" ? line + ' ' + file : line);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  std::vector<const char*> arguments{"test"};
+  for (const auto& word : words) arguments.push_back(word.c_str());
+  REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
   input.load();
   CHECK(input.all().size() > 3);
   for (const int pes : {1, 2, 3, 7, 64}) {

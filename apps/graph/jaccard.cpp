@@ -52,7 +52,7 @@ summary serial_summary(const graph::graph& g) {
 }  // namespace
 
 int jaccard_main(int argc, char** argv) {
-  CLI::App options("Finds the Jaccard similarity of the ends of each edge of a graph.", "shunt run jaccard");
+  apps::command_line options("Finds the Jaccard similarity of the ends of each edge of a graph.", "shunt run jaccard");
   apps::job job(options, "jaccard", true, false);
   apps::graph_input input(options, job);
   bool check = false;
@@ -94,7 +94,7 @@ int jaccard_main(int argc, char** argv) {
     facts.push_back({"mean_similarity", mean, fmt::format("{:.9f}", mean)});
     if (edges != 0) {
       const auto a = input.number(all.most_similar.a), b = input.number(all.most_similar.b);
-      facts.push_back({"most_similar", {a, b}, fmt::format("{} and {}", a, b)});
+      facts.push_back({"most_similar", apps::json_value::array{a, b}, fmt::format("{} and {}", a, b)});
       facts.push_back({"most_similarity", static_cast<double>(all.most) * unit,
                        fmt::format("{:.9f}", static_cast<double>(all.most) * unit)});
     }

@@ -34,7 +34,7 @@ struct core_summary {
 }  // namespace
 
 int kcore_main(int argc, char** argv) {
-  CLI::App options("Finds the core number of each vertex of a graph.", "shunt run kcore");
+  apps::command_line options("Finds the core number of each vertex of a graph.", "shunt run kcore");
   apps::job job(options, "kcore", true, false);
   apps::graph_input input(options, job);
   bool check = false;

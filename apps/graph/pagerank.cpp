@@ -34,7 +34,7 @@ double difference(const std::vector<apps::share_of_one>& ranks, const std::vecto
 }  // namespace
 
 int pagerank_main(int argc, char** argv) {
-  CLI::App options("Finds the PageRank of the vertices of an undirected graph.", "shunt run pagerank");
+  apps::command_line options("Finds the PageRank of the vertices of an undirected graph.", "shunt run pagerank");
   apps::job job(options, "pagerank", true, false);
   apps::graph_input input(options, job);
   std::uint64_t percent = 85, most = 100;

@@ -1,7 +1,6 @@
 /// Searches of a graph from many roots, each timed and checked: what bfs and sssp have in common.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -23,7 +22,7 @@ namespace shunt::apps {
 /// The options that say where searches start.
 class root_options {
  public:
-  explicit root_options(CLI::App& options) {
+  explicit root_options(command_line& options) {
     auto* const several = count_option(options, "--roots", count_,
                                        "searches, each from a vertex drawn at random that has neighbours", 1, 1ul << 20)
                               ->capture_default_str();
@@ -47,7 +46,7 @@ class root_options {
  private:
   std::uint64_t count_ = 64;
   std::uint64_t number_ = 0;
-  CLI::Option* one_ = nullptr;
+  command_option* one_ = nullptr;
   std::optional<graph::vertex> only_;
 };
 

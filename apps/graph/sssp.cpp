@@ -47,7 +47,8 @@ reach reached(shunt::pgas::pe& me, const std::vector<float>& distances) {
 }  // namespace
 
 int sssp_main(int argc, char** argv) {
-  CLI::App options("Finds the shortest paths from many roots, over edges with random weights.", "shunt run sssp");
+  apps::command_line options("Finds the shortest paths from many roots, over edges with random weights.",
+                             "shunt run sssp");
   apps::job job(options, "sssp", true, false);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
   apps::root_options where(options);

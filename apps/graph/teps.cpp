@@ -37,7 +37,7 @@ std::vector<fact> search_facts(const std::vector<double>& seconds, const std::ve
     if (edges[i] > 0) rates.push_back(edges[i] / seconds[i]);
   }
   const auto all = [](const quartiles& q) {
-    return nlohmann::ordered_json{
+    return json_value::object{
         {"min", q.least}, {"quartile_1", q.first}, {"median", q.median}, {"quartile_3", q.third}, {"max", q.most}};
   };
   const auto time = quartiles::of(seconds);

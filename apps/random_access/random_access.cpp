@@ -25,8 +25,8 @@ std::string look_ahead_text(std::uint64_t look_ahead) {
 }  // namespace
 
 int random_access_main(int argc, char** argv) {
-  CLI::App options("Updates random words of a distributed table, by the rules of HPC Challenge.",
-                   "shunt run random_access");
+  apps::command_line options("Updates random words of a distributed table, by the rules of HPC Challenge.",
+                             "shunt run random_access");
   apps::job job(options, "random_access");
   unsigned scale = 22;
   std::uint64_t look_ahead = apps::access_plan::look_ahead_by_the_rules;

@@ -1,5 +1,3 @@
-#include <shunt/base/error.hpp>
-
 #include "cli.hpp"
 
 // Each lies in apps/bale/<name>.cpp or apps/graph/<name>.cpp, or in a folder of its own.
@@ -43,16 +41,3 @@ std::span<const app> all() {
 }
 
 }  // namespace shunt::apps
-
-namespace shunt::cli {
-
-const apps::app& find_app(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const auto& app : apps::all()) {
-    if (app.name == name) return app;
-    names.push_back(app.name);
-  }
-  throw usage_error("unknown application `" + std::string(name) + "`; " + near(name, names));
-}
-
-}  // namespace shunt::cli

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -137,8 +136,6 @@ int main(int argc, char** argv) {
     return status;
   } catch (const usage_error& bad) {
     return fail(speaker, bad.what(), 2);
-  } catch (const CLI::ParseError& bad) {
-    return fail(speaker, bad.what(), bad.get_exit_code() == 0 ? 0 : 2);
   } catch (const std::bad_alloc&) {
     return fail(speaker, "out of memory", 1);
   } catch (const std::exception& failed) {

@@ -1,3 +1,4 @@
+#include <shunt/base/error.hpp>
 #include <shunt/base/spelling.hpp>
 
 #include "cli.hpp"
@@ -13,6 +14,15 @@ std::string near(std::string_view word, std::span<const std::string_view> known)
     }
   }
   return close.empty() ? "known: " + all : "near: " + close;
+}
+
+const apps::app& find_app(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& app : apps::all()) {
+    if (app.name == name) return app;
+    names.push_back(app.name);
+  }
+  throw usage_error("unknown application `" + std::string(name) + "`; " + near(name, names));
 }
 
 }  // namespace shunt::cli
