@@ -34,8 +34,8 @@ SIDE_BAR = [
                 "docs/manual/trouble.md"]),
     ("How to", ["docs/how-to/README.md", "docs/how-to/*.md"]),
     ("Coming from", ["docs/coming-from/README.md", "docs/coming-from/*.md"]),
-    ("About", ["docs/glossary.md", "docs/architecture.md", "docs/decisions/README.md", "bench/README.md",
-               "docs/roadmap.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]),
+    ("About", ["docs/errors.md", "docs/glossary.md", "docs/architecture.md", "docs/decisions/README.md",
+               "bench/README.md", "docs/roadmap.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]),
 ]
 LINK = re.compile(r"(?<!!)\]\(\s*<?([^)\s>]+)>?\s*\)")
 

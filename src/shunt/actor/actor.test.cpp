@@ -436,7 +436,8 @@ TEST_CASE("actor: one of the actors in a circle of asks that can never end gets 
   for (std::size_t i = 0; i < 3; ++i) {
     const auto name = [&](std::size_t j) { return std::string("`") + names[i + j] + '`'; };
     circles.push_back("future::get: deadlock: actor " + name(0) + " waits for an answer of " + name(1) +
-                      ", which waits for an answer of " + name(2) + ", which waits for an answer of " + name(0));
+                      ", which waits for an answer of " + name(2) + ", which waits for an answer of " + name(0) +
+                      " [SHUNT-0119]");
   }
   CHECK_THAT(circles, Catch::Matchers::VectorContains(failure_of(ring[0].ask<&asker::ask_on>(3))));
   auto me = all.spawn<asker>({.name = "me"});

@@ -40,16 +40,18 @@ manager::manager(const sched::options& workers) : manager(with(workers)) {}
 
 manager::manager(sched::runtime& on, manager_options wanted) {
   if (!sched::this_fiber::inside() || &sched::this_worker::current() != &on) {
-    throw usage_error("manager: called outside of a fiber of the runtime that it was given");
+    throw usage_error(error_number(508), "manager: called outside of a fiber of the runtime that it was given");
   }
-  if (detail::dispatcher::here() != nullptr) throw usage_error("manager: these workers have a manager already");
+  if (detail::dispatcher::here() != nullptr)
+    throw usage_error(error_number(509), "manager: these workers have a manager already");
   system_ = std::make_unique<detail::actor_system>(settings_of(wanted), &on);
 }
 
 manager::~manager() = default;
 
 supervisor manager::supervise(const supervisor_options& how) {
-  if (how.restarts < 0) throw usage_error("supervise: " + std::to_string(how.restarts) + " restarts; at least 0");
+  if (how.restarts < 0)
+    throw usage_error(error_number(510), "supervise: " + std::to_string(how.restarts) + " restarts; at least 0");
   auto made = std::make_shared<detail::supervisor_state>();
   made->name = how.name;
   made->all = how.how == strategy::all_for_one;
@@ -84,7 +86,7 @@ detail::address manager::enter(detail::dispatcher& at, std::unique_ptr<detail::l
 
 void this_actor::stop() {
   detail::actor_cell* const me = detail::actor_of_this_fiber();
-  if (me == nullptr) throw usage_error("this_actor::stop: called outside a handler");
+  if (me == nullptr) throw usage_error(error_number(511), "this_actor::stop: called outside a handler");
   me->set_flag(detail::request_end);
 }
 
@@ -93,11 +95,14 @@ void throw_no_implementation(const std::type_info& interface) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(interface.name(), nullptr, nullptr, &status), &std::free);
-  throw usage_error(std::string("create: no class is known for the interface ") +
-                    (status == 0 ? name.get() : interface.name()) + ": say implement<it, its class>() before");
+  throw usage_error(error_number(512), std::string("create: no class is known for the interface ") +
+                                           (status == 0 ? name.get() : interface.name()) +
+                                           ": say implement<it, its class>() before");
 }
 
-void throw_null_ref(const char* call) { throw usage_error(std::string(call) + ": the reference is to no actor"); }
+void throw_null_ref(const char* call) {
+  throw usage_error(error_number(513), std::string(call) + ": the reference is to no actor");
+}
 }  // namespace detail
 
 }  // namespace actor

@@ -98,7 +98,7 @@ class manager {
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {
     using namespace detail;
-    if (how.capacity == 0) throw usage_error("spawn: a mailbox's capacity must be at least 1");
+    if (how.capacity == 0) throw usage_error(error_number(514), "spawn: a mailbox's capacity must be at least 1");
     dispatcher& at = system_->choose(how.worker);
     auto about = std::make_unique<lifecycle>();
     about->name = std::move(how.name);
@@ -209,9 +209,9 @@ class manager {
         std::apply([at](const Kept&... k) { ::new (at) T(k...); }, kept);
       };
     } else {
-      throw usage_error(
-          "spawn: under a supervisor an actor's arguments are kept, and these cannot be copied; "
-          "say .restarts = false");
+      throw usage_error(error_number(515),
+                        "spawn: under a supervisor an actor's arguments are kept, and these cannot be copied; "
+                        "say .restarts = false");
     }
   }
 

@@ -145,7 +145,7 @@ class ref {
   template <auto M, typename... A>
     requires message_to<M, T, A...>
   timer tell_every(std::chrono::nanoseconds period, A&&... arguments) const {
-    if (period <= period.zero()) throw usage_error("tell_every: a period must be more than 0");
+    if (period <= period.zero()) throw usage_error(error_number(516), "tell_every: a period must be more than 0");
     return begin<M>("tell_every", period, period, std::forward<A>(arguments)...);
   }
 

@@ -80,9 +80,9 @@ TEST_CASE("parse_count: takes digits within bounds, and names option and bounds 
     CHECK_THROWS_AS(shunt::parse_count("--n", text), shunt::usage_error);
   }
   CHECK(thrown_by<shunt::usage_error>([] { static_cast<void>(shunt::parse_count("--pes", "5x", 1, 4096)); }) ==
-        "--pes: '5x' is not a whole number from 1 to 4096");
+        "--pes: '5x' is not a whole number from 1 to 4096 [SHUNT-0002]");
   CHECK(thrown_by<shunt::usage_error>([] { static_cast<void>(shunt::parse_count("--pes", "0", 1)); }) ==
-        "--pes: '0' is not a whole number, at least 1");
+        "--pes: '0' is not a whole number, at least 1 [SHUNT-0002]");
 }
 
 TEST_CASE("parse_bytes: knows k, M and G, and refuses what overflows") {
@@ -122,7 +122,7 @@ TEST_CASE("environment: a misspelt variable is an error that lists the near ones
   CHECK_NOTHROW(shunt::environment::check());
   ::setenv("SHUNT_WORKRES", "2", 1);
   CHECK(thrown_by<shunt::usage_error>(shunt::environment::check) ==
-        "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS?");
+        "SHUNT_WORKRES: no such variable; did you mean SHUNT_WORKERS? [SHUNT-0001]");
   ::unsetenv("SHUNT_WORKRES");
   ::setenv("SHUNT_SOMETHING_ELSE", "2", 1);
   const auto all = thrown_by<shunt::usage_error>(shunt::environment::check);

@@ -78,8 +78,9 @@ void check() {
         candidates.append(v.name);
       }
       if (!candidates.empty()) {
-        throw usage_error(std::string(name) + ": no such variable; " +
-                          (only_near ? "did you mean " + candidates + "?" : "known are " + candidates));
+        throw usage_error(error_number(1),
+                          std::string(name) + ": no such variable; " +
+                              (only_near ? "did you mean " + candidates + "?" : "known are " + candidates));
       }
     }
   }

@@ -28,7 +28,7 @@ std::optional<std::uint64_t> digits(std::string_view text) noexcept {
     what.append(" from ").append(std::to_string(lowest));
     what.append(" to ").append(std::to_string(highest));
   }
-  throw usage_error(what);
+  throw usage_error(error_number(2), what);
 }
 
 }  // namespace

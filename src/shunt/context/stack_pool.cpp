@@ -55,7 +55,7 @@ std::size_t page() noexcept {
   std::string text =
       "stack pool: no stack of " + std::to_string(stack / 1024) + " KiB: " + call + ": " + std::strerror(code);
   if (code == ENOMEM) text += "; " + memory_limit_in_force(bytes);
-  throw error(text, error::facts{-1, -1, code});
+  throw error(error_number(3), text, error::facts{-1, -1, code});
 }
 
 std::atomic<bool (*)() noexcept> refuses{nullptr};  // set by a test; edge `refused`
@@ -149,7 +149,8 @@ void stack_pool::refuse_for_tests(bool (*when)() noexcept) noexcept {
 
 /// The stack that was given back last, or else a new one from a slab.
 stack_pool::stack stack_pool::take(std::size_t bytes) {
-  if (bytes > largest) throw usage_error("stack pool: a stack of " + std::to_string(bytes) + " bytes: " + bounds());
+  if (bytes > largest)
+    throw usage_error(error_number(4), "stack pool: a stack of " + std::to_string(bytes) + " bytes: " + bounds());
   bytes = (std::max(bytes, smallest) + page() - 1) / page() * page();
   // acquire: edge `refused`.
   if (auto* const now = refuses.load(std::memory_order_acquire); now != nullptr && now()) [[unlikely]] {

@@ -21,8 +21,9 @@ adjacency distribute(pgas::pe& me, std::uint64_t vertices, std::span<const edge>
   };
   for (const auto [a, b] : entries) {
     if (a >= vertices || b >= vertices) {
-      throw usage_error("distribute: an edge from " + std::to_string(a) + " to " + std::to_string(b) +
-                        ", but the graph has " + std::to_string(vertices) + " vertices, 0 the first");
+      throw usage_error(error_number(1001), "distribute: an edge from " + std::to_string(a) + " to " +
+                                                std::to_string(b) + ", but the graph has " + std::to_string(vertices) +
+                                                " vertices, 0 the first");
     }
     if (a == b) continue;
     const auto at_a = made->at.of(a), at_b = made->at.of(b);

@@ -96,10 +96,11 @@ class addresses {
 
  private:
   [[noreturn, gnu::cold]] void refuse(std::uint64_t pes) const {
-    throw usage_error("a graph of " + std::to_string(vertices_) + " vertices has no addresses on " +
-                      std::to_string(pes) +
-                      " PEs: the rows of a PE, rounded up to a power of two, times the PEs must "
-                      "be below 2^32");
+    throw usage_error(error_number(1002),
+                      "a graph of " + std::to_string(vertices_) + " vertices has no addresses on " +
+                          std::to_string(pes) +
+                          " PEs: the rows of a PE, rounded up to a power of two, times the PEs must "
+                          "be below 2^32");
   }
 
   dealt deal_;

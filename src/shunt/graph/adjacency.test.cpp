@@ -91,7 +91,7 @@ TEST_CASE("distribute: an edge whose end is no vertex is refused, and named") {
     const std::vector<graph::edge> edges{{99, 3}, {4, 100}};
     static_cast<void>(graph::distribute(me, 100, me.index() == 1 ? edges : std::vector<graph::edge>()));
   });
-  CHECK(message == "PE 1: distribute: an edge from 4 to 100, but the graph has 100 vertices, 0 the first");
+  CHECK(message == "PE 1: distribute: an edge from 4 to 100, but the graph has 100 vertices, 0 the first [SHUNT-1001]");
 }
 
 TEST_CASE("distribute: rows have the neighbours with more neighbours first") {

@@ -83,8 +83,8 @@ void append_chosen(vertex candidates, double p, double log_miss, const counter_r
 template <class Generator>
 row_block block_of_rows(const Generator& generator, vertex first, vertex last) {
   if (first > last || last > generator.vertices()) {
-    throw usage_error("graph: rows " + std::to_string(first) + " up to " + std::to_string(last) + " of a graph with " +
-                      std::to_string(generator.vertices()));
+    throw usage_error(error_number(1007), "graph: rows " + std::to_string(first) + " up to " + std::to_string(last) +
+                                              " of a graph with " + std::to_string(generator.vertices()));
   }
   row_block rows;
   rows.first = first;
@@ -103,11 +103,11 @@ row_block block_of_rows(const Generator& generator, vertex first, vertex last) {
 erdos_renyi::erdos_renyi(std::uint64_t vertices, double p, std::uint64_t seed)
     : vertices_(static_cast<vertex>(vertices)), p_(p), log_miss_(0), seed_(seed ^ erdos_renyi_tag) {
   if (vertices > max_vertices) {
-    throw usage_error("erdos_renyi: " + std::to_string(vertices) + " vertices, at most " +
-                      std::to_string(max_vertices) + " fit");
+    throw usage_error(error_number(1008), "erdos_renyi: " + std::to_string(vertices) + " vertices, at most " +
+                                              std::to_string(max_vertices) + " fit");
   }
   if (!(p >= 0 && p <= 1)) {  // this way round, not-a-number is refused too
-    throw usage_error("erdos_renyi: " + text(p) + " is not a probability, expected 0..1");
+    throw usage_error(error_number(1009), "erdos_renyi: " + text(p) + " is not a probability, expected 0..1");
   }
   if (p > 0 && p < 1) log_miss_ = log_of_complement(p);
 }
@@ -115,8 +115,8 @@ erdos_renyi::erdos_renyi(std::uint64_t vertices, double p, std::uint64_t seed)
 erdos_renyi erdos_renyi::with_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed) {
   const double most = vertices > 1 ? static_cast<double>(vertices - 1) : 0;
   if (!(mean >= 0 && mean <= most)) {
-    throw usage_error("erdos_renyi: a mean of " + text(mean) + " neighbours, expected 0.." + text(most) + " for " +
-                      std::to_string(vertices) + " vertices");
+    throw usage_error(error_number(1010), "erdos_renyi: a mean of " + text(mean) + " neighbours, expected 0.." +
+                                              text(most) + " for " + std::to_string(vertices) + " vertices");
   }
   return {vertices, mean > 0 ? mean / most : 0, seed};
 }
@@ -124,8 +124,8 @@ erdos_renyi erdos_renyi::with_row_mean(std::uint64_t vertices, double mean, std:
 erdos_renyi erdos_renyi::with_lower_row_mean(std::uint64_t vertices, double mean, std::uint64_t seed) {
   const double most = vertices > 1 ? static_cast<double>(vertices - 1) / 2 : 0;
   if (!(mean >= 0 && mean <= most)) {
-    throw usage_error("erdos_renyi: a mean of " + text(mean) + " lower neighbours, expected 0.." + text(most) +
-                      " for " + std::to_string(vertices) + " vertices");
+    throw usage_error(error_number(1010), "erdos_renyi: a mean of " + text(mean) + " lower neighbours, expected 0.." +
+                                              text(most) + " for " + std::to_string(vertices) + " vertices");
   }
   return {vertices, mean > 0 ? mean / most : 0, seed};
 }
@@ -144,12 +144,12 @@ random_matrix::random_matrix(std::uint64_t rows, std::uint64_t columns, double m
       p_(columns == 0 ? 0 : mean / static_cast<double>(columns)),
       seed_(seed ^ matrix_tag) {
   if (rows > max_vertices || columns > max_vertices) {
-    throw usage_error("a matrix of " + std::to_string(rows) + " x " + std::to_string(columns) + ", at most " +
-                      std::to_string(max_vertices) + " rows and columns fit");
+    throw usage_error(error_number(1011), "a matrix of " + std::to_string(rows) + " x " + std::to_string(columns) +
+                                              ", at most " + std::to_string(max_vertices) + " rows and columns fit");
   }
   if (!(mean >= 0 && mean <= static_cast<double>(columns))) {
-    throw usage_error("a mean of " + text(mean) + " non-zeros a row, expected 0.." + std::to_string(columns) + " for " +
-                      std::to_string(columns) + " columns");
+    throw usage_error(error_number(1012), "a mean of " + text(mean) + " non-zeros a row, expected 0.." +
+                                              std::to_string(columns) + " for " + std::to_string(columns) + " columns");
   }
   if (p_ > 0 && p_ < 1) log_miss_ = log_of_complement(p_);
 }
@@ -165,18 +165,18 @@ rmat::rmat(const parameters& chosen, std::uint64_t seed) : chosen_(chosen), seed
   constexpr std::uint64_t most_factor = std::uint64_t{1} << 20;
   static_assert((std::uint64_t{1} << most_scale) <= max_vertices);
   if (chosen.scale > most_scale) {
-    throw usage_error("rmat: scale " + std::to_string(chosen.scale) + ", expected 0..31");
+    throw usage_error(error_number(1013), "rmat: scale " + std::to_string(chosen.scale) + ", expected 0..31");
   }
   if (chosen.edge_factor > most_factor) {
-    throw usage_error("rmat: edge factor " + std::to_string(chosen.edge_factor) + ", expected at most " +
-                      std::to_string(most_factor));
+    throw usage_error(error_number(1013), "rmat: edge factor " + std::to_string(chosen.edge_factor) +
+                                              ", expected at most " + std::to_string(most_factor));
   }
   const double ab = chosen.a + chosen.b;
   const double abc = ab + chosen.c;
   // The last bits of a sum such as 0.5 + 0.3 + 0.2 may lie above 1.
   if (!(chosen.a >= 0 && chosen.b >= 0 && chosen.c >= 0 && abc <= 1 + 0x1p-40)) {
-    throw usage_error("rmat: probabilities " + text(chosen.a) + ", " + text(chosen.b) + ", " + text(chosen.c) +
-                      ", expected none below 0 and a sum of at most 1");
+    throw usage_error(error_number(1013), "rmat: probabilities " + text(chosen.a) + ", " + text(chosen.b) + ", " +
+                                              text(chosen.c) + ", expected none below 0 and a sum of at most 1");
   }
   const double sums[3] = {chosen.a, ab, abc};
   for (int i = 0; i < 3; ++i) bound_[i] = static_cast<std::uint64_t>(sums[i] * 0x1p32);
@@ -224,8 +224,8 @@ edge rmat::entry(std::uint64_t i) const noexcept {
 
 std::vector<edge> rmat::edges(std::uint64_t first, std::uint64_t last) const {
   if (first > last || last > entries()) {
-    throw usage_error("rmat: entries " + std::to_string(first) + " up to " + std::to_string(last) + " of " +
-                      std::to_string(entries()));
+    throw usage_error(error_number(1013), "rmat: entries " + std::to_string(first) + " up to " + std::to_string(last) +
+                                              " of " + std::to_string(entries()));
   }
   std::vector<edge> drawn;
   drawn.reserve(last - first);
@@ -238,13 +238,14 @@ graph rmat::whole() const { return graph::from_edges(vertices(), edges(0, entrie
 // --- products of stars ---
 
 star_product::star_product(std::vector<std::uint64_t> leaves, loop loops) : loops_(loops) {
-  if (leaves.empty()) throw usage_error("star_product: no stars, expected at least one");
+  if (leaves.empty()) throw usage_error(error_number(1014), "star_product: no stars, expected at least one");
   std::uint64_t vertices = 1;
   for (auto m = leaves.rbegin(); m != leaves.rend(); ++m) {
-    if (*m == 0) throw usage_error("star_product: a star without leaves, expected at least one");
+    if (*m == 0) throw usage_error(error_number(1014), "star_product: a star without leaves, expected at least one");
     const auto weight = static_cast<vertex>(vertices);
     if (*m >= max_vertices || vertices > max_vertices / (*m + 1)) {
-      throw usage_error("star_product: more than " + std::to_string(max_vertices) + " vertices, the most that fit");
+      throw usage_error(error_number(1014),
+                        "star_product: more than " + std::to_string(max_vertices) + " vertices, the most that fit");
     }
     vertices *= *m + 1;
     stars_.push_back({static_cast<vertex>(*m), weight});
@@ -257,9 +258,9 @@ star_product star_product::parse(std::string_view text, loop loops) {
   const auto refuse = [&]() -> star_product {
     std::string shown;
     for (const char c : text.substr(0, 40)) shown += c >= 0x20 && c < 0x7f ? c : '?';
-    throw usage_error("star_product: found \"" + shown +
-                      "\", expected leaves such as 3x4x5, or with loops such as 1:3x4x5 "
-                      "(0 none, 1 at the centres, 2 at the last leaves)");
+    throw usage_error(error_number(1014), "star_product: found \"" + shown +
+                                              "\", expected leaves such as 3x4x5, or with loops such as 1:3x4x5 "
+                                              "(0 none, 1 at the centres, 2 at the last leaves)");
   };
   std::string_view rest = text;
   if (rest.size() >= 2 && rest[1] == ':') {

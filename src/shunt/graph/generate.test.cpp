@@ -138,16 +138,17 @@ TEST_CASE("erdos_renyi: another seed gives another graph, the same seed the same
 TEST_CASE("erdos_renyi: what cannot be is an error") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(erdos_renyi(10, -0.1, 0), shunt::usage_error);
-  CHECK_THROWS_WITH(erdos_renyi(10, 1.5, 0), "erdos_renyi: 1.5 is not a probability, expected 0..1");
+  CHECK_THROWS_WITH(erdos_renyi(10, 1.5, 0), "erdos_renyi: 1.5 is not a probability, expected 0..1 [SHUNT-1009]");
   CHECK_THROWS_AS(erdos_renyi(10, nan, 0), shunt::usage_error);
-  CHECK_THROWS_WITH(erdos_renyi(max_vertices + 1, 0, 0), "erdos_renyi: 4294967296 vertices, at most 4294967295 fit");
+  CHECK_THROWS_WITH(erdos_renyi(max_vertices + 1, 0, 0),
+                    "erdos_renyi: 4294967296 vertices, at most 4294967295 fit [SHUNT-1008]");
   CHECK_THROWS_WITH(erdos_renyi::with_row_mean(10, 9.5, 0),
-                    "erdos_renyi: a mean of 9.5 neighbours, expected 0..9 for 10 vertices");
+                    "erdos_renyi: a mean of 9.5 neighbours, expected 0..9 for 10 vertices [SHUNT-1010]");
   CHECK_THROWS_WITH(erdos_renyi::with_lower_row_mean(10, 5, 0),
-                    "erdos_renyi: a mean of 5 lower neighbours, expected 0..4.5 for 10 vertices");
+                    "erdos_renyi: a mean of 5 lower neighbours, expected 0..4.5 for 10 vertices [SHUNT-1010]");
   CHECK_THROWS_AS(erdos_renyi::with_row_mean(0, 1, 0), shunt::usage_error);
   CHECK_THROWS_AS(erdos_renyi::with_row_mean(10, nan, 0), shunt::usage_error);
-  CHECK_THROWS_WITH(erdos_renyi(10, 0.5, 0).rows(3, 11), "graph: rows 3 up to 11 of a graph with 10");
+  CHECK_THROWS_WITH(erdos_renyi(10, 0.5, 0).rows(3, 11), "graph: rows 3 up to 11 of a graph with 10 [SHUNT-1007]");
   CHECK_THROWS_AS(erdos_renyi(10, 0.5, 0).rows(3, 2), shunt::usage_error);
 }
 
@@ -187,10 +188,11 @@ TEST_CASE("random_matrix: no non-zeros, all of them, and what cannot be") {
   CHECK(row_of({3, 7, 7, 1}).size() == 7);
   CHECK(row_of({3, 1000, 30, 1}) == row_of({5, 1000, 30, 1}));
   CHECK_FALSE(row_of({3, 1000, 30, 1}) == row_of({3, 1000, 30, 2}));
-  CHECK_THROWS_WITH(random_matrix(3, 7, 7.5, 1), "a mean of 7.5 non-zeros a row, expected 0..7 for 7 columns");
+  CHECK_THROWS_WITH(random_matrix(3, 7, 7.5, 1),
+                    "a mean of 7.5 non-zeros a row, expected 0..7 for 7 columns [SHUNT-1012]");
   CHECK_THROWS_AS(random_matrix(3, 7, std::numeric_limits<double>::quiet_NaN(), 1), shunt::usage_error);
   CHECK_THROWS_WITH(random_matrix(1, max_vertices + 1, 1, 1),
-                    "a matrix of 1 x 4294967296, at most 4294967295 rows and columns fit");
+                    "a matrix of 1 x 4294967296, at most 4294967295 rows and columns fit [SHUNT-1011]");
 }
 
 // --- R-MAT ---
@@ -251,11 +253,11 @@ TEST_CASE("rmat: probabilities of 0 and 1 are obeyed exactly") {
 }
 
 TEST_CASE("rmat: what cannot be is an error") {
-  CHECK_THROWS_WITH(rmat({.scale = 32}, 0), "rmat: scale 32, expected 0..31");
+  CHECK_THROWS_WITH(rmat({.scale = 32}, 0), "rmat: scale 32, expected 0..31 [SHUNT-1013]");
   CHECK_THROWS_AS(rmat({.edge_factor = 1U << 21}, 0), shunt::usage_error);
   CHECK_THROWS_WITH(rmat({.a = 0.5, .b = 0.5, .c = 0.25}, 0),
                     "rmat: probabilities 0.5, 0.5, 0.25, expected none below 0 and a sum of "
-                    "at most 1");
+                    "at most 1 [SHUNT-1013]");
   CHECK_THROWS_AS(rmat({.a = -0.1}, 0), shunt::usage_error);
   CHECK_THROWS_AS(rmat({.a = std::numeric_limits<double>::quiet_NaN()}, 0), shunt::usage_error);
   CHECK_THROWS_AS(rmat({.scale = 2}, 0).edges(0, 65), shunt::usage_error);
@@ -339,7 +341,7 @@ TEST_CASE("star_product: the loops in a text win over those beside it") {
 TEST_CASE("star_product: too many vertices, no stars, no leaves are errors") {
   using loop = star_product::loop;
   CHECK_THROWS_WITH(star_product({65535, 65535}, loop::none),
-                    "star_product: more than 4294967295 vertices, the most that fit");
+                    "star_product: more than 4294967295 vertices, the most that fit [SHUNT-1014]");
   CHECK_THROWS_AS(star_product({std::numeric_limits<std::uint64_t>::max()}, loop::none), shunt::usage_error);
   CHECK_THROWS_AS(star_product(std::vector<std::uint64_t>(64, 1), loop::none), shunt::usage_error);
   CHECK_THROWS_AS(star_product({}, loop::none), shunt::usage_error);

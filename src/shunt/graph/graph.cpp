@@ -32,8 +32,8 @@ namespace {
 
 graph graph::from_edges(std::uint64_t vertices, std::span<const edge> edges) {
   if (vertices > max_vertices) {
-    throw usage_error("graph: " + std::to_string(vertices) + " vertices, at most " + std::to_string(max_vertices) +
-                      " fit");
+    throw usage_error(error_number(1008), "graph: " + std::to_string(vertices) + " vertices, at most " +
+                                              std::to_string(max_vertices) + " fit");
   }
   graph made;
   auto& offsets = made.rows_.offsets;
@@ -46,8 +46,8 @@ graph graph::from_edges(std::uint64_t vertices, std::span<const edge> edges) {
   for (const edge& e : edges) {
     const vertex high = std::max(e.a, e.b);
     if (high >= vertices) {
-      throw usage_error("graph: edge " + std::to_string(e.a) + "-" + std::to_string(e.b) + " in a graph of " +
-                        std::to_string(vertices) + " vertices");
+      throw usage_error(error_number(1015), "graph: edge " + std::to_string(e.a) + "-" + std::to_string(e.b) +
+                                                " in a graph of " + std::to_string(vertices) + " vertices");
     }
     if (e.a == e.b) {
       ++made.cleaned_.self_loops;
@@ -122,14 +122,14 @@ std::vector<vertex> degree_order(const graph& g) {
 graph relabel(const graph& g, std::span<const vertex> new_number) {
   std::vector<bool> taken(g.vertices());
   if (new_number.size() != g.vertices()) {
-    throw usage_error("graph: " + std::to_string(new_number.size()) + " new numbers for " +
-                      std::to_string(g.vertices()) + " vertices");
+    throw usage_error(error_number(1016), "graph: " + std::to_string(new_number.size()) + " new numbers for " +
+                                              std::to_string(g.vertices()) + " vertices");
   }
   for (const vertex v : new_number) {
     if (v >= g.vertices() || taken[v]) {
-      throw usage_error("graph: new number " + std::to_string(v) + " is " +
-                        (v < g.vertices() ? "given twice" : "out of range") + ", expected each of 0.." +
-                        std::to_string(g.vertices() - 1) + " once");
+      throw usage_error(error_number(1016), "graph: new number " + std::to_string(v) + " is " +
+                                                (v < g.vertices() ? "given twice" : "out of range") +
+                                                ", expected each of 0.." + std::to_string(g.vertices() - 1) + " once");
     }
     taken[v] = true;
   }

@@ -130,8 +130,9 @@ TEST_CASE("graph: neither order nor direction of the edges matters") {
 TEST_CASE("graph: an edge to a vertex that is not there, or too many vertices, is an error") {
   const std::vector<edge> edges = {{0, 1}, {3, 1}};
   CHECK_THROWS_AS(graph::from_edges(3, edges), shunt::usage_error);
-  CHECK_THROWS_WITH(graph::from_edges(3, edges), "graph: edge 3-1 in a graph of 3 vertices");
-  CHECK_THROWS_WITH(graph::from_edges(max_vertices + 1, {}), "graph: 4294967296 vertices, at most 4294967295 fit");
+  CHECK_THROWS_WITH(graph::from_edges(3, edges), "graph: edge 3-1 in a graph of 3 vertices [SHUNT-1015]");
+  CHECK_THROWS_WITH(graph::from_edges(max_vertices + 1, {}),
+                    "graph: 4294967296 vertices, at most 4294967295 fit [SHUNT-1008]");
 }
 
 TEST_CASE("graph: rows that were made elsewhere are adopted as they are") {
@@ -185,11 +186,11 @@ TEST_CASE("graph: under any numbers a graph tells what was left out of its origi
 TEST_CASE("graph: new numbers that are no permutation are an error") {
   const graph g = complete(3);
   CHECK_THROWS_AS(relabel(g, std::vector<vertex>{0, 1}), shunt::usage_error);
-  CHECK_THROWS_WITH(relabel(g, std::vector<vertex>{0, 1}), "graph: 2 new numbers for 3 vertices");
+  CHECK_THROWS_WITH(relabel(g, std::vector<vertex>{0, 1}), "graph: 2 new numbers for 3 vertices [SHUNT-1016]");
   CHECK_THROWS_WITH(relabel(g, std::vector<vertex>{0, 1, 1}),
-                    "graph: new number 1 is given twice, expected each of 0..2 once");
+                    "graph: new number 1 is given twice, expected each of 0..2 once [SHUNT-1016]");
   CHECK_THROWS_WITH(relabel(g, std::vector<vertex>{0, 1, 3}),
-                    "graph: new number 3 is out of range, expected each of 0..2 once");
+                    "graph: new number 3 is out of range, expected each of 0..2 once [SHUNT-1016]");
 }
 
 TEST_CASE("graph: numbered by degree, degrees fall and equals keep their order") {

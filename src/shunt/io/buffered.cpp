@@ -12,7 +12,7 @@ namespace io {
 namespace {
 
 void require_capacity(std::size_t capacity, const char* what) {
-  if (capacity == 0) throw usage_error(std::string(what) + ": a capacity of 0 bytes");
+  if (capacity == 0) throw usage_error(error_number(311), std::string(what) + ": a capacity of 0 bytes");
 }
 
 [[noreturn]] void raise(const std::string& what, std::error_code ec, std::size_t moved) {
@@ -40,7 +40,8 @@ buffered_writer::~buffered_writer() {
 }
 
 void buffered_writer::require_idle() const {
-  if (writing_) throw usage_error("buffered_writer to " + name() + ": another fiber is in a call of it");
+  if (writing_)
+    throw usage_error(error_number(312), "buffered_writer to " + name() + ": another fiber is in a call of it");
 }
 
 /// Gives the sink `what`. Meanwhile room_ is 0, so that another fiber's append() comes to require_idle().
@@ -208,8 +209,8 @@ buffered_reader::result buffered_reader::exactly(buffer into, const deadline& un
 /// Searches what is buffered, then reads more, in turn. Each search begins where the last one ended, less a delimiter's
 /// length, as a delimiter may lie across two reads. A full buffer doubles, up to `most`.
 buffered_reader::result buffered_reader::find(std::string_view delimiter, std::size_t most, const deadline& until) {
-  if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
-  if (most == 0) throw usage_error("read_until: at most 0 bytes");
+  if (delimiter.empty()) throw usage_error(error_number(313), "read_until: the delimiter is empty");
+  if (most == 0) throw usage_error(error_number(314), "read_until: at most 0 bytes");
   std::size_t searched = 0;
   for (;;) {
     const auto have = buffered().substr(0, most);

@@ -160,9 +160,9 @@ void kill_and_wait(pid_t number) noexcept {
 }
 
 void check(const std::string& program, const child_options& how) {
-  if (program.empty()) throw usage_error("spawn: the program has no name");
+  if (program.empty()) throw usage_error(error_number(315), "spawn: the program has no name");
   if (how.in == use::as_out || how.out == use::as_out) {
-    throw usage_error("spawn " + program + ": only `err` can go where `out` goes");
+    throw usage_error(error_number(316), "spawn " + program + ": only `err` can go where `out` goes");
   }
 }
 

@@ -1,5 +1,7 @@
 #include <shunt/io/io_error.hpp>
 
+#include <shunt/io/name.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace io {
@@ -41,6 +43,21 @@ std::string text(const std::string& what, std::error_code code, std::size_t move
   return all;
 }
 
+/// The system's codes share one number, and so do the resolver's, and those of other libraries (OpenSSL's).
+error_number number_of(std::error_code code) {
+  if (code.category() == std::system_category()) return error_number(301);
+  if (code.category() == name_category()) return error_number(307);
+  if (code.category() != category()) return error_number(308);
+  switch (static_cast<errc>(code.value())) {
+    case errc::timed_out: return error_number(302);
+    case errc::cancelled: return error_number(303);
+    case errc::closed: return error_number(304);
+    case errc::end_of_stream: return error_number(305);
+    case errc::too_long: return error_number(306);
+  }
+  return {};
+}
+
 long native(std::error_code code) { return code.category() == std::system_category() ? code.value() : 0; }
 
 }  // namespace
@@ -53,7 +70,7 @@ const std::error_category& category() noexcept {
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
 
 io_error::io_error(const std::string& what, std::error_code code, std::size_t moved)
-    : error(text(what, code, moved), facts{-1, -1, native(code)}), code_(code), moved_(moved) {}
+    : error(number_of(code), text(what, code, moved), facts{-1, -1, native(code)}), code_(code), moved_(moved) {}
 
 }  // namespace io
 }  // namespace v1

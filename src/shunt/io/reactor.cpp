@@ -27,7 +27,7 @@ rings make_rings(int workers, backend wanted, std::string& said) {
     said = "epoll; files by io_uring";
   } catch (const detail::ring::refused& why) {
     if (wanted == backend::io_uring) throw io_error("reactor: " + std::string(why.call), why.code);
-    said += " (" + std::string(io_error(why.call, why.code).what()) + ")";
+    said += " (" + std::string(why.call) + ": " + why.code.message() + " (" + std::to_string(why.code.value()) + "))";
     made.clear();
   }
   return made;
@@ -65,7 +65,7 @@ struct reactor::impl {
 
 reactor::reactor(sched::runtime& workers, reactor_options wanted) {
   if (wanted.helpers < 1) {
-    throw usage_error("reactor: " + std::to_string(wanted.helpers) + " helpers; at least 1");
+    throw usage_error(error_number(319), "reactor: " + std::to_string(wanted.helpers) + " helpers; at least 1");
   }
   impl_ = std::make_unique<impl>(workers, wanted);
 }

@@ -127,7 +127,7 @@ void works_without(unsigned call, const std::string& name) {
   forbid(call);
   const std::string why = name + ": Operation not permitted (1)";
   sched::runtime rt({.workers = 1});
-  CHECK_THROWS_WITH(io::reactor(rt, {.use = io::backend::io_uring}), "reactor: " + why);
+  CHECK_THROWS_WITH(io::reactor(rt, {.use = io::backend::io_uring}), "reactor: " + why + " [SHUNT-0301]");
   const io::reactor waits(rt);
   CHECK(waits.backend() == "epoll; files by helpers (" + why + ")");
   rt.run([] {
@@ -398,7 +398,7 @@ TEST_CASE("file: reads what it has written, at any offset; errors name the path"
     expect_thrown<io::io_error>([&] { io::file absent(path); },
                                 [&](const io::io_error& bad) {
                                   expect(bad.code() == std::errc::no_such_file_or_directory);
-                                  expect(bad.what() == "open " + path + ": No such file or directory (2)");
+                                  expect(bad.what() == "open " + path + ": No such file or directory (2) [SHUNT-0301]");
                                 });
   });
 }

@@ -71,8 +71,9 @@ void check_threads(std::uint64_t wanted) {
     if (!facts || (facts->blocked & wanted) == wanted || is_ending(one.path())) continue;
     int number = 1;
     while ((wanted & ~facts->blocked & bit(number)) == 0) ++number;
-    throw usage_error("signals: thread " + one.path().filename().string() + " (" + facts->name + ") does not block " +
-                      signal_name(number) + "; make the set before other threads, and before run()");
+    throw usage_error(error_number(320), "signals: thread " + one.path().filename().string() + " (" + facts->name +
+                                             ") does not block " + signal_name(number) +
+                                             "; make the set before other threads, and before run()");
   }
 }
 
@@ -93,15 +94,15 @@ signals::signals(std::initializer_list<int> set) {
   std::uint64_t bits = 0;
   for (const int number : set) {
     if (number == SIGKILL || number == SIGSTOP) {
-      throw usage_error("signals: no process can wait for " + signal_name(number));
+      throw usage_error(error_number(321), "signals: no process can wait for " + signal_name(number));
     }
     if (sigaddset(&wanted, number) != 0) {
-      throw usage_error("signals: there is no signal " + std::to_string(number));
+      throw usage_error(error_number(322), "signals: there is no signal " + std::to_string(number));
     }
     bits |= bit(number);
     names_ += (names_.empty() ? "" : ", ") + signal_name(number);
   }
-  if (set.size() == 0) throw usage_error("signals: the set is empty");
+  if (set.size() == 0) throw usage_error(error_number(323), "signals: the set is empty");
 
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &wanted, &before);

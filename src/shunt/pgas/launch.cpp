@@ -99,7 +99,7 @@ options options_from(int& argc, char** argv) {
     } else if (i + 1 < argc) {
       hit->set(o, hit->option, argv[++i]);
     } else {
-      throw usage_error(std::string(hit->option) + " needs a value");
+      throw usage_error(error_number(929), std::string(hit->option) + " needs a value");
     }
   }
   argc = kept;
@@ -113,18 +113,21 @@ options options_from(int& argc, char** argv) {
 
 void check(const options& o) {
   if (o.pes < 0 || o.pes > wire::most_pes) {
-    throw usage_error("--pes " + std::to_string(o.pes) + ": must be 1.." + std::to_string(wire::most_pes));
+    throw usage_error(error_number(930),
+                      "--pes " + std::to_string(o.pes) + ": must be 1.." + std::to_string(wire::most_pes));
   }
   if (o.workers < 0 || o.workers > 4096) {
-    throw usage_error("--workers " + std::to_string(o.workers) + ": must be 1..4096");
+    throw usage_error(error_number(930), "--workers " + std::to_string(o.workers) + ": must be 1..4096");
   }
   if (o.train_bytes != 0 && (o.train_bytes < least_train_option || o.train_bytes > most_train_option)) {
-    throw usage_error("--train " + std::to_string(o.train_bytes) + ": must be " + std::to_string(least_train_option) +
-                      ".." + std::to_string(most_train_option));
+    throw usage_error(error_number(930), "--train " + std::to_string(o.train_bytes) + ": must be " +
+                                             std::to_string(least_train_option) + ".." +
+                                             std::to_string(most_train_option));
   }
-  if (o.hops < 0 || o.hops > 2) throw usage_error("--hops " + std::to_string(o.hops) + ": must be 0, 1 or 2");
+  if (o.hops < 0 || o.hops > 2)
+    throw usage_error(error_number(930), "--hops " + std::to_string(o.hops) + ": must be 0, 1 or 2");
   const auto no_time = [](std::string_view option, auto time, const char* legal) {
-    throw usage_error(std::string(option) + ": " + std::to_string(time.count()) + legal);
+    throw usage_error(error_number(930), std::string(option) + ": " + std::to_string(time.count()) + legal);
   };
   if (o.deadline.count() <= 0) no_time("--deadline", o.deadline, " ms: must be more than 0");
   if (o.start_deadline.count() < 0) no_time("--start-deadline", o.start_deadline, " ms: must not be negative");
@@ -141,13 +144,15 @@ void run(const options& wanted, const std::function<void(pe&)>& program) {
   const detail::exit_watch no_exit(wanted.transport != "threads" && one_of_several(), wanted.name);
   const bool explored = sched::this_worker::controlled();
   if (!explored && sched::this_worker::index() >= 0) {
-    throw usage_error("pgas::run: called on a worker of a runtime; call it on a thread outside, or in test::explore");
+    throw usage_error(error_number(931),
+                      "pgas::run: called on a worker of a runtime; call it on a thread outside, or in test::explore");
   }
   if (sched::this_worker::attached<detail::pe_worker>() != nullptr) {
-    throw usage_error("pgas::run: called while another job runs in this explored run");
+    throw usage_error(error_number(932), "pgas::run: called while another job runs in this explored run");
   }
   if (explored && wanted.transport != "auto" && wanted.transport != "threads") {
-    throw usage_error("--transport " + wanted.transport + ": an explored run has one process; use threads");
+    throw usage_error(error_number(933),
+                      "--transport " + wanted.transport + ": an explored run has one process; use threads");
   }
   const auto carrier = transport::open(
       explored ? "threads" : wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),

@@ -52,17 +52,19 @@ std::vector<std::uint64_t> mailbox_order::feeders(std::size_t mailboxes, std::st
   std::vector<std::uint64_t> all(mailboxes);
   const auto known = [&](std::size_t m) {
     if (m < mailboxes) return m;
-    throw usage_error("mailbox_order of " + std::string(selector) + ": no mailbox " + std::to_string(m) +
-                      ", the selector has " + std::to_string(mailboxes) + ", 0 the first");
+    throw usage_error(error_number(934), "mailbox_order of " + std::string(selector) + ": no mailbox " +
+                                             std::to_string(m) + ", the selector has " + std::to_string(mailboxes) +
+                                             ", 0 the first");
   };
   for (const dependence& d : all_) {
     std::uint64_t& feeders_of_one = all[known(d.mailbox)];
     for (const std::size_t before : d.after) feeders_of_one |= std::uint64_t{1} << known(before);
   }
   if (const auto bad = circles(all); bad != 0) {
-    throw usage_error("mailbox_order of " + std::string(selector) + ": mailboxes " + text_of(bad) +
-                      " wait for each other's end; let each end after those whose handlers send to it, and use "
-                      "quiesce() where handlers send in a circle");
+    throw usage_error(error_number(935),
+                      "mailbox_order of " + std::string(selector) + ": mailboxes " + text_of(bad) +
+                          " wait for each other's end; let each end after those whose handlers send to it, and use "
+                          "quiesce() where handlers send in a circle");
   }
   return all;
 }

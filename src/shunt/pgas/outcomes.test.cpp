@@ -51,7 +51,7 @@ TEST_CASE("outcomes: finish() with a limit of time") {
     REQUIRE(given_up([](pgas::pe& me, auto& actor) {
               const pgas::time_limit limit(me, 1ms);
               actor.finish();
-            }) == "PE 0: finish() was not over when 1 ms had passed (time_limit); the job ends");
+            }) == "PE 0: finish() was not over when 1 ms had passed (time_limit); the job ends [SHUNT-0928]");
   }
 }
 

@@ -33,7 +33,8 @@ std::vector<std::vector<std::byte>> pe::gather_bytes(std::span<const std::byte> 
 std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int root) {
   home_->refuse_in_task(index_, "broadcast()");
   if (root < 0 || root >= count()) {
-    throw usage_error("PE " + std::to_string(index_) + ": broadcast from PE " + std::to_string(root) +
+    throw usage_error(error_number(936),
+                      "PE " + std::to_string(index_) + ": broadcast from PE " + std::to_string(root) +
                           ", but the job has PEs 0.." + std::to_string(count() - 1),
                       {.pe = index_});
   }
@@ -41,7 +42,8 @@ std::vector<std::byte> pe::broadcast_bytes(std::span<const std::byte> mine, int 
   const auto all = home_->collective.gather(index_, index_ == root ? mine : std::span<const std::byte>{});
   for (int p = 0; p < count(); ++p) {
     if (p == root || (*all)[static_cast<std::size_t>(p)].empty()) continue;
-    throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in broadcast() from PE " +
+    throw error(error_number(937),
+                "PE " + std::to_string(index_) + ": PEs disagree: one is in broadcast() from PE " +
                     std::to_string(root) + " while another is in broadcast() from PE " + std::to_string(p) +
                     "; every PE must name the same root",
                 {.pe = index_});
@@ -65,7 +67,8 @@ bool pe::scan_bytes(std::span<const std::byte> operand, std::span<std::byte> min
 
 void pe::check_bytes(std::span<const std::byte> bytes, std::size_t unit, bool one) const {
   if (one ? bytes.size() == unit : bytes.size() % unit == 0) return;
-  throw error("PE " + std::to_string(index_) + ": PEs disagree: one is in gather() or broadcast() of values of " +
+  throw error(error_number(938),
+              "PE " + std::to_string(index_) + ": PEs disagree: one is in gather() or broadcast() of values of " +
                   std::to_string(unit) + " bytes while another gives " + std::to_string(bytes.size()) +
                   " bytes; every PE must name the same root and the same type",
               {.pe = index_});
@@ -114,9 +117,10 @@ std::uint32_t pe::add_part(void* part, const void* type) {
 }
 void pe::remove_part(std::uint32_t name) noexcept {
   if (!home_->owns_thread()) {
-    home_->job().fail("PE " + std::to_string(index_) +
-                          ": a task destroys a symmetric object: the PE's program must, once its tasks have ended",
-                      detail::job_link::fault::usage);
+    home_->job().fail(
+        error_number(943).added_to("PE " + std::to_string(index_) + ": a task destroys a symmetric object: the PE's " +
+                                   "program must, once its tasks have ended"),
+        detail::job_link::fault::usage);
     return;
   }
   home_->parts.remove(index_, name);

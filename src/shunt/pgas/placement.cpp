@@ -54,6 +54,7 @@ rank_cpus unpacked(const std::string& packed, int rank) {
   }
   if (!text || r.claim.usable.empty()) {
     throw error(
+        error_number(939),
         "rank " + std::to_string(rank) + " does not say which CPUs it may use: the ranks run different programs",
         {.rank = rank});
   }

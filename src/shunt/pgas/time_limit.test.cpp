@@ -57,7 +57,7 @@ TEST_CASE("time_limit: a call of all PEs that one PE does not make ends the job 
       {"gather() or broadcast()", [](pgas::pe& me, auto&) { static_cast<void>(me.gather(1)); }},
   }));
   const auto message = given_up(pes, workers, for_5_ms, made);
-  CHECK(message == "PE 0: " + name + " was not over when 5 ms had passed (time_limit); the job ends");
+  CHECK(message == "PE 0: " + name + " was not over when 5 ms had passed (time_limit); the job ends [SHUNT-0928]");
 }
 
 TEST_CASE("time_limit: a stop that is requested ends the wait, also of a PE that sleeps") {
@@ -94,7 +94,7 @@ TEST_CASE("time_limit: a value that is not answered in time ends the job") {
     over = true;
     throw error(said);
   });
-  CHECK(message == "PE 0: fetch() was not over when 5 ms had passed (time_limit); the job ends");
+  CHECK(message == "PE 0: fetch() was not over when 5 ms had passed (time_limit); the job ends [SHUNT-0928]");
 }
 
 TEST_CASE("time_limit: what is in time notices nothing, and limits nest") {

@@ -177,7 +177,8 @@ class endpoint {
   void wait_for_trains(std::uint8_t channel, std::size_t trains, const char* call) {
     // A pool that could not buy a train has lowered its limit to what it has.
     if (pool_.limit() < trains) {
-      throw error(std::string(call) + ": no memory for a train of " + std::to_string(pool_.capacity()) + " bytes");
+      throw error(error_number(820),
+                  std::string(call) + ": no memory for a train of " + std::to_string(pool_.capacity()) + " bytes");
     }
     credit_->wait(channel, trains, call);
   }

@@ -57,7 +57,7 @@ TEST_CASE("endpoint: the pool is the credit of its owner, and waiting goes throu
   CHECK(here.out(0, 2).open == nullptr);
   here.wait_for_trains(0, 2, "send");
   CHECK(credit.waits == std::vector<std::string>{"send 0 2"});
-  CHECK_THROWS_WITH(here.wait_for_trains(0, 5, "send"), "send: no memory for a train of 256 bytes");
+  CHECK_THROWS_WITH(here.wait_for_trains(0, 5, "send"), "send: no memory for a train of 256 bytes [SHUNT-0820]");
   CHECK(credit.waits.size() == 1);
 }
 

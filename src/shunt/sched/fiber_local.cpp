@@ -27,7 +27,7 @@ namespace {
 
 fiber& running_fiber() {
   const worker* const here = worker::current();
-  if (here == nullptr || !here->in_fiber()) throw usage_error("fiber_local: used outside a fiber");
+  if (here == nullptr || !here->in_fiber()) throw usage_error(error_number(101), "fiber_local: used outside a fiber");
   return *here->running();
 }
 

@@ -185,7 +185,7 @@ TEST_CASE("poller: a worker that sleeps is woken by its poller's descriptor, and
   flag_poller another;
   rt.detach(0, another);  // is not there: nothing happens
   CHECK_THROWS_WITH(rt.attach(0, another),
-                    "attach: worker 0 sleeps on another poller's descriptor; detach that one first");
+                    "attach: worker 0 sleeps on another poller's descriptor; detach that one first [SHUNT-0107]");
   rt.run([&] { seen = sched::this_worker::attached<flag_poller>(); });
   CHECK(seen == &source);
   rt.detach(0, source);

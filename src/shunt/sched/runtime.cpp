@@ -84,8 +84,8 @@ struct runtime::parts {
 
   void check_worker(const char* call, int index) const {
     if (index >= 0 && index < all.settings.workers) return;
-    throw usage_error(std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
-                      std::to_string(all.settings.workers - 1));
+    throw usage_error(error_number(112), std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
+                                             std::to_string(all.settings.workers - 1));
   }
 
   // On behalf of a thread that is no worker of this runtime.
@@ -142,7 +142,8 @@ struct runtime::parts {
       try {
         throw;
       } catch (const std::system_error& refused) {
-        throw error("run: cannot start thread " + std::to_string(threads.started() + 1) + " of " +
+        throw error(error_number(113),
+                    "run: cannot start thread " + std::to_string(threads.started() + 1) + " of " +
                         std::to_string(all.settings.workers) + ": " + refused.what() + "; " + limit,
                     error::facts{-1, -1, refused.code().value()});
       }
@@ -175,7 +176,7 @@ void runtime::attach(int index, poller& source) {
   parts_->check_worker("attach", index);
   // relaxed: for a caller that breaks the contract on the same thread; no edge is promised
   if (parts_->all.in_run.load(std::memory_order_relaxed)) {
-    throw usage_error("attach: called while run() runs");
+    throw usage_error(error_number(114), "attach: called while run() runs");
   }
   parts_->at(index).attach(source);
 }
@@ -199,7 +200,8 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
   if (where.worker != -1) parts_->check_worker("spawn", where.worker);
   detail::check_stack("spawn", where.stack_bytes);
   if (where.compact && where.migrates) {
-    throw usage_error("spawn: a compact fiber cannot migrate: its frames have their place on one worker");
+    throw usage_error(error_number(115),
+                      "spawn: a compact fiber cannot migrate: its frames have their place on one worker");
   }
   worker* here = worker::current();
   if (here != nullptr && here->waiting_forbidden()) [[unlikely]]
@@ -240,12 +242,12 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
 
 /// Makes everything that may fail first (prepare()); then works as worker 0 until all fibers have ended.
 void runtime::run(std::function<void()> root) {
-  if (worker::current() != nullptr) throw usage_error("run: called on a worker of a runtime");
+  if (worker::current() != nullptr) throw usage_error(error_number(116), "run: called on a worker of a runtime");
   auto& all = parts_->all;
   // acquire: edge `run after` in. A thread that reads the `true` written here throws: so the release half is more than
   // the edge needs.
   if (all.in_run.exchange(true, std::memory_order_acq_rel)) {
-    throw usage_error("run: called while run() runs");
+    throw usage_error(error_number(117), "run: called while run() runs");
   }
   const affinity_keeper keep;
   const detail::overflow_reporter overflows;
@@ -287,8 +289,9 @@ void detail::throw_no_fiber(const char* call) {
 }
 
 void detail::throw_compact(const char* call) {
-  throw usage_error(std::string(call) +
-                    ": others would use the stack of a compact fiber while it waits; spawn it without .compact");
+  throw usage_error(
+      error_number(118),
+      std::string(call) + ": others would use the stack of a compact fiber while it waits; spawn it without .compact");
 }
 
 void detail::require_wait_slowly(const char* call) { must_be_worker(call).require_wait(call); }

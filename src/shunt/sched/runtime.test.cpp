@@ -464,8 +464,8 @@ TEST_CASE("runtime: stacks larger than any address space are refused where they 
   CHECK_THROWS_AS(sched::runtime({.workers = 1, .stack_bytes = huge}), shunt::usage_error);
   CHECK_THROWS_AS(sched::runtime({.workers = 1, .root_stack_bytes = huge}), shunt::usage_error);
   sched::runtime one({.workers = 1});
-  CHECK_THROWS_WITH(one.spawn([] {}, {.stack_bytes = huge}),
-                    "spawn: a stack of " + std::to_string(huge) + " bytes: a stack has at most 262144 GiB");
+  CHECK_THROWS_WITH(one.spawn([] {}, {.stack_bytes = huge}), "spawn: a stack of " + std::to_string(huge) +
+                                                                 " bytes: a stack has at most 262144 GiB [SHUNT-0104]");
   bool ran = false;
   one.run([&] {
     ran = true;

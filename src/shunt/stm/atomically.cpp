@@ -7,9 +7,11 @@ namespace stm {
 namespace detail {
 
 void stm_access::join(tx& t, manner how, const wait_limits* limits) {
-  if (limits != nullptr) throw usage_error("atomically_until: called inside a transaction, which cannot wait");
+  if (limits != nullptr)
+    throw usage_error(error_number(701), "atomically_until: called inside a transaction, which cannot wait");
   if (t.state().read_only && how != manner::snapshot) {
     throw usage_error(
+        error_number(702),
         "atomically: called inside snapshot(), whose reads would not be validated: make that atomically() too");
   }
   if (how == manner::irrevocable) t.become_irrevocable();

@@ -35,7 +35,8 @@ void tx::become_irrevocable() { attempt::require_irrevocable(); }
 
 void tx_quiesce() {
   auto& mine = detail::stm_access::this_thread();
-  if (mine.inside()) throw usage_error("tx_quiesce: called inside a transaction, which it would wait for");
+  if (mine.inside())
+    throw usage_error(error_number(710), "tx_quiesce: called inside a transaction, which it would wait for");
   detail::participant::heavy_fence();
   for (const auto* p = detail::the_registry().first(); p != nullptr; p = p->next) {
     if (p != &mine) p->wait_until_left();

@@ -12,7 +12,7 @@ namespace sync {
 barrier::barrier(std::ptrdiff_t members, std::function<void()> completion)
     : members_(members), completion_(std::move(completion)) {
   if (members < 1) {
-    throw usage_error("barrier: " + std::to_string(members) + " members; 1 or more are possible");
+    throw usage_error(error_number(401), "barrier: " + std::to_string(members) + " members; 1 or more are possible");
   }
 }
 

@@ -261,8 +261,8 @@ class channel {
 
   static std::uint64_t checked(std::size_t capacity) {
     if (capacity > 0 && capacity <= never_full) return capacity;
-    throw usage_error("channel: a capacity of " + std::to_string(capacity) +
-                      "; 1 to 2^60 items are possible, or channel::unbounded");
+    throw usage_error(error_number(402), "channel: a capacity of " + std::to_string(capacity) +
+                                             "; 1 to 2^60 items are possible, or channel::unbounded");
   }
 
   using held_end = detail::passage::holder;

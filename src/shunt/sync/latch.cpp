@@ -10,7 +10,8 @@ inline namespace v1 {
 namespace sync {
 
 latch::latch(std::ptrdiff_t count) : count_(count) {
-  if (count < 0) throw usage_error("latch: a count of " + std::to_string(count) + "; 0 or more is possible");
+  if (count < 0)
+    throw usage_error(error_number(403), "latch: a count of " + std::to_string(count) + "; 0 or more is possible");
 }
 
 void latch::count_down(std::ptrdiff_t by) noexcept {

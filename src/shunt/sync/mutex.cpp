@@ -33,7 +33,7 @@ bool mutex::lock_slowly(std::chrono::steady_clock::time_point deadline, const ch
   detail::waiting me;
   me.fiber = caller();
   if (me.fiber && owner() == me.fiber) {
-    throw sched::deadlock(std::string(call) + ": the fiber holds this mutex already");
+    throw sched::deadlock(error_number(410), std::string(call) + ": the fiber holds this mutex already");
   }
   for (int look = 0; look < looks; ++look) {
     for (int pause = 0; pause < looks; ++pause) relax();

@@ -9,7 +9,8 @@ inline namespace v1 {
 namespace sync {
 
 semaphore::semaphore(std::ptrdiff_t permits) : free_(permits) {
-  if (permits < 0) throw usage_error("semaphore: " + std::to_string(permits) + " permits; 0 or more are possible");
+  if (permits < 0)
+    throw usage_error(error_number(404), "semaphore: " + std::to_string(permits) + " permits; 0 or more are possible");
 }
 
 bool semaphore::try_acquire() noexcept {

@@ -38,7 +38,8 @@ TEST_CASE("compact: waits that lend their frame are refused before anything has 
     while (!ready_is_enough) sched::this_fiber::yield();
     late.set_value(1);
   });
-  const std::string why = ": others would use the stack of a compact fiber while it waits; spawn it without .compact";
+  const std::string why =
+      ": others would use the stack of a compact fiber while it waits; spawn it without .compact [SHUNT-0118]";
   CHECK(got == "future::wait" + why);
   CHECK(finished == "finish" + why);
   CHECK(grouped.find(why) != std::string::npos);

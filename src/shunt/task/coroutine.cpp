@@ -39,7 +39,7 @@ void coroutine_waiter::resume(listener& l) noexcept {
 
 finish_scope& must_have_finish(const char* call) {
   auto* const scope = finish_scope::innermost();
-  if (scope == nullptr) throw usage_error(std::string(call) + ": called outside of any finish");
+  if (scope == nullptr) throw usage_error(error_number(201), std::string(call) + ": called outside of any finish");
   return *scope;
 }
 

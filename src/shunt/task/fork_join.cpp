@@ -10,11 +10,12 @@ namespace task {
 namespace detail {
 
 void must_be_in_fiber(const char* call) {
-  if (!sched::this_fiber::inside()) throw usage_error(std::string(call) + ": called outside a fiber");
+  if (!sched::this_fiber::inside())
+    throw usage_error(error_number(101), std::string(call) + ": called outside a fiber");
 }
 
 void must_have_grain(const char* call, bool positive) {
-  if (!positive) throw usage_error(std::string(call) + ": a grain is at least 1");
+  if (!positive) throw usage_error(error_number(203), std::string(call) + ": a grain is at least 1");
 }
 
 std::size_t workers_here() { return static_cast<std::size_t>(sched::this_worker::current().workers()); }

@@ -180,13 +180,14 @@ bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_poi
 }
 
 void throw_no_state(const char* call) {
-  throw error(std::string(call) + ": has no shared result (default-made or moved from)");
+  throw error(error_number(204), std::string(call) + ": has no shared result (default-made or moved from)");
 }
 
-void throw_satisfied() { throw error("promise: already satisfied"); }
+void throw_satisfied() { throw error(error_number(205), "promise: already satisfied"); }
 
 std::exception_ptr broken() noexcept {
-  return std::make_exception_ptr(broken_promise("future: its promise was destroyed before it was satisfied"));
+  return std::make_exception_ptr(
+      broken_promise(error_number(209), "future: its promise was destroyed before it was satisfied"));
 }
 
 }  // namespace detail

@@ -48,13 +48,15 @@ void run_stations(const std::vector<std::function<void()>>& bodies, const std::v
 }
 
 void throw_bad_predecessor(std::string_view name) {
-  throw usage_error("railway::after: " + (name.empty()
-                                              ? std::string("no station is named to come after")
-                                              : "`" + std::string(name) + "` is named twice, or is another railway's"));
+  throw usage_error(
+      error_number(206),
+      "railway::after: " + (name.empty() ? std::string("no station is named to come after")
+                                         : "`" + std::string(name) + "` is named twice, or is another railway's"));
 }
 
 void throw_cannot_be_empty() {
   throw usage_error(
+      error_number(207),
       "railway: resize(0) with trains of one good: only with a capacity of 2 and more a train can be empty");
 }
 

@@ -8,7 +8,7 @@ namespace task {
 namespace detail {
 
 void must_have_some(const char* call, bool some) {
-  if (!some) throw usage_error(std::string(call) + ": needs at least one future");
+  if (!some) throw usage_error(error_number(208), std::string(call) + ": needs at least one future");
 }
 
 }  // namespace detail

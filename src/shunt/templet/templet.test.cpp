@@ -280,7 +280,7 @@ TEST_CASE("templet: an actor without a handler ends the run with its name") {
   actor empty;
   empty.name = "empty";
   send(e, m, empty);
-  CHECK(error_of(e) == "run: `empty` has got a message, and has no handler");
+  CHECK(error_of(e) == "run: `empty` has got a message, and has no handler [SHUNT-0605]");
 }
 
 TEST_CASE("templet: run names the actors that must end and have not") {

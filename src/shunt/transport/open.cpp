@@ -104,9 +104,10 @@ std::vector<fs::path> plugin_folders(const std::string& first) {
     at = end + 1;
     if (folder.empty()) continue;
     if (!folder.is_absolute()) {
-      throw usage_error("SHUNT_PLUGINS: `" + folder.string() +
-                        "` is relative, so that code of whatever folder a program is started in would be loaded; "
-                        "write the whole path, from `/` on");
+      throw usage_error(error_number(812),
+                        "SHUNT_PLUGINS: `" + folder.string() +
+                            "` is relative, so that code of whatever folder a program is started in would be loaded; "
+                            "write the whole path, from `/` on");
     }
     add(folder);
   }
@@ -146,18 +147,19 @@ std::vector<candidate> choose(std::span<const candidate> found, const launcher& 
   std::string there = "threads";
   for (const auto& c : found) there += ", mpi (" + std::string(c.mpi->name) + ")";
   if (found.empty()) {
-    throw usage_error("this installation has no transport `mpi`, only: " + there + ". Looked for " +
-                      std::string(known[0].file) + " and " + std::string(known[1].file) + " in " + list(folders) +
-                      "; build Shunt with -DSHUNT_MPI=auto on a machine with an MPI");
+    throw usage_error(error_number(813), "this installation has no transport `mpi`, only: " + there + ". Looked for " +
+                                             std::string(known[0].file) + " and " + std::string(known[1].file) +
+                                             " in " + list(folders) +
+                                             "; build Shunt with -DSHUNT_MPI=auto on a machine with an MPI");
   }
   if (by.mpi == nullptr) return {found.begin(), found.end()};
   for (const auto& c : found) {
     if (c.mpi == by.mpi) return {c};
   }
-  throw usage_error("this job was started by the launcher of " + std::string(by.mpi->name) +
-                    ", but this installation has only: " + there + ". Use the launcher of " +
-                    std::string(found.front().mpi->name) + ", or add " + std::string(by.mpi->file) + " to one of " +
-                    list(folders));
+  throw usage_error(error_number(814), "this job was started by the launcher of " + std::string(by.mpi->name) +
+                                           ", but this installation has only: " + there + ". Use the launcher of " +
+                                           std::string(found.front().mpi->name) + ", or add " +
+                                           std::string(by.mpi->file) + " to one of " + list(folders));
 }
 
 /// Tries the files in turn. One that loads decides: only a file that cannot be loaded makes way for the next.
@@ -177,13 +179,13 @@ std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& tim
     const plugin* const offer = ask == nullptr ? nullptr : ask();
     // No further candidate now: two MPIs in one process would find each other's symbols.
     if (offer == nullptr || plugin_version() != offer->version) {
-      throw usage_error(shown + " belongs to another version of Shunt: it is `" +
-                        (offer == nullptr ? "unknown" : offer->version) + "`, this program needs `" + plugin_version() +
-                        "`");
+      throw usage_error(error_number(815), shown + " belongs to another version of Shunt: it is `" +
+                                               (offer == nullptr ? "unknown" : offer->version) +
+                                               "`, this program needs `" + plugin_version() + "`");
     }
     return std::unique_ptr<carrier>(offer->open(time_limits));
   }
-  throw usage_error(failures);
+  throw usage_error(error_number(816), failures);
 }
 
 }  // namespace detail
@@ -199,7 +201,8 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
   if (name != "mpi" && name != "auto") {
     std::string there;
     for (const auto& t : available(plugins)) there += (there.empty() ? "" : ", ") + t;
-    throw usage_error("there is no transport `" + std::string(name) + "`; this installation has: auto, " + there);
+    throw usage_error(error_number(817),
+                      "there is no transport `" + std::string(name) + "`; this installation has: auto, " + there);
   }
   return load(choose(found, by, folders), time_limits);
 }

@@ -19,7 +19,8 @@ class threads final : public carrier {
   std::vector<std::string> exchange(const std::string& mine) override { return {mine}; }
   void start(const service&) override {}
   void send(rail::train& loaded, int rank) override {
-    throw error("the transport `threads` has one rank; a train was sent to rank " + std::to_string(rank) + " with " +
+    throw error(error_number(818),
+                "the transport `threads` has one rank; a train was sent to rank " + std::to_string(rank) + " with " +
                     std::to_string(loaded.head.bytes) + " bytes",
                 {.rank = rank});
   }

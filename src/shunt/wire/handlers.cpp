@@ -49,7 +49,7 @@ void handler_table::number() {
   auto& r = the_registry();
   const std::lock_guard lock(r.guard);
   if (r.numbered.size() == r.entered) return;
-  if (r.entered > 65'535) throw error("more than 65,535 kinds of handlers in one program");
+  if (r.entered > 65'535) throw error(error_number(819), "more than 65,535 kinds of handlers in one program");
   std::vector<handler*> all;
   for (handler* h = r.first; h != nullptr; h = h->next_) all.push_back(h);
   // Stable: two local types of equal names keep the linker's order, which is the same in every process of

@@ -29,7 +29,7 @@ class actor_names {
     const auto found = names_.find(name);
     if (found == names_.end()) return {};
     if (found->second.type != type) {
-      throw usage_error("find: actor `" + name + "` is of another class than the one asked for");
+      throw usage_error(error_number(501), "find: actor `" + name + "` is of another class than the one asked for");
     }
     return found->second.actor;
   }

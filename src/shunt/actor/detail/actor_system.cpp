@@ -42,6 +42,7 @@ void actor_system::start_thread() {
     thread_ = std::thread([this] { run_on_own_workers(); });
   } catch (const std::system_error& refused) {
     throw error(
+        error_number(502),
         std::string("manager: cannot start its first thread: ") + refused.what() + "; " + thread_limit_in_force(),
         error::facts{-1, -1, refused.code().value()});
   }
@@ -217,7 +218,8 @@ void actor_system::actor_ended() noexcept {
 dispatcher& actor_system::choose(int worker) {
   const auto count = dispatchers_.size();
   if (worker < -1 || worker >= static_cast<int>(count)) {
-    throw usage_error("spawn: worker " + std::to_string(worker) + " of 0.." + std::to_string(count - 1));
+    throw usage_error(error_number(503),
+                      "spawn: worker " + std::to_string(worker) + " of 0.." + std::to_string(count - 1));
   }
   const auto index = worker >= 0
                          ? static_cast<std::size_t>(worker)

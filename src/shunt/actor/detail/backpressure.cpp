@@ -79,7 +79,7 @@ waiting_sender* backpressure::end_incarnation(actor_cell& c) noexcept {
 bool backpressure::must_wait(const actor_cell& c, const char* call) {
   if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; a sender looks again under the gate
   const auto policy = c.when_full.load(std::memory_order_relaxed);  // relaxed: constant while the actor lives
-  if (policy == overflow::fail) throw mailbox_full(std::string(call) + ": the mailbox is full");
+  if (policy == overflow::fail) throw mailbox_full(error_number(504), std::string(call) + ": the mailbox is full");
   return policy == overflow::suspend;
 }
 

@@ -335,7 +335,8 @@ TEST_CASE(
     CHECK(a.system.quiet());  // no train has been opened for it
     envelope m = arrangement::message(c, 2);
     c.when_full = overflow::fail;
-    CHECK(thrown_by<shunt::mailbox_full>([&] { dispatcher::send(m, "ask"); }) == "ask: the mailbox is full");
+    CHECK(thrown_by<shunt::mailbox_full>([&] { dispatcher::send(m, "ask"); }) ==
+          "ask: the mailbox is full [SHUNT-0504]");
     CHECK(dropped == numbers{2});
     envelope sent = arrangement::message(c, 3);
     c.when_full = overflow::drop_newest;  // its own worker drops
@@ -768,7 +769,8 @@ TEST_CASE("lifecycles: a spawned actor is idle, and counted; after close() none 
     CHECK(at.incarnation() == at.to->incarnation);
     a.d.actors().close();
     auto about = std::make_unique<lifecycle>();
-    CHECK_THROWS_WITH(a.d.actors().spawn(about, nullptr, 1, overflow::suspend), "spawn: the manager has been stopped");
+    CHECK_THROWS_WITH(a.d.actors().spawn(about, nullptr, 1, overflow::suspend),
+                      "spawn: the manager has been stopped [SHUNT-0505]");
     CHECK(about != nullptr);
     CHECK(a.system.living == 1);
     a.d.actors().request(*at.to, at.incarnation(), request_end);

@@ -22,7 +22,7 @@ std::string text_of(const std::exception_ptr& failure) {
 
 address lifecycles::spawn(std::unique_ptr<lifecycle>& about, void* object, std::uint32_t capacity, overflow when_full) {
   const std::scoped_lock held(lock_);
-  if (closed_) throw error("spawn: the manager has been stopped");
+  if (closed_) throw error(error_number(505), "spawn: the manager has been stopped");
   if (vacant_ == nullptr) {
     cells_.push_back(std::make_unique<actor_cell>(of_));
     vacant_ = cells_.back().get();

@@ -68,8 +68,8 @@ bool mailboxes::send(envelope& m, const char* call) {
       case overflow::drop_newest: of_.system_.end_dead(m, c.name(), mailbox_is_full); return true;
       case overflow::drop_oldest: of_.backpressure_.drop_oldest(c); break;
       case overflow::fail:
-        throw mailbox_full(std::string(call) + ": the mailbox of actor `" + std::string(c.name()) +
-                           "` is full: " + std::to_string(c.capacity - c.room) + " messages");
+        throw mailbox_full(error_number(504), std::string(call) + ": the mailbox of actor `" + std::string(c.name()) +
+                                                  "` is full: " + std::to_string(c.capacity - c.room) + " messages");
       case overflow::suspend: of_.backpressure_.declare_full(c); return backpressure::wait_for_room(m, call);
     }
   }

@@ -141,7 +141,7 @@ struct ask_message {
     std::string text = "ask: " + std::string(as.method) + " was not called";
     if (!as.actor.empty()) text += " on actor `" + std::string(as.actor) + '`';
     detail::content<content>(there).answer.set_exception(
-        std::make_exception_ptr(unanswered(text + ": " + std::string(as.why))));
+        std::make_exception_ptr(unanswered(error_number(517), text + ": " + std::string(as.why))));
     there.~kept<content>();
   }
   static constexpr message_ops ops{&run, mover<content>, &drop, method_name<M>(), bytes_of<content>};

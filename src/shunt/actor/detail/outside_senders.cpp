@@ -163,7 +163,8 @@ message_ring& outside_senders::ring_of_this_thread(const dispatcher& to, const c
     me.recently.add(to.serial, *ring);
     return *ring;
   } catch (const std::bad_alloc&) {
-    throw error(std::string(call) + ": no memory for a ring of " + std::to_string(sizeof(message_ring)) + " bytes");
+    throw error(error_number(506),
+                std::string(call) + ": no memory for a ring of " + std::to_string(sizeof(message_ring)) + " bytes");
   }
 }
 

@@ -441,7 +441,7 @@ TEST_CASE("supervisor_state: restarts so many times, and then gives up for good"
   CHECK(s->failure(nullptr, nullptr) == verdict::end);
   CHECK(s->failure(nullptr, nullptr) == verdict::end);
   const auto late = cell();
-  CHECK_THROWS_WITH(s->adopt(*late, 0), "spawn: supervisor `top` has given up");
+  CHECK_THROWS_WITH(s->adopt(*late, 0), "spawn: supervisor `top` has given up [SHUNT-0507]");
 }
 
 TEST_CASE("supervisor_state: failures count for the time that was given, and no longer") {

@@ -48,7 +48,7 @@ void supervisor_state::request_from_others(const actor_cell* actor, const superv
 
 void supervisor_state::adopt(actor_cell& c, std::uint32_t incarnation) {
   const std::scoped_lock held(lock_);
-  if (given_up_) throw error("spawn: supervisor `" + name + "` has given up");
+  if (given_up_) throw error(error_number(507), "spawn: supervisor `" + name + "` has given up");
   children_.push_back({&c, incarnation});
 }
 

@@ -100,7 +100,7 @@ void begin_wait(const wait_edge& edge, const char* call) {
   } while (at != me);
   const auto text = text_of_circle(*me, call);
   remove_edge(*me);
-  throw sched::deadlock(text);
+  throw sched::deadlock(error_number(119), text);
 }
 
 void end_wait() noexcept {

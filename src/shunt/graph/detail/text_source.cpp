@@ -49,7 +49,8 @@ std::string shown(const std::string& path) {
 [[noreturn]] void refuse(const std::string& path, const std::string& what, int number) {
   error::facts known;
   known.native = number;
-  throw usage_error(shown(path) + ": cannot " + what + ": " + std::system_category().message(number) +
+  throw usage_error(error_number(1003),
+                    shown(path) + ": cannot " + what + ": " + std::system_category().message(number) +
                         ", expected a file with an edge list or a Matrix Market matrix",
                     known);
 }
@@ -88,7 +89,8 @@ std::string quoted(std::string_view bytes) {
 }
 
 void fail(const std::string& path, std::uint64_t line, const std::string& found, const std::string& expected) {
-  throw usage_error(shown(path) + ":" + std::to_string(line) + ": found " + found + ", expected " + expected);
+  throw usage_error(error_number(1004),
+                    shown(path) + ":" + std::to_string(line) + ": found " + found + ", expected " + expected);
 }
 
 text_source::descriptor::~descriptor() {
@@ -98,8 +100,8 @@ text_source::descriptor::~descriptor() {
 text_source::text_source(const std::string& path, std::size_t block_bytes) : path_(path), block_bytes_(block_bytes) {
   // The first block is looked at for a byte order mark, or a banner; zlib counts room in 32 bits.
   if (block_bytes < 16 || block_bytes > std::size_t{1} << 30) {
-    throw usage_error(path + ": lines of at most " + std::to_string(block_bytes) +
-                      " bytes; expected longest_line from 16 to 1073741824");
+    throw usage_error(error_number(1005), path + ": lines of at most " + std::to_string(block_bytes) +
+                                              " bytes; expected longest_line from 16 to 1073741824");
   }
   if (path.find('\0') != std::string::npos) refuse(path, "open", EINVAL);
   do {
@@ -145,7 +147,8 @@ std::size_t text_source::raw(char* to, std::size_t room) {
   if (n < 0) {
     error::facts known;
     known.native = errno;
-    throw error(shown(path_) + ": cannot read on after byte " + std::to_string(done_) + ": " +
+    throw error(error_number(1006),
+                shown(path_) + ": cannot read on after byte " + std::to_string(done_) + ": " +
                     std::system_category().message(errno),
                 known);
   }

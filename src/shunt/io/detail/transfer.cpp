@@ -105,8 +105,8 @@ outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, c
 outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view delimiter, std::size_t most,
                    const deadline& until) {
   constexpr std::size_t bytes_per_read = 4096;
-  if (delimiter.empty()) throw usage_error("read_until: the delimiter is empty");
-  if (most == 0) throw usage_error("read_until: at most 0 bytes");
+  if (delimiter.empty()) throw usage_error(error_number(313), "read_until: the delimiter is empty");
+  if (most == 0) throw usage_error(error_number(314), "read_until: at most 0 bytes");
   sched::this_fiber::require_wait("read_until");
   if (closed_over(on, buffered)) return {0, errc::closed};
   std::size_t searched = 0;

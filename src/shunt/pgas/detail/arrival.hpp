@@ -72,8 +72,9 @@ class running_handler final : private sched::no_wait {
 
  private:
   [[noreturn]] void refuse(const char* call) const override {
-    throw error("PE " + std::to_string(pe()) + ": handler " + std::string(handler_->name()) + " called " + call +
-                ", which waits; a handler must not wait, it runs between two messages of its PE");
+    throw error(error_number(901),
+                "PE " + std::to_string(pe()) + ": handler " + std::string(handler_->name()) + " called " + call +
+                    ", which waits; a handler must not wait, it runs between two messages of its PE");
   }
 
   const arrival* at_ = nullptr;

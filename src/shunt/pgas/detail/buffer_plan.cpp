@@ -59,8 +59,9 @@ buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_
   t.resting = std::max<std::size_t>(1, deep_ring / each);
   t.limit = budget / each;
   if (t.regular < 2) {
-    throw usage_error("--budget: " + std::to_string(budget) + " bytes a worker are too few for trains of " +
-                      std::to_string(t.capacity) + " bytes, at least " + std::to_string(8 * each) + " are needed");
+    throw usage_error(error_number(902), "--budget: " + std::to_string(budget) +
+                                             " bytes a worker are too few for trains of " + std::to_string(t.capacity) +
+                                             " bytes, at least " + std::to_string(8 * each) + " are needed");
   }
   return t;
 }

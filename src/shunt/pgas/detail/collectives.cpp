@@ -59,9 +59,10 @@ void collectives::complete_locally() {
 }
 
 void collectives::disagree(const std::string& mine, const std::string& theirs) {
-  const auto text = "PE " + std::to_string(caller_) + ": " + disagreement(mine, theirs);
-  job_.fail(text);
-  throw error(text, {.pe = caller_});
+  const error apart(error_number(903), "PE " + std::to_string(caller_) + ": " + disagreement(mine, theirs),
+                    {.pe = caller_});
+  job_.fail(apart.what());
+  throw apart;
 }
 
 void collectives::disagree_about_the_past(const std::string& call) {
@@ -70,7 +71,8 @@ void collectives::disagree_about_the_past(const std::string& call) {
 
 void collectives::await_construction(selector_state& s, const std::function<bool()>& built) {
   // A PE that is in a collective call has not constructed it, or would not be there.
-  if (at_call_ > 0) throw error(disagreement("in the construction of " + std::string(s.name), call_.text()));
+  if (at_call_ > 0)
+    throw error(error_number(904), disagreement("in the construction of " + std::string(s.name), call_.text()));
   constructing_ = &s;
   waits_.until(s.changed, "construction", built);
 }
@@ -88,7 +90,8 @@ void collectives::notice_arrived(int from, std::uint64_t number, const collectiv
 
 void collectives::compare_with_neighbour() {
   const auto fail = [this](const collective_call& mine, const collective_call& theirs) {
-    job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + disagreement(mine.text(), theirs.text()));
+    job_.fail(error_number(903).added_to("PE " + std::to_string(facts_.first_pe) + ": " +
+                                         disagreement(mine.text(), theirs.text())));
   };
   if (const auto passed = agreement_.other_call_passed()) fail(passed->mine, passed->theirs);
   if (at_call_ == 0) return;

@@ -114,7 +114,8 @@ bool inbound::unload_batches(rail::train& t) {
     switch (judge(batch, how, s)) {
       case verdict::defer: everything = false; continue;  // the rest of the train need not wait for it
       case verdict::refuse:
-        job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + selector_table::disagreement_about(*s, how.owner()));
+        job_.fail(error_number(924).added_to("PE " + std::to_string(facts_.first_pe) + ": " +
+                                             selector_table::disagreement_about(*s, how.owner())));
         break;
       case verdict::unload: {
         arrival a{&worker_,

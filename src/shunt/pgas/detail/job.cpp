@@ -59,8 +59,9 @@ void job::agree() {
   const auto all = carrier_.exchange(mine.str());
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] != all.front()) {
-      throw usage_error("rank " + std::to_string(r) +
-                        " runs another program, or with other options, than rank 0: every rank needs the same");
+      throw usage_error(error_number(905),
+                        "rank " + std::to_string(r) +
+                            " runs another program, or with other options, than rank 0: every rank needs the same");
     }
   }
   cpus_ = placement(carrier_, wanted_.workers);
@@ -74,8 +75,8 @@ void job::agree() {
     pes = std::max(pes, ranks);
   }
   if (pes < ranks) {
-    throw usage_error("--pes " + std::to_string(pes) + ": with " + std::to_string(ranks) +
-                      " ranks at least as many PEs are needed");
+    throw usage_error(error_number(906), "--pes " + std::to_string(pes) + ": with " + std::to_string(ranks) +
+                                             " ranks at least as many PEs are needed");
   }
   wanted_.pes = pes;
   layout_ = job_layout::over(pes, by_rank, carrier_.rank());
@@ -182,8 +183,8 @@ void job::start_transport() {
   try {
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::system_error& refused) {
-    throw error(std::string("run: cannot start the thread that watches the other ranks: ") + refused.what() + "; " +
-                thread_limit_in_force());
+    throw error(error_number(907), std::string("run: cannot start the thread that watches the other ranks: ") +
+                                       refused.what() + "; " + thread_limit_in_force());
   }
 }
 

@@ -639,7 +639,7 @@ TEST_CASE("inbound: a batch of another selector of that number fails the job, an
   CHECK(handled == numbers{2});
   CHECK(me.w.job.failures ==
         "PE 2: PEs disagree: one constructs another where another constructed selector of a test; every PE must "
-        "construct the same selectors in the same order, with the same mailbox_order");
+        "construct the same selectors in the same order, with the same mailbox_order [SHUNT-0924]");
   CHECK(me.trains_home() == 2);
 }
 

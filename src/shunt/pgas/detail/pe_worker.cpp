@@ -104,7 +104,8 @@ void pe_worker::say_all_done(selector_state& s, int pe, std::span<bool> said) {
 void pe_worker::refuse_unfinished(selector_state& s, int pe) noexcept {
   if (job_.failed()) return;
   const auto refuse = [&](const char* why) {
-    job_.fail("PE " + std::to_string(pe) + ": " + std::string(s.name) + " is destroyed " + why + " first");
+    job_.fail(error_number(942).added_to("PE " + std::to_string(pe) + ": " + std::string(s.name) + " is destroyed " +
+                                         why + " first"));
   };
   if (s.end && !s.end->reached) return refuse("before its end; wait for ending()");
   if (ending.unfinished(s)) refuse("with messages under way; call finish()");

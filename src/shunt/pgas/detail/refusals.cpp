@@ -19,12 +19,14 @@ std::string pe(int n) { return "PE " + std::to_string(n); }
 
 void refuse_destination(int from, int to, int pes, const std::source_location& where) {
   throw error(
+      error_number(912),
       pe(from) + ": send to " + pe(to) + ", but the job has PEs 0.." + std::to_string(pes - 1) + " (" + at(where) + ")",
       {.pe = from}, where);
 }
 
 void refuse_thread(int from, const std::source_location& where) {
-  throw usage_error(pe(from) +
+  throw usage_error(error_number(913),
+                    pe(from) +
                         ": send on a thread that is no worker of this PE's job: the PE's program and its tasks and "
                         "fibers may send, other threads may not (" +
                         at(where) + ")",
@@ -32,34 +34,39 @@ void refuse_thread(int from, const std::source_location& where) {
 }
 
 void refuse_call_in_task(int pe_index, const char* call) {
-  throw usage_error(pe(pe_index) + ": " + call +
+  throw usage_error(error_number(914),
+                    pe(pe_index) + ": " + call +
                         " in a task on another worker: tasks may send, ask and fetch; this call belongs to the PE's "
                         "program",
                     {.pe = pe_index});
 }
 
 void refuse_gone(int from, const std::source_location& where) {
-  throw usage_error(pe(from) + ": a task sends through a selector that its PE has destroyed: wait for the PE's tasks " +
+  throw usage_error(error_number(915),
+                    pe(from) + ": a task sends through a selector that its PE has destroyed: wait for the PE's tasks " +
                         "before finish() (" + at(where) + ")",
                     {.pe = from}, where);
 }
 
 void refuse_address(int from, int to, batch_key key, std::string_view what, const std::source_location& where) {
-  throw usage_error(pe(from) + ": a message to " + pe(to) + " holds the address of " + std::string(what) +
+  throw usage_error(error_number(916),
+                    pe(from) + ": a message to " + pe(to) + " holds the address of " + std::string(what) +
                         ", which means nothing there: send values, not references, pointers or this (" +
                         std::string(entry_of(key).name()) + ", sent at " + at(where) + ")",
                     {.pe = from}, where);
 }
 
 void refuse_operand(int pe_index, const char* call, const selector_state& s, const message_under_way& last) {
-  throw usage_error(pe(pe_index) + ": " + call + " of a part of " + std::string(s.name) +
+  throw usage_error(error_number(917),
+                    pe(pe_index) + ": " + call + " of a part of " + std::string(s.name) +
                         " while messages that may change it are under way: call finish() or quiesce() first (" +
                         std::string(last.handler->name()) + ", sent at " + at(last.where) + ")",
                     {.pe = pe_index}, last.where);
 }
 
 void refuse_no_finish(int pe_index, const selector_state& s, const message_under_way& last) {
-  throw usage_error(pe(pe_index) + ": " + last.read_by + " was called while messages of " + std::string(s.name) +
+  throw usage_error(error_number(918),
+                    pe(pe_index) + ": " + last.read_by + " was called while messages of " + std::string(s.name) +
                         " were under way, and no finish() or quiesce() has followed: call it before " + last.read_by +
                         " (" + std::string(last.handler->name()) + ", sent at " + at(last.where) + ")",
                     {.pe = pe_index}, last.where);
@@ -69,13 +76,15 @@ void refuse_length(int from, std::size_t bytes, std::size_t capacity, batch_key 
                    const std::source_location& where) {
   const bool varies = (entry_of(key).flags() & wire::varying) != 0;
   const std::size_t most = std::min(capacity - sizeof(wire::batch_head), varies ? ~std::size_t{0} : 0xffff);
-  throw error(pe(from) + ": a message of " + std::to_string(bytes) + " bytes is too long, a train carries " +
+  throw error(error_number(919),
+              pe(from) + ": a message of " + std::to_string(bytes) + " bytes is too long, a train carries " +
                   std::to_string(most) + "; send less at once, or raise --train (" + at(where) + ")",
               {.pe = from}, where);
 }
 
 void refuse_budget(int from, const wire::handler* handler, const rail::train_pool& pool, std::size_t budget) {
-  throw error(pe(from) + (handler == nullptr ? "" : ": handler " + std::string(handler->name())) +
+  throw error(error_number(920),
+              pe(from) + (handler == nullptr ? "" : ": handler " + std::string(handler->name())) +
                   ": handlers have sent more than " + std::to_string(pool.limit()) + " trains of " +
                   std::to_string(pool.capacity()) + " bytes hold, and they cannot wait; raise --budget (" +
                   std::to_string(budget) + " bytes a PE) or let handlers send less",
@@ -85,7 +94,8 @@ void refuse_budget(int from, const wire::handler* handler, const rail::train_poo
 void refuse_mailbox(int at_pe, const char* call, std::size_t mailbox, const selector_state& s,
                     const std::source_location& where) {
   const std::size_t mailboxes = s.mailboxes.size();
-  throw usage_error(pe(at_pe) + ": " + call + ": mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
+  throw usage_error(error_number(921),
+                    pe(at_pe) + ": " + call + ": mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
                         (mailbox < mailboxes ? " carries another type"
                                              : ", which has " + std::to_string(mailboxes) + ", 0 the first") +
                         " (" + at(where) + ")",
@@ -93,15 +103,17 @@ void refuse_mailbox(int at_pe, const char* call, std::size_t mailbox, const sele
 }
 
 void refuse_closed_mailbox(int from, unsigned mailbox, const selector_state& s, const std::source_location& where) {
-  throw error(pe(from) + ": send to mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
+  throw error(error_number(922),
+              pe(from) + ": send to mailbox " + std::to_string(mailbox) + " of " + std::string(s.name) +
                   " after done() or ending(); where handlers send to their own or an earlier mailbox, use quiesce() (" +
                   at(where) + ")",
               {.pe = from}, where);
 }
 
 void refuse_collected(std::string_view call, const std::string& what) {
-  throw error(std::string(call) + ": what the workers gathered is damaged: " + what +
-              "; the ranks do not run the same program, or the network or the memory of a machine changes data");
+  throw error(error_number(923),
+              std::string(call) + ": what the workers gathered is damaged: " + what +
+                  "; the ranks do not run the same program, or the network or the memory of a machine changes data");
 }
 
 std::string disagreement(const std::string& one, const std::string& others) {

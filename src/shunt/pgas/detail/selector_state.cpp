@@ -46,7 +46,7 @@ auto selector_table::construct(std::uint16_t id, std::size_t mailboxes, std::str
       m.feeders = !feeders.empty() ? feeders[i] : i == 0 ? 0 : std::uint64_t{1} << (i - 1);
     }
   } else if (place->digest != digest_of(mailboxes, name, feeders)) {
-    throw error(disagreement_about(*place, name));
+    throw error(error_number(924), disagreement_about(*place, name));
   }
   ++place->present;
   ++place->built;

@@ -65,7 +65,7 @@ TEST_CASE("selector_table: PEs that construct another selector of that number ar
   const auto& s = all.construct(1, 1, "histogram").state;
   CHECK_THROWS_WITH(all.construct(1, 1, "queue"),
                     "PEs disagree: one constructs queue where another constructed histogram; every PE must construct "
-                    "the same selectors in the same order, with the same mailbox_order");
+                    "the same selectors in the same order, with the same mailbox_order [SHUNT-0924]");
   CHECK_THROWS_AS(all.construct(1, 2, "histogram"), error);
   CHECK(s.built == 1);
   CHECK_THAT(selector_table::disagreement_about(s, {}), Catch::StartsWith("PEs disagree: one constructs another sel"));

@@ -26,7 +26,8 @@ std::byte* append(std::vector<std::byte>& to, std::span<const std::byte> bytes, 
 
 /// Waits for room, and appends. Returns under the lock.
 std::byte* task_sends::begin_add(function call, std::span<const std::byte> send, std::size_t more) {
-  if (more > ~std::uint32_t{0}) throw error("send by a task: " + std::to_string(more) + " bytes are too many");
+  if (more > ~std::uint32_t{0})
+    throw error(error_number(925), "send by a task: " + std::to_string(more) + " bytes are too many");
   sched::this_fiber::require_wait("send");  // no wait throws that leaves `room` in the list
   for (;;) {
     if (job_.failed() && std::uncaught_exceptions() == 0) throw job_over{};

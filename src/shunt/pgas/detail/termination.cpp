@@ -40,16 +40,17 @@ void termination::mark_arrived(const end_mark& mark) {
   selector_state* const s = selectors_.find(mark.selector);
   if (s == nullptr) return early_marks_.push_back(mark);
   if (mark.digest != s->digest) {
-    return job_.fail("PE " + std::to_string(facts_.first_pe) + ": " + selector_table::disagreement_about(*s, {}));
+    return job_.fail(error_number(924).added_to("PE " + std::to_string(facts_.first_pe) + ": " +
+                                                selector_table::disagreement_about(*s, {})));
   }
   if (mark.mailbox == end_mark::whole_selector) {
     ++s->marks_of_the_end[mark.hop];
     return;
   }
   if (mark.mailbox >= s->mailboxes.size()) {  // it came before this selector was constructed here
-    return job_.fail("PE " + std::to_string(facts_.first_pe) + ": an end mark of mailbox " +
-                     std::to_string(mark.mailbox) + " of " + std::string(s->name) + ", which has " +
-                     std::to_string(s->mailboxes.size()));
+    return job_.fail(error_number(941).added_to("PE " + std::to_string(facts_.first_pe) + ": an end mark of mailbox " +
+                                                std::to_string(mark.mailbox) + " of " + std::string(s->name) +
+                                                ", which has " + std::to_string(s->mailboxes.size())));
   }
   auto& m = s->mailboxes[mark.mailbox];
   ++m.marks[mark.hop];
@@ -199,7 +200,8 @@ void termination::drive_end(selector_state& s) noexcept {
     s.end->reached = true;
     s.end->over.set_value();
   } catch (const job_over&) {
-    s.end->over.set_exception(std::make_exception_ptr(error(name + "the job has failed; its own message says why")));
+    s.end->over.set_exception(
+        std::make_exception_ptr(error(error_number(940), name + "the job has failed; its own message says why")));
   } catch (const std::exception& thrown) {
     job_.fail(name + thrown.what(), job_link::fault_of(thrown));
     s.end->over.set_exception(std::current_exception());
@@ -235,7 +237,7 @@ void termination::abandon_end(selector_state& s) {
 }
 
 void termination::refuse_if_abandoned(const selector_state& s) {
-  if (s.end && s.end->abandoned) throw error("a PE has destroyed its object before the end");
+  if (s.end && s.end->abandoned) throw error(error_number(926), "a PE has destroyed its object before the end");
 }
 
 void termination::await_end(selector_state& s) {

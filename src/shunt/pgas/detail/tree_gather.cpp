@@ -63,8 +63,9 @@ void tree_gather::send(int to, bool down, std::span<const std::byte> bytes, cons
       wire::span_alignment * wire::span_alignment;
   std::size_t offset = 0;
   if (bytes.size() > 0xffff'ffffu) {
-    throw error(std::string(call.name()) + ": " + std::to_string(bytes.size()) +
-                " bytes in all, at most 4,294,967,295 can be gathered; it is for facts, not for bulk data");
+    throw error(error_number(927),
+                std::string(call.name()) + ": " + std::to_string(bytes.size()) +
+                    " bytes in all, at most 4,294,967,295 can be gathered; it is for facts, not for bulk data");
   }
   do {
     const auto piece = bytes.subspan(offset, std::min(most, bytes.size() - offset));

@@ -19,8 +19,8 @@ std::string damaged(const rail::train& t, std::size_t batch, const std::string& 
   std::string text = "rank " + number(head.rank) + " sent a damaged train (" + number(head.bytes) + " bytes, channel " +
                      number(head.channel) + ", worker " + number(head.from) + " to worker " + number(head.to) + "): ";
   if (batch < head.bytes) text += "batch at byte " + number(batch) + ": ";
-  return text + what +
-         "; the ranks do not run the same program, or the network or the memory of a machine changes data";
+  return error_number(809).added_to(
+      text + what + "; the ranks do not run the same program, or the network or the memory of a machine changes data");
 }
 
 wire::route control_check(std::span<const std::byte> captures) noexcept {

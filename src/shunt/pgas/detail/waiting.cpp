@@ -10,9 +10,10 @@ namespace detail {
 namespace {
 
 [[noreturn]] void give_up(job_link& job, const wait_limit& limit, const std::string& why) {
-  const std::string message = "PE " + std::to_string(limit.pe) + ": " + why + "; the job ends";
-  job.fail(message);
-  throw error(message, {.pe = limit.pe});
+  const error late(error_number(928), "PE " + std::to_string(limit.pe) + ": " + why + "; the job ends",
+                   {.pe = limit.pe});
+  job.fail(late.what());
+  throw late;
 }
 
 }  // namespace

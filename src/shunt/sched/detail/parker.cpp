@@ -28,7 +28,7 @@ void parker::need_wake_fd() {
   wake_fd_process_ = getpid();
   if (wake_fd_ >= 0) return;
   const int code = errno;
-  throw error("attach: no eventfd to wake the worker with: " + std::generic_category().message(code),
+  throw error(error_number(102), "attach: no eventfd to wake the worker with: " + std::generic_category().message(code),
               error::facts{-1, -1, code});
 }
 
@@ -57,7 +57,7 @@ void parker::write_wake_fd() noexcept {
 
 #else
 
-void parker::need_wake_fd() { throw error("attach: this system has no eventfd"); }
+void parker::need_wake_fd() { throw error(error_number(103), "attach: this system has no eventfd"); }
 void parker::park_on(int, std::chrono::nanoseconds) noexcept {}
 void parker::write_wake_fd() noexcept {}
 

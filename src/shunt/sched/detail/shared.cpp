@@ -24,8 +24,8 @@ namespace detail {
 
 void check_stack(const char* what, std::size_t bytes) {
   if (bytes <= context::stack_pool::largest) return;
-  throw usage_error(std::string(what) + ": a stack of " + std::to_string(bytes) +
-                    " bytes: " + context::stack_pool::bounds());
+  throw usage_error(error_number(104), std::string(what) + ": a stack of " + std::to_string(bytes) +
+                                           " bytes: " + context::stack_pool::bounds());
 }
 
 namespace {
@@ -35,11 +35,12 @@ options resolved(options wanted) {
   check_stack("stack_bytes", wanted.stack_bytes);
   check_stack("root_stack_bytes", wanted.root_stack_bytes);
   if (wanted.workers < 0) {
-    throw usage_error("workers: " + std::to_string(wanted.workers) + " is less than 0");
+    throw usage_error(error_number(105), "workers: " + std::to_string(wanted.workers) + " is less than 0");
   }
   if (wanted.strategy != nullptr) {
     if (wanted.workers > 1) {
-      throw usage_error("workers: " + std::to_string(wanted.workers) + ", but a strategy decides for one only");
+      throw usage_error(error_number(106),
+                        "workers: " + std::to_string(wanted.workers) + ", but a strategy decides for one only");
     }
     wanted.workers = 1;
     wanted.pin = false;
@@ -153,7 +154,8 @@ void shared::start_failed(const std::exception_ptr& why) noexcept {
 
 std::exception_ptr shared::out_of_memory() const noexcept {
   try {
-    return std::make_exception_ptr(error("fiber: no memory to start it; " + memory_limit_in_force(0)));
+    return std::make_exception_ptr(
+        error(error_number(120), "fiber: no memory to start it; " + memory_limit_in_force(0)));
   } catch (...) {
     return no_memory_;  // not even memory to say more
   }

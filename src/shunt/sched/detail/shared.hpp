@@ -96,7 +96,8 @@ class shared {
   std::stop_source asked_to_stop_{std::nostopstate};  // none outside of a run
   std::chrono::steady_clock::time_point late_ = std::chrono::steady_clock::time_point::max();
 
-  const std::exception_ptr no_memory_ = std::make_exception_ptr(error("fiber: no memory to start it"));
+  const std::exception_ptr no_memory_ =
+      std::make_exception_ptr(error(error_number(120), "fiber: no memory to start it"));
   alignas(quiet_distance) std::atomic<std::uint64_t> tallies_{0};
   std::atomic<bool> stopping_{false};
 

@@ -46,8 +46,8 @@ worker::~worker() { give_remote(&remote); }
 void worker::attach(poller& one) {
   if (one.descriptor() >= 0) {
     if (pollers.descriptor() >= 0) {
-      throw usage_error("attach: worker " + std::to_string(index) +
-                        " sleeps on another poller's descriptor; detach that one first");
+      throw usage_error(error_number(107), "attach: worker " + std::to_string(index) +
+                                               " sleeps on another poller's descriptor; detach that one first");
     }
     remote.parker.need_wake_fd();
   }
@@ -69,9 +69,9 @@ void worker::detach(const poller& one) noexcept {
 // --- the running fiber's side ---
 
 void throw_outside(const char* call, const char* what) {
-  throw usage_error(std::string(call) + ": called outside " + what +
-                    ": call it in what runtime::run() runs, or in a "
-                    "fiber");
+  throw usage_error(error_number(101), std::string(call) + ": called outside " + what +
+                                           ": call it in what runtime::run() runs, or in a "
+                                           "fiber");
 }
 
 /// Switches. What the C++ runtime knows of this execution's exceptions stays with it.

@@ -34,7 +34,8 @@ constexpr std::size_t most_output = 8 * 1024;  // the last of what a run wrote, 
 
 [[noreturn]] void system_failed(const char* call) {
   const int code = errno;
-  throw error(std::string("explore: ") + call + ": " + std::strerror(code), error::facts{-1, -1, code});
+  throw error(error_number(109), std::string("explore: ") + call + ": " + std::strerror(code),
+              error::facts{-1, -1, code});
 }
 
 class descriptor {
@@ -184,8 +185,10 @@ schedule first_of(const exploration& how) {
 
 /// Derives each run's schedule from the one before it: the next seed, or the next path.
 explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how) {
-  if (sched::this_worker::index() >= 0) throw usage_error("explore: called on a worker of a runtime");
-  if (how.depth < 1) throw usage_error("explore: a depth of " + std::to_string(how.depth) + "; it is at least 1");
+  if (sched::this_worker::index() >= 0)
+    throw usage_error(error_number(110), "explore: called on a worker of a runtime");
+  if (how.depth < 1)
+    throw usage_error(error_number(111), "explore: a depth of " + std::to_string(how.depth) + "; it is at least 1");
   const auto wanted = environment::read("SHUNT_SCHEDULE").value_or(how.schedule);
   schedule s = wanted.empty() ? first_of(how) : schedule::parse(wanted);
   if (!wanted.empty()) runs = std::min<std::size_t>(runs, 1);

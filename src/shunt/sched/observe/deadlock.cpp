@@ -73,7 +73,7 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
   if (other == nullptr) return;
   const auto* const here = detail::worker::current();
   fiber* const me = here == nullptr ? nullptr : here->running();
-  if (me == nullptr) throw usage_error(std::string(call) + ": called outside a fiber");
+  if (me == nullptr) throw usage_error(error_number(101), std::string(call) + ": called outside a fiber");
   me->waits_on_generation.store(fiber::generation_of(whose), std::memory_order_release);  // edge `replaced` out
   me->waits_on.store(other, std::memory_order_seq_cst);  // edge `waits` out; seq_cst: deadlock.E3
   me_ = me;
@@ -96,7 +96,7 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
       append_name(text, *once[i].to);
       if (once[i].to != me) text += ", which";
     }
-    throw deadlock(text);
+    throw deadlock(error_number(119), text);
   } catch (...) {
     // deadlock.E1: its own edge goes. The lock, which is still held, lets the next fiber of the circle see that, so
     // release is more than it needs.

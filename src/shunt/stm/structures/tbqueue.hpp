@@ -130,7 +130,8 @@ class tbqueue {
   using slot = tvar<std::optional<T>>;
 
   static std::size_t checked(std::size_t capacity) {
-    if (capacity == 0) throw usage_error("tbqueue: with a capacity of 0 no push would end: ask for 1 or more");
+    if (capacity == 0)
+      throw usage_error(error_number(707), "tbqueue: with a capacity of 0 no push would end: ask for 1 or more");
     return capacity;
   }
 

@@ -148,7 +148,8 @@ class tchan<T>::reader {
 
   static void refuse_inside() {
     if (detail::stm_access::inside())
-      throw usage_error("tchan::reader: made inside a transaction, which may be undone: make it before");
+      throw usage_error(error_number(708),
+                        "tchan::reader: made inside a transaction, which may be undone: make it before");
   }
   static place* joined(tchan& from) {
     refuse_inside();

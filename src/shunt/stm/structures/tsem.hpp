@@ -45,7 +45,7 @@ class tsem {
   void release(tx& t, std::uint64_t count = 1) {
     const auto now = t.read(permits_);
     if (count > std::numeric_limits<std::uint64_t>::max() - now)
-      throw usage_error("tsem: more permits than 2^64 - 1: release only what was acquired");
+      throw usage_error(error_number(709), "tsem: more permits than 2^64 - 1: release only what was acquired");
     t.write(permits_, now + count);
   }
   /// The same as a transaction of its own.

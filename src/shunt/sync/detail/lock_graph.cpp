@@ -65,7 +65,7 @@ void lock_graph::throw_if_circle(const entry& from, const char* call) {
     each = after(*each);
     text += " waits for a mutex of " + quoted(each->name_) + (each == &from ? "" : ", which");
   } while (each != &from);
-  throw sched::deadlock(text);
+  throw sched::deadlock(error_number(119), text);
 }
 
 lock_graph::entry::entry(mutex& on, sched::waker fiber, const char* call)

@@ -37,8 +37,8 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
     s.capacity = bytes > s.goods_offset + good_bytes ? (bytes - s.goods_offset) / good_bytes : 1;
   }
   if (s.capacity > rail::train_ring::most_goods) {
-    throw usage_error("railway: a capacity of " + std::to_string(s.capacity) + " goods: at most " +
-                      std::to_string(rail::train_ring::most_goods));
+    throw usage_error(error_number(202), "railway: a capacity of " + std::to_string(s.capacity) + " goods: at most " +
+                                             std::to_string(rail::train_ring::most_goods));
   }
   const auto alignment = s.headers ? std::max(good_alignment, alignof(rail::train_ring::header)) : good_alignment;
   s.train_bytes = round_up(s.goods_offset + s.capacity * good_bytes, alignment);

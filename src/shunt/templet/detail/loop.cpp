@@ -62,7 +62,8 @@ inline void loop::activate(actor& a) noexcept {
 /// `a` has no handler, or the run has failed.
 void loop::refuse(message* m, actor& a) noexcept {
   if (a.recv == nullptr) {
-    of->fail(std::make_exception_ptr(usage_error("run: " + name_of(a) + " has got a message, and has no handler")));
+    of->fail(std::make_exception_ptr(
+        usage_error(error_number(605), "run: " + name_of(a) + " has got a message, and has no handler")));
   }
   deliver_without_call(m, a);
 }

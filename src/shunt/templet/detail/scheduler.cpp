@@ -22,7 +22,7 @@ std::string name_of(const actor& a) {
 void scheduler::refuse(const char* call, const actor* to, const std::string& why) const {
   std::string text = call;
   if (to != nullptr) text += " to " + name_of(*to);
-  throw usage_error(text + ": " + why);
+  throw usage_error(error_number(601), text + ": " + why);
 }
 
 /// Throws, as another actor has the message, or it is on its way: tells which.
@@ -215,7 +215,7 @@ std::string scheduler::names_of_unended() {
 }
 
 result scheduler::run(int workers) {
-  if (workers < 0) throw usage_error("run: " + std::to_string(workers) + " workers; 0 takes all");
+  if (workers < 0) throw usage_error(error_number(602), "run: " + std::to_string(workers) + " workers; 0 takes all");
   if (sched::this_fiber::inside()) {
     run_in_fiber(sched::this_worker::current(), workers);
   } else {
@@ -246,7 +246,7 @@ void scheduler::run_in_fiber(sched::runtime& on, int workers) {
   while (others.load(std::memory_order_acquire) != 0) sched::this_fiber::park("actors on other workers");
   const auto waiting = tear_down(failure);
   if (failure) std::rethrow_exception(failure);
-  if (!waiting.empty()) throw stalled(waiting);
+  if (!waiting.empty()) throw stalled(error_number(603), waiting);
 }
 
 /// Spawns a loop on each other worker, up to `workers` in all. Holds the lock meanwhile: no loop begins before all have
@@ -285,7 +285,8 @@ void scheduler::set_up(sched::runtime& on) {
   for (std::size_t i = 0; i < workers; ++i) loops.push_back(std::make_unique<loop>(*this, sleepers_, i, workers));
   const std::scoped_lock held(lock_);
   // relaxed: written under the lock
-  if (running_.load(std::memory_order_relaxed)) throw usage_error("run: called while the engine runs");
+  if (running_.load(std::memory_order_relaxed))
+    throw usage_error(error_number(604), "run: called while the engine runs");
   asleep_.reserve(workers);
   loops_ = std::move(loops);
   runtime_ = &on;

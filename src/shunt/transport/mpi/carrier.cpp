@@ -68,9 +68,9 @@ void mpi_carrier::initialise() {
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
   if (level < MPI_THREAD_SERIALIZED) {
-    throw error(
-        "this MPI was initialised for a single thread: initialise it with MPI_Init_thread and "
-        "MPI_THREAD_SERIALIZED or more, or leave that to Shunt");
+    throw error(error_number(801),
+                "this MPI was initialised for a single thread: initialise it with MPI_Init_thread and "
+                "MPI_THREAD_SERIALIZED or more, or leave that to Shunt");
   }
 }
 
@@ -155,7 +155,8 @@ void mpi_carrier::start(const service& settings) {
   SHUNT_ASSERT(!started_);
   SHUNT_ASSERT(settings.receive_trains > 0);
   if (settings.capacity > INT_MAX - sizeof(rail::train_head)) {
-    throw error("a train of " + std::to_string(settings.capacity) + " bytes is longer than an MPI message",
+    throw error(error_number(802),
+                "a train of " + std::to_string(settings.capacity) + " bytes is longer than an MPI message",
                 {.rank = rank_});
   }
   agree_on(settings);
@@ -177,7 +178,8 @@ void mpi_carrier::agree_on(const service& settings) {
   const auto all = exchange(text);
   for (int r = 0; r < ranks_; ++r) {
     if (const auto& t = all[static_cast<std::size_t>(r)]; t != all[0]) {
-      throw error("rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " + all[0] +
+      throw error(error_number(803),
+                  "rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " + all[0] +
                       ": the options of all ranks must be alike",
                   {.rank = r});
     }
@@ -239,7 +241,8 @@ void mpi_carrier::complete_sends() {
       const auto pass = gate_.enter();
       rail::train_list late;
       static_cast<void>(engine_.progress(pass, out_, late));
-      if (!late.empty()) throw error("stop() while trains for this rank are under way", {.rank = rank_});
+      if (!late.empty())
+        throw error(error_number(804), "stop() while trains for this rank are under way", {.rank = rank_});
       if (engine_.all_sent(pass) && !out_.any()) return;
     }
     liveness_.beat_while_stopping();

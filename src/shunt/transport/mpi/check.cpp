@@ -16,7 +16,7 @@ void throw_failure(int code, const char* call, int peer) {
   std::string message = std::string(call) + (peer < 0 ? "" : " with rank " + std::to_string(peer)) +
                         " failed: " + std::string(text, static_cast<std::size_t>(length)) + " (code " +
                         std::to_string(code) + ")";
-  throw error(message, {.rank = peer, .native = code});
+  throw error(error_number(805), message, {.rank = peer, .native = code});
 }
 
 }  // namespace mpi

@@ -15,7 +15,8 @@ std::vector<std::string> all_gather(gate& calls, MPI_Comm among, int rank, int r
   const auto nothing = [] {};
   const auto count = static_cast<std::size_t>(ranks);
   if (mine.size() > INT_MAX) {
-    throw error("exchange of " + std::to_string(mine.size()) + " bytes: at most " + std::to_string(INT_MAX) + " in all",
+    throw error(error_number(806),
+                "exchange of " + std::to_string(mine.size()) + " bytes: at most " + std::to_string(INT_MAX) + " in all",
                 {.rank = rank});
   }
   const int length = static_cast<int>(mine.size());
@@ -33,7 +34,8 @@ std::vector<std::string> all_gather(gate& calls, MPI_Comm among, int rank, int r
     starts[r] = static_cast<int>(all);
     all += static_cast<std::size_t>(lengths[r]);
     if (all > INT_MAX) {  // every rank sees this alike
-      throw error("exchange of more than " + std::to_string(INT_MAX) + " bytes in all", {.rank = static_cast<int>(r)});
+      throw error(error_number(807), "exchange of more than " + std::to_string(INT_MAX) + " bytes in all",
+                  {.rank = static_cast<int>(r)});
     }
   }
   std::string texts(all, '\0');

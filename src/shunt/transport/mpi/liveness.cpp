@@ -152,7 +152,8 @@ void liveness::beat_while_stopping() {
     if (watching_ && clock::now() - last_beat_ > stopping_beat) lost = watch(pass);
   }
   if (lost) {
-    throw error("rank " + std::to_string(lost->rank) + " " + lost->why + " before the end of the job",
+    throw error(error_number(808),
+                "rank " + std::to_string(lost->rank) + " " + lost->why + " before the end of the job",
                 {.rank = lost->rank});
   }
 }

@@ -161,7 +161,8 @@ void progress_engine::hand_over(int channel, rail::train_list& arrived) {
     const auto& r = ring.receives[ring.first];
     if (r.bytes < static_cast<int>(sizeof(rail::train_head)) ||
         r.train->freight_bytes() != static_cast<std::size_t>(r.bytes) || r.train->head.channel != channel) {
-      throw error("rank " + std::to_string(r.source) + " sent a damaged train: " + std::to_string(r.bytes) +
+      throw error(error_number(809),
+                  "rank " + std::to_string(r.source) + " sent a damaged train: " + std::to_string(r.bytes) +
                       " bytes arrived on channel " + std::to_string(channel) + ", and the head says " +
                       std::to_string(r.train->freight_bytes()) + " bytes and channel " +
                       std::to_string(r.train->head.channel) +
@@ -182,6 +183,7 @@ void progress_engine::stop(const gate::pass&, int rank) {
     }
     if (ring.posted != ring.receives.size()) {
       throw error(
+          error_number(810),
           "stop() while " + std::to_string(ring.receives.size() - ring.posted) + " received trains are not unloaded",
           {.rank = rank});
     }
@@ -194,7 +196,8 @@ void progress_engine::stop(const gate::pass&, int rank) {
     check(MPI_Wait(&request, &status), "MPI_Wait");  // local: the cancellation, or a train that is here
     check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
     if (cancelled == 0) {
-      throw error("a train from rank " + std::to_string(status.MPI_SOURCE) + " arrived during stop()",
+      throw error(error_number(811),
+                  "a train from rank " + std::to_string(status.MPI_SOURCE) + " arrived during stop()",
                   {.rank = status.MPI_SOURCE});
     }
   }

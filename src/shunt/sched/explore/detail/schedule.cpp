@@ -107,7 +107,7 @@ class along_path final : public follower {
 constexpr std::string_view forms = "random:SEED, pct:SEED:DEPTH:STEPS, path:CHOICE.CHOICE...";
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw usage_error("schedule `" + std::string(text) + "`: it is none of " + std::string(forms));
+  throw usage_error(error_number(108), "schedule `" + std::string(text) + "`: it is none of " + std::string(forms));
 }
 
 template <typename Number>

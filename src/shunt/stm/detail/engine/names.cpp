@@ -16,7 +16,7 @@ names& the_names() {
 void names::add(const void* what, std::size_t bytes, std::string name) {
   const std::scoped_lock held(lock_);
   const auto [at, is_new] = all_.try_emplace({reinterpret_cast<std::uintptr_t>(what), bytes}, name);
-  if (!is_new) throw usage_error("named: `" + name + "` is called `" + at->second + "` already");
+  if (!is_new) throw usage_error(error_number(703), "named: `" + name + "` is called `" + at->second + "` already");
   largest_ = std::max(largest_, bytes);
 }
 

@@ -31,8 +31,9 @@ const refusal refuses_waits;
 
 void refusal::refuse(const char* call) const {
   throw blocking_in_transaction(
+      error_number(704),
       std::string(call) +
-      ": called inside a transaction, which neither waits nor spawns: call it afterwards, or in tx::on_commit()");
+          ": called inside a transaction, which neither waits nor spawns: call it afterwards, or in tx::on_commit()");
 }
 
 bool refusal::in_force() const noexcept { return stm_access::inside(); }
@@ -244,7 +245,7 @@ bool transaction::finish_retry(attempt& a) {
   try {
     std::vector<const variable*> read(a.reads().begin(), a.reads().end());
     if (read.empty() && limits_ == nullptr)
-      throw error("retry: the transaction has read nothing, so nothing would end its wait");
+      throw error(error_number(705), "retry: the transaction has read nothing, so nothing would end its wait");
     enlisted = waiter_.emplace(read).enlist(a.reads().limit());
     if (enlisted) waiter_->describe(class_.waits, the_names().of_some(read));
     counts::add(a.binding.present().retries, 1);

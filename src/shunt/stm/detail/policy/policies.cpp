@@ -12,7 +12,8 @@ namespace stm {
 /// the new words: it is made under the registry's lock, which is also held where classes are reset.
 void set_policies(const policies& wanted) {
   if (wanted.workers < 0) {
-    throw usage_error("set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
+    throw usage_error(error_number(706),
+                      "set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
   }
   auto& now = detail::the_policies;
   now.adapt.store(wanted.adapt, std::memory_order_relaxed);
