@@ -106,10 +106,9 @@ bool ring_reader::refresh() noexcept {
   return next_ != limit_;
 }
 
-/// Several rings: goes on with the last one while it has trains, at most most_in_a_row of them, then takes the next
-/// ring in turn that has one.
-bool unloader::arrive_anywhere(std::uint64_t& goods) noexcept {
-  if (row_left_ != 0 && reader_->here(goods)) return true;
+/// Several rings, of which the last one has no train, or has had most_in_a_row of them in a row: takes the next ring in
+/// turn that has one.
+bool unloader::arrive_elsewhere(std::uint64_t& goods) noexcept {
   row_left_ = most_in_a_row;
   for (std::size_t i = 0; i != readers_.size(); ++i) {
     current_ = current_ + 1 == readers_.size() ? 0 : current_ + 1;
@@ -223,6 +222,7 @@ unloader& line::add_unloader(const std::vector<station*>& after) {
     if (r.behind_source_) station::add_sleeper(r.ring_->loaded_, made);
   }
   made.reader_ = &made.readers_.front();
+  made.only_ring_ = made.readers_.size() == 1;
   return made;
 }
 

@@ -378,9 +378,9 @@ class unloader final : public station {
   /// several rings meet, up to 8 trains of one are taken in a row while those of others wait.
   /// \param goods  set to the number of goods that the train carries
   [[nodiscard]] bool arrive(std::uint64_t& goods) noexcept {
-    if (readers_.size() == 1) [[likely]]
+    if (only_ring_) [[likely]]
       return reader_->here(goods);
-    return arrive_anywhere(goods);
+    return (row_left_ != 0 && reader_->here(goods)) || arrive_elsewhere(goods);
   }
   [[nodiscard]] bool has_train() noexcept override {
     std::uint64_t goods;
@@ -404,7 +404,7 @@ class unloader final : public station {
     r.train_ += r.ring_->stride();
     if (r.train_ == r.ring_->end()) r.train_ = r.ring_->first();
     publish(*r.progress_, r.next_);
-    if (row_left_ != 0) --row_left_;
+    row_left_ -= row_left_ != 0;
   }
 
   /// Owner only. This station takes no more trains. Again: no effect.
@@ -425,13 +425,14 @@ class unloader final : public station {
   friend class line;
   unloader() = default;
   static constexpr int most_in_a_row = 8;
-  bool arrive_anywhere(std::uint64_t& goods) noexcept;
+  [[gnu::noinline]] bool arrive_elsewhere(std::uint64_t& goods) noexcept;
 
   std::deque<ring_reader> readers_;  // a deque: other members point into it
   ring_reader* reader_ = nullptr;    // of the train that is here
   std::size_t current_ = 0;          // index of reader_
   int row_left_ = most_in_a_row;     // trains that reader_ may take before another reader gets its turn
   bool sink_ = true;
+  bool only_ring_ = false;  // readers_ has one
 };
 
 /// Owns the rings and stations. One thread builds it, before trains run.

@@ -8,6 +8,23 @@
 
 #include <shunt/io.hpp>
 
+// Which the tests' packages have: Debian's libboost-dev and libssl-dev.
+#include <boost/asio.hpp>
+#include <boost/asio/serial_port.hpp>
+
+namespace examples::io_asio {
+extern std::string room;
+}  // namespace examples::io_asio
+
+namespace examples::io_name {
+using namespace std::chrono_literals;
+void use(const shunt::io::address& at);
+}  // namespace examples::io_name
+
+namespace examples::io_tls {
+using namespace std::chrono_literals;
+}  // namespace examples::io_tls
+
 namespace examples::io_child {
 using namespace std::chrono_literals;
 void complain();

@@ -1,13 +1,27 @@
 /// What the code in the comments of module sync takes for granted: see tools/snippets.py.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include <shunt/sync.hpp>
+
+namespace examples::sync_ticker {
+using namespace std::chrono_literals;
+extern std::stop_token stop;
+void report(std::uint64_t ticks);
+}  // namespace examples::sync_ticker
+
+namespace examples::sync_rate_limiter {
+extern std::string server;
+void ask(const std::string& server);
+}  // namespace examples::sync_rate_limiter
 
 namespace examples::sync_mutex {
 extern shunt::mutex guard;

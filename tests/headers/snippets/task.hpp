@@ -48,7 +48,15 @@ extern shunt::railway<order> line;
 extern shunt::railway<order>::loader& in;
 }  // namespace examples::task_railway
 
+namespace examples::task_launch {
+void serve_one();
+void serve_other();
+}  // namespace examples::task_launch
+
 namespace examples::task_task_group {
+using namespace std::chrono_literals;
+extern std::vector<std::string> mirrors;
+void fetch(const std::string& mirror, const std::stop_token& stop);
 extern std::vector<int> shelves;
 void search(int shelf, const std::stop_token& stop);
 }  // namespace examples::task_task_group

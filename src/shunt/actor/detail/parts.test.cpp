@@ -305,7 +305,7 @@ TEST_CASE("backpressure: whether a sender elsewhere waits for room depends on th
     c->full = true;
     if (policy == overflow::fail) {
       CHECK(thrown_by<shunt::mailbox_full>([&] { static_cast<void>(backpressure::must_wait(*c, "tell")); }) ==
-            "tell: the mailbox is full");
+            "tell: the mailbox is full [SHUNT-0504]");
     } else {
       CHECK(backpressure::must_wait(*c, "tell") == (policy == overflow::suspend));
     }
@@ -362,7 +362,7 @@ TEST_CASE("wait_graph: the actor that closes a circle gets the error, and does n
     CHECK(wait_for(*b, *c, never).empty());
     CHECK(wait_for(*c, *a, never) ==
           "tell: deadlock: actor `c` waits for room in the mailbox of `a`, which waits for room in the mailbox of an "
-          "actor without a name, which waits for room in the mailbox of `c`");
+          "actor without a name, which waits for room in the mailbox of `c` [SHUNT-0119]");
     CHECK(c->edge.on == nullptr);
     CHECK(a->edge.on == b.get());
     CHECK(b->edge.on == c.get());
@@ -378,7 +378,7 @@ TEST_CASE("wait_graph: an actor that waits for itself is a circle; two that wait
   with_handlers([] {
     const auto a = cell("a"), b = cell("b"), c = cell("c");
     const sched::waiter never;
-    CHECK(wait_for(*a, *a, never) == "tell: deadlock: actor `a` waits for room in the mailbox of `a`");
+    CHECK(wait_for(*a, *a, never) == "tell: deadlock: actor `a` waits for room in the mailbox of `a` [SHUNT-0119]");
     CHECK(wait_for(*a, *c, never).empty());
     CHECK(wait_for(*b, *c, never).empty());
     for (const auto& each : {a.get(), b.get()}) as_handler_of(*each, end_wait);

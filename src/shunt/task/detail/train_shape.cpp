@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t bytes_per_ns = 8;  // about the speed of a copy
 constexpr std::size_t max_train_bytes = 16 * 1024;
 constexpr std::size_t min_trains = 4;
+// Among so few trains of one good a station is always close behind the source: it waits for the train, not for many.
+// With a header the train's own cache line says that it is here; the source's progress would be a second line.
+constexpr std::size_t few_trains = 64;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -29,7 +32,7 @@ train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std:
   const std::size_t stamp = wanted.stamp_every != 0 ? sizeof(std::int64_t) : 0;
   s.capacity = wanted.capacity;
   s.headers = s.capacity != 1 || good_bytes > sizeof(rail::train_ring::header) || stamp != 0 ||
-              wanted.wait == wait_profile::latency;
+              wanted.wait == wait_profile::latency || (wanted.trains != 0 && wanted.trains <= few_trains);
   s.goods_offset = s.headers ? round_up(sizeof(rail::train_ring::header) + stamp, good_alignment) : 0;
   if (s.capacity == 0) {
     const auto by_latency = static_cast<std::size_t>(std::max<std::int64_t>(wanted.latency.count(), 0)) * bytes_per_ns;
