@@ -77,9 +77,9 @@ TEST_CASE("name: a text without host or port is a usage error") {
   }));
   std::string said;
   sched::runtime rt({.workers = 1});
-  rt.run([&, text = text] {
+  rt.run([&said, &where = text] {
     try {
-      static_cast<void>(io::resolve(text));
+      static_cast<void>(io::resolve(where));
     } catch (const shunt::usage_error& refused) {
       said = refused.what();
     }

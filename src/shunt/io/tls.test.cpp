@@ -183,9 +183,9 @@ TEST_CASE("tls: a peer that no authority vouches for, or that is another host, i
           server_failed = true;
         }
       },
-      [&, host = host](io::stream base) {
+      [&of, &said, &name = host](io::stream base) {
         try {
-          const io::tls_stream peer(std::move(base), of, host, 10s);
+          const io::tls_stream peer(std::move(base), of, name, 10s);
         } catch (const io::io_error& refused) {
           said = refused.what();
           expect(refused.code().category() == io::tls_category());

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <shunt/base/error.hpp>
+#include <shunt/sched.hpp>
 #include <shunt/sync/detail/sleep.hpp>
 
 namespace shunt {
