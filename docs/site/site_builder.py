@@ -103,6 +103,8 @@ class Stage:
         path = f"{file}.md"
         if path not in self.made:
             self.made.add(path)
+            if file.endswith(".html"):
+                return self.framed(file, path)
             text = (ROOT / file).read_text(errors="replace")
             if len(text) > 200_000:
                 text = text[:200_000] + "\n[...]\n"
@@ -110,6 +112,16 @@ class Stage:
             fence = fence if len(fence) >= 3 else "```"
             language = LANGUAGES.get(Path(file).suffix, "text")
             self.put(path, f"---\norphan: true\n---\n# {file}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n")
+        return path
+
+    def framed(self, file, path):
+        """A page that is one already, in a frame of a page of the site."""
+        copy = self.folder / "made-pages" / file
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, copy)
+        name = os.path.basename(file)
+        self.put(path, f'---\norphan: true\n---\n# {file}\n\n<a href="{name}">The page alone</a>\n\n'
+                 f'<iframe src="{name}" title="{file}" style="width: 100%; height: 85vh; border: 0"></iframe>\n')
         return path
 
 

@@ -16,9 +16,9 @@ import urllib.parse
 import site_builder
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PAGES = ["index", "docs/manual/README", "docs/manual/messages", "docs/manual/fibers",
-         "docs/manual/trouble", "docs/how-to/slurm", "docs/coming-from/go", "docs/compare", "docs/glossary",
-         "examples/histogram.cpp", "reference/index"]
+PAGES = ["index", "docs/manual/README", "docs/manual/messages", "docs/manual/fibers", "docs/manual/trouble",
+         "docs/how-to/slurm", "docs/coming-from/go", "docs/compare", "docs/errors", "docs/glossary", "bench/report",
+         "bench/report.html", "examples/histogram.cpp", "reference/index"]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
