@@ -49,10 +49,11 @@ int main() try {
         if (--left == 0) door.close();  // accept() below ends with errc::closed
       });
     }
+    // With the token, a client that fails ends the run: an exception of any fiber asks all to stop.
     for (std::error_code bad;;) {
-      auto peer = std::make_shared<shunt::io::stream>(door.accept(bad));
+      auto peer = std::make_shared<shunt::io::stream>(door.accept(bad, workers.stop_token()));
       if (bad) break;
-      workers.spawn([peer] { serve(std::move(*peer)); });
+      workers.spawn([peer] { serve(std::move(*peer)); });  // a std::function: it must copy, so the stream is shared
     }
   });
   const bool all = right == clients * lines;

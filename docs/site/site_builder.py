@@ -157,7 +157,7 @@ def stage(folder, with_reference):
             at = folder / path
             at.write_text("---\norphan: true\n---\n" + at.read_text())
     shutil.copytree(HERE / "static", folder / "static")
-    version = re.search(r"VERSION (\d+\.\d+(?:\.\d+)?)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    version = re.search(r"project\(shunt VERSION (\d+\.\d+(?:\.\d+)?)", (ROOT / "CMakeLists.txt").read_text()).group(1)
     (folder / "conf.py").write_text((HERE / "conf.py").read_text() + f"\nrelease = version = {json.dumps(version)}\n")
     return version
 

@@ -12,7 +12,8 @@
 ///
 /// A message to an actor of the sender's own worker is in its mailbox at once. A message to another worker travels in a
 /// train with others. The train leaves at once if that worker sleeps. Else it leaves at the latest when the sender's
-/// handler, or fiber, and each one that is ready on its worker, has ended or waits, or after 512 messages.
+/// handler, or fiber, and each one that is ready on its worker, has ended or waits, or after 512 messages, fewer where
+/// handlers are long.
 #pragma once
 
 #include <chrono>

@@ -32,6 +32,7 @@ struct supervisor_state;
 
 class manager;
 
+/// Which actors of a supervisor are restarted when one fails.
 enum class strategy : std::uint8_t {
   one_for_one,  ///< the actor that failed is restarted
   all_for_one,  ///< all are restarted, when one failed

@@ -25,6 +25,7 @@
 #include <shunt/base/sanitizers.hpp>
 
 #if !defined(SHUNT_CONTEXT_BOOST) && !((defined(__x86_64__) && !defined(__ILP32__)) || defined(__aarch64__))
+/// Defined: Boost.Context switches, for want of a switch of this library's own on this machine.
 #define SHUNT_CONTEXT_BOOST 1
 #endif
 
@@ -143,6 +144,7 @@ void switch_elsewhere(execution& from, execution& to) noexcept;  // with annotat
 [[gnu::always_inline]] inline void switch_to(execution& from, execution& to) noexcept;
 
 #if defined(SHUNT_CONTEXT_BOOST) || defined(SHUNT_ASAN) || defined(SHUNT_TSAN)
+/// Whether a switch needs no more than the two places: not where Boost.Context switches, or a sanitizer is told.
 #define SHUNT_PLACES_SUFFICE 0
 inline void switch_to(execution& from, execution& to) noexcept { detail::switch_elsewhere(from, to); }
 #else

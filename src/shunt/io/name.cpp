@@ -192,6 +192,7 @@ std::vector<address> resolve(std::string_view where, const deadline& until) {
 }
 
 stream detail::connect_by_name(std::string_view where, std::error_code& ec, const deadline& until) {
+  sched::this_fiber::require_wait("connect");
   const auto found = resolve(where, ec, until);
   stream made;
   for (std::size_t i = 0; i != found.size(); ++i) {

@@ -336,8 +336,10 @@ class actor_of : public selector_of<1, Parts...> {
  public:
   using selector_of<1, Parts...>::selector_of;
 };
+/// `actor_of a(table)`: the parts' types follow from the symmetric objects.
 template <class... Parts>
 actor_of(symmetric<Parts>&...) -> actor_of<Parts...>;
+/// `actor_of a(me)`: without parts.
 actor_of(pe&) -> actor_of<>;
 
 namespace detail {
@@ -357,6 +359,7 @@ class actor_of<detail::not_symmetric<T>> {
                   "actor_of: an actor is made of symmetric objects: pgas::symmetric<T> s(me, ...); actor_of a(s);");
   }
 };
+/// Chosen for what is no symmetric object: it does not compile, and says why.
 template <class T>
   requires(!detail::is_symmetric<T>)
 actor_of(T&) -> actor_of<detail::not_symmetric<T>>;
@@ -366,6 +369,7 @@ template <std::size_t Mailboxes, class... Parts>
 [[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(symmetric<Parts>&... parts) {
   return selector_of<Mailboxes, Parts...>(parts...);
 }
+/// The same without parts.
 template <std::size_t Mailboxes>
 [[nodiscard]] selector_of<Mailboxes> make_selector(pe& me) {
   return selector_of<Mailboxes>(me);
@@ -376,6 +380,7 @@ template <std::size_t Mailboxes, class... Parts>
 [[nodiscard]] selector_of<Mailboxes, Parts...> make_selector(const mailbox_order& order, symmetric<Parts>&... parts) {
   return selector_of<Mailboxes, Parts...>(order, parts...);
 }
+/// The same without parts, with a mailbox_order.
 template <std::size_t Mailboxes>
 [[nodiscard]] selector_of<Mailboxes> make_selector(const mailbox_order& order, pe& me) {
   return selector_of<Mailboxes>(order, me);

@@ -48,6 +48,7 @@ namespace pgas {
 /// Which mailbox a message came through.
 template <std::size_t Index>
 struct mailbox_index {};
+/// The mailbox of that number: `mailbox<0>`.
 template <std::size_t Index>
 inline constexpr mailbox_index<Index> mailbox{};
 

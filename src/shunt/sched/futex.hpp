@@ -31,6 +31,7 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_wake(const std::atomic<std::uint32_t>& word, int count = 1,
                 futex_scope scope = futex_scope::process) noexcept;
 
+/// For futex_wake(): wakes all that wait.
 inline constexpr int futex_all = std::numeric_limits<int>::max();
 
 }  // namespace sched

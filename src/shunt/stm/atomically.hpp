@@ -34,6 +34,7 @@ namespace stm {
 
 /// Asks for a transaction that runs without others: see tx::become_irrevocable().
 struct irrevocable_t {};
+/// `atomically(irrevocable, body)`.
 inline constexpr irrevocable_t irrevocable{};
 
 namespace detail {
@@ -206,6 +207,7 @@ template <detail::tx_body F>
   auto result = detail::stm_access::run<R>(c, where, detail::stm_access::manner::shared, body);
   if constexpr (!std::is_void_v<R>) return std::move(result).value();  // always there: nothing limits the wait
 }
+/// The same; the body's type is its class.
 template <detail::tx_body F>
 [[gnu::always_inline]] inline auto atomically(const F& body,
                                               std::source_location where = std::source_location::current())
@@ -242,6 +244,7 @@ auto atomically_until(std::chrono::steady_clock::time_point deadline, const F& b
     return result;
   }
 }
+/// The same; the body's type is its class.
 template <detail::tx_body F>
 auto atomically_for(std::chrono::nanoseconds time, const F& body, const std::stop_token& stop = {},
                     std::source_location where = std::source_location::current()) {
@@ -256,6 +259,7 @@ template <typename F>
 auto snapshot(const F& body, std::source_location where = std::source_location::current()) {
   return detail::stm_access::snapshot(detail::class_of_body<F>, where, body);
 }
+/// The same, of a class.
 template <typename F>
   requires std::invocable<const F&, ro_tx&>
 auto snapshot(const transaction_class& c, const F& body, std::source_location where = std::source_location::current()) {

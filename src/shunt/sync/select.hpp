@@ -92,6 +92,7 @@ std::optional<std::size_t> select_until(std::chrono::steady_clock::time_point de
   if (done < 0) done = detail::wait_for_any({stop, deadline, "one of several channels", "select_until"}, cases...);
   return detail::call_one(done, cases...);
 }
+/// The same without a stop token.
 template <class... Attempts, class... Fs>
 std::optional<std::size_t> select_for(std::chrono::nanoseconds time, select_case<Attempts, Fs>... cases) {
   return select_until(sched::after(time), std::stop_token(), std::move(cases)...);

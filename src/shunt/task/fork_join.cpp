@@ -11,7 +11,9 @@ namespace detail {
 
 void must_be_in_fiber(const char* call) {
   if (!sched::this_fiber::inside())
-    throw usage_error(error_number(101), std::string(call) + ": called outside a fiber");
+    throw usage_error(
+        error_number(101),
+        std::string(call) + ": called outside a fiber: call it in what shunt::launch() or runtime::run() runs");
 }
 
 void must_have_grain(const char* call, bool positive) {

@@ -381,7 +381,7 @@ class railway {
   }
 
   /// Makes a station, which gets each train when it has left all of `before`. Before any station is used. Stations side
-  /// by side must not change goods.
+  /// by side may each write only members that the others neither read nor write.
   /// \param before  sources and stations of this railway, at least one, each once. \throws usage_error, std::bad_alloc.
   station& after(const std::vector<cursor*>& before, std::string name = {}) {
     std::vector<rail::station*> ends;

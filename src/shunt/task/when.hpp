@@ -126,6 +126,7 @@ template <future_value... T>
 [[nodiscard]] future<std::tuple<future<T>...>> when_all(future<T>... futures) {
   return detail::gather<true>(std::tuple<future<T>...>(std::move(futures)...), "when_all");
 }
+/// The same for a vector of futures of one type.
 template <future_value T>
 [[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
   return detail::gather<true>(std::move(futures), "when_all");
@@ -139,6 +140,7 @@ template <future_value... T>
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
   return detail::gather<false>(std::tuple<future<T>...>(std::move(futures)...), "when_any");
 }
+/// The same for a vector of futures of one type.
 template <future_value T>
 [[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
   detail::must_have_some("when_any", !futures.empty());

@@ -21,6 +21,7 @@ namespace shunt {
 inline namespace v1 {
 namespace wire {
 
+/// Bytes to which each batch's head is aligned.
 inline constexpr std::size_t batch_alignment = 16;
 
 /// Bits of batch_head::flags.
@@ -100,8 +101,10 @@ struct span_head {
   route way;                ///< from which PE to which
   std::uint32_t bytes = 0;  ///< of captures and payload; the next message starts at a multiple of span_alignment
 };
+/// Bytes to which each message with a payload is aligned.
 inline constexpr std::size_t span_alignment = 8;
 
+/// \return the least multiple of `unit` that is not below `n`.
 [[nodiscard]] constexpr std::size_t round_up(std::size_t n, std::size_t unit) noexcept {
   return (n + unit - 1) / unit * unit;
 }

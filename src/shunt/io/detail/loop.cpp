@@ -71,8 +71,9 @@ loop& loop::current() {
 
 loop& loop::make_here() {
   if (sched::this_worker::index() < 0) {
-    throw shunt::usage_error(error_number(317),
-                             "io: called outside a runtime: call it in what runtime::run() runs, or in a fiber");
+    throw shunt::usage_error(
+        error_number(317),
+        "io: called outside a runtime: call it in what shunt::launch() or runtime::run() runs, or in a fiber");
   }
   std::unique_ptr<ring> files;
   try {

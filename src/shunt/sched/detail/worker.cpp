@@ -70,8 +70,8 @@ void worker::detach(const poller& one) noexcept {
 
 void throw_outside(const char* call, const char* what) {
   throw usage_error(error_number(101), std::string(call) + ": called outside " + what +
-                                           ": call it in what runtime::run() runs, or in a "
-                                           "fiber");
+                                           ": call it in what shunt::launch() or "
+                                           "runtime::run() runs, or in a fiber");
 }
 
 /// Switches. What the C++ runtime knows of this execution's exceptions stays with it.

@@ -41,6 +41,7 @@ namespace shunt {
 inline namespace v1 {
 namespace test {
 
+/// How explore() chooses which fiber takes the next step.
 enum class policy : std::uint8_t {
   /// In each step any ready fiber, with equal probability.
   random,
@@ -55,7 +56,7 @@ enum class policy : std::uint8_t {
 /// How explore() chooses orders, and how far it goes.
 struct exploration {
   policy how = policy::random;  ///< how the next fiber is chosen
-  std::string schedule{};       ///< from a report: makes this one run. Empty, and SHUNT_SCHEDULE not set: all runs
+  std::string schedule{};       ///< from a report: makes this one run; SHUNT_SCHEDULE goes before it. Empty: all runs
   std::uint64_t seed = 1;       ///< of the first run; each later run has the next one. Not for policy::exhaustive.
   int depth = 3;                ///< for policy::pct; at least 1
   /// policy::exhaustive leaves out orders with more pre-emptions: most mistakes need one or two.
