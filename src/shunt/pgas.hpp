@@ -2,6 +2,7 @@
 #pragma once
 
 #include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/array.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/selector.hpp>

@@ -19,7 +19,13 @@ namespace pgas {
 
 namespace detail {
 class pe_worker;
-}
+class array_base;
+/// A PE's distributed arrays, in the order of construction, and whether a superstep is open: pgas/array.hpp.
+struct array_list {
+  std::vector<array_base*> all;
+  bool open = false;
+};
+}  // namespace detail
 
 /// A value that collectives may carry.
 template <class T>
@@ -111,6 +117,8 @@ class pe {
 
   /// For the library's own use.
   [[nodiscard]] detail::pe_worker& home() noexcept { return *home_; }
+  /// For the library's own use.
+  [[nodiscard]] detail::array_list& arrays() noexcept { return arrays_; }
   /// For the library's own use: a number for a selector, 1..65,535, the same on every PE.
   [[nodiscard]] std::uint16_t next_selector_id();
   /// For the library's own use: gives a number back.
@@ -134,6 +142,7 @@ class pe {
 
   detail::pe_worker* home_;
   int index_;
+  detail::array_list arrays_;
   std::uint16_t last_selector_id_ = 0;
   std::vector<std::uint16_t> selector_ids_in_use_;
 };

@@ -14,6 +14,12 @@ extern pgas::pe& me;
 extern std::vector<std::size_t> keys;
 }  // namespace examples::pgas_actor_of
 
+namespace examples::pgas_array {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<std::size_t> keys;
+}  // namespace examples::pgas_array
+
 namespace examples::pgas_handler {
 namespace pgas = shunt::pgas;
 extern pgas::symmetric<std::vector<long>>& table;

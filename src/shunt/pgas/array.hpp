@@ -1,0 +1,381 @@
+/// Distributed arrays, and natural loops over them that become messages.
+///
+/// ```cpp
+/// pgas::array<long> histogram(me, 1'000'000);        // dealt out over the PEs
+/// pgas::superstep(me, [&] {
+///   for (const auto key : keys) ++histogram[key];    // a message each; no answer is waited for
+/// });                                                // all of them have happened, everywhere
+/// const long all = histogram.sum();
+/// ```
+///
+/// Inside of a superstep an element may be changed: `h[i] += v`, `++h[i]`, `h[i] = v`, `h[i].min(v)`, `h[i].update(f)`.
+/// Each is a message to the element's PE, which does it there, one after the other, in no promised order. Elements are
+/// read outside of it: many by gather(), one by itself by its value (`long x = h[i]`, a round trip), and the PE's own
+/// by local(). A read inside, and a change outside, throw usage_error with the line.
+///
+/// What a superstep promises: when it returns, on every PE, all changes that any PE made in it have happened. So reads
+/// between two supersteps see the whole of the first, and nothing of the next: as long as each PE reads before it makes
+/// its next collective call.
+///
+/// Cost: a change costs what the same message costs as a lambda (actor_of.hpp).
+///
+/// Source: Valiant, A bridging model for parallel computation, doi:10.1145/79173.79181 (supersteps); the wish for
+/// natural loops: Paul et al., arXiv:2107.05516, section 6.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <shunt/base/error.hpp>
+#include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/layout.hpp>
+#include <shunt/pgas/pe.hpp>
+#include <shunt/pgas/symmetric.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+namespace detail {
+
+/// What a PE has of every array; in the order of construction, which is the same on every PE.
+class array_base {
+ public:
+  /// \param finish  waits until all changes of the array have happened
+  array_base(pe& me, void (*finish)(array_base&));
+  array_base(const array_base&) = delete;
+  array_base& operator=(const array_base&) = delete;
+
+  /// Returns when all changes have happened.
+  void finish_changes() { finish_(*this); }
+
+ protected:
+  ~array_base();
+  /// Whether a superstep of this PE is open.
+  [[nodiscard]] bool open() const noexcept { return *open_; }
+  [[nodiscard]] pe& me() const noexcept { return *me_; }
+
+ private:
+  pe* me_;
+  const bool* open_;
+  void (*finish_)(array_base&);
+};
+
+/// \throws usage_error where one is open already.
+void open_superstep(pe& me, const std::source_location& where);
+void finish_superstep(pe& me);
+void close_superstep(pe& me) noexcept;
+
+[[noreturn, gnu::cold]] void refuse_change(const pe& me, const std::source_location& where);
+[[noreturn, gnu::cold]] void refuse_read(const pe& me, const char* call, const std::source_location& where);
+[[noreturn, gnu::cold]] void refuse_element(const pe& me, std::uint64_t i, std::uint64_t size,
+                                            const std::source_location& where);
+[[noreturn, gnu::cold]] void refuse_size(const pe& me, std::uint64_t size);
+[[noreturn, gnu::cold]] void refuse_lengths(const pe& me, const char* call, std::size_t indices, std::size_t values);
+
+/// A PE's elements, and where gather() puts what comes.
+template <class T>
+struct array_part {
+  std::vector<T> values;
+  T* into = nullptr;
+};
+
+}  // namespace detail
+
+/// An index, and the line where it stands: integers convert to it.
+struct array_index {
+  /// \param where  of the expression, for errors
+  template <std::integral I>
+  constexpr array_index(I i, std::source_location where = std::source_location::current()) noexcept
+      : value(static_cast<std::uint64_t>(i)), line(where) {}
+
+  std::uint64_t value;        ///< of the element; a negative one is beyond every array
+  std::source_location line;  ///< where it is used
+};
+
+/// An array of `size` elements, dealt out over all PEs. The program of each PE makes it, in the same order as its other
+/// symmetric objects, and destroys it.
+/// \tparam T       trivially copyable
+/// \tparam Layout  cyclic, blocked or block_cyclic: which PE has which element
+template <plain_value T, class Layout = cyclic>
+class array final : private detail::array_base {
+  using part = detail::array_part<T>;
+
+ public:
+  using value_type = T;  ///< of an element
+
+  /// One element, as operator[] returns it. Use it at once: it has the array's address.
+  class element {
+   public:
+    element(const element&) = default;
+    /// `a[i] = b[k]` would read in a superstep: gather() what is needed before.
+    element& operator=(const element&) = delete;
+
+    /// One-sided, in a superstep. The element becomes `value`; of several such changes the last to arrive stays.
+    /// \throws usage_error outside of a superstep.
+    void operator=(const T& value) const {
+      change([value](T& at) { at = value; });
+    }
+    /// The same as the others below: the element's own operator, at its PE.
+    template <class U>
+    void operator+=(const U& value) const {
+      change([value](T& at) { at = static_cast<T>(at + value); });
+    }
+    /// As operator+=.
+    template <class U>
+    void operator-=(const U& value) const {
+      change([value](T& at) { at = static_cast<T>(at - value); });
+    }
+    /// As operator+=.
+    template <class U>
+    void operator*=(const U& value) const {
+      change([value](T& at) { at = static_cast<T>(at * value); });
+    }
+    /// As operator+=.
+    template <class U>
+    void operator|=(const U& value) const {
+      change([value](T& at) { at = static_cast<T>(at | value); });
+    }
+    /// As operator+=.
+    template <class U>
+    void operator&=(const U& value) const {
+      change([value](T& at) { at = static_cast<T>(at & value); });
+    }
+    /// As operator+=.
+    template <class U>
+    void operator^=(const U& value) const {
+      change([value](T& at) { at = static_cast<T>(at ^ value); });
+    }
+    /// As operator+=. Returns nothing: the value is elsewhere.
+    void operator++() const {
+      change([](T& at) { ++at; });
+    }
+    /// As operator++().
+    void operator++(int) const { ++*this; }
+    /// As operator++().
+    void operator--() const {
+      change([](T& at) { --at; });
+    }
+    /// As operator++().
+    void operator--(int) const { --*this; }
+    /// As operator+=. The element becomes `value` if that is less.
+    void min(const T& value) const {
+      change([value](T& at) {
+        if (value < at) at = value;
+      });
+    }
+    /// As operator+=. The element becomes `value` if that is greater.
+    void max(const T& value) const {
+      change([value](T& at) {
+        if (at < value) at = value;
+      });
+    }
+    /// As operator+=. Runs f(element) at its PE. \param f  as actor_of::send() takes it: captures are values
+    template <class F>
+      requires std::invocable<const F&, T&>
+    void update(const F& f) const {
+      change(f);
+    }
+
+    /// One-sided, outside of a superstep: waits for the element's value, a round trip. For many, gather().
+    /// \throws usage_error inside of one.
+    operator T() const { return of_->read(at_); }
+
+   private:
+    friend class array;
+    element(array& of, const array_index& at) noexcept : of_(&of), at_(at) {}
+    template <class F>
+    [[gnu::always_inline]] void change(const F& f) const {
+      of_->change(at_, f);
+    }
+
+    array* of_;
+    array_index at_;
+  };
+
+  /// Collective, but does not wait for all: as actor_of's.
+  /// \param size     elements of all PEs together, below 2^47; of one PE below 2^32
+  /// \param initial  what each of them is
+  /// \throws usage_error for more; std::bad_alloc
+  explicit array(pe& me, std::uint64_t size, const T& initial = {})
+    requires std::default_initializable<Layout>
+      : array(me, size, Layout(), initial) {}
+  /// The same, with a layout: `pgas::array<double, pgas::block_cyclic> a(me, n, pgas::block_cyclic(64))`.
+  array(pe& me, std::uint64_t size, Layout layout, const T& initial = {})
+      : array_base(me, [](array_base& of) { static_cast<array&>(of).changes_.finish(); }),
+        size_(size),
+        layout_(laid_out(me, size, layout)),
+        part_(me),
+        changes_(part_) {
+    part_->values.assign(layout_.count(me.index()), initial);
+  }
+  /// Collective: the last superstep is over.
+  ~array() = default;
+
+  /// An element of any PE. \param at  0..size()-1. \throws usage_error, when it is used, for another one.
+  [[nodiscard]] element operator[](array_index at) noexcept { return element(*this, at); }
+
+  /// Elements of all PEs together.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// The PE that has an element, 0..size()-1 (contract).
+  [[nodiscard]] int owner(std::uint64_t i) const noexcept { return layout_.where(i).pe; }
+
+  /// Local. This PE's elements. To be read, or written, outside of supersteps.
+  [[nodiscard]] std::span<T> local() noexcept { return part_->values; }
+  /// The same, to read.
+  [[nodiscard]] std::span<const T> local() const noexcept { return part_->values; }
+  /// Local. Which element local()[spot] is.
+  [[nodiscard]] std::uint64_t index_of(std::size_t spot) const noexcept { return layout_.element(me().index(), spot); }
+  /// Local. This PE's elements with their indices: `for (auto [i, value] : a.own()) value = f(i);`
+  [[nodiscard]] auto own() noexcept {
+    return std::views::iota(std::size_t{0}, part_->values.size()) | std::views::transform([this](std::size_t spot) {
+             return std::pair<std::uint64_t, T&>(index_of(spot), part_->values[spot]);
+           });
+  }
+
+  /// Local. Each of this PE's elements becomes `value`; a program that fills all calls it on every PE.
+  void fill(const T& value) { std::ranges::fill(part_->values, value); }
+  /// Collective. The sum of all elements, T{} for none: in the order of the PEs, and of each PE's elements.
+  [[nodiscard]] T sum() const {
+    T mine{};
+    for (const T& value : part_->values) mine = static_cast<T>(mine + value);
+    return me().sum(mine);
+  }
+
+  /// Collective, outside of supersteps. `into[k]` becomes the element `indices[k]`, for each k. PEs may ask for
+  /// different numbers of elements, or none.
+  /// \throws usage_error for spans of different lengths, an index beyond the array, or inside of a superstep.
+  /// Cost: a message and a reply an element.
+  template <std::integral I>
+  void gather(std::span<const I> indices, std::span<T> into,
+              std::source_location where = std::source_location::current()) {
+    if (open()) detail::refuse_read(me(), "gather()", where);
+    if (indices.size() != into.size()) detail::refuse_lengths(me(), "gather()", indices.size(), into.size());
+    part_->into = into.data();
+    for (std::size_t k = 0; k != indices.size(); ++k) {
+      const auto at = place_of({indices[k], where});
+      changes_.ask(
+          at.pe, [spot = at.spot](const part& there) { return there.values[spot]; },
+          [k](part& here, const T& value) { here.into[k] = value; }, where);
+    }
+    changes_.finish();
+  }
+
+  /// Collective, outside of supersteps. The element `indices[k]` becomes `values[k]`, for each k; of two with the same
+  /// index either stays. \throws as gather()
+  template <std::integral I>
+  void scatter(std::span<const I> indices, std::span<const T> values,
+               std::source_location where = std::source_location::current()) {
+    if (open()) detail::refuse_read(me(), "scatter()", where);
+    if (indices.size() != values.size()) detail::refuse_lengths(me(), "scatter()", indices.size(), values.size());
+    for (std::size_t k = 0; k != indices.size(); ++k) {
+      const auto at = place_of({indices[k], where});
+      changes_.send(at.pe, [spot = at.spot, value = values[k]](part& there) { there.values[spot] = value; }, where);
+    }
+    changes_.finish();
+  }
+
+ private:
+  static Layout laid_out(const pe& me, std::uint64_t size, Layout layout) {
+    if (size >> 47 != 0) detail::refuse_size(me, size);
+    layout.place_on(size, me.count());
+    if (layout.count(0) >> 32 != 0) detail::refuse_size(me, size);
+    return layout;
+  }
+  [[nodiscard]] element_place place_of(const array_index& at) const {
+    if (at.value >= size_) [[unlikely]]
+      detail::refuse_element(me(), at.value, size_, at.line);
+    return layout_.where(at.value);
+  }
+  template <class F>
+  [[gnu::always_inline]] void change(const array_index& at, const F& f) {
+    if (!open()) [[unlikely]]
+      detail::refuse_change(me(), at.line);
+    const auto to = place_of(at);
+    if constexpr (std::is_empty_v<F>) {  // the index alone travels
+      changes_.send(to.pe, [spot = to.spot](part& there) { F()(there.values[spot]); }, at.line);
+    } else {
+      changes_.send(to.pe, [spot = to.spot, f](part& there) { f(there.values[spot]); }, at.line);
+    }
+  }
+  [[nodiscard]] T read(const array_index& at) {
+    if (open()) detail::refuse_read(me(), "an element", at.line);
+    const auto from = place_of(at);
+    return changes_.fetch(from.pe, [spot = from.spot](const part& there) { return there.values[spot]; }, at.line);
+  }
+
+  std::uint64_t size_;
+  Layout layout_;
+  symmetric<part> part_;
+  actor_of<part> changes_;
+};
+
+/// Collective. Calls body(), in which elements of arrays may be changed, and waits until all changes that any PE has
+/// made have happened, everywhere.
+/// \throws what `body` throws; usage_error inside of a superstep; what finish() throws.
+/// Cost: a finish() for each array that the PE has.
+template <std::invocable F>
+void superstep(pe& me, F&& body, std::source_location where = std::source_location::current()) {
+  detail::open_superstep(me, where);
+  try {
+    std::forward<F>(body)();
+  } catch (...) {
+    detail::close_superstep(me);
+    throw;
+  }
+  detail::finish_superstep(me);
+}
+
+/// Collective. `into[k]` becomes table[indices[k]]: array::gather().
+template <class T, class Layout, std::ranges::contiguous_range Indices, std::ranges::contiguous_range Into>
+void gather(array<T, Layout>& table, const Indices& indices, Into&& into,
+            std::source_location where = std::source_location::current()) {
+  table.gather(std::span(std::ranges::data(indices), std::ranges::size(indices)),
+               std::span<T>(std::ranges::data(into), std::ranges::size(into)), where);
+}
+
+/// Collective. table[indices[k]] becomes values[k]: array::scatter().
+template <class T, class Layout, std::ranges::contiguous_range Indices, std::ranges::contiguous_range Values>
+void scatter(array<T, Layout>& table, const Indices& indices, const Values& values,
+             std::source_location where = std::source_location::current()) {
+  table.scatter(std::span(std::ranges::data(indices), std::ranges::size(indices)),
+                std::span<const T>(std::ranges::data(values), std::ranges::size(values)), where);
+}
+
+/// `table | gather(indices)`: see below.
+template <class I>
+struct gathering {
+  std::span<const I> indices;  ///< outlive the loop
+};
+
+/// Collective, as array::gather(): `for (auto [k, value] : table | pgas::gather(indices)) target[k] = value;`
+/// \param indices  k counts them, from 0; they outlive the loop
+template <std::ranges::contiguous_range Indices>
+[[nodiscard]] auto gather(const Indices& indices) {
+  using I = std::ranges::range_value_t<Indices>;
+  return gathering<I>{std::span<const I>(std::ranges::data(indices), std::ranges::size(indices))};
+}
+
+/// Collective. See gather(indices). \return pairs of k and the element indices[k], all of which lie in memory.
+template <class T, class Layout, class I>
+[[nodiscard]] std::vector<std::pair<std::size_t, T>> operator|(array<T, Layout>& table, const gathering<I>& what) {
+  std::vector<T> values(what.indices.size());
+  table.gather(what.indices, std::span<T>(values));
+  std::vector<std::pair<std::size_t, T>> all;
+  all.reserve(values.size());
+  for (std::size_t k = 0; k != values.size(); ++k) all.emplace_back(k, values[k]);
+  return all;
+}
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,217 @@
+#include <shunt/pgas/array.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <shunt/base/random.hpp>
+#include <support/jobs.hpp>
+
+namespace pgas = shunt::pgas;
+using namespace shunt::testing;
+
+namespace {
+
+/// What all PEs' random changes make of an array, serially.
+std::vector<long> counted(std::uint64_t size, int pes, int changes) {
+  std::vector<long> all(size);
+  for (int p = 0; p != pes; ++p) {
+    const shunt::counter_random random(1, p);
+    for (int i = 0; i != changes; ++i) ++all[random.below(static_cast<std::uint64_t>(i), size)];
+  }
+  return all;
+}
+
+template <class Array>
+void expect_values(const Array& array, const std::vector<long>& all) {
+  for (std::size_t spot = 0; spot != array.local().size(); ++spot) {
+    expect(array.local()[spot] == all[array.index_of(spot)], std::to_string(array.index_of(spot)));
+  }
+}
+
+/// What a job that does that ends with.
+std::string failure_of(const std::function<void(pgas::pe&)>& program) {
+  return thrown_by([&] { pgas::run(small(2, 1), program); });
+}
+
+}  // namespace
+
+TEST_CASE("array: a natural loop does what the serial loop does, for every layout and number of PEs") {
+  constexpr std::uint64_t size = 1003;
+  constexpr int changes = 300;
+  for (const auto& job : all_jobs(tiny)) {
+    const auto all = counted(size, job.pes, changes);
+    pgas::run(job, [&](pgas::pe& me) {
+      pgas::array<long> dealt(me, size);
+      pgas::array<long, pgas::blocked> blocks(me, size);
+      pgas::array<long, pgas::block_cyclic> rounds(me, size, pgas::block_cyclic(16));
+      const shunt::counter_random random(1, me.index());
+      pgas::superstep(me, [&] {
+        for (std::uint64_t i = 0; i != changes; ++i) {
+          const auto key = random.below(i, size);
+          ++dealt[key];
+          blocks[key] += 1;
+          rounds[key].update([](long& at) { ++at; });
+        }
+      });
+      expect_values(dealt, all);
+      expect_values(blocks, all);
+      expect_values(rounds, all);
+      expect(dealt.sum() == long{changes} * me.count());
+    });
+  }
+}
+
+TEST_CASE("array: each operator is the element's own") {
+  pgas::run(tiny(3, 2), [](pgas::pe& me) {
+    pgas::array<int> a(me, 10, 12);
+    const bool one = me.index() == 1;
+    pgas::superstep(me, [&] {
+      if (!one) return;
+      a[0] = 5;
+      a[1] += 5;
+      a[2] -= 5;
+      a[3] *= 5;
+      a[4] |= 3;
+      a[5] &= 4;
+      a[6] ^= 5;
+      a[7].min(5);
+      a[8].max(50);
+      a[9]++;
+      a[9]++;
+      a[9]--;
+    });
+    const int wanted[] = {5, 17, 7, 60, 15, 4, 9, 5, 50, 13};
+    for (auto [i, value] : a.own()) expect(value == wanted[i], std::to_string(i));
+  });
+}
+
+TEST_CASE("array: what a superstep has done is there for all after it, round after round") {
+  pgas::run(tiny(7, 3), [](pgas::pe& me) {
+    pgas::array<long> a(me, 100);
+    for (long round = 1; round <= 10; ++round) {
+      pgas::superstep(me, [&] {
+        for (int i = 0; i != 100; ++i) a[i] += 1;
+      });
+      for (const long value : a.local()) expect(value == round * me.count());
+      me.barrier();
+    }
+    a.fill(3);
+    expect(a.sum() == 300);
+  });
+}
+
+TEST_CASE("array: gather and scatter, by spans, by a view, and of none") {
+  for (const auto& job : all_jobs(tiny)) {
+    pgas::run(job, [](pgas::pe& me) {
+      constexpr std::uint64_t size = 500;
+      pgas::array<long> table(me, size);
+      for (auto [i, value] : table.own()) value = static_cast<long>(i * i);
+      me.barrier();
+      std::vector<std::uint32_t> indices(static_cast<std::size_t>(me.index() % 3) * 40);
+      const shunt::counter_random random(2, me.index());
+      for (std::size_t k = 0; k != indices.size(); ++k) {
+        indices[k] = static_cast<std::uint32_t>(random.below(k, size));
+      }
+      std::vector<long> target(indices.size());
+      pgas::gather(table, indices, target);
+      for (std::size_t k = 0; k != indices.size(); ++k) expect(target[k] == long{indices[k]} * long{indices[k]});
+      std::size_t seen = 0;
+      for (const auto& [k, value] : table | pgas::gather(indices)) {
+        expect(value == target[k]);
+        ++seen;
+      }
+      expect(seen == indices.size());
+
+      // Each PE writes its own multiple: the elements i with i % PEs == its number.
+      std::vector<std::uint64_t> mine;
+      std::vector<long> values;
+      for (auto i = static_cast<std::uint64_t>(me.index()); i < size; i += static_cast<std::uint64_t>(me.count())) {
+        mine.push_back(i);
+        values.push_back(-static_cast<long>(i));
+      }
+      pgas::scatter(table, mine, values);
+      for (auto [i, value] : table.own()) expect(value == -static_cast<long>(i));
+    });
+  }
+}
+
+TEST_CASE("array: a value outside of a superstep is fetched") {
+  pgas::run(tiny(3, 2), [](pgas::pe& me) {
+    pgas::array<long> a(me, 9);
+    for (auto [i, value] : a.own()) value = static_cast<long>(10 * i);
+    me.barrier();
+    for (int i = 0; i != 9; ++i) {
+      const long value = a[i];
+      expect(value == 10 * i);
+    }
+    me.barrier();
+    expect(a.owner(4) == 1);
+  });
+}
+
+TEST_CASE("array: an empty one, one smaller than the job, and structs as elements") {
+  struct point {
+    double x = 0, y = 0;
+  };
+  pgas::run(tiny(7, 2), [](pgas::pe& me) {
+    pgas::array<int> none(me, 0);
+    pgas::array<int, pgas::blocked> few(me, 3);
+    pgas::array<point> points(me, 20, point{1, 2});
+    pgas::superstep(me, [&] {
+      ++few[2];
+      points[5].update([by = 0.5](point& p) { p.x += by; });
+    });
+    expect(none.sum() == 0);
+    expect(few.sum() == me.count());
+    for (auto [i, p] : points.own()) expect(p.y == 2 && p.x == (i == 5 ? 1 + 0.5 * me.count() : 1));
+  });
+}
+
+TEST_CASE("array: what a superstep forbids, and what is beyond the array, names the line") {
+  using Catch::Contains;
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               ++a[3];
+             }),
+             Contains("outside of a superstep") && Contains("array.test.cpp") && Contains("SHUNT-0945"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               pgas::superstep(me, [&] { static_cast<void>(int(a[3])); });
+             }),
+             Contains("an element in a superstep") && Contains("array.test.cpp") && Contains("SHUNT-0946"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               pgas::superstep(me, [&] { a[10] = 1; });
+             }),
+             Contains("element 10 of an array of 10") && Contains("array.test.cpp") && Contains("SHUNT-0947"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               pgas::superstep(me, [&] { a[-1] = 1; });
+             }),
+             Contains("element -1 of an array of 10"));
+  CHECK_THAT(failure_of([](pgas::pe& me) { pgas::superstep(me, [&] { pgas::superstep(me, [] {}); }); }),
+             Contains("superstep() inside of a superstep") && Contains("SHUNT-0944"));
+  CHECK_THAT(failure_of([](pgas::pe& me) { pgas::array<char> a(me, std::uint64_t{1} << 47); }),
+             Contains("140737488355328 elements on 2 PEs") && Contains("SHUNT-0948"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               std::vector<int> indices(3), values(2);
+               pgas::gather(a, indices, values);
+             }),
+             Contains("gather(): 3 indices and space for 2 values") && Contains("SHUNT-0949"));
+}
+
+TEST_CASE("array: an exception in a superstep ends the job with its text") {
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               pgas::superstep(me, [&] {
+                 ++a[1];
+                 if (me.index() == 0) throw std::runtime_error("mine");
+               });
+             }),
+             Catch::Contains("mine"));
+}

@@ -1,0 +1,142 @@
+/// How the elements of a distributed array lie on the PEs.
+///
+///   cyclic              0 1 2 | 3 4 5 | ...    element i on PE i % PEs: dealt out like cards
+///   blocked             each PE has one block of neighbours, the last ones perhaps a shorter one, or none
+///   block_cyclic(b)     blocks of b neighbours, dealt out like cards
+///
+/// A layout finds an element's PE and its index there by multiplications: a division by the number of PEs takes longer
+/// than a message.
+///
+/// Source of the names: High Performance Fortran, DISTRIBUTE (CYCLIC), (BLOCK), (CYCLIC(b)).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// Where an element is.
+struct element_place {
+  int pe = 0;              ///< 0..PEs-1
+  std::uint32_t spot = 0;  ///< its index in that PE's part
+};
+
+namespace detail {
+
+/// Divides by a number that is known late, for dividends below 2^47.
+class divisor {
+ public:
+  /// \param by  1..2^17-1
+  explicit divisor(std::uint64_t by) noexcept : by_(by), reciprocal_(by == 1 ? 0 : ~std::uint64_t{0} / by + 1) {}
+  /// Exact: the reciprocal is too great by less than 1, which adds less than n / 2^64 to the quotient; and n * by is
+  /// below 2^64.
+  [[nodiscard]] std::uint64_t quotient(std::uint64_t n) const noexcept {
+    if (by_ == 1) return n;
+    __extension__ using wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 64);
+  }
+  [[nodiscard]] std::uint64_t by() const noexcept { return by_; }
+
+ private:
+  std::uint64_t by_;
+  std::uint64_t reciprocal_;
+};
+
+}  // namespace detail
+
+/// Element i is on PE i % PEs.
+class cyclic {
+ public:
+  /// For the array: `size` elements on so many PEs.
+  void place_on(std::uint64_t size, int pes) noexcept {
+    size_ = size;
+    pes_ = detail::divisor(static_cast<std::uint64_t>(pes));
+  }
+  /// The place of element i, 0..size-1.
+  [[nodiscard]] element_place where(std::uint64_t i) const noexcept {
+    const auto spot = pes_.quotient(i);
+    return {static_cast<int>(i - spot * pes_.by()), static_cast<std::uint32_t>(spot)};
+  }
+  /// The element at a PE's spot.
+  [[nodiscard]] std::uint64_t element(int pe, std::uint64_t spot) const noexcept {
+    return spot * pes_.by() + static_cast<std::uint64_t>(pe);
+  }
+  /// Elements of a PE.
+  [[nodiscard]] std::uint64_t count(int pe) const noexcept {
+    const auto p = static_cast<std::uint64_t>(pe);
+    return size_ / pes_.by() + (p < size_ % pes_.by() ? 1 : 0);
+  }
+
+ private:
+  std::uint64_t size_ = 0;
+  detail::divisor pes_{1};
+};
+
+/// Each PE has one block: PE p the elements from p * block on, where block is size / PEs, rounded up.
+class blocked {
+ public:
+  /// As cyclic's.
+  void place_on(std::uint64_t size, int pes) noexcept {
+    size_ = size;
+    block_ = std::max<std::uint64_t>(1, (size + static_cast<std::uint64_t>(pes) - 1) / static_cast<std::uint64_t>(pes));
+  }
+  /// As cyclic's. A division: blocks may be long.
+  [[nodiscard]] element_place where(std::uint64_t i) const noexcept {
+    const auto pe = i / block_;
+    return {static_cast<int>(pe), static_cast<std::uint32_t>(i - pe * block_)};
+  }
+  /// As cyclic's.
+  [[nodiscard]] std::uint64_t element(int pe, std::uint64_t spot) const noexcept {
+    return static_cast<std::uint64_t>(pe) * block_ + spot;
+  }
+  /// As cyclic's.
+  [[nodiscard]] std::uint64_t count(int pe) const noexcept {
+    const auto first = std::min(size_, static_cast<std::uint64_t>(pe) * block_);
+    return std::min(block_, size_ - first);
+  }
+
+ private:
+  std::uint64_t size_ = 0;
+  std::uint64_t block_ = 1;
+};
+
+/// Blocks of so many neighbours are dealt out like cards.
+class block_cyclic {
+ public:
+  /// \param block  elements of a block, 1..65,536 (contract)
+  explicit block_cyclic(std::uint32_t block) noexcept : block_(block) {}
+  /// As cyclic's.
+  void place_on(std::uint64_t size, int pes) noexcept {
+    size_ = size;
+    pes_ = detail::divisor(static_cast<std::uint64_t>(pes));
+  }
+  /// As cyclic's.
+  [[nodiscard]] element_place where(std::uint64_t i) const noexcept {
+    const auto block = block_.quotient(i), round = pes_.quotient(block);
+    return {static_cast<int>(block - round * pes_.by()),
+            static_cast<std::uint32_t>(round * block_.by() + (i - block * block_.by()))};
+  }
+  /// As cyclic's.
+  [[nodiscard]] std::uint64_t element(int pe, std::uint64_t spot) const noexcept {
+    const auto round = spot / block_.by();
+    return (round * pes_.by() + static_cast<std::uint64_t>(pe)) * block_.by() + spot % block_.by();
+  }
+  /// As cyclic's.
+  [[nodiscard]] std::uint64_t count(int pe) const noexcept {
+    const auto p = static_cast<std::uint64_t>(pe);
+    const auto whole = size_ / block_.by(), rest = size_ % block_.by();
+    const auto blocks = whole / pes_.by() + (p < whole % pes_.by() ? 1 : 0);
+    return blocks * block_.by() + (p == whole % pes_.by() ? rest : 0);
+  }
+
+ private:
+  std::uint64_t size_ = 0;
+  detail::divisor block_;
+  detail::divisor pes_{1};
+};
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
