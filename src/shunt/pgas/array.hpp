@@ -50,23 +50,30 @@ namespace detail {
 /// What a PE has of every array; in the order of construction, which is the same on every PE.
 class array_base {
  public:
+  /// \param size    of the array
   /// \param finish  waits until all changes of the array have happened
-  array_base(pe& me, void (*finish)(array_base&));
+  array_base(pe& me, std::uint64_t size, void (*finish)(array_base&));
   array_base(const array_base&) = delete;
   array_base& operator=(const array_base&) = delete;
 
   /// Returns when all changes have happened.
   void finish_changes() { finish_(*this); }
+  /// A superstep of this PE begins, or ends.
+  void set_open(bool open) noexcept { changeable_ = open ? size_ : 0; }
 
  protected:
   ~array_base();
   /// Whether a superstep of this PE is open.
-  [[nodiscard]] bool open() const noexcept { return *open_; }
+  [[nodiscard]] bool open() const noexcept;
   [[nodiscard]] pe& me() const noexcept { return *me_; }
+  [[nodiscard]] std::uint64_t elements() const noexcept { return size_; }
+  /// Elements that may be changed now: all in a superstep, none outside. One comparison finds both mistakes.
+  [[nodiscard]] std::uint64_t changeable() const noexcept { return changeable_; }
 
  private:
   pe* me_;
-  const bool* open_;
+  std::uint64_t size_;
+  std::uint64_t changeable_;
   void (*finish_)(array_base&);
 };
 
@@ -75,7 +82,9 @@ void open_superstep(pe& me, const std::source_location& where);
 void finish_superstep(pe& me);
 void close_superstep(pe& me) noexcept;
 
-[[noreturn, gnu::cold]] void refuse_change(const pe& me, const std::source_location& where);
+/// \param i, size  the element, and how many the array has
+[[noreturn, gnu::cold]] void refuse_change(pe& me, std::uint64_t i, std::uint64_t size,
+                                           const std::source_location& where);
 [[noreturn, gnu::cold]] void refuse_read(const pe& me, const char* call, const std::source_location& where);
 [[noreturn, gnu::cold]] void refuse_element(const pe& me, std::uint64_t i, std::uint64_t size,
                                             const std::source_location& where);
@@ -203,7 +212,7 @@ class array final : private detail::array_base {
   };
 
   /// Collective, but does not wait for all: as actor_of's.
-  /// \param size     elements of all PEs together, below 2^47; of one PE below 2^32
+  /// \param size     elements of all PEs together, below 2^46; of one PE below 2^32
   /// \param initial  what each of them is
   /// \throws usage_error for more; std::bad_alloc
   explicit array(pe& me, std::uint64_t size, const T& initial = {})
@@ -211,8 +220,7 @@ class array final : private detail::array_base {
       : array(me, size, Layout(), initial) {}
   /// The same, with a layout: `pgas::array<double, pgas::block_cyclic> a(me, n, pgas::block_cyclic(64))`.
   array(pe& me, std::uint64_t size, Layout layout, const T& initial = {})
-      : array_base(me, [](array_base& of) { static_cast<array&>(of).changes_.finish(); }),
-        size_(size),
+      : array_base(me, size, [](array_base& of) { static_cast<array&>(of).changes_.finish(); }),
         layout_(laid_out(me, size, layout)),
         part_(me),
         changes_(part_) {
@@ -225,7 +233,7 @@ class array final : private detail::array_base {
   [[nodiscard]] element operator[](array_index at) noexcept { return element(*this, at); }
 
   /// Elements of all PEs together.
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return elements(); }
   /// The PE that has an element, 0..size()-1 (contract).
   [[nodiscard]] int owner(std::uint64_t i) const noexcept { return layout_.where(i).pe; }
 
@@ -286,21 +294,21 @@ class array final : private detail::array_base {
 
  private:
   static Layout laid_out(const pe& me, std::uint64_t size, Layout layout) {
-    if (size >> 47 != 0) detail::refuse_size(me, size);
+    if (size >> 46 != 0) detail::refuse_size(me, size);
     layout.place_on(size, me.count());
     if (layout.count(0) >> 32 != 0) detail::refuse_size(me, size);
     return layout;
   }
   [[nodiscard]] element_place place_of(const array_index& at) const {
-    if (at.value >= size_) [[unlikely]]
-      detail::refuse_element(me(), at.value, size_, at.line);
+    if (at.value >= elements()) [[unlikely]]
+      detail::refuse_element(me(), at.value, elements(), at.line);
     return layout_.where(at.value);
   }
   template <class F>
   [[gnu::always_inline]] void change(const array_index& at, const F& f) {
-    if (!open()) [[unlikely]]
-      detail::refuse_change(me(), at.line);
-    const auto to = place_of(at);
+    if (at.value >= changeable()) [[unlikely]]
+      detail::refuse_change(me(), at.value, elements(), at.line);
+    const auto to = layout_.where(at.value);
     if constexpr (std::is_empty_v<F>) {  // the index alone travels
       changes_.send(to.pe, [spot = to.spot](part& there) { F()(there.values[spot]); }, at.line);
     } else {
@@ -313,7 +321,6 @@ class array final : private detail::array_base {
     return changes_.fetch(from.pe, [spot = from.spot](const part& there) { return there.values[spot]; }, at.line);
   }
 
-  std::uint64_t size_;
   Layout layout_;
   symmetric<part> part_;
   actor_of<part> changes_;

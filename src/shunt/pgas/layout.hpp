@@ -25,17 +25,16 @@ struct element_place {
 
 namespace detail {
 
-/// Divides by a number that is known late, for dividends below 2^47.
+/// Divides by a number that is known late, for dividends below 2^46.
 class divisor {
  public:
   /// \param by  1..2^17-1
-  explicit divisor(std::uint64_t by) noexcept : by_(by), reciprocal_(by == 1 ? 0 : ~std::uint64_t{0} / by + 1) {}
-  /// Exact: the reciprocal is too great by less than 1, which adds less than n / 2^64 to the quotient; and n * by is
-  /// below 2^64.
+  explicit divisor(std::uint64_t by) noexcept : by_(by), reciprocal_(((std::uint64_t{1} << 63) - 1) / by + 1) {}
+  /// Exact: the reciprocal is too great by at most 1, which adds at most n / 2^63 to the quotient; and n * by is below
+  /// 2^63.
   [[nodiscard]] std::uint64_t quotient(std::uint64_t n) const noexcept {
-    if (by_ == 1) return n;
     __extension__ using wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 64);
+    return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 63);
   }
   [[nodiscard]] std::uint64_t by() const noexcept { return by_; }
 
