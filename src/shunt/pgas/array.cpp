@@ -6,7 +6,7 @@ namespace pgas {
 namespace detail {
 namespace {
 
-std::string line_of(const std::source_location& where) {
+std::string line_of(std::source_location where) {
   return std::string(where.file_name()) + ":" + std::to_string(where.line());
 }
 std::string named(const pe& me) { return "PE " + std::to_string(me.index()) + ": "; }
@@ -21,7 +21,7 @@ array_base::~array_base() { std::erase(me_->arrays().all, this); }
 
 bool array_base::open() const noexcept { return me_->arrays().open; }
 
-void open_superstep(pe& me, const std::source_location& where) {
+void open_superstep(pe& me, std::source_location where) {
   if (std::exchange(me.arrays().open, true)) {
     throw usage_error(error_number(944),
                       named(me) + "superstep() inside of a superstep: end that one first (" + line_of(where) + ")",
@@ -41,7 +41,7 @@ void close_superstep(pe& me) noexcept {
   for (array_base* const each : me.arrays().all) each->set_open(false);
 }
 
-void refuse_change(pe& me, std::uint64_t i, std::uint64_t size, const std::source_location& where) {
+void refuse_change(pe& me, std::uint64_t i, std::uint64_t size, std::source_location where) {
   if (me.arrays().open) refuse_element(me, i, size, where);
   throw usage_error(error_number(945),
                     named(me) + "an element of an array is changed outside of a superstep: write " +
@@ -49,13 +49,13 @@ void refuse_change(pe& me, std::uint64_t i, std::uint64_t size, const std::sourc
                     {.pe = me.index()}, where);
 }
 
-void refuse_read(const pe& me, const char* call, const std::source_location& where) {
+void refuse_read(const pe& me, const char* call, std::source_location where) {
   throw usage_error(error_number(946),
                     named(me) + call + " in a superstep: elements are read between supersteps (" + line_of(where) + ")",
                     {.pe = me.index()}, where);
 }
 
-void refuse_element(const pe& me, std::uint64_t i, std::uint64_t size, const std::source_location& where) {
+void refuse_element(const pe& me, std::uint64_t i, std::uint64_t size, std::source_location where) {
   throw usage_error(error_number(947),
                     named(me) + "element " + std::to_string(static_cast<std::int64_t>(i)) + " of an array of " +
                         std::to_string(size) + " (" + line_of(where) + ")",

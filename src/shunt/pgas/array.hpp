@@ -78,16 +78,15 @@ class array_base {
 };
 
 /// \throws usage_error where one is open already.
-void open_superstep(pe& me, const std::source_location& where);
+void open_superstep(pe& me, std::source_location where);
 void finish_superstep(pe& me);
 void close_superstep(pe& me) noexcept;
 
 /// \param i, size  the element, and how many the array has
-[[noreturn, gnu::cold]] void refuse_change(pe& me, std::uint64_t i, std::uint64_t size,
-                                           const std::source_location& where);
-[[noreturn, gnu::cold]] void refuse_read(const pe& me, const char* call, const std::source_location& where);
+[[noreturn, gnu::cold]] void refuse_change(pe& me, std::uint64_t i, std::uint64_t size, std::source_location where);
+[[noreturn, gnu::cold]] void refuse_read(const pe& me, const char* call, std::source_location where);
 [[noreturn, gnu::cold]] void refuse_element(const pe& me, std::uint64_t i, std::uint64_t size,
-                                            const std::source_location& where);
+                                            std::source_location where);
 [[noreturn, gnu::cold]] void refuse_size(const pe& me, std::uint64_t size);
 [[noreturn, gnu::cold]] void refuse_lengths(const pe& me, const char* call, std::size_t indices, std::size_t values);
 
@@ -201,7 +200,7 @@ class array final : private detail::array_base {
 
    private:
     friend class array;
-    element(array& of, const array_index& at) noexcept : of_(&of), at_(at) {}
+    element(array& of, array_index at) noexcept : of_(&of), at_(at) {}
     template <class F>
     [[gnu::always_inline]] void change(const F& f) const {
       of_->change(at_, f);
@@ -299,13 +298,13 @@ class array final : private detail::array_base {
     if (layout.count(0) >> 32 != 0) detail::refuse_size(me, size);
     return layout;
   }
-  [[nodiscard]] element_place place_of(const array_index& at) const {
+  [[nodiscard]] element_place place_of(array_index at) const {
     if (at.value >= elements()) [[unlikely]]
       detail::refuse_element(me(), at.value, elements(), at.line);
     return layout_.where(at.value);
   }
   template <class F>
-  [[gnu::always_inline]] void change(const array_index& at, const F& f) {
+  [[gnu::always_inline]] void change(array_index at, const F& f) {
     if (at.value >= changeable()) [[unlikely]]
       detail::refuse_change(me(), at.value, elements(), at.line);
     const auto to = layout_.where(at.value);
@@ -315,7 +314,7 @@ class array final : private detail::array_base {
       changes_.send(to.pe, [spot = to.spot, f](part& there) { f(there.values[spot]); }, at.line);
     }
   }
-  [[nodiscard]] T read(const array_index& at) {
+  [[nodiscard]] T read(array_index at) {
     if (open()) detail::refuse_read(me(), "an element", at.line);
     const auto from = place_of(at);
     return changes_.fetch(from.pe, [spot = from.spot](const part& there) { return there.values[spot]; }, at.line);
