@@ -124,6 +124,7 @@ class array final : private detail::array_base {
   /// One element, as operator[] returns it. Use it at once: it has the array's address.
   class element {
    public:
+    /// The same element.
     element(const element&) = default;
     /// `a[i] = b[k]` would read in a superstep: gather() what is needed before.
     element& operator=(const element&) = delete;
