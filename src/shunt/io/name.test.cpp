@@ -96,11 +96,13 @@ TEST_CASE("name: a stop ends a look-up before it begins") {
   CHECK(code == io::errc::cancelled);
 }
 
-TEST_CASE("name: a deadline in the past ends the wait, and the run ends after the resolver's call") {
+TEST_CASE("name: a deadline in the past ends the wait, unless the answer is there; the run ends after the look-up") {
   std::error_code code;
+  std::vector<io::address> found;
   sched::runtime rt({.workers = 1});
-  rt.run([&] { static_cast<void>(io::resolve("127.1:80", code, 0s)); });
-  CHECK(code == io::errc::timed_out);
+  rt.run([&] { found = io::resolve("127.1:80", code, 0s); });
+  CHECK(
+      (code ? code == io::errc::timed_out && found.empty() : texts(found) == std::vector<std::string>{"127.0.0.1:80"}));
 }
 
 TEST_CASE("name: a connection by name tries each address in turn") {
