@@ -17,8 +17,9 @@ import site_builder
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGES = ["index", "docs/manual/README", "docs/manual/messages", "docs/manual/fibers", "docs/manual/trouble",
-         "docs/how-to/slurm", "docs/coming-from/go", "docs/compare", "docs/errors", "docs/glossary", "bench/report",
-         "bench/report.html", "examples/histogram.cpp", "reference/index"]
+         "docs/how-to/slurm", "docs/coming-from/go", "docs/compare", "docs/errors", "docs/glossary",
+         "examples/histogram.cpp", "reference/index"]
+FRAMED = ["bench/report", "bench/report.html"]  # report_test.py looks at it in a browser
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -56,7 +57,7 @@ class Site(unittest.TestCase):
                 self.assertNotRegex(page.read_text(), r'<(script|link|img)[^>]*(src|href)="(https?:)?//', page)
 
     def test_every_page_of_the_repository_is_there_and_every_public_header_in_the_reference(self):
-        for page in PAGES:
+        for page in PAGES + FRAMED:
             self.assertTrue((self.site / f"{page}.html").exists(), page)
         root = pathlib.Path(site_builder.ROOT)
         named = "".join(page.read_text() for page in (self.site / "reference").glob("*.html"))
