@@ -221,12 +221,15 @@ def jobs(program, mpi, launcher):
         start_limits = ("--deadline", "1", "--start-deadline", "3")
         expect(name + "stopped before MPI_Init", start("halt", ranks, pes, *start_limits),
                rf"^fault_job: rank {lost} \(process \d+\) is stopped; rank \d has waited in MPI_Init for ", alike=False)
-        # Open MPI's launcher may be faster, and says it in its own words.
+        # Open MPI's launcher may be faster, and says it in its own words; one time in ten, of Debian's 4.1.4, it prints
+        # nothing at all. Then its exit status is all that there is.
         status, text, left = start("early", ranks, pes, *start_limits).wait()
         check(status not in (None, 0) and not left,
               name + f"exit(0) before MPI_Init: exit status {status}, left {left}", text)
-        check(re.search(rf"^fault_job: rank {lost} has ended; rank \d has waited in MPI_Init for |"
-                        rf"due to process rank {lost} .*exiting improperly", text, re.MULTILINE | re.DOTALL),
+        silent = mpi == "openmpi" and not text.strip()
+        named = re.search(rf"^fault_job: rank {lost} has ended; rank \d has waited in MPI_Init for |"
+                          rf"due to process rank {lost} .*exiting improperly", text, re.MULTILINE | re.DOTALL)
+        check(silent or named,
               name + "exit(0) before MPI_Init: does not name the rank", text)
 
         for how, said, options in ((signal.SIGKILL, "ended", ()),
