@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <shunt/base/error.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 #include <shunt/pgas/detail/worker_facts.hpp>
 
