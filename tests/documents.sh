@@ -11,6 +11,7 @@ shift 2
 libraries=()
 while [[ $1 != -- ]]; do
   if [[ -n $1 ]]; then libraries+=("$1"); fi
+  if [[ $1 == /*.so ]]; then libraries+=("-Wl,-rpath,${1%/*}"); fi
   shift
 done
 shift
