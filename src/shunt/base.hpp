@@ -1,5 +1,5 @@
-/// Module header of `base`: cache lines, fences, clock, times by size, CPUs, random numbers, errors, options, names of
-/// functions, memory of small objects.
+/// Module header of `base`: cache lines, fences, clock, division, times by size, CPUs, random numbers, errors, options,
+/// names of functions, memory of small objects.
 #pragma once
 
 #include <shunt/base/asymmetric_fence.hpp>
@@ -7,6 +7,7 @@
 #include <shunt/base/cache_line.hpp>
 #include <shunt/base/chain.hpp>
 #include <shunt/base/clock.hpp>
+#include <shunt/base/divisor.hpp>
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/latency_histogram.hpp>

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -383,4 +384,18 @@ TEST_CASE("spin_lock: what a holder wrote is seen by the next, whether it waits 
   waiting.join();
   CHECK(held == 2 * rounds);
   CHECK(refused == 2 * rounds);
+}
+
+TEST_CASE("divisor: divides exactly what is below 2^46, by all numbers below 2^17") {
+  std::mt19937_64 random(1);
+  bool right = true;
+  for (std::uint64_t by = 1; by < (1 << 17); by += by < 300 ? 1 : 97) {
+    const shunt::divisor d(by);
+    for (int i = 0; i != 20; ++i) {
+      const std::uint64_t n = random() >> 18, multiple = n / by * by;
+      right = right && d.quotient(n) == n / by && d.quotient(multiple) == multiple / by;
+      if (multiple != 0) right = right && d.quotient(multiple - 1) == (multiple - 1) / by;
+    }
+  }
+  CHECK(right);
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <shunt/base/divisor.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace graph {
@@ -29,29 +31,25 @@ struct place {
 class dealt {
  public:
   /// \param pe   this PE, 0..pes-1. \param pes  at least 1
-  dealt(int pe, int pes) noexcept
-      : pe_(static_cast<std::uint32_t>(pe)),
-        pes_(static_cast<std::uint32_t>(pes)),
-        reciprocal_(((std::uint64_t{1} << 63) - 1) / pes_ + 1) {}
+  dealt(int pe, int pes) noexcept : pe_(static_cast<std::uint32_t>(pe)), divide_(static_cast<std::uint64_t>(pes)) {}
 
   /// Any thread. The place of an entry. Cost: two multiplications.
   [[nodiscard]] place where(std::uint32_t global) const noexcept {
-    // Exact: the reciprocal is too great by less than 1, which adds less than 2^-31 to the quotient.
-    __extension__ using wide = unsigned __int128;
-    const auto spot = static_cast<std::uint32_t>((static_cast<wide>(reciprocal_) * global) >> 63);
-    return {static_cast<int>(global - spot * pes_), spot};
+    const auto spot = static_cast<std::uint32_t>(divide_.quotient(global));
+    return {static_cast<int>(global - spot * pes()), spot};
   }
   /// Any thread. The number of the entry at a spot of this PE. Cost: a multiplication.
-  [[nodiscard]] std::uint32_t global(std::uint32_t spot) const noexcept { return spot * pes_ + pe_; }
+  [[nodiscard]] std::uint32_t global(std::uint32_t spot) const noexcept { return spot * pes() + pe_; }
   /// Any thread. How many of the entries 0..total-1 this PE has. \param total  at most 2^32. Cost: a division.
   [[nodiscard]] std::uint32_t count(std::uint64_t total) const noexcept {
-    return static_cast<std::uint32_t>((total + pes_ - 1 - pe_) / pes_);
+    return static_cast<std::uint32_t>((total + pes() - 1 - pe_) / pes());
   }
 
  private:
+  [[nodiscard]] std::uint32_t pes() const noexcept { return static_cast<std::uint32_t>(divide_.by()); }
+
   std::uint32_t pe_;
-  std::uint32_t pes_;
-  std::uint64_t reciprocal_;
+  divisor divide_;  // by the number of PEs
 };
 
 }  // namespace graph

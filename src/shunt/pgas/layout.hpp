@@ -4,14 +4,16 @@
 ///   blocked             each PE has one block of neighbours, the last ones perhaps a shorter one, or none
 ///   block_cyclic(b)     blocks of b neighbours, dealt out like cards
 ///
-/// A layout finds an element's PE and its index there by multiplications: a division by the number of PEs takes longer
-/// than a message.
+/// The cyclic layouts find an element's PE and its index there by multiplications: a division by the number of PEs
+/// takes longer than a message. A blocked one divides: its blocks may be too long for that.
 ///
 /// Source of the names: High Performance Fortran, DISTRIBUTE (CYCLIC), (BLOCK), (CYCLIC(b)).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+
+#include <shunt/base/divisor.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -23,35 +25,13 @@ struct element_place {
   std::uint32_t spot = 0;  ///< its index in that PE's part
 };
 
-namespace detail {
-
-/// Divides by a number that is known late, for dividends below 2^46.
-class divisor {
- public:
-  /// \param by  1..2^17-1
-  explicit divisor(std::uint64_t by) noexcept : by_(by), reciprocal_(((std::uint64_t{1} << 63) - 1) / by + 1) {}
-  /// Exact: the reciprocal is too great by at most 1, which adds at most n / 2^63 to the quotient; and n * by is below
-  /// 2^63.
-  [[nodiscard]] std::uint64_t quotient(std::uint64_t n) const noexcept {
-    __extension__ using wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 63);
-  }
-  [[nodiscard]] std::uint64_t by() const noexcept { return by_; }
-
- private:
-  std::uint64_t by_;
-  std::uint64_t reciprocal_;
-};
-
-}  // namespace detail
-
 /// Element i is on PE i % PEs.
 class cyclic {
  public:
   /// For the array: `size` elements on so many PEs.
   void place_on(std::uint64_t size, int pes) noexcept {
     size_ = size;
-    pes_ = detail::divisor(static_cast<std::uint64_t>(pes));
+    pes_ = divisor(static_cast<std::uint64_t>(pes));
   }
   /// The place of element i, 0..size-1.
   [[nodiscard]] element_place where(std::uint64_t i) const noexcept {
@@ -70,7 +50,7 @@ class cyclic {
 
  private:
   std::uint64_t size_ = 0;
-  detail::divisor pes_{1};
+  divisor pes_{1};
 };
 
 /// Each PE has one block: PE p the elements from p * block on, where block is size / PEs, rounded up.
@@ -81,7 +61,7 @@ class blocked {
     size_ = size;
     block_ = std::max<std::uint64_t>(1, (size + static_cast<std::uint64_t>(pes) - 1) / static_cast<std::uint64_t>(pes));
   }
-  /// As cyclic's. A division: blocks may be long.
+  /// As cyclic's. Cost: a division.
   [[nodiscard]] element_place where(std::uint64_t i) const noexcept {
     const auto pe = i / block_;
     return {static_cast<int>(pe), static_cast<std::uint32_t>(i - pe * block_)};
@@ -109,7 +89,7 @@ class block_cyclic {
   /// As cyclic's.
   void place_on(std::uint64_t size, int pes) noexcept {
     size_ = size;
-    pes_ = detail::divisor(static_cast<std::uint64_t>(pes));
+    pes_ = divisor(static_cast<std::uint64_t>(pes));
   }
   /// As cyclic's.
   [[nodiscard]] element_place where(std::uint64_t i) const noexcept {
@@ -132,8 +112,8 @@ class block_cyclic {
 
  private:
   std::uint64_t size_ = 0;
-  detail::divisor block_;
-  detail::divisor pes_{1};
+  divisor block_;
+  divisor pes_{1};
 };
 
 }  // namespace pgas

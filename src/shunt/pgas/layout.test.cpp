@@ -1,7 +1,6 @@
 #include <shunt/pgas/layout.hpp>
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -41,18 +40,4 @@ TEST_CASE("layout: each element has one place, and each place one element") {
       for (const std::uint32_t block : {1U, 2U, 3U, 16U, 1000U}) expect_deal(pgas::block_cyclic(block), size, pes);
     }
   }
-}
-
-TEST_CASE("layout: multiplications divide exactly, up to 2^46 and by all numbers of PEs") {
-  std::mt19937_64 random(1);
-  bool right = true;
-  for (std::uint64_t by = 1; by < (1 << 17); by += by < 300 ? 1 : 97) {
-    const pgas::detail::divisor d(by);
-    for (int i = 0; i != 20; ++i) {
-      const std::uint64_t n = random() >> 18, multiple = n / by * by;
-      right = right && d.quotient(n) == n / by && d.quotient(multiple) == multiple / by;
-      if (multiple != 0) right = right && d.quotient(multiple - 1) == (multiple - 1) / by;
-    }
-  }
-  CHECK(right);
 }
