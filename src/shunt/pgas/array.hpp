@@ -37,6 +37,7 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/layout.hpp>
 #include <shunt/pgas/pe.hpp>
 #include <shunt/pgas/symmetric.hpp>
@@ -81,14 +82,6 @@ class array_base {
 void open_superstep(pe& me, std::source_location where);
 void finish_superstep(pe& me);
 void close_superstep(pe& me) noexcept;
-
-/// \param i, size  the element, and how many the array has
-[[noreturn, gnu::cold]] void refuse_change(pe& me, std::uint64_t i, std::uint64_t size, std::source_location where);
-[[noreturn, gnu::cold]] void refuse_read(const pe& me, const char* call, std::source_location where);
-[[noreturn, gnu::cold]] void refuse_element(const pe& me, std::uint64_t i, std::uint64_t size,
-                                            std::source_location where);
-[[noreturn, gnu::cold]] void refuse_size(const pe& me, std::uint64_t size);
-[[noreturn, gnu::cold]] void refuse_lengths(const pe& me, const char* call, std::size_t indices, std::size_t values);
 
 /// A PE's elements, and where gather() puts what comes.
 template <class T>
@@ -266,8 +259,8 @@ class array final : private detail::array_base {
   template <std::integral I>
   void gather(std::span<const I> indices, std::span<T> into,
               std::source_location where = std::source_location::current()) {
-    if (open()) detail::refuse_read(me(), "gather()", where);
-    if (indices.size() != into.size()) detail::refuse_lengths(me(), "gather()", indices.size(), into.size());
+    if (open()) detail::refuse_read_amid(me().index(), "gather()", where);
+    if (indices.size() != into.size()) detail::refuse_lengths(me().index(), "gather()", indices.size(), into.size());
     part_->into = into.data();
     for (std::size_t k = 0; k != indices.size(); ++k) {
       const auto at = place_of({indices[k], where});
@@ -283,8 +276,9 @@ class array final : private detail::array_base {
   template <std::integral I>
   void scatter(std::span<const I> indices, std::span<const T> values,
                std::source_location where = std::source_location::current()) {
-    if (open()) detail::refuse_read(me(), "scatter()", where);
-    if (indices.size() != values.size()) detail::refuse_lengths(me(), "scatter()", indices.size(), values.size());
+    if (open()) detail::refuse_read_amid(me().index(), "scatter()", where);
+    if (indices.size() != values.size())
+      detail::refuse_lengths(me().index(), "scatter()", indices.size(), values.size());
     for (std::size_t k = 0; k != indices.size(); ++k) {
       const auto at = place_of({indices[k], where});
       changes_.send(at.pe, [spot = at.spot, value = values[k]](part& there) { there.values[spot] = value; }, where);
@@ -294,20 +288,20 @@ class array final : private detail::array_base {
 
  private:
   static Layout laid_out(const pe& me, std::uint64_t size, Layout layout) {
-    if (size >> 46 != 0) detail::refuse_size(me, size);
+    if (size >> 46 != 0) detail::refuse_array_size(me.index(), me.count(), size);
     layout.place_on(size, me.count());
-    if (layout.count(0) >> 32 != 0) detail::refuse_size(me, size);
+    if (layout.count(0) >> 32 != 0) detail::refuse_array_size(me.index(), me.count(), size);
     return layout;
   }
   [[nodiscard]] element_place place_of(array_index at) const {
     if (at.value >= elements()) [[unlikely]]
-      detail::refuse_element(me(), at.value, elements(), at.line);
+      detail::refuse_element(me().index(), at.value, elements(), at.line);
     return layout_.where(at.value);
   }
   template <class F>
   [[gnu::always_inline]] void change(array_index at, const F& f) {
     if (at.value >= changeable()) [[unlikely]]
-      detail::refuse_change(me(), at.value, elements(), at.line);
+      detail::refuse_change(me().index(), open(), at.value, elements(), at.line);
     const auto to = layout_.where(at.value);
     if constexpr (std::is_empty_v<F>) {  // the index alone travels
       changes_.send(to.pe, [spot = to.spot](part& there) { F()(there.values[spot]); }, at.line);
@@ -316,7 +310,7 @@ class array final : private detail::array_base {
     }
   }
   [[nodiscard]] T read(array_index at) {
-    if (open()) detail::refuse_read(me(), "an element", at.line);
+    if (open()) detail::refuse_read_amid(me().index(), "an element", at.line);
     const auto from = place_of(at);
     return changes_.fetch(from.pe, [spot = from.spot](const part& there) { return there.values[spot]; }, at.line);
   }

@@ -116,6 +116,48 @@ void refuse_collected(std::string_view call, const std::string& what) {
                   "; the ranks do not run the same program, or the network or the memory of a machine changes data");
 }
 
+void refuse_superstep(int pe_index, std::source_location where) {
+  throw usage_error(error_number(944),
+                    pe(pe_index) + ": superstep() inside of a superstep: end that one first (" + at(where) + ")",
+                    {.pe = pe_index}, where);
+}
+
+void refuse_change(int pe_index, bool amid, std::uint64_t i, std::uint64_t size, std::source_location where) {
+  if (amid) refuse_element(pe_index, i, size, where);
+  throw usage_error(error_number(945),
+                    pe(pe_index) + ": an element of an array is changed outside of a superstep: write " +
+                        "pgas::superstep(me, [&] { ... }) around the loop (" + at(where) + ")",
+                    {.pe = pe_index}, where);
+}
+
+void refuse_read_amid(int pe_index, const char* call, std::source_location where) {
+  throw usage_error(
+      error_number(946),
+      pe(pe_index) + ": " + call + " in a superstep: elements are read between supersteps (" + at(where) + ")",
+      {.pe = pe_index}, where);
+}
+
+void refuse_element(int pe_index, std::uint64_t i, std::uint64_t size, std::source_location where) {
+  throw usage_error(error_number(947),
+                    pe(pe_index) + ": element " + std::to_string(static_cast<std::int64_t>(i)) + " of an array of " +
+                        std::to_string(size) + " (" + at(where) + ")",
+                    {.pe = pe_index}, where);
+}
+
+void refuse_array_size(int pe_index, int pes, std::uint64_t size) {
+  throw usage_error(error_number(948),
+                    pe(pe_index) + ": an array of " + std::to_string(size) + " elements on " + std::to_string(pes) +
+                        " PEs: at most 2^46 in all, and 2^32 a PE, are possible",
+                    {.pe = pe_index});
+}
+
+void refuse_lengths(int pe_index, const char* call, std::size_t indices, std::size_t values) {
+  throw usage_error(error_number(949),
+                    pe(pe_index) + ": " + call + ": " + std::to_string(indices) + " indices and space for " +
+                        std::to_string(values) + " values",
+                    {.pe = pe_index});
+}
+
 std::string disagreement(const std::string& one, const std::string& others) {
   return "PEs disagree: one is " + one + " while others are " + others +
          "; every PE must make the same collective calls in the same order";

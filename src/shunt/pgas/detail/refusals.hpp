@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <string>
 
@@ -55,6 +56,25 @@ namespace detail {
 
 /// What gather, broadcast, reduce or scan collected is not what workers send. \param call  "reduce()"
 [[noreturn, gnu::cold]] void refuse_collected(std::string_view call, const std::string& what);
+
+/// superstep() inside of a superstep.
+[[noreturn, gnu::cold]] void refuse_superstep(int pe, std::source_location where);
+
+/// A change of element `i` of an array of `size`. \param amid  in a superstep: then the element is not there
+[[noreturn, gnu::cold]] void refuse_change(int pe, bool amid, std::uint64_t i, std::uint64_t size,
+                                           std::source_location where);
+
+/// A read in a superstep. \param call  "gather()"
+[[noreturn, gnu::cold]] void refuse_read_amid(int pe, const char* call, std::source_location where);
+
+/// An element beyond an array of `size`.
+[[noreturn, gnu::cold]] void refuse_element(int pe, std::uint64_t i, std::uint64_t size, std::source_location where);
+
+/// An array that is too large for so many PEs.
+[[noreturn, gnu::cold]] void refuse_array_size(int pe, int pes, std::uint64_t size);
+
+/// Not as many indices as values. \param call  "gather()"
+[[noreturn, gnu::cold]] void refuse_lengths(int pe, const char* call, std::size_t indices, std::size_t values);
 
 /// "PEs disagree: one is ONE while others are OTHERS; every PE must make ...". \param one, others  each with its
 /// preposition
