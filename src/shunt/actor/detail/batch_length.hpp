@@ -7,7 +7,8 @@
 ///   neither                    as many
 ///
 /// A batch is full if messages were left when it ended. One that ran out of messages says nothing of the length, and
-/// its trains departed at its end. Cost: two readings of the clock for each full batch but the first in a row.
+/// its trains departed at its end. Cost: a reading of the clock at the beginning of each batch that follows a full one,
+/// and one at its end if it is full, too.
 ///
 /// The owner's thread only.
 #pragma once
@@ -23,8 +24,7 @@ class batch_length {
  public:
   using clock = std::chrono::steady_clock;
   static constexpr int most = 512;
-  /// Twenty times what a message between two workers takes otherwise, and some hundred times what it costs that a batch
-  /// ends.
+  /// Long beside what the end of a batch costs, short beside what an actor on another worker would wait otherwise.
   static constexpr std::chrono::nanoseconds longest{20'000};
 
   [[nodiscard]] int messages() const noexcept { return messages_; }
