@@ -7,8 +7,8 @@
 /// ```
 ///
 /// The operation runs where its io_context runs. The fiber that began it waits, its worker does not; so a program can
-/// use what Asio has and this library has not: serial ports, TLS, libraries that are written for Asio. Threads may use
-/// the token as well: they sleep.
+/// use what Asio has and this library has not: serial ports, HTTP by Boost.Beast, libraries that are written for Asio.
+/// Threads may use the token as well: they sleep.
 ///
 /// Not part of <shunt/io.hpp>. Empty where Boost.Asio is not installed (Debian: libboost-dev); 1.70 or later.
 #pragma once
@@ -79,9 +79,8 @@ class asio_handler {
   }
   template <typename... Given>
   void operator()(Given&&... given) {
-    auto& to = *std::exchange(of_, nullptr);
-    to.result.emplace(std::forward<Given>(given)...);
-    to.wake();
+    of_->result.emplace(std::forward<Given>(given)...);  // may throw: then the destructor wakes the fiber
+    std::exchange(of_, nullptr)->wake();
   }
 
  private:
@@ -136,15 +135,8 @@ class boost::asio::async_result<shunt::io::use_fiber_t, R(Args...)> {
     asio_wait<std::decay_t<Args>...> end;
     std::forward<Initiation>(initiation)(asio_handler<std::decay_t<Args>...>(end), std::forward<InitArgs>(with)...);
     end.wait("an operation of Asio", "use_fiber");
-    using result = decltype(asio_result(how, std::move(*end.result)));
-    if (!end.result) {
-      tell({}, boost::asio::error::operation_aborted);
-    }
-    if constexpr (std::is_void_v<result>) {
-      asio_result(how, std::move(*end.result));
-    } else {
-      return asio_result(how, std::move(*end.result));
-    }
+    if (!end.result) tell({}, boost::asio::error::operation_aborted);
+    return asio_result(how, std::move(*end.result));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -117,6 +118,33 @@ TEST_CASE("asio: an io_context that ends without the operation ends the wait") {
     }
   });
   CHECK(thrown == asio::error::operation_aborted);
+}
+
+TEST_CASE("asio: a result that cannot be kept ends the wait") {
+  struct refuses_copies {
+    refuses_copies() = default;
+    refuses_copies(const refuses_copies&) { throw std::runtime_error("not copied"); }
+  };
+  std::string told;
+  const auto begin = [&](auto&& handler) {
+    std::thread([&told, h = std::forward<decltype(handler)>(handler)]() mutable {
+      const refuses_copies value;
+      try {
+        h(value);
+      } catch (const std::runtime_error& thrown) {
+        told = thrown.what();
+      }
+    }).join();
+  };
+  boost::system::error_code code;
+  try {
+    static_cast<void>(
+        asio::async_initiate<const shunt::io::use_fiber_t, void(const refuses_copies&)>(begin, use_fiber));
+  } catch (const boost::system::system_error& bad) {
+    code = bad.code();
+  }
+  CHECK(told == "not copied");
+  CHECK(code == asio::error::operation_aborted);
 }
 
 TEST_CASE("asio: several values come as a tuple, and a thread may wait, too") {

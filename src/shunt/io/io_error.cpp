@@ -1,6 +1,6 @@
 #include <shunt/io/io_error.hpp>
 
-#include <shunt/io/name.hpp>
+#include <netdb.h>
 
 namespace shunt {
 inline namespace v1 {
@@ -34,6 +34,12 @@ class io_category final : public std::error_category {
   }
 };
 
+class resolver_category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "shunt.io.names"; }
+  [[nodiscard]] std::string message(int value) const override { return gai_strerror(value); }
+};
+
 std::string text(const std::string& what, std::error_code code, std::size_t moved) {
   std::string all = what + ": " + code.message();
   if (code.category() == std::system_category()) all += " (" + std::to_string(code.value()) + ")";
@@ -64,6 +70,11 @@ long native(std::error_code code) { return code.category() == std::system_catego
 
 const std::error_category& category() noexcept {
   static const io_category the_one;
+  return the_one;
+}
+
+const std::error_category& name_category() noexcept {
+  static const resolver_category the_one;
   return the_one;
 }
 

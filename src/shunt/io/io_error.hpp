@@ -29,6 +29,9 @@ enum class errc {
 
 /// The category of errc: its name is "shunt.io".
 [[nodiscard]] const std::error_category& category() noexcept;
+/// The category of codes that the resolver returns (name.hpp): its name is "shunt.io.names", the values are EAI_NONAME
+/// and the like of <netdb.h>, the messages gai_strerror(3)'s.
+[[nodiscard]] const std::error_category& name_category() noexcept;
 /// Lets an errc convert to a std::error_code, and compare with one: `ec == errc::timed_out`.
 [[nodiscard]] std::error_code make_error_code(errc code) noexcept;
 

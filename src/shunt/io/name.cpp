@@ -20,12 +20,6 @@ inline namespace v1 {
 namespace io {
 namespace {
 
-class names : public std::error_category {
- public:
-  [[nodiscard]] const char* name() const noexcept override { return "shunt.io.names"; }
-  [[nodiscard]] std::string message(int code) const override { return gai_strerror(code); }
-};
-
 struct host_and_port {
   std::string host;
   std::string port;
@@ -64,6 +58,13 @@ bool is_address(std::string_view text) {
 }
 
 /// A call of the resolver. The fiber that asked may give up; the fiber that waits for the helper keeps it alive.
+///
+///   state       asker     done    goes on
+///   asked       a fiber   false   the helper
+///   given up    empty     false   the helper; what it finds is dropped
+///   answered    a fiber   true    the asker, which is woken
+///
+/// Invariant: before `done` only the helper and its fiber touch what is above the guard, after it only the asker.
 struct look_up {
   host_and_port of;
   int code = 0;         // of getaddrinfo(3)
@@ -163,11 +164,6 @@ deadline part_of(const deadline& whole, std::size_t attempts_left) {
 }
 
 }  // namespace
-
-const std::error_category& name_category() noexcept {
-  static const names one;
-  return one;
-}
 
 std::vector<address> resolve(std::string_view where, std::error_code& ec, const deadline& until) {
   ec.clear();

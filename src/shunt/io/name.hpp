@@ -24,10 +24,6 @@ namespace shunt {
 inline namespace v1 {
 namespace io {
 
-/// The category of codes that the resolver returns; its name is "shunt.io.names", the values are EAI_NONAME and the
-/// like of <netdb.h>, the messages gai_strerror(3)'s.
-[[nodiscard]] const std::error_category& name_category() noexcept;
-
 /// A fiber. Looks a host up. An address in address's own form is returned as it is, without a look-up; `localhost`, and
 /// names that end in `.localhost`, are 127.0.0.1 and ::1, without one too.
 /// \param where  "host:port"; the port is a number, or a service of /etc/services ("http").

@@ -141,6 +141,8 @@ class tls_context {
     if (context_ == nullptr) detail::throw_tls_error("tls_context");
     SSL_CTX_set_min_proto_version(native(), TLS1_2_VERSION);
     SSL_CTX_set_mode(native(), SSL_MODE_RELEASE_BUFFERS);
+    // It would make a write wait for bytes of the peer, beside the fiber that reads. TLS 1.3 has none.
+    SSL_CTX_set_options(native(), SSL_OP_NO_RENEGOTIATION);
   }
   static int select_protocol(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* offered,
                              unsigned offered_size, void* own) {

@@ -79,6 +79,18 @@ class identity {
   std::filesystem::path folder_;
 };
 
+/// A server that is shunt.test, and a client that trusts it.
+struct sides {
+  sides() { client.trust(me.certificate()); }
+
+  const identity me{"shunt.test"};
+  io::tls_context server = io::tls_context::server(me.certificate(), me.key());
+  io::tls_context client = io::tls_context::client();
+
+  [[nodiscard]] io::tls_stream accept(io::stream base) const { return {std::move(base), server, 10s}; }
+  [[nodiscard]] io::tls_stream begin(io::stream base) const { return {std::move(base), client, "shunt.test", 10s}; }
+};
+
 /// Two sides on two workers: the server accepts one connection, the client makes it.
 template <typename Server, typename Client>
 void talk(const Server& server, const Client& client) {
@@ -100,16 +112,13 @@ std::string text_of(std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("tls: what is written at one side is read at the other, in both directions, and the end too") {
-  const identity me("shunt.test");
-  const auto at = io::tls_context::server(me.certificate(), me.key());
-  auto of = io::tls_context::client();
-  of.trust(me.certificate());
+  const sides two;
   const auto sent = text_of(300'000);  // more than a socket's buffer: the writer waits for the reader
   std::string got, version;
   bool ended = false;
   talk(
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), at, 10s);
+        io::tls_stream peer = two.accept(std::move(base));
         std::string all(sent.size(), '\0');
         io::buffered_reader in(peer);
         in.read_exactly(all, 10s);
@@ -117,7 +126,7 @@ TEST_CASE("tls: what is written at one side is read at the other, in both direct
         peer.shutdown(10s);
       },
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), of, "shunt.test", 10s);
+        io::tls_stream peer = two.begin(std::move(base));
         version = peer.version();
         peer.write(sent, 10s);
         std::string part(10'000, '\0');
@@ -130,10 +139,7 @@ TEST_CASE("tls: what is written at one side is read at the other, in both direct
 }
 
 TEST_CASE("tls: one fiber reads while another writes") {
-  const identity me("shunt.test");
-  const auto at = io::tls_context::server(me.certificate(), me.key());
-  auto of = io::tls_context::client();
-  of.trust(me.certificate());
+  const sides two;
   const auto sent = text_of(200'000);
   const auto both_ways = [&](io::tls_stream& peer) {
     bool written = false;
@@ -153,30 +159,29 @@ TEST_CASE("tls: one fiber reads while another writes") {
   };
   talk(
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), at, 10s);
+        io::tls_stream peer = two.accept(std::move(base));
         both_ways(peer);
       },
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), of, "shunt.test", 10s);
+        io::tls_stream peer = two.begin(std::move(base));
         both_ways(peer);
       });
 }
 
 TEST_CASE("tls: a peer that no authority vouches for, or that is another host, is refused") {
-  const identity me("shunt.test");
-  const auto at = io::tls_context::server(me.certificate(), me.key());
+  const sides two;
   const auto [trusted, host, why] = GENERATE(table<bool, std::string, std::string>({
       {false, "shunt.test", "certificate"},
       {true, "other.test", "hostname mismatch"},
   }));
   auto of = io::tls_context::client();
-  if (trusted) of.trust(me.certificate());
+  if (trusted) of.trust(two.me.certificate());
   std::string said;
   bool server_failed = false;
   talk(
       [&](io::stream base) {
         try {
-          io::tls_stream peer(std::move(base), at, 10s);
+          io::tls_stream peer = two.accept(std::move(base));
           char one[1];
           peer.read_some(one, 10s);
         } catch (const io::io_error&) {
@@ -196,19 +201,16 @@ TEST_CASE("tls: a peer that no authority vouches for, or that is another host, i
 }
 
 TEST_CASE("tls: a connection that is cut off is an error, not an end") {
-  const identity me("shunt.test");
-  const auto at = io::tls_context::server(me.certificate(), me.key());
-  auto of = io::tls_context::client();
-  of.trust(me.certificate());
+  const sides two;
   std::error_code code;
   talk(
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), at, 10s);
+        io::tls_stream peer = two.accept(std::move(base));
         peer.write("half", 10s);
         peer.close();
       },
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), of, "shunt.test", 10s);
+        io::tls_stream peer = two.begin(std::move(base));
         char part[16];
         while (peer.read_some(part, code, 10s) != 0) continue;
       });
@@ -216,22 +218,19 @@ TEST_CASE("tls: a connection that is cut off is an error, not an end") {
 }
 
 TEST_CASE("tls: a deadline ends a read, and the connection goes on") {
-  const identity me("shunt.test");
-  const auto at = io::tls_context::server(me.certificate(), me.key());
-  auto of = io::tls_context::client();
-  of.trust(me.certificate());
+  const sides two;
   std::error_code first;
   std::string got(4, '\0');
   talk(
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), at, 10s);
+        io::tls_stream peer = two.accept(std::move(base));
         char go[1];
         peer.read_some(go, 10s);
         peer.write("late", 10s);
         peer.shutdown(10s);
       },
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), of, "shunt.test", 10s);
+        io::tls_stream peer = two.begin(std::move(base));
         peer.read_some(got, first, 1ms);
         peer.write("!", 10s);
         peer.read_some(got, 10s);
@@ -241,24 +240,21 @@ TEST_CASE("tls: a deadline ends a read, and the connection goes on") {
 }
 
 TEST_CASE("tls: both sides agree on a protocol, and a client shows its certificate where it must") {
-  const identity me("shunt.test");
   const identity client("client.test");
-  auto at = io::tls_context::server(me.certificate(), me.key());
-  at.offer({"h2", "http/1.1"});
-  at.require_client_certificates(client.certificate());
-  auto of = io::tls_context::client();
-  of.trust(me.certificate());
-  of.identify(client.certificate(), client.key());
-  of.offer({"http/1.1"});
+  sides two;
+  two.server.offer({"h2", "http/1.1"});
+  two.server.require_client_certificates(client.certificate());
+  two.client.identify(client.certificate(), client.key());
+  two.client.offer({"http/1.1"});
   std::string here, there;
   talk(
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), at, 10s);
+        io::tls_stream peer = two.accept(std::move(base));
         there = peer.protocol();
         peer.write("x", 10s);
       },
       [&](io::stream base) {
-        io::tls_stream peer(std::move(base), of, "shunt.test", 10s);
+        io::tls_stream peer = two.begin(std::move(base));
         here = peer.protocol();
         char one[1];
         peer.read_some(one, 10s);
