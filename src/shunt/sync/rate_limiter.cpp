@@ -32,6 +32,7 @@ std::uint64_t checked(double per_second, std::uint64_t burst) {
 rate_limiter::rate_limiter(double per_second, std::uint64_t burst)
     : burst_(checked(per_second, burst)),
       ticks_a_permit_(ticks_a_second / per_second),
+      bucket_(std::llround(static_cast<double>(burst) * ticks_a_permit_)),
       begin_(sched::now()),
       full_(0) {}
 
@@ -43,7 +44,6 @@ bool rate_limiter::take(clock::time_point latest, std::uint64_t permits, const c
                                              " permits, of a burst of " + std::to_string(burst_) + ": they never come");
   sched::this_fiber::interleave();
   const auto cost = std::llround(static_cast<double>(permits) * ticks_a_permit_);
-  const auto bucket = std::llround(static_cast<double>(burst_) * ticks_a_permit_);
   const auto now = sched::now();
   const std::int64_t here = tick(now - begin_).count();
   clock::time_point usable;
@@ -51,7 +51,7 @@ bool rate_limiter::take(clock::time_point latest, std::uint64_t permits, const c
   std::int64_t after;
   do {
     after = std::max(full, here) + cost;
-    const auto wait = tick(std::max<std::int64_t>(0, after - bucket - here));
+    const auto wait = tick(std::max<std::int64_t>(0, after - bucket_ - here));
     usable = now + std::chrono::ceil<clock::duration>(wait);
     if (usable > now && usable > latest) return false;
     if (usable > now) detail::require_sleep(call);

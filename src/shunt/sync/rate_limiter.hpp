@@ -54,6 +54,7 @@ class rate_limiter {
 
   const std::uint64_t burst_;
   const double ticks_a_permit_;
+  const std::int64_t bucket_;  // ticks until an empty bucket is full
   const clock::time_point begin_;
   std::atomic<std::int64_t> full_;  // when the bucket will be full: ticks after begin_
 };

@@ -126,6 +126,9 @@ void finish(F&& body) {
   scope.rethrow();
 }
 
+template <typename F>
+void async(sched::spawn_options how, F&& body);
+
 /// A fiber only. Makes a task that calls `body` later, on this or another worker. The task belongs to the innermost
 /// finish of the caller; outside of any, to sched::runtime::run(), which then waits for it and throws what it throws.
 /// `body` may wait, make tasks and open a finish of its own.
@@ -135,10 +138,7 @@ void finish(F&& body) {
 /// \throws std::bad_alloc; then there is no task. Cost: about 100 ns.
 template <typename F>
 void async(F&& body) {
-  detail::spawn_here("async", [f = std::decay_t<F>(std::forward<F>(body))]() mutable {
-    sched::this_fiber::require_stack();
-    static_cast<void>(f());
-  });
+  async(sched::spawn_options(), std::forward<F>(body));
 }
 /// The same, in a fiber with a name, a stack or a worker of its own: `async({.name = "indexer"}, body)`.
 /// \throws what sched::runtime::spawn() throws; then there is no task.
