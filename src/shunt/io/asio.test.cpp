@@ -10,6 +10,9 @@
 #include <thread>
 #include <tuple>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wtsan"  // Asio's fences, which ThreadSanitizer does not see
+#endif
 #include <boost/asio.hpp>
 
 #include <catch2/catch.hpp>
