@@ -56,6 +56,7 @@ SYSTEMS = {  # in the order of their turns
     "savina": ["shunt"],
     "costs": ["shunt"],
     "random_access": ["ceiling", "hpcc", "shunt"],
+    "containers": ["openmp", "fork_join", "shunt"],
     "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
@@ -99,7 +100,8 @@ GHC = [cores + slices for cores in ["two", "one"] for slices in SLICES_OF_GHC]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "wedge"],
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
-            ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks"],
+            ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks", "natural"],
+            ("index_gather", "shunt"): ["lambda", "class", "natural"],
             ("costs", "shunt"): [""], ("bfs", "shunt"): [""], ("daq", "shunt"): ["spins", "sleeps"],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
@@ -107,6 +109,7 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("key_value", "shunt"): ["two", "one"],
             ("stm-si", "ghc"): GHC, ("stm-ll", "ghc"): GHC,
             ("heat", "openmp"): ["active", "passive"], ("heat", "shunt"): ["", "typed"],
+            ("containers", "shunt"): ["", "counting_set"],
             ("matmul", "shunt"): ["", "fibers"], ("dft", "shunt"): ["", "fibers"]}
 ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
@@ -195,7 +198,7 @@ class Row:
             "ns_per_body": lambda: self.params["bodies"],
             "ns_per_message": lambda: self.params["connections"] * self.params["messages"],
             "ns_per_switch": lambda: sample["switches"],
-            "ns_per_operation": lambda: self.params["items"] if self.table == "channel" else sample["operations"],
+            "ns_per_operation": lambda: self.params["items"] if "items" in self.params else sample["operations"],
         }[metric]()
         return sample["seconds"] * 1e9 / per_pe
 
@@ -215,7 +218,7 @@ class Row:
                  "fanin": ["million_per_s"], "key_value": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"], "costs": ["ns_per_operation"],
-                 "channel": ["ns_per_operation"],
+                 "channel": ["ns_per_operation"], "containers": ["ns_per_operation"],
                  "stm-ll": ["ns_per_operation", "million_ops_per_s", "aborts_per_commit", "share"]}[self.table]
         if any(s and "teps" in s for s in self.samples):
             names = names + ["million_teps"]
@@ -263,6 +266,12 @@ def inputs(table, quick, pes):
         scale = {"full": 22, "quick": 16}[size]
         return [({"pes": n, "scale": scale, "look_ahead": held}, ["--scale", scale, "--table", held])
                 for n in pes for held in [1024, 0]]
+    if table == "containers":  # items of a PE; keys: any, or below the table's size
+        scale = {"full": 10, "quick": 1}[size]
+        return [({"pes": n, "what": what, "items": items * scale},
+                 ["--what", what, "--updates", items * scale, "--table", bound])
+                for n in pes for what, items, bound in [("insert", 400_000, 0), ("small", 1_000_000, 4_096),
+                                                        ("words", 400_000, 0), ("sort", 1_000_000, 0)]]
     if table == "bfs":
         scales = {"full": [18, 20], "quick": [14]}[size]
         roots = {"full": 64, "quick": 8}[size]
@@ -391,6 +400,9 @@ def leaves_out(table, system, variant, params):
     """What a system's variant is not asked."""
     if params.get("what") == "darts":  # the published random permutation: of those that send single items
         return system in ["ceiling", "mpi"] or variant == "class"
+    if table == "containers":
+        return (system == "fork_join" and params["what"] != "sort") or (
+            variant == "counting_set" and params["what"] != "words")
     if table == "railway" and params.get("what") == "circle":
         return system not in ["ceiling", "article", "shunt"]
     if table == "railway" and params["capacity"] > 1:  # a queue hands over one good at a time

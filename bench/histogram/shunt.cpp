@@ -1,6 +1,7 @@
 /// Question: what does an update cost as a message, termination included? The kernels are the application's.
 ///
-///   --variant tasks   all messages are sent by tasks of the PE, which run on any worker
+///   --variant tasks     all messages are sent by tasks of the PE, which run on any worker
+///   --variant natural   a loop over a distributed array
 #include <algorithm>
 #include <bale/histogram_class.hpp>
 #include <bale/histogram_lambda.hpp>
@@ -28,23 +29,42 @@ using counts = shunt::pgas::symmetric<std::vector<std::int64_t>>;
   });
   increments.finish();
 }
+[[gnu::noinline]] void histogram_by_nature(shunt::pgas::pe& me, shunt::pgas::array<std::int64_t>& table,
+                                           const std::vector<std::uint64_t>& keys) {
+  shunt::pgas::superstep(me, [&] {
+    for (const auto key : keys) ++table[key];
+  });
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   auto options = bench_parse(argc, argv);
   const bool tasks = std::strcmp(options.variant, "tasks") == 0;
-  if (tasks) options.variant = "lambda";
+  const bool natural = std::strcmp(options.variant, "natural") == 0;
+  if (tasks || natural) options.variant = "lambda";
   const bool lambda = bench::lambda_form(argv[0], options);
   return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
     const auto updates = bench::places(options, me);
     std::uint64_t expected = 0;
     for (const auto& u : updates) expected += bench_weight(static_cast<std::uint64_t>(u.pe), u.spot);
     counts table(me, static_cast<std::size_t>(options.table));
+    std::vector<std::uint64_t> keys;  // places as the indices of a distributed array
+    if (natural) {
+      for (const auto& u : updates) keys.push_back(u.global(me.count()));
+    }
+    const auto size = static_cast<std::uint64_t>(options.table) * static_cast<std::uint64_t>(me.count());
+    shunt::pgas::array<std::int64_t> dealt(me, natural ? size : 0);
     bench::rounds(
-        me, options, [&] { std::fill(table->begin(), table->end(), 0); },
+        me, options,
         [&] {
-          if (tasks) {
+          std::fill(table->begin(), table->end(), 0);
+          dealt.fill(0);
+        },
+        [&] {
+          if (natural) {
+            histogram_by_nature(me, dealt, keys);
+          } else if (tasks) {
             histogram_by_tasks(table, updates);
           } else if (lambda) {
             histogram_by_lambdas(table, updates);
@@ -53,6 +73,7 @@ int main(int argc, char** argv) {
           }
         },
         [&] {
+          if (natural) table->assign(dealt.local().begin(), dealt.local().end());
           std::uint64_t sum = 0, weighted = 0;
           for (std::size_t s = 0; s < table->size(); ++s) {
             const auto count = static_cast<std::uint64_t>((*table)[s]);

@@ -28,10 +28,10 @@ LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".sh": "bash", ".go"
 # What the side bar shows. A page that is not here is found by links and the search.
 SIDE_BAR = [
     ("Begin", ["docs/tutorial.md", "docs/faq.md", "docs/compare.md"]),
-    ("Manual", ["docs/manual/README.md", "docs/manual/messages.md", "docs/manual/arrays.md", "docs/manual/fibers.md",
-                "docs/manual/sync.md", "docs/manual/railways.md", "docs/manual/variables.md", "docs/manual/actors.md",
-                "docs/manual/transactions.md", "docs/manual/io.md", "docs/manual/graphs.md", "docs/manual/running.md",
-                "docs/manual/trouble.md"]),
+    ("Manual", ["docs/manual/README.md", "docs/manual/messages.md", "docs/manual/arrays.md",
+                "docs/manual/containers.md", "docs/manual/fibers.md", "docs/manual/sync.md", "docs/manual/railways.md",
+                "docs/manual/variables.md", "docs/manual/actors.md", "docs/manual/transactions.md",
+                "docs/manual/io.md", "docs/manual/graphs.md", "docs/manual/running.md", "docs/manual/trouble.md"]),
     ("How to", ["docs/how-to/README.md", "docs/how-to/*.md"]),
     ("Coming from", ["docs/coming-from/README.md", "docs/coming-from/*.md"]),
     ("About", ["docs/errors.md", "docs/glossary.md", "docs/architecture.md", "docs/decisions/README.md",

@@ -67,11 +67,15 @@ declare -A small=(
   [pagerank]='--scale 6'
   [jaccard]='--scale 6'
   [kcore]='--scale 6'
+  [degrees]='--scale 6'
+  [join]='--first 100 --second 200 --keys 50'
+  [kmers]='--bases 1000'
   [permute_matrix]='--rows 100'
   [random_access]='--scale 10'
   [random_permutation]='--entries 100'
   [topological_sort]='--rows 100'
   [transpose]='--rows 100'
+  [word_count]='--words 1000'
 )
 for app in "${!small[@]}"; do
   good '--pes' "$shunt" run "$app" --help
@@ -112,6 +116,22 @@ good '^asked by +row' "$shunt" run triangle --pes 2 --generate erdos_renyi --ver
 good '^look ahead +at most 1024 .* by the rules' "$shunt" run random_access --pes 2 --scale 8
 good '^look ahead +any number .* not by the rules' "$shunt" run random_access --pes 2 --scale 8 --look-ahead 0
 bad '--seed has no meaning with the stream of the benchmark' "$shunt" run random_access --seed 3
+good '^checked +a serial count found the same' "$shunt" run degrees --pes 3 --scale 8 --check --output degrees.txt
+good '^0 [0-9]+' cat degrees.txt
+good '^checked +a serial join made the same' "$shunt" run join --pes 3 --first 3000 --second 5000 --keys 700 --check
+good '^pairs +0' "$shunt" run join --pes 2 --first 0 --second 10
+printf '>one\nACGTAC\nGT\n>two\nacgNacg\n' >bases.fa
+good '^checked +a serial count found the same' "$shunt" run kmers --pes 3 --bases 3000 --canonical --check
+good '^kmers +8' "$shunt" run kmers --pes 2 --k 3 --text bases.fa --check --output histogram.txt
+good '^2 [12]' cat histogram.txt
+bad '^shunt run kmers: --text no/such.fa: No such file or directory' "$shunt" run kmers --text no/such.fa
+bad 'histogram.txt: it is not FASTA' "$shunt" run kmers --text histogram.txt
+bad '--bases has no meaning with --text' "$shunt" run kmers --text bases.fa --bases 10
+printf 'the cat and the dog\n' >words.txt
+good '^most frequent +the 2, and 1' "$shunt" run word_count --pes 3 --text words.txt --check --top 2
+good '"words":5,"different":4,"counted":true,"checked":true' "$shunt" run word_count --text words.txt --check --json
+good '^checked +a serial count found the same' "$shunt" run word_count --pes 5 --words 20000 --check
+bad '^shunt run word_count: --text .: Is a directory' "$shunt" run word_count --text .
 bad '--look-ahead 2: a process has 3 PEs' "$shunt" run random_access --pes 3 --look-ahead 2
 bad 'no-such-graph' "$shunt" run triangle --pes 2 --graph no-such-graph.txt
 bad 'SHUNT_PESS.*SHUNT_PES' env SHUNT_PESS=3 "$shunt" run histogram
@@ -336,6 +356,11 @@ if [[ -n $mpis ]]; then
   bad '--no-such-option' "$shunt" run histogram --transport mpi --no-such-option
   good '^pes +4 on 2 processes' "$shunt" run histogram --transport mpi --ranks 2 --pes 4 --updates 1000
   good '^errors +none' "$shunt" run random_access --transport mpi --ranks 2 --pes 4 --scale 12 --form class
+  good '^checked +a serial count found' "$shunt" run kmers --transport mpi --ranks 2 --pes 4 --bases 3000 --check
+  good '^checked +a serial join made' \
+    "$shunt" run join --transport mpi --ranks 2 --pes 4 --first 900 --second 900 --check
+  good '^checked +a serial count found' "$shunt" run degrees --transport mpi --ranks 2 --pes 4 --scale 8 --check
+  good '^checked +a serial count found' "$shunt" run word_count --transport mpi --ranks 2 --pes 4 --words 3000 --check
   for ranks in 2 3; do
     good "^pes +4 on $ranks processes" "$shunt" run daq --count-on pes --transport mpi --ranks $ranks --pes 4 \
       --channels 20 --frames 50 --garbled 3 --hung-up 2

@@ -13,14 +13,11 @@
 /// read outside of it: many by gather(), one by itself by its value (`long x = h[i]`, a round trip), and the PE's own
 /// by local(). A read inside, and a change outside, throw usage_error with the line.
 ///
-/// What a superstep promises: when it returns, on every PE, all changes that any PE made in it have happened. So reads
-/// between two supersteps see the whole of the first, and nothing of the next: as long as each PE reads before it makes
-/// its next collective call.
+/// What a superstep promises stands in superstep.hpp.
 ///
 /// Cost: a change costs what the same message costs as a lambda (actor_of.hpp).
 ///
-/// Source: Valiant, A bridging model for parallel computation, doi:10.1145/79173.79181 (supersteps); the wish for
-/// natural loops: Paul et al., arXiv:2107.05516, section 6.
+/// Source of the wish for natural loops: Paul et al., arXiv:2107.05516, section 6.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +35,9 @@
 #include <shunt/base/error.hpp>
 #include <shunt/pgas/actor_of.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
+#include <shunt/pgas/element_changes.hpp>
 #include <shunt/pgas/layout.hpp>
-#include <shunt/pgas/pe.hpp>
+#include <shunt/pgas/superstep.hpp>
 #include <shunt/pgas/symmetric.hpp>
 
 namespace shunt {
@@ -47,41 +45,6 @@ inline namespace v1 {
 namespace pgas {
 
 namespace detail {
-
-/// What a PE has of every array; in the order of construction, which is the same on every PE.
-class array_base {
- public:
-  /// \param size    of the array
-  /// \param finish  waits until all changes of the array have happened
-  array_base(pe& me, std::uint64_t size, void (*finish)(array_base&));
-  array_base(const array_base&) = delete;
-  array_base& operator=(const array_base&) = delete;
-
-  /// Returns when all changes have happened.
-  void finish_changes() { finish_(*this); }
-  /// A superstep of this PE begins, or ends.
-  void set_open(bool open) noexcept { changeable_ = open ? size_ : 0; }
-
- protected:
-  ~array_base();
-  /// Whether a superstep of this PE is open.
-  [[nodiscard]] bool open() const noexcept;
-  [[nodiscard]] pe& me() const noexcept { return *me_; }
-  [[nodiscard]] std::uint64_t elements() const noexcept { return size_; }
-  /// Elements that may be changed now: all in a superstep, none outside. One comparison finds both mistakes.
-  [[nodiscard]] std::uint64_t changeable() const noexcept { return changeable_; }
-
- private:
-  pe* me_;
-  std::uint64_t size_;
-  std::uint64_t changeable_;
-  void (*finish_)(array_base&);
-};
-
-/// \throws usage_error where one is open already.
-void open_superstep(pe& me, std::source_location where);
-void finish_superstep(pe& me);
-void close_superstep(pe& me) noexcept;
 
 /// A PE's elements, and where gather() puts what comes.
 template <class T>
@@ -108,85 +71,20 @@ struct array_index {
 /// \tparam T       trivially copyable
 /// \tparam Layout  cyclic, blocked or block_cyclic: which PE has which element
 template <plain_value T, class Layout = cyclic>
-class array final : private detail::array_base {
+class array final : private detail::distributed {
   using part = detail::array_part<T>;
 
  public:
   using value_type = T;  ///< of an element
 
   /// One element, as operator[] returns it. Use it at once: it has the array's address.
-  class element {
+  class element : public element_changes<element, T> {
    public:
     /// The same element.
     element(const element&) = default;
     /// `a[i] = b[k]` would read in a superstep: gather() what is needed before.
     element& operator=(const element&) = delete;
-
-    /// One-sided, in a superstep. The element becomes `value`; of several such changes the last to arrive stays.
-    /// \throws usage_error outside of a superstep.
-    void operator=(const T& value) const {
-      change([value](T& at) { at = value; });
-    }
-    /// The same as the others below: the element's own operator, at its PE.
-    template <class U>
-    void operator+=(const U& value) const {
-      change([value](T& at) { at = static_cast<T>(at + value); });
-    }
-    /// As operator+=.
-    template <class U>
-    void operator-=(const U& value) const {
-      change([value](T& at) { at = static_cast<T>(at - value); });
-    }
-    /// As operator+=.
-    template <class U>
-    void operator*=(const U& value) const {
-      change([value](T& at) { at = static_cast<T>(at * value); });
-    }
-    /// As operator+=.
-    template <class U>
-    void operator|=(const U& value) const {
-      change([value](T& at) { at = static_cast<T>(at | value); });
-    }
-    /// As operator+=.
-    template <class U>
-    void operator&=(const U& value) const {
-      change([value](T& at) { at = static_cast<T>(at & value); });
-    }
-    /// As operator+=.
-    template <class U>
-    void operator^=(const U& value) const {
-      change([value](T& at) { at = static_cast<T>(at ^ value); });
-    }
-    /// As operator+=. Returns nothing: the value is elsewhere.
-    void operator++() const {
-      change([](T& at) { ++at; });
-    }
-    /// As operator++().
-    void operator++(int) const { ++*this; }
-    /// As operator++().
-    void operator--() const {
-      change([](T& at) { --at; });
-    }
-    /// As operator++().
-    void operator--(int) const { --*this; }
-    /// As operator+=. The element becomes `value` if that is less.
-    void min(const T& value) const {
-      change([value](T& at) {
-        if (value < at) at = value;
-      });
-    }
-    /// As operator+=. The element becomes `value` if that is greater.
-    void max(const T& value) const {
-      change([value](T& at) {
-        if (at < value) at = value;
-      });
-    }
-    /// As operator+=. Runs f(element) at its PE. \param f  as actor_of::send() takes it: captures are values
-    template <class F>
-      requires std::invocable<const F&, T&>
-    void update(const F& f) const {
-      change(f);
-    }
+    using element_changes<element, T>::operator=;
 
     /// One-sided, outside of a superstep: waits for the element's value, a round trip. For many, gather().
     /// \throws usage_error inside of one.
@@ -194,6 +92,7 @@ class array final : private detail::array_base {
 
    private:
     friend class array;
+    friend class element_changes<element, T>;
     element(array& of, array_index at) noexcept : of_(&of), at_(at) {}
     template <class F>
     [[gnu::always_inline]] void change(const F& f) const {
@@ -213,7 +112,7 @@ class array final : private detail::array_base {
       : array(me, size, Layout(), initial) {}
   /// The same, with a layout: `pgas::array<double, pgas::block_cyclic> a(me, n, pgas::block_cyclic(64))`.
   array(pe& me, std::uint64_t size, Layout layout, const T& initial = {})
-      : array_base(me, size, [](array_base& of) { static_cast<array&>(of).changes_.finish(); }),
+      : distributed(me, size, [](distributed& of) { static_cast<array&>(of).changes_.finish(); }),
         layout_(laid_out(me, size, layout)),
         part_(me),
         changes_(part_) {
@@ -260,7 +159,8 @@ class array final : private detail::array_base {
   void gather(std::span<const I> indices, std::span<T> into,
               std::source_location where = std::source_location::current()) {
     if (open()) detail::refuse_read_amid(me().index(), "gather()", where);
-    if (indices.size() != into.size()) detail::refuse_lengths(me().index(), "gather()", indices.size(), into.size());
+    if (indices.size() != into.size())
+      detail::refuse_lengths(me().index(), "gather()", indices.size(), into.size(), where);
     part_->into = into.data();
     for (std::size_t k = 0; k != indices.size(); ++k) {
       const auto at = place_of({indices[k], where});
@@ -278,7 +178,7 @@ class array final : private detail::array_base {
                std::source_location where = std::source_location::current()) {
     if (open()) detail::refuse_read_amid(me().index(), "scatter()", where);
     if (indices.size() != values.size())
-      detail::refuse_lengths(me().index(), "scatter()", indices.size(), values.size());
+      detail::refuse_lengths(me().index(), "scatter()", indices.size(), values.size(), where);
     for (std::size_t k = 0; k != indices.size(); ++k) {
       const auto at = place_of({indices[k], where});
       changes_.send(at.pe, [spot = at.spot, value = values[k]](part& there) { there.values[spot] = value; }, where);
@@ -319,22 +219,6 @@ class array final : private detail::array_base {
   symmetric<part> part_;
   actor_of<part> changes_;
 };
-
-/// Collective. Calls body(), in which elements of arrays may be changed, and waits until all changes that any PE has
-/// made have happened, everywhere.
-/// \throws what `body` throws; usage_error inside of a superstep; what finish() throws.
-/// Cost: a finish() for each array that the PE has.
-template <std::invocable F>
-void superstep(pe& me, F&& body, std::source_location where = std::source_location::current()) {
-  detail::open_superstep(me, where);
-  try {
-    std::forward<F>(body)();
-  } catch (...) {
-    detail::close_superstep(me);
-    throw;
-  }
-  detail::finish_superstep(me);
-}
 
 /// Collective. `into[k]` becomes table[indices[k]]: array::gather().
 template <class T, class Layout, std::ranges::contiguous_range Indices, std::ranges::contiguous_range Into>

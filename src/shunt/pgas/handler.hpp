@@ -62,6 +62,10 @@ class here_of {
   /// programs use quiesce() and not finish().
   template <std::size_t Mailbox = 0, handler_function F>
   void send(int to, const F& f, std::source_location where = std::source_location::current());
+  /// The same with a payload, as selector_of::send() takes it: runs f(parts..., payload).
+  template <std::size_t Mailbox = 0, payload_item T, handler_function F>
+  void send(int to, std::span<const T> payload, const F& f,
+            std::source_location where = std::source_location::current());
   /// The same, to a mailbox that is chosen while running. \throws as selector_of::send_through().
   template <handler_function F>
   void send_through(std::size_t mailbox, int to, const F& f,
@@ -126,7 +130,12 @@ struct lambda_form {
   struct one_way {
     static void unload(void* what) {
       auto& a = *static_cast<arrival*>(what);
-      each_message<F>(a, [&a](const F& f) __attribute__((always_inline)) { call(f, a); });
+      const auto body = [&a](const F& f) __attribute__((always_inline)) { call(f, a); };
+      if constexpr (single && (prepared_message<F, Parts> && ...)) {
+        each_message_prepared<F>(a, body, [&a](const F& f) { (f.prepare(std::as_const(a.part<Parts>())), ...); });
+      } else {
+        each_message<F>(a, body);
+      }
     }
     static inline const wire::handler entry{
         typeid(one_way), wire::type_name<F>(), unload, Mailbox, 0, wire::message_layout::of<F>(), owner()};
@@ -191,6 +200,18 @@ void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location
   const auto key =
       detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
   detail::outbound::send(a_->way.to, to, key, f, where);
+}
+template <std::size_t Mailboxes, class... Parts>
+template <std::size_t Mailbox, payload_item T, handler_function F>
+void here_of<Mailboxes, Parts...>::send(int to, std::span<const T> payload, const F& f, std::source_location where) {
+  static_assert(Mailbox < Mailboxes, "send: the selector has no such mailbox; the first one is mailbox 0");
+  static_assert(sizeof(F) % alignof(T) == 0 || std::is_empty_v<F>,
+                "captures in front of a payload keep the payload's alignment: capture larger items, or more");
+  using form = detail::lambda_form<Mailboxes, Parts...>;
+  const auto key = detail::key_of(form::template with_payload<Mailbox, F, T>::entry, a_->sender_bits(false));
+  const auto captures = std::as_bytes(std::span<const F, 1>(&f, 1));
+  a_->out->send_span(a_->way.to, to, key, std::is_empty_v<F> ? captures.first(0) : captures, std::as_bytes(payload),
+                     where);
 }
 template <std::size_t Mailboxes, class... Parts>
 template <handler_function F>

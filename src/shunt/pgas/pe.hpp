@@ -19,10 +19,10 @@ namespace pgas {
 
 namespace detail {
 class pe_worker;
-class array_base;
-/// A PE's distributed arrays, in the order of construction, and whether a superstep is open: pgas/array.hpp.
-struct array_list {
-  std::vector<array_base*> all;
+class distributed;
+/// A PE's distributed objects, in the order of construction, and whether a superstep is open: pgas/superstep.hpp.
+struct superstep_state {
+  std::vector<distributed*> all;
   bool open = false;
 };
 }  // namespace detail
@@ -118,7 +118,7 @@ class pe {
   /// For the library's own use.
   [[nodiscard]] detail::pe_worker& home() noexcept { return *home_; }
   /// For the library's own use.
-  [[nodiscard]] detail::array_list& arrays() noexcept { return arrays_; }
+  [[nodiscard]] detail::superstep_state& supersteps() noexcept { return supersteps_; }
   /// For the library's own use: a number for a selector, 1..65,535, the same on every PE.
   [[nodiscard]] std::uint16_t next_selector_id();
   /// For the library's own use: gives a number back.
@@ -142,7 +142,7 @@ class pe {
 
   detail::pe_worker* home_;
   int index_;
-  detail::array_list arrays_;
+  detail::superstep_state supersteps_;
   std::uint16_t last_selector_id_ = 0;
   std::vector<std::uint16_t> selector_ids_in_use_;
 };

@@ -3,10 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <shunt/pgas.hpp>
+#include <shunt/pgas/containers.hpp>
 
 namespace examples::pgas_actor_of {
 namespace pgas = shunt::pgas;
@@ -29,6 +33,64 @@ namespace examples::pgas_mailbox_order {
 namespace pgas = shunt::pgas;
 extern pgas::symmetric<std::vector<long>>& table;
 }  // namespace examples::pgas_mailbox_order
+
+namespace examples::pgas_superstep {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<std::uint64_t> keys;
+}  // namespace examples::pgas_superstep
+
+namespace examples::pgas_containers_bag {
+namespace pgas = shunt::pgas;
+struct task {
+  int depth;
+};
+extern pgas::pe& me;
+extern task first;
+std::vector<task> parts_of(const task& t);
+}  // namespace examples::pgas_containers_bag
+
+namespace examples::pgas_containers_counting_set {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<std::string> text;
+}  // namespace examples::pgas_containers_counting_set
+
+namespace examples::pgas_containers_disjoint_sets {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::uint64_t vertices;
+extern std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
+}  // namespace examples::pgas_containers_disjoint_sets
+
+namespace examples::pgas_containers_map {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<std::string> text;
+}  // namespace examples::pgas_containers_map
+
+namespace examples::pgas_containers_multimap {
+namespace pgas = shunt::pgas;
+struct order {
+  std::uint64_t customer;
+  double amount;
+};
+extern pgas::pe& me;
+extern std::vector<order> orders;
+void bill(std::uint64_t customer, const std::vector<order>& orders);
+}  // namespace examples::pgas_containers_multimap
+
+namespace examples::pgas_containers_set {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<std::uint64_t> keys;
+}  // namespace examples::pgas_containers_set
+
+namespace examples::pgas_containers_sort {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+std::vector<double> read();
+}  // namespace examples::pgas_containers_sort
 
 namespace examples::pgas_selector {
 namespace pgas = shunt::pgas;

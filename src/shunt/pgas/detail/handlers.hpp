@@ -1,6 +1,7 @@
 /// From a batch of messages to calls of a handler: the unloading loops, with the handler inlined.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -30,6 +31,42 @@ template <class Message, class Body>
       a.way = message->way;
       body(message->message);
     }
+  }
+}
+
+/// A message that knows beforehand what its handler will read: `m.prepare(part)` asks the processor for it, and does
+/// nothing else.
+template <class Message, class Part>
+concept prepared_message = requires(const Message& m, const Part& part) { m.prepare(part); };
+
+/// The same as each_message(); calls prepare(message) for each message some time before body(message), so that what
+/// lies outside of the caches is on its way when it is used.
+template <class Message, class Body, class Prepare>
+[[gnu::always_inline]] inline void each_message_prepared(arrival& a, Body body, Prepare prepare) {
+  constexpr std::ptrdiff_t ahead =
+      12;  // messages: longer than a load from memory takes, fewer than a core has in flight
+  const auto over = [&]<class Loaded>(const Loaded* message, const Loaded* last, const auto& ready, const auto& run) {
+    const Loaded* next = message;
+    for (; next != last && next - message < ahead; ++next) ready(*next);
+    for (; message != last; ++message) {
+      if (next != last) ready(*next++);
+      run(*message);
+    }
+  };
+  if (!a.routed()) {
+    over(reinterpret_cast<const Message*>(a.first), reinterpret_cast<const Message*>(a.last), prepare, body);
+  } else {
+    using loaded = wire::routed_message<Message>;
+    over(
+        reinterpret_cast<const loaded*>(a.first), reinterpret_cast<const loaded*>(a.last),
+        [&](const loaded& m) {
+          a.way = m.way;
+          prepare(m.message);
+        },
+        [&](const loaded& m) {
+          a.way = m.way;
+          body(m.message);
+        });
   }
 }
 

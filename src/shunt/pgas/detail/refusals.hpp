@@ -60,7 +60,7 @@ namespace detail {
 /// superstep() inside of a superstep.
 [[noreturn, gnu::cold]] void refuse_superstep(int pe, std::source_location where);
 
-/// A change of element `i` of an array of `size`. \param amid  in a superstep: then the element is not there
+/// A change of element `i` of an object of `size`. \param amid  in a superstep: then the element is not there
 [[noreturn, gnu::cold]] void refuse_change(int pe, bool amid, std::uint64_t i, std::uint64_t size,
                                            std::source_location where);
 
@@ -73,8 +73,9 @@ namespace detail {
 /// An array that is too large for so many PEs.
 [[noreturn, gnu::cold]] void refuse_array_size(int pe, int pes, std::uint64_t size);
 
-/// Not as many indices as values. \param call  "gather()"
-[[noreturn, gnu::cold]] void refuse_lengths(int pe, const char* call, std::size_t indices, std::size_t values);
+/// Two ranges of a call differ in length. \param call  "gather()"
+[[noreturn, gnu::cold]] void refuse_lengths(int pe, const char* call, std::size_t one, std::size_t other,
+                                            std::source_location where);
 
 /// "PEs disagree: one is ONE while others are OTHERS; every PE must make ...". \param one, others  each with its
 /// preposition

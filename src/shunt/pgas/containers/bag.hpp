@@ -1,0 +1,115 @@
+/// A distributed bag: items in no order and on no PE in particular, such as work.
+///
+/// ```cpp
+/// pgas::bag<task> work(me);
+/// work.add(first);                                   // on this PE
+/// work.drain([&](const task& t) {                    // until none is left anywhere
+///   for (const task& part : parts_of(t)) work.insert(part);
+/// });
+/// ```
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/containers/balance.hpp>
+#include <shunt/pgas/detail/refusals.hpp>
+#include <shunt/pgas/superstep.hpp>
+#include <shunt/pgas/symmetric.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// The program of each PE makes it, in the same order as its other symmetric objects, and destroys it.
+template <plain_value T>
+class bag final : private detail::distributed {
+ public:
+  using value_type = T;  ///< of an item
+
+  /// Collective, but does not wait for all: as actor_of's. \throws std::bad_alloc
+  explicit bag(pe& me)
+      : distributed(me, 1, [](distributed& of) { static_cast<bag&>(of).finish(); }),
+        part_(me),
+        messages_(part_),
+        next_(me.index()) {}
+  /// Collective: the last superstep is over.
+  ~bag() = default;
+
+  /// One-sided, in a superstep. Puts an item onto the next PE, in turn: so all get the same number, but for one a
+  /// sender. \throws usage_error outside of one.
+  void insert(const T& item, std::source_location where = std::source_location::current()) {
+    if (changeable() == 0) [[unlikely]]
+      detail::refuse_change(me().index(), false, 0, 0, where);
+    messages_.send(next_, [item](part& there) { there.arrived.push_back(item); }, where);
+    if (++next_ == me().count()) next_ = 0;
+  }
+  /// Local, outside of supersteps. Puts an item onto this PE.
+  void add(const T& item) { part_->items.push_back(item); }
+
+  /// Local. This PE's items; to be read, or changed, outside of supersteps.
+  [[nodiscard]] std::vector<T>& local() noexcept { return part_->items; }
+  /// The same, to read.
+  [[nodiscard]] const std::vector<T>& local() const noexcept { return part_->items; }
+  /// Collective. Items of all PEs.
+  [[nodiscard]] std::uint64_t size() const { return me().sum(std::uint64_t{part_->items.size()}); }
+  /// Collective. Moves items until each PE has as many as the others, but for one.
+  void balance() { pgas::balance(me(), part_->items); }
+
+  /// Collective, outside of supersteps. Takes every item out and calls f(item) where it is, which may insert() more;
+  /// until none is left anywhere. It goes in rounds: items are shared out evenly, then a superstep works on them; what
+  /// is inserted in it is work of the next one.
+  /// \throws what `f` throws: then what is left of the round stays.
+  template <std::invocable<const T&> F>
+  void drain(F&& f) {
+    std::vector<T> now;
+    while (size() != 0) {
+      balance();
+      superstep(me(), [&] {
+        now.swap(part_->items);
+        try {
+          while (!now.empty()) {
+            const T item = now.back();
+            now.pop_back();
+            f(item);
+          }
+        } catch (...) {
+          part_->items.insert(part_->items.end(), now.begin(), now.end());
+          throw;
+        }
+      });
+    }
+  }
+
+ private:
+  /// What arrives does not lie with the items: a faster PE may be in the next superstep while this one balances.
+  struct part {
+    std::vector<T> items;
+    std::vector<T> arrived;  // in this superstep
+  };
+
+  /// Between finish() and the next call of the library nothing arrives.
+  void finish() {
+    messages_.finish();
+    auto& [items, arrived] = *part_;
+    if (items.empty()) {
+      items.swap(arrived);
+    } else {
+      items.insert(items.end(), arrived.begin(), arrived.end());
+    }
+    arrived.clear();
+  }
+
+  symmetric<part> part_;
+  actor_of<part> messages_;
+  int next_;
+};
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,145 @@
+/// A distributed set that counts how often each key was inserted: for word counts, k-mers, degrees.
+///
+/// ```cpp
+/// pgas::counting_set<std::string> words(me);
+/// pgas::superstep(me, [&] {
+///   for (const auto& word : text) words.insert(word);
+/// });
+/// for (const auto& [word, n] : words.local()) std::printf("%s %lu\n", word.c_str(), n);
+/// ```
+///
+/// Each PE counts hot keys itself, in a cache, and sends what it has counted when the key makes place for a hotter one,
+/// or at the end of the superstep. So a key that makes up half of all inserts does not make its owner the job's
+/// bottleneck.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <shunt/pgas/containers/detail/keyed.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// The program of each PE makes it, in the same order as its other symmetric objects, and destroys it.
+/// \tparam K, Hash  as map's
+template <detail::key_type K, class Hash = key_hash<K>>
+class counting_set final : private detail::keyed<K, detail::hash_table<K, std::uint64_t, Hash>, Hash> {
+  using table_type = detail::hash_table<K, std::uint64_t, Hash>;
+  using base = detail::keyed<K, table_type, Hash>;
+  using part = typename base::part;
+  using key_at = detail::key_at<K>;
+
+ public:
+  using key_type = K;  ///< what is counted
+
+  /// Collective, but does not wait for all: as actor_of's.
+  /// \param cached  keys that each PE counts itself, rounded up to a power of two, 0 for none; fewer where there are
+  ///                many PEs; memory: a key and 16 bytes each, from the first insert on
+  /// \throws std::bad_alloc
+  explicit counting_set(pe& me, std::size_t cached = most_cached)
+      : base(me, [](detail::distributed& of) { static_cast<counting_set&>(of).finish(); }),
+        cached_(cache_size(cached, me.count())) {}
+  /// Collective: the last superstep is over.
+  ~counting_set() = default;
+
+  /// One-sided, in a superstep. The key was seen once more. \throws usage_error outside of one.
+  void insert(key_at at) {
+    this->check_change(at.line);
+    if (cached_ == 0) return this->to_owner(at.key, one_more(), at.line);
+    if (cache_.empty()) cache_.resize(cached_);
+    entry& e = cache_[(Hash()(at.key) >> 8U) & (cached_ - 1)];
+    if (e.count != 0 && e.key == at.key) {
+      ++e.count;
+      e.heat = std::min(e.heat + 1, hottest);
+    } else if (e.count == 0 || e.heat == 0) {
+      send(e, at.line);
+      e.key = at.key;
+      e.count = 1;
+      e.heat = 1;
+    } else {  // the one that is there is hotter, so far
+      --e.heat;
+      this->to_owner(at.key, one_more(), at.line);
+    }
+  }
+  /// One-sided, in a superstep. The key was seen `count` times more. \throws usage_error outside of one.
+  void insert(key_at at, std::uint64_t count) {
+    this->check_change(at.line);
+    this->to_owner(at.key, more{count}, at.line);
+  }
+
+  /// Local. This PE's keys and how often each was inserted, by any PE, in no order:
+  /// `for (auto [key, count] : s.local())`.
+  [[nodiscard]] auto local() const noexcept {
+    return std::ranges::subrange(this->table().begin(), this->table().end());
+  }
+  /// Local. How often a key of this PE was inserted; 0 for one of another PE, too.
+  [[nodiscard]] std::uint64_t count_local(detail::key_view<K> key) const noexcept {
+    const auto* const at = this->table().find(key);
+    return at == nullptr ? 0 : at->value;
+  }
+  /// The PE that has a key, or would have it.
+  [[nodiscard]] int owner(detail::key_view<K> key) const noexcept { return this->owner_of(Hash()(key)); }
+  /// Collective. Different keys, of all PEs.
+  [[nodiscard]] std::uint64_t size() const { return this->me().sum(std::uint64_t{this->table().size()}); }
+  /// Collective. Inserts of all keys.
+  [[nodiscard]] std::uint64_t total() const {
+    std::uint64_t mine = 0;
+    for (const auto& [key, count] : local()) mine += count;
+    return this->me().sum(mine);
+  }
+  /// Local. Erases this PE's keys.
+  void clear() noexcept { this->table().clear(); }
+  /// Local. Room for so many keys on this PE before its table grows. \throws std::bad_alloc
+  void reserve(std::size_t keys) { this->table().reserve(keys); }
+
+ private:
+  static constexpr std::size_t most_cached = 8192;
+  static constexpr std::size_t most_in_job = 512 * 1024;
+  static constexpr std::uint32_t hottest = 16;  // other keys that come by before a hot key loses its place
+
+  struct entry {
+    K key{};
+    std::uint64_t count = 0;
+    std::uint32_t heat = 0;
+  };
+  struct one_more {
+    void operator()(part& p, detail::key_view<K> key) const { ++p.table.find_or_insert(key).first->value; }
+  };
+  struct more {
+    std::uint64_t count;
+    void operator()(part& p, detail::key_view<K> key) const { p.table.find_or_insert(key).first->value += count; }
+  };
+
+  /// Of a thousand PEs in a process each has a smaller one.
+  static std::size_t cache_size(std::size_t wanted, int pes) noexcept {
+    if (wanted == 0) return 0;
+    return std::bit_ceil(std::min(wanted, std::max<std::size_t>(16, most_in_job / static_cast<std::size_t>(pes))));
+  }
+
+  void send(entry& e, std::source_location where) {
+    if (e.count == 1) this->to_owner(e.key, one_more(), where);
+    if (e.count > 1) this->to_owner(e.key, more{e.count}, where);
+    e.count = 0;
+  }
+  void finish() {
+    for (entry& e : cache_) send(e, std::source_location::current());
+    this->messages().finish();
+  }
+
+  const std::size_t cached_;
+  std::vector<entry> cache_;
+};
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

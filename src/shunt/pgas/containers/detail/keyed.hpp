@@ -1,0 +1,177 @@
+/// What containers with keys have in common: the owner of a key, and messages to it.
+///
+/// A plain key travels as a value, in front of what is to be done with it. A text travels as a payload; one that is
+/// longer than a train carries, in pieces, which its owner puts together:
+///
+///   sender      numbers its long texts; sends each piece with (number, bytes of all, where this one begins)
+///   owner       keeps the pieces of (sender, number) until all bytes are there, in whatever order they come
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/containers/detail/hash_table.hpp>
+#include <shunt/pgas/containers/key_hash.hpp>
+#include <shunt/pgas/detail/refusals.hpp>
+#include <shunt/pgas/superstep.hpp>
+#include <shunt/pgas/symmetric.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace detail {
+
+/// What may be a key: a plain value, or a text.
+template <class K>
+concept key_type = plain_value<K> || std::is_same_v<K, std::string>;
+
+template <class K>
+inline constexpr bool is_text = std::is_same_v<K, std::string>;
+
+/// A key, and the line where it stands: keys convert to it.
+template <class K>
+struct key_at {
+  /// \param where  of the expression, for errors
+  template <class Key>
+    requires std::convertible_to<const Key&, K> || std::convertible_to<const Key&, key_view<K>>
+  constexpr key_at(const Key& k, std::source_location where = std::source_location::current())
+      : key(static_cast<held>(k)), line(where) {}
+
+  using held = std::conditional_t<is_text<K>, std::string_view, K>;
+  held key;
+  std::source_location line;
+};
+
+/// Texts of which some pieces have come.
+class pieces_of_texts {
+ public:
+  /// \return the text, when all of it has come; else null. It is there until the next call.
+  const std::string* add(int from, std::uint64_t number, std::size_t bytes, std::size_t begin, std::string_view piece) {
+    text& t = texts_[{from, number}];
+    t.bytes.resize(bytes);
+    t.bytes.replace(begin, piece.size(), piece);
+    t.came += piece.size();
+    if (t.came != bytes) return nullptr;
+    whole_ = std::move(t.bytes);
+    texts_.erase({from, number});
+    return &whole_;
+  }
+
+ private:
+  struct text {
+    std::string bytes;
+    std::size_t came = 0;
+  };
+  std::map<std::pair<int, std::uint64_t>, text> texts_;
+  std::string whole_;
+};
+
+/// A PE's part of an object with keys.
+template <class Table>
+struct keyed_part {
+  Table table;
+  pieces_of_texts pieces;
+  void* into = nullptr;  // where gather() puts what comes
+};
+
+/// A message with a plain key.
+template <class Part, class K, class Op>
+struct keyed_message {
+  K key;
+  [[no_unique_address]] Op op;
+
+  void operator()(Part& part) const { op(part, key); }
+  void prepare(const Part& part) const noexcept { part.table.prefetch(key); }
+};
+
+/// Base of containers with keys. \tparam Table  of a PE: hash_table
+template <class K, class Table, class Hash>
+class keyed : protected distributed {
+ protected:
+  using part = keyed_part<Table>;
+
+  keyed(pe& me, void (*finish)(distributed&))
+      : distributed(me, 1, finish), pes_(static_cast<std::uint64_t>(me.count())), part_(me), messages_(part_) {}
+  ~keyed() = default;
+
+  /// The PE that has a key: by the hash's upper half, of which each PE has an equal share.
+  [[nodiscard]] int owner_of(std::uint64_t hash) const noexcept {
+    return static_cast<int>(((hash >> 32U) * pes_) >> 32U);
+  }
+
+  void check_change(std::source_location where) const {
+    if (changeable() == 0) [[unlikely]]
+      refuse_change(me().index(), false, 0, 0, where);
+  }
+  void check_read(const char* call, std::source_location where) const {
+    if (open()) refuse_read_amid(me().index(), call, where);
+  }
+
+  /// Calls op(part, key) at the key's owner; op is a function object of plain values.
+  template <std::size_t Mailbox = 0, class Op>
+  [[gnu::always_inline]] void to_owner(key_view<K> key, const Op& op, std::source_location where) {
+    if constexpr (is_text<K>) {
+      send_text<Mailbox>(owner_of(Hash()(key)), key, op, where);
+    } else {
+      messages_.template send<Mailbox>(owner_of(Hash()(key)), keyed_message<part, K, Op>{key, op}, where);
+    }
+  }
+
+  /// Calls op(part, text) on PE `to`, or op(part, text, here) if it takes that.
+  template <std::size_t Mailbox = 0, class Op>
+  void send_text(int to, std::string_view text, const Op& op, std::source_location where) {
+    const std::size_t most = longest_piece();
+    if (text.size() <= most) [[likely]] {
+      return messages_.template send<Mailbox>(
+          to, text, [op](part& at, std::string_view all, auto& here) { call(op, at, all, here); }, where);
+    }
+    const std::uint64_t number = texts_sent_++;
+    const std::size_t bytes = text.size();
+    for (std::size_t begin = 0; begin != bytes;) {
+      const auto piece = text.substr(begin, most);
+      messages_.template send<Mailbox>(
+          to, piece,
+          [op, number, bytes, begin](part& at, std::string_view some, auto& here) {
+            const std::string* const all = at.pieces.add(here.from(), number, bytes, begin, some);
+            if (all != nullptr) call(op, at, *all, here);
+          },
+          where);
+      begin += piece.size();
+    }
+  }
+
+  [[nodiscard]] Table& table() noexcept { return part_->table; }
+  [[nodiscard]] const Table& table() const noexcept { return part_->table; }
+  [[nodiscard]] part& mine() noexcept { return *part_; }
+  [[nodiscard]] auto& messages() noexcept { return messages_; }
+
+ private:
+  template <class Op, class Here>
+  static void call(const Op& op, part& at, std::string_view text, Here& here) {
+    if constexpr (std::is_invocable_v<const Op&, part&, std::string_view, Here&>) {
+      op(at, text, here);
+    } else {
+      op(at, text);
+    }
+  }
+  /// Half a train, less what else may be in a message: so two fit, and the captures.
+  [[nodiscard]] std::size_t longest_piece() const noexcept { return me().train_bytes() / 2 - 64; }
+
+  std::uint64_t pes_;
+  std::uint64_t texts_sent_ = 0;
+  symmetric<part> part_;
+  selector_of<is_text<K> ? 2 : 1, part> messages_;
+};
+
+}  // namespace detail
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,81 @@
+/// The hash of a key: which PE has it, and where it is there.
+///
+/// Source of the mixing step, the folded product of two words: Wang Yi, wyhash, in the public domain (the idea; this is
+/// another function).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+namespace detail {
+
+/// High and low half of a product, folded: each bit of the result depends on all bits of `a`, for an odd b.
+[[nodiscard]] constexpr std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
+  __extension__ using wide = unsigned __int128;
+  const wide product = static_cast<wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+inline constexpr std::uint64_t hash_multiplier = 0x9FB21C651E98DF25U;  // odd, half of its bits set
+inline constexpr std::uint64_t hash_start = 0x243F6A8885A308D3U;       // pi
+
+/// Of bytes in memory.
+[[nodiscard]] inline std::uint64_t hash_of_bytes(const void* bytes, std::size_t size) noexcept {
+  const auto* at = static_cast<const unsigned char*>(bytes);
+  std::uint64_t hash = folded_product(size ^ hash_start, hash_multiplier);
+  for (; size >= 8; at += 8, size -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    hash = folded_product(hash ^ word, hash_multiplier);
+  }
+  if (size != 0) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, size);
+    hash = folded_product(hash ^ word ^ hash_start, hash_multiplier);
+  }
+  return folded_product(hash ^ hash_start, hash_multiplier);
+}
+
+}  // namespace detail
+
+/// The hash that containers take unless they are given another: of integers, enumerations, strings, and of plain
+/// structs each value of which has one representation (no padding, no floating point number). The same in each process
+/// of one job. Keys can be chosen so that they collide.
+/// Another one, for another key: a struct without members, `std::uint64_t operator()(const K&) const noexcept`, all 64
+/// bits of which vary.
+template <class K>
+struct key_hash {
+  static_assert(std::has_unique_object_representations_v<K>,
+                "this key needs a hash of its own, as the container's Hash: equal values may differ in their bytes");
+  /// All 64 bits vary. Cost: a multiplication for eight bytes, and one more.
+  [[nodiscard]] std::uint64_t operator()(const K& key) const noexcept {
+    if constexpr (sizeof(K) <= sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, &key, sizeof key);
+      return detail::folded_product(detail::folded_product(word ^ detail::hash_start, detail::hash_multiplier) ^ word,
+                                    detail::hash_multiplier);
+    } else {
+      return detail::hash_of_bytes(&key, sizeof key);
+    }
+  }
+};
+/// Of texts.
+template <>
+struct key_hash<std::string> {
+  /// As above.
+  [[nodiscard]] std::uint64_t operator()(std::string_view key) const noexcept {
+    return detail::hash_of_bytes(key.data(), key.size());
+  }
+};
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
