@@ -1,9 +1,12 @@
 /// `shunt run index_gather`: runs the kernel in either form, checks its answer, reports.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app.hpp"
 #include "bale/index_gather_class.hpp"
 #include "bale/index_gather_lambda.hpp"
+#include "bale/index_gather_natural.hpp"
 #include "bale/job.hpp"
 #include "option.hpp"
 
@@ -18,7 +21,7 @@ std::int64_t entry(std::uint64_t global) { return static_cast<std::int64_t>(3 * 
 
 int index_gather_main(int argc, char** argv) {
   apps::command_line options("Reads random entries of a distributed table.", "shunt run index_gather");
-  apps::job job(options, "index_gather");
+  apps::job job(options, "index_gather", true, apps::forms::three);
   std::uint64_t reads = 10'000'000, table = 100'000;
   apps::count_option(options, "--reads", reads, "reads of each PE", 1, (1ul << 32) - 1)->capture_default_str();
   apps::count_option(options, "--table", table, "entries on each PE", 1, 1ul << 32)->capture_default_str();
@@ -28,7 +31,7 @@ int index_gather_main(int argc, char** argv) {
   pgas::run(job.wanted(), [&](pgas::pe& me) {
     const auto pes = static_cast<std::uint64_t>(me.count());
     apps::require_memory(me, fmt::format("--reads {} --table {} on {} PEs", reads, table, pes),
-                         16. * static_cast<double>(reads) + 8. * static_cast<double>(table));
+                         24. * static_cast<double>(reads) + 16. * static_cast<double>(table));
     const auto places = apps::random_places(reads * pes, table * pes, job.seed(), me.index(), me.count());
     pgas::symmetric<std::vector<std::int64_t>> entries(me, table);
     pgas::symmetric<std::vector<std::int64_t>> target(me, places.size());
@@ -36,8 +39,17 @@ int index_gather_main(int argc, char** argv) {
       const apps::place p{me.index(), static_cast<std::uint32_t>(s)};
       (*entries)[s] = entry(p.global(me.count()));
     }
+    const bool natural = job.which() == apps::form::natural;
+    pgas::array<std::int64_t> dealt(me, natural ? table * pes : 0);  // its elements lie as those of `entries`
+    std::vector<std::uint64_t> indices;
+    if (natural) {
+      std::ranges::copy(*entries, dealt.local().begin());
+      indices = apps::indices_of(places, me.count());
+    }
     const apps::measurement timing(me);
-    if (job.which() == apps::form::lambda) {
+    if (natural) {
+      apps::natural::index_gather(dealt, indices, *target);
+    } else if (job.which() == apps::form::lambda) {
       apps::lambda_form::index_gather(entries, target, places);
     } else {
       apps::class_form::index_gather{{me}, *entries, *target}.run(places);

@@ -11,7 +11,7 @@
 
 namespace shunt::apps {
 
-job::job(command_line& options, std::string name, bool output, bool forms)
+job::job(command_line& options, std::string name, bool output, forms in)
     : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
   wanted_.name = "shunt run " + name_;  // as the command calls it, in messages of its own
   count_option(options, "--pes", wanted_.pes, "processing elements of the job (default: one a CPU)", 1, 65'536);
@@ -27,7 +27,10 @@ job::job(command_line& options, std::string name, bool output, bool forms)
   count_option(options, "--deadline", deadline_, "seconds of silence after which a process counts as lost", 1, 86'400);
   count_option(options, "--start-deadline", start_deadline_,
                "seconds in which all processes must have started (default: 6 deadlines)", 1, 86'400);
-  if (forms) choice_option(options, "--form", form_, "which of its two programs runs", {"lambda", "class"});
+  if (in == forms::two) choice_option(options, "--form", form_, "which of its two programs runs", {"lambda", "class"});
+  if (in == forms::three) {
+    choice_option(options, "--form", form_, "which of its three programs runs", {"lambda", "class", "natural"});
+  }
   seed_given_ =
       count_option(options, "--seed", seed_, "of the random numbers; they do not depend on the number of PEs", 0);
   report_.add_options(options, output);

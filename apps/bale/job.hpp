@@ -19,14 +19,16 @@ class job {
  public:
   /// \param name  of the application, for messages
   /// \param output  whether --output is the report's
-  /// \param forms  whether the application is written in both forms: without, it has no --form
-  job(command_line& options, std::string name, bool output = true, bool forms = true);
+  /// \param in  the forms in which the application is written: with none it has no --form
+  job(command_line& options, std::string name, bool output = true, forms in = forms::two);
 
   /// What the command line said. \throws usage_error for an --output that cannot be written.
   [[nodiscard]] const pgas::options& wanted();
   /// The job is, or will be, one of several processes.
   [[nodiscard]] bool has_processes() const;
-  [[nodiscard]] form which() const noexcept { return form_ == "class" ? form::class_ : form::lambda; }
+  [[nodiscard]] form which() const noexcept {
+    return form_ == "class" ? form::class_ : form_ == "natural" ? form::natural : form::lambda;
+  }
   [[nodiscard]] const std::string& form_name() const noexcept { return form_; }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   /// For refuse_with(): --seed, which not every job has a use for.

@@ -1,4 +1,4 @@
-// The applications' kernels in both forms, against serial oracles: one answer, whatever the number of PEs.
+// The applications' kernels in their forms, against serial oracles: one answer, whatever the number of PEs.
 #include <support/jobs.hpp>
 
 #include <array>
@@ -11,8 +11,10 @@
 
 #include "bale/histogram_class.hpp"
 #include "bale/histogram_lambda.hpp"
+#include "bale/histogram_natural.hpp"
 #include "bale/index_gather_class.hpp"
 #include "bale/index_gather_lambda.hpp"
+#include "bale/index_gather_natural.hpp"
 #include "bale/triangle_count.hpp"
 
 using namespace shunt;
@@ -112,7 +114,7 @@ TEST_CASE("rows: finds how many of some columns are in a row, of any lengths") {
   }
 }
 
-TEST_CASE("histogram: counts what a serial loop counts, in both forms") {
+TEST_CASE("histogram: counts what a serial loop counts, in all forms") {
   const auto job = GENERATE(from_range(all_jobs(tiny)));
   CAPTURE(job.pes, job.workers, job.hops);
   constexpr std::uint64_t table = 500, updates = 5'000;
@@ -124,16 +126,19 @@ TEST_CASE("histogram: counts what a serial loop counts, in both forms") {
     pgas::symmetric<std::vector<std::int64_t>> by_lambda(me, mine), by_class(me, mine);
     apps::lambda_form::histogram(by_lambda, places);
     apps::class_form::histogram{{me}, *by_class}.run(places);
+    pgas::array<std::int64_t> by_nature(me, mine * static_cast<std::uint64_t>(me.count()));
+    apps::natural::histogram(me, by_nature, apps::indices_of(places, me.count()));
     for (std::uint32_t s = 0; s < mine; ++s) {
       const auto global = apps::place{me.index(), s}.global(me.count());
       const auto right = global < table ? wanted[global] : 0;
       expect((*by_lambda)[s] == right);
       expect((*by_class)[s] == right);
+      expect(by_nature.local()[s] == right);
     }
   });
 }
 
-TEST_CASE("index_gather: reads what is there, in both forms") {
+TEST_CASE("index_gather: reads what is there, in all forms") {
   const auto job = GENERATE(from_range(all_jobs(small)));
   CAPTURE(job.pes, job.workers, job.hops);
   constexpr std::uint64_t table = 300, reads = 5'000;
@@ -149,9 +154,14 @@ TEST_CASE("index_gather: reads what is there, in both forms") {
     me.barrier();
     apps::lambda_form::index_gather(entries, by_lambda, places);
     apps::class_form::index_gather{{me}, *entries, *by_class}.run(places);
+    pgas::array<std::int64_t> dealt(me, mine * static_cast<std::uint64_t>(me.count()));
+    std::ranges::copy(*entries, dealt.local().begin());
+    std::vector<std::int64_t> by_nature(places.size());
+    apps::natural::index_gather(dealt, apps::indices_of(places, me.count()), by_nature);
     for (std::size_t i = 0; i < places.size(); ++i) {
       expect((*by_lambda)[i] == entry(places[i].global(me.count())));
       expect((*by_class)[i] == entry(places[i].global(me.count())));
+      expect(by_nature[i] == entry(places[i].global(me.count())));
     }
   });
 }

@@ -28,4 +28,12 @@ using graph::place;
   return places;
 }
 
+/// The same places as indices of a pgas::array, whose elements lie like that.
+[[nodiscard]] inline std::vector<std::uint64_t> indices_of(std::span<const place> places, int pes) {
+  std::vector<std::uint64_t> indices;
+  indices.reserve(places.size());
+  for (const auto& p : places) indices.push_back(p.global(pes));
+  return indices;
+}
+
 }  // namespace shunt::apps

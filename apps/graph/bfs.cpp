@@ -24,7 +24,7 @@ std::string verdict(const apps::search_results<apps::tree_faults>& all) {
 int bfs_main(int argc, char** argv) {
   apps::command_line options("Searches a graph breadth first, from many roots, and validates each tree.",
                              "shunt run bfs");
-  apps::job job(options, "bfs", true, false);
+  apps::job job(options, "bfs", true, apps::forms::none);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
   apps::root_options where(options);
   if (!apps::parse(options, argc, argv)) return 0;

@@ -49,7 +49,7 @@ std::uint64_t entries_between(pgas::pe& me, const std::vector<graph::edge>& entr
 
 int components_main(int argc, char** argv) {
   apps::command_line options("Finds the connected components of a graph.", "shunt run components");
-  apps::job job(options, "components", true, false);
+  apps::job job(options, "components", true, apps::forms::none);
   apps::graph_input input(options, job);
   bool check = false;
   options.add_flag("--check", check, "find them once more, serially, and compare");

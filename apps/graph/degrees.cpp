@@ -58,7 +58,7 @@ void write(const std::string& output, const std::vector<bar>& all) {
 
 int degrees_main(int argc, char** argv) {
   apps::command_line options("Counts how many vertices of a graph have which degree.", "shunt run degrees");
-  apps::job job(options, "degrees", false, false);
+  apps::job job(options, "degrees", false, apps::forms::none);
   apps::graph_input input(options, job);
   std::string output;
   bool check = false;

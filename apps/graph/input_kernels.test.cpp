@@ -42,7 +42,7 @@ TEST_CASE("graph_input: the PEs' shares are the graph's entries, in their order"
                                     "--generate 1:3x4x5", "--graph500 6", "--graph");
   CAPTURE(line);
   apps::command_line options;
-  apps::job job(options, "test", true, false);
+  apps::job job(options, "test", true, apps::forms::none);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
   std::istringstream text(line == "--graph" ? line + ' ' + file : line);
   const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};

@@ -53,7 +53,7 @@ summary serial_summary(const graph::graph& g) {
 
 int jaccard_main(int argc, char** argv) {
   apps::command_line options("Finds the Jaccard similarity of the ends of each edge of a graph.", "shunt run jaccard");
-  apps::job job(options, "jaccard", true, false);
+  apps::job job(options, "jaccard", true, apps::forms::none);
   apps::graph_input input(options, job);
   bool check = false;
   options.add_flag("--check", check, "find them once more, serially, and compare");

@@ -35,7 +35,7 @@ struct core_summary {
 
 int kcore_main(int argc, char** argv) {
   apps::command_line options("Finds the core number of each vertex of a graph.", "shunt run kcore");
-  apps::job job(options, "kcore", true, false);
+  apps::job job(options, "kcore", true, apps::forms::none);
   apps::graph_input input(options, job);
   bool check = false;
   options.add_flag("--check", check, "find them once more, serially, and compare");

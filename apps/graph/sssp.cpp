@@ -49,7 +49,7 @@ reach reached(shunt::pgas::pe& me, const std::vector<float>& distances) {
 int sssp_main(int argc, char** argv) {
   apps::command_line options("Finds the shortest paths from many roots, over edges with random weights.",
                              "shunt run sssp");
-  apps::job job(options, "sssp", true, false);
+  apps::job job(options, "sssp", true, apps::forms::none);
   apps::graph_input input(options, job, {.graph500 = true, .seed_for_file = true});
   apps::root_options where(options);
   double delta = 0.0625;

@@ -58,7 +58,7 @@ answer serial_join(std::span<const apps::row> first, std::span<const apps::row> 
 
 int join_main(int argc, char** argv) {
   apps::command_line options("Joins two tables by their keys.", "shunt run join");
-  apps::job job(options, "join", true, false);
+  apps::job job(options, "join", true, apps::forms::none);
   std::uint64_t first = 1'000'000, second = 2'000'000, keys = 1'000'000;
   bool check = false;
   constexpr std::uint64_t most = std::uint64_t{1} << 40U;

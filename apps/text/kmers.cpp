@@ -79,7 +79,7 @@ void write(const std::string& output, const histogram& all) {
 
 int kmers_main(int argc, char** argv) {
   apps::command_line options("Counts the k-mers of sequences of bases.", "shunt run kmers");
-  apps::job job(options, "kmers", false, false);
+  apps::job job(options, "kmers", false, apps::forms::none);
   std::string file, output;
   std::uint64_t bases = 1'000'000;
   apps::kmer_shape shape{31, false};

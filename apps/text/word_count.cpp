@@ -76,7 +76,7 @@ std::string generated(std::uint64_t words, std::uint64_t seed) {
 
 int word_count_main(int argc, char** argv) {
   apps::command_line options("Counts the words of a file.", "shunt run word_count");
-  apps::job job(options, "word_count", true, false);
+  apps::job job(options, "word_count", true, apps::forms::none);
   std::string file;
   std::uint64_t words = 1'000'000, top = 10;
   bool check = false;

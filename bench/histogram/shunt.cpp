@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bale/histogram_class.hpp>
 #include <bale/histogram_lambda.hpp>
+#include <bale/histogram_natural.hpp>
 #include <shunt/task.hpp>
 
 #include "../common/shunt.hpp"
@@ -30,10 +31,8 @@ using counts = shunt::pgas::symmetric<std::vector<std::int64_t>>;
   increments.finish();
 }
 [[gnu::noinline]] void histogram_by_nature(shunt::pgas::pe& me, shunt::pgas::array<std::int64_t>& table,
-                                           const std::vector<std::uint64_t>& keys) {
-  shunt::pgas::superstep(me, [&] {
-    for (const auto key : keys) ++table[key];
-  });
+                                           const std::vector<std::uint64_t>& indices) {
+  shunt::apps::natural::histogram(me, table, indices);
 }
 
 }  // namespace
@@ -49,10 +48,8 @@ int main(int argc, char** argv) {
     std::uint64_t expected = 0;
     for (const auto& u : updates) expected += bench_weight(static_cast<std::uint64_t>(u.pe), u.spot);
     counts table(me, static_cast<std::size_t>(options.table));
-    std::vector<std::uint64_t> keys;  // places as the indices of a distributed array
-    if (natural) {
-      for (const auto& u : updates) keys.push_back(u.global(me.count()));
-    }
+    std::vector<std::uint64_t> indices;
+    if (natural) indices = shunt::apps::indices_of(updates, me.count());
     const auto size = static_cast<std::uint64_t>(options.table) * static_cast<std::uint64_t>(me.count());
     shunt::pgas::array<std::int64_t> dealt(me, natural ? size : 0);
     bench::rounds(
@@ -63,7 +60,7 @@ int main(int argc, char** argv) {
         },
         [&] {
           if (natural) {
-            histogram_by_nature(me, dealt, keys);
+            histogram_by_nature(me, dealt, indices);
           } else if (tasks) {
             histogram_by_tasks(table, updates);
           } else if (lambda) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bale/index_gather_class.hpp>
 #include <bale/index_gather_lambda.hpp>
+#include <bale/index_gather_natural.hpp>
 
 #include "../common/shunt.hpp"
 
@@ -19,10 +20,8 @@ int main(int argc, char** argv) {
     for (std::size_t s = 0; s < table->size(); ++s) {
       (*table)[s] = bench_table_value(static_cast<std::uint64_t>(me.index()), s);
     }
-    std::vector<std::uint64_t> indices;  // places as those of a distributed array
-    if (natural) {
-      for (const auto& r : reads) indices.push_back(r.global(me.count()));
-    }
+    std::vector<std::uint64_t> indices;
+    if (natural) indices = shunt::apps::indices_of(reads, me.count());
     const auto size = static_cast<std::uint64_t>(options.table) * static_cast<std::uint64_t>(me.count());
     shunt::pgas::array<std::int64_t> dealt(me, natural ? size : 0);
     if (natural) std::copy(table->begin(), table->end(), dealt.local().begin());
@@ -30,7 +29,7 @@ int main(int argc, char** argv) {
         me, options, [&] { std::fill(target->begin(), target->end(), 0); },
         [&] {
           if (natural) {
-            shunt::pgas::gather(dealt, indices, *target);
+            shunt::apps::natural::index_gather(dealt, indices, *target);
           } else if (lambda) {
             shunt::apps::lambda_form::index_gather(table, target, reads);
           } else {

@@ -10,3 +10,4 @@
 #include <shunt/pgas/containers/scan.hpp>
 #include <shunt/pgas/containers/set.hpp>
 #include <shunt/pgas/containers/sort.hpp>
+#include <shunt/pgas/containers/sparse_matrix.hpp>

@@ -92,6 +92,17 @@ extern pgas::pe& me;
 std::vector<double> read();
 }  // namespace examples::pgas_containers_sort
 
+namespace examples::pgas_containers_sparse_matrix {
+namespace pgas = shunt::pgas;
+struct triplet {
+  std::uint64_t i, j;
+  double v;
+};
+extern pgas::pe& me;
+extern std::uint64_t n;
+extern std::vector<triplet> triplets;
+}  // namespace examples::pgas_containers_sparse_matrix
+
 namespace examples::pgas_selector {
 namespace pgas = shunt::pgas;
 extern pgas::pe& me;

@@ -160,6 +160,14 @@ void refuse_lengths(int pe_index, const char* call, std::size_t one, std::size_t
                     {.pe = pe_index}, where);
 }
 
+void refuse_shape(int pe_index, const char* call, std::uint64_t wanted, std::uint64_t given,
+                  std::source_location where) {
+  throw usage_error(error_number(950),
+                    pe_name(pe_index) + ": " + call + " needs a side of " + std::to_string(wanted) +
+                        " and gets one of " + std::to_string(given) + " (" + at(where) + ")",
+                    {.pe = pe_index}, where);
+}
+
 std::string disagreement(const std::string& one, const std::string& others) {
   return "PEs disagree: one is " + one + " while others are " + others +
          "; every PE must make the same collective calls in the same order";

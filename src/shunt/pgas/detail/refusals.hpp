@@ -77,6 +77,10 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_lengths(int pe, const char* call, std::size_t one, std::size_t other,
                                             std::source_location where);
 
+/// A matrix or vector does not fit. \param call  "multiply()"
+[[noreturn, gnu::cold]] void refuse_shape(int pe, const char* call, std::uint64_t wanted, std::uint64_t given,
+                                          std::source_location where);
+
 /// "PEs disagree: one is ONE while others are OTHERS; every PE must make ...". \param one, others  each with its
 /// preposition
 [[nodiscard]] std::string disagreement(const std::string& one, const std::string& others);

@@ -13,12 +13,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
-#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include <shunt/pgas/containers/detail/table_memory.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -118,7 +121,7 @@ class hash_table {
   void clear() noexcept {
     release();
     slots_ = nullptr;
-    tags_.reset();
+    tags_ = nullptr;
     size_ = mask_ = most_ = 0;
   }
 
@@ -179,7 +182,7 @@ class hash_table {
     return static_cast<std::uint8_t>(0x80U | ((hash >> 32U) & 0x7FU));
   }
   static std::size_t most_of(std::size_t slots) noexcept { return slots / 4 * 3; }
-  [[nodiscard]] std::size_t slots() const noexcept { return tags_ ? mask_ + 1 : 0; }
+  [[nodiscard]] std::size_t slots() const noexcept { return tags_ == nullptr ? 0 : mask_ + 1; }
 
   void erase_at(std::size_t gap) noexcept {
     for (std::size_t i = gap;;) {
@@ -199,8 +202,16 @@ class hash_table {
 
   void grow_to(std::size_t wanted) {
     if (wanted < least_slots) wanted = least_slots;
-    auto tags = std::make_unique<std::uint8_t[]>(wanted);
-    slot* const to = std::allocator<slot>().allocate(wanted);
+    // Old slots in order: what moves goes to two places of the new table that move on with it.
+    auto* const tags = static_cast<std::uint8_t*>(allocate_table(wanted, 1));
+    slot* to;
+    try {
+      to = static_cast<slot*>(allocate_table(wanted * sizeof(slot), alignof(slot)));
+    } catch (...) {
+      free_table(tags, wanted, 1);
+      throw;
+    }
+    std::memset(tags, free_, wanted);
     const std::size_t mask = wanted - 1;
     for (std::size_t old = 0; old != slots(); ++old) {
       if (tags_[old] == free_) continue;
@@ -210,22 +221,23 @@ class hash_table {
       tags[i] = tags_[old];
     }
     release();
-    tags_ = std::move(tags);
+    tags_ = tags;
     slots_ = to;
     mask_ = mask;
     most_ = most_of(wanted);
   }
   void release() noexcept {
-    if (slots_ == nullptr) return;
+    if (tags_ == nullptr) return;
     if constexpr (!std::is_trivially_destructible_v<slot>) {
       for (std::size_t i = 0; i != slots(); ++i) {
         if (tags_[i] != free_) slots_[i].~slot();
       }
     }
-    std::allocator<slot>().deallocate(slots_, slots());
+    free_table(slots_, slots() * sizeof(slot), alignof(slot));
+    free_table(tags_, slots(), 1);
   }
 
-  std::unique_ptr<std::uint8_t[]> tags_;
+  std::uint8_t* tags_ = nullptr;
   slot* slots_ = nullptr;
   std::size_t size_ = 0;
   std::size_t mask_ = 0;

@@ -1,0 +1,281 @@
+/// A distributed sparse matrix: rows are dealt out, each PE keeps its rows as compressed sparse rows.
+///
+/// ```cpp
+/// pgas::sparse_matrix<double> a(me, n, n);
+/// pgas::superstep(me, [&] {
+///   for (const auto& [i, j, v] : triplets) a.add(i, j, v);   // a(i, j) += v
+/// });
+/// pgas::array<double> x(me, n, 1), y(me, n);
+/// a.multiply(x, y);                                          // y = a x
+/// ```
+///
+/// Rows lie as the elements of an array by default do: row i on PE i % PEs. So do the vectors that it is multiplied by.
+///
+/// Memory: of a PE 12 bytes and a value an entry, 8 a row, and 8 for each column in which it has an entry; while
+/// entries are added, 16 and a value for each that has arrived.
+///
+/// Source of multiply(matrix), row by row: Gustavson, Two fast algorithms for sparse matrices, ACM TOMS 4 (1978),
+/// doi:10.1145/355791.355796.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <source_location>
+#include <span>
+#include <vector>
+
+#include <shunt/pgas/array.hpp>
+#include <shunt/pgas/containers/detail/hash_table.hpp>
+#include <shunt/pgas/containers/key_hash.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+/// The program of each PE makes it, in the same order as its other symmetric objects, and destroys it.
+/// \tparam T  a plain value with + and *
+template <plain_value T>
+class sparse_matrix final : private detail::distributed {
+ public:
+  using value_type = T;  ///< of an entry
+
+  /// A row of this PE: its entries by column.
+  struct row_view {
+    std::span<const std::uint64_t> columns;  ///< where they are, ascending
+    std::span<T> values;                     ///< what they are; may be written
+  };
+
+  /// Collective, but does not wait for all: as actor_of's. No entry is there.
+  /// \param rows, columns  below 2^46; rows of one PE below 2^32 \throws usage_error for more; std::bad_alloc
+  sparse_matrix(pe& me, std::uint64_t rows, std::uint64_t columns)
+      : distributed(me, rows, [](distributed& of) { static_cast<sparse_matrix&>(of).finish(); }),
+        columns_(columns),
+        part_(me),
+        messages_(part_) {
+    if (rows >> 46U != 0) detail::refuse_array_size(me.index(), me.count(), rows);
+    if (columns >> 46U != 0) detail::refuse_array_size(me.index(), me.count(), columns);
+    layout_.place_on(rows, me.count());
+    if (layout_.count(0) >> 32U != 0) detail::refuse_array_size(me.index(), me.count(), rows);
+    part_->begin.assign(layout_.count(me.index()) + 1, 0);
+  }
+  /// Collective: the last superstep is over.
+  ~sparse_matrix() = default;
+
+  /// One-sided, in a superstep. Entry (i, j) becomes value, or `value` more where it is there.
+  /// \throws usage_error outside of a superstep, and for an entry beyond the matrix.
+  void add(std::uint64_t i, std::uint64_t j, const T& value,
+           std::source_location where = std::source_location::current()) {
+    if (i >= changeable()) [[unlikely]]
+      detail::refuse_change(me().index(), open(), i, elements(), where);
+    if (j >= columns_) [[unlikely]]
+      detail::refuse_element(me().index(), j, columns_, where);
+    const auto to = layout_.where(i);
+    messages_.send(to.pe, [e = added{j, to.spot, value}](part& there) { there.arrived.push_back(e); }, where);
+  }
+
+  [[nodiscard]] std::uint64_t rows() const noexcept { return elements(); }   ///< of the matrix
+  [[nodiscard]] std::uint64_t columns() const noexcept { return columns_; }  ///< of the matrix
+  /// Collective. Entries of all PEs.
+  [[nodiscard]] std::uint64_t entries() const { return me().sum(std::uint64_t{part_->columns.size()}); }
+
+  /// Local, outside of supersteps. Rows of this PE.
+  [[nodiscard]] std::size_t local_rows() const noexcept { return part_->begin.size() - 1; }
+  /// Local. Which row of the matrix this PE's row `spot` is.
+  [[nodiscard]] std::uint64_t row_of(std::size_t spot) const noexcept { return layout_.element(me().index(), spot); }
+  /// Local, outside of supersteps. \param spot  0..local_rows()-1 (contract)
+  [[nodiscard]] row_view row(std::size_t spot) noexcept {
+    const auto begin = part_->begin[spot], count = part_->begin[spot + 1] - begin;
+    return {std::span<const std::uint64_t>(part_->columns).subspan(begin, count),
+            std::span<T>(part_->values).subspan(begin, count)};
+  }
+  /// Local, outside of supersteps. Calls f(i, j, value) for each entry of this PE, row by row.
+  template <class F>
+  void each_entry(F&& f) {
+    for (std::size_t spot = 0; spot != local_rows(); ++spot) {
+      const auto [columns, values] = row(spot);
+      for (std::size_t k = 0; k != columns.size(); ++k) f(row_of(spot), columns[k], values[k]);
+    }
+  }
+
+  /// Collective, outside of supersteps. y = this x. \throws usage_error where sizes do not fit, or in a superstep.
+  /// Cost: a request and a reply for each column in which this PE has an entry, and a pass over the entries.
+  void multiply(array<T>& x, array<T>& y, std::source_location where = std::source_location::current()) {
+    if (x.size() != columns_) detail::refuse_shape(me().index(), "multiply()", columns_, x.size(), where);
+    if (y.size() != rows()) detail::refuse_shape(me().index(), "multiply()", rows(), y.size(), where);
+    std::vector<T> values(part_->used.size());
+    x.gather(std::span<const std::uint64_t>(part_->used), std::span<T>(values), where);
+    const auto into = y.local();
+    for (std::size_t spot = 0; spot != local_rows(); ++spot) {
+      T sum{};
+      for (auto k = part_->begin[spot]; k != part_->begin[spot + 1]; ++k) {
+        sum = static_cast<T>(sum + part_->values[k] * values[part_->use[k]]);
+      }
+      into[spot] = sum;
+    }
+  }
+
+  /// Collective, outside of supersteps. `into` becomes this b. Entries that are there in `into` stay, and are added to.
+  /// \throws usage_error where sizes do not fit, or in a superstep.
+  /// Cost: each row of b that this PE needs comes here once, and is kept until the product is done.
+  void multiply(sparse_matrix& b, sparse_matrix& into, std::source_location where = std::source_location::current()) {
+    if (open()) detail::refuse_read_amid(me().index(), "multiply()", where);
+    if (b.rows() != columns_) detail::refuse_shape(me().index(), "multiply()", columns_, b.rows(), where);
+    if (into.rows() != rows()) detail::refuse_shape(me().index(), "multiply()", rows(), into.rows(), where);
+    if (into.columns() != b.columns()) {
+      detail::refuse_shape(me().index(), "multiply()", b.columns(), into.columns(), where);
+    }
+    const auto fetched = b.rows_of(part_->used, where);
+    detail::hash_table<std::uint64_t, T, key_hash<std::uint64_t>> sums;
+    for (std::size_t spot = 0; spot != local_rows(); ++spot) {
+      for (auto k = part_->begin[spot]; k != part_->begin[spot + 1]; ++k) {
+        for (const auto& [column, value] : fetched[part_->use[k]]) {
+          T& sum = sums.find_or_insert(column).first->value;
+          sum = static_cast<T>(sum + part_->values[k] * value);
+        }
+      }
+      for (const auto& [column, sum] : sums) {
+        into.part_->arrived.push_back({column, static_cast<std::uint32_t>(spot), sum});
+      }
+      sums.clear();
+    }
+    into.part_->assemble();
+  }
+
+  /// Collective, outside of supersteps. `into` gets entry (j, i) for each (i, j) of this one.
+  /// \throws usage_error where sizes do not fit, or in a superstep. Cost: a message an entry.
+  void transpose(sparse_matrix& into, std::source_location where = std::source_location::current()) {
+    if (into.rows() != columns_) detail::refuse_shape(me().index(), "transpose()", columns_, into.rows(), where);
+    if (into.columns() != rows()) detail::refuse_shape(me().index(), "transpose()", rows(), into.columns(), where);
+    superstep(
+        me(),
+        [&] { each_entry([&](std::uint64_t i, std::uint64_t j, const T& value) { into.add(j, i, value, where); }); },
+        where);
+  }
+
+  /// Collective, outside of supersteps. `into` gets entry (rows_to[i], columns_to[j]) for each (i, j) of this one.
+  /// \throws usage_error where sizes do not fit, for an index beyond `into`, or in a superstep.
+  /// Cost: a message an entry, and a request and a reply for each column in which this PE has an entry.
+  void permute(array<std::uint64_t>& rows_to, array<std::uint64_t>& columns_to, sparse_matrix& into,
+               std::source_location where = std::source_location::current()) {
+    if (rows_to.size() != rows()) detail::refuse_shape(me().index(), "permute()", rows(), rows_to.size(), where);
+    if (columns_to.size() != columns_)
+      detail::refuse_shape(me().index(), "permute()", columns_, columns_to.size(), where);
+    std::vector<std::uint64_t> to(part_->used.size());
+    columns_to.gather(std::span<const std::uint64_t>(part_->used), std::span<std::uint64_t>(to), where);
+    superstep(
+        me(),
+        [&] {
+          for (std::size_t spot = 0; spot != local_rows(); ++spot) {
+            for (auto k = part_->begin[spot]; k != part_->begin[spot + 1]; ++k) {
+              into.add(rows_to.local()[spot], to[part_->use[k]], part_->values[k], where);
+            }
+          }
+        },
+        where);
+  }
+
+ private:
+  /// An entry on its way, or not yet in its row.
+  struct added {
+    std::uint64_t column;
+    std::uint32_t row;
+    T value;
+  };
+  /// An entry without its row.
+  struct entry {
+    std::uint64_t column;
+    T value;
+  };
+
+  /// Invariant: rows' entries are [begin[spot], begin[spot + 1]), their columns ascend; used[use[k]] == columns[k].
+  struct part {
+    std::vector<std::size_t> begin;
+    std::vector<std::uint64_t> columns;
+    std::vector<T> values;
+    std::vector<std::uint32_t> use;
+    std::vector<std::uint64_t> used;  // columns in which an entry is, ascending
+    std::vector<added> arrived;
+
+    /// Puts what has arrived into the rows.
+    void assemble() {
+      if (arrived.empty()) return;
+      arrived.reserve(arrived.size() + columns.size());
+      for (std::size_t spot = 0; spot + 1 != begin.size(); ++spot) {
+        for (auto k = begin[spot]; k != begin[spot + 1]; ++k) {
+          arrived.push_back({columns[k], static_cast<std::uint32_t>(spot), values[k]});
+        }
+      }
+      std::stable_sort(arrived.begin(), arrived.end(), [](const added& a, const added& b) {
+        return a.row != b.row ? a.row < b.row : a.column < b.column;
+      });
+      columns.clear();
+      values.clear();
+      std::size_t row = 0;
+      for (std::size_t k = 0; k != arrived.size(); ++k) {
+        const added& e = arrived[k];
+        if (k != 0 && arrived[k - 1].row == e.row && arrived[k - 1].column == e.column) {
+          values.back() = static_cast<T>(values.back() + e.value);
+          continue;
+        }
+        for (; row <= e.row; ++row) begin[row] = columns.size();
+        columns.push_back(e.column);
+        values.push_back(e.value);
+      }
+      for (; row != begin.size(); ++row) begin[row] = columns.size();
+      arrived = {};
+      used = columns;
+      std::ranges::sort(used);
+      const auto rest = std::ranges::unique(used);
+      used.erase(rest.begin(), rest.end());
+      use.resize(columns.size());
+      for (std::size_t k = 0; k != columns.size(); ++k) {
+        use[k] = static_cast<std::uint32_t>(std::ranges::lower_bound(used, columns[k]) - used.begin());
+      }
+    }
+  };
+
+  /// Between finish() and the next call of the library nothing arrives.
+  void finish() {
+    messages_.finish();
+    part_->assemble();
+  }
+
+  /// Collective. \return the entries of some rows of this matrix, in the order of `wanted`
+  std::vector<std::vector<entry>> rows_of(const std::vector<std::uint64_t>& wanted, std::source_location where) {
+    using rows_here = std::vector<std::vector<entry>>;
+    symmetric<rows_here> here(me(), wanted.size());
+    auto requests = make_selector<2>(part_, here);
+    const std::size_t most = std::max<std::size_t>(1, me().train_bytes() / 4 / sizeof(entry));
+    for (std::size_t n = 0; n != wanted.size(); ++n) {
+      const auto at = layout_.where(wanted[n]);
+      requests.template send<0>(
+          at.pe,
+          [n, most, spot = at.spot](part& mine, rows_here&, auto& handler) {
+            std::vector<entry> some;
+            for (auto k = mine.begin[spot]; k != mine.begin[spot + 1]; ++k) {
+              some.push_back({mine.columns[k], mine.values[k]});
+              if (some.size() != most && k + 1 != mine.begin[spot + 1]) continue;
+              handler.template send<1>(handler.from(), std::span<const entry>(some),
+                                       [n](part&, rows_here& to, std::span<const entry> came) {
+                                         to[n].insert(to[n].end(), came.begin(), came.end());
+                                       });
+              some.clear();
+            }
+          },
+          where);
+    }
+    requests.finish();
+    return std::move(*here);
+  }
+
+  std::uint64_t columns_;
+  cyclic layout_;
+  symmetric<part> part_;
+  actor_of<part> messages_;
+};
+
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt
