@@ -100,7 +100,7 @@ class command_line {
       "Acquires data from many channels, each read by a fiber, which a process of its own feeds.", "shunt run daq"};
 
  public:
-  apps::job job{options_, "daq", true, false};
+  apps::job job{options_, "daq", true, apps::forms::none};
   daq::settings wanted;
   std::string over = "unix";
 

@@ -20,7 +20,7 @@ struct bar {
   bool operator==(const bar&) const = default;
 };
 
-void order(std::vector<bar>& bars) {
+void order_bars(std::vector<bar>& bars) {
   std::ranges::sort(bars, [](const bar& a, const bar& b) { return a.degree < b.degree; });
 }
 
@@ -29,7 +29,7 @@ std::vector<bar> collected(pgas::pe& me, const pgas::map<std::uint64_t, std::uin
   std::vector<bar> mine, all;
   for (const auto& [degree, count] : vertices.local()) mine.push_back({degree, count});
   for (const auto& some : me.gather(std::span<const bar>(mine))) all.insert(all.end(), some.begin(), some.end());
-  order(all);
+  order_bars(all);
   return all;
 }
 
@@ -48,7 +48,7 @@ std::vector<bar> serial_degrees(std::uint64_t vertices, const std::vector<graph:
   return all;
 }
 
-void write(const std::string& output, const std::vector<bar>& all) {
+void write_degrees(const std::string& output, const std::vector<bar>& all) {
   std::ofstream file(output);
   for (const auto& [degree, vertices] : all) file << degree << ' ' << vertices << '\n';
   if (!file.flush()) throw error("--output " + output + ": it cannot be written");
@@ -85,7 +85,7 @@ int degrees_main(int argc, char** argv) {
     if (me.index() != 0) return;
     const bool same = !check || serial_degrees(input.vertices(), input.all()) == all;
     right = ends == 2 * entries && same;
-    if (!output.empty()) write(output, all);
+    if (!output.empty()) write_degrees(output, all);
     const auto most = all.empty() ? bar{} : all.back();
     const auto alone = all.empty() || all.front().degree != 0 ? 0 : all.front().vertices;
     auto facts = apps::graph_facts(me, "degrees", input, entries);

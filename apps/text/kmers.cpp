@@ -21,7 +21,7 @@ namespace {
 using histogram = std::map<std::uint32_t, std::uint64_t>;
 
 /// Random bases, of which the second half repeats the first one, so that k-mers occur more than once.
-std::string generated(std::uint64_t bases, std::uint64_t seed) {
+std::string generated_sequence(std::uint64_t bases, std::uint64_t seed) {
   constexpr std::uint64_t bases_a_line = 80;
   const counter_random random(seed);
   std::string text = ">generated\n";
@@ -48,14 +48,14 @@ histogram histogram_of(pgas::pe& me, const apps::kmer_counts& counts) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> here;
   for (const auto& [count, kmers] : all.local()) here.emplace_back(count, kmers);
   histogram whole;
-  struct bar {
+  struct seen_so_often {
     std::uint32_t count;
     std::uint32_t unused;
     std::uint64_t kmers;
   };
-  std::vector<bar> bars;
+  std::vector<seen_so_often> bars;
   for (const auto& [count, kmers] : here) bars.push_back({count, 0, kmers});
-  for (const auto& some : me.gather(std::span<const bar>(bars))) {
+  for (const auto& some : me.gather(std::span<const seen_so_often>(bars))) {
     for (const auto& b : some) whole[b.count] = b.kmers;
   }
   return whole;
@@ -69,7 +69,7 @@ histogram serial_histogram(std::string_view text, apps::kmer_shape shape) {
   return all;
 }
 
-void write(const std::string& output, const histogram& all) {
+void write_histogram(const std::string& output, const histogram& all) {
   std::ofstream file(output);
   for (const auto& [count, kmers] : all) file << count << ' ' << kmers << '\n';
   if (!file.flush()) throw error("--output " + output + ": it cannot be written");
@@ -104,7 +104,7 @@ int kmers_main(int argc, char** argv) {
   std::string made;
   if (file.empty()) {
     apps::require_memory(fmt::format("--bases {}", bases), 1.02 * static_cast<double>(bases));
-    made = generated(bases, job.seed());
+    made = generated_sequence(bases, job.seed());
   } else {
     read = apps::text_file("--text", file);
     if (!read.text().starts_with('>')) {
@@ -133,7 +133,7 @@ int kmers_main(int argc, char** argv) {
     for (const auto& [count, kmers] : bars) counted += count * kmers;
     const bool same = !check || serial_histogram(text, shape) == bars;
     right = counted == all && same;
-    if (!output.empty()) write(output, bars);
+    if (!output.empty()) write_histogram(output, bars);
     const auto most = bars.empty() ? 0 : bars.rbegin()->first;
     std::vector<apps::fact> facts{
         {"application", "kmers", "kmers"},

@@ -23,7 +23,7 @@ struct counted_word {
 };
 
 /// The more frequent first; of those that are as frequent the lesser word.
-void order(std::vector<counted_word>& words) {
+void order_words(std::vector<counted_word>& words) {
   std::ranges::sort(words, [](const counted_word& a, const counted_word& b) {
     return a.count != b.count ? a.count > b.count : a.word < b.word;
   });
@@ -34,7 +34,7 @@ std::vector<counted_word> most_frequent(pgas::pe& me, const pgas::counting_set<s
                                         std::size_t words) {
   std::vector<counted_word> mine;
   for (const auto& [word, count] : counts.local()) mine.push_back({word, count});
-  order(mine);
+  order_words(mine);
   if (mine.size() > words) mine.resize(words);
   std::string lines;  // a word has no space
   for (const auto& [word, count] : mine) lines += std::to_string(count) + ' ' + word + '\n';
@@ -48,7 +48,7 @@ std::vector<counted_word> most_frequent(pgas::pe& me, const pgas::counting_set<s
       at = end + 1;
     }
   }
-  order(all);
+  order_words(all);
   if (all.size() > words) all.resize(words);
   return all;
 }
@@ -61,7 +61,7 @@ bool serial_count_is(std::string_view text, std::uint64_t different, const std::
 }
 
 /// Words of which some are far more frequent than others.
-std::string generated(std::uint64_t words, std::uint64_t seed) {
+std::string generated_text(std::uint64_t words, std::uint64_t seed) {
   const counter_random random(seed);
   std::string text;
   for (std::uint64_t i = 0; i != words; ++i) {
@@ -96,7 +96,7 @@ int word_count_main(int argc, char** argv) {
   std::string made;
   if (file.empty()) {
     apps::require_memory(fmt::format("--words {}", words), 10. * static_cast<double>(words));
-    made = generated(words, job.seed());
+    made = generated_text(words, job.seed());
   } else {
     read = apps::text_file("--text", file);
   }

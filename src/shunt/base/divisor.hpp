@@ -1,7 +1,6 @@
-/// Division by a number that is known late, by a multiplication or a shift.
+/// Division by a number that is known late, by a multiplication.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace shunt {
@@ -14,15 +13,11 @@ inline namespace v1 {
 class divisor {
  public:
   /// \param by  at least 1 (contract). Cost: a division.
-  explicit divisor(std::uint64_t by) noexcept
-      : by_(by),
-        reciprocal_(((std::uint64_t{1} << 63) - 1) / by + 1),
-        shift_(std::has_single_bit(by) ? std::countr_zero(by) : no_shift) {}
+  explicit divisor(std::uint64_t by) noexcept : by_(by), reciprocal_(((std::uint64_t{1} << 63) - 1) / by + 1) {}
 
   /// Exact: the reciprocal is too great by less than 1, which adds less than n / 2^63 to the quotient.
-  /// \param n  below 2^63 / by() (contract). Cost: a multiplication; of a power of two, a shift.
+  /// \param n  below 2^63 / by() (contract). Cost: a multiplication.
   [[nodiscard]] std::uint64_t quotient(std::uint64_t n) const noexcept {
-    if (shift_ != no_shift) return n >> static_cast<unsigned>(shift_);
     __extension__ using wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 63);
   }
@@ -30,11 +25,8 @@ class divisor {
   [[nodiscard]] std::uint64_t by() const noexcept { return by_; }
 
  private:
-  static constexpr int no_shift = -1;
-
   std::uint64_t by_;
   std::uint64_t reciprocal_;
-  int shift_;
 };
 
 }  // namespace v1

@@ -103,7 +103,7 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   void reserve(std::size_t keys) { this->table().reserve(keys); }
 
  private:
-  static constexpr std::size_t most_cached = 8192;
+  static constexpr std::size_t most_cached = 32'768;
   static constexpr std::size_t most_in_job = 512 * 1024;
   static constexpr std::uint32_t hottest = 16;  // other keys that come by before a hot key loses its place
 

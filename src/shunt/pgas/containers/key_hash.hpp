@@ -36,12 +36,17 @@ inline constexpr std::uint64_t hash_start = 0x243F6A8885A308D3U;       // pi
     std::memcpy(&word, at, 8);
     hash = folded_product(hash ^ word, hash_multiplier);
   }
-  if (size != 0) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, size);
-    hash = folded_product(hash ^ word ^ hash_start, hash_multiplier);
+  // What is left, up to 7 bytes, by loads of a fixed size that overlap: as 8 bits a byte, in an order of their own.
+  std::uint64_t rest = 0;
+  if (size >= 4) {
+    std::uint32_t first, last;
+    std::memcpy(&first, at, 4);
+    std::memcpy(&last, at + size - 4, 4);
+    rest = std::uint64_t{first} << 32U | last;
+  } else if (size != 0) {
+    rest = std::uint64_t{at[0]} << 16U | std::uint64_t{at[size / 2]} << 8U | at[size - 1];
   }
-  return folded_product(hash ^ hash_start, hash_multiplier);
+  return folded_product(hash ^ rest ^ hash_start, hash_multiplier);
 }
 
 }  // namespace detail

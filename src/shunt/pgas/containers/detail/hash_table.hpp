@@ -1,16 +1,18 @@
 /// A PE's part of a map or set: a table of keys and values by open addressing.
 ///
-/// Linear probing from the slot that the hash names. A byte a slot, the tag, says whether it is free, and 7 bits of the
-/// hash of the key that is there: a probe reads tags, 64 in a cache line, and a slot only where the tag is the key's.
-/// erase() closes the gap, so there are no marks of erased keys.
+/// Linear probing from the slot that the hash names. A byte a slot, the tag, says whether it is free, and 7 bits of
+/// the hash of the key that is there: a probe compares eight tags at a time, and looks into a slot only where the tag
+/// is the key's. erase() closes the gap, so there are no marks of erased keys. Behind the last tag the first eight
+/// stand once more.
 ///
 /// Memory: slots are a power of two, between 4/3 and 8/3 of the keys, each sizeof(slot) + 1 bytes; while it grows the
 /// old table lies beside the new one. Invariant: a slot is free, so every probe ends.
 ///
 /// Source: Knuth, The Art of Computer Programming, volume 3, 6.4, algorithms L and R; the tags after Kulukundis, CppCon
-/// 2017 (there they are compared sixteen at a time).
+/// 2017 (there sixteen at a time).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -64,12 +66,7 @@ class hash_table {
   /// \return null: there is no such key.
   [[nodiscard]] slot* find(key_view<K> key) const noexcept {
     if (size_ == 0) return nullptr;
-    const auto hash = Hash()(key);
-    const auto tag = tag_of(hash);
-    for (std::size_t i = hash & mask_; tags_[i] != free_; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && slots_[i].key == key) return &slots_[i];
-    }
-    return nullptr;
+    return probe(key, Hash()(key)).found;
   }
 
   /// \return the key's slot, and whether the key is new: then its value is V(). \throws std::bad_alloc
@@ -77,15 +74,12 @@ class hash_table {
     if (size_ >= most_) [[unlikely]]
       grow_to(2 * slots());
     const auto hash = Hash()(key);
-    const auto tag = tag_of(hash);
-    std::size_t i = hash & mask_;
-    for (; tags_[i] != free_; i = (i + 1) & mask_) {
-      if (tags_[i] == tag && slots_[i].key == key) return {&slots_[i], false};
-    }
-    new (&slots_[i]) slot{K(key), V()};
-    tags_[i] = tag;
+    const auto [found, free] = probe(key, hash);
+    if (found != nullptr) return {found, false};
+    new (&slots_[free]) slot{K(key), V()};
+    set_tag(free, tag_of(hash));
     ++size_;
-    return {&slots_[i], true};
+    return {&slots_[free], true};
   }
 
   /// \return whether there was such a key.
@@ -127,7 +121,7 @@ class hash_table {
 
   /// Says to the processor that the key's slot will be used.
   void prefetch(key_view<K> key) const noexcept {
-    if (mask_ == 0) return;
+    if (mask_ < fewest_prefetched) return;
     const auto i = Hash()(key) & mask_;
     __builtin_prefetch(&tags_[i]);
     __builtin_prefetch(&slots_[i]);
@@ -175,7 +169,9 @@ class hash_table {
 
  private:
   static constexpr std::uint8_t free_ = 0;
+  static constexpr std::size_t tags_at_once = 8;
   static constexpr std::size_t least_slots = 16;
+  static constexpr std::size_t fewest_prefetched = (std::size_t{256} << 10U) / sizeof(slot);  // others stay in a cache
 
   /// The owner was found by the highest bits of the hash, the slot by the lowest.
   static std::uint8_t tag_of(std::uint64_t hash) noexcept {
@@ -183,6 +179,40 @@ class hash_table {
   }
   static std::size_t most_of(std::size_t slots) noexcept { return slots / 4 * 3; }
   [[nodiscard]] std::size_t slots() const noexcept { return tags_ == nullptr ? 0 : mask_ + 1; }
+
+  static std::uint64_t eight(const std::uint8_t* tags) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, tags, sizeof word);
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+  }
+  void set_tag(std::size_t i, std::uint8_t tag) noexcept {
+    tags_[i] = tag;
+    if (i < tags_at_once) tags_[slots() + i] = tag;
+  }
+
+  struct probed {
+    slot* found;
+    std::size_t free;  // where the key would be, if it is not found
+  };
+  /// The table has slots.
+  probed probe(key_view<K> key, std::uint64_t hash) const noexcept {
+    constexpr std::uint64_t each = 0x0101010101010101U, tops = each << 7U;
+    const std::uint64_t wanted = each * tag_of(hash);
+    for (std::size_t i = hash & mask_;; i = (i + tags_at_once) & mask_) {
+      const std::uint64_t tags = eight(&tags_[i]), differing = tags ^ wanted;
+      // A top bit for each byte that is 0, and perhaps for the one above it: the key is compared anyway.
+      for (std::uint64_t same = (differing - each) & ~differing & tops; same != 0; same &= same - 1) {
+        slot& s = slots_[(i + static_cast<unsigned>(std::countr_zero(same)) / 8) & mask_];
+        if (s.key == key) [[likely]]
+          return {&s, 0};
+      }
+      // Tags of keys have a top bit. Behind a free slot there is no such key.
+      if (const std::uint64_t free = ~tags & tops; free != 0) {
+        return {nullptr, (i + static_cast<unsigned>(std::countr_zero(free)) / 8) & mask_};
+      }
+    }
+  }
 
   void erase_at(std::size_t gap) noexcept {
     for (std::size_t i = gap;;) {
@@ -192,26 +222,26 @@ class hash_table {
       if (((i - home) & mask_) < ((i - gap) & mask_)) continue;  // its home lies behind the gap
       slots_[gap].key = std::move(slots_[i].key);
       slots_[gap].value = std::move(slots_[i].value);
-      tags_[gap] = tags_[i];
+      set_tag(gap, tags_[i]);
       gap = i;
     }
     slots_[gap].~slot();
-    tags_[gap] = free_;
+    set_tag(gap, free_);
     --size_;
   }
 
   void grow_to(std::size_t wanted) {
     if (wanted < least_slots) wanted = least_slots;
     // Old slots in order: what moves goes to two places of the new table that move on with it.
-    auto* const tags = static_cast<std::uint8_t*>(allocate_table(wanted, 1));
+    auto* const tags = static_cast<std::uint8_t*>(allocate_table(wanted + tags_at_once, 1));
     slot* to;
     try {
       to = static_cast<slot*>(allocate_table(wanted * sizeof(slot), alignof(slot)));
     } catch (...) {
-      free_table(tags, wanted, 1);
+      free_table(tags, wanted + tags_at_once, 1);
       throw;
     }
-    std::memset(tags, free_, wanted);
+    std::memset(tags, free_, wanted + tags_at_once);
     const std::size_t mask = wanted - 1;
     for (std::size_t old = 0; old != slots(); ++old) {
       if (tags_[old] == free_) continue;
@@ -220,6 +250,7 @@ class hash_table {
       new (&to[i]) slot(std::move(slots_[old]));
       tags[i] = tags_[old];
     }
+    std::memcpy(tags + wanted, tags, tags_at_once);
     release();
     tags_ = tags;
     slots_ = to;
@@ -234,7 +265,7 @@ class hash_table {
       }
     }
     free_table(slots_, slots() * sizeof(slot), alignof(slot));
-    free_table(tags_, slots(), 1);
+    free_table(tags_, slots() + tags_at_once, 1);
   }
 
   std::uint8_t* tags_ = nullptr;
