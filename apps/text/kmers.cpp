@@ -18,7 +18,7 @@ using namespace shunt;
 namespace {
 
 /// How many k-mers were seen so often, by how often.
-using histogram = std::map<std::uint32_t, std::uint64_t>;
+using histogram = std::map<std::uint64_t, std::uint64_t>;
 
 /// Random bases, of which the second half repeats the first one, so that k-mers occur more than once.
 std::string generated_sequence(std::uint64_t bases, std::uint64_t seed) {
@@ -39,22 +39,19 @@ std::string generated_sequence(std::uint64_t bases, std::uint64_t seed) {
 
 /// Collective.
 histogram histogram_of(pgas::pe& me, const apps::kmer_counts& counts) {
-  pgas::map<std::uint32_t, std::uint64_t> all(me);
+  pgas::map<std::uint64_t, std::uint64_t> all(me);
   histogram mine;
   for (const auto& [kmer, count] : counts.local()) ++mine[count];
   pgas::superstep(me, [&] {
     for (const auto& [count, kmers] : mine) all[count] += kmers;
   });
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> here;
-  for (const auto& [count, kmers] : all.local()) here.emplace_back(count, kmers);
   histogram whole;
   struct seen_so_often {
-    std::uint32_t count;
-    std::uint32_t unused;
+    std::uint64_t count;
     std::uint64_t kmers;
   };
   std::vector<seen_so_often> bars;
-  for (const auto& [count, kmers] : here) bars.push_back({count, 0, kmers});
+  for (const auto& [count, kmers] : all.local()) bars.push_back({count, kmers});
   for (const auto& some : me.gather(std::span<const seen_so_often>(bars))) {
     for (const auto& b : some) whole[b.count] = b.kmers;
   }
@@ -62,7 +59,7 @@ histogram histogram_of(pgas::pe& me, const apps::kmer_counts& counts) {
 }
 
 histogram serial_histogram(std::string_view text, apps::kmer_shape shape) {
-  std::unordered_map<std::uint64_t, std::uint32_t> counts;
+  std::unordered_map<std::uint64_t, std::uint64_t> counts;
   apps::each_kmer(text, 0, text.size(), shape, [&](std::uint64_t kmer) { ++counts[kmer]; });
   histogram all;
   for (const auto& [kmer, count] : counts) ++all[count];
@@ -103,7 +100,8 @@ int kmers_main(int argc, char** argv) {
   apps::text_file read;
   std::string made;
   if (file.empty()) {
-    apps::require_memory(fmt::format("--bases {}", bases), 1.02 * static_cast<double>(bases));
+    apps::require_memory(fmt::format("--bases {}", bases),
+                         26. * static_cast<double>(bases));  // with half of the k-mers different
     made = generated_sequence(bases, job.seed());
   } else {
     read = apps::text_file("--text", file);

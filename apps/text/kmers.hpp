@@ -36,28 +36,28 @@ inline constexpr auto base_bits = [] {
   return bits;
 }();
 
-/// The first line that begins at `at` or behind it.
-[[nodiscard]] inline std::size_t line_at(std::string_view text, std::size_t at) noexcept {
-  if (at == 0) return 0;
-  const std::size_t end = text.find('\n', at - 1);
-  return end == text.npos ? text.size() : end + 1;
+/// `at`, or, where that is within a header, the header's end.
+[[nodiscard]] inline std::size_t behind_header(std::string_view text, std::size_t at) noexcept {
+  if (at == 0 || at >= text.size()) return std::min(at, text.size());
+  const std::size_t before = text.rfind('\n', at - 1);
+  if (text[before == text.npos ? 0 : before + 1] != '>') return at;
+  return std::min(text.find('\n', at), text.size());
 }
 }  // namespace detail
 
-/// Calls f(kmer) for each k-mer of a text that begins in a line which begins in [begin, end).
+/// Calls f(kmer) for each k-mer of a text whose first base lies in [begin, end).
 template <class F>
 void each_kmer(std::string_view text, std::size_t begin, std::size_t end, kmer_shape shape, F f) {
   const std::uint64_t all = shape.k == 32 ? ~std::uint64_t{0} : (std::uint64_t{1} << (2 * shape.k)) - 1;
   const unsigned highest = 2 * (shape.k - 1);
   std::uint64_t forward = 0, backward = 0;
   unsigned length = 0;  // of the run of bases, at most k
-  const std::size_t first = detail::line_at(text, begin), last = detail::line_at(text, end);
-  std::size_t behind = 0;  // bases behind the last line, with which k-mers of this part end
-  for (std::size_t at = first; at < text.size() && (at < last || (behind + 1 < shape.k && length != 0)); ++at) {
+  unsigned behind = 0;  // bases behind the end, with which k-mers of this part end
+  for (std::size_t at = detail::behind_header(text, begin); at < text.size(); ++at) {
+    if (at >= end && (length == 0 || behind + 1 >= shape.k)) return;
     const char c = text[at];
     if (c == '\n' || c == '\r') continue;
-    if (c == '>') {  // a header ends the sequence
-      if (at >= last) return;
+    if (c == '>' && (at == 0 || text[at - 1] == '\n')) {  // a header ends the sequence
       length = 0;
       at = text.find('\n', at);
       if (at == text.npos) return;
@@ -68,7 +68,7 @@ void each_kmer(std::string_view text, std::size_t begin, std::size_t end, kmer_s
       length = 0;
       continue;
     }
-    if (at >= last) ++behind;
+    if (at >= end) ++behind;
     forward = (forward << 2U | bits) & all;
     backward = backward >> 2U | (3 - bits) << highest;
     length = std::min(length + 1, shape.k);
@@ -77,7 +77,7 @@ void each_kmer(std::string_view text, std::size_t begin, std::size_t end, kmer_s
 }
 
 /// A map of k-mers.
-using kmer_counts = pgas::map<std::uint64_t, std::uint32_t>;
+using kmer_counts = pgas::map<std::uint64_t, std::uint64_t>;
 
 /// Collective. Counts the k-mers that begin in this PE's part of a text, with those of all others.
 /// \param each  called with how many were found so far \return how many were found here

@@ -118,7 +118,7 @@ TEST_CASE("count_words, count_kmers: the counts of a serial loop, on any number 
   for (const auto& word : words_of(words, 1)) ++of_words[word];
   const std::string bases = fasta(some_sequences(), 70, "\n");
   const apps::kmer_shape shape{4, true};
-  std::map<std::uint64_t, std::uint32_t> of_kmers;
+  std::map<std::uint64_t, std::uint64_t> of_kmers;
   for (const auto kmer : kmers_of(bases, 1, shape)) ++of_kmers[kmer];
   for (const auto& job : all_jobs(small)) {
     pgas::run(job, [&](pgas::pe& me) {

@@ -66,6 +66,9 @@ struct array_index {
   std::source_location line;  ///< where it is used
 };
 
+template <plain_value T>
+class sparse_matrix;
+
 /// An array of `size` elements, dealt out over all PEs. The program of each PE makes it, in the same order as its other
 /// symmetric objects, and destroys it.
 /// \tparam T       trivially copyable
@@ -187,6 +190,9 @@ class array final : private detail::distributed {
   }
 
  private:
+  template <plain_value>
+  friend class sparse_matrix;
+
   static Layout laid_out(const pe& me, std::uint64_t size, Layout layout) {
     if (size >> 46 != 0) detail::refuse_array_size(me.index(), me.count(), size);
     layout.place_on(size, me.count());

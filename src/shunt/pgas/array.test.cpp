@@ -215,3 +215,24 @@ TEST_CASE("array: an exception in a superstep ends the job with its text") {
              }),
              Catch::Contains("mine"));
 }
+
+TEST_CASE("superstep: of several objects none shows the next superstep, while its own part is read") {
+  for (const auto& job : {tiny(2, 1), tiny(2, 2), tiny(7, 3), tiny(7, 2, 2)}) {
+    pgas::run(job, [](pgas::pe& me) {
+      const auto pes = static_cast<std::uint64_t>(me.count());
+      pgas::array<long> first(me, pes), second(me, pes);
+      for (long round = 1; round <= 30; ++round) {
+        // Some PEs are late, so that others are in the next superstep meanwhile.
+        if ((me.index() + round) % 2 == 0) shunt::sched::this_fiber::yield();
+        pgas::superstep(me, [&] {
+          for (int i = 0; i != 200; ++i) {
+            for (std::uint64_t p = 0; p != pes; ++p) ++first[p];
+          }
+          ++second[pes - 1];
+        });
+        expect(first.local()[0] == 200 * round * me.count());
+        if (me.index() + 1 == me.count()) expect(second.local()[0] == round * me.count());
+      }
+    });
+  }
+}

@@ -81,6 +81,7 @@ class element_changes {
 
  protected:
   element_changes() = default;
+  /// Of the same element.
   element_changes(const element_changes&) = default;
   ~element_changes() = default;
   /// `a[i] = b[k]` would read in a superstep: gather() what is needed before.

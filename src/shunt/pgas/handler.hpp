@@ -27,7 +27,9 @@ namespace pgas {
 
 /// What may be sent: a lambda or function object whose captures are values. A lambda that captures by reference has no
 /// standard layout; nor has a function object, or a captured value, whose members differ in access or stand in two
-/// classes of a hierarchy: give them one access, in one class. A captured pointer cannot be seen: options::check.
+/// classes of a hierarchy: give them one access, in one class. A captured pointer cannot be seen: options::check. Where
+/// an actor has one part, `prepare(const Part&) const` of a function object is called some messages before its turn, to
+/// prefetch what it will read.
 template <class F>
 concept handler_function = std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F> &&
                            std::is_standard_layout_v<F> && alignof(F) <= rail::good_alignment;
@@ -66,6 +68,11 @@ class here_of {
   template <std::size_t Mailbox = 0, payload_item T, handler_function F>
   void send(int to, std::span<const T> payload, const F& f,
             std::source_location where = std::source_location::current());
+  /// The same for text: runs f(parts..., std::string_view).
+  template <std::size_t Mailbox = 0, handler_function F>
+  void send(int to, std::string_view text, const F& f, std::source_location where = std::source_location::current()) {
+    send<Mailbox>(to, std::span<const char>(text.data(), text.size()), f, where);
+  }
   /// The same, to a mailbox that is chosen while running. \throws as selector_of::send_through().
   template <handler_function F>
   void send_through(std::size_t mailbox, int to, const F& f,

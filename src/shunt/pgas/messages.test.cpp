@@ -238,3 +238,54 @@ TEST_CASE("requests among many PEs share trains by worker: every form, by progra
     expect(me.sum(all.answered) == 50L * me.count());
   });
 }
+
+namespace {
+
+/// What a PE has seen of messages that prepare.
+struct prepared_part {
+  mutable long prepared = 0;
+  long handled = 0;
+};
+struct preparing {
+  long number;
+  void prepare(const prepared_part& part) const { part.prepared += number; }
+  void operator()(prepared_part& part) const {
+    part.handled += number;
+    expect(part.prepared >= part.handled);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a message with prepare() is prepared once, before its turn, in batches of any length") {
+  for (const auto& job : all_jobs(tiny)) {
+    pgas::run(job, [](pgas::pe& me) {
+      pgas::symmetric<prepared_part> seen(me);
+      pgas::actor_of actor(seen);
+      long sent = 0;
+      for (const int messages : {1, 11, 12, 13, 100}) {
+        for (int i = 1; i <= messages; ++i, sent += i - 1) actor.send(i % me.count(), preparing{i});
+        actor.finish();
+        expect(seen->prepared == seen->handled);
+        expect(me.sum(seen->handled) == me.sum(sent));
+      }
+    });
+  }
+}
+
+TEST_CASE("payload: a handler sends one on") {
+  for (const auto& job : all_jobs(small)) {
+    pgas::run(job, [](pgas::pe& me) {
+      pgas::symmetric<std::string> heard(me);
+      auto ring = pgas::make_selector<2>(heard);
+      ring.send<0>((me.index() + 1) % me.count(), std::string_view("abc"),
+                   [](std::string&, std::string_view said, auto& here) {
+                     const std::string twice = std::string(said) + std::string(said);
+                     here.template send<1>((here.index() + 1) % here.count(), std::string_view(twice),
+                                           [](std::string& to, std::string_view came) { to += came; });
+                   });
+      ring.finish();
+      expect(*heard == "abcabc");
+    });
+  }
+}

@@ -1,3 +1,4 @@
+#include <shunt/pgas/detail/pe_worker.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/superstep.hpp>
 
@@ -19,10 +20,14 @@ void open_superstep(pe& me, std::source_location where) {
   for (distributed* const each : me.supersteps().all) each->set_open(true);
 }
 
-/// No PE changes an object any more when it has come here, so the objects may end one after the other.
+/// No PE changes an object any more when it has come here, so the objects may end one after the other. A faster PE may
+/// be in the next superstep while this one waits for the end of the last object: until then all are held.
 void finish_superstep(pe& me) {
   close_superstep(me);
+  auto& ending = me.home().ending;
+  ending.hold(me.index());
   for (distributed* const each : me.supersteps().all) each->finish_changes();
+  ending.let_go(me.index());
 }
 
 void close_superstep(pe& me) noexcept {

@@ -11,9 +11,12 @@
 /// });  // all changes of all PEs have happened, everywhere
 /// ```
 ///
-/// What a superstep promises: when it returns, on every PE, all changes that any PE made in it have happened. So reads
-/// between two supersteps see the whole of the first, and nothing of the next: as long as each PE reads before it makes
-/// its next collective call.
+/// What a superstep promises: when it returns, on every PE, all changes that any PE made in it have happened. So what a
+/// PE reads of its own part between two supersteps has the whole of the first, and nothing of the next: as long as it
+/// reads before its next call of the library. Another PE may be in the next superstep by then; what is read of others,
+/// by gather() or one by one, takes a barrier() before that.
+///
+/// In a superstep a container's own part is not read: changes arrive meanwhile.
 ///
 /// Source: Valiant, A bridging model for parallel computation, doi:10.1145/79173.79181.
 #pragma once
@@ -69,7 +72,8 @@ void close_superstep(pe& me) noexcept;
 
 /// Collective. Calls body(), in which distributed objects may be changed, and waits until all changes that any PE has
 /// made have happened, everywhere.
-/// \throws what `body` throws; usage_error inside of a superstep; what finish() throws.
+/// \throws what `body` throws: then what it has changed so far belongs to the next superstep; usage_error inside of a
+///         superstep; what finish() throws.
 /// Cost: a finish() for each distributed object that the PE has.
 template <std::invocable F>
 void superstep(pe& me, F&& body, std::source_location where = std::source_location::current()) {

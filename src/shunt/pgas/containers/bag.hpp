@@ -64,7 +64,8 @@ class bag final : private detail::distributed {
   /// Collective, outside of supersteps. Takes every item out and calls f(item) where it is, which may insert() more;
   /// until none is left anywhere. It goes in rounds: items are shared out evenly, then a superstep works on them; what
   /// is inserted in it is work of the next one.
-  /// \throws what `f` throws: then what is left of the round stays.
+  /// \throws what `f` throws: then the item that it got is gone, what is left of the round stays, and what was inserted
+  ///         in it is there after the next superstep.
   template <std::invocable<const T&> F>
   void drain(F&& f) {
     std::vector<T> now;

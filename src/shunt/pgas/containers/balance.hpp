@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <shunt/pgas/actor_of.hpp>
@@ -41,6 +42,7 @@ struct even_blocks {
 /// Cost: items that move are copied as bytes, many to a message; the vector is replaced, so both are in memory.
 template <plain_value T>
 void balance(pe& me, std::vector<T>& items) {
+  static_assert(!std::is_same_v<T, bool>, "balance: a std::vector<bool> has no items that could be moved: use char");
   const std::uint64_t before = me.scan(std::uint64_t{items.size()});
   const detail::even_blocks blocks{me.sum(std::uint64_t{items.size()}), static_cast<std::uint64_t>(me.count())};
   const auto mine = static_cast<std::uint64_t>(me.index());

@@ -44,7 +44,8 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
 
   /// Collective, but does not wait for all: as actor_of's.
   /// \param cached  keys that each PE counts itself, rounded up to a power of two, 0 for none; fewer where there are
-  ///                many PEs; memory: a key and 16 bytes each, from the first insert on
+  ///                many PEs; texts of more than 64 bytes are not; memory: a key and 16 bytes each, from the first
+  ///                insert on
   /// \throws std::bad_alloc
   explicit counting_set(pe& me, std::size_t cached = most_cached)
       : base(me, [](detail::distributed& of) { static_cast<counting_set&>(of).finish(); }),
@@ -55,7 +56,7 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   /// One-sided, in a superstep. The key was seen once more. \throws usage_error outside of one.
   void insert(key_at at) {
     this->check_change(at.line);
-    if (cached_ == 0) return this->to_owner(at.key, one_more(), at.line);
+    if (cached_ == 0 || is_long(at.key)) return this->to_owner(at.key, one_more(), at.line);
     if (cache_.empty()) cache_.resize(cached_);
     entry& e = cache_[(Hash()(at.key) >> 8U) & (cached_ - 1)];
     if (e.count != 0 && e.key == at.key) {
@@ -120,6 +121,14 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     void operator()(part& p, detail::key_view<K> key) const { p.table.find_or_insert(key).first->value += count; }
   };
 
+  /// Too long to be kept in the cache.
+  static bool is_long(detail::key_view<K> key) noexcept {
+    if constexpr (detail::is_text<K>) {
+      return key.size() > 64;
+    } else {
+      return false;
+    }
+  }
   /// Of a thousand PEs in a process each has a smaller one.
   static std::size_t cache_size(std::size_t wanted, int pes) noexcept {
     if (wanted == 0) return 0;

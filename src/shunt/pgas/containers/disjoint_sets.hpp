@@ -54,7 +54,7 @@ class disjoint_sets final : private detail::distributed {
   /// element % PEs.
   /// \param size  elements, below 2^46; of one PE below 2^32 \throws usage_error for more; std::bad_alloc
   disjoint_sets(pe& me, std::uint64_t size)
-      : distributed(me, size, [](distributed& of) { static_cast<disjoint_sets&>(of).messages_.quiesce(); }),
+      : distributed(me, size, [](distributed& of) { static_cast<disjoint_sets&>(of).finish(); }),
         part_(me, me, size),
         messages_(part_) {}
   /// Collective: the last superstep is over.
@@ -98,6 +98,7 @@ class disjoint_sets final : private detail::distributed {
       left.swap(part_->changed);
       part_->changed.clear();
     }
+    messages_.finish();  // which holds back the next superstep's unions
   }
   /// Collective. How many sets there are.
   [[nodiscard]] std::uint64_t count() const {
@@ -119,6 +120,12 @@ class disjoint_sets final : private detail::distributed {
   }
 
  private:
+  /// Unions send on, so their end is found by quiesce(); finish() then holds back the next superstep's.
+  void finish() {
+    messages_.quiesce();
+    messages_.finish();
+  }
+
   /// Invariant: to[spot] is at most the element itself.
   struct part {
     part(const pe& me, std::uint64_t size) : pe_index(me.index()) {

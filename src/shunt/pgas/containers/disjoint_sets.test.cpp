@@ -89,6 +89,22 @@ TEST_CASE("disjoint_sets: paths, rings and stars, in any order of their numbers"
   }
 }
 
+TEST_CASE("disjoint_sets: labels are read while faster PEs unite more") {
+  for (const auto& job : {small(2, 1), small(3, 2), small(7, 2, 2)}) {
+    pgas::run(job, [](pgas::pe& me) {
+      constexpr std::uint64_t size = 1024;
+      pgas::disjoint_sets sets(me, size);
+      for (std::uint64_t step = 1; step != size; step *= 2) {
+        pgas::superstep(me, [&] {
+          for (std::uint64_t a = 0; a + step < size; a += 2 * step) sets.unite(a + step, a);
+        });
+        sets.flatten();
+        for (const auto& [element, label] : sets.own()) expect(label == element / (2 * step) * (2 * step));
+      }
+    });
+  }
+}
+
 TEST_CASE("disjoint_sets: what a superstep forbids, and what is beyond the last element, names the line") {
   using Catch::Contains;
   const auto failure_of = [](const std::function<void(pgas::pe&, pgas::disjoint_sets&)>& program) {

@@ -46,6 +46,7 @@ namespace pgas {
 /// \tparam V     default constructible and movable
 /// \tparam Hash  key_hash.hpp says what another one must be
 template <detail::key_type K, std::default_initializable V, class Hash = key_hash<K>>
+  requires detail::stored_value<V>
 class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash> {
   using table_type = detail::hash_table<K, V, Hash>;
   using base = detail::keyed<K, table_type, Hash>;
@@ -146,7 +147,8 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
 
   // --- outside of supersteps ----------------------------------------------------------------------------------------
 
-  /// Local. This PE's keys and values, in no order: `for (auto [key, value] : m.local())`. Values may be written.
+  /// Local. This PE's keys and values, in no order: `for (auto [key, value] : m.local())`. Values may be written. Not
+  /// to be iterated over while a superstep changes the map.
   [[nodiscard]] auto local() noexcept { return std::ranges::subrange(this->table().begin(), this->table().end()); }
   /// The same, to read.
   [[nodiscard]] auto local() const noexcept {
@@ -164,7 +166,8 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
   [[nodiscard]] std::uint64_t size() const { return this->me().sum(std::uint64_t{this->table().size()}); }
 
   /// One-sided. The value of a key of any PE, a round trip. For many, and for texts, gather().
-  /// \return nothing: there is no such key. \throws usage_error in a superstep.
+  /// \return nothing: there is no such key. A PE that is in the next superstep already may have changed it, unless all
+  ///         PEs have a barrier() before that. \throws usage_error in a superstep.
   [[nodiscard]] std::optional<V> find(key_at at)
     requires(plain_value<V> && plain_value<K>)
   {
@@ -184,11 +187,11 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
     if (size != into.size()) detail::refuse_lengths(this->me().index(), "gather()", size, into.size(), where);
     this->mine().into = into.data();
     for (std::size_t k = 0; k != size; ++k) {
-      const auto& key = std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)];
+      const key_at at(std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)], where);
       if constexpr (detail::is_text<K>) {
-        this->to_owner(key, text_looker{k}, where);
+        this->to_owner(at.key, text_looker{k}, where);
       } else {
-        this->messages().ask(owner(key), looker{key}, receiver{k}, where);
+        this->messages().ask(owner(at.key), looker{at.key}, receiver{k}, where);
       }
     }
     this->messages().finish();

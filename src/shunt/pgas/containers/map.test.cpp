@@ -299,6 +299,46 @@ TEST_CASE("map: changes outside of a superstep, reads inside, and ranges of two 
              Contains("gather() gets ranges of 3 and of 2 items") && Contains("SHUNT-0949"));
 }
 
+TEST_CASE("map: keys of other types: what does not fit is refused, structs and empty texts do") {
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::map<int, int> m(me);
+               pgas::superstep(me, [&] { ++m[std::uint64_t{1} << 32U]; });
+             }),
+             Catch::Contains("the key 4294967296") && Catch::Contains("32 bits") && Catch::Contains("SHUNT-0951"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::map<std::uint64_t, int> m(me);
+               pgas::superstep(me, [&] { ++m[-1]; });
+             }),
+             Catch::Contains("the key -1"));
+  pgas::run(tiny(3, 2), [](pgas::pe& me) {
+    pgas::map<place, int, place_hash> places(me);
+    pgas::map<std::string, int> texts(me);
+    pgas::map<bool, int> both(me);
+    pgas::superstep(me, [&] {
+      ++places[place{1, 2}];
+      ++texts[""];
+      ++both[me.index() == 0];
+    });
+    if (const int* const n = places.find_local({1, 2})) expect(*n == 3);
+    if (const int* const n = texts.find_local("")) expect(*n == 3);
+    expect(places.size() == 1 && texts.size() == 1 && both.size() == 2);
+  });
+}
+
+TEST_CASE("map: long texts with large captures, in trains of 256 bytes") {
+  auto job = small(3, 2);
+  job.train_bytes = 256;
+  pgas::run(job, [](pgas::pe& me) {
+    struct many {
+      long values[12];
+    };
+    pgas::map<std::string, long> m(me);
+    pgas::superstep(me, [&] { m.visit(text(5'000, 1), [all = many{{1, 2}}](long& sum) { sum += all.values[1]; }); });
+    if (const long* const sum = m.find_local(text(5'000, 1))) expect(*sum == 6);
+    expect(m.size() == 1);
+  });
+}
+
 TEST_CASE("multimap: each key has all values that any PE inserted") {
   for (const auto& job : {tiny(1, 1), tiny(7, 3), tiny(64, 2, 2)}) {
     pgas::run(job, [](pgas::pe& me) {

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <ranges>
 #include <source_location>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <shunt/pgas/containers/detail/keyed.hpp>
 
@@ -52,7 +52,8 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
     this->to_owner(at.key, eraser(), at.line);
   }
 
-  /// Local. This PE's keys, in no order: `for (const auto& key : s.local())`.
+  /// Local. This PE's keys, in no order: `for (const auto& key : s.local())`. Not to be iterated over while a superstep
+  /// changes the set.
   [[nodiscard]] auto local() const noexcept {
     return std::ranges::subrange(this->table().begin(), this->table().end()) |
            std::views::transform([](const auto& item) -> const K& { return item.first; });
@@ -66,24 +67,24 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
   /// Collective. Keys of all PEs.
   [[nodiscard]] std::uint64_t size() const { return this->me().sum(std::uint64_t{this->table().size()}); }
 
-  /// Collective, outside of supersteps. `into[k]` becomes whether `keys[k]` is in the set. PEs may ask for different
-  /// numbers of keys, or none.
-  /// \throws usage_error for ranges of different lengths, or in a superstep. Cost: a message and a reply a key.
+  /// Collective, outside of supersteps. \return of each key, whether it is in the set. PEs may ask for different
+  /// numbers of keys, or none. \throws usage_error in a superstep. Cost: a message and a reply a key.
   template <std::ranges::random_access_range Keys>
-  void contains(const Keys& keys, std::span<bool> into, std::source_location where = std::source_location::current()) {
+  [[nodiscard]] std::vector<bool> contains(const Keys& keys,
+                                           std::source_location where = std::source_location::current()) {
     this->check_read("contains()", where);
-    const auto size = static_cast<std::size_t>(std::ranges::size(keys));
-    if (size != into.size()) detail::refuse_lengths(this->me().index(), "contains()", size, into.size(), where);
-    this->mine().into = into.data();
-    for (std::size_t k = 0; k != size; ++k) {
-      const auto& key = std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)];
+    std::vector<bool> found(static_cast<std::size_t>(std::ranges::size(keys)));
+    this->mine().into = &found;
+    for (std::size_t k = 0; k != found.size(); ++k) {
+      const key_at at(std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)], where);
       if constexpr (detail::is_text<K>) {
-        this->to_owner(key, text_looker{k}, where);
+        this->to_owner(at.key, text_looker{k}, where);
       } else {
-        this->messages().ask(owner(key), looker{key}, receiver{k}, where);
+        this->messages().ask(owner(at.key), looker{at.key}, receiver{k}, where);
       }
     }
     this->messages().finish();
+    return found;
   }
 
   /// Local. Erases those of this PE's keys for which f(key) is true. \return how many
@@ -109,12 +110,12 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
   };
   struct receiver {
     std::size_t k;
-    void operator()(part& p, bool found) const { static_cast<bool*>(p.into)[k] = found; }
+    void operator()(part& p, bool found) const { (*static_cast<std::vector<bool>*>(p.into))[k] = found; }
   };
   struct reply {
     std::size_t k;
     bool found;
-    void operator()(part& p) const { static_cast<bool*>(p.into)[k] = found; }
+    void operator()(part& p) const { (*static_cast<std::vector<bool>*>(p.into))[k] = found; }
   };
   struct text_looker {
     std::size_t k;

@@ -1,6 +1,6 @@
 #include <shunt/pgas/containers/set.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -39,11 +39,9 @@ TEST_CASE("set: has what was inserted and not erased, on any number of PEs") {
       });
       pgas::superstep(me, [&] { numbers.erase(3); });
       const std::vector<std::uint64_t> asked{0, 3, all - 1, all + 5};
-      std::array<bool, 4> found{};
-      numbers.contains(asked, found);
+      const auto found = numbers.contains(asked);
       expect(found[0] && !found[1] && !found[3]);
-      std::array<bool, 2> of_words{};
-      words.contains(std::vector<std::string>{word_of(0), "no such word"}, of_words);
+      const auto of_words = words.contains(std::vector<std::string>{word_of(0), "no such word"});
       expect(of_words[0] && !of_words[1]);
       std::size_t listed = 0;
       for (const auto key : numbers.local()) {

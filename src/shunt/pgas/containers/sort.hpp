@@ -83,11 +83,13 @@ auto splitters(pe& me, const std::vector<T>& items, Less& less, KeyOf key_of) {
 
 template <class T, class Less, class KeyOf>
 void sort_items(pe& me, std::vector<T>& items, Less less, KeyOf key_of) {
+  static_assert(!std::is_same_v<T, bool>, "sort: a std::vector<bool> has no items that could be moved: sort char");
   const auto cuts = splitters(me, items, less, key_of);
   using placed = typename std::remove_cvref_t<decltype(cuts)>::value_type;
 
   symmetric<std::vector<T>> part(me);
-  part->reserve(static_cast<std::size_t>(me.sum(std::uint64_t{items.size()}) / static_cast<std::uint64_t>(me.count())));
+  const auto mean = me.sum(std::uint64_t{items.size()}) / static_cast<std::uint64_t>(me.count());
+  part->reserve(static_cast<std::size_t>(mean + mean / 8));
   actor_of moves(part);
   for (std::uint64_t at = 0; at != items.size(); ++at) {
     const placed here{key_of(items[at]), me.index(), 0, at};
@@ -97,6 +99,7 @@ void sort_items(pe& me, std::vector<T>& items, Less less, KeyOf key_of) {
   }
   moves.finish();
   items.swap(*part);
+  std::vector<T>().swap(*part);  // before the local sort takes memory
   sort_local(items, less, key_of);
 }
 
@@ -125,6 +128,8 @@ void sort_by_key(pe& me, std::vector<K>& keys, std::vector<V>& values, Less less
   };
   std::vector<item> items(keys.size());
   for (std::size_t k = 0; k != items.size(); ++k) items[k] = {keys[k], values[k]};
+  std::vector<K>().swap(keys);
+  std::vector<V>().swap(values);
   detail::sort_items(me, items, less, [](const item& i) -> const K& { return i.key; });
   keys.resize(items.size());
   values.resize(items.size());

@@ -114,11 +114,13 @@ class sparse_matrix final : private detail::distributed {
       }
       into[spot] = sum;
     }
+    y.finish_changes();  // no PE changes y before all have written it
   }
 
   /// Collective, outside of supersteps. `into` becomes this b. Entries that are there in `into` stay, and are added to.
   /// \throws usage_error where sizes do not fit, or in a superstep.
-  /// Cost: each row of b that this PE needs comes here once, and is kept until the product is done.
+  /// Cost: each row of b that this PE needs comes here once, a request and a reply an entry, and is kept until the
+  /// product is done.
   void multiply(sparse_matrix& b, sparse_matrix& into, std::source_location where = std::source_location::current()) {
     if (open()) detail::refuse_read_amid(me().index(), "multiply()", where);
     if (b.rows() != columns_) detail::refuse_shape(me().index(), "multiply()", columns_, b.rows(), where);
@@ -140,7 +142,7 @@ class sparse_matrix final : private detail::distributed {
       }
       sums.clear();
     }
-    into.part_->assemble();
+    into.finish();  // holds back what others add in the next superstep
   }
 
   /// Collective, outside of supersteps. `into` gets entry (j, i) for each (i, j) of this one.
@@ -246,25 +248,25 @@ class sparse_matrix final : private detail::distributed {
   std::vector<std::vector<entry>> rows_of(const std::vector<std::uint64_t>& wanted, std::source_location where) {
     using rows_here = std::vector<std::vector<entry>>;
     symmetric<rows_here> here(me(), wanted.size());
-    auto requests = make_selector<2>(part_, here);
-    const std::size_t most = std::max<std::size_t>(1, me().train_bytes() / 4 / sizeof(entry));
+    actor_of requests(part_, here);
+    // A request an entry, each with a reply of its own: so no handler sends more than it was asked for.
     for (std::size_t n = 0; n != wanted.size(); ++n) {
       const auto at = layout_.where(wanted[n]);
-      requests.template send<0>(
-          at.pe,
-          [n, most, spot = at.spot](part& mine, rows_here&, auto& handler) {
-            std::vector<entry> some;
-            for (auto k = mine.begin[spot]; k != mine.begin[spot + 1]; ++k) {
-              some.push_back({mine.columns[k], mine.values[k]});
-              if (some.size() != most && k + 1 != mine.begin[spot + 1]) continue;
-              handler.template send<1>(handler.from(), std::span<const entry>(some),
-                                       [n](part&, rows_here& to, std::span<const entry> came) {
-                                         to[n].insert(to[n].end(), came.begin(), came.end());
-                                       });
-              some.clear();
-            }
-          },
-          where);
+      requests.ask(
+          at.pe, [spot = at.spot](part& mine, rows_here&) { return mine.begin[spot + 1] - mine.begin[spot]; },
+          [n](part&, rows_here& to, std::size_t entries) { to[n].resize(entries); }, where);
+    }
+    requests.finish();
+    for (std::size_t n = 0; n != wanted.size(); ++n) {
+      const auto at = layout_.where(wanted[n]);
+      for (std::size_t k = 0; k != (*here)[n].size(); ++k) {
+        requests.ask(
+            at.pe,
+            [k, spot = at.spot](part& mine, rows_here&) {
+              return entry{mine.columns[mine.begin[spot] + k], mine.values[mine.begin[spot] + k]};
+            },
+            [n, k](part&, rows_here& to, const entry& e) { to[n][k] = e; }, where);
+      }
     }
     requests.finish();
     return std::move(*here);

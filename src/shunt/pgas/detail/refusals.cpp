@@ -160,6 +160,13 @@ void refuse_lengths(int pe_index, const char* call, std::size_t one, std::size_t
                     {.pe = pe_index}, where);
 }
 
+void refuse_key(const std::string& key, std::size_t bytes, std::source_location where) {
+  throw usage_error(error_number(951),
+                    "the key " + key + " is no value of this container's keys, which have " +
+                        std::to_string(8 * bytes) + " bits (" + at(where) + ")",
+                    where);
+}
+
 void refuse_shape(int pe_index, const char* call, std::uint64_t wanted, std::uint64_t given,
                   std::source_location where) {
   throw usage_error(error_number(950),

@@ -77,6 +77,9 @@ namespace detail {
 [[noreturn, gnu::cold]] void refuse_lengths(int pe, const char* call, std::size_t one, std::size_t other,
                                             std::source_location where);
 
+/// A key that a container's keys cannot be. \param bytes  of a key
+[[noreturn, gnu::cold]] void refuse_key(const std::string& key, std::size_t bytes, std::source_location where);
+
 /// A matrix or vector does not fit. \param call  "multiply()"
 [[noreturn, gnu::cold]] void refuse_shape(int pe, const char* call, std::uint64_t wanted, std::uint64_t given,
                                           std::source_location where);

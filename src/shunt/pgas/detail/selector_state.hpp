@@ -17,7 +17,8 @@
 ///   G2  An end mark of mailbox m leaves only after its feeders have ended here: their handlers are the only ones that
 ///       still send to m.
 ///   G3  Between the end of its last mailbox here and the return of finish() on every PE of the worker, messages for
-///       the selector belong to the next epoch and wait: a program sees its part as the epoch left it.
+///       the selector belong to the next epoch and wait: a program sees its part as the epoch left it. Of selectors
+///       that a PE finishes together, termination::hold(), all wait until it has finished the last one.
 #pragma once
 
 #include <cstdint>

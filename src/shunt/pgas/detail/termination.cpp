@@ -96,10 +96,30 @@ void termination::finish(selector_state& s, int pe) {
   of_tasks_.finish(waits_, "finish()");  // a task that is too late is told so while the mailboxes are closed
   if (collective_.arrive({collective_call::kind::finish, s.id}, pe)) finish_for_worker(s);
   if (facts_.checked) selectors_.end_messages(s, pe);
-  if (--s.returning == 0) {
-    s.between = false;
-    selectors_.retry_deferred();
+  const auto local = static_cast<std::size_t>(facts_.local_pe(pe));
+  if (local < held_.size() && held_[local].on) {
+    held_[local].finished.push_back(&s);
+  } else {
+    returned(s);
   }
+}
+
+/// Of one PE, finish() is over.
+void termination::returned(selector_state& s) {
+  if (--s.returning != 0) return;
+  s.between = false;
+  selectors_.retry_deferred();
+}
+
+void termination::hold(int pe) {
+  if (held_.empty()) held_.resize(static_cast<std::size_t>(facts_.pes_here));
+  held_[static_cast<std::size_t>(facts_.local_pe(pe))].on = true;
+}
+
+void termination::let_go(int pe) {
+  held& mine = held_[static_cast<std::size_t>(facts_.local_pe(pe))];
+  mine.on = false;
+  for (selector_state* const s : std::exchange(mine.finished, {})) returned(*s);
 }
 
 /// Whether all that a mailbox waits for in its state (the table of the header) has come.

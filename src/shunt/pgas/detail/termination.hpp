@@ -48,6 +48,11 @@ class termination {
   void done(selector_state& s, int pe, unsigned mailbox);
   /// Collective. Returns when every message of this epoch has been processed everywhere.
   void finish(selector_state& s, int pe);
+  /// Local. From now on the selectors that a PE finishes hold back the messages of their next epoch, even while the PE
+  /// finishes others, until let_go(): what it then reads is as the epochs left all of them.
+  void hold(int pe);
+  /// Local. \throws as handlers do, which may run now
+  void let_go(int pe);
   /// Collective, but waits for the PEs of this worker only: the selector ends, and is used no more.
   /// \return satisfied when every message of the selector has been processed everywhere; with an error when the job
   ///         fails before
@@ -77,6 +82,12 @@ class termination {
     std::uint64_t sent = 0, handled = 0;
     friend bool operator==(const sums&, const sums&) = default;
   };
+  /// Of the selectors that a PE has finished since hold().
+  struct held {
+    bool on = false;
+    std::vector<selector_state*> finished;
+  };
+  void returned(selector_state& s);
   void send_marks(selector_state& s, unsigned mailbox, unsigned hop);
   [[nodiscard]] bool may_go_on(const selector_state& s, unsigned mailbox, std::uint64_t epoch) const;
   void go_on(selector_state& s, unsigned mailbox);
@@ -99,6 +110,7 @@ class termination {
   task_sends& of_tasks_;
   std::vector<end_mark> early_marks_;  // of selectors that are not constructed here yet
   int ends_in_progress_ = 0;
+  std::vector<held> held_;  // by local PE
 };
 
 }  // namespace detail

@@ -45,6 +45,10 @@ struct key_argument<std::string> {
 template <class K>
 using key_view = typename key_argument<K>::type;
 
+/// What a table can keep: it moves values while it grows, and an exception there would lose some.
+template <class V>
+concept stored_value = std::is_nothrow_move_constructible_v<V> && std::is_nothrow_move_assignable_v<V>;
+
 /// One thread at a time.
 /// \tparam V     default constructible, movable
 /// \tparam Hash  without members
@@ -71,11 +75,15 @@ class hash_table {
 
   /// \return the key's slot, and whether the key is new: then its value is V(). \throws std::bad_alloc
   std::pair<slot*, bool> find_or_insert(key_view<K> key) {
-    if (size_ >= most_) [[unlikely]]
-      grow_to(2 * slots());
     const auto hash = Hash()(key);
-    const auto [found, free] = probe(key, hash);
+    if (tags_ == nullptr) [[unlikely]]
+      grow_to(least_slots);
+    auto [found, free] = probe(key, hash);
     if (found != nullptr) return {found, false};
+    if (size_ >= most_) [[unlikely]] {
+      grow_to(2 * slots());
+      free = probe(key, hash).free;
+    }
     new (&slots_[free]) slot{K(key), V()};
     set_tag(free, tag_of(hash));
     ++size_;

@@ -7,6 +7,8 @@
 ///   owner       keeps the pieces of (sender, number) until all bytes are there, in whatever order they come
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,16 +38,26 @@ concept key_type = plain_value<K> || std::is_same_v<K, std::string>;
 template <class K>
 inline constexpr bool is_text = std::is_same_v<K, std::string>;
 
+/// A value that may stand for a key: an integer for an integer, a text for a text; for others what converts.
+template <class Key, class K>
+concept key_for =
+    (is_text<K> && std::convertible_to<const Key&, std::string_view>) || (std::integral<K> && std::integral<Key>) ||
+    (!is_text<K> && !std::integral<K> && std::convertible_to<const Key&, K>);
+
 /// A key, and the line where it stands: keys convert to it.
 template <class K>
 struct key_at {
-  /// \param where  of the expression, for errors
-  template <class Key>
-    requires std::convertible_to<const Key&, K> || std::convertible_to<const Key&, key_view<K>>
-  constexpr key_at(const Key& k, std::source_location where = std::source_location::current())
-      : key(static_cast<held>(k)), line(where) {}
-
   using held = std::conditional_t<is_text<K>, std::string_view, K>;
+
+  /// \param where  of the expression, for errors \throws usage_error for an integer that is none of K's values
+  template <key_for<K> Key>
+  constexpr key_at(const Key& k, std::source_location where = std::source_location::current())
+      : key(static_cast<held>(k)), line(where) {
+    if constexpr (std::integral<K> && !std::is_same_v<Key, K>) {
+      // Back and forth, since std::in_range takes no characters.
+      if (static_cast<Key>(key) != k || (key < K{}) != (k < Key{})) refuse_key(std::to_string(k), sizeof(K), where);
+    }
+  }
   held key;
   std::source_location line;
 };
@@ -128,7 +140,7 @@ class keyed : protected distributed {
   /// Calls op(part, text) on PE `to`, or op(part, text, here) if it takes that.
   template <std::size_t Mailbox = 0, class Op>
   void send_text(int to, std::string_view text, const Op& op, std::source_location where) {
-    const std::size_t most = longest_piece();
+    const std::size_t most = longest_piece(sizeof(Op));
     if (text.size() <= most) [[likely]] {
       return messages_.template send<Mailbox>(
           to, text, [op](part& at, std::string_view all, auto& here) { call(op, at, all, here); }, where);
@@ -162,8 +174,12 @@ class keyed : protected distributed {
       op(at, text);
     }
   }
-  /// Half a train, less what else may be in a message: so two fit, and the captures.
-  [[nodiscard]] std::size_t longest_piece() const noexcept { return me().train_bytes() / 2 - 64; }
+  /// Of a text in front of which stand so many bytes of captures: half a train, or what is left of one.
+  [[nodiscard]] std::size_t longest_piece(std::size_t captures) const noexcept {
+    constexpr std::size_t heads = 96, of_pieces = 32;  // at least
+    const std::size_t train = me().train_bytes(), taken = heads + of_pieces + captures;
+    return taken < train ? std::min(train / 2, train - taken) : 1;  // 1: send() says that they are too long
+  }
 
   std::uint64_t pes_;
   std::uint64_t texts_sent_ = 0;
