@@ -9,6 +9,7 @@
 #include "bale/job.hpp"
 #include "join/join.hpp"
 #include "option.hpp"
+#include "text/text_file.hpp"
 
 using namespace shunt;
 
@@ -24,16 +25,12 @@ std::vector<apps::row> rows_of(std::uint64_t seed, std::uint64_t table, std::uin
   return rows;
 }
 
-/// This PE's part of so many rows.
-struct part {
-  part(const pgas::pe& me, std::uint64_t rows)
-      : begin(at(rows, static_cast<std::uint64_t>(me.index()), static_cast<std::uint64_t>(me.count()))),
-        end(at(rows, static_cast<std::uint64_t>(me.index()) + 1, static_cast<std::uint64_t>(me.count()))) {}
-  static std::uint64_t at(std::uint64_t rows, std::uint64_t pe, std::uint64_t pes) {
-    return rows / pes * pe + std::min(pe, rows % pes);
-  }
-  std::uint64_t begin, end;
-};
+/// This PE's part of the rows of a table.
+std::vector<apps::row> part_of(const pgas::pe& me, std::uint64_t seed, std::uint64_t table, std::uint64_t rows,
+                               std::uint64_t keys) {
+  return rows_of(seed, table, apps::part_begin(rows, me.index(), me.count()),
+                 apps::part_begin(rows, me.index() + 1, me.count()), keys);
+}
 
 struct answer {
   std::uint64_t pairs = 0;
@@ -75,9 +72,8 @@ int join_main(int argc, char** argv) {
   pgas::run(job.wanted(), [&](pgas::pe& me) {
     apps::require_memory(me, fmt::format("--first {} --second {} on {} PEs", first, second, me.count()),
                          (120. * static_cast<double>(first) + 16. * static_cast<double>(second)) / me.count());
-    const part of_first(me, first), of_second(me, second);
-    const auto mine = rows_of(job.seed(), 1, of_first.begin, of_first.end, keys);
-    const auto others = rows_of(job.seed(), 2, of_second.begin, of_second.end, keys);
+    const auto mine = part_of(me, job.seed(), 1, first, keys);
+    const auto others = part_of(me, job.seed(), 2, second, keys);
     pgas::map<std::uint64_t, apps::joined> by_key(me);
     const apps::measurement timing(me);
     {
