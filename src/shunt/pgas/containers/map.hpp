@@ -186,15 +186,7 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
     const auto size = static_cast<std::size_t>(std::ranges::size(keys));
     if (size != into.size()) detail::refuse_lengths(this->me().index(), "gather()", size, into.size(), where);
     this->mine().into = into.data();
-    for (std::size_t k = 0; k != size; ++k) {
-      const key_at at(std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)], where);
-      if constexpr (detail::is_text<K>) {
-        this->to_owner(at.key, text_looker{k}, where);
-      } else {
-        this->messages().ask(owner(at.key), looker{at.key}, receiver{k}, where);
-      }
-    }
-    this->messages().finish();
+    this->template look_up<looker, receiver, text_looker>(keys, where);
   }
 
   /// Local. Erases those of this PE's keys for which f(key, value) is true. \return how many

@@ -75,15 +75,7 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
     this->check_read("contains()", where);
     std::vector<bool> found(static_cast<std::size_t>(std::ranges::size(keys)));
     this->mine().into = &found;
-    for (std::size_t k = 0; k != found.size(); ++k) {
-      const key_at at(std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)], where);
-      if constexpr (detail::is_text<K>) {
-        this->to_owner(at.key, text_looker{k}, where);
-      } else {
-        this->messages().ask(owner(at.key), looker{at.key}, receiver{k}, where);
-      }
-    }
-    this->messages().finish();
+    this->template look_up<looker, receiver, text_looker>(keys, where);
     return found;
   }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <source_location>
 #include <span>
 #include <string>
@@ -158,6 +159,22 @@ class keyed : protected distributed {
           where);
       begin += piece.size();
     }
+  }
+
+  /// Collective. Asks for each key: Looker{key} answers at its owner, and Receiver{k} takes the answer here; of texts
+  /// TextLooker{k} does both.
+  template <class Looker, class Receiver, class TextLooker, class Keys>
+  void look_up(const Keys& keys, std::source_location where) {
+    const auto size = static_cast<std::size_t>(std::ranges::size(keys));
+    for (std::size_t k = 0; k != size; ++k) {
+      const key_at<K> at(std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)], where);
+      if constexpr (is_text<K>) {
+        to_owner(at.key, TextLooker{k}, where);
+      } else {
+        messages_.ask(owner_of(Hash()(at.key)), Looker{at.key}, Receiver{k}, where);
+      }
+    }
+    messages_.finish();
   }
 
   [[nodiscard]] Table& table() noexcept { return part_->table; }
