@@ -4,6 +4,7 @@ if(SHUNT_APPS OR SHUNT_BENCH)  # the tables measure the applications' code
 endif()
 if(SHUNT_APPS)
   add_subdirectory(tools/cli)
+  add_subdirectory(tools/translate)
 endif()
 
 if(SHUNT_TESTS)

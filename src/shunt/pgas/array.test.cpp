@@ -184,6 +184,11 @@ TEST_CASE("array: what a superstep forbids, and what is beyond the array, names 
              }),
              Contains("an element in a superstep") && Contains("array.test.cpp") && Contains("SHUNT-0946"));
   CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10), b(me, 10);
+               pgas::superstep(me, [&] { a[3] += b[4]; });  // the element's value, not the element
+             }),
+             Contains("an element in a superstep") && Contains("array.test.cpp") && Contains("SHUNT-0946"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
                pgas::array<int> a(me, 10);
                pgas::superstep(me, [&] { a[10] = 1; });
              }),

@@ -2,18 +2,39 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
+
+namespace detail {
+
+/// The base of all elements of distributed objects.
+struct element_base {};
+
+/// What a change carries. Of `h[i] += t[k]` that is the element's value, as if it stood alone: an element itself would
+/// carry the address of `t`.
+template <class U>
+constexpr auto value_of(const U& value) {
+  if constexpr (std::is_base_of_v<element_base, U>) {
+    return static_cast<typename U::element_type>(value);
+  } else {
+    return value;
+  }
+}
+
+}  // namespace detail
 
 /// The base of what an operator[] of a distributed object returns. Each statement becomes a function of the element,
 /// which runs on the element's PE. All of it: one-sided, in a superstep; usage_error outside of one.
 /// \tparam Self  has `change(f)`, which makes f(element) happen; f is a value, as actor_of::send() takes it
 /// \tparam T     of the element
 template <class Self, class T>
-class element_changes {
+class element_changes : private detail::element_base {
  public:
+  using element_type = T;  ///< of the object's elements
+
   /// The element becomes `value`; of several such changes the last to arrive stays.
   void operator=(const T& value) const {
     change([value](T& at) { at = value; });
@@ -21,32 +42,32 @@ class element_changes {
   /// The same as the others below: the element's own operator, at its PE.
   template <class U>
   void operator+=(const U& value) const {
-    change([value](T& at) { at = static_cast<T>(at + value); });
+    change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at + value); });
   }
   /// As operator+=.
   template <class U>
   void operator-=(const U& value) const {
-    change([value](T& at) { at = static_cast<T>(at - value); });
+    change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at - value); });
   }
   /// As operator+=.
   template <class U>
   void operator*=(const U& value) const {
-    change([value](T& at) { at = static_cast<T>(at * value); });
+    change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at * value); });
   }
   /// As operator+=.
   template <class U>
   void operator|=(const U& value) const {
-    change([value](T& at) { at = static_cast<T>(at | value); });
+    change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at | value); });
   }
   /// As operator+=.
   template <class U>
   void operator&=(const U& value) const {
-    change([value](T& at) { at = static_cast<T>(at & value); });
+    change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at & value); });
   }
   /// As operator+=.
   template <class U>
   void operator^=(const U& value) const {
-    change([value](T& at) { at = static_cast<T>(at ^ value); });
+    change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at ^ value); });
   }
   /// As operator+=. Returns nothing: the value is elsewhere.
   void operator++() const {

@@ -1,0 +1,217 @@
+#include "loop_plan.hpp"
+
+#include <clang/AST/ExprCXX.h>
+#include <clang/AST/StmtCXX.h>
+#include <clang/AST/TypeLoc.h>
+
+#include <algorithm>
+
+#include "effects.hpp"
+#include "loop_text.hpp"
+#include "vocabulary.hpp"
+
+namespace shunt::translate {
+
+namespace {
+
+using clang::dyn_cast;
+using clang::Expr;
+using clang::isa;
+using clang::Stmt;
+
+bool is_loop(const Stmt* s) { return isa<clang::ForStmt, clang::CXXForRangeStmt, clang::WhileStmt, clang::DoStmt>(s); }
+
+std::set<const distributed_array*> arrays_in(const accesses& all) {
+  std::set<const distributed_array*> found;
+  for (const auto& c : all.changes) found.insert(c.array);
+  for (const auto& r : all.reads) found.insert(r.array);
+  for (const auto& o : all.others) found.insert(o.array);
+  return found;
+}
+
+const char* cannot_stay() { return "the array stays as it is: "; }
+
+}  // namespace
+
+// --- a function ------------------------------------------------------------------------------------------------------
+
+region::region(const source& s, distributed_arrays& arrays, plans& all, const Stmt* body)
+    : source_(s), arrays_(arrays), plans_(all), escaped_(escaping(body)) {}
+
+void region::know(const clang::VarDecl* v) {
+  if (pe_.empty() && is_a(v->getType(), "pgas::pe") && source_.is_here(v->getSourceRange())) {
+    pe_ = v->getNameAsString();
+    const auto written = source_.letters(v->getSourceRange());
+    const auto at = written.find("pgas::pe");
+    const auto from = written.find_last_of(" (,", at == std::string::npos ? 0 : at);
+    prefix_ = at != std::string::npos ? written.substr(from == std::string::npos ? 0 : from + 1,
+                                                       at + 6 - (from == std::string::npos ? 0 : from + 1))
+              : written.starts_with("pe") ? ""
+                                          : "shunt::pgas::";
+  }
+  if (const auto* array = arrays_.of(v); array && array->plain) plans_.lives_with(*array, pe_, prefix_);
+}
+
+void region::look_at(const Stmt* s) {
+  if (!s || superstep_body(s)) return;
+  if (const auto* e = dyn_cast<Expr>(s); e && superstep_body(e->IgnoreUnlessSpelledInSource())) return;
+  if (isa<clang::CompoundStmt, clang::CXXTryStmt, clang::CXXCatchStmt, clang::AttributedStmt>(s)) {
+    for (const auto* part : spelled_parts(s)) look_at(part);
+    return;
+  }
+  if (const auto* declared = dyn_cast<clang::DeclStmt>(s)) {
+    for (const auto* d : declared->decls())
+      if (const auto* v = dyn_cast<clang::VarDecl>(d)) know(v);
+  }
+  const auto all = accesses_of(source_, s, arrays_);
+  if (all.changes.empty() && all.reads.empty() && all.others.empty()) return;
+  const bool collective = is_collective(s);
+  if (is_loop(s) || isa<clang::IfStmt, clang::SwitchStmt>(s)) {
+    // A loop that all PEs run together, and what stands in it: they run that together, too.
+    if (collective) {
+      for (const auto* part : spelled_parts(s))
+        if (!isa<Expr>(part)) look_at(part);
+    } else if (is_loop(s)) {
+      translate(s, all);
+    } else if (!all.changes.empty() || !all.others.empty()) {
+      plans_.refuse(all, {s->getBeginLoc(),
+                          "the statement stands under a condition: a superstep is a collective, and "
+                          "a PE may not come here"});
+    } else {
+      read_directly(s, all);
+    }
+    return;
+  }
+  look_at_expression(s, all);
+}
+
+void region::look_at_expression(const Stmt* s, const accesses& all) {
+  if (!all.others.empty()) {
+    if (!all.changes.empty() || std::ranges::any_of(all.others, [](const auto& o) { return o.array->plain; }))
+      plans_.refuse(all, {all.others.front().whole->getBeginLoc(),
+                          "the array is used in a way that is no statement on one element"});
+  } else if (!all.changes.empty()) {
+    translate(s, all);
+  } else {
+    read_directly(s, all);
+  }
+}
+
+/// Reads that stand alone cost a round trip each. They stay; those of a marked array say what they are.
+void region::read_directly(const Stmt* s, const accesses& all) {
+  plan p{arrays_in(all), source_.bytes(s->getSourceRange()), {}};
+  for (const auto& r : all.reads) {
+    if (!r.array->plain) continue;
+    if (!source_.is_here(r.whole->getSourceRange()))
+      return plans_.refuse(all, {r.whole->getBeginLoc(), "the expression comes from a macro or from another file"});
+    const auto [begin, end] = source_.bytes(r.whole->getSourceRange());
+    p.changes.insert(begin, "static_cast<" + element_name(*r.array) + ">(");
+    p.changes.insert(end, ")");
+  }
+  plans_.add(std::move(p));
+}
+
+verdict region::problem(const Stmt* s, const accesses& all) const {
+  if (!source_.is_here(s->getSourceRange()))
+    return refusal{s->getBeginLoc(), "the statement comes from a macro or from another file"};
+  if (pe_.empty()) return refusal{s->getBeginLoc(), "the function has no pgas::pe, which a superstep needs"};
+  if (auto no = must_stay_inside(source_, s, all, arrays_)) return no;
+  if (auto no = must_not_mix(all)) return no;
+  return must_commute(source_, s, all, escaped_, plans_.reorder());
+}
+
+void region::translate(const Stmt* s, const accesses& all) {
+  if (const auto no = problem(s, all)) return plans_.refuse(all, *no);
+  plan p{arrays_in(all), source_.bytes(s->getSourceRange()), {}};
+  const loop_text text(source_, arrays_, s, all, escaped_, {pe_, prefix_});
+  if (const auto no = text.write(p.changes)) return plans_.refuse(all, *no);
+  plans_.add(std::move(p));
+}
+
+// --- a file ----------------------------------------------------------------------------------------------------------
+
+void plans::refuse(const accesses& all, const refusal& why) {
+  findings_.push_back(source_.say(why.at, why.reason));
+  for (const auto* array : arrays_in(all))
+    if (array->plain) refused_.insert(array);
+}
+
+void plans::refuse_array(const distributed_array& array, clang::SourceLocation at, const std::string& why) {
+  if (!refused_.insert(&array).second) return;
+  findings_.push_back(source_.say(at, cannot_stay() + why));
+}
+
+void plans::declare(const distributed_array& array, const clang::VarDecl* v) { declared_[&array] = v; }
+
+void plans::name(const distributed_array& array, const clang::DeclRefExpr* e) { named_[&array].push_back(e); }
+
+void plans::lives_with(const distributed_array& array, const std::string& pe, const std::string& prefix) {
+  homes_[&array] = {pe, prefix};
+}
+
+/// Every place that names a marked array is one that a plan covers, or asks for its size.
+void plans::check_names() {
+  for (const auto& [array, places] : named_) {
+    for (const auto* e : places) {
+      const auto here = source_.is_here(e->getSourceRange());
+      const auto at = here ? source_.bytes(e->getSourceRange()) : std::pair<std::size_t, std::size_t>{};
+      const bool covered =
+          here && std::ranges::any_of(plans_, [&, which = array](const plan& p) {
+            return p.bytes.first <= at.first && at.second <= p.bytes.second && p.arrays.contains(which);
+          });
+      if (covered || (here && source_.text().compare(at.second, 6, ".size(") == 0)) continue;
+      refuse_array(*array, e->getBeginLoc(),
+                   '`' + array->name->getNameAsString() + "` is used here in a way that a distributed array has not");
+    }
+  }
+}
+
+void plans::settle(edits& into) {
+  for (const auto& [array, v] : declared_) {
+    if (!homes_.contains(array) || homes_[array].pe.empty())
+      refuse_array(*array, v->getBeginLoc(), "no pgas::pe is declared before it");
+  }
+  check_names();
+  // A plan that concerns a refused array falls, and with it the other marked arrays that it concerns.
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& p : plans_) {
+      if (std::ranges::none_of(p.arrays, [this](const auto* a) { return refused_.contains(a); })) continue;
+      for (const auto* a : p.arrays)
+        if (a->plain) more = refused_.insert(a).second || more;
+    }
+  }
+  for (const auto& [array, v] : declared_) {
+    if (!refused_.contains(array)) change_declaration(*array, into);
+  }
+  for (const auto& p : plans_) {
+    if (std::ranges::none_of(p.arrays, [this](const auto* a) { return refused_.contains(a); })) into.add(p.changes);
+  }
+  std::ranges::stable_sort(findings_, {}, [](const finding& f) { return std::pair(f.line, f.column); });
+}
+
+/// `std::vector<long> h(n, 1)` becomes `pgas::array<long> h(me, n, 1)`, `long h[100]` becomes `pgas::array<long> h(me,
+/// 100)`, and a parameter `std::vector<long>& h` becomes `pgas::array<long>& h`.
+void plans::change_declaration(const distributed_array& array, edits& into) {
+  const auto* v = declared_.at(&array);
+  const auto& [pe, prefix] = homes_.at(&array);
+  const auto type =
+      prefix + "array<" + element_name(array) + (array.layout.empty() ? "" : ", " + prefix + array.layout) + ">";
+  auto written = v->getTypeSourceInfo()->getTypeLoc();
+  if (const auto reference = written.getAs<clang::ReferenceTypeLoc>()) {
+    const auto [begin, end] = source_.bytes(reference.getPointeeLoc().getSourceRange());
+    return into.replace(begin, end, type);
+  }
+  const auto begin = source_.bytes(v->getSourceRange()).first;
+  const auto name = source_.bytes({v->getLocation(), v->getLocation()});
+  const auto end = source_.bytes(v->getSourceRange()).second;
+  if (const auto row = written.getAs<clang::ArrayTypeLoc>()) {
+    const auto size = source_.letters(row.getSizeExpr()->getSourceRange());
+    into.replace(begin, end, type + ' ' + v->getNameAsString() + '(' + pe + ", " + size + ')');
+    return;
+  }
+  into.replace(begin, name.first, type + ' ');
+  into.insert(name.second + 1, pe + ", ");
+}
+
+}  // namespace shunt::translate

@@ -1,0 +1,41 @@
+/// What a loop must be, so that it may become a superstep or a gather: each rule gives the reason why it is not met.
+#pragma once
+
+#include <clang/AST/Expr.h>
+#include <clang/AST/Stmt.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "accesses.hpp"
+
+namespace shunt::translate {
+
+/// Why something is refused, and where it stands.
+struct refusal {
+  clang::SourceLocation at;
+  std::string reason;
+};
+using verdict = std::optional<refusal>;  ///< none: the rule is met
+
+/// Messages arrive in any order. So all changes of one array in the loop must commute.
+/// \param reorder  floating-point numbers may be added in another order
+/// \param escaped  of the function: see effects.hpp
+[[nodiscard]] verdict must_commute(const source& s, const clang::Stmt* loop, const accesses& all,
+                                   const std::set<const clang::VarDecl*>& escaped, bool reorder);
+
+/// Nothing leaves the loop but at its end, and nothing in it waits for other PEs or names an array in another way. In
+/// a loop that reads elements `break` and `continue` would change how many.
+[[nodiscard]] verdict must_stay_inside(const source& s, const clang::Stmt* loop, const accesses& all,
+                                       distributed_arrays& arrays);
+
+/// No array is both read and changed.
+[[nodiscard]] verdict must_not_mix(const accesses& all);
+
+/// Whether a statement waits for all PEs, or may: a collective of the library's, or a function that gets a PE, an
+/// array or a selector.
+[[nodiscard]] bool is_collective(const clang::Stmt* s);
+
+}  // namespace shunt::translate

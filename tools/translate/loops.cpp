@@ -1,0 +1,82 @@
+/// shunt-translate loops: natural loops over distributed arrays become supersteps and gathers.
+///
+/// A loop that changes elements keeps its text, and stands in a pgas::superstep(): each change becomes a message. A
+/// loop that reads elements becomes two, with one gather() between them (inspector.hpp); where the loop only copies,
+/// it becomes the gather(). Plain arrays that are marked (distributed.hpp) become pgas::array.
+///
+/// What one PE's loop computes stays the same. The PEs' loops run side by side, as they did.
+#include <clang/AST/RecursiveASTVisitor.h>
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "edits.hpp"
+#include "loop_plan.hpp"
+#include "vocabulary.hpp"
+
+namespace shunt::translate {
+
+namespace {
+
+using clang::dyn_cast;
+using clang::isa;
+using clang::Stmt;
+
+/// Finds the functions of a file that have a PE, and plans what their loops become.
+class functions final : public clang::RecursiveASTVisitor<functions> {
+ public:
+  functions(const source& s, distributed_arrays& arrays, plans& all) : source_(s), arrays_(arrays), plans_(all) {}
+
+  bool shouldVisitTemplateInstantiations() const { return false; }
+
+  bool VisitFunctionDecl(clang::FunctionDecl* f) {
+    const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
+    if (method && method->getParent()->isLambda()) return true;
+    if (f->doesThisDeclarationHaveABody() && source_.is_here(f->getSourceRange()))
+      look_at(f->parameters(), f->getBody());
+    return true;
+  }
+  /// A lambda with a PE of its own is the program of a PE: `pgas::run(options, [&](pgas::pe& me) { … })`.
+  bool VisitLambdaExpr(clang::LambdaExpr* l) {
+    const auto* f = l->getCallOperator();
+    const bool program =
+        std::ranges::any_of(f->parameters(), [](const auto* p) { return is_a(p->getType(), "pgas::pe"); });
+    if (program && source_.is_here(l->getSourceRange())) look_at(f->parameters(), l->getBody());
+    return true;
+  }
+  bool VisitVarDecl(clang::VarDecl* v) {
+    const auto* array = arrays_.of(v);
+    if (array && array->plain && source_.is_here(v->getSourceRange())) plans_.declare(*array, v);
+    return true;
+  }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* e) {
+    const auto* array = arrays_.of(e->getDecl());
+    if (array && array->plain) plans_.name(*array, e);
+    return true;
+  }
+
+ private:
+  void look_at(clang::ArrayRef<clang::ParmVarDecl*> parameters, const Stmt* body) {
+    region here(source_, arrays_, plans_, body);
+    for (const auto* p : parameters) here.know(p);
+    here.look_at(body);
+  }
+
+  const source& source_;
+  distributed_arrays& arrays_;
+  plans& plans_;
+};
+
+}  // namespace
+
+outcome loops(const std::string& file, const compile_options& options) {
+  const source s(file, options);
+  distributed_arrays arrays(s);
+  plans all(s, options.reorder);
+  functions(s, arrays, all).TraverseDecl(s.context().getTranslationUnitDecl());
+  edits changes;
+  all.settle(changes);
+  return {all.findings(), s.text(), changes.apply(s.text())};
+}
+
+}  // namespace shunt::translate

@@ -1,0 +1,47 @@
+/// How Shunt's names look in a syntax tree: which expressions are distributed arrays, actors, messages, supersteps.
+#pragma once
+
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
+#include <clang/AST/Type.h>
+
+#include <optional>
+#include <string_view>
+
+namespace shunt::translate {
+
+/// The class of an expression or variable, references and const taken off; null for what is no class.
+[[nodiscard]] const clang::CXXRecordDecl* class_of(clang::QualType type);
+
+/// Whether a class, or what it derives from, is a name of the library's: "pgas::array". Inline namespaces do not count.
+[[nodiscard]] bool is_a(const clang::CXXRecordDecl* type, std::string_view name);
+/// The same for a type.
+[[nodiscard]] inline bool is_a(clang::QualType type, std::string_view name) { return is_a(class_of(type), name); }
+
+/// "shunt::pgas::array::gather", without inline namespaces and template arguments.
+[[nodiscard]] std::string full_name(const clang::NamedDecl* name);
+
+/// An expression without parentheses, implicit conversions, and temporaries that the program does not spell.
+[[nodiscard]] const clang::Expr* bare(const clang::Expr* expression);
+
+/// The variable that an expression names, if it does only that; null otherwise.
+[[nodiscard]] const clang::VarDecl* variable(const clang::Expr* expression);
+
+/// A lambda that is written at this place: `[captures](…) { … }` itself, not a variable that has one.
+[[nodiscard]] const clang::LambdaExpr* lambda(const clang::Expr* expression);
+
+/// A call of a member function of the library's: `object.name(arguments…)`.
+struct member_call {
+  const clang::CallExpr* call;
+  const clang::Expr* object;         ///< what it is called of, a pointer's target included
+  std::string_view name;             ///< "send"
+  const clang::CXXRecordDecl* type;  ///< the object's class; null in a template where it depends
+};
+/// The call, if the statement is one of a member function.
+[[nodiscard]] std::optional<member_call> call_of(const clang::Stmt* statement);
+
+/// The body of `pgas::superstep(me, [&] { … })`; null if the statement is no such call.
+[[nodiscard]] const clang::LambdaExpr* superstep_body(const clang::Stmt* statement);
+
+}  // namespace shunt::translate
