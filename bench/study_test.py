@@ -93,6 +93,8 @@ class Study(MadeUp):
         out = io.StringIO()
         study.show_lines(out, counted)
         self.assertIn(str(whole.count("\n")), self.line(out.getvalue(), "shunt lambda"))
+        natural = [(study.ROOT / f"apps/bale/{app}_natural.hpp").read_text().count("\n") for app in study.SEVEN]
+        self.assertEqual(self.line(out.getvalue(), "shunt natural"), [str(n) for n in natural])
         self.assertEqual(self.line(out.getvalue(), "UPC, published"), ["18", "16", "37", "41", "72", "43", "43"])
 
     def test_without_cloc_table_2_is_one_line(self):

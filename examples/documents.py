@@ -41,8 +41,15 @@ for path, step in zip(programs, steps):
     bad.extend(lines)
 
 # Lines of the kernels: neither blank nor only a comment, as cloc counts.
-for kernel, *said in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \|$", readme, re.M):
-    for form, lines in zip(("lambda", "class"), said):
+forms = ("lambda", "class", "natural")
+kernels = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+|–) \|$", readme, re.M)
+need(kernels, "README.md: no table of the kernels' lines")
+for kernel, *said in kernels:
+    for form, lines in zip(forms, said):
+        if lines == "–":
+            need(not glob.glob(os.path.join(root, "apps", "*", f"{kernel}_{form}.hpp")),
+                 f"README.md: {kernel}, {form} form: has no lines, but there is one")
+            continue
         (source,) = glob.glob(os.path.join(root, "apps", "*", f"{kernel}_{form}.hpp"))
         source = text(source).splitlines()
         counted = sum(1 for line in source if line.strip() and not line.lstrip().startswith("//"))

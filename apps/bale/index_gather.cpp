@@ -1,4 +1,4 @@
-/// `shunt run index_gather`: runs the kernel in either form, checks its answer, reports.
+/// `shunt run index_gather`: runs the kernel in one of its forms, checks its answer, reports.
 #include <fmt/core.h>
 
 #include <algorithm>

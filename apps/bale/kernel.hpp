@@ -1,6 +1,7 @@
-/// What the kernels are written with: places, rows or matrices, and selectors.
+/// What the kernels are written with: places, rows or matrices, selectors, and arrays.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bale/matrix.hpp>
 #include <bale/order.hpp>
@@ -8,3 +9,5 @@
 #include <bale/place.hpp>
 #include <bale/rows.hpp>
 #include <shunt/pgas.hpp>
+#include <utility>
+#include <vector>

@@ -1,4 +1,4 @@
-// Kernels of matrices and permutations in both forms, against serial oracles: one answer, whatever the number of PEs.
+// Kernels of matrices and permutations in all forms, against serial oracles: one answer, whatever the number of PEs.
 #include <support/jobs.hpp>
 
 #include <algorithm>
@@ -10,15 +10,20 @@
 #include <catch2/catch.hpp>
 #include <shunt/graph/generate.hpp>
 
+#include "bale/form.hpp"
 #include "bale/matrix_job.hpp"
 #include "bale/permute_matrix_class.hpp"
 #include "bale/permute_matrix_lambda.hpp"
+#include "bale/permute_matrix_natural.hpp"
 #include "bale/random_permutation_class.hpp"
 #include "bale/random_permutation_lambda.hpp"
+#include "bale/random_permutation_natural.hpp"
 #include "bale/topological_sort_class.hpp"
 #include "bale/topological_sort_lambda.hpp"
+#include "bale/topological_sort_natural.hpp"
 #include "bale/transpose_class.hpp"
 #include "bale/transpose_lambda.hpp"
+#include "bale/transpose_natural.hpp"
 #include "bale/upper_triangle.hpp"
 
 using namespace shunt;
@@ -80,32 +85,43 @@ matrix_entries transposed(const matrix_entries& whole) {
   return t;
 }
 
-apps::matrix transpose(pgas::pe& me, const apps::matrix& a, bool lambda) {
-  if (lambda) return apps::lambda_form::transpose(me, a);
+constexpr apps::form all_forms[] = {apps::form::lambda, apps::form::class_, apps::form::natural};
+
+apps::matrix transpose(pgas::pe& me, const apps::matrix& a, apps::form form) {
+  if (form == apps::form::natural) return apps::natural::transpose(me, a);
+  if (form == apps::form::lambda) return apps::lambda_form::transpose(me, a);
   return apps::class_form::transpose{{me}, apps::matrix(me, a.width, a.height)}.run(a);
 }
 
 apps::matrix permute(pgas::pe& me, const apps::matrix& a, const permutation& r, pgas::symmetric<permutation>& c,
-                     bool lambda) {
-  if (lambda) return apps::lambda_form::permute_matrix(me, a, r, c);
+                     apps::form form) {
+  if (form == apps::form::natural) {
+    pgas::array<std::uint32_t> dealt(me, a.width);
+    std::ranges::copy(*c, dealt.local().begin());
+    return apps::natural::permute_matrix(me, a, r, dealt);
+  }
+  if (form == apps::form::lambda) return apps::lambda_form::permute_matrix(me, a, r, c);
   return apps::class_form::permute_matrix{{me}, *c, apps::matrix(me, a.height, a.width)}.run(me, a, r);
 }
 
-permutation draw(pgas::pe& me, std::uint64_t total, std::uint64_t seed, bool lambda) {
-  if (lambda) return apps::lambda_form::random_permutation(me, total, seed);
+permutation draw(pgas::pe& me, std::uint64_t total, std::uint64_t seed, apps::form form) {
+  if (form == apps::form::natural) return apps::natural::random_permutation(me, total, seed);
+  if (form == apps::form::lambda) return apps::lambda_form::random_permutation(me, total, seed);
   return apps::class_form::random_permutation{{me}}.run(me, total, seed);
 }
 
-apps::order sort(pgas::pe& me, const apps::matrix& a, bool lambda) {
+apps::order sort(pgas::pe& me, const apps::matrix& a, apps::form form) {
   pgas::symmetric<apps::matrix> turned(me, apps::lambda_form::transpose(me, a));
   std::uint64_t placed = 0;
   const auto each_level = [&placed](std::uint64_t rows) {
     expect(rows > placed);
     placed = rows;
   };
-  auto found = lambda ? apps::lambda_form::topological_sort(me, a, turned, each_level)
-                      : apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(
-                            me, a, each_level);
+  auto found = form == apps::form::natural ? apps::natural::topological_sort(me, a, *turned, each_level)
+               : form == apps::form::lambda
+                   ? apps::lambda_form::topological_sort(me, a, turned, each_level)
+                   : apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(
+                         me, a, each_level);
   if (found.exists) expect(placed == a.height);
   return found;
 }
@@ -137,8 +153,9 @@ bool is_permutation(permutation p) {
   return true;
 }
 
-void say(const pgas::options& o, bool lambda) {
-  UNSCOPED_INFO("PEs " << o.pes << ", workers " << o.workers << ", hops " << o.hops << ", lambda " << lambda);
+void say(const pgas::options& o, apps::form form) {
+  UNSCOPED_INFO("PEs " << o.pes << ", workers " << o.workers << ", hops " << o.hops << ", form "
+                       << static_cast<int>(form));
 }
 
 }  // namespace
@@ -168,28 +185,28 @@ TEST_CASE("dealt: is where a division says, and its parts make the whole") {
   }
 }
 
-TEST_CASE("transpose: every non-zero once, in both forms, of square and of rectangular matrices") {
+TEST_CASE("transpose: every non-zero once, in all forms, of square and of rectangular matrices") {
   const graph::random_matrix random =
       GENERATE(graph::random_matrix(150, 150, 6, 1), graph::random_matrix(40, 300, 20, 2),
                graph::random_matrix(300, 11, 2, 3), graph::random_matrix(20, 20, 20, 4),
                graph::random_matrix(9, 9, 0, 5), graph::random_matrix(0, 5, 1, 6), graph::random_matrix(5, 0, 0, 7));
   const auto wanted = transposed(whole_of(random));
   for (const auto& job : all_jobs(small)) {
-    for (const bool lambda : {true, false}) {
+    for (const auto form : all_forms) {
       matrix_entries found;
       pgas::run(job, [&](pgas::pe& me) {
-        const auto t = transpose(me, deal(me, random), lambda);
+        const auto t = transpose(me, deal(me, random), form);
         expect(t.offsets.size() == t.count() + std::size_t{1} && t.offsets.back() == t.columns.size());
         auto whole = apps::collect(me, t);
         if (me.index() == 0) found = std::move(whole);
       });
-      say(job, lambda);
+      say(job, form);
       CHECK(found == wanted);
     }
   }
 }
 
-TEST_CASE("permute_matrix: row i is row r[i] then, column j column c[j], in both forms") {
+TEST_CASE("permute_matrix: row i is row r[i] then, column j column c[j], in all forms") {
   const graph::random_matrix random = GENERATE(
       graph::random_matrix(150, 150, 6, 1), graph::random_matrix(40, 300, 20, 2), graph::random_matrix(300, 11, 2, 3),
       graph::random_matrix(8, 900, 900, 4), graph::random_matrix(9, 9, 0, 5), graph::random_matrix(0, 5, 1, 6));
@@ -204,36 +221,36 @@ TEST_CASE("permute_matrix: row i is row r[i] then, column j column c[j], in both
   REQUIRE(is_permutation(c));
   const auto wanted = permuted(whole_of(random), r, c);
   for (const auto& job : all_jobs(small)) {
-    for (const bool lambda : {true, false}) {
+    for (const auto form : all_forms) {
       matrix_entries found;
       pgas::run(job, [&](pgas::pe& me) {
         const auto a = deal(me, random);
         pgas::symmetric<permutation> columns(me, deal(me, c));
-        const auto b = permute(me, a, deal(me, r), columns, lambda);
+        const auto b = permute(me, a, deal(me, r), columns, form);
         for (const auto name : apps::columns_under(me, a, columns)) expect(name < c.size());
         auto whole = apps::collect(me, b);
         if (me.index() == 0) found = std::move(whole);
       });
-      say(job, lambda);
+      say(job, form);
       CHECK(found == wanted);
     }
   }
 }
 
-TEST_CASE("random_permutation: the order of all keys, for any number of PEs, in both forms") {
+TEST_CASE("random_permutation: the order of all keys, for any number of PEs, in all forms") {
   const std::uint64_t total = GENERATE(0, 1, 2, 5, 64, 1000, 20'011);
   const auto wanted = serial_permutation(total, 11);
   REQUIRE(is_permutation(wanted));
   for (const auto& job : all_jobs(small)) {
-    for (const bool lambda : {true, false}) {
+    for (const auto form : all_forms) {
       permutation found;
       pgas::run(job, [&](pgas::pe& me) {
-        const auto mine = draw(me, total, 11, lambda);
+        const auto mine = draw(me, total, 11, form);
         expect(apps::is_permutation(me, mine, total));
         auto whole = apps::collect(me, mine, total);
         if (me.index() == 0) found = std::move(whole);
       });
-      say(job, lambda);
+      say(job, form);
       CHECK(found == wanted);
     }
   }
@@ -244,7 +261,7 @@ TEST_CASE("random_permutation: each of the 120 orders of 5 is as likely as any o
   constexpr int seeds = 12'000;
   pgas::run(small(2, 1), [&](pgas::pe& me) {
     for (int seed = 0; seed < seeds; ++seed) {
-      const auto whole = apps::collect(me, draw(me, 5, static_cast<std::uint64_t>(seed), seed % 2 == 0), 5);
+      const auto whole = apps::collect(me, draw(me, 5, static_cast<std::uint64_t>(seed), all_forms[seed % 3]), 5);
       if (me.index() != 0) continue;
       std::size_t code = 0;
       for (const auto number : whole) code = 5 * code + number;
@@ -286,16 +303,16 @@ TEST_CASE("random_keys: what was cut off the keys decides where the rest is equa
   });
 }
 
-TEST_CASE("topological_sort: makes hidden triangles triangular, in both forms, in as many levels for any PEs") {
+TEST_CASE("topological_sort: makes hidden triangles triangular, in all forms, in as many levels for any PEs") {
   const auto [rows, mean] = GENERATE(std::pair(200u, 6.), std::pair(1u, 1.), std::pair(40u, 20.), std::pair(70u, 1.));
   std::uint64_t levels = 0;
   for (const auto& job : all_jobs(small)) {
-    for (const bool lambda : {true, false}) {
+    for (const auto form : all_forms) {
       matrix_entries sorted;
       std::uint64_t levels_now = 0;
       pgas::run(job, [&, n = rows, row_mean = mean](pgas::pe& me) {
         const auto a = apps::hidden_triangle(me, n, row_mean, 5);
-        auto found = sort(me, a, lambda);
+        auto found = sort(me, a, form);
         expect(found.exists);
         expect(apps::is_permutation(me, found.rows, n));
         expect(apps::is_permutation(me, found.columns, n));
@@ -305,7 +322,7 @@ TEST_CASE("topological_sort: makes hidden triangles triangular, in both forms, i
         sorted = std::move(whole);
         levels_now = found.levels;
       });
-      say(job, lambda);
+      say(job, form);
       CHECK(upper_triangular(sorted));
       if (levels == 0) levels = levels_now;
       CHECK(levels_now == levels);
@@ -318,8 +335,8 @@ TEST_CASE("topological_sort: a chain has a level for each row, a diagonal one le
     std::uint64_t levels = 0;
     pgas::run(small(3, 2), [&](pgas::pe& me) {
       const auto a = deal(me, whole);
-      for (const bool lambda : {true, false}) {
-        const auto found = sort(me, a, lambda);
+      for (const auto form : all_forms) {
+        const auto found = sort(me, a, form);
         expect(found.exists);
         if (me.index() == 0) levels = found.levels;
       }
@@ -341,6 +358,7 @@ TEST_CASE("topological_sort: says so where there is no order") {
   const std::vector<std::pair<const char*, matrix_entries>> without{
       {"an empty row", {3, 3, {{0, 0}, {2, 1}, {2, 2}}}},
       {"two rows with one column", {3, 3, {{0, 1}, {1, 1}, {2, 0}, {2, 2}}}},
+      {"the same, and a row with that column and two others", {3, 3, {{0, 0}, {1, 0}, {2, 0}, {2, 1}, {2, 2}}}},
       {"a cycle", {3, 3, {{0, 0}, {0, 1}, {1, 1}, {1, 2}, {2, 2}, {2, 0}}}},
       {"a cycle behind a row that can be placed", {3, 3, {{0, 0}, {1, 0}, {1, 1}, {1, 2}, {2, 1}, {2, 2}}}},
       {"a row that loses its last two columns at once", {3, 3, {{0, 0}, {1, 1}, {2, 0}, {2, 1}}}},
@@ -349,13 +367,13 @@ TEST_CASE("topological_sort: says so where there is no order") {
   };
   for (const auto& [what, whole] : without) {
     for (const int pes : {1, 2, 3, 7}) {
-      for (const bool lambda : {true, false}) {
+      for (const auto form : all_forms) {
         bool exists = true;
         pgas::run(small(pes, 2), [&, &all = whole](pgas::pe& me) {
-          const auto found = sort(me, deal(me, all), lambda);
+          const auto found = sort(me, deal(me, all), form);
           if (me.index() == 0) exists = found.exists;
         });
-        CAPTURE(what, pes, lambda);
+        CAPTURE(what, pes, form);
         CHECK_FALSE(exists);
       }
     }

@@ -2,6 +2,7 @@
 ///
 /// Row i goes to row r[i], column j to column c[j]. r is what `shunt run random_permutation` draws with the same
 /// --seed, c what it draws with the next one.
+#include <algorithm>
 #include <utility>
 
 #include "app.hpp"
@@ -9,6 +10,7 @@
 #include "bale/matrix_job.hpp"
 #include "bale/permute_matrix_class.hpp"
 #include "bale/permute_matrix_lambda.hpp"
+#include "bale/permute_matrix_natural.hpp"
 #include "bale/random_permutation_lambda.hpp"
 #include "option.hpp"
 
@@ -17,7 +19,7 @@ using namespace shunt;
 int permute_matrix_main(int argc, char** argv) {
   apps::command_line options("Permutes the rows and columns of a sparse matrix: a message a row, a request a non-zero.",
                              "shunt run permute_matrix");
-  apps::job job(options, "permute_matrix", false);
+  apps::job job(options, "permute_matrix", false, apps::forms::three);
   apps::matrix_input input(options, job, {.seed_for_file = true});
   bool check = false;
   std::string output;
@@ -34,9 +36,13 @@ int permute_matrix_main(int argc, char** argv) {
     const apps::matrix a = input.deal(me);
     const apps::permutation r = apps::lambda_form::random_permutation(me, a.height, job.seed());
     pgas::symmetric<apps::permutation> c(me, apps::lambda_form::random_permutation(me, a.width, job.seed() + 1));
+    const bool natural = job.which() == apps::form::natural;
+    pgas::array<std::uint32_t> dealt(me, natural ? a.width : 0);  // its elements lie as those of `c`
+    if (natural) std::ranges::copy(*c, dealt.local().begin());
     const apps::measurement timing(me);
     const apps::matrix b =
-        job.which() == apps::form::lambda
+        natural ? apps::natural::permute_matrix(me, a, r, dealt)
+        : job.which() == apps::form::lambda
             ? apps::lambda_form::permute_matrix(me, a, r, c)
             : apps::class_form::permute_matrix{{me}, *c, apps::matrix(me, a.height, a.width)}.run(me, a, r);
     const auto [seconds, moved] = timing.end();

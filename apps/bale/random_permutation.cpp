@@ -6,6 +6,7 @@
 #include "bale/matrix_job.hpp"
 #include "bale/random_permutation_class.hpp"
 #include "bale/random_permutation_lambda.hpp"
+#include "bale/random_permutation_natural.hpp"
 #include "option.hpp"
 
 using namespace shunt;
@@ -45,7 +46,7 @@ std::uint64_t fingerprint_of(pgas::pe& me, const apps::permutation& mine) {
 int random_permutation_main(int argc, char** argv) {
   apps::command_line options("Draws a random permutation, the same for any number of PEs.",
                              "shunt run random_permutation");
-  apps::job job(options, "random_permutation", false);
+  apps::job job(options, "random_permutation", false, apps::forms::three);
   std::uint64_t entries = 0;
   bool check = false;
   std::string output;
@@ -63,9 +64,10 @@ int random_permutation_main(int argc, char** argv) {
         entries != 0 ? entries : std::min(most_entries, entries_a_pe * static_cast<std::uint64_t>(me.count()));
     apps::require_memory(me, fmt::format("--entries {}", total), 24. * static_cast<double>(total) / me.count());
     const apps::measurement timing(me);
-    const apps::permutation mine = job.which() == apps::form::lambda
-                                       ? apps::lambda_form::random_permutation(me, total, job.seed())
-                                       : apps::class_form::random_permutation{{me}}.run(me, total, job.seed());
+    const apps::permutation mine =
+        job.which() == apps::form::natural  ? apps::natural::random_permutation(me, total, job.seed())
+        : job.which() == apps::form::lambda ? apps::lambda_form::random_permutation(me, total, job.seed())
+                                            : apps::class_form::random_permutation{{me}}.run(me, total, job.seed());
     const auto [seconds, moved] = timing.end();
     const bool each_once = apps::is_permutation(me, mine, total);
     const auto print = fmt::format("{:016x}", fingerprint_of(me, mine));

@@ -12,6 +12,21 @@ namespace shunt::apps {
 
 using graph::vertex;
 
+/// Whether k is one of ascending columns. Halves them without branches until a few lines are left, then looks at all of
+/// these: a comparison of many columns at once is cheaper than a branch that no processor predicts.
+[[nodiscard]] inline bool is_in(std::span<const vertex> columns, vertex k) noexcept {
+  const vertex* first = columns.data();
+  std::size_t n = columns.size();
+  while (n > 32) {
+    const std::size_t half = n / 2;
+    first = first[half] <= k ? first + half : first;
+    n -= half;
+  }
+  unsigned hits = 0;
+  for (std::size_t i = 0; i < n; ++i) hits += first[i] == k;
+  return hits != 0;
+}
+
 struct rows {
   std::vector<std::uint64_t> offsets{0};
   std::vector<vertex> columns;
@@ -32,20 +47,8 @@ struct rows {
   [[nodiscard]] int owner(vertex v) const noexcept { return static_cast<int>(v % static_cast<vertex>(pes)); }
   [[nodiscard]] std::uint32_t local(vertex v) const noexcept { return v / static_cast<vertex>(pes); }
 
-  /// Whether column k is in a row. Halves the row without branches until a few lines are left, then looks at all of
-  /// these: a comparison of many columns at once is cheaper than a branch that no processor predicts.
-  [[nodiscard]] bool has(std::uint32_t local, vertex k) const noexcept {
-    const vertex* first = columns.data() + offsets[local];
-    std::size_t n = offsets[local + 1] - offsets[local];
-    while (n > 32) {
-      const std::size_t half = n / 2;
-      first = first[half] <= k ? first + half : first;
-      n -= half;
-    }
-    unsigned hits = 0;
-    for (std::size_t i = 0; i < n; ++i) hits += first[i] == k;
-    return hits != 0;
-  }
+  /// Whether column k is in a row.
+  [[nodiscard]] bool has(std::uint32_t local, vertex k) const noexcept { return is_in(row(local), k); }
   /// How many of the ascending columns are in a row.
   [[nodiscard]] std::uint64_t has_of(std::uint32_t local, std::span<const vertex> sought) const noexcept {
     const auto mine = row(local);
@@ -85,6 +88,11 @@ struct rows {
 struct tally {
   std::uint64_t asked = 0;
   std::uint64_t found = 0;
+
+  tally& operator+=(const tally& other) noexcept {
+    asked += other.asked, found += other.found;
+    return *this;
+  }
 };
 
 }  // namespace shunt::apps

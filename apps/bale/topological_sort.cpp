@@ -10,6 +10,7 @@
 #include "bale/permute_matrix_lambda.hpp"
 #include "bale/topological_sort_class.hpp"
 #include "bale/topological_sort_lambda.hpp"
+#include "bale/topological_sort_natural.hpp"
 #include "bale/transpose_lambda.hpp"
 #include "bale/upper_triangle.hpp"
 #include "option.hpp"
@@ -66,7 +67,7 @@ std::uint64_t serial_sort(const graph::matrix_entries& whole) {
 int topological_sort_main(int argc, char** argv) {
   apps::command_line options("Orders the rows and columns of a sparse matrix so that it is upper triangular.",
                              "shunt run topological_sort");
-  apps::job job(options, "topological_sort", false);
+  apps::job job(options, "topological_sort", false, apps::forms::three);
   apps::matrix_input input(options, job, {.triangle = true});
   bool check = false;
   std::string output;
@@ -89,6 +90,7 @@ int topological_sort_main(int argc, char** argv) {
     apps::order found = [&] {
       apps::progress line("placing rows", a.height, me.index() == 0);
       const auto each_level = [&line](std::uint64_t placed) { line(placed); };
+      if (job.which() == apps::form::natural) return apps::natural::topological_sort(me, a, *turned, each_level);
       if (job.which() == apps::form::lambda) return apps::lambda_form::topological_sort(me, a, turned, each_level);
       return apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(me, a,
                                                                                                        each_level);

@@ -6,13 +6,14 @@
 #include "bale/matrix_job.hpp"
 #include "bale/transpose_class.hpp"
 #include "bale/transpose_lambda.hpp"
+#include "bale/transpose_natural.hpp"
 #include "option.hpp"
 
 using namespace shunt;
 
 int transpose_main(int argc, char** argv) {
   apps::command_line options("Transposes a sparse matrix, one small message a non-zero.", "shunt run transpose");
-  apps::job job(options, "transpose", false);
+  apps::job job(options, "transpose", false, apps::forms::three);
   apps::matrix_input input(options, job, {});
   bool check = false;
   std::string output;
@@ -28,7 +29,8 @@ int transpose_main(int argc, char** argv) {
     input.require(me, 32);
     const apps::matrix a = input.deal(me);
     const apps::measurement timing(me);
-    const apps::matrix t = job.which() == apps::form::lambda
+    const apps::matrix t = job.which() == apps::form::natural ? apps::natural::transpose(me, a)
+                           : job.which() == apps::form::lambda
                                ? apps::lambda_form::transpose(me, a)
                                : apps::class_form::transpose{{me}, apps::matrix(me, a.width, a.height)}.run(a);
     const auto [seconds, moved] = timing.end();

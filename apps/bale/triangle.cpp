@@ -3,6 +3,8 @@
 /// Every process reads the file; each PE keeps the rows it owns. The graph is the same whatever the number of PEs.
 #include <fmt/core.h>
 
+#include <shunt/base/error.hpp>
+
 #include "app.hpp"
 #include "bale/job.hpp"
 #include "bale/triangle_count.hpp"
@@ -13,7 +15,7 @@ using namespace shunt;
 
 int triangle_main(int argc, char** argv) {
   apps::command_line options("Counts the triangles of a graph, one small message a wedge.", "shunt run triangle");
-  apps::job job(options, "triangle");
+  apps::job job(options, "triangle", true, apps::forms::three);
   apps::graph_input input(options, job);
   bool check = false;
   std::string order = "degree";
@@ -25,12 +27,18 @@ int triangle_main(int argc, char** argv) {
   apps::choice_option(
       options, "--ask-by", by,
       fmt::format("wedge: a message a wedge; row: one a non-zero, with the row's columns below it; auto: "
-                  "row, where these are {} or more on average",
+                  "row, where these are {} or more on average; the natural form asks by wedge",
                   apps::columns_that_pay),
       {"auto", "wedge", "row"})
       ->capture_default_str();
   options.add_flag("--check", check, "count once more, serially, and compare");
   if (!apps::parse(options, argc, argv)) return 0;
+
+  const bool natural = job.which() == apps::form::natural;
+  if (natural && by == "row") {
+    throw usage_error("--ask-by row has no meaning with --form natural: its messages ask for one column");
+  }
+  if (natural) by = "wedge";
 
   // Read before the PEs start: what is wrong with the file is said once, and before any PE's messages.
   const auto wanted = job.wanted();

@@ -4,14 +4,16 @@
 ///   row     a message for every column j of a row, with all columns k < j of that row: how many are in row j?
 ///
 /// Both ask the same. A message of kind row costs more than one of kind wedge, and each further column in it costs
-/// less, so it pays where it carries several.
+/// less, so it pays where it carries several. The natural form has no messages of that kind: it asks by wedge.
 #pragma once
 
 #include <bale/form.hpp>
 #include <bale/triangle_class.hpp>
 #include <bale/triangle_lambda.hpp>
+#include <bale/triangle_natural.hpp>
 #include <bale/triangle_row_class.hpp>
 #include <bale/triangle_row_lambda.hpp>
+#include <shunt/base/error.hpp>
 
 namespace shunt::apps {
 
@@ -31,10 +33,15 @@ inline constexpr std::uint64_t columns_that_pay = 5;
   return me.sum(wedges) >= columns_that_pay * me.sum(columns) ? ask_by::row : ask_by::wedge;
 }
 
-/// Collective. \param each_row  called with the number of rows done. \return what this PE was asked and found.
+/// Collective. \param how  not by row in the natural form (contract). \param each_row  called with the number of rows
+/// done. \return what this PE was asked and found.
 template <class EachRow>
 [[nodiscard]] tally count_triangles(pgas::pe& me, pgas::symmetric<rows>& lower, form which, ask_by how,
                                     EachRow each_row) {
+  if (which == form::natural) {
+    SHUNT_ASSERT(how == ask_by::wedge);
+    return natural::triangle(me, *lower, each_row);
+  }
   if (which == form::lambda) {
     return how == ask_by::row ? lambda_form::triangle_by_row(me, lower, each_row)
                               : lambda_form::triangle(me, lower, each_row);

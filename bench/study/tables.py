@@ -181,7 +181,7 @@ def of_seven(missing):
 # are one function over several interfaces.
 def sources():
     for app in SEVEN:
-        for form in ["lambda", "class"]:
+        for form in ["lambda", "class", "natural"]:
             yield f"shunt {form}", app, f"apps/bale/{app}_{form}.hpp", ""
     for app in ["permute_matrix", "random_permutation", "topological_sort", "transpose"]:
         for name in ["openshmem blocking", "openshmem nbi", "mpi_rma"]:
@@ -239,7 +239,8 @@ def show_lines(out, counted=None):
             return
         counted = count_lines()
     lines = [["", *SEVEN]]
-    lines += [[name, *(str(counted.get((name, app), "-")) for app in SEVEN)] for name in [*FORMS, *RIVALS]]
+    names = [*FORMS, "shunt natural", *RIVALS]
+    lines += [[name, *(str(counted.get((name, app), "-")) for app in SEVEN)] for name in names]
     lines += [[f"{name}, published", *map(str, numbers)] for name, numbers in PUBLISHED_LINES.items()]
     print_columns(lines, out)
 

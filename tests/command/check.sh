@@ -266,13 +266,23 @@ done
 printf '%%%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 3\n2 1\n2 3\n' >wide.mtx
 printf '%%%%MatrixMarket matrix coordinate pattern general\n3 2 3\n1 2\n3 1\n3 2\n' >high.mtx
 printf '%%%%MatrixMarket matrix coordinate pattern general\n2 2 4\n1 1\n1 2\n2 1\n2 2\n' >full.mtx
-for form in lambda class; do
+for form in lambda class natural; do
   good '^checked +a serial transpose is the same' \
     "$shunt" run transpose --form "$form" --pes 3 --graph wide.mtx --output turned.mtx --check
   good '^nonzeros moved +each once' "$shunt" run permute_matrix --form "$form" --pes 3 --graph wide.mtx
+  good '^checked +a serial sort of all keys gives the same' \
+    "$shunt" run random_permutation --form "$form" --pes 3 --entries 1000 --check
+  for app in histogram index_gather permute_matrix random_permutation topological_sort transpose triangle; do
+    # shellcheck disable=SC2086
+    good "^application +$app, $form form" "$shunt" run $app --pes 3 --form "$form" ${small[$app]}
+  done
+  good '^checked +a serial count found as many' \
+    "$shunt" run triangle --form "$form" --pes 3 --generate kronecker --scale 6 --check
   bad '^shunt run topological_sort: .*full.mtx: no order of rows and columns .*; 0 of 2 rows can be placed' \
     "$shunt" run topological_sort --form "$form" --pes 2 --graph full.mtx
 done
+good '^asked by +wedge' "$shunt" run triangle --form natural --pes 2 --generate kronecker --scale 6
+bad '--ask-by row has no meaning with --form natural' "$shunt" run triangle --form natural --ask-by row
 name='the transpose of a matrix, as a file'
 if cmp -s turned.mtx high.mtx; then passed=$((passed + 1)); else wrong "$(cat turned.mtx)"; fi
 bad '^shunt run topological_sort: wide.mtx: a matrix of 2 x 3, expected a square one' \
@@ -382,7 +392,7 @@ if [[ -n $mpis ]]; then
   "$shunt" run daq --channels 20 --frames 50 --json --count-on pes --transport mpi --ranks 3 --pes 7 |
     sed -n "$facts" >pes
   if [[ -s pes ]] && cmp -s stations pes; then passed=$((passed + 1)); else wrong 'differs'; fi
-  for form in lambda class; do
+  for form in lambda class natural; do
     for app in permute_matrix random_permutation topological_sort transpose; do
       # shellcheck disable=SC2086
       good '^checked +a serial' \

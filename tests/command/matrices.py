@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 PES = (1, 2, 3, 7, 64)
-FORMS = ("lambda", "class")
+FORMS = ("lambda", "class", "natural")
 
 
 class Matrix:
