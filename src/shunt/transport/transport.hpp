@@ -28,6 +28,9 @@ namespace transport {
 /// Channels are independent: trains of one that its rank does not receive never hold up those of another.
 inline constexpr int channels = 3;
 
+/// Short trains of a channel that one rank may leave in the memory of another that does not receive them.
+inline constexpr int eager_trains = 7;
+
 /// What start() needs to know; alike on every rank.
 struct service {
   std::size_t capacity = 0;                   ///< bytes of goods of the largest train
@@ -75,8 +78,8 @@ class carrier {
   virtual void start(const service& settings) = 0;
 
   /// Any thread, between start() and stop(). Takes the train (invariant T1 of rail/train.hpp), which goes home by
-  /// itself once its freight has left. Never waits. Two trains of one channel to one rank arrive in the order of their
-  /// sends.
+  /// itself once its freight has left: once the rank has a train for it, but for `eager_trains` short ones. Never
+  /// waits. Two trains of one channel to one rank arrive in the order of their sends.
   /// \param rank  0..ranks()-1, another one than this
   virtual void send(rail::train& loaded, int rank) = 0;
 

@@ -174,6 +174,12 @@ std::chrono::nanoseconds pe_worker::patience() {
 
 // --- waiting ---
 
+/// A look at the network takes some 100 ns, during which open trains could be under way. Inside a process a look costs
+/// next to nothing, and what arrives may still fill them.
+void pe_worker::begin_wait() {
+  if (facts.remote && !sched::this_worker::has_runnable()) static_cast<void>(out.flush());
+}
+
 /// In this order: other fibers of the worker can run; open trains can depart; else the fiber watches the inbox for a
 /// short while, and then parks.
 bool pe_worker::idle_step(int& idle) {

@@ -41,8 +41,10 @@ class waiting {
     refuse_in_handler(call);
     const sched::this_fiber::stay on_this_worker;  // what it waits for is this worker's
     // Another fiber may run just before ready() is asked, and never between that and the park.
+    bool begins = true;
     for (int idle = 0; !ready(); sched::this_fiber::interleave()) {
       leave_if_failed();
+      if (std::exchange(begins, false)) begin_wait();
       auto deadline = std::chrono::steady_clock::time_point::max();
       if (limits_ != nullptr) [[unlikely]]
         deadline = keep_limits(call);
@@ -82,6 +84,8 @@ class waiting {
 
  protected:
   ~waiting() = default;
+  /// A wait begins: what others need for their answers leaves before this worker looks for them.
+  virtual void begin_wait() = 0;
   /// There is nothing to do. \param idle  such steps in a row; the callee counts. \return whether to park.
   virtual bool idle_step(int& idle) = 0;
 

@@ -44,10 +44,13 @@ mpi_carrier::mpi_carrier(const limits& time_limits) : liveness_(gate_, time_limi
   const limited_wait wait(timer, "MPI_Init", late);
   initialise();
   timer.enter("MPI_Comm_dup", late);
-  for (MPI_Comm* own : {&train_comm_, &heartbeat_comm_}) {
-    check(MPI_Comm_dup(MPI_COMM_WORLD, own), "MPI_Comm_dup");
-    check(MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  }
+  const auto own = [](MPI_Comm& copy) {
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  };
+  own(train_comm_);
+  own(heartbeat_comm_);
+  for (auto& of_channel : channel_comms_) own(of_channel);
   check(MPI_Comm_rank(train_comm_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(train_comm_, &ranks_), "MPI_Comm_size");
   timer.enter("the first exchange over MPI", late);
@@ -108,6 +111,7 @@ bool mpi_carrier::finalise(bool unwinding) try {
     barrier(gate_, heartbeat_comm_, "MPI_Ibarrier, leaving", [] {});
     liveness_.close(gate_.enter());
   }
+  for (auto& of_channel : channel_comms_) MPI_Comm_free(&of_channel);
   MPI_Comm_free(&heartbeat_comm_);
   MPI_Comm_free(&train_comm_);
   if (!initialised_here_) return true;
@@ -163,7 +167,7 @@ void mpi_carrier::start(const service& settings) {
 
   const auto pass = gate_.enter();
   if (ranks_ > 1) {
-    engine_.start(pass, train_comm_, settings);
+    engine_.start(pass, channel_comms_, settings);
     // relaxed: a hint of how long ago, read by patience().
     last_moved_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }

@@ -23,6 +23,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -81,7 +82,8 @@ class mpi_carrier final : public carrier {
 
   alignas(quiet_distance) gate gate_;
   // Of the holder of the gate (mpi.M1).
-  MPI_Comm train_comm_ = MPI_COMM_NULL;
+  MPI_Comm train_comm_ = MPI_COMM_NULL;  // of collective calls
+  std::array<MPI_Comm, channels> channel_comms_{MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
   MPI_Comm heartbeat_comm_ = MPI_COMM_NULL;
   bool started_ = false;
   progress_engine engine_;

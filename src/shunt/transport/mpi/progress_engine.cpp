@@ -1,5 +1,6 @@
 #include <shunt/transport/mpi/progress_engine.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <string>
@@ -12,6 +13,17 @@ namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace mpi {
+namespace {
+
+/// What MPI sends at once over shared memory: a little less than btl_vader_eager_limit of Open MPI 4. A sender thus
+/// leaves at most 84 KiB in a receiver's memory.
+constexpr std::size_t eager_bytes = 4'000;
+static_assert(channels * eager_trains * eager_bytes <= 84 * 1024);
+
+/// Polls that received something, after which sends are tested all the same.
+constexpr unsigned polls_between_tests = 16;
+
+}  // namespace
 
 void progress_engine::delete_train::operator()(rail::train* t) const noexcept {
   t->~train();
@@ -26,18 +38,19 @@ progress_engine::owned_train progress_engine::make_train(rail::train_inbox& home
   return t;
 }
 
-void progress_engine::start(const gate::pass&, MPI_Comm among, const service& settings) {
+void progress_engine::start(const gate::pass&, const std::array<MPI_Comm, channels>& among, const service& settings) {
   among_ = among;
   capacity_ = settings.capacity;
-  ring_size_ = settings.receive_trains;
   trains_.clear();
-  receives_ = static_cast<std::size_t>(channels) * ring_size_;
-  requests_.assign(receives_, MPI_REQUEST_NULL);
+  int ranks = 0;
+  check(MPI_Comm_size(among_[0], &ranks), "MPI_Comm_size");
+  eager_.assign(static_cast<std::size_t>(ranks) * channels, {});
   for (int c = 0; c < channels; ++c) {
-    auto& ring = rings_[c];
-    ring.receives.assign(ring_size_, {});
+    auto& ring = rings_[static_cast<std::size_t>(c)];
+    ring.trains.assign(settings.receive_trains, nullptr);
+    ring.requests.assign(settings.receive_trains, MPI_REQUEST_NULL);
     ring.first = ring.posted = 0;
-    for (std::size_t i = 0; i < ring_size_; ++i) {
+    for (std::size_t i = 0; i < settings.receive_trains; ++i) {
       trains_.push_back(make_train(ring.home, capacity_));
       post(c, *trains_.back());
     }
@@ -46,13 +59,33 @@ void progress_engine::start(const gate::pass&, MPI_Comm among, const service& se
 
 /// Posts the next receive of a channel (mpi.M2).
 void progress_engine::post(int channel, rail::train& t) {
-  auto& ring = rings_[channel];
-  const auto slot = (ring.first + ring.posted) % ring.receives.size();
-  ring.receives[slot] = {&t, -1, -1};
+  auto& ring = rings_[static_cast<std::size_t>(channel)];
+  const auto slot = (ring.first + ring.posted) % ring.trains.size();
+  ring.trains[slot] = &t;
   check(MPI_Irecv(t.freight(), static_cast<int>(sizeof(rail::train_head) + capacity_), MPI_BYTE, MPI_ANY_SOURCE,
-                  channel, among_, &requests_[static_cast<std::size_t>(channel) * ring_size_ + slot]),
+                  channel, among_[static_cast<std::size_t>(channel)], &ring.requests[slot]),
         "MPI_Irecv");
   ++ring.posted;
+}
+
+/// A short train goes eagerly while few such are unconfirmed: it is gone at once. Every other one goes by a synchronous
+/// send, which is complete once the receiver has a train for it: then it has taken all that were sent before, too,
+/// since it takes them in order. Eager sends alone would fill the receiver's memory without limit (mpi.M3).
+void progress_engine::send(rail::train& t) {
+  const int to = t.head.rank, channel = t.head.channel;
+  const auto bytes = static_cast<int>(t.freight_bytes());
+  auto& count = eager_[static_cast<std::size_t>(to) * channels + static_cast<std::size_t>(channel)];
+  const auto among = among_[static_cast<std::size_t>(channel)];
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (t.freight_bytes() <= eager_bytes && count.made - count.confirmed < eager_trains) {
+    ++count.made;
+    check(MPI_Isend(t.freight(), bytes, MPI_BYTE, to, channel, among, &request), "MPI_Isend", to);
+    leaving_.push_back({&t, nullptr, 0});
+  } else {
+    check(MPI_Issend(t.freight(), bytes, MPI_BYTE, to, channel, among, &request), "MPI_Issend", to);
+    leaving_.push_back({&t, &count, count.made});
+  }
+  departing_.push_back(request);
 }
 
 bool progress_engine::send_all(const gate::pass&, outbox& out) {
@@ -60,14 +93,7 @@ bool progress_engine::send_all(const gate::pass&, outbox& out) {
   if (t == nullptr) return false;
   while (t != nullptr) {
     rail::train* const following = t->next;
-    const int to = t->head.rank;
-    leaving_.push_back(t);
-    requests_.push_back(MPI_REQUEST_NULL);
-    // Synchronous: it completes once the receiver has a train for it. A standard send of a short train would complete
-    // at once and leave it in the receiver's memory, which nothing bounds (mpi.M3).
-    check(MPI_Issend(t->freight(), static_cast<int>(t->freight_bytes()), MPI_BYTE, to, t->head.channel, among_,
-                     &requests_.back()),
-          "MPI_Issend", to);
+    send(*t);
     t = following;
   }
   return true;
@@ -75,104 +101,107 @@ bool progress_engine::send_all(const gate::pass&, outbox& out) {
 
 bool progress_engine::progress(const gate::pass& pass, outbox& out, rail::train_list& arrived) {
   for (int c = 0; c < channels; ++c) {
-    for (rail::train* t = rings_[c].home.arrivals(); t != nullptr;) {
+    for (rail::train* t = rings_[static_cast<std::size_t>(c)].home.arrivals(); t != nullptr;) {
       rail::train* const following = t->next;
       post(c, *t);
       t = following;
     }
   }
-  bool moved = send_all(pass, out);
-  if (test()) {
-    moved = true;
-    for (int c = 0; c < channels; ++c) hand_over(c, arrived);
+  const bool sent = send_all(pass, out);
+  const bool received = take_received(arrived);
+  // While trains arrive, those that have left wait a while to be noticed: there may be many.
+  bool departed = false;
+  if (!leaving_.empty() && (!received || ++untested_ == polls_between_tests)) {
+    untested_ = 0;
+    departed = test_sends();
   }
-  return moved;
+  return sent || received || departed;
 }
 
-/// Moves the network on. Marks the receives that are done, and sends trains home that have left.
-bool progress_engine::test() {
-  const int done = test_some();
-  bool departed = false;
-  for (int i = 0; i < done; ++i) {
-    const auto index = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
-    if (index >= receives_) {
-      departed = true;
-    } else {
-      note_receive(index, statuses_[static_cast<std::size_t>(i)]);
-    }
+/// Tests the first receive of each channel, and hands over what is done. \return true: something was.
+bool progress_engine::take_received(rail::train_list& arrived) {
+  std::array<MPI_Request, channels> firsts;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const auto& ring = rings_[c];
+    firsts[c] = ring.posted == 0 ? MPI_REQUEST_NULL : ring.requests[ring.first];
   }
-  if (departed) send_departed_home();
+  std::array<int, channels> indices{};
+  std::array<MPI_Status, channels> statuses;
+  int done = 0;
+  // Twice: Open MPI's first call makes progress but does not look again at what that completed.
+  for (int attempt = 0; attempt < 2 && done == 0; ++attempt) {
+    const int code = MPI_Testsome(channels, firsts.data(), &done, indices.data(), statuses.data());
+    if (done == MPI_UNDEFINED) return false;  // no receive is posted
+    if (code == MPI_SUCCESS) continue;
+    for (int i = 0; i < done; ++i) {
+      const auto& status = statuses[static_cast<std::size_t>(i)];
+      if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING)
+        throw_failure(status.MPI_ERROR, "MPI_Irecv", status.MPI_SOURCE);
+    }
+    throw_failure(code, "MPI_Testsome", -1);
+  }
+  for (int i = 0; i < done; ++i)
+    hand_over(indices[static_cast<std::size_t>(i)], statuses[static_cast<std::size_t>(i)], arrived);
   return done > 0;
 }
 
-/// \return how many requests are done, 0 or more; indices_ and statuses_ say which.
-int progress_engine::test_some() {
-  const auto count = requests_.size();
+/// Hands over the first train of a channel, whose receive is done (mpi.M2).
+void progress_engine::hand_over(int channel, const MPI_Status& status, rail::train_list& arrived) {
+  auto& ring = rings_[static_cast<std::size_t>(channel)];
+  rail::train& t = *ring.trains[ring.first];
+  int bytes = -1;
+  check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  if (bytes < static_cast<int>(sizeof(rail::train_head)) || t.freight_bytes() != static_cast<std::size_t>(bytes) ||
+      t.head.channel != channel) {
+    throw error(error_number(809),
+                "rank " + std::to_string(status.MPI_SOURCE) + " sent a damaged train: " + std::to_string(bytes) +
+                    " bytes arrived on channel " + std::to_string(channel) + ", and the head says " +
+                    std::to_string(t.freight_bytes()) + " bytes and channel " + std::to_string(t.head.channel) +
+                    ": the ranks do not run the same program, or the network changes data",
+                {.rank = status.MPI_SOURCE});
+  }
+  t.head.rank = static_cast<std::uint16_t>(status.MPI_SOURCE);
+  ring.requests[ring.first] = MPI_REQUEST_NULL;
+  ring.first = (ring.first + 1) % ring.trains.size();
+  --ring.posted;
+  arrived.push_back(t);
+}
+
+/// Sends trains home that have left. \return true: some have.
+bool progress_engine::test_sends() {
+  const auto count = departing_.size();
   if (indices_.size() < count) {
     indices_.resize(count);
     statuses_.resize(count);
   }
   int done = 0;
-  // Twice: Open MPI's first call makes progress but does not look again at what that completed.
-  for (int attempt = 0; attempt < 2 && done == 0; ++attempt) {
-    const int code = MPI_Testsome(static_cast<int>(count), requests_.data(), &done, indices_.data(), statuses_.data());
-    if (code != MPI_SUCCESS) throw_first_failure(code, done);
-    if (done == MPI_UNDEFINED) return 0;  // nothing is under way
+  const int code = MPI_Testsome(static_cast<int>(count), departing_.data(), &done, indices_.data(), statuses_.data());
+  if (done == MPI_UNDEFINED) done = 0;
+  if (code != MPI_SUCCESS) {
+    for (int i = 0; i < done; ++i) {
+      const auto& status = statuses_[static_cast<std::size_t>(i)];
+      const auto& failed = leaving_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+      if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING)
+        throw_failure(status.MPI_ERROR, failed.count ? "MPI_Issend" : "MPI_Isend", failed.train->head.rank);
+    }
+    throw_failure(code, "MPI_Testsome", -1);
   }
-  return done;
-}
-
-/// MPI_Testsome returned `code`: the first of the `done` requests that failed says which call and which rank.
-void progress_engine::throw_first_failure(int code, int done) const {
-  for (int i = 0; done != MPI_UNDEFINED && i < done; ++i) {
-    const auto index = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
-    const auto& status = statuses_[static_cast<std::size_t>(i)];
-    if (status.MPI_ERROR == MPI_SUCCESS || status.MPI_ERROR == MPI_ERR_PENDING) continue;
-    if (index < receives_) throw_failure(status.MPI_ERROR, "MPI_Irecv", status.MPI_SOURCE);
-    throw_failure(status.MPI_ERROR, "MPI_Issend", leaving_[index - receives_]->head.rank);
-  }
-  throw_failure(code, "MPI_Testsome", -1);
-}
-
-void progress_engine::note_receive(std::size_t index, const MPI_Status& status) {
-  auto& done = rings_[index / ring_size_].receives[index % ring_size_];
-  check(MPI_Get_count(&status, MPI_BYTE, &done.bytes), "MPI_Get_count");
-  done.source = status.MPI_SOURCE;
+  if (done > 0) send_departed_home();
+  return done > 0;
 }
 
 /// Sends are complete whose request MPI has set to null. From the last one down, since the last takes a removed one's
 /// place.
 void progress_engine::send_departed_home() {
   for (auto i = leaving_.size(); i-- > 0;) {
-    if (requests_[receives_ + i] != MPI_REQUEST_NULL) continue;
-    rail::train* const t = leaving_[i];
+    if (departing_[i] != MPI_REQUEST_NULL) continue;
+    const auto gone = leaving_[i];
     leaving_[i] = leaving_.back();
     leaving_.pop_back();
-    requests_[receives_ + i] = requests_.back();
-    requests_.pop_back();
-    rail::send_home(*t);
-  }
-}
-
-/// Hands over the trains of a channel from the first posted on, while their receives are done (mpi.M2).
-void progress_engine::hand_over(int channel, rail::train_list& arrived) {
-  auto& ring = rings_[channel];
-  while (ring.posted > 0 && ring.receives[ring.first].bytes >= 0) {
-    const auto& r = ring.receives[ring.first];
-    if (r.bytes < static_cast<int>(sizeof(rail::train_head)) ||
-        r.train->freight_bytes() != static_cast<std::size_t>(r.bytes) || r.train->head.channel != channel) {
-      throw error(error_number(809),
-                  "rank " + std::to_string(r.source) + " sent a damaged train: " + std::to_string(r.bytes) +
-                      " bytes arrived on channel " + std::to_string(channel) + ", and the head says " +
-                      std::to_string(r.train->freight_bytes()) + " bytes and channel " +
-                      std::to_string(r.train->head.channel) +
-                      ": the ranks do not run the same program, or the network changes data",
-                  {.rank = r.source});
-    }
-    r.train->head.rank = static_cast<std::uint16_t>(r.source);
-    arrived.push_back(*r.train);
-    ring.first = (ring.first + 1) % ring.receives.size();
-    --ring.posted;
+    departing_[i] = departing_.back();
+    departing_.pop_back();
+    if (gone.count != nullptr) gone.count->confirmed = std::max(gone.count->confirmed, gone.confirms);
+    rail::send_home(*gone.train);
   }
 }
 
@@ -181,24 +210,24 @@ void progress_engine::stop(const gate::pass&, int rank) {
     while (rail::train* t = ring.home.arrivals()) {
       for (; t != nullptr; t = t->next) ++ring.posted;  // at home: counted like a posted one
     }
-    if (ring.posted != ring.receives.size()) {
+    if (ring.posted != ring.trains.size()) {
       throw error(
           error_number(810),
-          "stop() while " + std::to_string(ring.receives.size() - ring.posted) + " received trains are not unloaded",
+          "stop() while " + std::to_string(ring.trains.size() - ring.posted) + " received trains are not unloaded",
           {.rank = rank});
     }
-  }
-  for (auto& request : requests_) {
-    if (request == MPI_REQUEST_NULL) continue;
-    MPI_Status status;
-    int cancelled = 0;
-    check(MPI_Cancel(&request), "MPI_Cancel");
-    check(MPI_Wait(&request, &status), "MPI_Wait");  // local: the cancellation, or a train that is here
-    check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
-    if (cancelled == 0) {
-      throw error(error_number(811),
-                  "a train from rank " + std::to_string(status.MPI_SOURCE) + " arrived during stop()",
-                  {.rank = status.MPI_SOURCE});
+    for (auto& request : ring.requests) {
+      if (request == MPI_REQUEST_NULL) continue;
+      MPI_Status status;
+      int cancelled = 0;
+      check(MPI_Cancel(&request), "MPI_Cancel");
+      check(MPI_Wait(&request, &status), "MPI_Wait");  // local: the cancellation, or a train that is here
+      check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
+      if (cancelled == 0) {
+        throw error(error_number(811),
+                    "a train from rank " + std::to_string(status.MPI_SOURCE) + " arrived during stop()",
+                    {.rank = status.MPI_SOURCE});
+      }
     }
   }
   trains_.clear();

@@ -3,19 +3,27 @@
 ///
 ///   receive ring of a channel: its receives, in the order of posting
 ///
-///     | done | under way | done | free | free |
-///       ^ first            posted = 3               handed over from `first` on, while done
+///     | under way | done | under way | free | free |
+///       ^ first                        posted = 3   only `first` is tested; it is handed over once it is done
+///
+///   sends of a channel to one rank, k = eager_trains
+///
+///     eager, eager, ... eager, synchronous, eager, ...
+///     at most k, of at most eager_bytes     its end confirms that all sends before it have met their receives
 ///
 /// Invariants
 ///   mpi.M2  A receive is posted at first + posted and handed over at first. MPI matches the trains of one sender to
 ///           receives in the order of posting, so this keeps their order although a later receive may complete earlier.
-///   mpi.M3  A channel with no free train has no receive posted. Its trains wait at their senders, whose synchronous
-///           sends do not complete; the other channels have their own tags, trains and receives.
+///   mpi.M3  A channel with no free train has no receive posted. Its trains wait: at most k eager ones of each sender
+///           in this rank's memory, the others at their senders, whose synchronous sends do not complete. The other
+///           channels have their own communicators, trains and receives.
 #pragma once
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -37,9 +45,10 @@ using outbox = rail::inbox<rail::train>;
 class progress_engine {
  public:
   /// Makes the trains that receive, and posts them.
-  /// \param among  a communicator on which nothing else is sent from rank to rank
+  /// \param among  communicators of all ranks on which nothing else is sent, one a channel: a train is then matched
+  ///               with the receives of its channel only
   /// \throws shunt::error if MPI fails, as all functions here; std::bad_alloc
-  void start(const gate::pass& pass, MPI_Comm among, const service& settings);
+  void start(const gate::pass& pass, const std::array<MPI_Comm, channels>& among, const service& settings);
 
   /// Hands every train of `out` to MPI. \return false: there was none.
   bool send_all(const gate::pass& pass, outbox& out);
@@ -67,39 +76,44 @@ class progress_engine {
     void operator()(rail::train* t) const noexcept;
   };
   using owned_train = std::unique_ptr<rail::train, delete_train>;
-  /// A receive; done once its length is known.
-  struct receive {
-    rail::train* train = nullptr;
-    int bytes = -1;
-    int source = -1;
-  };
   /// The receive side of a channel. Unloaded trains come home to its inbox, which tells the channel: a train's head
   /// does not, since every train that arrives overwrites it.
   struct receive_ring {
     rail::train_inbox home;
-    std::vector<receive> receives;
+    std::vector<rail::train*> trains;
+    std::vector<MPI_Request> requests;  // of the same slots
     std::size_t first = 0;
     std::size_t posted = 0;
+  };
+  /// Eager sends of a channel to one rank (mpi.M3).
+  struct eager_count {
+    std::uint64_t made = 0;
+    std::uint64_t confirmed = 0;  // of those, by a synchronous send behind them
+  };
+  /// A send that MPI has not completed.
+  struct departure {
+    rail::train* train;
+    eager_count* count;      // null: eager itself
+    std::uint64_t confirms;  // so many of them, once it is complete
   };
 
   static owned_train make_train(rail::train_inbox& home, std::size_t capacity);
   void post(int channel, rail::train& t);
-  bool test();
-  int test_some();
-  [[noreturn]] void throw_first_failure(int code, int done) const;
-  void note_receive(std::size_t index, const MPI_Status& status);
+  void send(rail::train& t);
+  bool take_received(rail::train_list& arrived);
+  void hand_over(int channel, const MPI_Status& status, rail::train_list& arrived);
+  bool test_sends();
   void send_departed_home();
-  void hand_over(int channel, rail::train_list& arrived);
 
-  MPI_Comm among_ = MPI_COMM_NULL;
+  std::array<MPI_Comm, channels> among_{};
   std::size_t capacity_ = 0;
-  std::size_t ring_size_ = 0;  // receives of a channel
-  receive_ring rings_[channels];
+  std::array<receive_ring, channels> rings_;
   std::vector<owned_train> trains_;
-  std::size_t receives_ = 0;           // requests_[0, receives_) are the rings', channel by channel;
-  std::vector<MPI_Request> requests_;  // requests_[receives_ + i] carries leaving_[i]
-  std::vector<rail::train*> leaving_;
-  std::vector<int> indices_;  // what MPI_Testsome found done
+  std::vector<eager_count> eager_;  // of rank r and channel c at r * channels + c
+  std::vector<departure> leaving_;
+  std::vector<MPI_Request> departing_;  // departing_[i] carries leaving_[i].train
+  unsigned untested_ = 0;               // polls since the sends were tested
+  std::vector<int> indices_;            // what MPI_Testsome found done
   std::vector<MPI_Status> statuses_;
 };
 
