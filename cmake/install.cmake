@@ -10,6 +10,7 @@
 #   dev      headers, the static library, the CMake package, the pkg-config file, commands for gdb
 #   mpi      the transports over MPI
 #   tools    the command with the applications, its manual page, completions for shells
+#   translate  shunt-translate, where Clang's libraries were found
 include(CMakePackageConfigHelpers)
 set(shunt_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/shunt)
 
@@ -47,6 +48,9 @@ endforeach()
 
 if(TARGET shunt_cli)
   install(TARGETS shunt_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+endif()
+if(TARGET shunt_translate)
+  install(TARGETS shunt_translate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT translate)
 endif()
 if(TARGET shunt_pages)
   set(pages ${PROJECT_BINARY_DIR}/pages)

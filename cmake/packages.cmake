@@ -21,6 +21,9 @@ endif()
 if(TARGET shunt_cli)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
+if(TARGET shunt_translate)
+  list(APPEND CPACK_COMPONENTS_ALL translate)
+endif()
 
 if(DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME})
   set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
@@ -105,6 +108,16 @@ ${about}
 This package has the command shunt. It runs applications on graphs, sparse
 matrices, tables and data acquisition, on threads or over MPI, and says what
 limits a machine.")
+
+set(CPACK_DEBIAN_TRANSLATE_PACKAGE_NAME shunt-translate)
+set(CPACK_DEBIAN_TRANSLATE_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TRANSLATE_PACKAGE_DEPENDS libclang-common-19-dev)
+set(CPACK_DEBIAN_TRANSLATE_PACKAGE_RECOMMENDS libshunt-dev)
+set(CPACK_DEBIAN_TRANSLATE_DESCRIPTION "Concurrency runtime from cache line to cluster: checks and translations
+${about}
+
+This package has the command shunt-translate. It finds mistakes in programs that
+use Shunt, and rewrites them: loops into messages, lambdas into classes.")
 
 if(shunt_type STREQUAL SHARED_LIBRARY)
   set(CPACK_COMPONENT_DEV_DEPENDS lib)

@@ -98,6 +98,13 @@ if has_component mpi && has_component tools; then
   step "the command: two ranks" right_count --transport mpi --ranks 2
 fi
 
+if has_component translate; then
+  printf '#include <shunt/pgas.hpp>\nvoid f(shunt::pgas::actor_of<long>& a, long* p) { a.send(0, [p](long&) {}); }\n' \
+    >"$folder/mistake.cpp"
+  finds_it() { "$root/usr/bin/shunt-translate" check "$folder/mistake.cpp" 2>&1 | grep 'mistake.cpp:2:.*pointer'; }
+  step "shunt-translate finds a mistake, by the installed headers" finds_it
+fi
+
 if command -v lintian >/dev/null; then
   # A library of a build that does not share it has no package of its own, so nothing to say about sonames.
   step "lintian" lintian --fail-on error "${packages[@]}"

@@ -117,7 +117,7 @@ bool is_element(const clang::Expr* e) { return library_name(class_of(e->getType(
 bool reads_element(const clang::CallExpr* call) {
   const auto* conversion = llvm::dyn_cast_or_null<clang::CXXConversionDecl>(call->getDirectCallee());
   if (conversion) return library_name(conversion->getParent()) == "pgas::array::element";
-  // `h[i] += b[k]` takes b's element itself along.
+  // `h[i] += b[k]` reads b's element for the message.
   const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
   if (!method || library_name(method->getParent()) != "pgas::element_changes") return false;
   return std::ranges::any_of(arguments_of(call), is_element);

@@ -34,14 +34,9 @@ std::set<const clang::VarDecl*> set_by(const Stmt* init) {
 
 }  // namespace
 
-inspector::inspector(const source& s, const Stmt* loop, const accesses& all, distributed_arrays& arrays,
+inspector::inspector(const source& s, const Stmt* loop, const accesses& all,
                      const std::set<const clang::VarDecl*>& escaped, std::string unit)
-    : source_(s),
-      loop_(loop),
-      all_(all),
-      arrays_(arrays),
-      bodies_(s, loop, effects::scope::bodies, escaped),
-      unit_(std::move(unit)) {
+    : source_(s), loop_(loop), all_(all), bodies_(s, loop, effects::scope::bodies, escaped), unit_(std::move(unit)) {
   judge();
 }
 

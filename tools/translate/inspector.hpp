@@ -22,7 +22,7 @@ namespace shunt::translate {
 class inspector {
  public:
   /// \param unit  of indentation
-  inspector(const source& s, const clang::Stmt* loop, const accesses& all, distributed_arrays& arrays,
+  inspector(const source& s, const clang::Stmt* loop, const accesses& all,
             const std::set<const clang::VarDecl*>& escaped, std::string unit);
 
   /// Why the indices cannot be known before the loop runs; none if they can.
@@ -53,7 +53,6 @@ class inspector {
   const source& source_;
   const clang::Stmt* loop_;
   const accesses& all_;
-  distributed_arrays& arrays_;
   effects bodies_;
   std::string unit_;
   verdict problem_;

@@ -123,7 +123,7 @@ verdict region::problem(const Stmt* s, const accesses& all) const {
 void region::translate(const Stmt* s, const accesses& all) {
   if (const auto no = problem(s, all)) return plans_.refuse(all, *no);
   plan p{arrays_in(all), source_.bytes(s->getSourceRange()), {}};
-  const loop_text text(source_, arrays_, s, all, escaped_, {pe_, prefix_});
+  const loop_text text(source_, s, all, escaped_, {pe_, prefix_});
   if (const auto no = text.write(p.changes)) return plans_.refuse(all, *no);
   plans_.add(std::move(p));
 }

@@ -56,9 +56,9 @@ std::string element_name(const distributed_array& array) {
   return array.element.getUnqualifiedType().getAsString(policy);
 }
 
-loop_text::loop_text(const source& s, distributed_arrays& arrays, const Stmt* loop, const accesses& all,
+loop_text::loop_text(const source& s, const Stmt* loop, const accesses& all,
                      const std::set<const clang::VarDecl*>& escaped, spelling names)
-    : source_(s), arrays_(arrays), loop_(loop), all_(all), escaped_(escaped), names_(std::move(names)) {}
+    : source_(s), loop_(loop), all_(all), escaped_(escaped), names_(std::move(names)) {}
 
 /// A step of indentation: what the loop's first line in a block has more than the loop itself, or two blanks.
 std::string loop_text::unit() const {
@@ -165,7 +165,7 @@ verdict loop_text::write(edits& into) const {
     return {};
   }
 
-  const inspector collect(source_, loop_, all_, arrays_, escaped_, step);
+  const inspector collect(source_, loop_, all_, escaped_, step);
   if (collect.problem()) return collect.problem();
   if (const auto gather = copy_as_gather(); !gather.empty()) {
     into.replace(begin, last, gather);

@@ -24,7 +24,7 @@ struct spelling {
 /// One statement, of which the rules (loop_rules.hpp) are met.
 class loop_text {
  public:
-  loop_text(const source& s, distributed_arrays& arrays, const clang::Stmt* loop, const accesses& all,
+  loop_text(const source& s, const clang::Stmt* loop, const accesses& all,
             const std::set<const clang::VarDecl*>& escaped, spelling names);
 
   /// \return why it cannot be translated; then nothing was written
@@ -39,7 +39,6 @@ class loop_text {
   void spell_changes(edits& into) const;
 
   const source& source_;
-  distributed_arrays& arrays_;
   const clang::Stmt* loop_;
   const accesses& all_;
   const std::set<const clang::VarDecl*>& escaped_;
