@@ -38,7 +38,8 @@ struct options {
   std::size_t train_bytes = 0;
 
   /// 1: trains go straight to their destination; 2: over an intermediate worker, so that n workers keep 2*sqrt(n)
-  /// open trains instead of n. 0: two when the budget gives less than 1 KiB a train otherwise. `--hops`, SHUNT_HOPS.
+  /// open trains instead of n; where R ranks have W workers each, R+W, and a message crosses the network at most once.
+  /// 0: two when the budget gives less than 1 KiB a train otherwise. `--hops`, SHUNT_HOPS.
   int hops = 0;
 
   /// Silence after which another rank counts as lost. `--deadline` (seconds), SHUNT_DEADLINE.

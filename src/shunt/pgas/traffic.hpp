@@ -11,6 +11,7 @@ namespace pgas {
 struct traffic {
   std::uint64_t messages = 0;        ///< sent by programs and handlers, replies included
   std::uint64_t bytes = 0;           ///< of trains that departed: captures, routes, heads of batches
+  std::uint64_t network_bytes = 0;   ///< of those, in trains that went to another process
   std::uint64_t trains = 0;          ///< that departed
   std::uint64_t train_capacity = 0;  ///< bytes those trains could have carried
 
@@ -22,6 +23,7 @@ struct traffic {
   traffic& operator+=(const traffic& other) noexcept {
     messages += other.messages;
     bytes += other.bytes;
+    network_bytes += other.network_bytes;
     trains += other.trains;
     train_capacity += other.train_capacity;
     return *this;
@@ -30,6 +32,7 @@ struct traffic {
   friend traffic operator-(traffic a, const traffic& b) noexcept {
     a.messages -= b.messages;
     a.bytes -= b.bytes;
+    a.network_bytes -= b.network_bytes;
     a.trains -= b.trains;
     a.train_capacity -= b.train_capacity;
     return a;

@@ -37,14 +37,16 @@ constexpr std::size_t deep_ring = std::size_t{2} << 20;
 
 }  // namespace
 
-buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops) {
+buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops,
+                            int buffers_of_two_hops) {
   const std::size_t share = budget / 4;  // regular trains of programs; as much for handlers; half to spare
   const auto affordable = [&](std::size_t buffers) {
     const std::size_t each = std::min(share / trains_a_buffer, open_trains) / buffers;
     return each < sizeof(rail::train) ? std::size_t{0} : std::bit_floor(each);
   };
   const auto by_worker = static_cast<std::size_t>(workers);
-  const auto by_hop = static_cast<std::size_t>(2 * job_layout::columns_of(workers));
+  const auto by_hop = static_cast<std::size_t>(buffers_of_two_hops != 0 ? buffers_of_two_hops
+                                                                        : 2 * job_layout::square_columns(workers));
   const auto by_pe = static_cast<std::size_t>(pes);
   buffer_plan t;
   t.hops = wanted_hops != 0 ? wanted_hops : affordable(by_worker) < useful_train && workers > 4 ? 2 : 1;

@@ -26,8 +26,10 @@ struct buffer_plan {
   /// \param budget           bytes of one worker
   /// \param wanted_capacity  0: as large as the budget allows
   /// \param wanted_hops      0: two where trains would else be too short
+  /// \param buffers_of_two_hops  as job_layout has it; 0: those of a square grid
   /// \throws usage_error if the budget is too small for any plan.
-  static buffer_plan of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops);
+  static buffer_plan of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops,
+                        int buffers_of_two_hops = 0);
 };
 
 }  // namespace detail

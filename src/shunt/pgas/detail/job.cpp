@@ -82,8 +82,8 @@ void job::agree() {
   layout_ = job_layout::over(pes, by_rank, carrier_.rank());
   const auto least_pes = static_cast<std::size_t>(pes / std::max(1, layout_.workers));
   trains_ = buffer_plan::of(wanted_.budget * std::max<std::size_t>(1, least_pes), pes, layout_.workers,
-                            wanted_.train_bytes, wanted_.hops);
-  validator_ = validator({carrier_.rank(), pes, layout_.workers, trains_.hops, layout_.columns(), trains_.plain,
+                            wanted_.train_bytes, wanted_.hops, layout_.buffers_of_two_hops());
+  validator_ = validator({carrier_.rank(), pes, layout_.workers, trains_.hops, layout_.columns, trains_.plain,
                           trains_.requests_routed, layout_.worker_of, layout_.rank_of});
 }
 
@@ -164,6 +164,7 @@ worker_facts job::facts_of(int local) const {
   f.local = local;
   f.first_pe = layout_.first_pe[static_cast<std::size_t>(index)];
   f.pes_here = layout_.first_pe[static_cast<std::size_t>(index) + 1] - f.first_pe;
+  f.workers_here = layout_.workers_here;
   f.pes = layout_.pes;
   f.workers = layout_.workers;
   f.hops = trains_.hops;

@@ -1,13 +1,22 @@
 #include <shunt/pgas/detail/job_layout.hpp>
 
 #include <algorithm>
+#include <ranges>
 
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-int job_layout::columns_of(int workers) noexcept {
+namespace {
+
+/// A grid whose rows are ranks may take so many times the buffers of a square: 64 ranks of 32 workers take 1.04 times
+/// as many, 256 ranks of 16 workers 2.1 times. In the square a message of theirs crosses the network 1.4 and 1.7 times.
+constexpr int affordable_buffers = 3;
+
+}  // namespace
+
+int job_layout::square_columns(int workers) noexcept {
   int c = 1;
   while (c * c < workers) ++c;
   return c;
@@ -33,6 +42,12 @@ job_layout job_layout::over(int pes, const std::vector<int>& workers, int rank) 
     }
     plan.workers += workers_there;
   }
+  plan.columns = square_columns(plan.workers);
+  const int each = plan.workers / ranks;
+  const auto has_as_many = [&](int r) { return std::ranges::count(plan.rank_of, r) == each; };
+  const bool uniform = std::ranges::all_of(std::views::iota(0, ranks), has_as_many);
+  // A single worker a rank would make all workers neighbours.
+  if (uniform && ranks > 1 && each > 1 && each + ranks <= affordable_buffers * 2 * plan.columns) plan.columns = each;
   plan.first_pe.push_back(pes);
   plan.worker_of.resize(static_cast<std::size_t>(pes));
   for (int d = 0; d < plan.workers; ++d) {
@@ -45,7 +60,6 @@ job_layout job_layout::over(int pes, const std::vector<int>& workers, int rank) 
 
 std::vector<std::uint16_t> job_layout::hops_from(int from, int hops, std::vector<int>& neighbours) const {
   std::vector<std::uint16_t> by_worker(static_cast<std::size_t>(workers));
-  const int columns = columns_of(workers);
   const auto direct = [&](int d) {
     return hops == 1 || d / columns == from / columns || d % columns == from % columns;
   };

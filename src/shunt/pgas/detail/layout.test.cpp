@@ -60,8 +60,8 @@ TEST_CASE("job_layout: PEs lie in blocks, in the order of ranks and workers, non
 TEST_CASE("job_layout: the grid of two hops is the smallest square that holds all workers") {
   const std::vector<std::pair<int, int>> known{{1, 1}, {2, 2}, {4, 2}, {5, 3}, {9, 3}, {10, 4}, {16, 4}, {17, 5}};
   for (const auto& [workers, columns] : known) {
-    CHECK(job_layout::columns_of(workers) == columns);
-    CHECK(of_workers(workers).columns() == columns);
+    CHECK(job_layout::square_columns(workers) == columns);
+    CHECK(of_workers(workers).columns == columns);
   }
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("job_layout: over two hops each message arrives, and marks go both way
     std::vector<std::vector<int>> neighbours(at(workers));
     for (int w = 0; w < workers; ++w) via[at(w)] = plan.hops_from(w, 2, neighbours[at(w)]);
     for (int w = 0; w < workers; ++w) {
-      REQUIRE(neighbours[at(w)].size() <= 2 * at(plan.columns()) - 2);
+      REQUIRE(neighbours[at(w)].size() <= at(plan.buffers_of_two_hops()) - 2);
       for (const int n : neighbours[at(w)]) {
         REQUIRE(n != w);
         REQUIRE(std::ranges::count(neighbours[at(n)], w) == 1);  // as many marks come as a mailbox waits for
@@ -99,6 +99,35 @@ TEST_CASE("job_layout: over two hops each message arrives, and marks go both way
       }
     }
   }
+}
+
+TEST_CASE("job_layout: where ranks have equal numbers of workers, a message crosses the network at most once") {
+  for (const int ranks : {2, 3, 4, 16}) {
+    for (const int each : {2, 3, 8}) {
+      CAPTURE(ranks, each);
+      const auto plan = job_layout::over(ranks * each, std::vector<int>(at(ranks), each), 0);
+      REQUIRE(plan.columns == each);
+      std::vector<int> neighbours;
+      std::vector<std::vector<std::uint16_t>> via(at(plan.workers));
+      for (int w = 0; w < plan.workers; ++w) {
+        via[at(w)] = plan.hops_from(w, 2, neighbours);
+        REQUIRE(neighbours.size() == at(plan.buffers_of_two_hops()) - 2);
+        for (int to = 0; to < plan.workers; ++to) {
+          const int hop = via[at(w)][at(to)];
+          const bool crosses = plan.rank_of[at(w)] != plan.rank_of[at(hop)];
+          const bool crosses_again = plan.rank_of[at(hop)] != plan.rank_of[at(to)];
+          REQUIRE(crosses + crosses_again == (plan.rank_of[at(w)] != plan.rank_of[at(to)]));
+        }
+      }
+      for (int w = 0; w < plan.workers; ++w)
+        for (int to = 0; to < plan.workers; ++to) REQUIRE(via[at(via[at(w)][at(to)])][at(to)] == to);
+    }
+  }
+  // Too many buffers, one worker a rank, different numbers of workers, one rank: a square.
+  CHECK(job_layout::over(2048, std::vector<int>(1024, 2), 0).columns == 46);
+  CHECK(job_layout::over(16, std::vector<int>(16, 1), 0).columns == 4);
+  CHECK(job_layout::over(7, {3, 4}, 0).columns == 3);
+  CHECK(job_layout::over(16, {16}, 0).columns == 4);
 }
 
 TEST_CASE("buffer_plan: a budget that is too small is refused, and says how much is enough") {

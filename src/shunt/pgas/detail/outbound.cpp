@@ -103,6 +103,7 @@ void outbound::depart(std::uint8_t channel, int to) {
   t.head.to = static_cast<std::uint16_t>(to_worker);
   ++moved_.trains;
   moved_.bytes += bytes;
+  if (facts_.is_remote(to_worker)) moved_.network_bytes += bytes;
   moved_.train_capacity += t.capacity;
   if (to_worker == facts_.index) {
     arrived_[channel].push_back(t);

@@ -24,11 +24,12 @@ struct worker_facts {
   int local = 0;     ///< of this worker, among those of its rank
   int first_pe = 0;  ///< of those that live here
   int pes_here = 0;
-  int pes = 0;          ///< of the job
-  int workers = 0;      ///< of the job
-  int hops = 1;         ///< 1: trains go straight; 2: over an intermediate worker
-  bool remote = false;  ///< the job has several processes
-  bool plain = false;   ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
+  int workers_here = 0;  ///< of this rank
+  int pes = 0;           ///< of the job
+  int workers = 0;       ///< of the job
+  int hops = 1;          ///< 1: trains go straight; 2: over an intermediate worker
+  bool remote = false;   ///< the job has several processes
+  bool plain = false;    ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
   bool requests_routed = false;  ///< though `plain`: they lie in the buffer of their worker's first PE
   bool explored = false;         ///< a strategy decides: each message travels alone, and sending it is a step
   bool checked = false;          ///< sends and collectives look for mistakes (send_check.hpp)
@@ -49,6 +50,11 @@ struct worker_facts {
   /// The send buffer of messages for a PE.
   [[nodiscard]] int buffer_of(int to, unsigned flags) const noexcept {
     return plain && !routed(flags) ? to : next_hop_of[to];
+  }
+  /// Whether a worker is of another rank.
+  [[nodiscard]] bool is_remote(int worker) const noexcept {
+    const int there = worker - (index - local);
+    return there < 0 || there >= workers_here;
   }
   [[nodiscard]] int local_pe(int pe) const noexcept { return pe - first_pe; }
 };
