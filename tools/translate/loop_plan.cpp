@@ -5,6 +5,7 @@
 #include <clang/AST/TypeLoc.h>
 
 #include <algorithm>
+#include <array>
 
 #include "effects.hpp"
 #include "loop_text.hpp"
@@ -31,12 +32,65 @@ std::set<const distributed_array*> arrays_in(const accesses& all) {
 
 const char* cannot_stay() { return "the array stays as it is: "; }
 
+bool has_return(const Stmt* s) {
+  bool found = false;
+  each_spelled(s, [&found](const Stmt* part) {
+    found = found || isa<clang::ReturnStmt, clang::GotoStmt>(part);
+    return !found && !isa<clang::LambdaExpr>(part);
+  });
+  return found;
+}
+
+/// Functions that return the same on every PE.
+bool is_same_everywhere(const member_call& call) {
+  static constexpr std::array of_pe{"count", "ranks", "sum", "min", "max", "reduce", "broadcast", "gather"};
+  static constexpr std::array of_array{"size", "sum"};
+  if (is_a(call.type, "pgas::pe")) return std::ranges::find(of_pe, call.name) != of_pe.end();
+  return is_a(call.type, "pgas::array") && std::ranges::find(of_array, call.name) != of_array.end();
+}
+
+bool is_uniform(const Expr* e, const Stmt* function, int depth);
+
+/// Whether a variable of the function only ever gets values that are the same on every PE.
+bool is_uniform(const clang::VarDecl* v, const Stmt* function, int depth) {
+  if (v->isConstexpr()) return true;
+  if (depth == 0 || !v->hasLocalStorage() || v->getType()->isReferenceType() || !v->getInit()) return false;
+  bool uniform = is_uniform(v->getInit(), function, depth - 1);
+  each_spelled(function, [&](const Stmt* part) {
+    const auto* b = dyn_cast<clang::BinaryOperator>(part);
+    const auto* u = dyn_cast<clang::UnaryOperator>(part);
+    if (b && b->isAssignmentOp() && variable(b->getLHS()) == v)
+      uniform = uniform && is_uniform(b->getRHS(), function, depth - 1);
+    if (u && (u->isIncrementDecrementOp() || u->getOpcode() == clang::UO_AddrOf) && variable(u->getSubExpr()) == v)
+      uniform = false;
+    return uniform;
+  });
+  return uniform;
+}
+
+bool is_uniform(const Expr* e, const Stmt* function, int depth) {
+  bool uniform = true;
+  each_spelled(e, [&](const Stmt* part) {
+    if (const auto call = call_of(part)) {
+      uniform = uniform && is_same_everywhere(*call);
+      return false;
+    }
+    if (isa<clang::CallExpr, clang::LambdaExpr, clang::CXXThisExpr>(part)) uniform = false;
+    const auto* name = dyn_cast<clang::DeclRefExpr>(part);
+    const auto* v = name ? dyn_cast<clang::VarDecl>(name->getDecl()) : nullptr;
+    if (name && !isa<clang::EnumConstantDecl>(name->getDecl()))
+      uniform = uniform && v && is_uniform(v, function, depth);
+    return uniform;
+  });
+  return uniform;
+}
+
 }  // namespace
 
 // --- a function ------------------------------------------------------------------------------------------------------
 
 region::region(const source& s, distributed_arrays& arrays, plans& all, const Stmt* body)
-    : source_(s), arrays_(arrays), plans_(all), escaped_(escaping(body)) {}
+    : source_(s), arrays_(arrays), plans_(all), body_(body), escaped_(escaping(body)) {}
 
 void region::know(const clang::VarDecl* v) {
   if (pe_.empty() && is_a(v->getType(), "pgas::pe") && source_.is_here(v->getSourceRange())) {
@@ -60,9 +114,20 @@ void region::look_at(const Stmt* s) {
     return;
   }
   if (const auto* declared = dyn_cast<clang::DeclStmt>(s)) {
-    for (const auto* d : declared->decls())
-      if (const auto* v = dyn_cast<clang::VarDecl>(d)) know(v);
+    for (const auto* d : declared->decls()) {
+      const auto* v = dyn_cast<clang::VarDecl>(d);
+      if (v) know(v);
+      const auto* array = v ? arrays_.of(v) : nullptr;
+      if (array && array->plain && !declared->isSingleDecl())
+        plans_.refuse_array(*array, v->getLocation(), "it is declared together with other variables");
+    }
   }
+  look_at_uses(s);
+  note_jumps(s);
+}
+
+/// Plans what becomes of a statement that may name arrays.
+void region::look_at_uses(const Stmt* s) {
   const auto all = accesses_of(source_, s, arrays_);
   if (all.changes.empty() && all.reads.empty() && all.others.empty()) return;
   const bool collective = is_collective(s);
@@ -83,6 +148,21 @@ void region::look_at(const Stmt* s) {
     return;
   }
   look_at_expression(s, all);
+}
+
+/// A jump under a condition that may differ from PE to PE: a PE that makes it comes to no superstep behind it. A
+/// condition does not differ that is made of constants, of what collectives return, and of the number of PEs.
+void region::note_jumps(const Stmt* s) {
+  if (left_.isValid() || is_loop(s)) return;  // what stands in a loop was looked at when the loop was
+  const auto* branch = dyn_cast<clang::IfStmt>(s);
+  if (branch && is_uniform(branch->getCond(), body_, 3)) return;
+  if (!branch && !isa<clang::SwitchStmt>(s)) return;
+  each_spelled(s, [this](const Stmt* part) {
+    if (isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt>(part) && left_.isInvalid())
+      left_ = part->getBeginLoc();
+    // A loop's own `break` goes nowhere else.
+    return !isa<clang::LambdaExpr>(part) && (!is_loop(part) || has_return(part));
+  });
 }
 
 void region::look_at_expression(const Stmt* s, const accesses& all) {
@@ -115,6 +195,13 @@ verdict region::problem(const Stmt* s, const accesses& all) const {
   if (!source_.is_here(s->getSourceRange()))
     return refusal{s->getBeginLoc(), "the statement comes from a macro or from another file"};
   if (pe_.empty()) return refusal{s->getBeginLoc(), "the function has no pgas::pe, which a superstep needs"};
+  if (left_.isValid())
+    return refusal{left_,
+                   "a PE that leaves here does not come to the superstep that the translation would make of line " +
+                       std::to_string(source_.say(s->getBeginLoc(), {}).line) +
+                       ": let all PEs decide alike, by me.sum() and the like"};
+  if (source_.letters(s->getSourceRange()).find("\n#") != std::string::npos)
+    return refusal{s->getBeginLoc(), "the preprocessor decides what stands in it"};
   if (auto no = must_stay_inside(source_, s, all, arrays_)) return no;
   if (auto no = must_not_mix(all)) return no;
   return must_commute(source_, s, all, escaped_, plans_.reorder());
@@ -168,7 +255,9 @@ void plans::check_names() {
 
 void plans::settle(edits& into) {
   for (const auto& [array, v] : declared_) {
-    if (!homes_.contains(array) || homes_[array].pe.empty())
+    if (const auto why = no_declaration(v); !why.empty())
+      refuse_array(*array, v->getLocation(), why);
+    else if (!homes_.contains(array) || homes_[array].pe.empty())
       refuse_array(*array, v->getBeginLoc(), "no pgas::pe is declared before it");
   }
   check_names();
@@ -188,6 +277,26 @@ void plans::settle(edits& into) {
     if (std::ranges::none_of(p.arrays, [this](const auto* a) { return refused_.contains(a); })) into.add(p.changes);
   }
   std::ranges::stable_sort(findings_, {}, [](const finding& f) { return std::pair(f.line, f.column); });
+}
+
+/// Why a declaration cannot be changed; empty if it can.
+std::string plans::no_declaration(const clang::VarDecl* v) const {
+  const auto type = v->getType();
+  if (type->isReferenceType()) return llvm::isa<clang::ParmVarDecl>(v) ? "" : "it is another name of an array";
+  if (llvm::isa<clang::ParmVarDecl>(v)) return "it is a copy of an array: let the parameter be a reference";
+  if (!v->hasLocalStorage()) return "it is no local variable: a pgas::array belongs to a PE's program";
+  if (const auto* row = source_.context().getAsConstantArrayType(type)) {
+    const auto* given = llvm::dyn_cast_or_null<clang::InitListExpr>(v->getInit());
+    if (row->getElementType()->isArrayType()) return "its elements are arrays";
+    return given && given->getNumInits() != 0 ? "it has initial values: assign them in a loop" : "";
+  }
+  if (type->isArrayType()) return "its size is no constant";
+  const auto after = source_.bytes({v->getLocation(), v->getLocation()}).second;
+  const auto* made = v->getInit() ? llvm::dyn_cast<clang::CXXConstructExpr>(v->getInit()->IgnoreImplicit()) : nullptr;
+  const bool sized = made && made->getNumArgs() > 0 && made->getArg(0)->getType()->isIntegerType();
+  if (!sized || source_.text().compare(after, 1, "(") != 0)
+    return "it is not made by its size: `std::vector<T> name(size)` or `name(size, value)`";
+  return "";
 }
 
 /// `std::vector<long> h(n, 1)` becomes `pgas::array<long> h(me, n, 1)`, `long h[100]` becomes `pgas::array<long> h(me,

@@ -32,6 +32,8 @@ class plans {
   void refuse(const accesses& all, const refusal& why);
   /// A marked array's declaration.
   void declare(const distributed_array& array, const clang::VarDecl* v);
+  /// A marked array stays plain.
+  void refuse_array(const distributed_array& array, clang::SourceLocation at, const std::string& why);
   /// A place where a marked array is named.
   void name(const distributed_array& array, const clang::DeclRefExpr* e);
   /// The PE of a marked array's function: what its declaration needs. \param prefix  "pgas::"
@@ -47,8 +49,8 @@ class plans {
   struct home {
     std::string pe, prefix;
   };
-  void refuse_array(const distributed_array& array, clang::SourceLocation at, const std::string& why);
   void check_names();
+  [[nodiscard]] std::string no_declaration(const clang::VarDecl* v) const;
   void change_declaration(const distributed_array& array, edits& into);
 
   const source& source_;
@@ -72,16 +74,20 @@ class region {
   void look_at(const clang::Stmt* s);
 
  private:
+  void look_at_uses(const clang::Stmt* s);
   void look_at_expression(const clang::Stmt* s, const accesses& all);
   void translate(const clang::Stmt* s, const accesses& all);
   void read_directly(const clang::Stmt* s, const accesses& all);
+  void note_jumps(const clang::Stmt* s);
   [[nodiscard]] verdict problem(const clang::Stmt* s, const accesses& all) const;
 
   const source& source_;
   distributed_arrays& arrays_;
   plans& plans_;
+  const clang::Stmt* body_;
   std::set<const clang::VarDecl*> escaped_;
-  std::string pe_, prefix_;  // "me", "pgas::"; "" where there is none yet
+  clang::SourceLocation left_;  // the first jump before here that not every PE may make
+  std::string pe_, prefix_;     // "me", "pgas::"; "" where there is none yet
 };
 
 }  // namespace shunt::translate

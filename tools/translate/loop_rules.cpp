@@ -42,7 +42,10 @@ bool is_one_to_one(const Expr* index, const clang::VarDecl* counter, const effec
   }
   const auto* b = dyn_cast<clang::BinaryOperator>(index);
   if (!b) return false;
-  const auto fixed = [&](const Expr* e) { return !mentions(e, counter) && of_loop.leaves(e); };
+  const auto fixed = [&](const Expr* e) {
+    clang::SourceLocation at;
+    return !mentions(e, counter) && impurity(e, &at).empty() && of_loop.leaves(e);
+  };
   if (b->getOpcode() == clang::BO_Add || b->getOpcode() == clang::BO_Sub) {
     return (is_one_to_one(b->getLHS(), counter, of_loop) && fixed(b->getRHS())) ||
            (is_one_to_one(b->getRHS(), counter, of_loop) && fixed(b->getLHS()));
@@ -93,8 +96,34 @@ verdict assigns_once(const source& s, const Stmt* loop, const element_change& c,
   return {};
 }
 
+/// Whether two names may be one array: of two references that is not known, nor of a reference that is no parameter. A
+/// local array is none that the caller has.
+bool may_be_same(const distributed_array& a, const distributed_array& b) {
+  if (&a == &b) return true;
+  if (a.element.getCanonicalType().getUnqualifiedType() != b.element.getCanonicalType().getUnqualifiedType())
+    return false;
+  const auto is_value = [](const distributed_array& x) { return !x.name->getType()->isReferenceType(); };
+  const auto is_local = [&](const distributed_array& x) { return is_value(x) && isa<clang::VarDecl>(x.name); };
+  const auto is_parameter = [](const distributed_array& x) { return isa<clang::ParmVarDecl>(x.name); };
+  if (is_value(a) && is_value(b)) return false;
+  return !(is_local(a) && is_parameter(b)) && !(is_local(b) && is_parameter(a));
+}
+
+/// `auto mine = h.local();`
+bool is_view_of_array(const clang::VarDecl* v) {
+  bool view = false;
+  each_spelled(v->getInit(), [&view](const Stmt* part) {
+    const auto call = call_of(part);
+    view = view || (call && is_a(call->type, "pgas::array") && (call->name == "local" || call->name == "own"));
+    return !view;
+  });
+  // A value that was computed from the part is none.
+  return view && !v->getType()->isArithmeticType();
+}
+
 bool one_kind(const std::vector<element_change>& changes, const element_change& c) {
-  return std::ranges::all_of(changes, [&](const auto& o) { return o.array != c.array || o.kind == c.kind; });
+  return std::ranges::all_of(changes,
+                             [&](const auto& o) { return !may_be_same(*o.array, *c.array) || o.kind == c.kind; });
 }
 
 }  // namespace
@@ -137,7 +166,7 @@ verdict must_commute(const source& s, const Stmt* loop, const accesses& all,
       if (auto no = commutes(c, value_type(c, all), reorder)) return no;
       continue;
     }
-    if (std::ranges::count_if(all.changes, [&](const auto& o) { return o.array == c.array; }) != 1)
+    if (std::ranges::count_if(all.changes, [&](const auto& o) { return may_be_same(*o.array, *c.array); }) != 1)
       return refusal{at, "elements of " + name_of(*c.array) +
                              " are assigned to at two places of the loop: which "
                              "message arrives last is not known"};
@@ -171,6 +200,14 @@ verdict must_stay_inside(const source& s, const Stmt* loop, const accesses& all,
     return !no;
   });
   if (no) return no;
+  if (!all.changes.empty()) {
+    for (const auto* v : variables_of(loop)) {
+      if (is_view_of_array(v))
+        return refusal{loop->getBeginLoc(), '`' + v->getNameAsString() +
+                                                "` is a view of an array's own part, and "
+                                                "messages change that while the loop runs"};
+    }
+  }
   for (const auto& other : all.others)
     return refusal{other.whole->getBeginLoc(),
                    "a distributed array is used in a way that is no statement on one element: a change is "
@@ -188,11 +225,7 @@ verdict must_not_mix(const accesses& all) {
   for (const auto& r : all.reads) {
     for (const auto& c : all.changes) {
       const bool same = r.array == c.array;
-      // Two references of one type may be the same array.
-      const bool alias = !same && r.array->name->getType()->isReferenceType() &&
-                         c.array->name->getType()->isReferenceType() &&
-                         r.array->element.getCanonicalType().getUnqualifiedType() ==
-                             c.array->element.getCanonicalType().getUnqualifiedType();
+      const bool alias = !same && may_be_same(*r.array, *c.array);
       if (same)
         return refusal{r.whole->getBeginLoc(), "elements of " + name_of(*r.array) +
                                                    " are read and changed in one loop: what is read depends on "

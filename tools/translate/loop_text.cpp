@@ -40,6 +40,13 @@ element element_of(const Expr* e) {
   return {call->getArg(0), call->getArg(1)};
 }
 
+/// The `h` of `h[i]`.
+const Expr* array_of(const Expr* whole) {
+  const auto* e = whole->IgnoreUnlessSpelledInSource();
+  if (const auto* row = dyn_cast<clang::ArraySubscriptExpr>(e)) return row->getBase()->IgnoreUnlessSpelledInSource();
+  return clang::cast<clang::CXXOperatorCallExpr>(e)->getArg(0)->IgnoreUnlessSpelledInSource();
+}
+
 /// The only statement of a body.
 const Stmt* only(const Stmt* body) {
   const auto* several = dyn_cast<clang::CompoundStmt>(body);
@@ -148,7 +155,7 @@ std::string loop_text::copy_as_gather() const {
   const auto first = [&](const std::string& of) {
     return count == of + ".size()" ? of : "std::span(" + of + ").first(" + size + ')';
   };
-  return names_.prefix + "gather(" + source_.letters(r.whole->getSourceRange().getBegin()) + ", " + first(indices) +
+  return names_.prefix + "gather(" + source_.letters(array_of(r.whole)->getSourceRange()) + ", " + first(indices) +
          ", " + first(target) + ");";
 }
 
@@ -179,7 +186,7 @@ verdict loop_text::write(edits& into) const {
     const auto name = r.array->name->getNameAsString() + (k == 0 ? "" : '_' + std::to_string(k + 1));
     const auto values = fresh("values_of_" + name), next = fresh("next_of_" + name);
     places.push_back(fresh("places_of_" + name));
-    const auto array = source_.letters(r.whole->getSourceRange().getBegin());
+    const auto array = source_.letters(array_of(r.whole)->getSourceRange());
     before += (k == 0 ? "" : inner) + "std::vector<std::uint64_t> " + places.back() + ";" + line;
     gathers +=
         inner + "std::vector<" + element_name(*r.array) + "> " + values + '(' + places.back() + ".size());" + line;

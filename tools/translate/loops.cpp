@@ -8,6 +8,7 @@
 #include <clang/AST/RecursiveASTVisitor.h>
 
 #include <algorithm>
+#include <set>
 
 #include "commands.hpp"
 #include "edits.hpp"
@@ -22,17 +23,41 @@ using clang::dyn_cast;
 using clang::isa;
 using clang::Stmt;
 
+/// The functions that are called inside of supersteps, by their bodies or by one another: their loops stand in one
+/// already.
+class called_inside final : public clang::RecursiveASTVisitor<called_inside> {
+ public:
+  bool VisitCallExpr(clang::CallExpr* call) {
+    if (const auto* body = superstep_body(call)) add_calls_of(body->getBody());
+    return true;
+  }
+  [[nodiscard]] bool contains(const clang::FunctionDecl* f) const { return found_.contains(f->getCanonicalDecl()); }
+
+ private:
+  void add_calls_of(const Stmt* body) {
+    each_spelled(body, [this](const Stmt* part) {
+      const auto* call = dyn_cast<clang::CallExpr>(part);
+      const auto* f = call ? call->getDirectCallee() : nullptr;
+      const clang::FunctionDecl* defined = nullptr;
+      if (f && found_.insert(f->getCanonicalDecl()).second && f->hasBody(defined)) add_calls_of(defined->getBody());
+      return true;
+    });
+  }
+  std::set<const clang::FunctionDecl*> found_;
+};
+
 /// Finds the functions of a file that have a PE, and plans what their loops become.
 class functions final : public clang::RecursiveASTVisitor<functions> {
  public:
-  functions(const source& s, distributed_arrays& arrays, plans& all) : source_(s), arrays_(arrays), plans_(all) {}
+  functions(const source& s, distributed_arrays& arrays, const called_inside& inside, plans& all)
+      : source_(s), arrays_(arrays), inside_(inside), plans_(all) {}
 
   bool shouldVisitTemplateInstantiations() const { return false; }
 
   bool VisitFunctionDecl(clang::FunctionDecl* f) {
     const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
     if (method && method->getParent()->isLambda()) return true;
-    if (f->doesThisDeclarationHaveABody() && source_.is_here(f->getSourceRange()))
+    if (f->doesThisDeclarationHaveABody() && source_.is_here(f->getSourceRange()) && !inside_.contains(f))
       look_at(f->parameters(), f->getBody());
     return true;
   }
@@ -64,6 +89,7 @@ class functions final : public clang::RecursiveASTVisitor<functions> {
 
   const source& source_;
   distributed_arrays& arrays_;
+  const called_inside& inside_;
   plans& plans_;
 };
 
@@ -73,7 +99,9 @@ outcome loops(const std::string& file, const compile_options& options) {
   const source s(file, options);
   distributed_arrays arrays(s);
   plans all(s, options.reorder);
-  functions(s, arrays, all).TraverseDecl(s.context().getTranslationUnitDecl());
+  called_inside inside;
+  inside.TraverseDecl(s.context().getTranslationUnitDecl());
+  functions(s, arrays, inside, all).TraverseDecl(s.context().getTranslationUnitDecl());
   edits changes;
   all.settle(changes);
   return {all.findings(), s.text(), changes.apply(s.text())};

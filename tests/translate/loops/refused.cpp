@@ -83,11 +83,61 @@ long reads(pgas::pe& me, pgas::array<long>& h, pgas::array<long>& same, std::spa
   return s;
 }
 
+void views(pgas::pe& me, pgas::array<long>& h, pgas::array<long>& g, const std::vector<std::uint64_t>& idx) {
+  const auto mine = h.local();
+  long s = 0;
+  for (const auto i : idx) {  // refused: `mine` is a view
+    ++h[i];
+    s += mine[0];
+  }
+  for (const auto i : idx) {
+    h[i] += 1;  // refused: are changed in two ways
+    g[i] *= 2;
+  }
+  for (int i = 0; i < 9; ++i) h[i + anything(s)] = i;  // refused: whose index may be the same twice
+  for (const auto i : idx) {                           // refused: the preprocessor decides
+#ifdef NEVER
+    h[i] *= 2;
+#else
+    ++h[i];
+#endif
+  }
+  (void)me;
+}
+
+void leaves(pgas::pe& me, pgas::array<long>& h, const std::vector<std::uint64_t>& idx) {
+  const auto all = me.sum(idx.size());
+  if (all == 0) return;  // all PEs decide alike
+  for (int round = 0; round < 3; ++round) {
+    if (me.sum(round) > 2) break;
+    if (idx.empty()) return;  // refused: a PE that leaves here does not come to the superstep
+    for (const auto i : idx) ++h[i];
+  }
+}
+
+void called_inside(pgas::pe& me, pgas::array<long>& h) {
+  for (int i = 0; i < 9; ++i) ++h[i];  // stays: the caller's superstep is around it
+  (void)me;
+}
+
+void calls(pgas::pe& me, pgas::array<long>& h) {
+  pgas::superstep(me, [&] { called_inside(me, h); });
+}
+
 long counted(pgas::pe& me) {
   std::vector<long> a(10);  // shunt: distributed
   long s = me.index();
   for (std::size_t k = 0; k < 9; ++k) s += a[k]++;  // refused: no statement on one element
   return s;
+}
+
+void declarations(pgas::pe& me) {
+  std::vector<long> one(10), two(10);       // shunt: distributed  // refused: declared together with other
+  static std::vector<long> always(10);      // shunt: distributed  // refused: no local variable
+  std::vector<long> listed{1, 2, 3};        // shunt: distributed  // refused: not made by its size
+  long started[3] = {1, 2, 3};              // shunt: distributed  // refused: has initial values
+  const auto made = std::vector<long>(10);  // shunt: distributed  // refused: not made by its size
+  (void)me;
 }
 
 long marked(pgas::pe& me) {
