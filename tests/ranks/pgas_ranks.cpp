@@ -47,7 +47,7 @@ void check_network(pgas::pe& me) {
   const auto crossing = me.sum(to_other_ranks);
   constexpr std::uint64_t message = 64 + 8;  // captures, and a route with what aligns it
   expect(moved.network_bytes >= 64 * crossing);
-  expect(moved.network_bytes <= message * crossing * 11 / 10);  // and heads
+  expect(moved.network_bytes <= message * crossing + 64 * moved.trains);  // and heads of trains and batches
   expect(moved.network_bytes <= moved.bytes);
 }
 

@@ -196,7 +196,7 @@ class receiver {
     return moved;
   }
 
-  /// Collective: no rank goes on before all ranks are here and all trains sent before have arrived.
+  /// Collective: no rank goes on before all ranks are here. Short trains may still be under way.
   template <class Take>
   void meet(Take take) {
     ++meetings_;

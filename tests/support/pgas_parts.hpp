@@ -54,7 +54,7 @@ struct no_job final : pgas::detail::job_link {
 struct by_yielding final : pgas::detail::waiting {
   using waiting::waiting;
   bool progress() override { return look(); }
-  void begin_wait() override {}
+  void begin_wait(const pgas::detail::event&) override {}
   bool idle_step(int&) override {
     expect(!sched::this_worker::current().stop_token().stop_requested(), "all go on");
     sched::this_fiber::yield();

@@ -1,7 +1,6 @@
 #include <shunt/pgas/detail/job_layout.hpp>
 
 #include <algorithm>
-#include <ranges>
 
 namespace shunt {
 inline namespace v1 {
@@ -28,10 +27,14 @@ job_layout job_layout::over(int pes, const std::vector<int>& workers, int rank) 
   plan.workers = 0;
   const auto ranks = static_cast<int>(workers.size());
   const auto share = [](long whole, long part, long parts) { return static_cast<int>(whole * part / parts); };
+  int each = 0;
+  bool uniform = true;
   for (int r = 0; r < ranks; ++r) {
     const int first = share(pes, r, ranks);
     const int here = share(pes, r + 1, ranks) - first;
     const int workers_there = std::min(here, workers[static_cast<std::size_t>(r)]);
+    if (r == 0) each = workers_there;
+    uniform = uniform && workers_there == each;
     if (r == rank) {
       plan.first_worker_here = plan.workers;
       plan.workers_here = workers_there;
@@ -43,9 +46,6 @@ job_layout job_layout::over(int pes, const std::vector<int>& workers, int rank) 
     plan.workers += workers_there;
   }
   plan.columns = square_columns(plan.workers);
-  const int each = plan.workers / ranks;
-  const auto has_as_many = [&](int r) { return std::ranges::count(plan.rank_of, r) == each; };
-  const bool uniform = std::ranges::all_of(std::views::iota(0, ranks), has_as_many);
   // A single worker a rank would make all workers neighbours.
   if (uniform && ranks > 1 && each > 1 && each + ranks <= affordable_buffers * 2 * plan.columns) plan.columns = each;
   plan.first_pe.push_back(pes);

@@ -176,7 +176,8 @@ std::chrono::nanoseconds pe_worker::patience() {
 
 /// A look at the network takes some 100 ns, during which open trains could be under way. Inside a process a look costs
 /// next to nothing, and what arrives may still fill them.
-void pe_worker::begin_wait() {
+void pe_worker::begin_wait(const event& changed) {
+  if (&changed == &trains_home_) return;  // for that no other worker needs an answer, and the open trains may fill
   if (facts.remote && !sched::this_worker::has_runnable()) static_cast<void>(out.flush());
 }
 

@@ -129,7 +129,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   [[nodiscard]] bool fed_from_outside() const noexcept override { return facts.workers > 1; }
 
  private:
-  void begin_wait() override;
+  void begin_wait(const event& changed) override;
   bool idle_step(int& idle) override;
   void say_all_done(selector_state& s, int pe, std::span<bool> said);
   bool notice_failure();

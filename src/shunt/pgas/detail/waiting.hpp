@@ -44,7 +44,7 @@ class waiting {
     bool begins = true;
     for (int idle = 0; !ready(); sched::this_fiber::interleave()) {
       leave_if_failed();
-      if (std::exchange(begins, false)) begin_wait();
+      if (std::exchange(begins, false)) begin_wait(changed);
       auto deadline = std::chrono::steady_clock::time_point::max();
       if (limits_ != nullptr) [[unlikely]]
         deadline = keep_limits(call);
@@ -85,7 +85,7 @@ class waiting {
  protected:
   ~waiting() = default;
   /// A wait begins: what others need for their answers leaves before this worker looks for them.
-  virtual void begin_wait() = 0;
+  virtual void begin_wait(const event& changed) = 0;
   /// There is nothing to do. \param idle  such steps in a row; the callee counts. \return whether to park.
   virtual bool idle_step(int& idle) = 0;
 

@@ -229,7 +229,8 @@ void mpi_carrier::stop() {
   SHUNT_ASSERT(started_);
   if (ranks_ > 1) {
     complete_sends();
-    // A synchronous send is complete when it has met its receive: after this barrier no train is under way.
+    // Every message has been processed, so no train is under way; a synchronous send that is not complete, or a train
+    // that arrives, says that the caller was wrong. An eager one may be missed.
     barrier(gate_, train_comm_, "MPI_Ibarrier, gathering to stop", [this] { liveness_.beat_while_stopping(); });
   }
   const auto pass = gate_.enter();

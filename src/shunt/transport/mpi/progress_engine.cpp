@@ -15,13 +15,19 @@ namespace transport {
 namespace mpi {
 namespace {
 
-/// What MPI sends at once over shared memory: a little less than btl_vader_eager_limit of Open MPI 4. A sender thus
-/// leaves at most 84 KiB in a receiver's memory.
+/// What MPI sends at once over shared memory: a little less than btl_vader_eager_limit of Open MPI 4. The eager trains
+/// of a sender take at most 84 KiB of a receiver's memory.
 constexpr std::size_t eager_bytes = 4'000;
 static_assert(channels * eager_trains * eager_bytes <= 84 * 1024);
 
 /// Polls that received something, after which sends are tested all the same.
 constexpr unsigned polls_between_tests = 16;
+
+/// Whether the error fields of statuses say which request failed.
+bool is_in_status(int code) {
+  int of = MPI_SUCCESS;
+  return MPI_Error_class(code, &of) == MPI_SUCCESS && of == MPI_ERR_IN_STATUS;
+}
 
 }  // namespace
 
@@ -76,16 +82,16 @@ void progress_engine::send(rail::train& t) {
   const auto bytes = static_cast<int>(t.freight_bytes());
   auto& count = eager_[static_cast<std::size_t>(to) * channels + static_cast<std::size_t>(channel)];
   const auto among = among_[static_cast<std::size_t>(channel)];
-  MPI_Request request = MPI_REQUEST_NULL;
+  // Before MPI has the train: a request that found no place would be lost.
+  leaving_.push_back({&t, nullptr, 0});
+  departing_.push_back(MPI_REQUEST_NULL);
   if (t.freight_bytes() <= eager_bytes && count.made - count.confirmed < eager_trains) {
     ++count.made;
-    check(MPI_Isend(t.freight(), bytes, MPI_BYTE, to, channel, among, &request), "MPI_Isend", to);
-    leaving_.push_back({&t, nullptr, 0});
+    check(MPI_Isend(t.freight(), bytes, MPI_BYTE, to, channel, among, &departing_.back()), "MPI_Isend", to);
   } else {
-    check(MPI_Issend(t.freight(), bytes, MPI_BYTE, to, channel, among, &request), "MPI_Issend", to);
-    leaving_.push_back({&t, &count, count.made});
+    check(MPI_Issend(t.freight(), bytes, MPI_BYTE, to, channel, among, &departing_.back()), "MPI_Issend", to);
+    leaving_.back() = {&t, &count, count.made};
   }
-  departing_.push_back(request);
 }
 
 bool progress_engine::send_all(const gate::pass&, outbox& out) {
@@ -128,12 +134,18 @@ bool progress_engine::take_received(rail::train_list& arrived) {
   std::array<int, channels> indices{};
   std::array<MPI_Status, channels> statuses;
   int done = 0;
+  int code = MPI_SUCCESS;
   // Twice: Open MPI's first call makes progress but does not look again at what that completed.
-  for (int attempt = 0; attempt < 2 && done == 0; ++attempt) {
-    const int code = MPI_Testsome(channels, firsts.data(), &done, indices.data(), statuses.data());
-    if (done == MPI_UNDEFINED) return false;  // no receive is posted
-    if (code == MPI_SUCCESS) continue;
-    for (int i = 0; i < done; ++i) {
+  for (int attempt = 0; attempt < 2 && done == 0 && code == MPI_SUCCESS; ++attempt)
+    code = MPI_Testsome(channels, firsts.data(), &done, indices.data(), statuses.data());
+  // MPI has freed what is done, failed or not. Where this poll ends by an exception, another one must not test that.
+  for (std::size_t c = 0; c < channels; ++c) {
+    auto& ring = rings_[c];
+    if (ring.posted != 0) ring.requests[ring.first] = firsts[c];
+  }
+  if (done == MPI_UNDEFINED) return false;  // no receive is posted
+  if (code != MPI_SUCCESS) {
+    for (int i = 0; i < done && is_in_status(code); ++i) {
       const auto& status = statuses[static_cast<std::size_t>(i)];
       if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING)
         throw_failure(status.MPI_ERROR, "MPI_Irecv", status.MPI_SOURCE);
@@ -161,7 +173,6 @@ void progress_engine::hand_over(int channel, const MPI_Status& status, rail::tra
                 {.rank = status.MPI_SOURCE});
   }
   t.head.rank = static_cast<std::uint16_t>(status.MPI_SOURCE);
-  ring.requests[ring.first] = MPI_REQUEST_NULL;
   ring.first = (ring.first + 1) % ring.trains.size();
   --ring.posted;
   arrived.push_back(t);
@@ -178,7 +189,7 @@ bool progress_engine::test_sends() {
   const int code = MPI_Testsome(static_cast<int>(count), departing_.data(), &done, indices_.data(), statuses_.data());
   if (done == MPI_UNDEFINED) done = 0;
   if (code != MPI_SUCCESS) {
-    for (int i = 0; i < done; ++i) {
+    for (int i = 0; i < done && is_in_status(code); ++i) {
       const auto& status = statuses_[static_cast<std::size_t>(i)];
       const auto& failed = leaving_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
       if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING)
