@@ -482,7 +482,7 @@ if (($? != 1)); then wrong 'status is not 1'; else passed=$((passed + 1)); fi
 # The script, as far as it needs no build.
 good '^shunt [0-9]' "$script" --version
 good 'bench TABLE' "$script" --help
-for sub in run apps bench doctor test setup; do
+for sub in run apps bench doctor translate test setup; do
   good '^usage: shunt' "$script" help "$sub"
   good '^usage: shunt' "$script" "$sub" --help
 done

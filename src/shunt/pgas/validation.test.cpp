@@ -88,9 +88,8 @@ struct rank_facts {
   rank_facts(const shape& s, int rank)
       : layout(pgas::detail::job_layout::over(s.pes, std::vector<int>(static_cast<std::size_t>(s.ranks), s.workers),
                                               rank)),
-        known({rank, layout.pes, layout.workers, s.hops, layout.columns,
-               std::string_view(s.name).starts_with("plain"), std::string_view(s.name) == "plain but requests",
-               layout.worker_of, layout.rank_of}) {}
+        known({rank, layout.pes, layout.workers, s.hops, layout.columns, std::string_view(s.name).starts_with("plain"),
+               std::string_view(s.name) == "plain but requests", layout.worker_of, layout.rank_of}) {}
 };
 
 struct seen_train {
