@@ -50,7 +50,7 @@ const distributed_array* distributed_arrays::of(const clang::ValueDecl* declarat
   const auto type = declaration->getType();
   if (is_a(type, "pgas::array")) {
     entry = {declaration, first_argument(type), false, {}};
-  } else if (const auto layout = mark_of(*source_, declaration)) {
+  } else if (const auto layout = mark_of(*source_, declaration); layout && llvm::isa<clang::VarDecl>(declaration)) {
     const auto plain = type.getNonReferenceType();
     if (const auto* row = source_->context().getAsArrayType(plain)) {
       entry = {declaration, row->getElementType(), true, *layout};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "accesses.hpp"
@@ -22,6 +23,11 @@ using clang::isa;
 using clang::Stmt;
 
 bool in_std(const clang::NamedDecl* d) { return full_name(d).starts_with("std::"); }
+
+bool is_sequence(const clang::CXXRecordDecl* type) {
+  static constexpr std::array known{"std::vector", "std::array", "std::span", "std::deque", "std::basic_string"};
+  return std::ranges::find(known, full_name(type)) != known.end();
+}
 
 /// Whether a type's objects own what they hold: numbers, arrays, vectors of such. Not views, pointers, references.
 bool owns(clang::QualType type) {
@@ -47,6 +53,14 @@ clang::QualType element_type(clang::QualType type) {
     return special->getTemplateArgs()[0].getAsType();
   }
   return type;
+}
+
+/// Numbers, and sequences, pointers and arrays of numbers: whose memory is known by the type of its elements.
+bool is_plain_sequence(clang::QualType type) {
+  const auto plain = type.getNonReferenceType();
+  if (plain->isArithmeticType()) return true;
+  const bool known = plain->isPointerType() || plain->isArrayType() || is_sequence(class_of(plain));
+  return known && element_type(type)->isArithmeticType();
 }
 
 /// Whether memory of the two types may overlap (C++ [basic.lval]/11): the same type but for its sign, or bytes.
@@ -83,29 +97,44 @@ const clang::VarDecl* root_of(const Expr* e) {
   return nullptr;
 }
 
-/// Functions without side effects: const ones of the standard library's and of arrays, and those of constants.
+/// Whether a function of constants and numbers only computes: no global that could change has a part in it.
+bool only_computes(const clang::FunctionDecl* f) {
+  const auto by_value = std::ranges::all_of(f->parameters(), [](const auto* p) {
+    const auto type = p->getType();
+    return type.getNonReferenceType()->isArithmeticType() &&
+           (!type->isReferenceType() || type.getNonReferenceType().isConstQualified());
+  });
+  const clang::FunctionDecl* defined = nullptr;
+  if (!by_value || !f->isConstexpr() || !f->hasBody(defined)) return false;
+  bool computes = true;
+  each_spelled(defined->getBody(), [&computes](const Stmt* part) {
+    const auto* name = dyn_cast<clang::DeclRefExpr>(part);
+    const auto* v = name ? dyn_cast<clang::VarDecl>(name->getDecl()) : nullptr;
+    if (v && !v->hasLocalStorage() && !v->isConstexpr()) computes = false;
+    return computes;
+  });
+  return computes;
+}
+
+/// Functions without side effects: const ones of sequences, of a PE and of arrays, and those that only compute.
 bool is_pure(const clang::FunctionDecl* f) {
   if (!f) return false;
-  if (const auto* method = dyn_cast<clang::CXXMethodDecl>(f)) {
-    static constexpr std::array known{"size",  "empty", "at",     "front",    "back",  "data",
-                                      "begin", "end",   "length", "first",    "last",  "subspan",
-                                      "index", "count", "owner",  "index_of", "ranks", "rank"};
-    const bool library = in_std(f) || full_name(f).starts_with("shunt::");
-    if (method->isOverloadedOperator()) {
-      const auto op = method->getOverloadedOperator();
-      return library && (op == clang::OO_Subscript || op == clang::OO_Star || op == clang::OO_Arrow);
-    }
-    return library && method->getDeclName().isIdentifier() &&
-           std::ranges::find(known, std::string_view(method->getName())) != known.end();
+  const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
+  if (!method || method->isStatic()) return only_computes(f);
+  const auto* type = method->getParent();
+  if (method->isOverloadedOperator()) {
+    const auto op = method->getOverloadedOperator();
+    return (op == clang::OO_Subscript && is_sequence(type)) || full_name(type) == "shunt::pgas::array";
   }
-  if (f->isConstexpr() || f->hasAttr<clang::ConstAttr>()) {
-    return std::ranges::all_of(f->parameters(), [](const auto* p) {
-      const auto type = p->getType();
-      return type.getNonReferenceType()->isArithmeticType() &&
-             (!type->isReferenceType() || type.getNonReferenceType().isConstQualified());
-    });
-  }
-  return false;
+  if (!method->getDeclName().isIdentifier()) return false;
+  static constexpr std::array of_sequence{"size", "empty", "at", "front", "back", "length"};
+  static constexpr std::array of_pe{"index", "count", "rank", "ranks"};
+  static constexpr std::array of_array{"size", "owner", "index_of"};
+  const std::string_view name = method->getName();
+  const auto is_one_of = [name](const auto& names) { return std::ranges::find(names, name) != names.end(); };
+  if (is_sequence(type)) return is_one_of(of_sequence);
+  if (is_a(type, "pgas::pe")) return is_one_of(of_pe);
+  return is_a(type, "pgas::array") && is_one_of(of_array);
 }
 
 }  // namespace
@@ -127,6 +156,8 @@ std::string impurity(const Expr* e, clang::SourceLocation* at) {
     *at = part->getBeginLoc();
     if (const auto* b = dyn_cast<clang::BinaryOperator>(part); b && b->isAssignmentOp()) {
       reason = "it assigns";
+    } else if (b && b->isCommaOp()) {
+      reason = "it has two parts";
     } else if (const auto* u = dyn_cast<clang::UnaryOperator>(part); u && u->isIncrementDecrementOp()) {
       reason = "it counts";
     } else if (const auto* call = dyn_cast<clang::CallExpr>(part); call && !is_pure(call->getDirectCallee())) {
@@ -160,39 +191,111 @@ std::set<const clang::VarDecl*> variables_of(const Stmt* s) {
   return all;
 }
 
+namespace {
+
+/// The statement around each statement of a function, lambdas and what the compiler adds included.
+class surroundings {
+ public:
+  explicit surroundings(const Stmt* function) { add(function); }
+  [[nodiscard]] const Stmt* around(const Stmt* s) const {
+    const auto found = around_.find(s);
+    return found == around_.end() ? nullptr : found->second;
+  }
+  template <class F>
+  void each(const F& f) const {
+    for (const auto& [s, around] : around_) f(s);
+  }
+
+ private:
+  void add(const Stmt* s) {
+    for (const auto* part : s->children()) {
+      if (!part || !around_.emplace(part, s).second) continue;
+      add(part);
+    }
+    if (const auto* l = dyn_cast<clang::LambdaExpr>(s)) {
+      if (around_.emplace(l->getBody(), s).second) add(l->getBody());
+    }
+  }
+  std::map<const Stmt*, const Stmt*> around_;
+};
+
+bool is_reading_method(const clang::CXXMemberCallExpr* call) {
+  const auto* m = call->getMethodDecl();
+  if (!m || !m->getDeclName().isIdentifier() || !in_std(m)) return false;
+  const std::string_view name = m->getName();
+  return name != "data" && name != "begin" && name != "end" && name != "rbegin" && name != "rend" && name != "swap" &&
+         name != "front" && name != "back" && name != "at";
+}
+
+/// Whether one mention of a variable only reads it, or changes it by its own name: what a later statement that does not
+/// name it cannot change. Everything else may hand its address on.
+bool stays_known(const surroundings& all, const Stmt* s) {
+  for (;;) {
+    const auto* around = all.around(s);
+    if (!around) return false;
+    if (const auto* cast = dyn_cast<clang::ImplicitCastExpr>(around)) {
+      if (cast->getCastKind() == clang::CK_LValueToRValue) return true;
+      if (cast->getCastKind() == clang::CK_ArrayToPointerDecay) {
+        const auto* row = clang::dyn_cast_or_null<clang::ArraySubscriptExpr>(all.around(around));
+        if (!row || row->getBase() != around) return false;
+        s = row;
+        continue;
+      }
+      if (cast->getCastKind() != clang::CK_NoOp) return false;
+    } else if (const auto* b = dyn_cast<clang::BinaryOperator>(around); b && b->isAssignmentOp()) {
+      return b->getLHS() == s;
+    } else if (const auto* u = dyn_cast<clang::UnaryOperator>(around); u && u->isIncrementDecrementOp()) {
+      return true;
+    } else if (const auto* call = dyn_cast<clang::CXXOperatorCallExpr>(around)) {
+      const auto* m = dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
+      if (!m || !is_sequence(m->getParent())) return false;
+      if (call->getOperator() == clang::OO_Equal) return true;  // it is copied, or is what is changed
+      if (call->getArg(0) != s) return false;
+      if (call->getOperator() != clang::OO_Subscript) return false;
+    } else if (isa<clang::MemberExpr>(around)) {
+      const auto* method = clang::dyn_cast_or_null<clang::CXXMemberCallExpr>(all.around(around));
+      if (method) return is_reading_method(method);
+    } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(around)) {
+      return made->getConstructor()->isCopyConstructor() && in_std(made->getConstructor());
+    } else if (const auto* call_by_value = dyn_cast<clang::CallExpr>(around)) {
+      return is_pure(call_by_value->getDirectCallee());
+    } else if (const auto* declared = dyn_cast<clang::DeclStmt>(around)) {
+      // Of a range-based loop that takes values.
+      const auto* range = clang::dyn_cast_or_null<clang::CXXForRangeStmt>(all.around(declared));
+      if (!range || range->getRangeStmt() != declared) return false;
+      const auto type = range->getLoopVariable()->getType();
+      return !type->isReferenceType() || type.getNonReferenceType().isConstQualified();
+    } else if (!isa<clang::ParenExpr, clang::MaterializeTemporaryExpr, clang::ConstantExpr>(around)) {
+      return false;
+    }
+    s = around;
+  }
+}
+
+}  // namespace
+
 std::set<const clang::VarDecl*> escaping(const Stmt* function) {
   std::set<const clang::VarDecl*> all;
-  const auto escapes = [&all](const Expr* e) {
-    if (const auto* v = root_of(e)) all.insert(v);
-  };
-  each_spelled(function, [&](const Stmt* part) {
-    if (const auto* address = dyn_cast<clang::UnaryOperator>(part);
-        address && address->getOpcode() == clang::UO_AddrOf) {
-      escapes(address->getSubExpr());
-    } else if (const auto* l = dyn_cast<clang::LambdaExpr>(part)) {
+  const surroundings around(function);
+  around.each([&](const Stmt* s) {
+    if (const auto* name = dyn_cast<clang::DeclRefExpr>(s)) {
+      const auto* v = dyn_cast<clang::VarDecl>(name->getDecl());
+      const auto* b = dyn_cast<clang::BindingDecl>(name->getDecl());
+      if (b) v = dyn_cast_or_null<clang::VarDecl>(b->getDecomposedDecl());
+      // What the function around this one has, a lambda, may have other names there.
+      if (v && (name->refersToEnclosingVariableOrCapture() || !stays_known(around, s))) all.insert(v);
+    } else if (const auto* l = dyn_cast<clang::LambdaExpr>(s)) {
       for (const auto& capture : l->captures()) {
-        if (capture.capturesVariable() && capture.getCaptureKind() == clang::LCK_ByRef)
-          if (const auto* v = dyn_cast<clang::VarDecl>(capture.getCapturedVar())) all.insert(v);
+        if (!capture.capturesVariable() || capture.getCaptureKind() == clang::LCK_ByCopy) continue;
+        if (const auto* v = dyn_cast<clang::VarDecl>(capture.getCapturedVar())) all.insert(v);
       }
-    } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(part)) {
-      if (!owns(made->getType()))
-        for (const auto* argument : made->arguments())
-          if (argument->isLValue()) escapes(argument);
-    } else if (const auto* method = dyn_cast<clang::CXXMemberCallExpr>(part)) {
-      if (!owns(method->getType())) escapes(method->getImplicitObjectArgument());  // data(), begin()
-      for (const auto* argument : method->arguments())
-        if (argument->isLValue() && !argument->getType().isConstQualified()) escapes(argument);
-    } else if (const auto* call = dyn_cast<clang::CallExpr>(part); call && !isa<clang::CXXOperatorCallExpr>(call)) {
-      for (const auto* argument : call->arguments())
-        if (argument->isLValue() && !argument->getType().isConstQualified()) escapes(argument);
-    } else if (const auto* declared = dyn_cast<clang::DeclStmt>(part)) {
-      for (const auto* d : declared->decls())
-        if (const auto* v = dyn_cast<clang::VarDecl>(d); v && v->getType()->isReferenceType()) escapes(v->getInit());
-    } else if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(part)) {
-      const auto type = range->getLoopVariable()->getType();
-      if (type->isReferenceType() && !type.getNonReferenceType().isConstQualified()) escapes(range->getRangeInit());
+    } else if (const auto* declared = dyn_cast<clang::DeclStmt>(s)) {
+      for (const auto* d : declared->decls()) {
+        const auto* v = dyn_cast<clang::VarDecl>(d);
+        if (v && v->getType()->isReferenceType() && v->getInit() && !isa<clang::CXXForRangeStmt>(around.around(s)))
+          for (const auto* named : variables_of(v->getInit())) all.insert(named);
+      }
     }
-    return true;
   });
   return all;
 }
@@ -202,9 +305,9 @@ effects::effects(const source& s, const Stmt* of, scope which, const std::set<co
   std::set<const Stmt*> heads;  // that do not count
   each_spelled(of, [&](const Stmt* part) {
     if (heads.contains(part)) return false;
-    if (const auto* loop = dyn_cast<clang::ForStmt>(part); loop && which == scope::bodies) {
-      heads.insert(loop->getInit());
-      heads.insert(loop->getInc() ? loop->getInc()->IgnoreUnlessSpelledInSource() : nullptr);
+    if (const auto* loop = dyn_cast<clang::ForStmt>(part); loop && which == scope::bodies && loop->getInc()) {
+      const auto* step = loop->getInc()->IgnoreUnlessSpelledInSource();
+      if (counts_own(loop, step)) heads.insert(step);
     }
     if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(part)) look_at_declaration(range->getLoopVariable());
     look_at(part);
@@ -212,9 +315,25 @@ effects::effects(const source& s, const Stmt* of, scope which, const std::set<co
   });
 }
 
+/// Whether the last part of a head only counts what its first part declares.
+bool effects::counts_own(const clang::ForStmt* loop, const Expr* step) {
+  const auto* declared = dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
+  const auto* u = dyn_cast<clang::UnaryOperator>(step);
+  const auto* b = dyn_cast<clang::BinaryOperator>(step);
+  const clang::VarDecl* v = nullptr;
+  if (u && u->isIncrementDecrementOp()) v = variable(u->getSubExpr());
+  clang::SourceLocation at;
+  if (b && b->isAssignmentOp() && impurity(b->getRHS(), &at).empty()) v = variable(b->getLHS());
+  return declared && v && llvm::is_contained(declared->decls(), v);
+}
+
 void effects::write(const Expr* to) {
   const auto* v = root_of(to);
-  if (!v) return void(unknown_ = true);
+  if (!v) {  // a structured binding, one of two variables, or what a function returned
+    unknown_ = true;
+    for (const auto* named : variables_of(to)) changed_.insert(named);
+    return;
+  }
   changed_.insert(v);
   if (!is_private(v)) written_.push_back({v, to->getType().getNonReferenceType()});
 }
@@ -230,6 +349,8 @@ void effects::look_at(const Stmt* part) {
   } else if (const auto* declared = dyn_cast<clang::DeclStmt>(part)) {
     for (const auto* d : declared->decls())
       if (const auto* v = dyn_cast<clang::VarDecl>(d)) look_at_declaration(v);
+  } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(part)) {
+    if (!in_std(made->getConstructor()) && !made->getConstructor()->isTrivial()) unknown_ = true;
   } else if (const auto* l = dyn_cast<clang::LambdaExpr>(part)) {
     unknown_ = true;
     for (const auto& capture : l->captures()) {
@@ -239,20 +360,32 @@ void effects::look_at(const Stmt* part) {
   }
 }
 
-/// Of a function that is not pure: what it gets by reference or pointer may be changed; and one that is not the
-/// library's may change whatever it can reach.
+/// Of a function that is not pure: whatever its arguments name may be changed. A method of a sequence that nothing else
+/// reaches changes that; every other function may change whatever it can reach.
 void effects::look_at_call(const clang::CallExpr* call) {
-  const auto* f = call->getDirectCallee();
-  if (!in_std(f) && !full_name(f).starts_with("shunt::pgas::")) unknown_ = true;
-  if (const auto* method = dyn_cast<clang::CXXMemberCallExpr>(call)) write(method->getImplicitObjectArgument());
+  const auto* method = dyn_cast<clang::CXXMemberCallExpr>(call);
+  const auto* object = method ? root_of(method->getImplicitObjectArgument()) : nullptr;
+  const bool contained = object && is_private(object) && in_std(method->getMethodDecl());
+  const bool of_element =
+      is_a(class_of(call->getNumArgs() > 0 && isa<clang::CXXOperatorCallExpr>(call) ? call->getArg(0)->getType()
+                                                                                    : clang::QualType()),
+           "pgas::element_changes") ||
+      (method && is_a(method->getMethodDecl()->getParent(), "pgas::element_changes"));
+  if (of_element) return;  // a message: what it changes is an element
+  if (!contained) unknown_ = true;
+  if (method) write(method->getImplicitObjectArgument());
   for (const auto* argument : call->arguments()) {
-    if ((argument->isLValue() && !argument->getType().isConstQualified()) || argument->getType()->isPointerType())
-      write(argument);
+    if (argument->getType()->isArithmeticType() && !argument->isLValue()) continue;
+    for (const auto* named : variables_of(argument)) changed_.insert(named);
   }
 }
 
 void effects::look_at_declaration(const clang::VarDecl* v) {
   if (which_ == scope::all || v->isStaticLocal()) changed_.insert(v);
+  const auto* type = class_of(v->getType());
+  if (type && type->hasDefinition() && !v->getType()->isReferenceType() && !in_std(type) &&
+      !type->hasTrivialDestructor())
+    unknown_ = true;
   if (v->getType()->isReferenceType() && !v->getType().getNonReferenceType().isConstQualified() && v->getInit() &&
       !v->isCXXForRangeDecl())
     write(v->getInit());
@@ -268,24 +401,35 @@ bool effects::changes(const clang::VarDecl* v) const {
   if (is_private(v)) return false;
   const auto type = v->getType().getNonReferenceType();
   if (v->getType().isConstQualified() && owns(v->getType())) return false;
-  if (v->hasLocalStorage() && !escaped_->contains(v) && type->isPointerType() == false &&
-      !v->getType()->isReferenceType() && class_of(type) == nullptr)
-    return false;
   if (unknown_) return true;
   return std::ranges::any_of(written_, [&](const written& w) {
     const auto other = w.through->getType().getNonReferenceType();
-    // A vector owns its elements: another vector's are others.
-    if (owns(type) && owns(other) && class_of(type) && class_of(other))
+    const auto mine = element_type(v->getType());
+    // Vectors own their elements: those of another type's are others, and so are those of two variables.
+    if (owns(type) && owns(other) && class_of(type) && class_of(other) && mine->isArithmeticType() &&
+        element_type(w.through->getType())->isArithmeticType()) {
       return class_of(type)->getCanonicalDecl() == class_of(other)->getCanonicalDecl() &&
-             v->getType()->isReferenceType() && w.through->getType()->isReferenceType();
-    return may_overlap(*context_, element_type(v->getType()), w.type);
+             (v->getType()->isReferenceType() || w.through->getType()->isReferenceType());
+    }
+    return !is_plain_sequence(v->getType()) || may_overlap(*context_, mine, w.type);
   });
 }
 
 const clang::VarDecl* effects::changed_of(const Stmt* e) const {
-  for (const auto* v : variables_of(e))
-    if (changes(v)) return v;
+  for (const auto* v : variables_of(e)) {
+    if (!is_a(v->getType(), "pgas::pe") && changes(v)) return v;  // a PE's number is the same at all times
+  }
   return nullptr;
+}
+
+bool effects::leaves(const Stmt* e) const {
+  bool members = false;  // of this object: anything that is written may be one
+  each_spelled(e, [&members](const Stmt* part) {
+    members = members || isa<clang::CXXThisExpr>(part) ||
+              (isa<clang::MemberExpr>(part) && clang::cast<clang::MemberExpr>(part)->isImplicitAccess());
+    return !members;
+  });
+  return !changed_of(e) && !(members && (unknown_ || !written_.empty()));
 }
 
 }  // namespace shunt::translate

@@ -24,7 +24,8 @@ namespace shunt::translate {
 /// The variables that an expression reads, or whose elements it reads.
 [[nodiscard]] std::set<const clang::VarDecl*> variables_of(const clang::Stmt* s);
 
-/// The variables of a function whose address something else may have: a reference, a pointer, a view, a lambda.
+/// The variables of a function whose address something else may have: all of which a mention does more than read, assign,
+/// or change by a method.
 [[nodiscard]] std::set<const clang::VarDecl*> escaping(const clang::Stmt* function);
 
 /// All that a statement may change. What it cannot see through (a call of an unknown function) changes everything that
@@ -41,7 +42,7 @@ class effects {
   /// Whether the statement may change this variable, or what belongs to it: elements, members.
   [[nodiscard]] bool changes(const clang::VarDecl* v) const;
   /// Whether an expression has the same value before and behind the statement.
-  [[nodiscard]] bool leaves(const clang::Stmt* e) const { return !changed_of(e); }
+  [[nodiscard]] bool leaves(const clang::Stmt* e) const;
   /// The variable of `e` that may be changed; null if none.
   [[nodiscard]] const clang::VarDecl* changed_of(const clang::Stmt* e) const;
 
@@ -51,6 +52,7 @@ class effects {
     const clang::VarDecl* through;
     clang::QualType type;
   };
+  static bool counts_own(const clang::ForStmt* loop, const clang::Expr* step);
   void look_at(const clang::Stmt* part);
   void look_at_call(const clang::CallExpr* call);
   void look_at_declaration(const clang::VarDecl* v);
@@ -59,7 +61,7 @@ class effects {
 
   std::set<const clang::VarDecl*> changed_;  // by name
   std::vector<written> written_;
-  bool unknown_ = false;  // calls something that it cannot see through
+  bool unknown_ = false;  // calls something that it cannot see through, or writes what it cannot name
   scope which_;
   const std::set<const clang::VarDecl*>* escaped_;
   const clang::ASTContext* context_;

@@ -16,20 +16,19 @@ using clang::Expr;
 using clang::isa;
 using clang::Stmt;
 
-/// The variables that the head of a `for` sets.
-std::set<const clang::VarDecl*> set_by(const Stmt* init) {
+/// The variables that the head of a `for` declares.
+std::set<const clang::VarDecl*> declared_by(const Stmt* init) {
   std::set<const clang::VarDecl*> all;
   if (const auto* declared = clang::dyn_cast_or_null<clang::DeclStmt>(init)) {
     for (const auto* d : declared->decls())
       if (const auto* v = dyn_cast<clang::VarDecl>(d)) all.insert(v);
   }
-  each_spelled(init, [&](const Stmt* part) {
-    const auto* b = dyn_cast<clang::BinaryOperator>(part);
-    if (b && b->getOpcode() == clang::BO_Assign)
-      if (const auto* v = variable(b->getLHS())) all.insert(v);
-    return true;
-  });
   return all;
+}
+
+std::string name_of(const clang::VarDecl* v) {
+  const auto name = v->getNameAsString();
+  return name.empty() ? "a structured binding" : '`' + name + '`';
 }
 
 }  // namespace
@@ -61,8 +60,12 @@ void inspector::judge() {
     if (!reads_in(e).empty())
       return refuse(e->getBeginLoc(), "which element is read depends on an element of a distributed array");
     if (const auto* v = bodies_.changed_of(e))
-      return refuse(e->getBeginLoc(), "which element is read depends on `" + v->getNameAsString() +
-                                          "`, which the loop may change: let it be a local value or vector");
+      return refuse(e->getBeginLoc(), "which element is read depends on " + name_of(v) +
+                                          ", which the loop may change: let it be a local value or vector");
+    if (!bodies_.leaves(e))
+      return refuse(e->getBeginLoc(),
+                    "which element is read depends on a member of this object, which the loop may "
+                    "change: let it be a local value");
   }
 }
 
@@ -90,8 +93,11 @@ void inspector::keep(const Stmt* e) {
 void inspector::look_at(const Stmt* s) {
   if (!s || problem_) return;
   if (const auto* declared = dyn_cast<clang::DeclStmt>(s)) {
-    for (const auto* d : declared->decls())
-      if (const auto* v = dyn_cast<clang::VarDecl>(d)) declared_.emplace(v, declared);
+    for (const auto* d : declared->decls()) {
+      const auto* v = dyn_cast<clang::VarDecl>(d);
+      if (!v) return refuse(s->getBeginLoc(), "the loop declares a type");
+      declared_.emplace(v, declared);
+    }
   }
   const auto reads = reads_in(s);
   if (reads.empty() && !isa<clang::CompoundStmt>(s)) return;
@@ -122,9 +128,9 @@ void inspector::look_at_loop(const Stmt* s) {
 }
 
 void inspector::look_at_for(const clang::ForStmt* loop) {
-  const auto counters = set_by(loop->getInit());
+  const auto counters = declared_by(loop->getInit());
   if (counters.empty() || !loop->getCond() || loop->getConditionVariable())
-    return refuse(loop->getBeginLoc(), "the loop's head does not set what it counts: it cannot run twice");
+    return refuse(loop->getBeginLoc(), "the loop's head does not declare what it counts: it cannot run twice");
   for (const Stmt* part :
        {loop->getInit(), static_cast<const Stmt*>(loop->getCond()), static_cast<const Stmt*>(loop->getInc())}) {
     if (!reads_in(part).empty()) return refuse(part->getBeginLoc(), "the loop's head reads a distributed array");
@@ -148,12 +154,6 @@ void inspector::look_at_for(const clang::ForStmt* loop) {
     if (bodies_.changes(v))
       return refuse(loop->getBeginLoc(), '`' + v->getNameAsString() + "` is also changed inside of the loop");
     if (v->getInit() && v->getParentFunctionOrMethod()) keep(v->getInit());
-  }
-  if (const auto* e = dyn_cast<Expr>(loop->getInit()); e) {
-    const auto* b = dyn_cast<clang::BinaryOperator>(e->IgnoreUnlessSpelledInSource());
-    if (!b || b->getOpcode() != clang::BO_Assign)
-      return refuse(loop->getBeginLoc(), "the loop's head sets more than one variable");
-    keep(b->getRHS());
   }
   keep(loop->getCond());
   look_at(loop->getBody());
@@ -194,7 +194,13 @@ std::string inspector::emit(const Stmt* s, const std::vector<std::string>& names
   const auto reads = reads_in(s);
   std::string text;
   if (isa<clang::CompoundStmt>(s)) {
-    for (const auto* part : s->children()) text += emit(part, names, indent);
+    for (const auto* part : s->children()) {
+      if (!isa<clang::CompoundStmt>(part)) {
+        text += emit(part, names, indent);
+      } else if (const auto inner = emit(part, names, indent + unit_); !inner.empty()) {
+        text += indent + "{" + end + inner + indent + "}" + end;  // its names are its own
+      }
+    }
     return text;
   }
   if (reads.empty()) return {};

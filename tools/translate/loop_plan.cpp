@@ -89,19 +89,19 @@ bool is_uniform(const Expr* e, const Stmt* function, int depth) {
 
 // --- a function ------------------------------------------------------------------------------------------------------
 
-region::region(const source& s, distributed_arrays& arrays, plans& all, const Stmt* body)
-    : source_(s), arrays_(arrays), plans_(all), body_(body), escaped_(escaping(body)) {}
+region::region(const source& s, distributed_arrays& arrays, plans& all, const Stmt* body, bool is_template)
+    : source_(s), arrays_(arrays), plans_(all), body_(body), escaped_(escaping(body)), is_template_(is_template) {}
 
 void region::know(const clang::VarDecl* v) {
-  if (pe_.empty() && is_a(v->getType(), "pgas::pe") && source_.is_here(v->getSourceRange())) {
+  if (pe_.empty() && is_a(v->getType(), "pgas::pe") && !v->getType().getNonReferenceType().isConstQualified() &&
+      source_.is_here(v->getSourceRange())) {
     pe_ = v->getNameAsString();
     const auto written = source_.letters(v->getSourceRange());
     const auto at = written.find("pgas::pe");
     const auto from = written.find_last_of(" (,", at == std::string::npos ? 0 : at);
     prefix_ = at != std::string::npos ? written.substr(from == std::string::npos ? 0 : from + 1,
                                                        at + 6 - (from == std::string::npos ? 0 : from + 1))
-              : written.starts_with("pe") ? ""
-                                          : "shunt::pgas::";
+                                      : "shunt::pgas::";
   }
   if (const auto* array = arrays_.of(v); array && array->plain) plans_.lives_with(*array, pe_, prefix_);
 }
@@ -109,7 +109,7 @@ void region::know(const clang::VarDecl* v) {
 void region::look_at(const Stmt* s) {
   if (!s || superstep_body(s)) return;
   if (const auto* e = dyn_cast<Expr>(s); e && superstep_body(e->IgnoreUnlessSpelledInSource())) return;
-  if (isa<clang::CompoundStmt, clang::CXXTryStmt, clang::CXXCatchStmt, clang::AttributedStmt>(s)) {
+  if (isa<clang::CompoundStmt, clang::AttributedStmt>(s)) {
     for (const auto* part : spelled_parts(s)) look_at(part);
     return;
   }
@@ -130,10 +130,9 @@ void region::look_at(const Stmt* s) {
 void region::look_at_uses(const Stmt* s) {
   const auto all = accesses_of(source_, s, arrays_);
   if (all.changes.empty() && all.reads.empty() && all.others.empty()) return;
-  const bool collective = is_collective(s);
-  if (is_loop(s) || isa<clang::IfStmt, clang::SwitchStmt>(s)) {
+  if (is_loop(s) || isa<clang::IfStmt, clang::SwitchStmt, clang::CXXTryStmt>(s)) {
     // A loop that all PEs run together, and what stands in it: they run that together, too.
-    if (collective) {
+    if (is_loop(s) && runs_together(s)) {
       for (const auto* part : spelled_parts(s))
         if (!isa<Expr>(part)) look_at(part);
     } else if (is_loop(s)) {
@@ -156,9 +155,10 @@ void region::note_jumps(const Stmt* s) {
   if (left_.isValid() || is_loop(s)) return;  // what stands in a loop was looked at when the loop was
   const auto* branch = dyn_cast<clang::IfStmt>(s);
   if (branch && is_uniform(branch->getCond(), body_, 3)) return;
-  if (!branch && !isa<clang::SwitchStmt>(s)) return;
+  if (!branch && !isa<clang::SwitchStmt, clang::CXXTryStmt>(s)) return;
   each_spelled(s, [this](const Stmt* part) {
-    if (isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt>(part) && left_.isInvalid())
+    if (isa<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt, clang::CXXThrowExpr>(part) &&
+        left_.isInvalid())
       left_ = part->getBeginLoc();
     // A loop's own `break` goes nowhere else.
     return !isa<clang::LambdaExpr>(part) && (!is_loop(part) || has_return(part));
@@ -170,10 +170,12 @@ void region::look_at_expression(const Stmt* s, const accesses& all) {
     if (!all.changes.empty() || std::ranges::any_of(all.others, [](const auto& o) { return o.array->plain; }))
       plans_.refuse(all, {all.others.front().whole->getBeginLoc(),
                           "the array is used in a way that is no statement on one element"});
-  } else if (!all.changes.empty()) {
+  } else if (all.changes.empty()) {
+    read_directly(s, all);
+  } else if (isa<Expr>(s)) {
     translate(s, all);
   } else {
-    read_directly(s, all);
+    plans_.refuse(all, {s->getBeginLoc(), "a change of an element stands in a declaration or in a `return`"});
   }
 }
 
@@ -187,6 +189,7 @@ void region::read_directly(const Stmt* s, const accesses& all) {
     const auto [begin, end] = source_.bytes(r.whole->getSourceRange());
     p.changes.insert(begin, "static_cast<" + element_name(*r.array) + ">(");
     p.changes.insert(end, ")");
+    read_alone_.insert(r.array);
   }
   plans_.add(std::move(p));
 }
@@ -195,6 +198,7 @@ verdict region::problem(const Stmt* s, const accesses& all) const {
   if (!source_.is_here(s->getSourceRange()))
     return refusal{s->getBeginLoc(), "the statement comes from a macro or from another file"};
   if (pe_.empty()) return refusal{s->getBeginLoc(), "the function has no pgas::pe, which a superstep needs"};
+  if (is_template_) return refusal{s->getBeginLoc(), "the function is a template, whose types are not known yet"};
   if (left_.isValid())
     return refusal{left_,
                    "a PE that leaves here does not come to the superstep that the translation would make of line " +
@@ -211,6 +215,12 @@ void region::translate(const Stmt* s, const accesses& all) {
   if (const auto no = problem(s, all)) return plans_.refuse(all, *no);
   plan p{arrays_in(all), source_.bytes(s->getSourceRange()), {}};
   const loop_text text(source_, s, all, escaped_, {pe_, prefix_});
+  // What was read by a round trip, a PE may still be reading: no other one changes it before that.
+  for (const auto& c : all.changes) {
+    if (read_alone_.erase(c.array) == 0) continue;
+    const auto begin = p.bytes.first;
+    p.changes.insert(begin, pe_ + ".barrier();" + source_.line_end() + source_.indent_at(begin));
+  }
   if (const auto no = text.write(p.changes)) return plans_.refuse(all, *no);
   plans_.add(std::move(p));
 }
@@ -255,7 +265,9 @@ void plans::check_names() {
 
 void plans::settle(edits& into) {
   for (const auto& [array, v] : declared_) {
-    if (const auto why = no_declaration(v); !why.empty())
+    if (!array->layout.empty() && array->layout != "blocked" && array->layout != "cyclic")
+      refuse_array(*array, v->getLocation(), '`' + array->layout + "` is no layout: blocked and cyclic are");
+    else if (const auto why = no_declaration(v); !why.empty())
       refuse_array(*array, v->getLocation(), why);
     else if (!homes_.contains(array) || homes_[array].pe.empty())
       refuse_array(*array, v->getBeginLoc(), "no pgas::pe is declared before it");

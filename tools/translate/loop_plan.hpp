@@ -66,7 +66,8 @@ class plans {
 /// The body of one function, or of one PE's program.
 class region {
  public:
-  region(const source& s, distributed_arrays& arrays, plans& all, const clang::Stmt* body);
+  /// \param is_template  its types are not known yet
+  region(const source& s, distributed_arrays& arrays, plans& all, const clang::Stmt* body, bool is_template);
 
   /// A parameter, or a variable from where it is declared on.
   void know(const clang::VarDecl* v);
@@ -86,8 +87,10 @@ class region {
   plans& plans_;
   const clang::Stmt* body_;
   std::set<const clang::VarDecl*> escaped_;
-  clang::SourceLocation left_;  // the first jump before here that not every PE may make
-  std::string pe_, prefix_;     // "me", "pgas::"; "" where there is none yet
+  bool is_template_;
+  std::set<const distributed_array*> read_alone_;  // marked arrays, since the last superstep that changes them
+  clang::SourceLocation left_;                     // the first jump before here that not every PE may make
+  std::string pe_, prefix_;                        // "me", "pgas::"; "" where there is none yet
 };
 
 }  // namespace shunt::translate

@@ -4,6 +4,7 @@
 #include <clang/AST/StmtCXX.h>
 
 #include <algorithm>
+#include <array>
 
 #include "effects.hpp"
 #include "vocabulary.hpp"
@@ -109,16 +110,24 @@ bool may_be_same(const distributed_array& a, const distributed_array& b) {
   return !(is_local(a) && is_parameter(b)) && !(is_local(b) && is_parameter(a));
 }
 
-/// `auto mine = h.local();`
-bool is_view_of_array(const clang::VarDecl* v) {
-  bool view = false;
-  each_spelled(v->getInit(), [&view](const Stmt* part) {
+/// The array of `auto mine = h.local();`, also through a range made of it; null for other variables.
+const distributed_array* viewed_array(const clang::VarDecl* v, distributed_arrays& arrays) {
+  const distributed_array* of = nullptr;
+  if (v->getType()->isArithmeticType()) return of;  // a value that was computed from the part
+  each_spelled(v->getInit(), [&](const Stmt* part) {
     const auto call = call_of(part);
-    view = view || (call && is_a(call->type, "pgas::array") && (call->name == "local" || call->name == "own"));
-    return !view;
+    if (call && is_a(call->type, "pgas::array") && (call->name == "local" || call->name == "own"))
+      of = arrays.named_by(call->object);
+    return !of;
   });
-  // A value that was computed from the part is none.
-  return view && !v->getType()->isArithmeticType();
+  return of;
+}
+
+/// The variable of `f(...)`, if that is a lambda or a std::function.
+const clang::VarDecl* lambda_call(const Stmt* s) {
+  const auto* call = dyn_cast<clang::CXXOperatorCallExpr>(s);
+  if (!call || call->getOperator() != clang::OO_Call) return nullptr;
+  return variable(call->getArg(0));
 }
 
 bool one_kind(const std::vector<element_change>& changes, const element_change& c) {
@@ -193,21 +202,37 @@ verdict must_stay_inside(const source& s, const Stmt* loop, const accesses& all,
     if (isa<clang::ReturnStmt, clang::GotoStmt, clang::IndirectGotoStmt, clang::LabelStmt, clang::CoreturnStmt,
             clang::CoawaitExpr, clang::CoyieldExpr>(part))
       no = refusal{at, "the loop is left in the middle: the other PEs would wait for the superstep's end"};
-    else if (gathers && isa<clang::BreakStmt, clang::ContinueStmt, clang::CXXThrowExpr, clang::CXXTryStmt>(part))
+    else if (isa<clang::CXXThrowExpr>(part))
+      no = refusal{at, "the loop may throw: the other PEs would wait for the superstep's end"};
+    else if (isa<clang::PredefinedExpr>(part))
+      no = refusal{at, "__func__ and the like would name a lambda"};
+    else if (const auto* called = lambda_call(part))
+      no = refusal{at, '`' + called->getNameAsString() + "` is a lambda: what it reads and changes is not followed"};
+    else if (gathers && isa<clang::BreakStmt, clang::ContinueStmt, clang::CXXTryStmt>(part))
       no = refusal{at, "the loop ends or goes on early: how many elements it reads is not known before it runs"};
     else if (!isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CompoundStmt>(part) && is_collective(part))
       no = refusal{at, "a call inside of the loop may wait for other PEs"};
     return !no;
   });
   if (no) return no;
-  if (!all.changes.empty()) {
-    for (const auto* v : variables_of(loop)) {
-      if (is_view_of_array(v))
-        return refusal{loop->getBeginLoc(), '`' + v->getNameAsString() +
-                                                "` is a view of an array's own part, and "
-                                                "messages change that while the loop runs"};
-    }
+  for (const auto* v : variables_of(loop)) {
+    const auto* of = viewed_array(v, arrays);
+    const auto is_that = [of](const auto& access) { return may_be_same(*access.array, *of); };
+    if (of && (std::ranges::any_of(all.changes, is_that) || std::ranges::any_of(all.reads, is_that)))
+      return refusal{loop->getBeginLoc(), '`' + v->getNameAsString() +
+                                              "` is a view of an array's own part, which the "
+                                              "loop also reads or changes by messages"};
   }
+  const auto is_inside = [&](const distributed_array* array) {
+    const auto at = array->name->getLocation();
+    return s.is_here(at) && s.is_here(loop->getSourceRange()) &&
+           s.bytes(loop->getSourceRange()).first <= s.bytes(at).first &&
+           s.bytes(at).first < s.bytes(loop->getSourceRange()).second;
+  };
+  for (const auto& c : all.changes)
+    if (is_inside(c.array)) return refusal{c.whole->getBeginLoc(), "the loop makes the array, or a name of it, itself"};
+  for (const auto& r : all.reads)
+    if (is_inside(r.array)) return refusal{r.whole->getBeginLoc(), "the loop makes the array, or a name of it, itself"};
   for (const auto& other : all.others)
     return refusal{other.whole->getBeginLoc(),
                    "a distributed array is used in a way that is no statement on one element: a change is "
@@ -238,32 +263,83 @@ verdict must_not_mix(const accesses& all) {
   return {};
 }
 
+namespace {
+
+/// Whether objects of a type are, or hold, a PE, an array or a selector.
+bool concerns_pes(clang::QualType type, int depth = 3) {
+  if (type.isNull()) return false;
+  type = type.getNonReferenceType();
+  if (type->isPointerType()) type = type->getPointeeType();
+  for (const char* name : {"pgas::pe", "pgas::array", "pgas::selector_of", "pgas::selector"})
+    if (is_a(type, name)) return true;
+  const auto* record = class_of(type);
+  if (!record || !record->hasDefinition() || depth == 0 || full_name(record).starts_with("std::")) return false;
+  return std::ranges::any_of(record->fields(),
+                             [depth](const auto* f) { return concerns_pes(f->getType(), depth - 1); });
+}
+
+/// Functions of a PE, an array or a selector that do not wait.
+bool is_local_call(const member_call& call) {
+  static constexpr std::array of_pe{"index", "count", "rank", "ranks", "process"};
+  static constexpr std::array of_array{"size", "owner", "index_of"};
+  const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, call.name) != names.end(); };
+  return is_a(call.type, "pgas::pe") ? is_one_of(of_pe) : is_a(call.type, "pgas::array") && is_one_of(of_array);
+}
+
+}  // namespace
+
 bool is_collective(const Stmt* s) {
   bool found = false;
   each_spelled(s, [&](const Stmt* part) {
     if (found || isa<clang::LambdaExpr>(part)) return false;
     if (superstep_body(part)) found = true;
-    const auto concerns = [](clang::QualType type) {
-      return is_a(type, "pgas::pe") || is_a(type, "pgas::array") || is_a(type, "pgas::selector_of") ||
-             is_a(type, "pgas::selector");
-    };
     if (const auto c = call_of(part)) {
-      const bool of_pe = is_a(c->type, "pgas::pe") && c->name != "index" && c->name != "count" && c->name != "rank" &&
-                         c->name != "ranks" && c->name != "process";
-      const bool of_array =
-          is_a(c->type, "pgas::array") && c->name != "size" && c->name != "owner" && c->name != "index_of";
-      const bool of_selector = is_a(c->type, "pgas::selector_of") || is_a(c->type, "pgas::selector");
-      if (of_pe || of_array || of_selector) found = true;
+      const bool of_element = is_a(c->type, "pgas::element_changes");
+      found = found || (concerns_pes(c->object->getType()) && !is_local_call(*c) && !of_element);
     }
     const auto* call = dyn_cast<clang::CallExpr>(part);
-    if (call && !isa<clang::CXXOperatorCallExpr>(call) && !call_of(call)) {
-      for (const auto* argument : call->arguments()) found = found || concerns(argument->getType());
-    } else if (call && call_of(call)) {
-      for (const auto* argument : call->arguments()) found = found || concerns(argument->getType());
-    }
+    if (call && !isa<clang::CXXOperatorCallExpr>(call))
+      for (const auto* argument : call->arguments()) found = found || concerns_pes(argument->getType());
     return !found;
   });
   return found;
+}
+
+bool runs_together(const Stmt* loop) {
+  const Stmt* body = nullptr;
+  const Expr* condition = nullptr;
+  if (const auto* counted = dyn_cast<clang::ForStmt>(loop)) body = counted->getBody(), condition = counted->getCond();
+  if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(loop)) body = range->getBody();
+  if (const auto* w = dyn_cast<clang::WhileStmt>(loop)) body = w->getBody(), condition = w->getCond();
+  if (const auto* d = dyn_cast<clang::DoStmt>(loop)) body = d->getBody(), condition = d->getCond();
+  const auto meets = [](const Stmt* statement) -> bool {
+    bool found = false;
+    const auto* branch = clang::dyn_cast_or_null<clang::IfStmt>(statement);
+    if (branch) statement = branch->getCond();  // that is asked in each round
+    if (!statement || isa<clang::SwitchStmt, clang::CXXTryStmt>(statement)) return false;
+    each_spelled(statement, [&found](const Stmt* part) {
+      static constexpr std::array of_pe{"barrier", "sum", "min", "max", "reduce", "broadcast", "gather", "scan"};
+      static constexpr std::array of_array{"sum", "gather", "scatter"};
+      static constexpr std::array of_selector{"finish", "quiesce"};
+      const auto is_one_of = [](const auto& names, const auto& name) {
+        return std::ranges::find(names, name) != names.end();
+      };
+      if (superstep_body(part)) found = true;
+      if (const auto c = call_of(part)) {
+        found = found || (is_a(c->type, "pgas::pe") && is_one_of(of_pe, c->name)) ||
+                (is_a(c->type, "pgas::array") && is_one_of(of_array, c->name)) ||
+                ((is_a(c->type, "pgas::selector_of") || is_a(c->type, "pgas::selector")) &&
+                 is_one_of(of_selector, c->name));
+      }
+      const auto* logical = dyn_cast<clang::BinaryOperator>(part);
+      const bool may_skip = (logical && logical->isLogicalOp()) || isa<clang::AbstractConditionalOperator>(part);
+      return !found && !may_skip && !isa<clang::LambdaExpr, clang::IfStmt, clang::SwitchStmt>(part);
+    });
+    return found;
+  };
+  if (condition && meets(condition)) return true;
+  const auto* several = clang::dyn_cast_or_null<clang::CompoundStmt>(body);
+  return several ? std::ranges::any_of(several->body(), meets) : meets(body);
 }
 
 }  // namespace shunt::translate

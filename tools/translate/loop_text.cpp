@@ -3,6 +3,7 @@
 #include <clang/AST/ExprCXX.h>
 #include <clang/AST/PrettyPrinter.h>
 #include <clang/AST/StmtCXX.h>
+#include <clang/Lex/Lexer.h>
 
 #include <algorithm>
 #include <array>
@@ -79,11 +80,28 @@ std::string loop_text::fresh(const std::string& base) const {
   return name;
 }
 
+/// The part of a statement with which it ends.
+const Stmt* last_of(const Stmt* s) {
+  for (;;) {
+    if (const auto* loop = dyn_cast<clang::ForStmt>(s))
+      s = loop->getBody();
+    else if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(s))
+      s = range->getBody();
+    else if (const auto* w = dyn_cast<clang::WhileStmt>(s))
+      s = w->getBody();
+    else if (const auto* branch = dyn_cast<clang::IfStmt>(s))
+      s = branch->getElse() ? branch->getElse() : branch->getThen();
+    else
+      return s;
+  }
+}
+
 /// Behind the statement, and its semicolon if it has one.
 std::size_t loop_text::end() const {
   const auto last = source_.bytes(loop_->getSourceRange()).second;
-  if (last > 0 && (source_.text()[last - 1] == '}' || source_.text()[last - 1] == ';')) return last;
-  return source_.behind_semicolon(last).value_or(last);
+  if (isa<clang::CompoundStmt, clang::DeclStmt, clang::NullStmt, clang::CXXTryStmt>(last_of(loop_))) return last;
+  const auto next = clang::Lexer::findNextToken(loop_->getEndLoc(), source_.manager(), source_.context().getLangOpts());
+  return next && next->is(clang::tok::semi) ? source_.bytes({next->getLocation(), next->getLocation()}).second : last;
 }
 
 /// Moves all lines of the loop but its first to the right, unless one of them begins in a string.
@@ -108,9 +126,11 @@ void loop_text::spell_changes(edits& into) const {
     const auto* operation = dyn_cast<clang::BinaryOperator>(result);
     const auto [begin, end] = source_.bytes(c.value->getSourceRange());
     const auto* name = c.kind == change_kind::least ? ".min(" : ".max(";
+    const auto* comma = dyn_cast<clang::BinaryOperator>(c.value);
+    const bool in_parentheses = operation && comma && comma->isCommaOp();
     into.replace(source_.bytes(target->getSourceRange()).second, begin,
-                 operation ? ' ' + operation->getOpcodeStr().str() + "= " : name);
-    into.replace(end, source_.bytes(c.whole->getSourceRange()).second, operation ? "" : ")");
+                 (operation ? ' ' + operation->getOpcodeStr().str() + "= " : name) + (in_parentheses ? "(" : ""));
+    into.replace(end, source_.bytes(c.whole->getSourceRange()).second, operation && !in_parentheses ? "" : ")");
   }
 }
 
@@ -118,6 +138,8 @@ void loop_text::spell_changes(edits& into) const {
 std::string loop_text::copy_as_gather() const {
   const auto* loop = dyn_cast<clang::ForStmt>(loop_);
   if (!loop || all_.reads.size() != 1 || !all_.changes.empty()) return {};
+  const auto letters = source_.letters(loop_->getSourceRange());
+  if (letters.find("//") != std::string::npos || letters.find("/*") != std::string::npos) return {};  // they stay
   const auto* head = clang::dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
   const auto* i = head && head->isSingleDecl() ? dyn_cast<clang::VarDecl>(head->getSingleDecl()) : nullptr;
   const auto* zero =
@@ -150,7 +172,7 @@ std::string loop_text::copy_as_gather() const {
   const auto indices = source_.letters(from.container->getSourceRange());
   const auto target = source_.letters(to.container->getSourceRange());
   const auto size = condition->getRHS()->IgnoreUnlessSpelledInSource()->getType()->isSignedIntegerType()
-                        ? "static_cast<std::size_t>(" + count + ')'
+                        ? "static_cast<std::size_t>(" + count + " < 0 ? 0 : " + count + ')'
                         : count;
   const auto first = [&](const std::string& of) {
     return count == of + ".size()" ? of : "std::span(" + of + ").first(" + size + ')';

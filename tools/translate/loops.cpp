@@ -58,7 +58,7 @@ class functions final : public clang::RecursiveASTVisitor<functions> {
     const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
     if (method && method->getParent()->isLambda()) return true;
     if (f->doesThisDeclarationHaveABody() && source_.is_here(f->getSourceRange()) && !inside_.contains(f))
-      look_at(f->parameters(), f->getBody());
+      look_at(f->parameters(), f->getBody(), f->isDependentContext());
     return true;
   }
   /// A lambda with a PE of its own is the program of a PE: `pgas::run(options, [&](pgas::pe& me) { … })`.
@@ -66,7 +66,8 @@ class functions final : public clang::RecursiveASTVisitor<functions> {
     const auto* f = l->getCallOperator();
     const bool program =
         std::ranges::any_of(f->parameters(), [](const auto* p) { return is_a(p->getType(), "pgas::pe"); });
-    if (program && source_.is_here(l->getSourceRange())) look_at(f->parameters(), l->getBody());
+    if (program && source_.is_here(l->getSourceRange()))
+      look_at(f->parameters(), l->getBody(), f->isDependentContext());
     return true;
   }
   bool VisitVarDecl(clang::VarDecl* v) {
@@ -81,8 +82,8 @@ class functions final : public clang::RecursiveASTVisitor<functions> {
   }
 
  private:
-  void look_at(clang::ArrayRef<clang::ParmVarDecl*> parameters, const Stmt* body) {
-    region here(source_, arrays_, plans_, body);
+  void look_at(clang::ArrayRef<clang::ParmVarDecl*> parameters, const Stmt* body, bool is_template) {
+    region here(source_, arrays_, plans_, body, is_template);
     for (const auto* p : parameters) here.know(p);
     here.look_at(body);
   }

@@ -230,7 +230,7 @@ class array final : private detail::distributed {
 template <class T, class Layout, std::ranges::contiguous_range Indices, std::ranges::contiguous_range Into>
 void gather(array<T, Layout>& table, const Indices& indices, Into&& into,
             std::source_location where = std::source_location::current()) {
-  table.gather(std::span(std::ranges::data(indices), std::ranges::size(indices)),
+  table.gather(std::span<const std::ranges::range_value_t<Indices>>(indices),
                std::span<T>(std::ranges::data(into), std::ranges::size(into)), where);
 }
 
@@ -238,7 +238,7 @@ void gather(array<T, Layout>& table, const Indices& indices, Into&& into,
 template <class T, class Layout, std::ranges::contiguous_range Indices, std::ranges::contiguous_range Values>
 void scatter(array<T, Layout>& table, const Indices& indices, const Values& values,
              std::source_location where = std::source_location::current()) {
-  table.scatter(std::span(std::ranges::data(indices), std::ranges::size(indices)),
+  table.scatter(std::span<const std::ranges::range_value_t<Indices>>(indices),
                 std::span<const T>(std::ranges::data(values), std::ranges::size(values)), where);
 }
 

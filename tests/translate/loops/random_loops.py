@@ -98,6 +98,8 @@ class Loop:
         if kind == "assign":
             return "a[%s] = %s;" % (i, v)
         if kind in ("min", "max"):
+            if "++" in i or "counting" in i:  # of a plain array it is written twice
+                i = "i"
             return "<%s|%s|%s>" % (kind, i, v)
         if kind in ("or", "and", "xor") and v == "0.5 * i":
             v = "i"

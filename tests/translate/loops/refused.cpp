@@ -78,7 +78,7 @@ long reads(pgas::pe& me, pgas::array<long>& h, pgas::array<long>& same, std::spa
     s += h[i];
     ++i;
   }
-  for (; i < 20; ++i) s += h[i];  // refused: the loop's head does not set what it counts
+  for (; i < 20; ++i) s += h[i];  // refused: the loop's head does not declare what it counts
   (void)me, (void)t;
   return s;
 }
