@@ -24,8 +24,8 @@ namespace shunt::translate {
 /// The variables that an expression reads, or whose elements it reads.
 [[nodiscard]] std::set<const clang::VarDecl*> variables_of(const clang::Stmt* s);
 
-/// The variables of a function whose address something else may have: all of which a mention does more than read, assign,
-/// or change by a method.
+/// The variables of a function whose address something else may have: all of which a mention does more than read,
+/// assign, or change by a method.
 [[nodiscard]] std::set<const clang::VarDecl*> escaping(const clang::Stmt* function);
 
 /// All that a statement may change. What it cannot see through (a call of an unknown function) changes everything that

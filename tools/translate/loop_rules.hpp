@@ -38,8 +38,8 @@ using verdict = std::optional<refusal>;  ///< none: the rule is met
 /// array or a selector.
 [[nodiscard]] bool is_collective(const clang::Stmt* s);
 
-/// Whether all PEs make each round of a loop together: its condition is what a collective returns, or a collective stands
-/// in its body under no condition.
+/// Whether all PEs make each round of a loop together: its condition is what a collective returns, or a collective
+/// stands in its body under no condition.
 [[nodiscard]] bool runs_together(const clang::Stmt* loop);
 
 }  // namespace shunt::translate
