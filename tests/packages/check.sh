@@ -101,7 +101,11 @@ fi
 if has_component translate; then
   printf '#include <shunt/pgas.hpp>\nvoid f(shunt::pgas::actor_of<long>& a, long* p) { a.send(0, [p](long&) {}); }\n' \
     >"$folder/mistake.cpp"
-  finds_it() { "$root/usr/bin/shunt-translate" check "$folder/mistake.cpp" 2>&1 | grep 'mistake.cpp:2:.*pointer'; }
+  finds_it() {
+    local said
+    said=$("$root/usr/bin/shunt-translate" check "$folder/mistake.cpp" 2>&1) || true  # status 1: it has found one
+    grep 'mistake.cpp:2:.*pointer' <<<"$said"
+  }
   step "shunt-translate finds a mistake, by the installed headers" finds_it
 fi
 
