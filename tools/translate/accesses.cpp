@@ -12,11 +12,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::Expr;
-using clang::isa;
-using clang::Stmt;
-
 const Expr* spelled(const Expr* e) { return e ? e->IgnoreUnlessSpelledInSource() : nullptr; }
 
 /// `target op value`: the language's operators, and those of a class.
@@ -115,10 +110,6 @@ class finder {
       return unused || part == comma->getLHS();
     return isa<clang::CompoundStmt, clang::SwitchCase, clang::LabelStmt, clang::AttributedStmt>(s);
   }
-  static bool may_skip(const Stmt* s) {
-    const auto* binary = dyn_cast<clang::BinaryOperator>(s);
-    return (binary && binary->isLogicalOp()) || isa<clang::AbstractConditionalOperator>(s);
-  }
 
   bool change(const Expr* e, bool conditional) {
     const distributed_array* array = nullptr;
@@ -174,9 +165,7 @@ class finder {
       const auto name = full_name(call->getDirectCallee());
       if (name != "std::min" && name != "std::max") return;
       // Of another type it would round once more.
-      if (call->getType().getCanonicalType().getUnqualifiedType() !=
-          c.array->element.getCanonicalType().getUnqualifiedType())
-        return;
+      if (!same_type(call->getType(), c.array->element)) return;
       const auto kind = name == "std::min" ? change_kind::least : change_kind::greatest;
       for (const unsigned which : {0u, 1u}) {
         if (!same(call->getArg(which))) continue;
@@ -198,8 +187,8 @@ class finder {
   /// Functions of an array that neither change nor read elements.
   bool call(const Expr* e, bool conditional) {
     const auto c = call_of(e);
-    if (!c || !arrays_.named_by(c->object)) return false;
-    if (c->name != "size" && c->name != "owner" && c->name != "index_of") return false;
+    const auto* array = c ? arrays_.named_by(c->object) : nullptr;
+    if (!array || !(array->plain ? c->name == "size" : is_local_function(c->type, c->name))) return false;
     for (const auto* argument : c->call->arguments()) walk(argument, conditional, false);
     return true;
   }

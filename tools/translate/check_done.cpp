@@ -122,11 +122,7 @@ class done_before_send {
 }  // namespace
 
 void check_done(program& p) {
-  for (const auto& b : p.bodies()) {
-    const auto what = p.role_of(b.function);
-    if (what == role::handler || what == role::reply) continue;
-    done_before_send(p, flow(p, b)).look();
-  }
+  each_flow(p, [&p](const flow& f) { done_before_send(p, f).look(); });
 }
 
 }  // namespace shunt::translate::checks

@@ -117,6 +117,13 @@ void flow::find_loops() {
   }
 }
 
+void each_flow(program& p, const std::function<void(const flow&)>& f) {
+  for (const auto& b : p.bodies()) {
+    const auto what = p.role_of(b.function);
+    if (what != role::handler && what != role::reply) f(flow(p, b));
+  }
+}
+
 bool lies_in(const flow::block& b, const std::set<std::size_t>& loops) {
   return std::ranges::any_of(loops, [&b](std::size_t loop) { return b.loops.contains(loop); });
 }

@@ -7,6 +7,7 @@
 
 #include <clang/Analysis/CFG.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -70,6 +71,9 @@ class flow {
   std::unique_ptr<clang::CFG> graph_;
   std::vector<block> blocks_;
 };
+
+/// Calls f with the flow of each function of a program that is no handler and no reply: of what programs of PEs run.
+void each_flow(program& p, const std::function<void(const flow&)>& f);
 
 /// Whether a block lies in one of some loops.
 [[nodiscard]] bool lies_in(const flow::block& b, const std::set<std::size_t>& loops);

@@ -212,11 +212,7 @@ class read_before_finish {
 }  // namespace
 
 void check_reads(program& p) {
-  for (const auto& b : p.bodies()) {
-    const auto what = p.role_of(b.function);
-    if (what == role::handler || what == role::reply) continue;
-    read_before_finish(p, flow(p, b)).look();
-  }
+  each_flow(p, [&p](const flow& f) { read_before_finish(p, f).look(); });
 }
 
 }  // namespace shunt::translate::checks

@@ -10,7 +10,7 @@ namespace shunt::translate {
 
 namespace {
 
-/// The mark's layout where a declaration's line has the comment `// shunt: distributed`; null-ended views of the text.
+/// Of `// shunt: distributed(blocked)` behind a declaration, on its line: "blocked". None: there is no such comment.
 std::optional<std::string> mark_of(const source& s, const clang::ValueDecl* declaration) {
   if (!s.is_here(declaration->getSourceRange())) return {};
   const auto end = s.bytes(declaration->getSourceRange()).second;

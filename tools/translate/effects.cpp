@@ -17,11 +17,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::Expr;
-using clang::isa;
-using clang::Stmt;
-
 bool in_std(const clang::NamedDecl* d) { return full_name(d).starts_with("std::"); }
 
 bool is_sequence(const clang::CXXRecordDecl* type) {
@@ -124,17 +119,13 @@ bool is_pure(const clang::FunctionDecl* f) {
   const auto* type = method->getParent();
   if (method->isOverloadedOperator()) {
     const auto op = method->getOverloadedOperator();
-    return (op == clang::OO_Subscript && is_sequence(type)) || full_name(type) == "shunt::pgas::array";
+    return op == clang::OO_Subscript && (is_sequence(type) || is_a(type, "pgas::array"));
   }
   if (!method->getDeclName().isIdentifier()) return false;
   static constexpr std::array of_sequence{"size", "empty", "at", "front", "back", "length"};
-  static constexpr std::array of_pe{"index", "count", "rank", "ranks"};
-  static constexpr std::array of_array{"size", "owner", "index_of"};
   const std::string_view name = method->getName();
-  const auto is_one_of = [name](const auto& names) { return std::ranges::find(names, name) != names.end(); };
-  if (is_sequence(type)) return is_one_of(of_sequence);
-  if (is_a(type, "pgas::pe")) return is_one_of(of_pe);
-  return is_a(type, "pgas::array") && is_one_of(of_array);
+  if (is_sequence(type)) return std::ranges::find(of_sequence, name) != of_sequence.end();
+  return is_local_function(type, name);
 }
 
 }  // namespace
@@ -300,31 +291,29 @@ std::set<const clang::VarDecl*> escaping(const Stmt* function) {
   return all;
 }
 
-effects::effects(const source& s, const Stmt* of, scope which, const std::set<const clang::VarDecl*>& escaped)
-    : which_(which), escaped_(&escaped), context_(&s.context()) {
-  std::set<const Stmt*> heads;  // that do not count
-  each_spelled(of, [&](const Stmt* part) {
-    if (heads.contains(part)) return false;
-    if (const auto* loop = dyn_cast<clang::ForStmt>(part); loop && which == scope::bodies && loop->getInc()) {
-      const auto* step = loop->getInc()->IgnoreUnlessSpelledInSource();
-      if (counts_own(loop, step)) heads.insert(step);
-    }
-    if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(part)) look_at_declaration(range->getLoopVariable());
-    look_at(part);
-    return true;
-  });
-}
-
-/// Whether the last part of a head only counts what its first part declares.
-bool effects::counts_own(const clang::ForStmt* loop, const Expr* step) {
+bool counts_own(const clang::ForStmt* loop) {
   const auto* declared = dyn_cast_or_null<clang::DeclStmt>(loop->getInit());
-  const auto* u = dyn_cast<clang::UnaryOperator>(step);
-  const auto* b = dyn_cast<clang::BinaryOperator>(step);
+  const auto* step = loop->getInc() ? loop->getInc()->IgnoreUnlessSpelledInSource() : nullptr;
+  const auto* u = dyn_cast_or_null<clang::UnaryOperator>(step);
+  const auto* b = dyn_cast_or_null<clang::BinaryOperator>(step);
   const clang::VarDecl* v = nullptr;
   if (u && u->isIncrementDecrementOp()) v = variable(u->getSubExpr());
   clang::SourceLocation at;
   if (b && b->isAssignmentOp() && impurity(b->getRHS(), &at).empty()) v = variable(b->getLHS());
   return declared && v && llvm::is_contained(declared->decls(), v);
+}
+
+effects::effects(const source& s, const Stmt* of, scope which, const std::set<const clang::VarDecl*>& escaped)
+    : which_(which), escaped_(&escaped), context_(&s.context()) {
+  std::set<const Stmt*> heads;  // that do not count
+  each_spelled(of, [&](const Stmt* part) {
+    if (heads.contains(part)) return false;
+    if (const auto* loop = dyn_cast<clang::ForStmt>(part); loop && which == scope::bodies && counts_own(loop))
+      heads.insert(loop->getInc()->IgnoreUnlessSpelledInSource());
+    if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(part)) look_at_declaration(range->getLoopVariable());
+    look_at(part);
+    return true;
+  });
 }
 
 void effects::write(const Expr* to) {
@@ -366,12 +355,8 @@ void effects::look_at_call(const clang::CallExpr* call) {
   const auto* method = dyn_cast<clang::CXXMemberCallExpr>(call);
   const auto* object = method ? root_of(method->getImplicitObjectArgument()) : nullptr;
   const bool contained = object && is_private(object) && in_std(method->getMethodDecl());
-  const bool of_element =
-      is_a(class_of(call->getNumArgs() > 0 && isa<clang::CXXOperatorCallExpr>(call) ? call->getArg(0)->getType()
-                                                                                    : clang::QualType()),
-           "pgas::element_changes") ||
-      (method && is_a(method->getMethodDecl()->getParent(), "pgas::element_changes"));
-  if (of_element) return;  // a message: what it changes is an element
+  const auto* function = dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
+  if (function && is_a(function->getParent(), "pgas::element_changes")) return;  // a message changes an element
   if (!contained) unknown_ = true;
   if (method) write(method->getImplicitObjectArgument());
   for (const auto* argument : call->arguments()) {

@@ -28,6 +28,9 @@ namespace shunt::translate {
 /// assign, or change by a method.
 [[nodiscard]] std::set<const clang::VarDecl*> escaping(const clang::Stmt* function);
 
+/// Whether the last part of a loop's head only counts what its first part declares.
+[[nodiscard]] bool counts_own(const clang::ForStmt* loop);
+
 /// All that a statement may change. What it cannot see through (a call of an unknown function) changes everything that
 /// is not a value of this function's own.
 class effects {
@@ -52,7 +55,6 @@ class effects {
     const clang::VarDecl* through;
     clang::QualType type;
   };
-  static bool counts_own(const clang::ForStmt* loop, const clang::Expr* step);
   void look_at(const clang::Stmt* part);
   void look_at_call(const clang::CallExpr* call);
   void look_at_declaration(const clang::VarDecl* v);

@@ -11,11 +11,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::Expr;
-using clang::isa;
-using clang::Stmt;
-
 /// The variables that the head of a `for` declares.
 std::set<const clang::VarDecl*> declared_by(const Stmt* init) {
   std::set<const clang::VarDecl*> all;
@@ -135,21 +130,9 @@ void inspector::look_at_for(const clang::ForStmt* loop) {
        {loop->getInit(), static_cast<const Stmt*>(loop->getCond()), static_cast<const Stmt*>(loop->getInc())}) {
     if (!reads_in(part).empty()) return refuse(part->getBeginLoc(), "the loop's head reads a distributed array");
   }
-  bool counts = true;  // the head's last part does nothing but count
-  each_spelled(loop->getInc(), [&](const Stmt* part) {
-    const auto* u = dyn_cast<clang::UnaryOperator>(part);
-    const auto* b = dyn_cast<clang::BinaryOperator>(part);
-    if (u && u->isIncrementDecrementOp()) counts = counts && counters.contains(variable(u->getSubExpr()));
-    if (b && b->isAssignmentOp()) {
-      counts = counts && counters.contains(variable(b->getLHS()));
-      keep(b->getRHS());
-    }
-    clang::SourceLocation at;
-    if (isa<clang::CallExpr, clang::LambdaExpr>(part))
-      counts = counts && impurity(clang::cast<Expr>(part), &at).empty();
-    return true;
-  });
-  if (!counts) return refuse(loop->getBeginLoc(), "the loop's head does more than count");
+  if (!counts_own(loop)) return refuse(loop->getBeginLoc(), "the loop's head does more than count");
+  if (const auto* by = dyn_cast<clang::BinaryOperator>(loop->getInc()->IgnoreUnlessSpelledInSource()))
+    keep(by->getRHS());
   for (const auto* v : counters) {
     if (bodies_.changes(v))
       return refuse(loop->getBeginLoc(), '`' + v->getNameAsString() + "` is also changed inside of the loop");

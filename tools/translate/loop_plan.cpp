@@ -15,13 +15,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::Expr;
-using clang::isa;
-using clang::Stmt;
-
-bool is_loop(const Stmt* s) { return isa<clang::ForStmt, clang::CXXForRangeStmt, clang::WhileStmt, clang::DoStmt>(s); }
-
 std::set<const distributed_array*> arrays_in(const accesses& all) {
   std::set<const distributed_array*> found;
   for (const auto& c : all.changes) found.insert(c.array);

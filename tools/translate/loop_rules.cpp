@@ -13,11 +13,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::Expr;
-using clang::isa;
-using clang::Stmt;
-
 std::string name_of(const distributed_array& a) { return '`' + a.name->getNameAsString() + '`'; }
 
 /// The type of the value; of `h[i] += t[k]`, of t's elements. Null for `++h[i]`.
@@ -89,8 +84,8 @@ verdict assigns_once(const source& s, const Stmt* loop, const element_change& c,
   // The counter of this loop, not of one around it, and only the head counts.
   bool inner = false;
   each_spelled(clang::cast<clang::ForStmt>(loop)->getBody(), [&](const Stmt* part) {
-    if (isa<clang::ForStmt, clang::CXXForRangeStmt, clang::WhileStmt, clang::DoStmt>(part)) inner = true;
-    return true;
+    inner = inner || is_loop(part);
+    return !inner;
   });
   const effects body(s, clang::cast<clang::ForStmt>(loop)->getBody(), effects::scope::all, escaped);
   if (inner || body.changes(counter) || !is_one_to_one(c.index, counter, body)) return no;
@@ -101,8 +96,7 @@ verdict assigns_once(const source& s, const Stmt* loop, const element_change& c,
 /// local array is none that the caller has.
 bool may_be_same(const distributed_array& a, const distributed_array& b) {
   if (&a == &b) return true;
-  if (a.element.getCanonicalType().getUnqualifiedType() != b.element.getCanonicalType().getUnqualifiedType())
-    return false;
+  if (!same_type(a.element, b.element)) return false;
   const auto is_value = [](const distributed_array& x) { return !x.name->getType()->isReferenceType(); };
   const auto is_local = [&](const distributed_array& x) { return is_value(x) && isa<clang::VarDecl>(x.name); };
   const auto is_parameter = [](const distributed_array& x) { return isa<clang::ParmVarDecl>(x.name); };
@@ -134,10 +128,6 @@ bool one_kind(const std::vector<element_change>& changes, const element_change& 
   return std::ranges::all_of(changes,
                              [&](const auto& o) { return !may_be_same(*o.array, *c.array) || o.kind == c.kind; });
 }
-
-}  // namespace
-
-namespace {
 
 /// Of one change, whose array is changed in this way only.
 verdict commutes(const element_change& c, clang::QualType value, bool reorder) {
@@ -184,78 +174,101 @@ verdict must_commute(const source& s, const Stmt* loop, const accesses& all,
   return {};
 }
 
-verdict must_stay_inside(const source& s, const Stmt* loop, const accesses& all, distributed_arrays& arrays) {
-  const bool gathers = !all.reads.empty();
+namespace {
+
+verdict names_array(const clang::LambdaExpr* l, distributed_arrays& arrays) {
   verdict no;
-  each_spelled(loop, [&](const Stmt* part) {
-    if (no) return false;
-    const auto at = part->getBeginLoc();
-    if (const auto* l = dyn_cast<clang::LambdaExpr>(part)) {
-      each_spelled(l->getBody(), [&](const Stmt* inner) {
-        const auto* e = dyn_cast<Expr>(inner);
-        if (!no && e && arrays.named_by(e))
-          no = refusal{inner->getBeginLoc(), "a lambda names a distributed array: when it runs cannot be seen"};
-        return !no;
-      });
-      return false;
-    }
-    if (isa<clang::ReturnStmt, clang::GotoStmt, clang::IndirectGotoStmt, clang::LabelStmt, clang::CoreturnStmt,
-            clang::CoawaitExpr, clang::CoyieldExpr>(part))
-      no = refusal{at, "the loop is left in the middle: the other PEs would wait for the superstep's end"};
-    else if (isa<clang::CXXThrowExpr>(part))
-      no = refusal{at, "the loop may throw: the other PEs would wait for the superstep's end"};
-    else if (isa<clang::PredefinedExpr>(part))
-      no = refusal{at, "__func__ and the like would name a lambda"};
-    else if (const auto* called = lambda_call(part))
-      no = refusal{at, '`' + called->getNameAsString() + "` is a lambda: what it reads and changes is not followed"};
-    else if (gathers && isa<clang::BreakStmt, clang::ContinueStmt, clang::CXXTryStmt>(part))
-      no = refusal{at, "the loop ends or goes on early: how many elements it reads is not known before it runs"};
-    else if (!isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CompoundStmt>(part) && is_collective(part))
-      no = refusal{at, "a call inside of the loop may wait for other PEs"};
+  each_spelled(l->getBody(), [&](const Stmt* inner) {
+    const auto* e = dyn_cast<Expr>(inner);
+    if (!no && e && arrays.named_by(e))
+      no = refusal{inner->getBeginLoc(), "a lambda names a distributed array: when it runs cannot be seen"};
     return !no;
   });
-  if (no) return no;
+  return no;
+}
+
+/// Why one part of a loop, a lambda within left out, may not stand in a superstep; empty if it may.
+std::string leaves_or_waits(const Stmt* part, bool gathers) {
+  if (isa<clang::ReturnStmt, clang::GotoStmt, clang::IndirectGotoStmt, clang::LabelStmt, clang::CoreturnStmt,
+          clang::CoawaitExpr, clang::CoyieldExpr>(part))
+    return "the loop is left in the middle: the other PEs would wait for the superstep's end";
+  if (isa<clang::CXXThrowExpr>(part)) return "the loop may throw: the other PEs would wait for the superstep's end";
+  if (isa<clang::PredefinedExpr>(part)) return "__func__ and the like would name a lambda";
+  if (const auto* called = lambda_call(part))
+    return '`' + called->getNameAsString() + "` is a lambda: what it reads and changes is not followed";
+  if (gathers && isa<clang::BreakStmt, clang::ContinueStmt, clang::CXXTryStmt>(part))
+    return "the loop ends or goes on early: how many elements it reads is not known before it runs";
+  if (!isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CompoundStmt>(part) && is_collective(part))
+    return "a call inside of the loop may wait for other PEs";
+  return {};
+}
+
+/// An array whose own part the loop also reaches in another way.
+verdict uses_view(const Stmt* loop, const accesses& all, distributed_arrays& arrays) {
   for (const auto* v : variables_of(loop)) {
     const auto* of = viewed_array(v, arrays);
     const auto is_that = [of](const auto& access) { return may_be_same(*access.array, *of); };
     if (of && (std::ranges::any_of(all.changes, is_that) || std::ranges::any_of(all.reads, is_that)))
       return refusal{loop->getBeginLoc(), '`' + v->getNameAsString() +
-                                              "` is a view of an array's own part, which the "
-                                              "loop also reads or changes by messages"};
+                                              "` is a view of an array's own part, which the loop also reads or "
+                                              "changes by messages"};
   }
-  const auto is_inside = [&](const distributed_array* array) {
-    const auto at = array->name->getLocation();
-    return s.is_here(at) && s.is_here(loop->getSourceRange()) &&
-           s.bytes(loop->getSourceRange()).first <= s.bytes(at).first &&
-           s.bytes(at).first < s.bytes(loop->getSourceRange()).second;
-  };
-  for (const auto& c : all.changes)
-    if (is_inside(c.array)) return refusal{c.whole->getBeginLoc(), "the loop makes the array, or a name of it, itself"};
-  for (const auto& r : all.reads)
-    if (is_inside(r.array)) return refusal{r.whole->getBeginLoc(), "the loop makes the array, or a name of it, itself"};
-  for (const auto& other : all.others)
-    return refusal{other.whole->getBeginLoc(),
-                   "a distributed array is used in a way that is no statement on one element: a change is "
-                   "`h[i] += v`, `++h[i]`, `h[i] = v` or the like, and its value is not used"};
-  for (const auto& c : all.changes)
-    if (!s.is_here(c.whole->getSourceRange()))
-      return refusal{c.whole->getBeginLoc(), "the statement comes from a macro or from another file"};
-  for (const auto& r : all.reads)
-    if (!s.is_here(r.whole->getSourceRange()))
-      return refusal{r.whole->getBeginLoc(), "the expression comes from a macro or from another file"};
   return {};
+}
+
+/// Whether the loop makes the array, or a name of it, itself.
+bool is_made_in(const source& s, const Stmt* loop, const distributed_array& array) {
+  const auto at = array.name->getLocation();
+  if (!s.is_here(at) || !s.is_here(loop->getSourceRange())) return false;
+  const auto [begin, end] = s.bytes(loop->getSourceRange());
+  const auto declared = s.bytes(at).first;
+  return begin <= declared && declared < end;
+}
+
+/// The places of changes and reads.
+template <class Accesses>
+verdict must_be_plain(const source& s, const Stmt* loop, const Accesses& all) {
+  for (const auto& access : all) {
+    const auto here = access.whole->getSourceRange();
+    if (is_made_in(s, loop, *access.array))
+      return refusal{here.getBegin(), "the loop makes the array, or a name of it, itself"};
+    if (!s.is_here(here)) return refusal{here.getBegin(), "an element is named by a macro or in another file"};
+  }
+  return {};
+}
+
+}  // namespace
+
+verdict must_stay_inside(const source& s, const Stmt* loop, const accesses& all, distributed_arrays& arrays) {
+  verdict no;
+  each_spelled(loop, [&](const Stmt* part) {
+    if (no) return false;
+    const auto* l = dyn_cast<clang::LambdaExpr>(part);
+    if (l) {
+      no = names_array(l, arrays);
+    } else if (auto why = leaves_or_waits(part, !all.reads.empty()); !why.empty()) {
+      no = refusal{part->getBeginLoc(), std::move(why)};
+    }
+    return !no && !l;
+  });
+  if (!no) no = uses_view(loop, all, arrays);
+  if (!no && !all.others.empty())
+    no = refusal{all.others.front().whole->getBeginLoc(),
+                 "a distributed array is used in a way that is no statement on one element: a change is "
+                 "`h[i] += v`, `++h[i]`, `h[i] = v` or the like, and its value is not used"};
+  if (!no) no = must_be_plain(s, loop, all.changes);
+  if (!no) no = must_be_plain(s, loop, all.reads);
+  return no;
 }
 
 verdict must_not_mix(const accesses& all) {
   for (const auto& r : all.reads) {
     for (const auto& c : all.changes) {
-      const bool same = r.array == c.array;
-      const bool alias = !same && may_be_same(*r.array, *c.array);
-      if (same)
+      if (r.array == c.array)
         return refusal{r.whole->getBeginLoc(), "elements of " + name_of(*r.array) +
                                                    " are read and changed in one loop: what is read depends on "
                                                    "messages that are under way"};
-      if (alias)
+      if (may_be_same(*r.array, *c.array))
         return refusal{r.whole->getBeginLoc(), name_of(*r.array) + " is read and " + name_of(*c.array) +
                                                    " is changed, and both may be the same array: they are references"};
     }
@@ -278,14 +291,6 @@ bool concerns_pes(clang::QualType type, int depth = 3) {
                              [depth](const auto* f) { return concerns_pes(f->getType(), depth - 1); });
 }
 
-/// Functions of a PE, an array or a selector that do not wait.
-bool is_local_call(const member_call& call) {
-  static constexpr std::array of_pe{"index", "count", "rank", "ranks", "process"};
-  static constexpr std::array of_array{"size", "owner", "index_of"};
-  const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, call.name) != names.end(); };
-  return is_a(call.type, "pgas::pe") ? is_one_of(of_pe) : is_a(call.type, "pgas::array") && is_one_of(of_array);
-}
-
 }  // namespace
 
 bool is_collective(const Stmt* s) {
@@ -295,7 +300,7 @@ bool is_collective(const Stmt* s) {
     if (superstep_body(part)) found = true;
     if (const auto c = call_of(part)) {
       const bool of_element = is_a(c->type, "pgas::element_changes");
-      found = found || (concerns_pes(c->object->getType()) && !is_local_call(*c) && !of_element);
+      found = found || (concerns_pes(c->object->getType()) && !is_local_function(c->type, c->name) && !of_element);
     }
     const auto* call = dyn_cast<clang::CallExpr>(part);
     if (call && !isa<clang::CXXOperatorCallExpr>(call))
@@ -331,9 +336,7 @@ bool runs_together(const Stmt* loop) {
                 ((is_a(c->type, "pgas::selector_of") || is_a(c->type, "pgas::selector")) &&
                  is_one_of(of_selector, c->name));
       }
-      const auto* logical = dyn_cast<clang::BinaryOperator>(part);
-      const bool may_skip = (logical && logical->isLogicalOp()) || isa<clang::AbstractConditionalOperator>(part);
-      return !found && !may_skip && !isa<clang::LambdaExpr, clang::IfStmt, clang::SwitchStmt>(part);
+      return !found && !may_skip(part) && !isa<clang::LambdaExpr, clang::IfStmt, clang::SwitchStmt>(part);
     });
     return found;
   };

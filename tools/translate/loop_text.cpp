@@ -16,15 +16,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::Expr;
-using clang::isa;
-using clang::Stmt;
-
-bool same_type(clang::QualType a, clang::QualType b) {
-  return a.getCanonicalType().getUnqualifiedType() == b.getCanonicalType().getUnqualifiedType();
-}
-
 /// The container and the index of `x[i]`, where x is one whose elements lie one behind the other.
 struct element {
   const Expr* container = nullptr;
@@ -68,7 +59,7 @@ loop_text::loop_text(const source& s, const Stmt* loop, const accesses& all,
                      const std::set<const clang::VarDecl*>& escaped, spelling names)
     : source_(s), loop_(loop), all_(all), escaped_(escaped), names_(std::move(names)) {}
 
-/// A step of indentation: what the loop's first line in a block has more than the loop itself, or two blanks.
+/// A step of indentation: a tab where the loop's own line begins with one, else two blanks.
 std::string loop_text::unit() const {
   const auto own = source_.indent_at(source_.bytes(loop_->getSourceRange()).first);
   return own.find('\t') != std::string::npos ? "\t" : "  ";

@@ -19,10 +19,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-using clang::isa;
-using clang::Stmt;
-
 /// The functions that are called inside of supersteps, by their bodies or by one another: their loops stand in one
 /// already.
 class called_inside final : public clang::RecursiveASTVisitor<called_inside> {

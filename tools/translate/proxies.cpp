@@ -16,8 +16,6 @@ namespace shunt::translate {
 
 namespace {
 
-using clang::dyn_cast;
-
 /// Writes the proxies of one file.
 class writer final : public clang::RecursiveASTVisitor<writer> {
  public:

@@ -106,12 +106,6 @@ std::string source::letters(clang::SourceRange piece) const {
   return text_.substr(begin, end - begin);
 }
 
-std::optional<std::size_t> source::behind_semicolon(std::size_t at) const {
-  const auto next = text_.find_first_not_of(" \t\r\n", at);
-  if (next == std::string::npos || text_[next] != ';') return {};
-  return next + 1;
-}
-
 std::size_t source::line_begin(std::size_t at) const {
   const auto before = at == 0 ? std::string::npos : text_.rfind('\n', at - 1);
   return before == std::string::npos ? 0 : before + 1;

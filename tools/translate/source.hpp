@@ -38,8 +38,6 @@ class source {
   [[nodiscard]] std::pair<std::size_t, std::size_t> bytes(clang::SourceRange piece) const;
   /// The letters of a piece. \pre is_here()
   [[nodiscard]] std::string letters(clang::SourceRange piece) const;
-  /// The offset behind the `;` that ends a statement whose last token ends at `at`; none if something else follows.
-  [[nodiscard]] std::optional<std::size_t> behind_semicolon(std::size_t at) const;
   /// The blanks at the begin of the line in which a byte lies.
   [[nodiscard]] std::string indent_at(std::size_t at) const;
   /// The offset of the begin of the line in which a byte lies.

@@ -1,7 +1,10 @@
 #include "vocabulary.hpp"
 
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/StmtCXX.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 namespace shunt::translate {
@@ -93,6 +96,24 @@ std::optional<member_call> call_of(const clang::Stmt* s) {
   auto type = object->getType();
   if (type->isPointerType()) type = type->getPointeeType();
   return member_call{call, object, name, class_of(type)};
+}
+
+bool same_type(clang::QualType a, clang::QualType b) {
+  return a.getCanonicalType().getUnqualifiedType() == b.getCanonicalType().getUnqualifiedType();
+}
+
+bool is_local_function(const clang::CXXRecordDecl* type, std::string_view name) {
+  static constexpr auto of_pe = std::to_array<std::string_view>({"index", "count", "rank", "ranks"});
+  static constexpr auto of_array = std::to_array<std::string_view>({"size", "owner", "index_of"});
+  if (is_a(type, "pgas::pe")) return std::ranges::find(of_pe, name) != of_pe.end();
+  return is_a(type, "pgas::array") && std::ranges::find(of_array, name) != of_array.end();
+}
+
+bool is_loop(const Stmt* s) { return isa<clang::ForStmt, clang::CXXForRangeStmt, clang::WhileStmt, clang::DoStmt>(s); }
+
+bool may_skip(const Stmt* s) {
+  const auto* binary = dyn_cast<clang::BinaryOperator>(s);
+  return (binary && binary->isLogicalOp()) || isa<clang::AbstractConditionalOperator>(s);
 }
 
 const clang::LambdaExpr* superstep_body(const clang::Stmt* s) {

@@ -11,6 +11,11 @@
 
 namespace shunt::translate {
 
+using clang::dyn_cast;
+using clang::Expr;
+using clang::isa;
+using clang::Stmt;
+
 /// The class of an expression or variable, references and const taken off; null for what is no class.
 [[nodiscard]] const clang::CXXRecordDecl* class_of(clang::QualType type);
 
@@ -18,6 +23,9 @@ namespace shunt::translate {
 [[nodiscard]] bool is_a(const clang::CXXRecordDecl* type, std::string_view name);
 /// The same for a type.
 [[nodiscard]] inline bool is_a(clang::QualType type, std::string_view name) { return is_a(class_of(type), name); }
+
+/// Whether two types are one, const and aliases aside.
+[[nodiscard]] bool same_type(clang::QualType a, clang::QualType b);
 
 /// "shunt::pgas::array::gather", without inline namespaces and template arguments.
 [[nodiscard]] std::string full_name(const clang::NamedDecl* name);
@@ -40,6 +48,15 @@ struct member_call {
 };
 /// The call, if the statement is one of a member function.
 [[nodiscard]] std::optional<member_call> call_of(const clang::Stmt* statement);
+
+/// Whether a function of a PE or of an array only tells what it knows: it neither waits nor reads an element.
+/// \param type  of the object
+[[nodiscard]] bool is_local_function(const clang::CXXRecordDecl* type, std::string_view name);
+
+/// `for`, `while`, `do`.
+[[nodiscard]] bool is_loop(const Stmt* statement);
+/// Whether the parts of an expression but its first one may not be evaluated: &&, || and ?:.
+[[nodiscard]] bool may_skip(const Stmt* expression);
 
 /// The body of `pgas::superstep(me, [&] { … })`; null if the statement is no such call.
 [[nodiscard]] const clang::LambdaExpr* superstep_body(const clang::Stmt* statement);

@@ -4,27 +4,17 @@
 """
 
 import pathlib
-import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
 TRANSLATE, SOURCE, LIBRARY, *COMPILERS = sys.argv[1:]
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from support import Translation, run  # noqa: E402
 FLAGS = ["-std=c++20", "-I" + SOURCE + "/src"]
 
 
-def run(*command):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
-
-
-class Loops(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Loops(Translation):
     def translated(self, text, *options, name="x.cpp"):
         """The file's name and what the translator printed."""
         file = self.folder / name
@@ -61,8 +51,7 @@ class Loops(unittest.TestCase):
         file.write_text((HERE / "natural.cpp").read_text())
         said = run(TRANSLATE, "loops", file, "--", *FLAGS)
         before = file.read_text()
-        patched = subprocess.run(["patch", "-s", "-o", "-", str(file)], input=said.stdout, capture_output=True,
-                                 text=True)
+        patched = run("patch", "-s", "-o", "-", file, input=said.stdout)
         self.assertEqual(patched.returncode, 0, patched.stderr)
         self.assertEqual(before, (HERE / "natural.cpp").read_text())
         run(TRANSLATE, "loops", "--in-place", file, "--", *FLAGS)
@@ -77,13 +66,7 @@ class Loops(unittest.TestCase):
     def test_what_is_refused_says_why(self):
         text = (HERE / "refused.cpp").read_text()
         file, said = self.translated(text)
-        lines = enumerate(text.splitlines(), 1)
-        marks = {n: line.split("// refused: ")[1] for n, line in lines if "// refused: " in line}
-        found = {int(n): why for n, why in re.findall(r"x\.cpp:(\d+):\d+: refused: (.*)", said.stderr)}
-        self.assertEqual(said.returncode, 1)
-        self.assertEqual(sorted(found), sorted(marks), said.stderr)
-        for line, why in marks.items():
-            self.assertIn(why, found[line])
+        self.check_refusals(text, said)
         self.assertEqual(file.read_text(), text)
 
     def test_sums_of_floating_point_numbers_wait_for_leave(self):

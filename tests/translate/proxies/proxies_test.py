@@ -4,27 +4,20 @@
 """
 
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 TRANSLATE, SOURCE, LIBRARY, *COMPILERS = sys.argv[1:]
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from support import Translation, run  # noqa: E402
 FLAGS = ["-std=c++20", "-I" + SOURCE + "/src"]
 
 
-def run(*command):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
-
-
-class Proxies(unittest.TestCase):
+class Proxies(Translation):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         for name in ("players.hpp", "use.cpp"):
             shutil.copy(HERE / name, self.folder)
 
@@ -52,13 +45,7 @@ class Proxies(unittest.TestCase):
     def test_what_is_refused_says_why(self):
         text = (HERE / "refused.hpp").read_text()
         said = run(TRANSLATE, "proxies", HERE / "refused.hpp", "--", *FLAGS, "-xc++")
-        lines = enumerate(text.splitlines(), 1)
-        marks = {n: line.split("// refused: ")[1] for n, line in lines if "// refused: " in line}
-        found = {int(n): why for n, why in re.findall(r"refused\.hpp:(\d+):\d+: refused: (.*)", said.stderr)}
-        self.assertEqual(said.returncode, 1)
-        self.assertEqual(sorted(found), sorted(marks), said.stderr)
-        for line, why in marks.items():
-            self.assertIn(why, found[line])
+        self.check_refusals(text, said)
 
     def test_a_header_without_interface_says_so(self):
         header = self.folder / "x.hpp"
