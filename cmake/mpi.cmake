@@ -83,7 +83,10 @@ function(shunt_add_mpi mpi wrapper)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/shunt/transport/mpi/*.cpp)
   add_library(shunt_mpi_${mpi} MODULE
     ${sources}
+    ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/process_watch.cpp
+    ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/shared_trains.cpp
     ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/siblings.cpp
+    ${PROJECT_SOURCE_DIR}/src/shunt/base/futex.cpp
     ${PROJECT_SOURCE_DIR}/src/shunt/base/error.cpp
     ${PROJECT_SOURCE_DIR}/src/shunt/base/machine.cpp)
   target_compile_features(shunt_mpi_${mpi} PRIVATE cxx_std_20)
@@ -155,10 +158,16 @@ endif()
 #                      [LAUNCHER_OPENMPI <word>...] [LAUNCHER_MPICH <word>...]
 #                      [PROPERTIES <property> <value>...])
 # Makes the tests <name>.<mpi>.<n>, with the label `ranks`, for every MPI that was built and has a launcher.
-# They share the cores, so each takes all of them. LAUNCHER_...: further words for that launcher.
+# They share the cores, so each takes all of them. LAUNCHER_...: further words for that launcher. Trains go over MPI,
+# unless SHARED is given: then the names are <name>_shared.<mpi>.<n>.
 function(shunt_add_ranks_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;PROPERTIES")
   list(POP_FRONT arg_COMMAND target)
+  set(shared 0)
+  if(arg_SHARED)
+    string(APPEND name _shared)
+    set(shared 1)
+  endif()
   foreach(mpi IN LISTS SHUNT_MPIS)
     string(TOUPPER ${mpi} MPI)
     if(NOT SHUNT_MPIRUN_${MPI})
@@ -170,8 +179,30 @@ function(shunt_add_ranks_test name)
       set_tests_properties(${name}.${mpi}.${n} PROPERTIES LABELS ranks RUN_SERIAL ON TIMEOUT 120
         # Every MPI leaks, from code that it has unloaded by then, so no suppression can name it; and gcc 12's
         # LeakSanitizer crashes in a process that has loaded MPICH.
-        ENVIRONMENT ASAN_OPTIONS=detect_leaks=0
+        ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;SHUNT_SHARED_MEMORY=${shared}"
         ${arg_PROPERTIES})
     endforeach()
   endforeach()
+endfunction()
+
+# shunt_add_processes_test(<name> RANKS <n>... COMMAND <target> <argument>... [PROPERTIES <property> <value>...])
+# Makes the tests <name>.processes.<n>: processes of this machine, without MPI. None where there is no `shunt start`.
+function(shunt_add_processes_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS;COMMAND;PROPERTIES")
+  list(POP_FRONT arg_COMMAND target)
+  if(NOT TARGET shunt_cli)
+    return()
+  endif()
+  foreach(n IN LISTS arg_RANKS)
+    add_test(NAME ${name}.processes.${n}
+      COMMAND shunt_cli start --ranks ${n} $<TARGET_FILE:${target}> ${arg_COMMAND})
+    set_tests_properties(${name}.processes.${n} PROPERTIES LABELS ranks RUN_SERIAL ON TIMEOUT 120 ${arg_PROPERTIES})
+  endforeach()
+endfunction()
+
+# shunt_add_shared_test(...), as shunt_add_ranks_test: between processes that share the memory of their trains, without
+# MPI and under each.
+function(shunt_add_shared_test)
+  shunt_add_processes_test(${ARGV})
+  shunt_add_ranks_test(${ARGV} SHARED)
 endfunction()

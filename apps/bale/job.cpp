@@ -15,8 +15,8 @@ job::job(command_line& options, std::string name, bool output, forms in)
     : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
   wanted_.name = "shunt run " + name_;  // as the command calls it, in messages of its own
   count_option(options, "--pes", wanted_.pes, "processing elements of the job (default: one a CPU)", 1, 65'536);
-  choice_option(options, "--transport", wanted_.transport, "threads, mpi, or auto: mpi under a launcher",
-                {"auto", "threads", "mpi"});
+  choice_option(options, "--transport", wanted_.transport, "threads, processes, mpi, or auto: what the launcher serves",
+                {"auto", "threads", "processes", "mpi"});
   count_option(options, "--workers", wanted_.workers, "worker threads of a process (default: the CPUs it may use)", 1,
                4096);
   bytes_option(options, "--budget", wanted_.budget, "bytes of trains a PE may own, e.g. 16M", 4096,
@@ -45,7 +45,8 @@ const pgas::options& job::wanted() {
 }
 
 bool job::has_processes() const {
-  return wanted_.transport == "mpi" || (wanted_.transport == "auto" && pgas::under_launcher());
+  return wanted_.transport == "mpi" || wanted_.transport == "processes" ||
+         (wanted_.transport == "auto" && pgas::under_launcher());
 }
 
 progress::progress(std::string what, std::uint64_t whole, bool shown)

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <shunt/base/asymmetric_fence.hpp>
 #include <shunt/base/clock.hpp>
+#include <shunt/base/futex.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/context/backtrace.hpp>
 #include <shunt/context/stack_pool.hpp>
 #include <shunt/context/switch.hpp>
-#include <shunt/sched/futex.hpp>
 #include <shunt/wire/batch.hpp>
 #include <thread>
 #include <vector>
@@ -185,7 +185,7 @@ inline cost futex_wake(long operations) {
     const std::atomic<std::uint32_t> word{0};
     long calls = 0;
     while (calls < n) {
-      shunt::sched::futex_wake(word);
+      shunt::futex_wake(word);
       ++calls;
     }
     return calls;

@@ -10,6 +10,7 @@
 #include <shunt/base/divisor.hpp>
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/futex.hpp>
 #include <shunt/base/latency_histogram.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>

@@ -5,7 +5,6 @@
 #include <shunt/sched/explore/strategy.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/fiber_local.hpp>
-#include <shunt/sched/futex.hpp>
 #include <shunt/sched/observe/deadlock.hpp>
 #include <shunt/sched/observe/report.hpp>
 #include <shunt/sched/poller.hpp>

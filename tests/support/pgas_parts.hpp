@@ -28,7 +28,10 @@ struct no_job final : pgas::detail::job_link {
     kind_of_failure = kind;
     if (fails) failed_ = true;
   }
-  void deliver(rail::train& t, int to_worker) override { deliver_to(t, to_worker); }
+  bool deliver(rail::train& t, int to_worker) override {
+    deliver_to(t, to_worker);
+    return false;
+  }
   [[nodiscard]] std::string fault_of(const rail::train& t) const override { return look_at(t); }
   using job_link::fault_of;
   void spawn_on(int local_worker, const char* name, std::function<void()> body) override {

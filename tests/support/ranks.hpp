@@ -108,6 +108,8 @@ class memory_network {
       }
       return true;
     }
+    transport::shared_place place_of(int) const noexcept override { return {}; }
+    bool has_network() const noexcept override { return true; }
     std::chrono::nanoseconds patience() const noexcept override { return std::chrono::microseconds(50); }
     std::optional<transport::loss> beat() override { return std::nullopt; }
     void stop() override { static_cast<void>(exchange("")); }

@@ -26,9 +26,12 @@ namespace shunt::cli {
 /// `doctor`: what this machine offers and what limits it.
 int doctor(bool as_json);
 
-/// Some MPI launcher started this process: its variables are there.
-[[nodiscard]] bool under_mpi() noexcept;
-/// This process's number in an MPI job; 0 if there is none.
-[[nodiscard]] int mpi_rank() noexcept;
+/// `start PROGRAM …`: starts a program as the processes of a job on this machine.
+/// \param arguments  after `start`; not empty.
+/// \return the job's exit status. \throws usage_error, error
+[[nodiscard]] int start(std::vector<std::string> arguments);
+
+/// This process's number in the job that a launcher has started; 0 if there is none.
+[[nodiscard]] int rank_by_launcher() noexcept;
 
 }  // namespace shunt::cli

@@ -24,7 +24,7 @@
 #include <shunt/base/sanitizers.hpp>
 #include <shunt/base/topology.hpp>
 #include <shunt/io.hpp>
-#include <shunt/pgas/options.hpp>
+#include <shunt/pgas/launch.hpp>
 #include <shunt/pgas/placement.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/transport.hpp>
@@ -490,7 +490,7 @@ void print(const ordered_json& report) {
 int doctor(bool as_json) {
   // Under a launcher all processes tell each other what they may use, and the first one reports.
   std::vector<pgas::rank_cpus> job;
-  if (under_mpi()) {
+  if (pgas::under_launcher()) {
     const auto carrier = transport::open("auto", environment::read("SHUNT_PLUGINS").value_or(""), {.name = "doctor"});
     if (carrier->ranks() > 1) job = pgas::placement(*carrier, pgas::options_from_environment().workers);
     if (carrier->rank() > 0) return 0;

@@ -30,6 +30,9 @@ constexpr std::string_view commands =
 constexpr std::string_view run_help =
 #include "run.help"
     ;
+constexpr std::string_view start_help =
+#include "start.help"
+    ;
 constexpr std::string_view apps_help =
 #include "apps.help"
     ;
@@ -50,7 +53,7 @@ void no_more(const std::vector<std::string>& words, std::size_t from) {
 
 int command(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  if (words.empty()) throw usage_error("which command? run, apps, doctor, help");
+  if (words.empty()) throw usage_error("which command? run, start, apps, doctor, help");
   const std::string& name = words[0];
   if (name == "help" || is_help(name)) {
     fmt::print("usage: shunt COMMAND [OPTION]...\n\n{}  help, --help, --version\n", commands);
@@ -69,6 +72,14 @@ int command(const std::vector<std::string>& words) {
     if (words.size() < 2) throw usage_error("run: which application? `shunt apps` lists them");
     return shunt::cli::run({words.begin() + 1, words.end()});
   }
+  if (name == "start") {
+    if (asks) {
+      fmt::print("{}", start_help);
+      return 0;
+    }
+    if (words.size() < 2) throw usage_error("start: which program?");
+    return shunt::cli::start({words.begin() + 1, words.end()});
+  }
   if (name == "apps") {
     if (asks) {
       fmt::print("{}", apps_help);
@@ -86,7 +97,7 @@ int command(const std::vector<std::string>& words) {
     no_more(words, as_json ? 2 : 1);
     return shunt::cli::doctor(as_json);
   }
-  constexpr std::string_view known[] = {"run", "apps", "doctor", "help"};
+  constexpr std::string_view known[] = {"run", "start", "apps", "doctor", "help"};
   throw usage_error("unknown command `" + name + "`; " + shunt::cli::near(name, known));
 }
 
@@ -95,12 +106,12 @@ int fail(const std::string& speaker, std::string what, int status) noexcept {
   // A usage error is found by every rank at once. Rank 0 prints it, and its end makes Open MPI end the others within
   // some 1.5 s. The others wait for that, so that the line comes once; what only another rank has found (a file that
   // one machine lacks) is still printed.
-  if (status == 2 && shunt::cli::mpi_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  if (status == 2 && shunt::cli::rank_by_launcher() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
   if (what.starts_with(speaker + ": ")) what.erase(0, speaker.size() + 2);  // a job names itself
   std::fflush(stdout);
-  const int rank = shunt::cli::mpi_rank();
+  const int rank = shunt::cli::rank_by_launcher();
   const std::string line =
       speaker + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") + shunt::apps::one_line(what) + "\n";
   // The status is returned even where the line cannot be written: to a full disk, a closed descriptor, a pipe that is

@@ -1,4 +1,4 @@
-/// `shunt run`: an application in this process, or in the processes of an MPI job.
+/// `shunt run`: an application in this process, or in the processes of a job; and `shunt start`, any program so.
 ///
 ///   shunt run triangle --transport mpi --ranks 4 --pes 8
 ///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process waits for
@@ -26,8 +26,9 @@
 #include <report.hpp>
 #include <shunt/base.hpp>
 #include <shunt/base/environment.hpp>
-#include <shunt/pgas/options.hpp>
+#include <shunt/pgas/launch.hpp>
 #include <shunt/transport.hpp>
+#include <shunt/transport/processes.hpp>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -261,20 +262,44 @@ int start(std::vector<std::string> words, const start_mark& mark) {
   return 128 + signal;
 }
 
-}  // namespace
-
-bool under_mpi() noexcept {
-  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) {
-    if (std::getenv(variable) != nullptr) return true;
-  }
-  return false;
+/// Finds mistakes in the application's arguments before anything is started.
+void rehearse(const apps::app& app, std::vector<std::string> arguments) {
+  apps::rehearse(app, static_cast<int>(arguments.size()), pointers(arguments).data());
 }
 
-int mpi_rank() noexcept {
-  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+/// What each process of the job runs.
+std::vector<std::string> command_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "run"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+}  // namespace
+
+int rank_by_launcher() noexcept {
+  for (const char* const variable : {"SHUNT_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     if (const char* const text = std::getenv(variable)) return std::atoi(text);
   }
   return 0;
+}
+
+int start(std::vector<std::string> arguments) {
+  // Options end where the program begins: the rest is its own.
+  std::vector<std::string> own;
+  while (!arguments.empty() && arguments[0].starts_with("--")) {
+    const bool with_value = arguments[0] == "--ranks" && arguments.size() > 1;
+    const auto last = arguments.begin() + (with_value ? 2 : 1);
+    const bool ends = arguments[0] == "--";
+    if (!ends) own.insert(own.end(), arguments.begin(), last);
+    arguments.erase(arguments.begin(), last);
+    if (ends) break;
+  }
+  const auto ranks = take(own, "--ranks");
+  if (!own.empty()) throw usage_error("start: unknown option `" + own[0] + "`; known: --ranks");
+  if (arguments.empty()) throw usage_error("start: which program?");
+  if (pgas::under_launcher()) throw usage_error("start: a launcher has already started this process");
+  const auto count = parse_count("--ranks", ranks.value_or("2"), 1, transport::most_processes);
+  return transport::run_processes(static_cast<int>(count), arguments);
 }
 
 int run(std::vector<std::string> arguments) {
@@ -292,20 +317,23 @@ int run(std::vector<std::string> arguments) {
     int argc = static_cast<int>(copies.size());
     const auto wanted = pgas::options_from(argc, pointers(copies).data());
 
-    if (wanted.transport != "mpi" && (ranks || launcher)) {
-      throw usage_error(std::string(ranks ? "--ranks" : "--launcher") + " needs --transport mpi");
+    const bool processes = wanted.transport == "processes";
+    if (launcher && wanted.transport != "mpi") throw usage_error("--launcher needs --transport mpi");
+    if (ranks && wanted.transport != "mpi" && !processes) {
+      throw usage_error("--ranks needs --transport processes or --transport mpi");
     }
-    if (under_mpi()) {
+    if (pgas::under_launcher()) {
       if (ranks || launcher) {
         throw usage_error(std::string(ranks ? "--ranks" : "--launcher") +
-                          ": an MPI launcher has already started this process; leave it out");
+                          ": a launcher has already started this process; leave it out");
       }
+    } else if (processes) {
+      rehearse(app, arguments);
+      return transport::run_processes(count, command_of(arguments));
     } else if (wanted.transport == "mpi") {
-      auto rehearsed = arguments;
-      apps::rehearse(app, static_cast<int>(rehearsed.size()), pointers(rehearsed).data());
+      rehearse(app, arguments);
       auto words = start_words(launcher, count, ranks.has_value());
-      words.insert(words.end(), {std::filesystem::read_symlink("/proc/self/exe").string(), "run"});
-      words.insert(words.end(), arguments.begin(), arguments.end());
+      for (auto& word : command_of(arguments)) words.push_back(std::move(word));
       const start_mark mark;
       if (!mark.path().empty()) words.insert(words.end(), {start_mark::option, mark.path()});
       if (::geteuid() == 0) {  // Open MPI refuses root unless told twice; others ignore it

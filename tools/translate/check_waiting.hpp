@@ -115,7 +115,7 @@ inline constexpr auto waiting_calls = std::to_array<std::string_view>({
     "sched::this_fiber::sleep_for",
     "sched::waiter::wait",
     "sched::waiter::wait_until",
-    "sched::futex_wait",
+    "futex_wait",
     "actor::manager::await",
     "templet::run",
     "io::resolve",

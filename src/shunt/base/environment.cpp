@@ -24,11 +24,14 @@ constexpr variable table[] = {
     {"SHUNT_HOPS", "1: trains go straight, 2: over an intermediate worker", "0: as needed"},
     {"SHUNT_DEADLINE", "seconds of silence after which a peer is lost", "5"},
     {"SHUNT_START_DEADLINE", "seconds in which all ranks must have started, and parted at the end", "six deadlines"},
+    {"SHUNT_SHARED_MEMORY", "0: ranks of one machine send their trains over MPI, as far ones do", "1"},
     {"SHUNT_SPIN", "microseconds that a worker spins before it sleeps", "50"},
     {"SHUNT_PIN", "0: leave the placement of workers to the kernel", "1"},
     {"SHUNT_CHECK", "1: look for addresses in messages, and for collectives amid messages", "0; debug builds 1"},
     {"SHUNT_END_IF_STUCK", "0: a program whose fibers can never run again waits, and does not end with status 70", "1"},
     {"SHUNT_SCHEDULE", "the one schedule by which explored programs run: as a failed run printed it", "none"},
+    {"SHUNT_RANK", "set by `shunt start`: this process's number in its job", "none"},
+    {"SHUNT_JOB", "set by `shunt start`: the job's processes, and the descriptors of their memory", "none"},
     {"SHUNT_PLUGINS", "absolute directories with transports, separated by colons", "beside the library", true},
 };
 

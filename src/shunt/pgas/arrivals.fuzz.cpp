@@ -59,6 +59,8 @@ class fuzzed_end final : public transport::carrier {
     arrived.push_back(*std::exchange(next, nullptr));
     return true;
   }
+  transport::shared_place place_of(int) const noexcept override { return {}; }
+  bool has_network() const noexcept override { return true; }
   std::chrono::nanoseconds patience() const noexcept override { return std::chrono::seconds(1); }
   std::optional<transport::loss> beat() override { return std::nullopt; }
   void stop() override {}

@@ -55,6 +55,8 @@ constexpr setting settings[] = {
      [](options& o, std::string_view s, std::string_view t) {
        o.start_deadline = std::chrono::seconds(parse_count(s, t, 1, 86'400));
      }},
+    {"--shared-memory", "SHUNT_SHARED_MEMORY",
+     [](options& o, std::string_view s, std::string_view t) { o.shared_memory = parse_count(s, t, 0, 1) == 1; }},
     {"--spin", "SHUNT_SPIN",
      [](options& o, std::string_view s, std::string_view t) {
        o.spin = std::chrono::microseconds(parse_count(s, t, 0, 1'000'000));
@@ -135,8 +137,9 @@ void check(const options& o) {
 }
 
 bool under_launcher() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr ||
-         std::getenv("PMI_RANK") != nullptr || std::getenv("PMIX_RANK") != nullptr;
+  return std::getenv("SHUNT_JOB") != nullptr || std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr ||
+         std::getenv("PMI_SIZE") != nullptr || std::getenv("PMI_RANK") != nullptr ||
+         std::getenv("PMIX_RANK") != nullptr;
 }
 
 void run(const options& wanted, const std::function<void(pe&)>& program) {

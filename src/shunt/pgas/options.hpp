@@ -20,7 +20,8 @@ struct options {
   /// `--pes`, SHUNT_PES.
   int pes = 0;
 
-  /// "threads": one process. "mpi": as many as the launcher started. "auto": mpi under a launcher, else threads.
+  /// "threads": one process. "processes": as many as `shunt start` started on this machine. "mpi": as many as an MPI
+  /// launcher started. "auto": what the launcher that started this process serves, else threads.
   /// `--transport`, SHUNT_TRANSPORT.
   std::string transport = "auto";
 
@@ -49,6 +50,10 @@ struct options {
   /// MPI_Finalize: MPI gives no sign of life of a rank there. 0: six times `deadline`.
   /// `--start-deadline` (seconds), SHUNT_START_DEADLINE.
   std::chrono::milliseconds start_deadline{0};
+
+  /// Ranks of one machine map the memory of each other's trains, which then move as between threads. false: they send
+  /// them over MPI, as far ones do; `processes` has no other way. `--shared-memory` (0 or 1), SHUNT_SHARED_MEMORY.
+  bool shared_memory = true;
 
   /// How long an idle worker watches before it sleeps; 0 when there are more workers than CPUs.
   /// `--spin` (microseconds), SHUNT_SPIN.

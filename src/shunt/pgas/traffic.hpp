@@ -11,7 +11,7 @@ namespace pgas {
 struct traffic {
   std::uint64_t messages = 0;        ///< sent by programs and handlers, replies included
   std::uint64_t bytes = 0;           ///< of trains that departed: captures, routes, heads of batches
-  std::uint64_t network_bytes = 0;   ///< of those, in trains that went to another process
+  std::uint64_t network_bytes = 0;   ///< of those, in trains that a network carried
   std::uint64_t trains = 0;          ///< that departed
   std::uint64_t train_capacity = 0;  ///< bytes those trains could have carried
 

@@ -70,19 +70,19 @@ class endpoint {
   /// \param destinations  numbered from 0
   /// \param waits         outlives the endpoint
   endpoint(train_inbox::wake_function wake, void* owner, const pool_size& size, std::size_t destinations, credit& waits)
-      : inbox_(wake, owner), pool_(inbox_, size.capacity, size.regular, size.limit, size.resting), credit_(&waits) {
-    for (auto& c : channels_) {
-      c.out.resize(destinations);
-      c.open.reserve(destinations);
-    }
-  }
+      : endpoint({wake, owner}, nullptr, nullptr, size, destinations, waits) {}
+  /// In memory that several processes map at one address.
+  /// \param inbox  where trains come to the owner, in that memory; outlives the endpoint
+  /// \param yard   for its trains (train_pool)
+  endpoint(train_inbox& inbox, std::byte* yard, const pool_size& size, std::size_t destinations, credit& waits)
+      : endpoint({nullptr, nullptr}, &inbox, yard, size, destinations, waits) {}
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
 
   /// Any thread may deliver trains to it; the rest is the owner's.
-  [[nodiscard]] train_inbox& inbox() noexcept { return inbox_; }
+  [[nodiscard]] train_inbox& inbox() noexcept { return *inbox_; }
   /// The same, to be looked at.
-  [[nodiscard]] const train_inbox& inbox() const noexcept { return inbox_; }
+  [[nodiscard]] const train_inbox& inbox() const noexcept { return *inbox_; }
   /// The owner's trains.
   [[nodiscard]] train_pool& pool() noexcept { return pool_; }
   /// The same, to be looked at.
@@ -143,7 +143,7 @@ class endpoint {
   template <class Loaded>
   bool arrivals(Loaded loaded) {
     std::size_t home = 0;
-    train* t = inbox_.arrivals();
+    train* t = inbox_->arrivals();
     const bool any = t != nullptr;
     while (t != nullptr) {
       train& now = *t;
@@ -161,7 +161,7 @@ class endpoint {
 
   /// A train that the caller has unloaded: back to this pool, or home to its own.
   void unloaded(train& t) noexcept {
-    if (t.home != &inbox_) return send_home(t);
+    if (t.home != inbox_) return send_home(t);
     pool_.put(t, true);
     credit_->came_home(1);
   }
@@ -189,7 +189,24 @@ class endpoint {
     std::vector<std::uint32_t> open;  // destinations, in no order. endpoint.E2
   };
 
-  train_inbox inbox_;
+  struct wake_call {
+    train_inbox::wake_function wake;
+    void* owner;
+  };
+  endpoint(wake_call call, train_inbox* inbox, std::byte* yard, const pool_size& size, std::size_t destinations,
+           credit& waits)
+      : own_inbox_(call.wake, call.owner),
+        inbox_(inbox == nullptr ? &own_inbox_ : inbox),
+        pool_(*inbox_, size.capacity, size.regular, size.limit, size.resting, yard),
+        credit_(&waits) {
+    for (auto& c : channels_) {
+      c.out.resize(destinations);
+      c.open.reserve(destinations);
+    }
+  }
+
+  train_inbox own_inbox_;
+  train_inbox* inbox_;
   train_pool pool_;
   credit* credit_;
   channel_state channels_[Channels];

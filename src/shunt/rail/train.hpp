@@ -109,8 +109,16 @@ class train_pool {
   /// \param regular   trains of one channel, at least 1
   /// \param limit     trains that exist at most, at least 2 * `regular`
   /// \param resting   as soon as so many are at home, the oldest of them is used rather than a new one
-  train_pool(train_inbox& home, std::size_t capacity, std::size_t regular, std::size_t limit, std::size_t resting)
-      : home_(&home), capacity_(capacity), regular_(regular), limit_(limit), resting_(resting) {}
+  /// \param yard      memory for all of them, bytes_for() large, aligned as a train is; null: the pool allocates it
+  train_pool(train_inbox& home, std::size_t capacity, std::size_t regular, std::size_t limit, std::size_t resting,
+             std::byte* yard = nullptr)
+      : home_(&home),
+        capacity_(capacity),
+        regular_(regular),
+        limit_(limit),
+        resting_(resting),
+        site_(yard),
+        sites_(yard == nullptr ? 0 : limit) {}
   train_pool(const train_pool&) = delete;
   train_pool& operator=(const train_pool&) = delete;
 
@@ -164,6 +172,10 @@ class train_pool {
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   /// Bytes of goods a train.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Memory for so many trains.
+  [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t trains, std::size_t capacity) noexcept {
+    return trains * (sizeof(train) + capacity);
+  }
   /// Bytes bought so far: never more than limit() * (capacity() + sizeof(train)).
   [[nodiscard]] std::size_t bytes() const noexcept { return bought_ * train_bytes(); }
 
@@ -181,12 +193,12 @@ class train_pool {
   std::size_t limit_;
   std::size_t resting_;
   std::size_t out_[3] = {0, 0, 0};
-  train_list free_;            // first come, first out
-  std::size_t at_home_ = 0;    // in it
-  train_list stayed_;          // last come, first out
-  std::vector<block> yards_;   // trains lie side by side in each
-  std::byte* site_ = nullptr;  // of the next train to buy, in the last yard
-  std::size_t sites_ = 0;      // left there
+  train_list free_;           // first come, first out
+  std::size_t at_home_ = 0;   // in it
+  train_list stayed_;         // last come, first out
+  std::vector<block> yards_;  // trains lie side by side in each
+  std::byte* site_;           // of the next train to buy, in the last yard
+  std::size_t sites_;         // left there
   std::size_t bought_ = 0;
 };
 

@@ -2,8 +2,15 @@
 ///
 /// Both kinds of train come here: full ones to be unloaded, and the owner's own, empty, on their
 /// way home. An owner that waits for either watches one word, and sleeps on it.
+///
+/// An inbox may lie in memory that several processes map at one address, and its trains too: then threads of all of
+/// them deliver. A function has another address in each process, so its owner is woken by a token (base/futex.hpp).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
+#include <shunt/base/futex.hpp>
 #include <shunt/rail/inbox.hpp>
 #include <shunt/rail/train.hpp>
 
@@ -20,10 +27,14 @@ class train_inbox {
   train_inbox() = default;
   /// \param owner  handed to `wake`; both may be null for an owner that never arms its inbox.
   train_inbox(wake_function wake, void* owner) noexcept : wake_(wake), owner_(owner) {}
+  /// In shared memory. \param token  of the owner, who sleeps while it is 0; in the same memory
+  explicit train_inbox(std::atomic<std::uint32_t>& token) noexcept : token_(&token) {}
 
   /// Any thread: hands the train over (T1).
   void deliver(train& t) noexcept {
-    if (in_.push(t) == after_push::wake) wake_(owner_);
+    if (in_.push(t) != after_push::wake) return;
+    if (token_ != nullptr) return leave_token(*token_);
+    wake_(owner_);
   }
 
   /// Owner only: everything that has arrived, oldest first.
@@ -40,6 +51,7 @@ class train_inbox {
   inbox<train> in_;
   wake_function wake_ = nullptr;
   void* owner_ = nullptr;
+  std::atomic<std::uint32_t>* token_ = nullptr;
 };
 
 /// Sends an unloaded train home. Any thread; the caller held the train and holds it no more.

@@ -1,6 +1,7 @@
 /// A source of work outside the scheduler: an inbox of trains, a completion queue.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -41,6 +42,12 @@ class poller {
   /// well, so an event that makes it readable needs no unpark(). At most one poller of a worker may have a descriptor.
   /// attach() asks for it; it stays the same from then on.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+
+  /// Where the worker sleeps, in memory that other processes map too: they wake it by leave_token() (base/futex.hpp)
+  /// instead of runtime::unpark(); null: on a word of its own. A worker that also sleeps on a descriptor sees such a
+  /// token within a millisecond. attach() asks for it, before run(); it stays the same, and mapped as long as the
+  /// process. At most one poller of a worker may have one.
+  [[nodiscard]] virtual std::atomic<std::uint32_t>* shared_token() const noexcept { return nullptr; }
 
   /// Whether anything but this worker's own fibers can bring work: another thread, the kernel. False lets a run with a
   /// strategy tell that it is stuck. Asked when the worker has nothing to do.

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include <shunt/base/futex.hpp>
 #include <shunt/sched/fiber.hpp>
-#include <shunt/sched/futex.hpp>
 
 namespace shunt {
 inline namespace v1 {

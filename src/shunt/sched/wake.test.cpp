@@ -583,17 +583,17 @@ TEST_CASE("unpark: before a worker sleeps next it polls once more, armed or not"
 
 TEST_CASE("futex: returns when the word differs, when woken, and when the time is over") {
   std::atomic<std::uint32_t> word{0};
-  CHECK(sched::futex_wait(word, 1));
-  CHECK_FALSE(sched::futex_wait(word, 0, 2ms));
-  CHECK_FALSE(sched::futex_wait(word, 0, 0ns));
+  CHECK(shunt::futex_wait(word, 1));
+  CHECK_FALSE(shunt::futex_wait(word, 0, 2ms));
+  CHECK_FALSE(shunt::futex_wait(word, 0, 0ns));
   std::atomic<long> thread{0};
   std::thread sleeper([&] {
     thread = gettid();
-    while (word == 0) sched::futex_wait(word, 0);
+    while (word == 0) shunt::futex_wait(word, 0);
   });
   while (thread == 0 || !sched::detail::sleeps_in_kernel(thread)) std::this_thread::yield();
   word = 1;
-  sched::futex_wake(word, sched::futex_all);
+  shunt::futex_wake(word, shunt::futex_all);
   sleeper.join();
 }
 

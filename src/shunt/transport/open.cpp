@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include <shunt/base/error.hpp>
+#include <shunt/transport/detail/processes.hpp>
 #include <shunt/transport/detail/threads.hpp>
 
 // Where the library is, or would be, installed; the build says so.
@@ -192,6 +193,13 @@ std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& tim
 
 std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins, const limits& time_limits) {
   using namespace detail;
+  const auto of_job = find_process_of_job();
+  if (of_job && (name == "processes" || name == "auto")) return open_processes(*of_job, time_limits);
+  if (name == "processes") {
+    throw usage_error(error_number(819),
+                      "the transport `processes` joins processes that a launcher has started, and this one was started "
+                      "alone: use `shunt start --ranks R PROGRAM`, or `shunt run APP --transport processes --ranks R`");
+  }
   const auto by = find_launcher();
   // A job of unknown size counts as large: ranks that do not know of each other would all print.
   const bool wide = by.present && by.ranks != 1;
@@ -208,7 +216,7 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
 }
 
 std::vector<offer> offers(const std::string& plugins) {
-  std::vector<offer> all{{"threads", ""}};
+  std::vector<offer> all{{"threads", ""}, {"processes", ""}};
   for (const auto& c : detail::find_plugins(detail::plugin_folders(plugins))) {
     all.push_back({"mpi (" + std::string(c.mpi->name) + ")", c.file.string()});
   }

@@ -25,6 +25,8 @@ class threads final : public carrier {
                 {.rank = rank});
   }
   bool poll(rail::train_list&) override { return false; }
+  shared_place place_of(int) const noexcept override { return {}; }
+  bool has_network() const noexcept override { return false; }
   std::chrono::nanoseconds patience() const noexcept override { return std::chrono::nanoseconds::max(); }
   std::optional<loss> beat() override { return std::nullopt; }
   void stop() override {}

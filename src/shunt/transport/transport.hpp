@@ -1,7 +1,9 @@
 /// What carries trains between the processes (ranks) of a job.
 ///
 /// One narrow interface, which the program polls: a transport never calls up, never waits in send() or poll(), and
-/// knows no fiber and no PE. Inside a process trains move by pointer, without a transport.
+/// knows no fiber and no PE. Inside a process trains move by pointer, without a transport. So they do between processes
+/// of a machine that map the memory of their trains at one address: there the transport only says where each worker's
+/// inbox lies (shared_place).
 ///
 /// From open() to the destructor a transport of several processes notices a rank that was stopped, cut off or killed.
 /// Where the caller waits in open(), exchange(), start() or the destructor, a thread of the transport does so: it says
@@ -10,8 +12,10 @@
 /// Life of a job:   open -> exchange* -> start -> (send | poll | beat)* -> stop -> exchange* -> destructor
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +40,16 @@ struct service {
   std::size_t capacity = 0;                   ///< bytes of goods of the largest train
   std::size_t receive_trains = 4;             ///< trains that may wait on this rank, of each channel; at least 1
   std::chrono::milliseconds deadline{5'000};  ///< silence after which a rank counts as lost; 0: never
+  /// By worker of the job, its rank, in ascending order; empty: no trains in shared memory.
+  std::vector<int> rank_of{};
+  std::size_t yard = 0;  ///< bytes that the trains of one worker take (rail::train_pool::bytes_for)
+};
+
+/// What a worker has in memory that several ranks map at one address.
+struct shared_place {
+  rail::train_inbox* inbox = nullptr;           ///< where trains come to it; null: it has nothing there
+  std::atomic<std::uint32_t>* token = nullptr;  ///< which its inbox leaves when it sleeps (base/futex.hpp)
+  std::byte* yard = nullptr;                    ///< for its trains, service::yard bytes
 };
 
 /// How long a transport waits for other ranks where no service runs, and the name in front of its messages.
@@ -63,7 +77,7 @@ class carrier {
   virtual ~carrier() = default;
 
   // Any thread, at any time.
-  [[nodiscard]] virtual std::string_view name() const noexcept = 0;  ///< "threads", "mpi"
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;  ///< "threads", "processes", "mpi"
   [[nodiscard]] virtual int rank() const noexcept = 0;               ///< 0..ranks()-1
   /// Processes of the job, at least 1.
   [[nodiscard]] virtual int ranks() const noexcept = 0;
@@ -90,6 +104,17 @@ class carrier {
   /// \return true: something moved.
   virtual bool poll(rail::train_list& arrived) = 0;
 
+  /// Any thread, between start() and stop(). A worker's place in memory that this rank maps: a train whose memory lies
+  /// there too goes to its inbox rather than to send(). The memory stays mapped as long as the process.
+  /// \param worker  as service::rank_of counts them
+  [[nodiscard]] virtual shared_place place_of(int worker) const noexcept = 0;
+
+  /// Any thread, between start() and stop(). Whether some rank is reached by send() only. If not, poll() brings nothing.
+  [[nodiscard]] virtual bool has_network() const noexcept = 0;
+
+  /// Any thread. Why ranks of this machine share no memory, one line; empty: they do, or there is one alone.
+  [[nodiscard]] virtual std::string why_not_shared() const { return {}; }
+
   /// Any thread. How long a process may sleep without poll(); nanoseconds::max(): for ever.
   [[nodiscard]] virtual std::chrono::nanoseconds patience() const noexcept = 0;
 
@@ -105,8 +130,8 @@ class carrier {
 };
 
 /// Collective: opens a transport by name. Waits for the other ranks.
-/// \param name     "threads" (one process, always there), "mpi", or "auto": mpi under an MPI launcher of more than one
-///                 rank, else threads
+/// \param name     "threads" (one process, always there), "processes" (several on this machine, started by start_processes),
+///                 "mpi", or "auto": what the launcher that started this process serves, else threads
 /// \param plugins  folders to search for transports first, absolute, separated by colons; then those of the program's
 ///                 file and of the library's, and the installed one. The current folder is never searched.
 /// \param time_limits  how long it may wait for other ranks
@@ -115,7 +140,7 @@ class carrier {
 [[nodiscard]] std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins = {},
                                             const limits& time_limits = {});
 
-/// Any thread. Names that open() would accept here, e.g. for a report: "threads", "mpi (Open MPI)".
+/// Any thread. Names that open() would accept here, e.g. for a report: "threads", "processes", "mpi (Open MPI)".
 /// \throws usage_error for a folder that is not absolute.
 [[nodiscard]] std::vector<std::string> available(const std::string& plugins = {});
 

@@ -69,7 +69,7 @@ void register_handlers() {
 }  // namespace
 
 const char* rank_by_launcher() noexcept {
-  for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+  for (const char* const variable : {"SHUNT_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     if (const char* const rank = std::getenv(variable)) return rank;
   }
   return nullptr;

@@ -57,7 +57,7 @@ void inbound::unload_mixed(arrival& a, const wire::handler& how) {
 
 [[gnu::always_inline]] inline void inbound::run_handler(arrival& a, const wire::handler& how) {
   const wire::batch_head& batch = *a.batch;
-  if (facts_.remote && (batch.flags & wire::replies) != 0) check_replies(a, how);
+  if (facts_.networked && (batch.flags & wire::replies) != 0) check_replies(a, how);
   if ((batch.flags & wire::mixed) != 0) return unload_mixed(a, how);
   how.unload(&a);
   if (batch.mailbox != control) a.of->count_unloaded(batch, batch.count);
@@ -154,7 +154,7 @@ bool inbound::take_from_transport() {
     } else if (t.head.to == facts_.index) {
       arrived_[t.head.channel].push_back(t);
     } else {
-      job_.deliver(t, t.head.to);
+      static_cast<void>(job_.deliver(t, t.head.to));
     }
   }
   return any;
@@ -162,7 +162,7 @@ bool inbound::take_from_transport() {
 
 [[gnu::always_inline]] inline bool inbound::take_arrivals() {
   bool any = out_.ends().arrivals([this](rail::train& t) { arrived_[t.head.channel].push_back(t); });
-  if (facts_.remote) any |= take_from_transport();
+  if (facts_.networked) any |= take_from_transport();
   return any;
 }
 

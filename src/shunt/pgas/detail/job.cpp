@@ -55,7 +55,7 @@ job::~job() {
 void job::agree() {
   std::ostringstream mine;
   mine << wanted_.pes << ' ' << wanted_.budget << ' ' << wanted_.train_bytes << ' ' << wanted_.hops << ' '
-       << wire::handler_table::size() << ' ' << wire::handler_table::digest();
+       << wanted_.shared_memory << ' ' << wire::handler_table::size() << ' ' << wire::handler_table::digest();
   const auto all = carrier_.exchange(mine.str());
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] != all.front()) {
@@ -87,13 +87,13 @@ void job::agree() {
                           trains_.requests_routed, layout_.worker_of, layout_.rank_of});
 }
 
-void job::deliver(rail::train& t, int to_worker) {
-  const int rank = layout_.rank_of[static_cast<std::size_t>(to_worker)];
-  if (rank == carrier_.rank()) {
-    workers_[static_cast<std::size_t>(to_worker - layout_.first_worker_here)]->out.ends().inbox().deliver(t);
-  } else {
-    carrier_.send(t, rank);
+bool job::deliver(rail::train& t, int to_worker) {
+  if (auto* const inbox = inboxes_[static_cast<std::size_t>(to_worker)]) {
+    inbox->deliver(t);
+    return false;
   }
+  carrier_.send(t, layout_.rank_of[static_cast<std::size_t>(to_worker)]);
+  return true;
 }
 
 void job::spawn_on(int local_worker, const char* name, std::function<void()> body) {
@@ -143,12 +143,25 @@ void job::set_up() {
     workers_.push_back(std::make_unique<pe_worker>(
         *this, std::move(facts),
         outbound::endpoint::pool_size{trains_.capacity, trains_.regular, trains_.limit, trains_.resting}, &wake,
-        &target));
+        &target, place_of(layout_.first_worker_here + local)));
     if (explored_) {
       sched::this_worker::attach(*workers_.back());
     } else {
       runtime_->attach(local, *workers_.back());
     }
+  }
+  find_inboxes();
+}
+
+transport::shared_place job::place_of(int worker) const {
+  return remote() ? carrier_.place_of(worker) : transport::shared_place{};
+}
+
+void job::find_inboxes() {
+  for (int w = 0; w < layout_.workers; ++w) {
+    const int local = w - layout_.first_worker_here;
+    const bool here = local >= 0 && local < layout_.workers_here;
+    inboxes_.push_back(here ? &worker_here(local).out.ends().inbox() : place_of(w).inbox);
   }
 }
 
@@ -169,6 +182,7 @@ worker_facts job::facts_of(int local) const {
   f.workers = layout_.workers;
   f.hops = trains_.hops;
   f.remote = remote();
+  f.networked = remote() && carrier_.has_network();
   f.plain = trains_.plain;
   f.requests_routed = trains_.requests_routed;
   f.explored = explored_;
@@ -180,7 +194,12 @@ worker_facts job::facts_of(int local) const {
 }
 
 void job::start_transport() {
-  carrier_.start({trains_.capacity, std::min<std::size_t>(16, trains_.regular), wanted_.deadline});
+  transport::service wanted{trains_.capacity, std::min<std::size_t>(16, trains_.regular), wanted_.deadline};
+  if (wanted_.shared_memory || carrier_.name() == "processes") {
+    wanted.rank_of.assign(layout_.rank_of.begin(), layout_.rank_of.end());
+    wanted.yard = rail::train_pool::bytes_for(trains_.limit, trains_.capacity);
+  }
+  carrier_.start(wanted);
   try {
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::system_error& refused) {

@@ -55,7 +55,7 @@ class job final : public job_link {
   void exited(const char* call) noexcept;
 
   using job_link::fault_of;
-  void deliver(rail::train& t, int to_worker) override;
+  bool deliver(rail::train& t, int to_worker) override;
   void spawn_on(int local_worker, const char* name, std::function<void()> body) override;
   [[nodiscard]] task_sends* sends_of(int pe) noexcept override;
   [[nodiscard]] std::string fault_of(const rail::train& t) const override { return validator_.fault_of(t); }
@@ -75,6 +75,8 @@ class job final : public job_link {
   };
   static void wake(void* target) noexcept;
   [[nodiscard]] worker_facts facts_of(int local) const;
+  [[nodiscard]] transport::shared_place place_of(int worker) const;
+  void find_inboxes();
   [[nodiscard]] bool remote() const noexcept { return carrier_.ranks() > 1; }
   [[nodiscard]] sched::options runtime_options() const;
   void run_workers(const std::function<void(pe&)>& program);
@@ -99,8 +101,9 @@ class job final : public job_link {
   std::vector<wake_target> wake_targets_;
   std::vector<std::vector<std::uint16_t>> hop_tables_;  // by local worker
   std::vector<std::unique_ptr<pe_worker>> workers_;
-  std::atomic<bool> ending_{false};  // the carrier's abort() has been called
-  std::mutex guard_;                 // of everything below
+  std::vector<rail::train_inbox*> inboxes_;  // by worker of the job; null: a network is between
+  std::atomic<bool> ending_{false};          // the carrier's abort() has been called
+  std::mutex guard_;                         // of everything below
   std::condition_variable over_changed_;
   bool over_ = false;
   std::string message_;

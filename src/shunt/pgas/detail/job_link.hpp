@@ -43,8 +43,8 @@ class job_link {
     return dynamic_cast<const usage_error*>(&thrown) != nullptr ? fault::usage : fault::failure;
   }
 
-  /// Any thread. Hands a train over to a worker of the job, in this process or another.
-  virtual void deliver(rail::train& t, int to_worker) = 0;
+  /// Any thread. Hands a train over to a worker of the job, in this process or another. \return whether over a network.
+  virtual bool deliver(rail::train& t, int to_worker) = 0;
   /// Any thread. What is wrong with a train of another process, one line; empty: nothing.
   [[nodiscard]] virtual std::string fault_of(const rail::train& t) const = 0;
   [[nodiscard]] transport::carrier& carrier() const noexcept { return carrier_; }

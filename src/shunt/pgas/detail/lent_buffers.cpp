@@ -24,8 +24,8 @@ bool lent_buffers::is_task_of(int pe, const std::source_location& where) { retur
 bool lent_buffers::lends(const outbound& here, batch_key key) noexcept {
   const wire::handler& entry = entry_of(key);
   if ((entry.flags() & wire::requests) != 0) return false;
-  // Between processes a plain batch is refused that names a PE of another worker than the one that sends it.
-  if (here.facts_.remote && here.facts_.plain) return false;
+  // Over a network a plain batch is refused that names a PE of another worker than the one that sends it.
+  if (here.facts_.networked && here.facts_.plain) return false;
   const selector_state* const s = here.selectors_.find(selector_id_of(key));
   return s != nullptr && s->built == here.facts_.pes_here && !s->between && !s->mailboxes[entry.mailbox()].closed;
 }

@@ -12,10 +12,18 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
+namespace {
+
+std::size_t buffers_of(const worker_facts& facts) noexcept {
+  return static_cast<std::size_t>(facts.plain ? facts.pes : facts.workers);
+}
+
+}  // namespace
+
 constinit thread_local sending_state this_threads_sending{};
 
 outbound::outbound(const surroundings& with, const endpoint::pool_size& size, rail::train_inbox::wake_function wake,
-                   void* owner)
+                   void* owner, const transport::shared_place& place)
     : plain_pes_(with.facts.plain ? static_cast<unsigned>(with.facts.pes) : 0),
       facts_(with.facts),
       job_(with.job),
@@ -23,10 +31,9 @@ outbound::outbound(const surroundings& with, const endpoint::pool_size& size, ra
       handlers_(with.handlers),
       waits_(with.waits),
       arrived_(with.arrived),
-      ends_(wake, owner, size, static_cast<std::size_t>(with.facts.plain ? with.facts.pes : with.facts.workers),
-            with.credit),
-      check_(with.facts.checked, static_cast<std::size_t>(with.facts.plain ? with.facts.pes : with.facts.workers),
-             with.selectors) {}
+      ends_(place.inbox == nullptr ? endpoint(wake, owner, size, buffers_of(with.facts), with.credit)
+                                   : endpoint(*place.inbox, place.yard, size, buffers_of(with.facts), with.credit)),
+      check_(with.facts.checked, buffers_of(with.facts), with.selectors) {}
 
 // --- batches ---
 
@@ -67,7 +74,7 @@ void outbound::close_batch(send_buffer& b, int to) {
     b.continuations = 0;
   }
   const int to_worker = facts_.worker_of_buffer(to);
-  if (facts_.remote) {
+  if (facts_.networked) {
     batch.check =
         wire::head_check(batch, static_cast<std::uint16_t>(facts_.index), static_cast<std::uint16_t>(to_worker));
   }
@@ -103,12 +110,11 @@ void outbound::depart(std::uint8_t channel, int to) {
   t.head.to = static_cast<std::uint16_t>(to_worker);
   ++moved_.trains;
   moved_.bytes += bytes;
-  if (facts_.is_remote(to_worker)) moved_.network_bytes += bytes;
   moved_.train_capacity += t.capacity;
   if (to_worker == facts_.index) {
     arrived_[channel].push_back(t);
   } else {
-    job_.deliver(t, to_worker);
+    if (job_.deliver(t, to_worker)) moved_.network_bytes += bytes;
   }
 }
 
@@ -259,11 +265,11 @@ void outbound::send_control(int to_worker, batch_key key, std::span<const std::b
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int to = facts_.buffer_of_worker(to_worker);
   const auto at = static_cast<std::size_t>(to);
-  // A train that stands there anyway takes it along; else one of channel 1. Between processes a channel of their own:
+  // A train that stands there anyway takes it along; else one of channel 1. Over a network a channel of their own:
   // deferred trains take the places where others could arrive, and these messages are what ends the deferring.
   // Only programs come here, and they may wait for a train: their buffers may change meanwhile.
-  const std::uint8_t channel = facts_.remote ? 2 : 1;
-  send_buffer* b = &ends_.out(facts_.remote ? 2 : 0, at);
+  const std::uint8_t channel = facts_.networked ? 2 : 1;
+  send_buffer* b = &ends_.out(facts_.networked ? 2 : 0, at);
   while (b->open == nullptr || !b->fits_batch(whole)) {
     b = &ends_.out(channel, at);
     if (b->open != nullptr && !b->fits_batch(whole)) depart(channel, to);

@@ -93,7 +93,7 @@ worker_facts facts(int index, bool plain = false, bool remote = false) {
   f.pes = pes;
   f.workers = workers;
   f.plain = plain;
-  f.remote = remote;
+  f.remote = f.networked = remote;
   f.worker_of = worker_of.data();
   f.next_hop_of = plain ? pe_itself.data() : worker_of.data();
   f.first_pe_of = first_pe_of.data();
@@ -736,6 +736,8 @@ struct test_carrier final : transport::carrier {
     while (!coming.empty()) arrived.push_back(coming.pop_front());
     return any;
   }
+  [[nodiscard]] transport::shared_place place_of(int) const noexcept override { return {}; }
+  [[nodiscard]] bool has_network() const noexcept override { return false; }
   [[nodiscard]] std::chrono::nanoseconds patience() const noexcept override { return {}; }
   [[nodiscard]] std::optional<transport::loss> beat() override { return {}; }
   void stop() override {}

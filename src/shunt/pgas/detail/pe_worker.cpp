@@ -29,16 +29,17 @@ void awaited_values::check(const void* place, const void* type) const {
 }
 
 pe_worker::pe_worker(job_link& job, worker_facts known, const outbound::endpoint::pool_size& size,
-                     rail::train_inbox::wake_function wake, void* wake_argument)
+                     rail::train_inbox::wake_function wake, void* wake_argument, transport::shared_place place)
     : waiting(handlers_, job),
       facts(std::move(known)),
       selectors(facts.pes_here, facts.first_pe, facts.workers),
-      out({facts, job, selectors, handlers_, *this, *this, arrived_}, size, wake, wake_argument),
+      out({facts, job, selectors, handlers_, *this, *this, arrived_}, size, wake, wake_argument, place),
       collective(facts, job, out, selectors, *this),
       of_tasks(job, facts.local),
       ending(facts, out, selectors, *this, collective, job, of_tasks),
       parts(handlers_, facts.first_pe, facts.pes_here),
       job_(job),
+      place_(place),
       in_(*this, facts, job, selectors, handlers_, out, arrived_) {}
 
 /// A thread may outlive the job (outbound.B1).
@@ -169,7 +170,7 @@ bool pe_worker::arm() {
 }
 void pe_worker::disarm() { out.ends().inbox().disarm(); }
 std::chrono::nanoseconds pe_worker::patience() {
-  return facts.remote ? job_.carrier().patience() : std::chrono::nanoseconds::max();
+  return facts.networked ? job_.carrier().patience() : std::chrono::nanoseconds::max();
 }
 
 // --- waiting ---
@@ -178,7 +179,7 @@ std::chrono::nanoseconds pe_worker::patience() {
 /// next to nothing, and what arrives may still fill them.
 void pe_worker::begin_wait(const event& changed) {
   if (&changed == &trains_home_) return;  // for that no other worker needs an answer, and the open trains may fill
-  if (facts.remote && !sched::this_worker::has_runnable()) static_cast<void>(out.flush());
+  if (facts.networked && !sched::this_worker::has_runnable()) static_cast<void>(out.flush());
 }
 
 /// In this order: other fibers of the worker can run; open trains can depart; else the fiber watches the inbox for a
@@ -186,7 +187,7 @@ void pe_worker::begin_wait(const event& changed) {
 bool pe_worker::idle_step(int& idle) {
   if (sched::this_worker::has_runnable()) return true;
   if (out.flush()) return false;
-  if (!facts.remote) {
+  if (!facts.networked) {
     // Nothing but a train can change anything: watch the one word that says so.
     for (int looks = 0; looks < looks_a_step && !out.ends().inbox().any(); ++looks) {
       if (idle >= tight_steps) relax();

@@ -63,9 +63,10 @@ class awaited_values {
 // `waiting` first: what is called in every wait needs no adjustment of the pointer.
 class pe_worker final : public waiting, public sched::poller, private rail::credit {
  public:
-  /// \param wake  wakes the worker of this rank; any thread
+  /// \param wake   wakes the worker of this rank; any thread
+  /// \param place  in memory that other processes map; {}: it has none there
   pe_worker(job_link& job, worker_facts facts, const outbound::endpoint::pool_size& size,
-            rail::train_inbox::wake_function wake, void* wake_argument);
+            rail::train_inbox::wake_function wake, void* wake_argument, transport::shared_place place = {});
   ~pe_worker() override;
 
   const worker_facts facts;
@@ -127,6 +128,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   void disarm() override;
   std::chrono::nanoseconds patience() override;
   [[nodiscard]] bool fed_from_outside() const noexcept override { return facts.workers > 1; }
+  [[nodiscard]] std::atomic<std::uint32_t>* shared_token() const noexcept override { return place_.token; }
 
  private:
   void begin_wait(const event& changed) override;
@@ -138,6 +140,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   void came_home(std::size_t trains) noexcept override;
 
   job_link& job_;
+  const transport::shared_place place_;
   running_handler handlers_;
   arrived_trains arrived_;
   inbound in_;

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <shunt/sched/detail/time_limit.hpp>
+#include <shunt/base/detail/time_limit.hpp>
 #endif
 
 #include <shunt/base/error.hpp>
@@ -34,14 +34,15 @@ void parker::need_wake_fd() {
 
 /// Says that it is away before it sleeps, so that every unpark() from then on writes to the wake_fd.
 void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept {
+  auto& token = place();
   // acquire: edge `token` in. release: edge `wake_fd` out.
-  if (token_.exchange(away, std::memory_order_acq_rel) == 1) {
-    token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in, from an unpark() since
+  if (token.exchange(away, std::memory_order_acq_rel) == 1) {
+    token.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in, from an unpark() since
     return;
   }
   pollfd watched[] = {{wake_fd_, POLLIN, 0}, {descriptor, POLLIN, 0}};
-  const int found = ppoll(watched, 2, time_limit(at_most).get(), nullptr);
-  token_.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in
+  const int found = ppoll(watched, 2, shunt::detail::time_limit(at_most).get(), nullptr);
+  token.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in
   if (found > 0 && watched[0].revents != 0) {
     std::uint64_t writes = 0;
     // Fails only if it is empty; then there is nothing to do.

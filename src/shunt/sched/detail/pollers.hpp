@@ -59,6 +59,8 @@ class pollers final : public poller {
   std::chrono::nanoseconds patience() override {
     auto least = std::chrono::nanoseconds::max();
     for (poller* const one : all_) least = std::min(least, one->patience());
+    // A token of another process does not end a sleep on descriptors.
+    if (shared_token() != nullptr && descriptor() >= 0) least = std::min<std::chrono::nanoseconds>(least, token_delay);
     return least;
   }
   /// At most one of them has a descriptor: see runtime::attach().
@@ -71,6 +73,13 @@ class pollers final : public poller {
   [[nodiscard]] bool fed_from_outside() const noexcept override {
     return std::any_of(all_.begin(), all_.end(), [](const poller* one) { return one->fed_from_outside(); });
   }
+  /// At most one of them has one.
+  [[nodiscard]] std::atomic<std::uint32_t>* shared_token() const noexcept override {
+    for (const poller* const one : all_) {
+      if (auto* const its = one->shared_token()) return its;
+    }
+    return nullptr;
+  }
   /// At most one of them has a mark.
   [[nodiscard]] std::uint32_t mark() const noexcept override {
     for (const poller* const one : all_) {
@@ -80,6 +89,8 @@ class pollers final : public poller {
   }
 
  private:
+  static constexpr std::chrono::milliseconds token_delay{1};
+
   std::vector<poller*> all_;
   std::vector<std::unique_ptr<poller>> kept_;
 };

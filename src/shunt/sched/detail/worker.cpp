@@ -41,7 +41,10 @@ worker::worker(shared& of, int number)
   remote.worker = number;
 }
 
-worker::~worker() { give_remote(&remote); }
+worker::~worker() {
+  remote.parker.sleep_on(nullptr);  // its next owner
+  give_remote(&remote);
+}
 
 void worker::attach(poller& one) {
   if (one.descriptor() >= 0) {
@@ -53,6 +56,7 @@ void worker::attach(poller& one) {
   }
   pollers.add(one);
   pollers.show_in(*this);
+  remote.parker.sleep_on(pollers.shared_token());
 }
 
 void worker::attach(std::unique_ptr<poller> one) {
@@ -64,6 +68,7 @@ void worker::attach(std::unique_ptr<poller> one) {
 void worker::detach(const poller& one) noexcept {
   pollers.remove(one);
   pollers.show_in(*this);
+  remote.parker.sleep_on(pollers.shared_token());
 }
 
 // --- the running fiber's side ---

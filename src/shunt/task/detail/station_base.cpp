@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <shunt/sched/futex.hpp>
+#include <shunt/base/futex.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -123,7 +123,7 @@ poll_result station_base::sleep(time_point deadline, const std::stop_token& stop
     if (fiber) {
       static_cast<void>(sched::this_fiber::rest_until(deadline, "a train"));
     } else {
-      sched::futex_wait(token_, token, deadline == never ? std::chrono::nanoseconds::max() : deadline - clock::now());
+      futex_wait(token_, token, deadline == never ? std::chrono::nanoseconds::max() : deadline - clock::now());
     }
     // Before it prepares again, which takes a fence of some 10 us: mostly the train that woke it is here.
     seen = at_.poll();
@@ -142,7 +142,7 @@ void station_base::wake() noexcept {
     fiber.wake();
   } else {
     token_.fetch_add(1, std::memory_order_release);  // edge `token` out
-    sched::futex_wake(token_);
+    futex_wake(token_);
   }
 }
 

@@ -37,7 +37,7 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
 /// What program and plugin must agree on: the interface's number, which every change of `carrier` raises, and the
 /// layouts of what crosses the border.
 [[nodiscard]] inline std::string plugin_version() {
-  return "shunt transport 3 (train " + std::to_string(sizeof(rail::train)) + ", service " +
+  return "shunt transport 4 (train " + std::to_string(sizeof(rail::train)) + ", service " +
          std::to_string(sizeof(service)) + ", limits " + std::to_string(sizeof(limits)) + ", loss " +
          std::to_string(sizeof(loss)) + ", string " + std::to_string(sizeof(std::string)) + ")";
 }

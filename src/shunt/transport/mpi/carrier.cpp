@@ -56,6 +56,7 @@ mpi_carrier::mpi_carrier(const limits& time_limits) : liveness_(gate_, time_limi
   timer.enter("the first exchange over MPI", late);
   const auto processes = exchange(std::to_string(getpid()) + ' ' + machine_identity());
   if (ranks_ > 1) liveness_.open(heartbeat_comm_, rank_, ranks_, processes);
+  for (const auto& p : processes) machines_.push_back(p.substr(p.find(' ') + 1));
 }
 
 /// Initialises MPI, unless the program has, and makes sure that more than one thread may call it.
@@ -164,9 +165,10 @@ void mpi_carrier::start(const service& settings) {
                 {.rank = rank_});
   }
   agree_on(settings);
+  share_memory(settings);
 
   const auto pass = gate_.enter();
-  if (ranks_ > 1) {
+  if (has_network_) {
     engine_.start(pass, channel_comms_, settings);
     // relaxed: a hint of how long ago, read by patience().
     last_moved_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
@@ -190,6 +192,15 @@ void mpi_carrier::agree_on(const service& settings) {
   }
 }
 
+/// Ranks of a machine; the others are reached over MPI. Where they cannot share memory, so are they.
+void mpi_carrier::share_memory(const service& settings) {
+  std::vector<bool> near;
+  for (const auto& m : machines_) near.push_back(m == machines_[static_cast<std::size_t>(rank_)]);
+  const bool all_near = std::find(near.begin(), near.end(), false) == near.end();
+  trains_.open(near, rank_, settings, [this](const std::string& mine) { return exchange(mine); });
+  has_network_ = ranks_ > 1 && !(all_near && trains_.is_open());
+}
+
 void mpi_carrier::send(rail::train& loaded, int rank) {
   SHUNT_ASSERT(rank >= 0 && rank < ranks_ && rank != rank_);
   SHUNT_ASSERT(loaded.head.channel < channels);
@@ -203,7 +214,7 @@ void mpi_carrier::send(rail::train& loaded, int rank) {
 
 /// Moves the network on, if the gate is open: a closed gate says that another thread does so at this moment.
 bool mpi_carrier::poll(rail::train_list& arrived) {
-  if (ranks_ == 1) return false;
+  if (!has_network_) return false;
   bool moved = false;
   do {
     if (gate_.is_urgent()) break;
@@ -217,7 +228,7 @@ bool mpi_carrier::poll(rail::train_list& arrived) {
 }
 
 nanoseconds mpi_carrier::patience() const noexcept {
-  if (ranks_ == 1) return nanoseconds::max();
+  if (!has_network_) return nanoseconds::max();
   // An eighth of the time that nothing has moved: sleeping makes no wait longer than by that.
   // relaxed: a hint.
   const clock::time_point moved{clock::duration(last_moved_.load(std::memory_order_relaxed))};

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/transport/detail/shared_trains.hpp>
 #include <shunt/transport/mpi/gate.hpp>
 #include <shunt/transport/mpi/liveness.hpp>
 #include <shunt/transport/mpi/progress_engine.hpp>
@@ -59,6 +60,9 @@ class mpi_carrier final : public carrier {
   void start(const service& settings) override;
   void send(rail::train& loaded, int rank) override;
   bool poll(rail::train_list& arrived) override;
+  shared_place place_of(int worker) const noexcept override { return trains_.place_of(worker); }
+  bool has_network() const noexcept override { return has_network_; }
+  std::string why_not_shared() const override { return trains_.why_not(); }
   std::chrono::nanoseconds patience() const noexcept override;
   std::optional<loss> beat() override { return liveness_.beat(); }
   void stop() override;
@@ -69,12 +73,17 @@ class mpi_carrier final : public carrier {
   bool finalise(bool unwinding);
   bool gather_to_leave(bool unwinding);
   void agree_on(const service& settings);
+  void share_memory(const service& settings);
   void complete_sends();
 
   int rank_ = 0;
   int ranks_ = 1;
   bool initialised_here_ = false;  // MPI; else by the program
   const int exceptions_ = std::uncaught_exceptions();
+
+  std::vector<std::string> machines_;  // by rank
+  detail::shared_trains trains_;
+  bool has_network_ = false;
 
   outbox out_;
   std::atomic<std::chrono::steady_clock::rep> last_moved_{0};

@@ -26,9 +26,9 @@
 #include <string>
 #include <vector>
 
+#include <shunt/transport/detail/process_watch.hpp>
 #include <shunt/transport/mpi/gate.hpp>
 #include <shunt/transport/mpi/heartbeats.hpp>
-#include <shunt/transport/mpi/process_watch.hpp>
 #include <shunt/transport/mpi/watchdog.hpp>
 
 namespace shunt {
@@ -100,8 +100,8 @@ class liveness {
   std::chrono::steady_clock::time_point last_beat_;
   heartbeats heartbeats_;
 
-  process_watch processes_;  // not changed after open(): asked without the gate (edge `known`)
-  watchdog watchdog_;        // last: its thread uses all of the above
+  detail::process_watch processes_;  // not changed after open(): asked without the gate (edge `known`)
+  watchdog watchdog_;                // last: its thread uses all of the above
 };
 
 }  // namespace mpi

@@ -1,4 +1,4 @@
-#include <shunt/transport/mpi/process_watch.hpp>
+#include <shunt/transport/detail/process_watch.hpp>
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,7 +12,7 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace detail {
 namespace {
 
 /// \return false: this process does not know what its process numbers mean to others, as it sees no /proc.
@@ -83,7 +83,7 @@ bool process_watch::is_stopped(const process& p) {
          (text[name_ends + 2] == 'T' || text[name_ends + 2] == 't');
 }
 
-}  // namespace mpi
+}  // namespace detail
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

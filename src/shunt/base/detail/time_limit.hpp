@@ -7,7 +7,6 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace sched {
 namespace detail {
 
 class time_limit {
@@ -30,6 +29,5 @@ class time_limit {
 };
 
 }  // namespace detail
-}  // namespace sched
 }  // namespace v1
 }  // namespace shunt

@@ -1,6 +1,6 @@
 /// Sleeping on a 32-bit word: a thin wrapper of Linux's futex. On other systems, short naps.
 ///
-/// For code that blocks a thread. Fibers park instead (fiber.hpp).
+/// For code that blocks a thread. Fibers park instead (sched/fiber.hpp).
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,6 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace sched {
 
 /// Which threads may wait and wake on one word.
 enum class futex_scope : std::uint8_t {
@@ -31,9 +30,14 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_wake(const std::atomic<std::uint32_t>& word, int count = 1,
                 futex_scope scope = futex_scope::process) noexcept;
 
+/// Any thread. Leaves a token for a thread of any process that sleeps while `word`, in shared memory, is 0, and wakes it.
+inline void leave_token(std::atomic<std::uint32_t>& word) noexcept {
+  word.exchange(1, std::memory_order_release);  // release: what the caller has written is seen by the thread it wakes
+  futex_wake(word, 1, futex_scope::machine);
+}
+
 /// For futex_wake(): wakes all that wait.
 inline constexpr int futex_all = std::numeric_limits<int>::max();
 
-}  // namespace sched
 }  // namespace v1
 }  // namespace shunt

@@ -15,7 +15,7 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace detail {
 
 /// Built by one thread, constant from then on: any thread may ask.
 class process_watch {
@@ -48,7 +48,7 @@ class process_watch {
   std::optional<loss> ended_early_;  // a process that had ended before it could be watched
 };
 
-}  // namespace mpi
+}  // namespace detail
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

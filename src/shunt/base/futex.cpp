@@ -1,4 +1,4 @@
-#include <shunt/sched/futex.hpp>
+#include <shunt/base/futex.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,12 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <shunt/sched/detail/time_limit.hpp>
+#include <shunt/base/detail/time_limit.hpp>
 #endif
 
 namespace shunt {
 inline namespace v1 {
-namespace sched {
 
 #if defined(__linux__)
 
@@ -50,6 +49,5 @@ void futex_wake(const std::atomic<std::uint32_t>&, int, futex_scope) noexcept {}
 
 #endif
 
-}  // namespace sched
 }  // namespace v1
 }  // namespace shunt

@@ -1,0 +1,144 @@
+#include <shunt/transport/detail/job_memory.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include <shunt/base/clock.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/base/futex.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace detail {
+namespace {
+
+/// Looks at the round before a rank sleeps: another one is often as near.
+constexpr int looks_before_sleep = 200;
+
+[[noreturn]] void refuse(const std::string& what, int code) {
+  throw error(error_number(830), what + ": " + std::generic_category().message(code), error::facts{-1, -1, code});
+}
+
+void* map(int file, std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) refuse("the memory in which processes of a job meet cannot be mapped", errno);
+  return memory;
+}
+
+}  // namespace
+
+owned_descriptor job_memory::make(int ranks) {
+  auto file = memory_file("shunt job");
+  if (file.get() < 0) refuse("no memory in which the processes of a job could meet (memfd)", errno);
+  if (::ftruncate(file.get(), static_cast<off_t>(bytes_for(ranks))) != 0) {
+    refuse("the memory in which " + std::to_string(ranks) + " processes meet", errno);
+  }
+  void* const memory = map(file.get(), bytes_for(ranks));
+  auto* const top = ::new (memory) head;
+  top->kind = kind_of_file;
+  top->ranks = static_cast<std::uint32_t>(ranks);
+  auto* const slots = reinterpret_cast<slot*>(top + 1);
+  for (int r = 0; r < ranks; ++r) ::new (static_cast<void*>(slots + r)) slot;
+  munmap(memory, bytes_for(ranks));
+  return file;
+}
+
+job_memory::job_memory(owned_descriptor file, int rank, int ranks) : rank_(rank), ranks_(ranks) {
+  struct stat about{};
+  const bool there = ::fstat(file.get(), &about) == 0 && about.st_size == static_cast<off_t>(bytes_for(ranks));
+  if (there) {
+    memory_ = map(file.get(), bytes_for(ranks));
+    head_ = std::launder(reinterpret_cast<head*>(memory_));
+    slots_ = std::launder(reinterpret_cast<slot*>(head_ + 1));
+  }
+  if (!there || head_->kind != kind_of_file || head_->ranks != static_cast<std::uint32_t>(ranks)) {
+    if (memory_ != nullptr) munmap(memory_, bytes_for(ranks));
+    throw usage_error(
+        error_number(831),
+        "SHUNT_JOB: its descriptor is not the memory of a job of " + std::to_string(ranks) +
+            " processes; leave SHUNT_RANK and SHUNT_JOB to the launcher, and the descriptors that it opens");
+  }
+}
+
+job_memory::~job_memory() { munmap(memory_, bytes_for(ranks_)); }
+
+void job_memory::say_opened() noexcept {
+  auto& mine = slot_of(rank_);
+  mine.process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);  // relaxed: the meeting's edge
+  mine.opened.fetch_add(1, std::memory_order_relaxed);                                    // relaxed: likewise
+}
+
+bool job_memory::has_opened(int rank) const noexcept {
+  const auto times = [this](int r) {
+    return slot_of(r).opened.load(std::memory_order_relaxed);  // relaxed: for messages to people
+  };
+  return times(rank) >= times(rank_);
+}
+
+int job_memory::process_of(int rank) const noexcept {
+  return static_cast<int>(slot_of(rank).process.load(std::memory_order_relaxed));  // relaxed: the meeting's edge
+}
+
+bool job_memory::meet_at(meeting& where, const look& at_look) noexcept {
+  const auto round = where.round.load(std::memory_order_relaxed);  // relaxed: it cannot change before this rank comes
+  // acq_rel: edge `met`, from those who came before, to the last.
+  if (where.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(ranks_)) {
+    where.arrived.store(0, std::memory_order_relaxed);        // relaxed: before the round, which others acquire
+    where.round.store(round + 1, std::memory_order_release);  // release: edge `met`, to those who wait
+    futex_wake(where.round, futex_all, futex_scope::machine);
+    return true;
+  }
+  const auto met = [&] { return where.round.load(std::memory_order_acquire) != round; };  // acquire: edge `met`
+  for (int i = 0; i < looks_before_sleep; ++i) {
+    if (met()) return true;
+    relax();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  while (!met()) {
+    if (futex_wait(where.round, round, look_interval, futex_scope::machine)) continue;
+    // Between the look and its answer the others may have come, and even have ended.
+    if (!at_look(std::chrono::steady_clock::now() - start) && !met()) return false;
+  }
+  return true;
+}
+
+/// In pieces, as many as the longest text needs.
+std::vector<std::string> job_memory::exchange(const std::string& mine, const look& at_look) {
+  std::vector<std::string> all(static_cast<std::size_t>(ranks_));
+  const auto go_on = [&] {
+    if (!meet(at_look))
+      throw error(error_number(832), "a rank of the job did not come to an exchange", {.rank = rank_});
+  };
+  auto& own = slot_of(rank_);
+  bool more = true;
+  for (std::size_t at = 0; more; at += slot::piece) {
+    own.bytes = mine.size();
+    if (at < mine.size()) std::memcpy(own.text, mine.data() + at, std::min(slot::piece, mine.size() - at));
+    go_on();
+    more = false;
+    for (int r = 0; r < ranks_; ++r) {
+      const auto& theirs = slot_of(r);
+      const auto whole = static_cast<std::size_t>(theirs.bytes);
+      if (at < whole) {
+        all[static_cast<std::size_t>(r)].append(reinterpret_cast<const char*>(theirs.text),
+                                                std::min(slot::piece, whole - at));
+      }
+      more = more || at + slot::piece < whole;
+    }
+    go_on();  // all have read
+  }
+  return all;
+}
+
+}  // namespace detail
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

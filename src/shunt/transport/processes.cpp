@@ -1,0 +1,242 @@
+#include <shunt/transport/detail/processes.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <shunt/base/environment.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/transport/detail/job_memory.hpp>
+#include <shunt/transport/detail/process_watch.hpp>
+#include <shunt/transport/detail/shared_trains.hpp>
+#include <shunt/transport/processes.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace detail {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+/// How long a rank that an exception ends waits for the others to end as it does.
+constexpr std::chrono::milliseconds unwinding_limit{2'000};
+/// How much later than the rank before it a rank says that another one is lost: all see that at once.
+constexpr std::chrono::milliseconds loss_turn{350};
+/// Larger jobs watch the two beside, so that a look costs the same.
+constexpr int ranks_that_all_watch = 8;
+/// Time between two looks counts as at most this part of the deadline: this process may have been stopped itself.
+constexpr int looks_a_deadline = 5;
+
+std::string seconds(nanoseconds time) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f s", std::chrono::duration<double>(time).count());
+  return text.data();
+}
+
+/// A descriptor of this process, for as long as the job may open the transport again.
+owned_descriptor copy_of(int descriptor) { return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
+
+/// How long a rank has been seen stopped, in time that this process was running itself.
+class stop_watch {
+ public:
+  /// \return the loss, once it has lasted for `deadline`
+  std::optional<loss> look(const process_watch& processes, std::chrono::milliseconds deadline) {
+    const std::lock_guard lock(guard_);
+    const auto now = clock::now();
+    const auto since = std::min<nanoseconds>(now - std::exchange(last_, now), nanoseconds(deadline) / looks_a_deadline);
+    const auto stopped = processes.find_stopped();
+    if (!stopped || stopped->rank != rank_) {
+      rank_ = stopped ? stopped->rank : -1;
+      lasted_ = nanoseconds(0);
+      return std::nullopt;
+    }
+    lasted_ += since;
+    if (deadline.count() <= 0 || lasted_ < deadline) return std::nullopt;
+    return loss{rank_, stopped->why + " for " + seconds(lasted_)};
+  }
+
+ private:
+  std::mutex guard_;
+  clock::time_point last_ = clock::now();
+  int rank_ = -1;
+  nanoseconds lasted_{0};
+};
+
+class processes final : public carrier {
+ public:
+  processes(const process_of_job& self, const limits& time_limits)
+      : rank_(self.rank),
+        ranks_(self.ranks),
+        limits_(time_limits),
+        deadline_(time_limits.deadline),
+        memory_(copy_of(self.meeting), self.rank, self.ranks),
+        trains_(copy_of(self.trains)) {
+    memory_.say_opened();
+    if (!memory_.meet([this](nanoseconds waited) { return await_start(waited); })) return;
+    const bool all = ranks_ <= ranks_that_all_watch;
+    for (int r = 0; r < ranks_; ++r) {
+      const int after = (r - rank_ + ranks_) % ranks_;
+      if (after != 0 && (all || after == 1 || after == ranks_ - 1)) watch_.add(r, memory_.process_of(r));
+    }
+  }
+  ~processes() override;
+
+  std::string_view name() const noexcept override { return "processes"; }
+  int rank() const noexcept override { return rank_; }
+  int ranks() const noexcept override { return ranks_; }
+  int ranks_here() const noexcept override { return ranks_; }
+
+  std::vector<std::string> exchange(const std::string& mine) override {
+    return memory_.exchange(mine, [this](nanoseconds) { return end_if_lost(); });
+  }
+  void start(const service& settings) override;
+  void send(rail::train& loaded, int rank) override;
+  bool poll(rail::train_list&) override { return false; }
+  shared_place place_of(int worker) const noexcept override { return trains_.place_of(worker); }
+  bool has_network() const noexcept override { return false; }
+  nanoseconds patience() const noexcept override { return nanoseconds::max(); }
+  std::optional<loss> beat() override {
+    if (auto ended = watch_.find_ended()) return ended;
+    return stopped_.look(watch_, deadline_);
+  }
+  void stop() override;
+  void abort(int status) noexcept override { std::_Exit(status == 0 ? EXIT_FAILURE : status); }
+
+ private:
+  bool end_if_lost();
+  bool await_start(nanoseconds waited);
+  [[noreturn]] void end_job(const std::string& why) noexcept;
+
+  const int rank_;
+  const int ranks_;
+  const limits limits_;
+  std::chrono::milliseconds deadline_;
+  const int exceptions_ = std::uncaught_exceptions();
+  bool started_ = false;
+  job_memory memory_;
+  shared_trains trains_;
+  process_watch watch_;
+  stop_watch stopped_;
+};
+
+/// Ranks that know the same would all say it: each gives those before it time to end the job.
+void processes::end_job(const std::string& why) noexcept {
+  std::this_thread::sleep_for(loss_turn * std::min(rank_, 2));
+  std::fprintf(stderr, "%s%s%s; the job ends\n", limits_.name.c_str(), limits_.name.empty() ? "" : ": ", why.c_str());
+  std::fflush(nullptr);
+  std::_Exit(EXIT_FAILURE);  // the launcher ends the others
+}
+
+/// While this rank waits for others outside a service.
+bool processes::end_if_lost() {
+  if (const auto lost = beat()) end_job("rank " + std::to_string(lost->rank) + " " + lost->why);
+  return true;
+}
+
+/// While this rank waits for others that have not opened the transport yet.
+bool processes::await_start(nanoseconds waited) {
+  if (limits_.gather.count() <= 0 || waited < limits_.gather) return true;
+  for (int r = 0; r < ranks_; ++r) {
+    if (memory_.has_opened(r)) continue;
+    end_job("rank " + std::to_string(r) + " has not called shunt::pgas::run() yet, or not come as far; rank " +
+            std::to_string(rank_) + " has waited for " + seconds(waited) + " (--start-deadline, SHUNT_START_DEADLINE)");
+  }
+  return true;
+}
+
+/// No process may end while another one watches it: all leave together. After an exception the others may be elsewhere.
+processes::~processes() {
+  const bool unwinding = std::uncaught_exceptions() > exceptions_;
+  if (started_) return;
+  static_cast<void>(memory_.meet_to_leave([&](nanoseconds waited) {
+    if (unwinding) return waited < unwinding_limit;
+    return end_if_lost();
+  }));
+}
+
+void processes::start(const service& settings) {
+  SHUNT_ASSERT(!started_);
+  const auto talk = [this](const std::string& mine) { return exchange(mine); };
+  std::string text = std::to_string(settings.capacity) + " bytes, " + std::to_string(settings.yard) +
+                     " bytes a worker, " + std::to_string(settings.deadline.count()) + " ms";
+  const auto all = talk(text);
+  for (int r = 0; r < ranks_; ++r) {
+    if (const auto& t = all[static_cast<std::size_t>(r)]; t != all[0]) {
+      throw error(error_number(803),
+                  "rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " + all[0] +
+                      ": the options of all ranks must be alike",
+                  {.rank = r});
+    }
+  }
+  trains_.open(std::vector<bool>(static_cast<std::size_t>(ranks_), true), rank_, settings, talk);
+  if (!trains_.why_not().empty()) {
+    throw error(error_number(833), "the processes of this job cannot share the memory of their trains: " +
+                                       trains_.why_not() + "; use --transport mpi");
+  }
+  deadline_ = settings.deadline;
+  started_ = true;
+}
+
+void processes::send(rail::train& loaded, int rank) {
+  throw error(error_number(834),
+              "the transport `processes` carries no train: one of " + std::to_string(loaded.head.bytes) +
+                  " bytes for rank " + std::to_string(rank) + " belongs into the inbox of its worker",
+              {.rank = rank});
+}
+
+void processes::stop() {
+  SHUNT_ASSERT(started_);
+  if (!memory_.meet([this](nanoseconds) { return end_if_lost(); })) return;
+  deadline_ = limits_.deadline;
+  started_ = false;
+}
+
+/// The numbers of a text, which commas separate; none if it has anything else.
+std::vector<int> numbers(std::string_view text) {
+  std::vector<int> all;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int n = 0;
+    const auto [next, failed] = std::from_chars(at, end, n);
+    if (failed != std::errc{} || n < 0) return {};
+    all.push_back(n);
+    if (next == end) return all;
+    if (*next != ',') return {};
+    at = next + 1;
+  }
+}
+
+}  // namespace
+
+std::optional<process_of_job> find_process_of_job() {
+  const auto rank = environment::read(rank_variable);
+  const auto job = environment::read(job_variable);
+  if (!rank && !job) return std::nullopt;
+  const auto self = numbers(rank.value_or(""));
+  const auto about = numbers(job.value_or(""));
+  if (self.size() != 1 || about.size() != 3 || about[0] < 1 || about[0] > most_processes || self[0] >= about[0]) {
+    throw usage_error(error_number(835), "SHUNT_RANK is `" + rank.value_or("") + "` and SHUNT_JOB `" +
+                                             job.value_or("") +
+                                             "`: leave both to the launcher that starts the processes of a job");
+  }
+  return process_of_job{self[0], about[0], about[1], about[2]};
+}
+
+std::unique_ptr<carrier> open_processes(const process_of_job& self, const limits& time_limits) {
+  return std::make_unique<processes>(self, time_limits);
+}
+
+}  // namespace detail
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,37 @@
+/// Jobs of several processes on one machine, without MPI: the transport `processes`.
+///
+/// A launcher starts the processes; each opens the transport (transport.hpp), and finds the others by what it has
+/// inherited. Their trains lie in memory that all of them map, so a train moves as between threads.
+///
+///   variable      what the launcher tells
+///   SHUNT_RANK    this process's number, 0..ranks-1
+///   SHUNT_JOB     ranks, and two descriptors of memory: "4,3,5"
+///
+/// Linux only. The processes end with the launcher, however it ends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+
+/// Processes that one job of the transport `processes` may have.
+inline constexpr int most_processes = 1024;
+
+/// Starts the processes of a job, waits for them, and passes on SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2.
+/// For a program that does nothing else: it takes over these signals and all of the process's children. Call it before
+/// the process has a second thread.
+///
+/// Where a process fails, the others are ended: at once if it has said why (it ended with a status), after some seconds
+/// if a signal ended it, so that the others can name it.
+/// \param ranks  1..most_processes
+/// \param words  the program and its arguments; the program is looked for in PATH if it has no slash. Not empty.
+/// \return 0, or the status of the first that ended with another; 128 + its number for a signal.
+/// \throws usage_error if the program cannot be started; shunt::error if the system refuses memory or processes.
+[[nodiscard]] int run_processes(int ranks, const std::vector<std::string>& words);
+
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,187 @@
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include <shunt/base/error.hpp>
+#include <shunt/transport/detail/job_memory.hpp>
+#include <shunt/transport/detail/processes.hpp>
+#include <shunt/transport/processes.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace detail {
+namespace {
+
+/// How long the others have to name a process that a signal has ended; they look for it every 200 ms, and give each
+/// other time to say so.
+constexpr std::chrono::milliseconds time_to_name{2'500};
+constexpr std::chrono::milliseconds look_interval{20};
+constexpr int exec_failed = 127;
+
+// Of the signal handler: set before the handlers are, constant from then on.
+std::array<pid_t, most_processes> started{};
+int started_count = 0;
+
+/// The terminal sends its signals to all processes of the job; what a process sent came to this one alone.
+void pass_on(int number, siginfo_t* info, void*) {
+  const int kept = errno;
+  if (info->si_code != SI_KERNEL) {
+    for (int r = 0; r < started_count; ++r) {
+      if (started[static_cast<std::size_t>(r)] > 0) ::kill(started[static_cast<std::size_t>(r)], number);
+    }
+  }
+  errno = kept;
+}
+
+/// In the process that becomes a rank. Only calls that may follow fork().
+[[noreturn]] void become(pid_t launcher, char* const* words, char* const* variables, int report) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == launcher) {  // else it has ended before the line above
+    environ = const_cast<char**>(variables);
+    ::execvp(words[0], words);
+  }
+  const int code = errno;
+  [[maybe_unused]] const auto written = ::write(report, &code, sizeof code);
+  ::_exit(exec_failed);
+}
+
+/// Variables of this process, and those that tell a rank which it is.
+std::vector<std::string> variables_for(int rank, int ranks, int meeting, int trains) {
+  std::vector<std::string> all;
+  const std::string names[] = {std::string(rank_variable) + "=", std::string(job_variable) + "="};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view pair(*entry);
+    if (!pair.starts_with(names[0]) && !pair.starts_with(names[1])) all.emplace_back(pair);
+  }
+  all.push_back(names[0] + std::to_string(rank));
+  all.push_back(names[1] + std::to_string(ranks) + "," + std::to_string(meeting) + "," + std::to_string(trains));
+  return all;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const auto& w : words) all.push_back(const_cast<char*>(w.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+class job_processes {
+ public:
+  ~job_processes() { end_all(); }
+
+  /// \throws usage_error if the program cannot be started, shunt::error if the system has no process left
+  void start(int ranks, const std::vector<std::string>& words) {
+    const auto meeting = job_memory::make(ranks);
+    const auto trains = memory_file("shunt trains");
+    int report[2];
+    if (trains.get() < 0 || ::pipe2(report, O_CLOEXEC) != 0) refuse("no descriptor left for a job", errno);
+    const owned_descriptor reads(report[0]);
+    owned_descriptor writes(report[1]);
+    // Inherited by what is started from here on.
+    for (const int fd : {meeting.get(), trains.get()}) ::fcntl(fd, F_SETFD, 0);
+    const pid_t launcher = ::getpid();
+    for (int r = 0; r < ranks; ++r) {
+      const auto texts = variables_for(r, ranks, meeting.get(), trains.get());
+      const auto variables = pointers(texts);
+      const auto argv = pointers(words);
+      const pid_t child = ::fork();
+      if (child < 0)
+        refuse("process " + std::to_string(r) + " of " + std::to_string(ranks) + " cannot be started", errno);
+      if (child == 0) become(launcher, argv.data(), variables.data(), writes.get());
+      started[static_cast<std::size_t>(started_count++)] = child;
+    }
+    for (const int fd : {meeting.get(), trains.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    writes = owned_descriptor();
+    int code = 0;
+    if (::read(reads.get(), &code, sizeof code) == sizeof code) {  // 0 bytes: every process runs its program
+      throw usage_error(error_number(836), "cannot start `" + words[0] + "`: " + std::generic_category().message(code));
+    }
+  }
+
+  /// \return the job's status
+  int wait() {
+    int job_status = 0;
+    auto end_by = std::chrono::steady_clock::time_point::max();
+    for (int left = started_count; left > 0;) {
+      int status = 0;
+      const pid_t ended = ::waitpid(-1, &status, job_status == 0 ? 0 : WNOHANG);
+      if (ended < 0 && errno == EINTR) continue;
+      if (ended < 0) refuse("waitpid", errno);
+      if (ended > 0) {
+        const auto rank = std::find(started.begin(), started.begin() + started_count, ended) - started.begin();
+        if (rank == started_count) continue;  // a child of an earlier program of this process
+        started[static_cast<std::size_t>(rank)] = 0;
+        --left;
+        if (job_status == 0) job_status = first_failure(static_cast<int>(rank), ended, status, end_by);
+        // It has said why, or the terminal has told all: no other needs to.
+        if (job_status != 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0) end_by = {};
+      } else {
+        std::this_thread::sleep_for(look_interval);
+      }
+      if (job_status != 0 && std::chrono::steady_clock::now() > end_by) end_all();
+    }
+    return job_status;
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& what, int code) {
+    throw error(error_number(837), what + ": " + std::generic_category().message(code), error::facts{-1, -1, code});
+  }
+
+  /// \return 0: it has not failed
+  static int first_failure(int rank, pid_t process, int status, std::chrono::steady_clock::time_point& end_by) {
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    const int number = WTERMSIG(status);
+    if (number != SIGINT && number != SIGTERM) {
+      std::fprintf(stderr, "shunt: rank %d (process %d) was ended by signal %d (%s)\n", rank, static_cast<int>(process),
+                   number, strsignal(number));
+    }
+    end_by = std::chrono::steady_clock::now() + time_to_name;
+    return 128 + number;
+  }
+
+  static void end_all() noexcept {
+    for (int r = 0; r < started_count; ++r) {
+      if (started[static_cast<std::size_t>(r)] > 0) ::kill(started[static_cast<std::size_t>(r)], SIGKILL);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace detail
+
+int run_processes(int ranks, const std::vector<std::string>& words) {
+  SHUNT_ASSERT(!words.empty());
+  if (ranks < 1 || ranks > most_processes) {
+    throw usage_error(error_number(838),
+                      std::to_string(ranks) + " processes: a job has 1.." + std::to_string(most_processes));
+  }
+  std::fflush(nullptr);  // what stands in a buffer would be written by each process
+  detail::started_count = 0;
+  detail::job_processes job;
+  job.start(ranks, words);
+  for (const int passed : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    struct sigaction how{};
+    how.sa_sigaction = detail::pass_on;
+    how.sa_flags = SA_SIGINFO;
+    ::sigaction(passed, &how, nullptr);
+  }
+  return job.wait();
+}
+
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,47 @@
+#!/bin/bash
+# What is left of a job of processes whose launcher, or one of whose ranks, is killed at some time: nothing.
+#   processes.sh SHUNT PGAS_RANKS PROCESSES_RANKS [TIMES]
+set -u
+shunt=$1 program=$2 sleeper=$3 times=${4:-6}
+fail() { echo "processes.sh: $*" >&2; exit 1; }
+ours() { pgrep -f -- "$1" | wc -l; }
+left_behind() { find /dev/shm /tmp -maxdepth 1 -newer "$stamp" \( -name '*shunt*' -o -name 'memfd*' \) 2>/dev/null; }
+stamp=$(mktemp)
+trap 'rm -f "$stamp"' EXIT
+
+# The launcher is killed: its ranks end with it.
+"$shunt" start --ranks 3 "$sleeper" asleep >"$stamp.out" 2>&1 &
+launcher=$!
+for _ in $(seq 200); do [[ $(wc -l <"$stamp.out") == 3 ]] && break; sleep 0.05; done
+[[ $(wc -l <"$stamp.out") == 3 ]] || fail "the ranks did not start: $(cat "$stamp.out")"
+pids=$(cat "$stamp.out")
+kill -9 "$launcher"
+for _ in $(seq 200); do
+  alive=0
+  for p in $pids; do kill -0 "$p" 2>/dev/null && alive=1; done
+  ((alive == 0)) && break
+  sleep 0.05
+done
+((alive == 0)) || fail "a rank lives on without its launcher"
+rm -f "$stamp.out"
+
+# Random ranks are killed at random times: the job ends, and says which.
+for ((i = 0; i < times; ++i)); do
+  "$shunt" start --ranks 3 "$program" --pes 6 --workers 1 --train 1k --budget 256k >"$stamp.out" 2>&1 &
+  launcher=$!
+  sleep "0.0$((RANDOM % 90 + 10))"
+  ranks=($(pgrep -P "$launcher"))
+  ((${#ranks[@]} > 0)) && kill -9 "${ranks[RANDOM % ${#ranks[@]}]}" 2>/dev/null
+  wait "$launcher"
+  status=$?
+  # 0: the job was over before.
+  case $status in
+    0) ;;
+    1 | 137) grep -q "ended by signal 9\|ended (process" "$stamp.out" || fail "run $i: no rank is named: $(cat "$stamp.out")" ;;
+    *) fail "run $i: status $status: $(cat "$stamp.out")" ;;
+  esac
+  [[ -z $(pgrep -P "$launcher" 2>/dev/null) ]] || fail "run $i: a rank lives on"
+done
+rm -f "$stamp.out"
+[[ -z $(left_behind) ]] || fail "files are left: $(left_behind)"
+echo "processes.sh: $times runs, nothing left"
