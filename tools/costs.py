@@ -43,7 +43,7 @@ STATED = [
     ("sched/fiber.hpp", "Cost: about {3 ns} with a few fibers", "yield_2"),
     ("sched/fiber.hpp", "{15 ns} with fifty thousand", "yield_50000"),
     ("sched/fiber.hpp", "and outside of fibers, it does nothing. Cost: about {2 ns}", "require_stack"),
-    ("sched/futex.hpp", "some {250 ns} where no thread sleeps", "futex_wake"),
+    ("base/futex.hpp", "some {250 ns} where no thread sleeps", "futex_wake"),
     ("sched/observe/deadlock.hpp", "some {2 ns} for each fiber that is looked at", "deadlock_fiber"),
     ("sched/runtime.hpp", "A switch takes some {30 ns} more", "yield_migrating - yield_2"),
     ("sched/runtime.hpp", "a fork of fork_join some {5 ns}", "fork_join_migrating - fork_join"),

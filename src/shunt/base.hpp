@@ -18,3 +18,4 @@
 #include <shunt/base/symbols.hpp>
 #include <shunt/base/thread_cache.hpp>
 #include <shunt/base/topology.hpp>
+#include <shunt/base/wait_time.hpp>

@@ -37,7 +37,9 @@ for ((i = 0; i < times; ++i)); do
   # 0: the job was over before.
   case $status in
     0) ;;
-    1 | 137) grep -q "ended by signal 9\|ended (process" "$stamp.out" || fail "run $i: no rank is named: $(cat "$stamp.out")" ;;
+    1 | 137)
+      grep -q "ended by signal 9\|ended (process" "$stamp.out" || fail "run $i: no rank is named: $(cat "$stamp.out")"
+      ;;
     *) fail "run $i: status $status: $(cat "$stamp.out")" ;;
   esac
   [[ -z $(pgrep -P "$launcher" 2>/dev/null) ]] || fail "run $i: a rank lives on"

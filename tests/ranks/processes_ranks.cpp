@@ -1,4 +1,4 @@
-/// The transport `processes` between real processes: what a launcher, its ranks and a kernel that kills some of them do.
+/// The transport `processes` between real processes: what a launcher and its ranks do, also where some are killed.
 ///
 ///   processes_ranks orderly            exchanges, services and trains of a job that ends well
 ///   processes_ranks killed|stopped     the last rank leaves by SIGKILL or SIGSTOP; the others name it
@@ -78,7 +78,7 @@ void lost(carrier& job, int signal, const std::string& why) {
   for (const auto start = clock::now(); clock::now() < start + 30s; std::this_thread::sleep_for(50ms)) {
     const auto seen = job.beat();
     if (!seen) continue;
-    expect(seen->rank == victim && seen->why.starts_with(why), "who was lost: " + seen->why);
+    expect(seen->rank == victim && seen->why.starts_with(why), "the rank and the reason: " + seen->why);
     ++counter(job, 1);
     while (counter(job, 1) < job.ranks() - 1) std::this_thread::sleep_for(1ms);
     if (job.rank() != 0) std::this_thread::sleep_for(10s);

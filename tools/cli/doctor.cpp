@@ -476,6 +476,7 @@ void print(const ordered_json& report) {
                       rank["room"].get<bool>() ? "" : ", more than there are CPUs for"));
     }
   }
+  if (report.contains("between_ranks")) row("trains", report["between_ranks"].get<std::string>());
   row("input/output", report["io"].get<std::string>());
   for (const auto& [name, value] : report["environment"].items())
     row("environment", name + "=" + value.get<std::string>());
@@ -485,17 +486,40 @@ void print(const ordered_json& report) {
   for (const auto& line : limited) fmt::print("  - {}\n", apps::one_line(line.get<std::string>()));
 }
 
+/// How trains go between ranks of one machine; collective, like the service that it tries.
+std::string way_between_ranks(transport::carrier& carrier, bool shared_memory) {
+  const std::string network = "ranks send each other trains over " + std::string(carrier.name());
+  if (!shared_memory) return network + " (SHUNT_SHARED_MEMORY=0)";
+  constexpr std::size_t trains = 2, capacity = 4096;
+  transport::service wanted{.capacity = capacity, .yard = rail::train_pool::bytes_for(trains, capacity)};
+  for (int r = 0; r < carrier.ranks(); ++r) wanted.rank_of.push_back(r);
+  carrier.start(wanted);
+  const bool shared = carrier.place_of(carrier.rank()).inbox != nullptr;
+  const auto why = carrier.why_not_shared();
+  const bool far = carrier.has_network();
+  carrier.stop();
+  if (!shared) return network + (why.empty() ? "" : ", and share no memory: " + why);
+  return std::string("ranks of one machine share the memory of their trains") +
+         (far ? "; others send theirs over " + std::string(carrier.name()) : "");
+}
+
 }  // namespace
 
 int doctor(bool as_json) {
   // Under a launcher all processes tell each other what they may use, and the first one reports.
   std::vector<pgas::rank_cpus> job;
+  std::string way;
   if (pgas::under_launcher()) {
     const auto carrier = transport::open("auto", environment::read("SHUNT_PLUGINS").value_or(""), {.name = "doctor"});
-    if (carrier->ranks() > 1) job = pgas::placement(*carrier, pgas::options_from_environment().workers);
+    const auto wanted = pgas::options_from_environment();
+    if (carrier->ranks() > 1) {
+      job = pgas::placement(*carrier, wanted.workers);
+      way = way_between_ranks(*carrier, wanted.shared_memory);
+    }
     if (carrier->rank() > 0) return 0;
   }
-  const auto report = examine(job);
+  auto report = examine(job);
+  if (!way.empty()) report["between_ranks"] = way;
   if (as_json) {
     fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <shunt/base/detail/time_limit.hpp>
+#include <shunt/base/wait_time.hpp>
 #endif
 
 namespace shunt {
@@ -22,7 +22,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds timeout,
                 futex_scope scope) noexcept {
   if (timeout <= std::chrono::nanoseconds::zero()) return false;
-  const detail::time_limit limit(timeout);
+  const wait_time limit(timeout);
   const int private_flag = scope == futex_scope::process ? FUTEX_PRIVATE_FLAG : 0;
   const long result = syscall(SYS_futex, &word, FUTEX_WAIT | private_flag, expected, limit.get(), nullptr, 0);
   return !(result == -1 && errno == ETIMEDOUT);

@@ -30,9 +30,10 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_wake(const std::atomic<std::uint32_t>& word, int count = 1,
                 futex_scope scope = futex_scope::process) noexcept;
 
-/// Any thread. Leaves a token for a thread of any process that sleeps while `word`, in shared memory, is 0, and wakes it.
+/// Any thread. Leaves a token for a thread of any process that sleeps while `word`, in shared memory, is 0; wakes it.
 inline void leave_token(std::atomic<std::uint32_t>& word) noexcept {
-  word.exchange(1, std::memory_order_release);  // release: what the caller has written is seen by the thread it wakes
+  // release: edge `token` of sched::detail::parker, which takes it.
+  word.exchange(1, std::memory_order_release);
   futex_wake(word, 1, futex_scope::machine);
 }
 

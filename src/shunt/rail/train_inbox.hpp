@@ -27,7 +27,7 @@ class train_inbox {
   train_inbox() = default;
   /// \param owner  handed to `wake`; both may be null for an owner that never arms its inbox.
   train_inbox(wake_function wake, void* owner) noexcept : wake_(wake), owner_(owner) {}
-  /// In shared memory. \param token  of the owner, who sleeps while it is 0; in the same memory
+  /// In shared memory. \param token  of the owner, which sleeps while it is 0; in the same memory
   explicit train_inbox(std::atomic<std::uint32_t>& token) noexcept : token_(&token) {}
 
   /// Any thread: hands the train over (T1).

@@ -196,7 +196,7 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
   const auto of_job = find_process_of_job();
   if (of_job && (name == "processes" || name == "auto")) return open_processes(*of_job, time_limits);
   if (name == "processes") {
-    throw usage_error(error_number(819),
+    throw usage_error(error_number(839),
                       "the transport `processes` joins processes that a launcher has started, and this one was started "
                       "alone: use `shunt start --ranks R PROGRAM`, or `shunt run APP --transport processes --ranks R`");
   }

@@ -226,7 +226,7 @@ TEST_CASE("shared trains: ranks agree on an address that is free in all of them,
   CHECK(first.place_of(0).inbox == nullptr);
   shared_trains third;
   open(third);
-  CHECK(third.place_of(0).inbox == address);  // whoever has closed its own makes room
+  CHECK(third.place_of(0).inbox == address);  // the first one has made room
 
   shared_trains refused;
   refused.open({true, true}, 0, wanted,

@@ -109,7 +109,8 @@ class carrier {
   /// \param worker  as service::rank_of counts them
   [[nodiscard]] virtual shared_place place_of(int worker) const noexcept = 0;
 
-  /// Any thread, between start() and stop(). Whether some rank is reached by send() only. If not, poll() brings nothing.
+  /// Any thread, between start() and stop(). Whether some rank is reached by send() only. If none is, poll() brings
+  /// nothing.
   [[nodiscard]] virtual bool has_network() const noexcept = 0;
 
   /// Any thread. Why ranks of this machine share no memory, one line; empty: they do, or there is one alone.
@@ -130,8 +131,8 @@ class carrier {
 };
 
 /// Collective: opens a transport by name. Waits for the other ranks.
-/// \param name     "threads" (one process, always there), "processes" (several on this machine, started by start_processes),
-///                 "mpi", or "auto": what the launcher that started this process serves, else threads
+/// \param name     "threads" (one process, always there), "processes" (several on this machine, started by
+///                 run_processes()), "mpi", or "auto": what the launcher that started this process serves, else threads
 /// \param plugins  folders to search for transports first, absolute, separated by colons; then those of the program's
 ///                 file and of the library's, and the installed one. The current folder is never searched.
 /// \param time_limits  how long it may wait for other ranks

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <shunt/base/detail/time_limit.hpp>
+#include <shunt/base/wait_time.hpp>
 #endif
 
 #include <shunt/base/error.hpp>
@@ -41,7 +41,7 @@ void parker::park_on(int descriptor, std::chrono::nanoseconds at_most) noexcept 
     return;
   }
   pollfd watched[] = {{wake_fd_, POLLIN, 0}, {descriptor, POLLIN, 0}};
-  const int found = ppoll(watched, 2, shunt::detail::time_limit(at_most).get(), nullptr);
+  const int found = ppoll(watched, 2, wait_time(at_most).get(), nullptr);
   token.exchange(0, std::memory_order_acquire);  // acquire: edge `token` in
   if (found > 0 && watched[0].revents != 0) {
     std::uint64_t writes = 0;

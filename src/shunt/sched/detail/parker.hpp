@@ -45,7 +45,7 @@ class parker {
   /// Owner only, while no thread unparks it for a purpose: where the token lies from now on.
   /// \param word  0, in memory that stays mapped as long as the process; null: in the parker itself
   void sleep_on(std::atomic<std::uint32_t>* word) noexcept {
-    // relaxed: the word's memory was there before; who still leaves a token in the old one meant an earlier owner.
+    // relaxed: the word's memory was there before; a token that comes to the old one was meant for an earlier owner.
     place_.store(word == nullptr ? &own_ : word, std::memory_order_relaxed);
   }
 

@@ -89,10 +89,10 @@ int job_memory::process_of(int rank) const noexcept {
 
 bool job_memory::meet_at(meeting& where, const look& at_look) noexcept {
   const auto round = where.round.load(std::memory_order_relaxed);  // relaxed: it cannot change before this rank comes
-  // acq_rel: edge `met`, from those who came before, to the last.
+  // acq_rel: edge `met`, from the ranks that came before, to the last.
   if (where.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(ranks_)) {
     where.arrived.store(0, std::memory_order_relaxed);        // relaxed: before the round, which others acquire
-    where.round.store(round + 1, std::memory_order_release);  // release: edge `met`, to those who wait
+    where.round.store(round + 1, std::memory_order_release);  // release: edge `met`, to the waiting ranks
     futex_wake(where.round, futex_all, futex_scope::machine);
     return true;
   }

@@ -10,10 +10,10 @@
 /// Two meetings: a rank that an exception brings to its end must not be taken for one that talks.
 ///
 /// Edges
-///   `met`   a rank comes -> all go on    what each wrote into its slot before: a read-modify-write each, and the store of
-///                                        the round, which those who wait acquire
+///   `met`   a rank comes -> all go on    what each wrote into its slot before: a read-modify-write each, then the
+///                                        store of the round, which the waiting ranks acquire
 ///
-/// A rank that ends amid a meeting never comes: those who wait look after it, every `look_interval`.
+/// A rank that ends amid a meeting never comes: the waiting ones look for that every `look_interval`.
 #pragma once
 
 #include <atomic>

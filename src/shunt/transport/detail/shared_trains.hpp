@@ -55,7 +55,7 @@ class shared_trains {
   /// Collective among all ranks of the job. \return each rank's text, by rank.
   using exchange = std::function<std::vector<std::string>(const std::string&)>;
 
-  /// \param inherited  a memory file that every rank has; none: the first one makes one, and the others open it by /proc
+  /// \param inherited  a memory file that every rank has; none: the first makes one, and the others open it by /proc
   explicit shared_trains(owned_descriptor inherited = owned_descriptor{}) noexcept : inherited_(std::move(inherited)) {}
   ~shared_trains() { close(); }
   shared_trains(const shared_trains&) = delete;

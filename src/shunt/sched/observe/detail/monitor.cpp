@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include <shunt/base/detail/time_limit.hpp>
+#include <shunt/base/wait_time.hpp>
 #include <shunt/sched/detail/worker.hpp>
 #include <shunt/sched/observe/detail/fiber_dump.hpp>
 #include <shunt/sched/observe/detail/registry.hpp>
@@ -102,7 +102,7 @@ void* monitor_main(void*) {
       patience = longest_sleep(r, was_told);
     }
     pollfd heard{its_event, POLLIN, 0};
-    const shunt::detail::time_limit limit(patience);
+    const wait_time limit(patience);
     ppoll(&heard, 1, limit.get(), nullptr);
     std::uint64_t sum = 0;
     was_told = (heard.revents & POLLIN) != 0 && read(its_event, &sum, sizeof sum) == sizeof sum;

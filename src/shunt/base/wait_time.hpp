@@ -7,12 +7,11 @@
 
 namespace shunt {
 inline namespace v1 {
-namespace detail {
 
-class time_limit {
+class wait_time {
  public:
   /// \param at_most  nanoseconds::max() is for ever; less than 0 is 0.
-  explicit time_limit(std::chrono::nanoseconds at_most) noexcept
+  explicit wait_time(std::chrono::nanoseconds at_most) noexcept
       : for_ever_(at_most == std::chrono::nanoseconds::max()) {
     const auto left = std::max(at_most, std::chrono::nanoseconds::zero());
     const auto whole = std::chrono::floor<std::chrono::seconds>(left);
@@ -28,6 +27,5 @@ class time_limit {
   bool for_ever_;
 };
 
-}  // namespace detail
 }  // namespace v1
 }  // namespace shunt
