@@ -60,6 +60,9 @@ SYSTEMS = {  # in the order of their turns
     "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
+# Our own between two processes: over MPI as it comes, where ranks of a machine share memory, and without that.
+BETWEEN_PROCESSES = {"processes", "mpi", "network"}
+TRANSPORTS = {table: ["threads", "processes", "mpi", "network"] for table in ["superstep", "histogram", "index_gather"]}
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
                      "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java"}
@@ -451,11 +454,11 @@ def chosen(rows, where):
 
 
 def rows_of_input(table, systems, params, options):
-    """Every system in all its variants, our own over both transports."""
+    """Every system in all its variants, our own over several transports."""
     rows = []
     for system in systems:
-        both = system == "shunt" and "pes" in params and table != "echo"
-        for transport in ["threads", "mpi"] if both else [""]:
+        over = system == "shunt" and "pes" in params and table != "echo"
+        for transport in TRANSPORTS.get(table, ["threads", "mpi"]) if over else [""]:
             for variant in VARIANTS.get((table, system)) or VARIANTS.get(system) or [""]:
                 if leaves_out(table, system, variant, params):
                     continue
@@ -471,7 +474,7 @@ def make_row(table, system, variant, transport, params, options):
         arguments += ["--variant", variant]
     if transport:
         params["transport"] = transport
-        arguments += ["--transport", transport]
+        arguments += ["--transport", "mpi" if transport == "network" else transport]
     if system == "ghc":
         slices = SLICES_OF_GHC[variant[len("two"):]]
         arguments += ["+RTS", *slices, "-RTS"] if slices else []
@@ -497,6 +500,10 @@ class Machine:
         self.loads = []
         self.dates = []
 
+    def start(self):
+        """The launcher of processes without MPI."""
+        return self.programs.parent / "bin" / "shunt"
+
     def program(self, row):
         return self.programs / f"{row.table}_{row.system}"
 
@@ -509,10 +516,14 @@ class Machine:
             return "not built"
         if row.system == "openshmem" and not self.built["oshrun"]:
             return "no oshrun"
-        if self.ranks(row) and row.system != "openshmem" and not self.built["mpirun"]:
+        if row.transport() in BETWEEN_PROCESSES and row.params["pes"] < self.ranks(row):
+            return f"between processes it runs on {self.ranks(row)} ranks, hence with as many PEs at least"
+        if row.transport() == "processes" and not self.start().exists():
+            return "no launcher: the program `shunt` was not built"
+        if row.transport() in ("mpi", "network") and not self.built["mpirun"]:
             return "no mpirun.openmpi"
-        if row.transport() == "mpi" and row.params["pes"] < self.ranks(row):
-            return f"over MPI it runs on {self.ranks(row)} ranks, hence with as many PEs at least"
+        if self.ranks(row) and row.system != "shunt" and row.system != "openshmem" and not self.built["mpirun"]:
+            return "no mpirun.openmpi"
         if row.system == "ceiling" and row.params.get("pes", 1) > self.cores:
             return f"needs {row.params['pes']} cores, finds {self.cores}"
         if row.table == "superstep" and row.params["pes"] != 2:
@@ -535,7 +546,7 @@ class Machine:
     def ranks(self, row):
         """Processes to launch; 0: the program is started as it is."""
         if row.system == "shunt":
-            return 2 if row.transport() == "mpi" else 0
+            return 2 if row.transport() in BETWEEN_PROCESSES else 0
         return row.params["pes"] if row.system in LAUNCHED else 0
 
     def command(self, row):
@@ -556,6 +567,10 @@ class Machine:
         ranks = self.ranks(row)
         if ranks == 0:
             return program
+        if row.transport() == "processes":
+            return [str(self.start()), "start", "--ranks", str(ranks), *program]
+        if row.transport() == "network":
+            program = ["env", "SHUNT_SHARED_MEMORY=0", *program]
         shmem = row.system == "openshmem"
         launcher = [self.built["oshrun" if shmem else "mpirun"], "-n", str(ranks), "--oversubscribe"]
         if ranks <= self.cores:

@@ -450,7 +450,7 @@ class Driver(MadeUp):
         self.put("histogram_shunt", RIGHT)
         code, out, _ = self.run_bench("histogram", "--quick", "--samples", "1", "--pes", "1")
         self.assertEqual(code, 0)
-        self.assertIn("absent: shunt: over MPI it runs on 2 ranks, hence with as many PEs at least\n", out)
+        self.assertIn("absent: shunt: between processes it runs on 2 ranks, hence with as many PEs at least\n", out)
         self.assertEqual(self.run_bench("histogram", "--quick", "--samples", "1", "--pes", "2")[0], 1)
 
     def test_systems_take_turns(self):

@@ -33,7 +33,7 @@ struct bench_options {
   long buffer;       /* ceiling: items in a buffer; matmul: rows of a tile; 0: the best found */
   long depth;        /* ceiling: buffers in a lane; 0: the best found; heat: the third dimension, if there is one */
   const char* variant;   /* the way a system works, where it knows several; "": its first */
-  const char* transport; /* shunt: threads | mpi */
+  const char* transport; /* shunt: threads | processes | mpi */
   const char* graph; /* triangle: er | rmat */
   const char* what;  /* superstep: superstep | round_trip; forkjoin: fib | nqueens | parallel_for;
                         matmul: tiles | loops */

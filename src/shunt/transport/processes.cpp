@@ -42,8 +42,11 @@ std::string seconds(nanoseconds time) {
   return text.data();
 }
 
-/// A descriptor of this process, for as long as the job may open the transport again.
-owned_descriptor copy_of(int descriptor) { return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
+/// The descriptor itself stays, since the program may open the transport again; no program that it starts inherits it.
+owned_descriptor copy_of(int descriptor) {
+  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+}
 
 /// How long a rank has been seen stopped, in time that this process was running itself.
 class stop_watch {

@@ -169,7 +169,8 @@ int run_processes(int ranks, const std::vector<std::string>& words) {
     throw usage_error(error_number(838),
                       std::to_string(ranks) + " processes: a job has 1.." + std::to_string(most_processes));
   }
-  std::fflush(nullptr);  // what stands in a buffer would be written by each process
+  ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the system tells no status
+  std::fflush(nullptr);        // what stands in a buffer would be written by each process
   detail::started_count = 0;
   detail::job_processes job;
   job.start(ranks, words);

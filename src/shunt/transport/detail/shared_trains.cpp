@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,8 +32,8 @@ constexpr std::uintptr_t address_step = std::uintptr_t{64} << 30;
 constexpr int addresses = 6;
 #else
 constexpr std::uintptr_t first_address = std::uintptr_t{0x2000} << 32;
-constexpr std::uintptr_t address_step = std::uintptr_t{1} << 40;
-constexpr int addresses = 16;
+constexpr std::uintptr_t address_step = std::uintptr_t{4} << 40;
+constexpr int addresses = 12;
 #endif
 
 std::string reason(const std::string& what, int code) { return what + ": " + std::generic_category().message(code); }
@@ -196,6 +197,11 @@ std::string shared_trains::make_file() {
   // Never shorter: what an earlier map covers stays readable.
   const auto size = ::lseek(fd, 0, SEEK_END);
   const auto wanted = static_cast<off_t>(bytes());
+  rlimit of_files{};
+  if (::getrlimit(RLIMIT_FSIZE, &of_files) == 0 && of_files.rlim_cur < bytes()) {  // else a signal would say it
+    return "!a file may have " + std::to_string(of_files.rlim_cur) + " bytes (ulimit -f), not " +
+           std::to_string(bytes());
+  }
   if (size < 0 || (size < wanted && ::ftruncate(fd, wanted) != 0))
     return "!" + reason("a file in memory of " + std::to_string(bytes()) + " bytes", errno);
   return "+/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd);
