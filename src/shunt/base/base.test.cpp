@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -398,4 +400,18 @@ TEST_CASE("divisor: divides exactly what is below 2^46, by all numbers below 2^1
     }
   }
   CHECK(right);
+}
+
+TEST_CASE("leave_token: what was written before it is seen by the thread that it wakes") {
+  std::atomic<std::uint32_t> word{0};
+  int value = 0;
+  std::thread waker([&] {
+    value = 7;
+    shunt::leave_token(word);
+  });
+  while (word.exchange(0, std::memory_order_acquire) == 0) {
+    static_cast<void>(shunt::futex_wait(word, 0, std::chrono::seconds(10), shunt::futex_scope::machine));
+  }
+  CHECK(value == 7);
+  waker.join();
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <system_error>
 
@@ -27,10 +28,46 @@ constexpr int looks_before_sleep = 200;
   throw error(error_number(830), what + ": " + std::generic_category().message(code), error::facts{-1, -1, code});
 }
 
-void* map(int file, std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED) refuse("the memory in which processes of a job meet cannot be mapped", errno);
-  return memory;
+/// A file is mapped once in a process: ranks that are threads of one, as in tests, must see the same words.
+class meeting_memory {
+ public:
+  void* enter(int file, std::size_t bytes) {
+    struct stat about{};
+    if (::fstat(file, &about) != 0) refuse("the memory in which processes of a job meet", errno);
+    const std::lock_guard lock(guard_);
+    for (auto& m : all_) {
+      if (m.device != about.st_dev || m.file != about.st_ino) continue;
+      ++m.users;
+      return m.memory;
+    }
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) refuse("the memory in which processes of a job meet cannot be mapped", errno);
+    all_.push_back({memory, bytes, about.st_dev, about.st_ino, 1});
+    return memory;
+  }
+  void leave(const void* memory) noexcept {
+    const std::lock_guard lock(guard_);
+    const auto m = std::find_if(all_.begin(), all_.end(), [memory](const map& one) { return one.memory == memory; });
+    if (--m->users > 0) return;
+    munmap(m->memory, m->bytes);
+    all_.erase(m);
+  }
+
+ private:
+  struct map {
+    void* memory;
+    std::size_t bytes;
+    dev_t device;
+    ino_t file;
+    int users;
+  };
+  std::mutex guard_;
+  std::vector<map> all_;
+};
+
+meeting_memory& meeting_maps() {
+  static meeting_memory of_process;
+  return of_process;
 }
 
 }  // namespace
@@ -41,13 +78,13 @@ owned_descriptor job_memory::make(int ranks) {
   if (::ftruncate(file.get(), static_cast<off_t>(bytes_for(ranks))) != 0) {
     refuse("the memory in which " + std::to_string(ranks) + " processes meet", errno);
   }
-  void* const memory = map(file.get(), bytes_for(ranks));
+  void* const memory = meeting_maps().enter(file.get(), bytes_for(ranks));
   auto* const top = ::new (memory) head;
   top->kind = kind_of_file;
   top->ranks = static_cast<std::uint32_t>(ranks);
   auto* const slots = reinterpret_cast<slot*>(top + 1);
   for (int r = 0; r < ranks; ++r) ::new (static_cast<void*>(slots + r)) slot;
-  munmap(memory, bytes_for(ranks));
+  meeting_maps().leave(memory);
   return file;
 }
 
@@ -55,12 +92,12 @@ job_memory::job_memory(owned_descriptor file, int rank, int ranks) : rank_(rank)
   struct stat about{};
   const bool there = ::fstat(file.get(), &about) == 0 && about.st_size == static_cast<off_t>(bytes_for(ranks));
   if (there) {
-    memory_ = map(file.get(), bytes_for(ranks));
+    memory_ = meeting_maps().enter(file.get(), bytes_for(ranks));
     head_ = std::launder(reinterpret_cast<head*>(memory_));
     slots_ = std::launder(reinterpret_cast<slot*>(head_ + 1));
   }
   if (!there || head_->kind != kind_of_file || head_->ranks != static_cast<std::uint32_t>(ranks)) {
-    if (memory_ != nullptr) munmap(memory_, bytes_for(ranks));
+    if (memory_ != nullptr) meeting_maps().leave(memory_);
     throw usage_error(
         error_number(831),
         "SHUNT_JOB: its descriptor is not the memory of a job of " + std::to_string(ranks) +
@@ -68,7 +105,7 @@ job_memory::job_memory(owned_descriptor file, int rank, int ranks) : rank_(rank)
   }
 }
 
-job_memory::~job_memory() { munmap(memory_, bytes_for(ranks_)); }
+job_memory::~job_memory() { meeting_maps().leave(memory_); }
 
 void job_memory::say_opened() noexcept {
   auto& mine = slot_of(rank_);

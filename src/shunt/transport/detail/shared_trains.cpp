@@ -46,7 +46,7 @@ file_identity identity_of(int file) noexcept {
 }
 
 /// What this process has ever mapped, by address: it stays mapped, and a later map takes its place.
-class regions {
+class region_table {
  public:
   struct region {
     std::uintptr_t address;
@@ -111,8 +111,8 @@ class regions {
   std::vector<region> all_;
 };
 
-regions& mapped() {
-  static regions of_process;
+region_table& train_regions() {
+  static region_table of_process;
   return of_process;
 }
 
@@ -216,7 +216,7 @@ std::string shared_trains::open_file(const std::string& offered) {
 
 std::string shared_trains::map_at(std::uintptr_t address) {
   if (bytes() > address_step) return "!" + std::to_string(bytes()) + " bytes of trains are more than one map takes";
-  const auto why = mapped().map(address, bytes(), inherited_.get() >= 0 ? inherited_.get() : file_.get());
+  const auto why = train_regions().map(address, bytes(), inherited_.get() >= 0 ? inherited_.get() : file_.get());
   if (!why.empty()) return "-" + why;
   base_ = reinterpret_cast<std::byte*>(address);
   return "+";
@@ -224,7 +224,7 @@ std::string shared_trains::map_at(std::uintptr_t address) {
 
 void shared_trains::unmap() noexcept {
   if (base_ == nullptr) return;
-  mapped().leave(reinterpret_cast<std::uintptr_t>(base_));
+  train_regions().leave(reinterpret_cast<std::uintptr_t>(base_));
   base_ = nullptr;
 }
 
