@@ -75,7 +75,7 @@ std::string directory_of_restart(const options& wanted) {
 
 /// A file by which the ranks find out whether they see the same directory.
 std::string common_file(const options& wanted, const checkpoint_plan& plan, const std::string& name) {
-  return wanted.checkpoint + "/" + name + ".seen-" + std::to_string(plan.stamp);
+  return checkpoint_folder(wanted.checkpoint, name).mark_of(plan.stamp);
 }
 
 /// PE 0, on the helper's thread. \param first  of the program: then one must be there if the user wants one
@@ -106,6 +106,7 @@ checkpoint_plan make_plan(const options& wanted, const detail::checkpoint_identi
   const auto there = folder.generations();
   if (!there.empty()) plan.next = std::max(plan.next, there.back() + 1);
   if (!several) return plan;
+  folder.remove_marks();
   const std::string file = common_file(wanted, plan, here.name);
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) {
@@ -237,7 +238,7 @@ bool checkpoint::save_if_due() {
   const options& wanted = s.keeper.wanted();
   if (wanted.checkpoint.empty()) return false;
   const bool due = me_->index() == 0 && wanted.every && sched::now() - s.begun >= *wanted.every;
-  return look(due ? is_due : std::uint8_t{0});
+  return look(due ? std::uint8_t{is_due} : std::uint8_t{0});
 }
 
 bool checkpoint::save() { return !state_->keeper.wanted().checkpoint.empty() && look(is_wanted); }
@@ -298,7 +299,7 @@ void checkpoint::begin() {
 void checkpoint::await_all() {
   auto& s = *state_;
   s.keeper.await(s.head.of.name);
-  const unsigned mine = s.keeper.progress_of(s.head.of.name).failure.empty() ? 0U : has_failed;
+  const unsigned mine = s.keeper.progress_of(s.head.of.name).failure.empty() ? 0U : unsigned{has_failed};
   settle(me_->reduce(mine, [](unsigned a, unsigned b) { return a | b; }) != 0);
 }
 

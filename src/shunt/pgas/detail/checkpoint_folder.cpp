@@ -85,6 +85,16 @@ std::string checkpoint_folder::path_of(std::uint64_t generation) const {
   return directory_ + "/" + name_ + "." + std::to_string(generation);
 }
 
+std::string checkpoint_folder::mark_of(std::uint64_t stamp) const {
+  return directory_ + "/" + name_ + ".seen-" + std::to_string(stamp);
+}
+
+void checkpoint_folder::remove_marks() const {
+  for (const std::string& path : paths_in(directory_)) {
+    if (path.starts_with(directory_ + "/" + name_ + ".seen-")) ::unlink(path.c_str());
+  }
+}
+
 std::vector<std::uint64_t> checkpoint_folder::generations() const {
   std::vector<std::uint64_t> all;
   const std::string prefix = name_ + ".";

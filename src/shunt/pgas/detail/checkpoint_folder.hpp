@@ -51,6 +51,10 @@ class checkpoint_folder {
   void make() const;
   /// The folder of a generation.
   [[nodiscard]] std::string path_of(std::uint64_t generation) const;
+  /// A file by which the ranks of a job find out whether they see the same directory.
+  [[nodiscard]] std::string mark_of(std::uint64_t stamp) const;
+  /// Those that jobs have left which were killed.
+  void remove_marks() const;
   /// Generations of which something is there, the oldest first.
   [[nodiscard]] std::vector<std::uint64_t> generations() const;
   /// The last whole generation; nothing: there is none. \param notes  gets a line for each later one that is not whole
