@@ -102,13 +102,13 @@ class Trial:
         checked = ["--checkpoint", self.folder + "/all", "--every", every, "--restart", "auto"]
         if self.dice.random() < 0.25:
             number, name = self.dice.choice(((signal.SIGTERM, "TERM"), (signal.SIGUSR2, "USR2")))
-            status, text = self.start(number, self.dice.uniform(0, self.length),
+            status, text = self.start(number, self.dice.uniform(0.2, 1) * self.length,
                                       [*checked, "--checkpoint-signal", name])
             if status == 85 and "stopped by a signal, after a checkpoint" not in text:
                 return "status 85 without its line"
         else:
             for _ in range(self.dice.choice((1, 2, 3))):
-                self.start(signal.SIGKILL, self.dice.uniform(0, self.length), checked)
+                self.start(signal.SIGKILL, self.dice.uniform(0.2, 1) * self.length, checked)
         status, text = self.start(more=checked)
         hashes = re.findall(r"hash (\w+)", text)
         if status != 0 or hashes != [wanted]:

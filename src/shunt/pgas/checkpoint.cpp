@@ -259,7 +259,7 @@ bool checkpoint::look(std::uint8_t wish) {
   if (now.writing) mine |= is_writing;
   if (!now.failure.empty()) mine |= has_failed;
   const unsigned all = me_->reduce(mine, [](unsigned a, unsigned b) { return a | b; });
-  if (s.pending && (all & is_writing) == 0) settle((all & has_failed) != 0);
+  if (s.pending && (all & is_writing) == 0) end_pending((all & has_failed) != 0);
   if ((all & is_stop) != 0) stop();
   if ((all & (is_due | is_wanted)) == 0) return false;
   if (s.pending) {
@@ -300,11 +300,11 @@ void checkpoint::await_all() {
   auto& s = *state_;
   s.keeper.await(s.head.of.name);
   const unsigned mine = s.keeper.progress_of(s.head.of.name).failure.empty() ? 0U : unsigned{has_failed};
-  settle(me_->reduce(mine, [](unsigned a, unsigned b) { return a | b; }) != 0);
+  end_pending(me_->reduce(mine, [](unsigned a, unsigned b) { return a | b; }) != 0);
 }
 
 /// The generation that was pending is whole, or never will be: then its number is not used again.
-void checkpoint::settle(bool failed) {
+void checkpoint::end_pending(bool failed) {
   auto& s = *state_;
   s.pending = false;
   s.failed = failed;

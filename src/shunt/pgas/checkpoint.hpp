@@ -6,10 +6,10 @@
 /// pgas::checkpoint saved(me, "heat", step, heat);   // a job that is restarted has its step and its heat from here on
 /// for (; step != steps; ++step) {
 ///   saved.save_if_due();                            // between supersteps: nothing is under way
-///   pgas::superstep(me, [&] { … });
+///   pgas::superstep(me, [&] { warm(heat); });
 /// }
 /// ```
-/// ```console
+/// ```text
 /// $ ./heat --pes 8 --checkpoint /scratch/heat --every 10min --restart auto
 /// ```
 /// The program names the variables that make up its state, once. When a checkpoint is due, every PE copies its parts,
@@ -150,6 +150,8 @@ class checkpoint {
   /// \throws usage_error in a superstep, or where messages are under way; shunt::error where the checkpoint of a signal
   ///         could not be written; what a save() throws. An error while a due one is written is told on standard
   ///         error, and ends nothing: the next one is due at its time.
+  /// When it returns, other PEs may be in the next superstep: what a PE reads of its own part without a barrier() after
+  /// the call, it reads before it.
   /// Cost: without `--checkpoint` a look at a variable. With it a reduce(), and where one begins the copies and a
   /// barrier().
   bool save_if_due();
@@ -167,7 +169,7 @@ class checkpoint {
   void begin();
   [[noreturn]] void stop();
   void await_all();
-  void settle(bool failed);
+  void end_pending(bool failed);
   void restore(const detail::whole_generation& from);
 
   pe* me_;

@@ -17,9 +17,13 @@
 ///   void load(pgas::checkpoint_reader& from) {  // in the same order
 ///     from.get(places_);
 ///     from.get(steps_);
-///     index_ = make_index(places_);             // what is not kept is made anew
+///     index_ = index_of(places_);               // what is not kept is made anew
 ///   }
-///  ...
+///
+///  private:
+///   std::vector<int> places_;
+///   long steps_ = 0;
+///   std::map<int, std::size_t> index_;
 /// };
 /// ```
 /// A plain value is kept byte by byte, as it lies in memory: an address in it would mean nothing in another process,
@@ -125,7 +129,7 @@ template <class T>
 }  // namespace detail
 
 /// Takes what save() gives it, in its order. The bytes lie in memory until they are in the file: as many as were put,
-/// and less than a MiB more.
+/// and less than a MiB more, and less than twice as many where that is more than 4 KiB.
 class checkpoint_writer {
  public:
   checkpoint_writer() = default;  ///< with nothing in it
@@ -197,7 +201,7 @@ class checkpoint_writer {
   std::vector<block> blocks_;
   std::size_t blocks_at_ = 0;   // of the last one: bytes in use
   std::size_t blocks_end_ = 0;  // and how many there are
-  std::uint64_t full_ = 0;      // bytes in the blocks before
+  std::size_t full_ = 0;        // bytes in the blocks before
 };
 
 /// Gives load() what save() put, in the same order.

@@ -25,8 +25,8 @@ namespace pgas {
 void run(const options& wanted, const std::function<void(pe&)>& program);
 
 /// The same as a whole main(): takes the options of a job (options.hpp) out of the command line, runs, reports.
-/// \return 0; 1 after an error, 2 after a usage error, of which standard error has one line; 85 (status_of_stop) where a
-///         signal has ended the job after a checkpoint.
+/// \return 0; 1 after an error, 2 after a usage error, of which standard error has one line; 85 (status_of_stop) where
+///         a signal has ended the job after a checkpoint.
 int launch(int& argc, char** argv, const std::function<void(pe&)>& program);
 
 /// Whether this process is one of several that a launcher started, before or after run().

@@ -14,8 +14,8 @@ namespace pgas {
 /// Bytes of trains that a PE may have, unless told otherwise.
 inline constexpr std::size_t default_budget = std::size_t{16} << 20;
 
-/// The job that run() and launch() start. `pes`, `budget`, `train_bytes` and `hops` are the same on every rank: others
-/// are a usage_error.
+/// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are the
+/// same on every rank: others are a usage_error.
 struct options {
   /// Processing elements of the whole job, 1..65,536 and at least one a rank. 0: one a worker.
   /// `--pes`, SHUNT_PES.
@@ -72,11 +72,12 @@ struct options {
   std::optional<std::chrono::milliseconds> every{};
 
   /// The signal that asks for a checkpoint and then the end, with status 85: the first time. The second time it does
-  /// what it does without checkpoints. `--checkpoint-signal` (TERM, INT, HUP, USR1, USR2, XCPU), SHUNT_CHECKPOINT_SIGNAL.
+  /// what it does without checkpoints. `--checkpoint-signal` (TERM, INT, HUP, USR1, USR2, XCPU),
+  /// SHUNT_CHECKPOINT_SIGNAL.
   int checkpoint_signal = SIGTERM;
 
-  /// A directory with checkpoints, of which the last whole one is taken up. "auto": that of `checkpoint`, if it has one;
-  /// else the job begins at its beginning. Empty: it does so anyway. `--restart`, SHUNT_RESTART.
+  /// A directory with checkpoints, of which the last whole one is taken up. "auto": that of `checkpoint`, if it has
+  /// one; else the job begins at its beginning. Empty: it does so anyway. `--restart`, SHUNT_RESTART.
   std::string restart{};
 
   /// The application: error messages of the job begin with it. options_from() sets the program's name; empty: they do

@@ -26,13 +26,14 @@ checkpoint_keeper::checkpoint_keeper(const options& wanted, int first_pe, int pe
 void checkpoint_keeper::begin(int pe, const std::string& name) {
   const std::scoped_lock held(lock_);
   auto& mine = begun_[static_cast<std::size_t>(pe - first_pe_)];
-  if (std::ranges::find(mine, name) != mine.end()) {
+  const bool counts = !wanted_.checkpoint.empty() || !wanted_.restart.empty();
+  if (counts && std::ranges::find(mine, name) != mine.end()) {
     throw usage_error(error_number(953),
                       "PE " + std::to_string(pe) + ": checkpoint `" + name +
                           "` is made for the second time in this job: give each a name of its own",
                       {.pe = pe});
   }
-  mine.push_back(name);
+  if (counts) mine.push_back(name);
   auto& of_rank = names_[name];
   of_rank.parts.resize(static_cast<std::size_t>(pes_here_));
   if (++alive_ == 1 && !explored_ && !wanted_.checkpoint.empty()) {

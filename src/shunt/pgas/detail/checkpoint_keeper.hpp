@@ -3,8 +3,9 @@
 ///   each PE   hand_in(its parts) --+
 ///   each PE   hand_in(its parts) --+--> the last one: a file of all of them, by the thread --> written, or failed
 ///
-/// Invariant checkpoint_keeper.K1: of one checkpoint the rank writes one generation at a time; PEs hand in the parts of
-/// the next when all have agreed that the one before is written, or has failed.
+/// Invariants
+///   checkpoint_keeper.K1  Of one checkpoint the rank writes one generation at a time: PEs hand in the parts of the
+///                         next when all have agreed that the one before is written, or has failed.
 #pragma once
 
 #include <map>
@@ -40,13 +41,14 @@ class checkpoint_keeper {
   [[nodiscard]] helper_thread& thread() noexcept { return thread_; }
 
   /// A PE's checkpoint begins, and ends. While one is there, the signal to stop is waited for.
-  /// \throws usage_error where the PE had one of that name before
+  /// \throws usage_error where the PE had one of that name before, in a job that writes or reads checkpoints
   void begin(int pe, const std::string& name);
   void end() noexcept;
   /// Checkpoints that the PE has begun, the one that begins included.
   [[nodiscard]] int count_of(int pe) const;
 
-  /// A PE hands in the parts of a generation. The last one of the rank has them written. \param path  of the rank's file
+  /// A PE hands in the parts of a generation. The last one of the rank has them written.
+  /// \param path  of the rank's file
   /// \throws error where no thread can be made; std::bad_alloc
   void hand_in(int pe, const std::string& path, const checkpoint_head& head, saved_parts parts);
   struct progress {
