@@ -2,13 +2,18 @@
 /// does not depend on the number of ranks, nor on the order of messages.
 ///
 ///   checkpoint_job [--steps N] [--walkers N] [options of a job]     prints "hash H", H in hexadecimal digits
-///   checkpoint_job --measure N ...                                  prints what a save_if_due() takes that is not due
+///   checkpoint_job --measure N [--bytes N] ...      prints what N calls of save_if_due() take that are not due; and for
+///                                                   a part of so many bytes on each PE, for how long save() stops the
+///                                                   program, when it is written, and what as many bytes in one file take
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>
@@ -90,19 +95,58 @@ void walk(pgas::pe& me, std::uint64_t steps, std::uint32_t walkers) {
   if (me.index() == 0) std::printf("hash %016llx\n", static_cast<unsigned long long>(sum));
 }
 
-void measure(pgas::pe& me, std::uint64_t calls) {
-  std::uint64_t part = 0;
+class watch {
+ public:
+  [[nodiscard]] double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+/// As many bytes into one file, and onto the disk.
+double plain_file_ms(const std::string& path, const std::vector<char>& bytes, int times) {
+  const watch time;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  for (int i = 0; i != times; ++i) {
+    for (std::size_t at = 0; at != bytes.size();) {
+      const auto n = ::write(fd, bytes.data() + at, bytes.size() - at);
+      if (n <= 0) throw shunt::error("write");
+      at += static_cast<std::size_t>(n);
+    }
+  }
+  if (::fsync(fd) != 0 || ::close(fd) != 0) throw shunt::error("fsync");
+  const double ms = time.ms();
+  ::unlink(path.c_str());
+  return ms;
+}
+
+void measure(pgas::pe& me, std::uint64_t calls, std::size_t bytes, const std::string& directory) {
+  std::vector<char> part(bytes, 'x');
   pgas::checkpoint saved(me, "measure", part);
-  const auto begun = std::chrono::steady_clock::now();
+  const watch all;
   for (std::uint64_t i = 0; i != calls; ++i) static_cast<void>(saved.save_if_due());
-  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begun;
-  if (me.index() == 0) std::printf("%.1f ns a call\n", taken.count() / static_cast<double>(calls));
+  if (me.index() == 0) std::printf("%.1f ns a call\n", 1e6 * all.ms() / static_cast<double>(calls));
+  if (bytes == 0) return;
+  for (int i = 0; i != 3; ++i) {
+    const watch time;
+    static_cast<void>(saved.save());
+    const double stopped = time.ms();
+    static_cast<void>(saved.wait());
+    const double written = time.ms();
+    me.barrier();
+    if (me.index() != 0) continue;
+    std::printf("%.0f ms stopped, written after %.0f ms; a plain file %.0f ms\n", stopped, written,
+                plain_file_ms(directory + "/plain", part, me.count()));
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t steps = 1000, walkers = 600, calls = 0;
+  std::uint64_t steps = 1000, walkers = 600, calls = 0, bytes = 0;
+  std::string directory;
   // The job's own options stay for launch().
   int kept = 1;
   for (int i = 1; i < argc; ++i) {
@@ -110,7 +154,9 @@ int main(int argc, char** argv) {
     auto* const number = word == "--steps"     ? &steps
                          : word == "--walkers" ? &walkers
                          : word == "--measure" ? &calls
+                         : word == "--bytes"   ? &bytes
                                                : nullptr;
+    if (word == "--checkpoint" && i + 1 < argc) directory = argv[i + 1];
     if (number != nullptr && i + 1 < argc) {
       *number = shunt::parse_count(word, argv[++i], 1, 1U << 30U);
     } else {
@@ -119,7 +165,7 @@ int main(int argc, char** argv) {
   }
   argv[argc = kept] = nullptr;
   return pgas::launch(argc, argv, [&](pgas::pe& me) {
-    if (calls != 0) return measure(me, calls);
+    if (calls != 0) return measure(me, calls, bytes, directory);
     walk(me, steps, static_cast<std::uint32_t>(walkers));
   });
 }

@@ -28,11 +28,30 @@ constexpr crc_table_set make_crc_tables() {
 constexpr crc_table_set crc_tables = make_crc_tables();
 static_assert(crc_tables[0][1] == 0xf26b'8303);
 
+#if defined(__x86_64__)
+[[gnu::target("sse4.2")]] std::uint32_t crc32c_by_instruction(std::uint32_t state,
+                                                              std::span<const std::byte> bytes) noexcept {
+  std::uint64_t wide = state;
+  std::size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    wide = __builtin_ia32_crc32di(wide, word);
+  }
+  return detail::crc32c_by_tables(static_cast<std::uint32_t>(wide), bytes.subspan(at));
+}
+bool has_crc32c_instruction() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
+#else
+std::uint32_t crc32c_by_instruction(std::uint32_t state, std::span<const std::byte> bytes) noexcept {
+  return detail::crc32c_by_tables(state, bytes);
+}
+bool has_crc32c_instruction() noexcept { return false; }
+#endif
+
 }  // namespace
 
 /// Eight bytes at a time, then what is left.
-void crc32c::add(std::span<const std::byte> bytes) noexcept {
-  std::uint32_t state = state_;
+std::uint32_t detail::crc32c_by_tables(std::uint32_t state, std::span<const std::byte> bytes) noexcept {
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
     std::uint64_t word;
@@ -45,7 +64,12 @@ void crc32c::add(std::span<const std::byte> bytes) noexcept {
   for (; at != bytes.size(); ++at) {
     state = (state >> 8U) ^ crc_tables[0][(state ^ static_cast<std::uint32_t>(bytes[at])) & 0xffU];
   }
-  state_ = state;
+  return state;
+}
+
+void crc32c::add(std::span<const std::byte> bytes) noexcept {
+  static const bool by_instruction = has_crc32c_instruction();
+  state_ = by_instruction ? crc32c_by_instruction(state_, bytes) : detail::crc32c_by_tables(state_, bytes);
 }
 
 }  // namespace v1

@@ -12,10 +12,15 @@
 namespace shunt {
 inline namespace v1 {
 
+namespace detail {
+/// crc32c::add() where the processor has no instruction for it. \return the state behind the bytes
+[[nodiscard]] std::uint32_t crc32c_by_tables(std::uint32_t state, std::span<const std::byte> bytes) noexcept;
+}  // namespace detail
+
 /// The checksum of bytes that come one piece after the other: of "123456789" it is 0xe3069283.
 class crc32c {
  public:
-  /// One thread at a time. More bytes.
+  /// One thread at a time. More bytes. By the processor's instruction (SSE 4.2), where it has one.
   void add(std::span<const std::byte> bytes) noexcept;
   /// Of all bytes so far.
   [[nodiscard]] std::uint32_t value() const noexcept { return ~state_; }
