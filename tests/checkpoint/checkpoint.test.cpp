@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/pgas/detail/checkpoint_file.hpp>
+#include <shunt/pgas/detail/checkpoint_keeper.hpp>
+#include <shunt/pgas/detail/pe_worker.hpp>
 #include <shunt/sched/explore/explore.hpp>
 #include <shunt/task.hpp>
 #include <support/slowly.hpp>
@@ -148,6 +151,32 @@ TEST_CASE("checkpoint: values that were fetched are no messages under way") {
     expect(saved.save());
   });
   CHECK(there.names() == std::vector<std::string>{"state.1"});
+}
+
+TEST_CASE("helper_thread: messages are handled on a worker whose PE waits for the thread") {
+  std::atomic<bool> came{false};
+  pgas::run(tiny(2, 1), [&](pgas::pe& me) {
+    pgas::symmetric<std::atomic<bool>*> flag(me, &came);
+    pgas::actor_of messages(flag);
+    if (me.index() == 0) {
+      me.home().facts.keeper->thread().perform([&came] {
+        while (!came) std::this_thread::yield();
+      });
+    } else {
+      messages.send(0, [](std::atomic<bool>*& to) { *to = true; });
+    }
+    messages.finish();
+  });
+  CHECK(came);
+}
+
+TEST_CASE("helper_thread: what the work throws, the fiber that waits for it gets") {
+  pgas::run(tiny(3, 2), [](pgas::pe& me) {
+    const auto name = std::to_string(me.index());
+    for (int i = 0; i != 20; ++i) {
+      expect(thrown_by<error>([&] { me.home().facts.keeper->thread().perform([&] { throw error(name); }); }) == name);
+    }
+  });
 }
 
 TEST_CASE("checkpoint: a signal ends the job after a checkpoint, and the objects of its programs") {

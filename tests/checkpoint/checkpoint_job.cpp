@@ -1,10 +1,11 @@
 /// A job that may be killed at any time: walkers on cells, their visits counted, with parts of every kind. Its answer
 /// does not depend on the number of ranks, nor on the order of messages.
 ///
-///   checkpoint_job [--steps N] [--walkers N] [options of a job]     prints "hash H", H in hexadecimal digits
-///   checkpoint_job --measure N [--bytes N] ...      prints what N calls of save_if_due() take that are not due; and for
-///                                                   a part of so many bytes on each PE, for how long save() stops the
-///                                                   program, when it is written, and what as many bytes in one file take
+///   checkpoint_job [--steps N] [--walkers N] [options of a job]
+///       prints "hash H", H in hexadecimal digits
+///   checkpoint_job --measure N [--bytes N] [options of a job]
+///       prints what N calls of save_if_due() take that are not due; and for a part of so many bytes on each PE, for
+///       how long save() stops the program, when it is written, and what as many bytes in one file take
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -122,7 +122,8 @@ class checkpoint {
   /// \throws usage_error for another name, one that the PE has used before, a directory that cannot be used or that a
   ///         rank does not see, no generation where `--restart` wants one, one of another program; shunt::error for
   ///         one that is damaged; what a load() throws
-  /// Cost: without the two options nothing; with them three collective calls, and reading.
+  /// When it returns, other PEs may be in their first superstep, as after any collective call.
+  /// Cost: without the two options nothing; with them two collective calls, and reading.
   template <class... Parts>
   checkpoint(pe& me, std::string_view name, Parts&&... parts)
       : checkpoint(me, name, std::vector<detail::checkpoint_part>{detail::part_of(parts)...}) {

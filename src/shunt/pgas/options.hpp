@@ -14,8 +14,8 @@ namespace pgas {
 /// Bytes of trains that a PE may have, unless told otherwise.
 inline constexpr std::size_t default_budget = std::size_t{16} << 20;
 
-/// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are the
-/// same on every rank: others are a usage_error.
+/// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are
+/// the same on every rank: others are a usage_error.
 struct options {
   /// Processing elements of the whole job, 1..65,536 and at least one a rank. 0: one a worker.
   /// `--pes`, SHUNT_PES.
@@ -71,8 +71,8 @@ struct options {
   /// `--every` (`10min`; ms, s, min, h, d; seconds without a unit), SHUNT_EVERY.
   std::optional<std::chrono::milliseconds> every{};
 
-  /// The signal that asks for a checkpoint and then the end, with status 85: the first time. The second time it does
-  /// what it does without checkpoints. `--checkpoint-signal` (TERM, INT, HUP, USR1, USR2, XCPU),
+  /// The signal that asks for a checkpoint and then the end, with status 85: the first time. The second time it ends
+  /// the process at once. `--checkpoint-signal` (TERM, INT, HUP, USR1, USR2, XCPU),
   /// SHUNT_CHECKPOINT_SIGNAL.
   int checkpoint_signal = SIGTERM;
 

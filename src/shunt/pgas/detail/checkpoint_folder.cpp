@@ -1,6 +1,7 @@
 #include <shunt/pgas/detail/checkpoint_folder.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <system_error>

@@ -11,24 +11,20 @@ namespace {
 
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler stores it");
-struct sigaction action_before;  // written before the handler is there
 
-void note_stop(int number) {
+void note_stop(int) {
   stop_asked.store(true, std::memory_order_relaxed);  // relaxed: the flag is all that is told
-  ::sigaction(number, &action_before, nullptr);       // a second one is not held up
 }
 
 }  // namespace
 
 stop_signal::stop_signal(int number) noexcept : number_(number) {
   stop_asked.store(false, std::memory_order_relaxed);  // relaxed: no handler is there yet
-  ::sigaction(number_, nullptr, &before_);
-  action_before = before_;
   struct sigaction how{};
   how.sa_handler = &note_stop;
-  how.sa_flags = SA_RESTART;
+  how.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigfillset(&how.sa_mask);
-  ::sigaction(number_, &how, nullptr);
+  ::sigaction(number_, &how, &before_);
 }
 
 stop_signal::~stop_signal() { ::sigaction(number_, &before_, nullptr); }

@@ -8,8 +8,8 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// While one lives, the signal is remembered, the first time; a second one does what it did before. One at a time in a
-/// process.
+/// While one lives, the signal is remembered, the first time; a second one has its default action: it ends the process.
+/// One at a time in a process.
 class stop_signal {
  public:
   /// \param number  SIGTERM
