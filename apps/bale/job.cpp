@@ -37,6 +37,17 @@ job::job(command_line& options, std::string name, bool output, forms in)
   deadline_ = static_cast<unsigned>(std::chrono::duration_cast<std::chrono::seconds>(wanted_.deadline).count());
 }
 
+void job::add_checkpoint_options(command_line& options) {
+  text_option(options, "--checkpoint", wanted_.checkpoint,
+              "directory in which checkpoints are written; all machines share it");
+  options.add_option(
+      "--every", "how long after one has begun the next is due (default: only a signal has one written)", "TIME",
+      [this](const std::string& text) { wanted_.every = parse_time("--every", text); },
+      [this] { return wanted_.every ? std::to_string(wanted_.every->count()) + "ms" : ""; });
+  text_option(options, "--restart", wanted_.restart,
+              "directory whose last checkpoint is taken up; auto: that of --checkpoint, if it has one");
+}
+
 const pgas::options& job::wanted() {
   wanted_.deadline = std::chrono::seconds(deadline_);
   if (start_deadline_ != 0) wanted_.start_deadline = std::chrono::seconds(start_deadline_);

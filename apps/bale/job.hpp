@@ -22,6 +22,8 @@ class job {
   /// \param in  the forms in which the application is written: with none it has no --form
   job(command_line& options, std::string name, bool output = true, forms in = forms::two);
 
+  /// For an application that makes a pgas::checkpoint: the options about it.
+  void add_checkpoint_options(command_line& options);
   /// What the command line said. \throws usage_error for an --output that cannot be written.
   [[nodiscard]] const pgas::options& wanted();
   /// The job is, or will be, one of several processes.

@@ -36,6 +36,7 @@ double difference(const std::vector<apps::share_of_one>& ranks, const std::vecto
 int pagerank_main(int argc, char** argv) {
   apps::command_line options("Finds the PageRank of the vertices of an undirected graph.", "shunt run pagerank");
   apps::job job(options, "pagerank", true, apps::forms::none);
+  job.add_checkpoint_options(options);
   apps::graph_input input(options, job);
   std::uint64_t percent = 85, most = 100;
   double tolerance = 1e-6;

@@ -16,9 +16,23 @@ struct page_ranks {
   std::vector<share_of_one> next;  ///< what has come for the next round
   std::uint64_t rounds = 0;
   share_of_one change = 0;  ///< of the last round, summed over all vertices
+  std::uint64_t entries;    ///< of this PE's part of the graph
 
-  explicit page_ranks(const adjacency& a) : now(a.count()), next(a.count()) {
+  explicit page_ranks(const adjacency& a) : now(a.count()), next(a.count()), entries(a.columns.size()) {
     if (!now.empty()) std::fill(now.begin(), now.end(), one_rank / a.at.vertices());
+  }
+  /// For checkpoints: ranks between two rounds, and how large the graph is, which is read anew.
+  void save(pgas::checkpoint_writer& to) const {
+    to.put(entries);
+    to.put_items(std::span(now));
+    to.put(rounds);
+    to.put(change);
+  }
+  void load(pgas::checkpoint_reader& from) {
+    if (from.get<std::uint64_t>() != entries) from.refuse("it is of another graph");
+    from.get_items(std::span(now));
+    from.get(rounds);
+    from.get(change);
   }
   /// What of `rank` goes to each of so many neighbours.
   [[nodiscard]] static share_of_one part(share_of_one rank, std::uint64_t percent, std::uint64_t neighbours) noexcept {
@@ -36,7 +50,9 @@ page_ranks pagerank(pgas::pe& me, const adjacency& a, std::uint64_t percent, sha
   pgas::symmetric<page_ranks> ranks(me, a);
   pgas::actor_of actor(ranks);
   const auto n = a.at.vertices();
+  pgas::checkpoint saved(me, "pagerank", ranks);
   do {
+    saved.save_if_due();
     share_of_one given = 0;
     for (std::uint32_t l = 0; l < a.count(); ++l) {
       if (a.degree(l) == 0) continue;

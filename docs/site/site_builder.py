@@ -29,7 +29,8 @@ LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".sh": "bash", ".go"
 SIDE_BAR = [
     ("Begin", ["docs/tutorial.md", "docs/faq.md", "docs/compare.md"]),
     ("Manual", ["docs/manual/README.md", "docs/manual/messages.md", "docs/manual/arrays.md",
-                "docs/manual/containers.md", "docs/manual/fibers.md", "docs/manual/sync.md", "docs/manual/railways.md",
+                "docs/manual/containers.md", "docs/manual/checkpoints.md", "docs/manual/fibers.md",
+                "docs/manual/sync.md", "docs/manual/railways.md",
                 "docs/manual/variables.md", "docs/manual/actors.md", "docs/manual/transactions.md",
                 "docs/manual/io.md", "docs/manual/graphs.md", "docs/manual/running.md", "docs/manual/trouble.md"]),
     ("How to", ["docs/how-to/README.md", "docs/how-to/*.md"]),

@@ -3,6 +3,7 @@
 
 #include <shunt/pgas/actor_of.hpp>
 #include <shunt/pgas/array.hpp>
+#include <shunt/pgas/checkpoint.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
 #include <shunt/pgas/selector.hpp>

@@ -1,7 +1,8 @@
 /// The command's program: one executable for every application, so that there is one to build,
 /// install and start on every node.
 ///
-/// Exit status: 0 done and right; 1 something failed; 2 bad usage, one line on stderr.
+/// Exit status: 0 done and right; 1 something failed; 2 bad usage, one line on stderr; 85 a signal has ended the job
+/// after a checkpoint.
 #include <fmt/core.h>
 
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <new>
 #include <report.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/pgas/checkpoint.hpp>
 #include <thread>
 
 #include "cli.hpp"
@@ -145,6 +147,9 @@ int main(int argc, char** argv) {
       return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
     }
     return status;
+  } catch (const shunt::pgas::checkpoint_stop& stop) {
+    return shunt::cli::mpi_rank() > 0 ? shunt::pgas::status_of_stop
+                                      : fail(speaker, stop.what(), shunt::pgas::status_of_stop);
   } catch (const usage_error& bad) {
     return fail(speaker, bad.what(), 2);
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,6 @@
 #include <shunt/base/parse.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -64,6 +65,27 @@ std::uint64_t parse_bytes(std::string_view option, std::string_view text, std::u
   const auto bytes = *value << shift;
   if (bytes < lowest || bytes > highest) refuse(option, text, wanted, lowest, highest);
   return bytes;
+}
+
+std::chrono::milliseconds parse_time(std::string_view option, std::string_view text) {
+  using std::chrono::milliseconds;
+  struct unit {
+    std::string_view name;
+    milliseconds length;
+  };
+  constexpr milliseconds longest = std::chrono::hours(24'000);
+  constexpr unit units[] = {{"", std::chrono::seconds(1)},  {"ms", milliseconds(1)},
+                            {"s", std::chrono::seconds(1)}, {"min", std::chrono::minutes(1)},
+                            {"h", std::chrono::hours(1)},   {"d", std::chrono::hours(24)}};
+  const auto behind = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto value = digits(text.substr(0, behind));
+  for (const auto& u : units) {
+    if (text.substr(behind) != u.name || !value || *value > static_cast<std::uint64_t>(longest / u.length)) continue;
+    return static_cast<milliseconds::rep>(*value) * u.length;
+  }
+  throw usage_error(error_number(2), std::string(option) + ": '" + std::string(text) +
+                                         "' is not a time: a whole number with a unit (ms, s, min, h, d), from 0 to "
+                                         "1000d");
 }
 
 }  // namespace v1

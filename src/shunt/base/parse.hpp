@@ -2,6 +2,7 @@
 /// text and what would have been right.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -19,6 +20,10 @@ inline namespace v1 {
 /// Any thread. Like parse_count, with an optional suffix k, M or G (either case): times 1024, 1024^2, 1024^3.
 [[nodiscard]] std::uint64_t parse_bytes(std::string_view option, std::string_view text, std::uint64_t lowest = 0,
                                         std::uint64_t highest = std::numeric_limits<std::uint64_t>::max());
+
+/// Any thread. A time: a whole number with the unit ms, s, min, h or d; without a unit, seconds. At most 1,000 days.
+/// \throws usage_error for anything else
+[[nodiscard]] std::chrono::milliseconds parse_time(std::string_view option, std::string_view text);
 
 }  // namespace v1
 }  // namespace shunt

@@ -189,9 +189,35 @@ class array final : private detail::distributed {
     changes_.finish();
   }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's elements.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(elements());
+    to.put(layout_mark());
+    to.put_items(local());
+  }
+  /// Local, outside of supersteps. This PE's elements, as they were saved by an array of the same size and layout.
+  template <class Reader>
+  void load(Reader& from) {
+    const auto size = from.template get<std::uint64_t>();
+    if (size != elements()) {
+      from.refuse("it is of an array of " + std::to_string(size) + " elements, and the program's has " +
+                  std::to_string(elements()));
+    }
+    if (from.template get<std::uint64_t>() != layout_mark()) from.refuse("its array has another layout");
+    from.get_items(local());
+  }
+
  private:
   template <plain_value>
   friend class sparse_matrix;
+
+  /// Differs where the layout of two arrays of one size does: which elements this PE has at some spots.
+  [[nodiscard]] std::uint64_t layout_mark() const noexcept {
+    std::uint64_t mark = part_->values.size();
+    for (std::size_t spot = 1; spot < part_->values.size(); spot *= 2) mark = mark * 31 + index_of(spot);
+    return mark;
+  }
 
   static Layout laid_out(const pe& me, std::uint64_t size, Layout layout) {
     if (size >> 46 != 0) detail::refuse_array_size(me.index(), me.count(), size);

@@ -7,8 +7,10 @@
 #include <shunt/base/environment.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/base/spelling.hpp>
+#include <shunt/pgas/checkpoint.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/job.hpp>
+#include <shunt/pgas/detail/stop_signal.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -19,6 +21,13 @@ constexpr std::uint64_t least_train_option = 256;
 constexpr std::uint64_t most_train_option = std::uint64_t{1} << 26;
 /// Ranks do not reach MPI_Init at the same time: programs are read from disks, and read their input.
 constexpr int deadlines_a_start = 6;
+
+/// A directory as the user named it, without a slash at its end.
+std::string directory(std::string_view option, std::string_view text) {
+  if (text.empty()) throw usage_error(error_number(929), std::string(option) + " needs a value");
+  while (text.size() > 1 && text.back() == '/') text.remove_suffix(1);
+  return std::string(text);
+}
 
 struct setting {
   std::string_view option;
@@ -63,6 +72,19 @@ constexpr setting settings[] = {
      }},
     {"--pin", "SHUNT_PIN",
      [](options& o, std::string_view s, std::string_view t) { o.pin = parse_count(s, t, 0, 1) == 1; }},
+    {"--checkpoint", "SHUNT_CHECKPOINT",
+     [](options& o, std::string_view s, std::string_view t) { o.checkpoint = directory(s, t); }},
+    {"--every", "SHUNT_EVERY", [](options& o, std::string_view s, std::string_view t) { o.every = parse_time(s, t); }},
+    {"--checkpoint-signal", "SHUNT_CHECKPOINT_SIGNAL",
+     [](options& o, std::string_view s, std::string_view t) {
+       o.checkpoint_signal = detail::signal_of(std::string(t).c_str());
+       if (o.checkpoint_signal == 0) {
+         throw usage_error(error_number(952), std::string(s) + ": '" + std::string(t) + "' is not one of " +
+                                                  "TERM, INT, HUP, USR1, USR2, XCPU");
+       }
+     }},
+    {"--restart", "SHUNT_RESTART",
+     [](options& o, std::string_view s, std::string_view t) { o.restart = directory(s, t); }},
 };
 
 /// Whether a launcher says that it has started others beside this process.
@@ -134,6 +156,11 @@ void check(const options& o) {
   if (o.deadline.count() <= 0) no_time("--deadline", o.deadline, " ms: must be more than 0");
   if (o.start_deadline.count() < 0) no_time("--start-deadline", o.start_deadline, " ms: must not be negative");
   if (o.spin.count() < 0) no_time("--spin", o.spin, " ns: must not be negative");
+  if (o.every && o.every->count() < 0) no_time("--every", *o.every, " ms: must not be negative");
+  if (o.checkpoint.empty() && (o.every || o.restart == "auto")) {
+    throw usage_error(error_number(930), std::string(o.every ? "--every" : "--restart auto") +
+                                             ": needs --checkpoint DIR, where checkpoints are written");
+  }
 }
 
 bool under_launcher() {
@@ -141,6 +168,27 @@ bool under_launcher() {
          std::getenv("PMI_SIZE") != nullptr || std::getenv("PMI_RANK") != nullptr ||
          std::getenv("PMIX_RANK") != nullptr;
 }
+
+namespace {
+
+/// \return the folder of the checkpoint after which the job has stopped; empty: it has run to its end.
+std::string run_job(const options& wanted, bool explored, const std::function<void(pe&)>& program) {
+  const auto carrier = transport::open(
+      explored ? "threads" : wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
+      {.deadline = wanted.deadline,
+       .gather = wanted.start_deadline.count() != 0 ? wanted.start_deadline : deadlines_a_start * wanted.deadline,
+       .name = wanted.name});
+  detail::job whole(wanted, *carrier);
+  whole.run(program);
+  if (!whole.keeper().used() && (!wanted.checkpoint.empty() || !wanted.restart.empty()) && carrier->rank() == 0) {
+    std::fprintf(stderr, "%s%s--%s: the program has made no pgas::checkpoint, so nothing was written or taken up\n",
+                 wanted.name.c_str(), wanted.name.empty() ? "" : ": ",
+                 wanted.checkpoint.empty() ? "restart" : "checkpoint");
+  }
+  return whole.keeper().stopped_after();
+}
+
+}  // namespace
 
 void run(const options& wanted, const std::function<void(pe&)>& program) {
   check(wanted);
@@ -157,21 +205,25 @@ void run(const options& wanted, const std::function<void(pe&)>& program) {
     throw usage_error(error_number(933),
                       "--transport " + wanted.transport + ": an explored run has one process; use threads");
   }
-  const auto carrier = transport::open(
-      explored ? "threads" : wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
-      {.deadline = wanted.deadline,
-       .gather = wanted.start_deadline.count() != 0 ? wanted.start_deadline : deadlines_a_start * wanted.deadline,
-       .name = wanted.name});
-  detail::job whole(wanted, *carrier);
-  whole.run(program);
+  const std::string folder = run_job(wanted, explored, program);
+  if (folder.empty()) return;
+  throw checkpoint_stop(error_number(962), (wanted.name.empty() ? "" : wanted.name + ": ") +
+                                               "stopped by a signal, after a checkpoint: " + folder +
+                                               "; --restart takes it up");
 }
 
 namespace {
 
+/// Whether this process is none that speaks for the job.
+bool is_another_rank() {
+  const char* const rank = detail::rank_by_launcher();
+  return rank != nullptr && std::string_view(rank) != "0";
+}
+
 /// What the program leaves unread would be left out in silence: a word that is nearly one of a job's options is told,
 /// once a job. It may be the program's own, so it is no error.
 void tell_misspelt(int argc, char** argv) {
-  if (const char* const rank = detail::rank_by_launcher(); rank != nullptr && std::string_view(rank) != "0") return;
+  if (is_another_rank()) return;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word(argv[i]);
     if (word == "--") return;
@@ -193,6 +245,9 @@ int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
     tell_misspelt(argc, argv);
     run(wanted, program);
     return 0;
+  } catch (const checkpoint_stop& stop) {
+    if (!is_another_rank()) std::fprintf(stderr, "%s\n", stop.what());
+    return status_of_stop;
   } catch (const usage_error& bad) {
     std::fprintf(stderr, "%s\n", bad.what());
     return 2;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -13,8 +14,8 @@ namespace pgas {
 /// Bytes of trains that a PE may have, unless told otherwise.
 inline constexpr std::size_t default_budget = std::size_t{16} << 20;
 
-/// The job that run() and launch() start. `pes`, `budget`, `train_bytes` and `hops` are the same on every rank: others
-/// are a usage_error.
+/// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are
+/// the same on every rank: others are a usage_error.
 struct options {
   /// Processing elements of the whole job, 1..65,536 and at least one a rank. 0: one a worker.
   /// `--pes`, SHUNT_PES.
@@ -66,6 +67,23 @@ struct options {
   /// variable of its sender, and an operand of a collective that messages may still change. Unset: SHUNT_CHECK, 0 or 1;
   /// else the checks are on where the library was built without NDEBUG.
   std::optional<bool> check{};
+
+  /// Where checkpoints are written (checkpoint.hpp): a directory that all hosts share; it is made. Empty: none are
+  /// written. `--checkpoint`, SHUNT_CHECKPOINT.
+  std::string checkpoint{};
+
+  /// How long after one has begun the next is due; 0: at each call. Unset: only a signal and save() write one.
+  /// `--every` (`10min`; ms, s, min, h, d; seconds without a unit), SHUNT_EVERY.
+  std::optional<std::chrono::milliseconds> every{};
+
+  /// The signal that asks for a checkpoint and then the end, with status 85: the first time. The second time it ends
+  /// the process at once. `--checkpoint-signal` (TERM, INT, HUP, USR1, USR2, XCPU),
+  /// SHUNT_CHECKPOINT_SIGNAL.
+  int checkpoint_signal = SIGTERM;
+
+  /// A directory with checkpoints, of which the last whole one is taken up. "auto": that of `checkpoint`, if it has
+  /// one; else the job begins at its beginning. Empty: it does so anyway. `--restart`, SHUNT_RESTART.
+  std::string restart{};
 
   /// The application: error messages of the job begin with it. options_from() sets the program's name; empty: they do
   /// not.

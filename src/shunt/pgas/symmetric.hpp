@@ -89,6 +89,17 @@ class symmetric {
   /// The same; handlers may only read the part.
   [[nodiscard]] local_part<const T> local() const noexcept { return local_part<const T>(name_); }
 
+  /// Local. For a checkpoint (checkpoint.hpp): this PE's part.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(part_);
+  }
+  /// Local. This PE's part, as it was saved.
+  template <class Reader>
+  void load(Reader& from) {
+    from.get(part_);
+  }
+
   /// The PE that constructed this part.
   [[nodiscard]] pe& owner() const noexcept { return *me_; }
 

@@ -28,6 +28,8 @@ namespace {
 /// How long the others have to name a process that a signal has ended; they look for it every 200 ms, and give each
 /// other time to say so.
 constexpr std::chrono::milliseconds time_to_name{2'500};
+/// The same where one has ended with a status, and has said why: so that those that end likewise may do so in order.
+constexpr std::chrono::milliseconds time_to_follow{250};
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr int exec_failed = 127;
 
@@ -126,8 +128,9 @@ class job_processes {
         started[static_cast<std::size_t>(rank)] = 0;
         --left;
         if (job_status == 0) job_status = first_failure(static_cast<int>(rank), ended, status, end_by);
-        // It has said why, or the terminal has told all: no other needs to.
-        if (job_status != 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0) end_by = {};
+        if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+          end_by = std::min(end_by, std::chrono::steady_clock::now() + time_to_follow);
+        }
       } else {
         std::this_thread::sleep_for(look_interval);
       }

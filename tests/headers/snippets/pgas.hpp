@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -23,6 +24,19 @@ namespace pgas = shunt::pgas;
 extern pgas::pe& me;
 extern std::vector<std::size_t> keys;
 }  // namespace examples::pgas_array
+
+namespace examples::pgas_checkpoint {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::uint64_t cells;
+extern long steps;
+void warm(pgas::array<double>& heat);
+}  // namespace examples::pgas_checkpoint
+
+namespace examples::pgas_checkpoint_form {
+namespace pgas = shunt::pgas;
+std::map<int, std::size_t> index_of(const std::vector<int>& places);
+}  // namespace examples::pgas_checkpoint_form
 
 namespace examples::pgas_handler {
 namespace pgas = shunt::pgas;

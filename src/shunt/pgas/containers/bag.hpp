@@ -87,6 +87,20 @@ class bag final : private detail::distributed {
     }
   }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's items, and which PE gets the next one.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(part_->items);
+    to.put(next_);
+  }
+  /// Local, outside of supersteps. This PE's items, as they were saved.
+  template <class Reader>
+  void load(Reader& from) {
+    from.get(part_->items);
+    from.get(next_);
+    if (next_ < 0 || next_ >= me().count()) from.refuse("its next item is for a PE that the job does not have");
+  }
+
  private:
   /// What arrives does not lie with the items: a faster PE may be in the next superstep while this one balances.
   struct part {

@@ -103,6 +103,25 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   /// Local. Room for so many keys on this PE before its table grows. \throws std::bad_alloc
   void reserve(std::size_t keys) { this->table().reserve(keys); }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's keys and counts.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(std::uint64_t{this->table().size()});
+    for (const auto& [key, value] : this->table()) {
+      to.put(key);
+      to.put(value);
+    }
+  }
+  /// Local, outside of supersteps. This PE's keys and counts, as they were saved by as many PEs; in another order.
+  template <class Reader>
+  void load(Reader& from) {
+    clear();
+    const auto keys = from.template get<std::uint64_t>();
+    for (std::uint64_t i = 0; i != keys; ++i) {
+      from.get(this->table().find_or_insert(from.template get<K>()).first->value);
+    }
+  }
+
  private:
   static constexpr std::size_t most_cached = 32'768;
   static constexpr std::size_t most_in_job = 512 * 1024;

@@ -33,6 +33,7 @@
 #include <ranges>
 #include <source_location>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,23 @@ class disjoint_sets final : private detail::distributed {
     return std::views::iota(std::size_t{0}, part_->to.size()) | std::views::transform([this](std::size_t spot) {
              return std::pair<std::uint64_t, std::uint64_t>(index_of(spot), part_->to[spot]);
            });
+  }
+
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): what this PE's elements point to.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(elements());
+    to.put_items(local());
+  }
+  /// Local, outside of supersteps. As it was saved, of as many elements on as many PEs.
+  template <class Reader>
+  void load(Reader& from) {
+    const auto size = from.template get<std::uint64_t>();
+    if (size != elements()) {
+      from.refuse("it is of disjoint sets of " + std::to_string(size) + " elements, and the program's have " +
+                  std::to_string(elements()));
+    }
+    from.get_items(std::span<std::uint64_t>(part_->to));
   }
 
  private:

@@ -199,6 +199,25 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
   /// Local. Room for so many keys on this PE before its table grows. \throws std::bad_alloc
   void reserve(std::size_t keys) { this->table().reserve(keys); }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's keys and values.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(std::uint64_t{this->table().size()});
+    for (const auto& [key, value] : this->table()) {
+      to.put(key);
+      to.put(value);
+    }
+  }
+  /// Local, outside of supersteps. This PE's keys and values, as they were saved by as many PEs; in another order.
+  template <class Reader>
+  void load(Reader& from) {
+    clear();
+    const auto keys = from.template get<std::uint64_t>();
+    for (std::uint64_t i = 0; i != keys; ++i) {
+      from.get(this->table().find_or_insert(from.template get<K>()).first->value);
+    }
+  }
+
  private:
   using slot = typename table_type::slot;
 

@@ -67,6 +67,17 @@ class multimap final {
   /// Local. Erases this PE's keys, with their values.
   void clear() noexcept { values_.clear(); }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's keys and their values.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(values_);
+  }
+  /// Local, outside of supersteps. This PE's keys and values, as they were saved by as many PEs.
+  template <class Reader>
+  void load(Reader& from) {
+    from.get(values_);
+  }
+
  private:
   struct adder {
     V value;

@@ -89,6 +89,24 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
   /// Local. Room for so many keys on this PE before its table grows. \throws std::bad_alloc
   void reserve(std::size_t keys) { this->table().reserve(keys); }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's keys.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(std::uint64_t{this->table().size()});
+    for (const auto& [key, none] : this->table()) {
+      to.put(key);
+    }
+  }
+  /// Local, outside of supersteps. This PE's keys, as they were saved by as many PEs; in another order.
+  template <class Reader>
+  void load(Reader& from) {
+    clear();
+    const auto keys = from.template get<std::uint64_t>();
+    for (std::uint64_t i = 0; i != keys; ++i) {
+      this->table().find_or_insert(from.template get<K>());
+    }
+  }
+
  private:
   struct inserter {
     void operator()(part& p, detail::key_view<K> key) const { p.table.find_or_insert(key); }

@@ -24,6 +24,7 @@
 #include <ranges>
 #include <source_location>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <shunt/pgas/array.hpp>
@@ -178,6 +179,29 @@ class sparse_matrix final : private detail::distributed {
         where);
   }
 
+  /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's rows.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(rows());
+    to.put(columns_);
+    to.put(part_->begin);
+    to.put(part_->columns);
+    to.put(part_->values);
+  }
+  /// Local, outside of supersteps. This PE's rows, as they were saved by a matrix of the same shape on as many PEs.
+  template <class Reader>
+  void load(Reader& from) {
+    const auto saved_rows = from.template get<std::uint64_t>(), saved_columns = from.template get<std::uint64_t>();
+    if (saved_rows != rows() || saved_columns != columns_) {
+      from.refuse("it is of a matrix of " + std::to_string(saved_rows) + " x " + std::to_string(saved_columns) +
+                  ", and the program's has another shape");
+    }
+    from.get(part_->begin);
+    from.get(part_->columns);
+    from.get(part_->values);
+    part_->find_used();
+  }
+
  private:
   /// An entry on its way, or not yet in its row.
   struct added {
@@ -227,6 +251,10 @@ class sparse_matrix final : private detail::distributed {
       }
       for (; row != begin.size(); ++row) begin[row] = columns.size();
       arrived = {};
+      find_used();
+    }
+    /// What follows from `columns`.
+    void find_used() {
       used = columns;
       std::ranges::sort(used);
       const auto rest = std::ranges::unique(used);

@@ -55,7 +55,9 @@ job::~job() {
 void job::agree() {
   std::ostringstream mine;
   mine << wanted_.pes << ' ' << wanted_.budget << ' ' << wanted_.train_bytes << ' ' << wanted_.hops << ' '
-       << wanted_.shared_memory << ' ' << wire::handler_table::size() << ' ' << wire::handler_table::digest();
+       << wanted_.shared_memory << ' ' << wanted_.checkpoint << ' '
+       << wanted_.every.value_or(std::chrono::milliseconds(-1)).count() << ' ' << wanted_.checkpoint_signal << ' '
+       << wanted_.restart << ' ' << wire::handler_table::size() << ' ' << wire::handler_table::digest();
   const auto all = carrier_.exchange(mine.str());
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] != all.front()) {
@@ -130,6 +132,11 @@ void job::set_up() {
     runtime_ = own_runtime_.get();
   }
   if (remote()) start_transport();
+  const auto first_here = static_cast<std::size_t>(layout_.first_worker_here);
+  const int first_pe = layout_.first_pe[first_here];
+  keeper_ = std::make_unique<checkpoint_keeper>(
+      wanted_, first_pe, layout_.first_pe[first_here + static_cast<std::size_t>(layout_.workers_here)] - first_pe,
+      explored_);
   // Their addresses go into the workers.
   wake_targets_.reserve(static_cast<std::size_t>(layout_.workers_here));
   hop_tables_.resize(static_cast<std::size_t>(layout_.workers_here));
@@ -188,6 +195,7 @@ worker_facts job::facts_of(int local) const {
   f.explored = explored_;
   f.checked = checked_;
   f.budget = wanted_.budget;
+  f.keeper = keeper_.get();
   f.worker_of = layout_.worker_of.data();
   f.first_pe_of = layout_.first_pe.data();
   return f;
@@ -281,7 +289,10 @@ void job::run_pe(pe_worker& w, int index, const std::function<void(pe&)>& progra
   try {
     sched::this_fiber::require_stack();
     pe me(w, index);
-    program(me);
+    try {
+      program(me);
+    } catch (const job_stop&) {  // every PE has left the same call, after a checkpoint
+    }
     w.collective.end(index);  // messages for this PE may still be under way between others
   } catch (const job_over&) {
   } catch (const std::exception& thrown) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <shunt/pgas/detail/buffer_plan.hpp>
+#include <shunt/pgas/detail/checkpoint_keeper.hpp>
 #include <shunt/pgas/detail/job_layout.hpp>
 #include <shunt/pgas/detail/job_link.hpp>
 #include <shunt/pgas/detail/pe_worker.hpp>
@@ -69,6 +70,8 @@ class job final : public job_link {
   [[nodiscard]] pe_worker& worker_here(int local) noexcept { return *workers_[static_cast<std::size_t>(local)]; }
   [[nodiscard]] int workers_here() const noexcept { return layout_.workers_here; }
   [[nodiscard]] sched::runtime& runtime() noexcept { return *runtime_; }
+  /// After set_up().
+  [[nodiscard]] const checkpoint_keeper& keeper() const noexcept { return *keeper_; }
 
  private:
   /// For rail::train_inbox::wake_function.
@@ -103,6 +106,7 @@ class job final : public job_link {
   sched::runtime* runtime_ = nullptr;
   std::vector<wake_target> wake_targets_;
   std::vector<std::vector<std::uint16_t>> hop_tables_;  // by local worker
+  std::unique_ptr<checkpoint_keeper> keeper_;
   std::vector<std::unique_ptr<pe_worker>> workers_;
   std::vector<rail::train_inbox*> inboxes_;  // by worker of the job; null: a network is between
   std::atomic<bool> ending_{false};          // the carrier's abort() has been called

@@ -129,6 +129,14 @@ void selector_table::complete_objects_of(int pe) {
   }
 }
 
+std::int64_t selector_table::under_way() const noexcept {
+  std::int64_t sum = 0;
+  for (const auto& s : selectors_) {
+    if (s != nullptr) sum += static_cast<std::int64_t>(s->sent - s->handled);
+  }
+  return sum;
+}
+
 void selector_table::notify_all() {
   for (const auto& s : selectors_) {
     if (s != nullptr) s->changed.notify_all();

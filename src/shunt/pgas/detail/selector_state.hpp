@@ -215,6 +215,9 @@ class selector_table {
   /// The program of a PE calls a collective, where the job checks. \return a selector whose messages may still change
   /// the operand, as it lies in the PE's part; null: there is none.
   [[nodiscard]] const selector_state* read_by(const char* call, int pe, std::span<const std::byte> operand);
+  /// Messages that have been sent here and handled elsewhere, less those of which it is the other way round: over all
+  /// workers, those that are under way. Of closed batches.
+  [[nodiscard]] std::int64_t under_way() const noexcept;
   /// Deferred batches may go on: a selector has become ready for all, or an epoch has ended.
   void retry_deferred() noexcept { retry_deferred_ = true; }
   /// Whether that has been said since the last call.

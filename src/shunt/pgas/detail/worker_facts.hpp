@@ -17,6 +17,8 @@ namespace detail {
   return (flags & wire::unrouted) == 0 && (!plain || (requests_routed && (flags & wire::requests) != 0));
 }
 
+class checkpoint_keeper;
+
 /// The workers of a job are numbered over all its ranks; each carries PEs first_pe .. first_pe+pes_here-1.
 /// The tables belong to the job and outlive its workers.
 struct worker_facts {
@@ -39,6 +41,7 @@ struct worker_facts {
   const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the send buffer of the worker for which this one loads
                                                ///< messages to it that have routes
   const int* first_pe_of = nullptr;            ///< by worker
+  checkpoint_keeper* keeper = nullptr;         ///< of the rank; null in tests that stand in for a job
   std::vector<int> neighbours;                 ///< workers for which this one loads messages, itself excluded
 
   /// Send buffers are numbered by PE where messages are plain, else by worker.
