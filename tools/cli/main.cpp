@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
     }
     return status;
   } catch (const shunt::pgas::checkpoint_stop& stop) {
-    return shunt::cli::mpi_rank() > 0 ? shunt::pgas::status_of_stop
+    return shunt::cli::rank_by_launcher() > 0 ? shunt::pgas::status_of_stop
                                       : fail(speaker, stop.what(), shunt::pgas::status_of_stop);
   } catch (const usage_error& bad) {
     return fail(speaker, bad.what(), 2);
