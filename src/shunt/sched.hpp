@@ -7,6 +7,7 @@
 #include <shunt/sched/fiber_local.hpp>
 #include <shunt/sched/futex.hpp>
 #include <shunt/sched/observe/deadlock.hpp>
+#include <shunt/sched/observe/late_stop.hpp>
 #include <shunt/sched/observe/report.hpp>
 #include <shunt/sched/poller.hpp>
 #include <shunt/sched/runtime.hpp>

@@ -74,7 +74,8 @@ struct options {
   std::chrono::nanoseconds blocked_after{5'000'000'000};
 
   /// If a run has not ended so long after runtime::request_stop(), `report` is called once with the fibers that are
-  /// still alive: they do not listen. 0: never.
+  /// still alive: they do not listen. Likewise for each task_group, and each shunt::fiber, that was asked to stop and
+  /// is waited for. 0: never.
   std::chrono::nanoseconds stop_after{5'000'000'000};
 
   /// Decides what runs next, and is used until the runtime ends: see explore/strategy.hpp. Then there is one worker.

@@ -59,7 +59,8 @@ class fiber {
           std::move(where));
   }
 
-  /// If joinable(): requests a stop, waits, and drops the exception of the fiber.
+  /// If joinable(): requests a stop, waits, and drops the exception of the fiber. If that takes
+  /// sched::options::stop_after, a report says where the fiber is.
   ~fiber() { end(); }
   /// The other one is not joinable() afterwards.
   fiber(fiber&&) noexcept = default;

@@ -53,10 +53,15 @@ class finish_scope {
   void enter() noexcept;                        // a task of this scope, for a new task
   void leave() noexcept;                        // a task, as its last action; or to undo enter()
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
-  void wait() noexcept;                         // the waiter, once, or once more after reopen()
-  /// The waiter: wait() until the deadline or a stop request at the longest. \return whether all tasks have ended; if
-  /// not, the scope is as it was before the call.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
+  /// The waiter, once, or once more after reopen(). \param what  for reports.
+  void wait(const char* what = "its tasks") noexcept;
+  /// The same, for tasks that were asked to stop: a report names those that have not ended after options::stop_after.
+  /// \param call  whose tasks they are.
+  void wait_stopped(const char* call) noexcept;
+  /// The waiter: wait() until the deadline or a stop request at the longest. \param call  the public function, for
+  /// errors. \return whether all tasks have ended; if not, the scope is as it was before the call.
+  [[nodiscard]] bool wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
+                                const std::stop_token& stop);
   void rethrow();          // the waiter, after wait()
   void reopen() noexcept;  // the waiter, after wait()
 

@@ -33,7 +33,9 @@ class task_group {
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  /// Asks the tasks that are left to stop, waits for them, and drops their exceptions.
+  /// Asks the tasks that are left to stop, waits for them, and drops their exceptions. A wait that was not given the
+  /// token goes on. So if that takes sched::options::stop_after, a report names the tasks, and where they wait; also
+  /// where an exception of the group's fiber destroys it.
   ~task_group();
 
   /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls body(token) or body(). If the
@@ -69,7 +71,7 @@ class task_group {
   }
 
   /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is visible then. Afterwards
-  /// more may be made, unless the group was stopped.
+  /// more may be made, unless the group was stopped. After a stop it reports tasks that do not end, as the destructor.
   /// \throws the first exception, in time, that left a task (the others are dropped).
   void wait();
 
