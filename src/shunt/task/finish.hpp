@@ -53,8 +53,7 @@ class finish_scope {
   void enter() noexcept;                        // a task of this scope, for a new task
   void leave() noexcept;                        // a task, as its last action; or to undo enter()
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
-  /// The waiter, once, or once more after reopen(). \param what  for reports.
-  void wait(const char* what = "its tasks") noexcept;
+  void wait() noexcept;                         // the waiter, once, or once more after reopen()
   /// The same, for tasks that were asked to stop: a report names those that have not ended after options::stop_after.
   /// \param call  whose tasks they are.
   void wait_stopped(const char* call) noexcept;
@@ -66,6 +65,8 @@ class finish_scope {
   void reopen() noexcept;  // the waiter, after wait()
 
  private:
+  void wait(const char* what) noexcept;
+
   const sched::waker waiter_;
   std::atomic<long> open_{1};
   std::atomic<bool> failed_{false};

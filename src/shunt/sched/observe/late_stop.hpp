@@ -18,7 +18,7 @@ class shared;
 /// that ask fibers to stop, and must wait for them: a wait that takes no stop token goes on, and nothing else would
 /// tell why the function does not return.
 ///
-/// Cost: some 50 ns; a system call if the time is shorter than half of options::blocked_after.
+/// Cost: two locks; a system call if that time is shorter than half of options::blocked_after.
 class late_stop {
  public:
   /// A fiber; elsewhere it does nothing. \param call  whose fibers they are, for the report: static text.
