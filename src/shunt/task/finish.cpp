@@ -8,7 +8,7 @@ namespace task {
 namespace detail {
 namespace {
 
-sched::waker may_wait(const char* call) {
+sched::waker may_wait(call_site call) {
   sched::this_fiber::require_wait(call);
   sched::this_fiber::lend_frame(call);
   return sched::this_fiber::self();
@@ -16,7 +16,7 @@ sched::waker may_wait(const char* call) {
 
 }  // namespace
 
-finish_scope::finish_scope(const char* call) : waiter_(may_wait(call)) {}
+finish_scope::finish_scope(call_site call) : waiter_(may_wait(call)) {}
 
 void finish_scope::enter() noexcept {
   open_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller is open itself (finish.S1)
@@ -52,7 +52,7 @@ void finish_scope::wait_stopped(const char* call) noexcept {
 }
 
 /// Subtracts the waiter's 1 as wait() does, and adds it again if the wait ends before the tasks.
-bool finish_scope::wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
+bool finish_scope::wait_until(call_site call, std::chrono::steady_clock::time_point deadline,
                               const std::stop_token& stop) {
   sched::this_fiber::require_wait(call);
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return true;  // edge `done` in
@@ -79,8 +79,7 @@ void finish_scope::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body,
-                           sched::spawn_options how) {
+sched::fiber_id spawn_into(call_site call, finish_scope* scope, std::function<void()> body, sched::spawn_options how) {
   auto& rt = sched::this_worker::current(call);
   how.even_without_stack = true;
   if (scope == nullptr) return rt.spawn(std::move(body), std::move(how));
