@@ -343,24 +343,25 @@ template <typename F>
   using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
   promise<result> made;
   auto reads = made.get_future();
-  const auto maker = detail::spawn_here({"async_value", where},
-                                        [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
-                                          std::exception_ptr failure;
-                                          try {
-                                            sched::this_fiber::require_stack();
-                                            if constexpr (std::is_void_v<result>) {
-                                              f();
-                                              p.set_value();
-                                            } else {
-                                              p.set_value(f());
-                                            }
-                                            return;
-                                          } catch (...) {
-                                            failure = std::current_exception();
-                                          }
-                                          // If the result's own constructor threw, set_value() has set the exception already.
-                                          if (!p.get_future().ready()) p.set_exception(std::move(failure));
-                                        });
+  const call_site call("async_value", where);
+  const auto maker =
+      detail::spawn_here(call, [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+        std::exception_ptr failure;
+        try {
+          sched::this_fiber::require_stack();
+          if constexpr (std::is_void_v<result>) {
+            f();
+            p.set_value();
+          } else {
+            p.set_value(f());
+          }
+          return;
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        // If the result's own constructor threw, set_value() has set the exception already.
+        if (!p.get_future().ready()) p.set_exception(std::move(failure));
+      });
   detail::event_behind::of(reads, "async_value").made_by(maker);
   return reads;
 }
