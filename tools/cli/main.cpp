@@ -21,6 +21,7 @@
 
 namespace {
 
+using shunt::error_number;
 using shunt::usage_error;
 
 // The script `shunt` prints the same files: it answers before anything is built.
@@ -45,12 +46,12 @@ int list_apps() {
 }
 
 void no_more(const std::vector<std::string>& words, std::size_t from) {
-  if (from < words.size()) throw usage_error(words[0] + ": unexpected `" + words[from] + "`");
+  if (from < words.size()) throw usage_error(error_number(1108), words[0] + ": unexpected `" + words[from] + "`");
 }
 
 int command(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  if (words.empty()) throw usage_error("which command? run, apps, doctor, help");
+  if (words.empty()) throw usage_error(error_number(1108), "which command? run, apps, doctor, help");
   const std::string& name = words[0];
   if (name == "help" || is_help(name)) {
     fmt::print("usage: shunt COMMAND [OPTION]...\n\n{}  help, --help, --version\n", commands);
@@ -66,7 +67,7 @@ int command(const std::vector<std::string>& words) {
       fmt::print("{}", run_help);
       return 0;
     }
-    if (words.size() < 2) throw usage_error("run: which application? `shunt apps` lists them");
+    if (words.size() < 2) throw usage_error(error_number(1108), "run: which application? `shunt apps` lists them");
     return shunt::cli::run({words.begin() + 1, words.end()});
   }
   if (name == "apps") {
@@ -87,7 +88,7 @@ int command(const std::vector<std::string>& words) {
     return shunt::cli::doctor(as_json);
   }
   constexpr std::string_view known[] = {"run", "apps", "doctor", "help"};
-  throw usage_error("unknown command `" + name + "`; " + shunt::cli::near(name, known));
+  throw usage_error(error_number(1108), "unknown command `" + name + "`; " + shunt::cli::near(name, known));
 }
 
 // One line, however many the report has, and whatever characters a name in it has.
