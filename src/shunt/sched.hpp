@@ -1,4 +1,6 @@
 /// Module header of `sched`: fibers, workers, parking, and reports of what is stuck.
+///
+/// A last parameter `where` is the line of the call, for errors (base/call_site.hpp): programs leave it out.
 #pragma once
 
 #include <shunt/sched/explore/explore.hpp>

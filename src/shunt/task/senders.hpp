@@ -12,9 +12,10 @@
 /// });
 /// ```
 ///
-/// Each end of an operation that was not over at start() comes in a fiber of its own. So what follows a sender, by
+/// set_value comes in a fiber of the runtime, mostly a new one, and never inside start(). So what follows a sender, by
 /// `then` say, may use all that fibers may: channels, futures, transactions, sockets, other waits. As its fiber keeps a
-/// worker until it waits or yields, the promise of progress is `weakly_parallel`.
+/// worker until it waits or yields, the promise of progress is `weakly_parallel`. Inside start() an operation ends only
+/// if it has been asked to stop already, or if there is no memory for its fiber, or no future to wait for.
 ///
 /// A stop request reaches the operations from two sides: the receiver's stop token (get_stop_token of its environment),
 /// and sched::runtime::request_stop(). Either ends them with set_stopped, as far as each sender says. Errors are

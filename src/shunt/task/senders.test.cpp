@@ -68,11 +68,7 @@ struct test_env {
 };
 
 struct test_receiver {
-#ifdef STAND_IN_TAGS
-  using receiver_concept = stdexec::receiver_tag;
-#else
-  using receiver_concept = stdexec::receiver_t;
-#endif
+  using receiver_concept = shunt::task::detail::execution::receiver;  // in either spelling
   template <typename... Values>
   void set_value(Values&&...) noexcept {
     of->where = std::this_thread::get_id();
