@@ -70,7 +70,8 @@ void require_memory(std::string_view cause, double bytes) {
   constexpr double gib = 1024. * 1024 * 1024;
   const double has = available_memory();
   if (bytes <= has) return;
-  throw usage_error(fmt::format("{}: takes {:.1f} GiB of memory, and {:.1f} GiB are left; ask for less", cause,
+  throw usage_error(error_number(1106),
+                    fmt::format("{}: takes {:.1f} GiB of memory, and {:.1f} GiB are left; ask for less", cause,
                                 bytes / gib, std::max(has, 0.) / gib));
 }
 

@@ -57,7 +57,8 @@ bool command_line::parse(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word.starts_with("--") && word.find('=') == word.size() - 1) {
-      throw usage_error(std::string(word.substr(0, word.size() - 1)) + ": expected a value, found nothing");
+      throw usage_error(error_number(1101),
+                        std::string(word.substr(0, word.size() - 1)) + ": expected a value, found nothing");
     }
   }
   try {
@@ -70,7 +71,7 @@ bool command_line::parse(int argc, const char* const* argv) {
     // CLI11 puts some reports on several lines; users and scripts read one.
     std::string line = bad.what();
     std::replace(line.begin(), line.end(), '\n', ' ');
-    throw usage_error(line + " (see --help)");
+    throw usage_error(error_number(1101), line + " (see --help)");
   }
 }
 

@@ -29,7 +29,8 @@ command_option* real_option(command_line& options, const std::string& name, doub
         const auto [rest, problem] = std::from_chars(text.data(), end, value);
         // This way round, not-a-number is refused too.
         if (problem != std::errc() || rest != end || !(value >= least && value <= most)) {
-          throw usage_error(fmt::format("{}: '{}' is not a number from {} to {}", name, text, least, most));
+          throw usage_error(error_number(1102),
+                            fmt::format("{}: '{}' is not a number from {} to {}", name, text, least, most));
         }
         to = value;
       },
@@ -51,7 +52,8 @@ command_option* choice_option(command_line& options, const std::string& name, st
       name, help, legal,
       [&to, name, choices = std::move(choices)](const std::string& text) {
         if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-          throw usage_error(fmt::format("{}: '{}' is not one of {}", name, text, fmt::join(choices, ", ")));
+          throw usage_error(error_number(1102),
+                            fmt::format("{}: '{}' is not one of {}", name, text, fmt::join(choices, ", ")));
         }
         to = text;
       },
@@ -62,9 +64,9 @@ command_option* text_option(command_line& options, const std::string& name, std:
   return options.add_option(
       name, help, "TEXT",
       [&to, name](const std::string& text) {
-        if (text.empty()) throw usage_error(name + ": '' is empty, expected a value");
+        if (text.empty()) throw usage_error(error_number(1101), name + ": '' is empty, expected a value");
         if (text.starts_with("--")) {
-          throw usage_error(fmt::format("{}: expected a value, found the option {}", name, text));
+          throw usage_error(error_number(1101), fmt::format("{}: expected a value, found the option {}", name, text));
         }
         to = text;
       },
@@ -73,13 +75,14 @@ command_option* text_option(command_line& options, const std::string& name, std:
 
 void refuse_with(const std::string& choice, std::initializer_list<const command_option*> others) {
   for (const auto* const other : others) {
-    if (other->count() > 0) throw usage_error(other->get_name() + " has no meaning with " + choice);
+    if (other->count() > 0) throw usage_error(error_number(1103), other->get_name() + " has no meaning with " + choice);
   }
 }
 
 void refuse_without(const std::string& needed, std::initializer_list<const command_option*> others) {
   for (const auto* const other : others) {
-    if (other->count() > 0) throw usage_error(other->get_name() + " has no meaning without " + needed);
+    if (other->count() > 0)
+      throw usage_error(error_number(1103), other->get_name() + " has no meaning without " + needed);
   }
 }
 

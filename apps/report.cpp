@@ -46,7 +46,7 @@ void reporter::add_options(command_line& options, bool file) {
 
 void expect_writable(const std::string& output) {
   if (!output.empty() && !std::ofstream(output, std::ios::app)) {
-    throw usage_error("--output " + one_line(output) + ": " + std::strerror(errno));
+    throw usage_error(error_number(1104), "--output " + one_line(output) + ": " + std::strerror(errno));
   }
 }
 
@@ -72,7 +72,7 @@ void reporter::print(const std::vector<fact>& facts) const {
   if (!output_.empty()) {
     std::ofstream file(output_);
     file << out;
-    if (!file.flush()) throw error("--output " + one_line(output_) + ": " + std::strerror(errno));
+    if (!file.flush()) throw error(error_number(1104), "--output " + one_line(output_) + ": " + std::strerror(errno));
   }
 }
 

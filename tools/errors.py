@@ -4,13 +4,14 @@
   tools/errors.py [ROOT]     a line a finding; exit 1 if there is one
 
 Rules
-  N1  A `throw` of an error of Shunt's in src/ names an error_number. UNNUMBERED lists those that pass on a message that
-      has a number already.
-  N2  Each number that src/ names has a section `### SHUNT-0101` in the page, and each section's number is named in
-      src/. Sections stand in ascending order.
+  N1  A `throw` of an error of Shunt's in src/, apps/ and tools/cli/ names an error_number. UNNUMBERED lists those that
+      pass on a message that has a number already.
+  N2  Each number that they name has a section `### SHUNT-0101` in the page, and each section's number is named there.
+      Sections stand in ascending order.
   N3  A section begins with its message. What the message has between `…` and words in capitals stands in a string of a
       module that names the number.
 """
+import os
 import re
 import sys
 
@@ -18,6 +19,7 @@ import gates
 import source
 
 PAGE = "docs/errors.md"
+FOLDERS = ["src", "apps", "tools/cli"]
 UNNUMBERED = {("src/shunt/pgas/detail/job.cpp", "message_")}
 CLASSES = r"(?:usage_error|error|deadlock|mailbox_full|unanswered|broken_promise|stalled|blocking_in_transaction)"
 THROW = re.compile(rf"\bthrow\s+(?:\w+::)*{CLASSES}\s*\(")
@@ -27,7 +29,8 @@ LEAST_PIECE = 8  # characters
 
 
 def code_files(root):
-    for path in source.tracked(root, "src", suffixes=source.SUFFIXES):
+    folders = [folder for folder in FOLDERS if os.path.exists(os.path.join(root, folder))]
+    for path in source.tracked(root, *folders, suffixes=source.SUFFIXES):
         if not path.endswith(source.TESTS):
             yield path, source.Source(source.read(root, path), keep_literals=True)
 

@@ -73,13 +73,15 @@ void expect_file(const std::string& path) {
   const auto kind = std::filesystem::status(path, none).type();
   using type = std::filesystem::file_type;
   if (kind == type::fifo || kind == type::character || kind == type::socket) {
-    throw usage_error("--graph " + path + ": each process of the job would read a part of it; copy it to a file");
+    throw usage_error(error_number(1105),
+                      "--graph " + path + ": each process of the job would read a part of it; copy it to a file");
   }
 }
 
 void expect_same(pgas::pe& me, const std::string& file, std::uint64_t fingerprint) {
   if (me.max(fingerprint) == ~me.max(~fingerprint)) return;
-  throw usage_error(file + ": the processes read different graphs; is it another file on another machine?");
+  throw usage_error(error_number(1105),
+                    file + ": the processes read different graphs; is it another file on another machine?");
 }
 
 void require_memory(pgas::pe& me, const std::string& cause, double bytes) {

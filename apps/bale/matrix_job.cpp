@@ -53,7 +53,8 @@ std::uint32_t matrix_input::height(int pes) const noexcept {
 void matrix_input::check_nonzeros(std::uint64_t rows) const {
   const double most = static_cast<double>(wanted_.triangle ? rows + 1 : 2 * rows) / 2;
   if (nonzeros_ <= most) return;
-  throw usage_error(fmt::format("--nonzeros {}: expected at most {} for {} rows", nonzeros_, most, rows));
+  throw usage_error(error_number(1102),
+                    fmt::format("--nonzeros {}: expected at most {} for {} rows", nonzeros_, most, rows));
 }
 
 void matrix_input::load() {
@@ -81,15 +82,15 @@ void matrix_input::load() {
       whole_.offsets[l] = std::max(whole_.offsets[l], whole_.offsets[l - 1]);  // of a row without entries
     }
   } catch (const std::bad_alloc&) {
-    throw error(one_line(file_) + ": there is not enough memory for this matrix");
+    throw error(error_number(1106), one_line(file_) + ": there is not enough memory for this matrix");
   }
   seconds_to_load_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void matrix_input::expect_square() const {
   if (!from_file() || whole_.count() == width_) return;
-  throw usage_error(
-      fmt::format("{}: a matrix of {} x {}, expected a square one", one_line(file_), whole_.count(), width_));
+  throw usage_error(error_number(1105), fmt::format("{}: a matrix of {} x {}, expected a square one", one_line(file_),
+                                                    whole_.count(), width_));
 }
 
 void matrix_input::require(pgas::pe& me, double bytes_an_entry) const {
@@ -108,8 +109,8 @@ matrix matrix_input::deal(pgas::pe& me) const {
       a.offsets[l + 1] = a.columns.size();
     }
     if (a.columns.size() > 0xffff'ffffU) {
-      throw usage_error(fmt::format("{}: PE {} has {} non-zeros, more than 2^32; take more PEs", one_line(name()),
-                                    me.index(), a.columns.size()));
+      throw usage_error(error_number(1106), fmt::format("{}: PE {} has {} non-zeros, more than 2^32; take more PEs",
+                                                        one_line(name()), me.index(), a.columns.size()));
     }
     return a;
   };
@@ -211,7 +212,7 @@ void write_lines(const std::string& path, std::uint64_t lines, const std::string
     file.write(text.data(), static_cast<std::streamsize>(text.size()));
     text.clear();
   }
-  if (!file.flush()) throw error("--output " + one_line(path) + ": " + std::strerror(errno));
+  if (!file.flush()) throw error(error_number(1104), "--output " + one_line(path) + ": " + std::strerror(errno));
 }
 
 }  // namespace

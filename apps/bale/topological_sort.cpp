@@ -102,10 +102,10 @@ int topological_sort_main(int argc, char** argv) {
     if (!found.exists) {
       const auto placed = me.sum(found.rows.size() - static_cast<std::size_t>(std::count(
                                                          found.rows.begin(), found.rows.end(), apps::order::none)));
-      throw usage_error(fmt::format(
-          "{}: no order of rows and columns makes this matrix upper triangular with a full diagonal; {} of {} rows can "
-          "be placed",
-          apps::one_line(input.name()), placed, a.height));
+      throw usage_error(error_number(1105), fmt::format("{}: no order of rows and columns makes this matrix upper "
+                                                        "triangular with a full diagonal; {} of {} rows can "
+                                                        "be placed",
+                                                        apps::one_line(input.name()), placed, a.height));
     }
     pgas::symmetric<apps::permutation> columns(me, std::move(found.columns));
     const bool triangular = is_upper_triangular(me, a, found.rows, columns);

@@ -36,7 +36,8 @@ int triangle_main(int argc, char** argv) {
 
   const bool natural = job.which() == apps::form::natural;
   if (natural && by == "row") {
-    throw usage_error("--ask-by row has no meaning with --form natural: its messages ask for one column");
+    throw usage_error(error_number(1103),
+                      "--ask-by row has no meaning with --form natural: its messages ask for one column");
   }
   if (natural) by = "wedge";
 

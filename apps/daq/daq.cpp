@@ -156,11 +156,13 @@ class command_line {
       apps::refuse_without("--count-on pes", {given("--pes"), given("--transport"), given("--budget"), given("--train"),
                                               given("--hops"), given("--deadline"), given("--start-deadline")});
       if (const auto set = environment::read("SHUNT_TRANSPORT"); set && *set != "threads") {
-        throw usage_error("daq runs in one process; leave SHUNT_TRANSPORT=" + *set + " out, or add --count-on pes");
+        throw usage_error(error_number(1103),
+                          "daq runs in one process; leave SHUNT_TRANSPORT=" + *set + " out, or add --count-on pes");
       }
     }
     if (std::uint64_t{wanted.stalled} + wanted.garbled + wanted.hung_up > wanted.channels) {
-      throw usage_error(fmt::format("--stalled {}, --garbled {} and --hung-up {} are more than the {} channels",
+      throw usage_error(error_number(1103),
+                        fmt::format("--stalled {}, --garbled {} and --hung-up {} are more than the {} channels",
                                     wanted.stalled, wanted.garbled, wanted.hung_up, wanted.channels));
     }
   }

@@ -385,7 +385,7 @@ void generator::read_to(char tag) {
     if (said == failed_tag) {
       std::string text;
       for (char c = 0; receive_all(process_.control, &c, 1);) text += c;
-      throw error("the generator failed: " + text);
+      throw error(error_number(1107), "the generator failed: " + text);
     }
   }
 }
@@ -396,9 +396,9 @@ void generator::read(void* into, std::size_t bytes) {
 
 void generator::fail() {
   const int status = process_.wait();
-  throw error("the generator ended too early, " + (WIFSIGNALED(status)
-                                                       ? "by signal " + std::to_string(WTERMSIG(status))
-                                                       : "with status " + std::to_string(WEXITSTATUS(status))));
+  throw error(error_number(1107), "the generator ended too early, " +
+                                      (WIFSIGNALED(status) ? "by signal " + std::to_string(WTERMSIG(status))
+                                                           : "with status " + std::to_string(WEXITSTATUS(status))));
 }
 
 }  // namespace shunt::daq

@@ -45,9 +45,9 @@ void allow_channels(std::uint32_t channels) {
   const rlim_t needed = channels + others;
   if (files.rlim_cur >= needed) return;
   if (files.rlim_max < needed) {
-    throw usage_error(std::to_string(channels) + " channels need " + std::to_string(needed) +
-                      " open files, and the system allows " + std::to_string(files.rlim_max) +
-                      " (ulimit -Hn): ask for fewer channels, or have the limit raised");
+    throw usage_error(error_number(1106), std::to_string(channels) + " channels need " + std::to_string(needed) +
+                                              " open files, and the system allows " + std::to_string(files.rlim_max) +
+                                              " (ulimit -Hn): ask for fewer channels, or have the limit raised");
   }
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);

@@ -51,7 +51,7 @@ std::vector<bar> serial_degrees(std::uint64_t vertices, const std::vector<graph:
 void write_degrees(const std::string& output, const std::vector<bar>& all) {
   std::ofstream file(output);
   for (const auto& [degree, vertices] : all) file << degree << ' ' << vertices << '\n';
-  if (!file.flush()) throw error("--output " + output + ": it cannot be written");
+  if (!file.flush()) throw error(error_number(1104), "--output " + output + ": it cannot be written");
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ void graph_input::read() {
   try {
     whole_ = graph::read(file_, how);
   } catch (const std::bad_alloc&) {
-    throw error(one_line(file_) + ": there is not enough memory for this graph");
+    throw error(error_number(1106), one_line(file_) + ": there is not enough memory for this graph");
   }
   edges_from_ = edges_from_text(facts);
   note_ = header_note(file_, facts);
@@ -200,11 +200,12 @@ std::uint64_t graph_input::vertices() const {
 graph::vertex graph_input::find(const std::string& option, std::uint64_t number) const {
   if (!from_file()) {
     if (number < vertices()) return static_cast<graph::vertex>(number);
-    throw usage_error(fmt::format("{} {}: the graph has the vertices 0..{}", option, number, vertices() - 1));
+    throw usage_error(error_number(1105),
+                      fmt::format("{} {}: the graph has the vertices 0..{}", option, number, vertices() - 1));
   }
   const auto at = std::lower_bound(names_.begin(), names_.end(), number);
   if (at != names_.end() && *at == number) return static_cast<graph::vertex>(at - names_.begin());
-  throw usage_error(fmt::format("{} {}: {} has no such vertex", option, number, one_line(file_)));
+  throw usage_error(error_number(1105), fmt::format("{} {}: {} has no such vertex", option, number, one_line(file_)));
 }
 
 void graph_input::begin(pgas::pe& me) const {

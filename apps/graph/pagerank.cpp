@@ -57,7 +57,8 @@ int pagerank_main(int argc, char** argv) {
     input.begin(me);
     const auto mine = input.share(me, 40);
     const auto n = input.vertices();
-    if (n == 0) throw usage_error(apps::one_line(input.name()) + ": a graph without vertices has no ranks");
+    if (n == 0)
+      throw usage_error(error_number(1105), apps::one_line(input.name()) + ": a graph without vertices has no ranks");
     auto a = graph::distribute(me, n, mine.edges);
     a.simplify();
     const apps::measurement timing(me);

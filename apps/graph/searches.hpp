@@ -39,7 +39,8 @@ class root_options {
                                                 std::uint64_t seed) const {
     if (only_) return {*only_};
     auto roots = draw_roots(me, g, count_, seed);
-    if (roots.empty()) throw usage_error(one_line(input.name()) + ": a graph without edges has no root");
+    if (roots.empty())
+      throw usage_error(error_number(1105), one_line(input.name()) + ": a graph without edges has no root");
     return roots;
   }
 

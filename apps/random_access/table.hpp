@@ -67,8 +67,8 @@ struct access_plan {
     const auto most = std::max<std::uint64_t>(begin_of(1), 1);
     plan.at_once = look_ahead == 0 ? most : look_ahead / most_of_process;
     if (plan.at_once == 0) {
-      throw usage_error("--look-ahead " + std::to_string(look_ahead) + ": a process has " +
-                        std::to_string(most_of_process) + " PEs, and each needs one update");
+      throw usage_error(error_number(1102), "--look-ahead " + std::to_string(look_ahead) + ": a process has " +
+                                                std::to_string(most_of_process) + " PEs, and each needs one update");
     }
     plan.steps = (most + plan.at_once - 1) / plan.at_once;
     return plan;

@@ -69,7 +69,7 @@ histogram serial_histogram(std::string_view text, apps::kmer_shape shape) {
 void write_histogram(const std::string& output, const histogram& all) {
   std::ofstream file(output);
   for (const auto& [count, kmers] : all) file << count << ' ' << kmers << '\n';
-  if (!file.flush()) throw error("--output " + output + ": it cannot be written");
+  if (!file.flush()) throw error(error_number(1104), "--output " + output + ": it cannot be written");
 }
 
 }  // namespace
@@ -106,7 +106,8 @@ int kmers_main(int argc, char** argv) {
   } else {
     read = apps::text_file("--text", file);
     if (!read.text().starts_with('>')) {
-      throw usage_error("--text " + file + ": it is not FASTA, of which the first line begins with >");
+      throw usage_error(error_number(1105),
+                        "--text " + file + ": it is not FASTA, of which the first line begins with >");
     }
   }
   const std::string_view text = file.empty() ? std::string_view(made) : read.text();

@@ -14,7 +14,7 @@ namespace shunt::apps {
 namespace {
 
 [[noreturn]] void refuse(const std::string& option, const std::string& path, int why) {
-  throw usage_error(option + " " + path + ": " + std::generic_category().message(why));
+  throw usage_error(error_number(1104), option + " " + path + ": " + std::generic_category().message(why));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <shunt/base/asymmetric_fence.hpp>
 #include <shunt/base/block.hpp>
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/chain.hpp>
 #include <shunt/base/clock.hpp>
 #include <shunt/base/divisor.hpp>

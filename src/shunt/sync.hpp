@@ -17,6 +17,8 @@
 /// those for a barrier and for a call of once have forms with a deadline. Reports of what is stuck (report_fibers(),
 /// SIGUSR1) name what a fiber waits for. A handler, and a fiber in a transaction, may take what is free; where it would
 /// have to wait, the call throws.
+///
+/// A last parameter `where` is the line of the call, for errors (base/call_site.hpp): programs leave it out.
 #pragma once
 
 #include <shunt/sync/barrier.hpp>

@@ -10,6 +10,8 @@
 ///   fork_join.hpp   fork_join, parallel_for, parallel_reduce
 ///   coroutine.hpp   coroutine_task, start
 ///   railway.hpp     railway, railway_options, wait_profile, station_counts, railway_good
+///
+/// A last parameter `where` is the line of the call, for errors (base/call_site.hpp): programs leave it out.
 #pragma once
 
 #include <shunt/task/coroutine.hpp>

@@ -97,7 +97,7 @@ class Trial:
         return process.returncode, text
 
     def kill(self, wanted, more):
-        """Jobs that are killed, so many. One that has ended before is no trial: it begins anew, and is killed sooner."""
+        """Jobs that are killed, so many. One that has ended before is no trial: it begins anew, killed sooner."""
         for _ in range(20):
             if self.kills == wanted:
                 return

@@ -3,6 +3,7 @@
 ///
 ///   expect         throws if something does not hold; so the run, the job or the exploration ends with that exception
 ///   expect_thrown  wants an exception, and looks at it
+///   expect_place   wants an exception that names the line of the call
 ///   thrown_by      the text of the exception that a call throws
 ///   expectations   counts what does not hold, where an exception would be caught, or would end the process
 ///   status_of      what main() returns
@@ -54,6 +55,24 @@ void expect_thrown(const Call& call, const Look& look,
 template <class Error, class Call>
 void expect_thrown(const Call& call, const std::source_location& where = std::source_location::current()) {
   expect_thrown<Error>(call, [](const Error&) {}, where);
+}
+
+/// Calls `call`, which must throw an `Error` that names a line of the statement which calls this function: by where(),
+/// and in its text. \throws unmet if it does not.
+template <class Error, class Call>
+void expect_place(const Call& call, const std::source_location& where = std::source_location::current()) {
+  constexpr unsigned lines = 6;  // of that statement, at most
+  expect_thrown<Error>(
+      call,
+      [&](const Error& thrown) {
+        const auto& found = thrown.where();
+        expect(std::string_view(found.file_name()) == where.file_name() && found.line() >= where.line() &&
+                   found.line() < where.line() + lines,
+               std::string(found.file_name()) + ':' + std::to_string(found.line()), where);
+        const auto place = "(" + std::string(found.file_name()) + ":" + std::to_string(found.line()) + ")";
+        expect(std::string_view(thrown.what()).find(place) != std::string_view::npos, thrown.what(), where);
+      },
+      where);
 }
 
 /// \return what() of the `Error` that `call` throws; empty: it throws nothing. Other exceptions pass through.

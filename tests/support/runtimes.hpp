@@ -36,7 +36,7 @@ struct refused {
 
 /// For this_worker::forbid_wait().
 struct no_waiting final : sched::no_wait {
-  [[noreturn]] void refuse(const char* call) const override { throw refused{call}; }
+  [[noreturn]] void refuse(shunt::call_site call) const override { throw refused{call.name()}; }
 };
 
 }  // namespace shunt::testing

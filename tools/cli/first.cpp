@@ -22,6 +22,8 @@ std::span<const app> all() {
 
 namespace shunt::cli {
 
-int doctor(bool) { throw usage_error("doctor: this program has one application; `./shunt doctor` builds the whole"); }
+int doctor(bool) {
+  throw usage_error(error_number(1108), "doctor: this program has one application; `./shunt doctor` builds the whole");
+}
 
 }  // namespace shunt::cli

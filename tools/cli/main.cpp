@@ -23,6 +23,7 @@
 
 namespace {
 
+using shunt::error_number;
 using shunt::usage_error;
 
 // The script `shunt` prints the same files: it answers before anything is built.
@@ -50,12 +51,12 @@ int list_apps() {
 }
 
 void no_more(const std::vector<std::string>& words, std::size_t from) {
-  if (from < words.size()) throw usage_error(words[0] + ": unexpected `" + words[from] + "`");
+  if (from < words.size()) throw usage_error(error_number(1108), words[0] + ": unexpected `" + words[from] + "`");
 }
 
 int command(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  if (words.empty()) throw usage_error("which command? run, start, apps, doctor, help");
+  if (words.empty()) throw usage_error(error_number(1108), "which command? run, start, apps, doctor, help");
   const std::string& name = words[0];
   if (name == "help" || is_help(name)) {
     fmt::print("usage: shunt COMMAND [OPTION]...\n\n{}  help, --help, --version\n", commands);
@@ -71,7 +72,7 @@ int command(const std::vector<std::string>& words) {
       fmt::print("{}", run_help);
       return 0;
     }
-    if (words.size() < 2) throw usage_error("run: which application? `shunt apps` lists them");
+    if (words.size() < 2) throw usage_error(error_number(1108), "run: which application? `shunt apps` lists them");
     return shunt::cli::run({words.begin() + 1, words.end()});
   }
   if (name == "start") {
@@ -79,7 +80,7 @@ int command(const std::vector<std::string>& words) {
       fmt::print("{}", start_help);
       return 0;
     }
-    if (words.size() < 2) throw usage_error("start: which program?");
+    if (words.size() < 2) throw usage_error(error_number(1108), "start: which program?");
     return shunt::cli::start({words.begin() + 1, words.end()});
   }
   if (name == "apps") {
@@ -100,7 +101,7 @@ int command(const std::vector<std::string>& words) {
     return shunt::cli::doctor(as_json);
   }
   constexpr std::string_view known[] = {"run", "start", "apps", "doctor", "help"};
-  throw usage_error("unknown command `" + name + "`; " + shunt::cli::near(name, known));
+  throw usage_error(error_number(1108), "unknown command `" + name + "`; " + shunt::cli::near(name, known));
 }
 
 // One line, however many the report has, and whatever characters a name in it has.
@@ -149,7 +150,7 @@ int main(int argc, char** argv) {
     return status;
   } catch (const shunt::pgas::checkpoint_stop& stop) {
     return shunt::cli::rank_by_launcher() > 0 ? shunt::pgas::status_of_stop
-                                      : fail(speaker, stop.what(), shunt::pgas::status_of_stop);
+                                              : fail(speaker, stop.what(), shunt::pgas::status_of_stop);
   } catch (const usage_error& bad) {
     return fail(speaker, bad.what(), 2);
   } catch (const std::bad_alloc&) {

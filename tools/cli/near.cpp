@@ -22,7 +22,7 @@ const apps::app& find_app(std::string_view name) {
     if (app.name == name) return app;
     names.push_back(app.name);
   }
-  throw usage_error("unknown application `" + std::string(name) + "`; " + near(name, names));
+  throw usage_error(error_number(1108), "unknown application `" + std::string(name) + "`; " + near(name, names));
 }
 
 }  // namespace shunt::cli

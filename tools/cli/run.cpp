@@ -58,12 +58,12 @@ std::optional<std::string> take(std::vector<std::string>& arguments, const std::
   std::optional<std::string> value;
   for (auto at = arguments.begin(); at != arguments.end();) {
     const bool hit = *at == name || at->starts_with(name + "=");
-    if (hit && value) throw usage_error(name + ": given twice");
+    if (hit && value) throw usage_error(error_number(1101), name + ": given twice");
     if (at->starts_with(name + "=")) {
       value = at->substr(name.size() + 1);
       at = arguments.erase(at);
     } else if (*at == name) {
-      if (at + 1 == arguments.end()) throw usage_error(name + " needs a value");
+      if (at + 1 == arguments.end()) throw usage_error(error_number(1101), name + " needs a value");
       value = *(at + 1);
       at = arguments.erase(at, at + 2);
     } else {
@@ -110,10 +110,10 @@ starter find_starter() {
       if (in_path(common) && ask_version(common) == kind) return {{common}, kind};
     }
   }
-  throw usage_error(any ? "no MPI launcher (mpirun) is installed; install openmpi-bin, or name one "
-                          "with --launcher"
-                        : "the transport `mpi` was not built; install openmpi-bin and "
-                          "libopenmpi-dev, then build again");
+  throw usage_error(error_number(1107), any ? "no MPI launcher (mpirun) is installed; install openmpi-bin, or name one "
+                                              "with --launcher"
+                                            : "the transport `mpi` was not built; install openmpi-bin and "
+                                              "libopenmpi-dev, then build again");
 }
 
 // May processes read each other's memory? Containers' default filters forbid it, and Open MPI then
@@ -139,7 +139,7 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
         own.words.push_back(std::exchange(word, {}));
       }
     }
-    if (own.words.empty()) throw usage_error("--launcher: expected a command, such as 'srun -n 4'");
+    if (own.words.empty()) throw usage_error(error_number(1101), "--launcher: expected a command, such as 'srun -n 4'");
     if (told) own.words.insert(own.words.end(), {"-n", std::to_string(ranks)});
     return own.words;
   }
@@ -234,7 +234,7 @@ void pass_on(int number, siginfo_t* info, void*) {
 int start(std::vector<std::string> words, const start_mark& mark) {
   std::fflush(stdout);
   const int code = ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
-  if (code != 0) throw usage_error("cannot start `" + words[0] + "`: " + std::strerror(code));
+  if (code != 0) throw usage_error(error_number(1107), "cannot start `" + words[0] + "`: " + std::strerror(code));
 
   for (const int passed : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction how{};
@@ -244,7 +244,7 @@ int start(std::vector<std::string> words, const start_mark& mark) {
   }
   int status = 0;
   while (::waitpid(job, &status, 0) < 0) {
-    if (errno != EINTR) throw error(std::string("waitpid: ") + std::strerror(errno));
+    if (errno != EINTR) throw error(error_number(1107), std::string("waitpid: ") + std::strerror(errno));
   }
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(0, WEXITSTATUS(status) - 128);
   if (mark.untouched() && signal != SIGINT && signal != SIGTERM) {
@@ -295,9 +295,10 @@ int start(std::vector<std::string> arguments) {
     if (ends) break;
   }
   const auto ranks = take(own, "--ranks");
-  if (!own.empty()) throw usage_error("start: unknown option `" + own[0] + "`; known: --ranks");
-  if (arguments.empty()) throw usage_error("start: which program?");
-  if (pgas::under_launcher()) throw usage_error("start: a launcher has already started this process");
+  if (!own.empty()) throw usage_error(error_number(1101), "start: unknown option `" + own[0] + "`; known: --ranks");
+  if (arguments.empty()) throw usage_error(error_number(1108), "start: which program?");
+  if (pgas::under_launcher())
+    throw usage_error(error_number(1103), "start: a launcher has already started this process");
   const auto count = parse_count("--ranks", ranks.value_or("2"), 1, transport::most_processes);
   return transport::run_processes(static_cast<int>(count), arguments);
 }
@@ -318,14 +319,15 @@ int run(std::vector<std::string> arguments) {
     const auto wanted = pgas::options_from(argc, pointers(copies).data());
 
     const bool processes = wanted.transport == "processes";
-    if (launcher && wanted.transport != "mpi") throw usage_error("--launcher needs --transport mpi");
+    if (launcher && wanted.transport != "mpi")
+      throw usage_error(error_number(1103), "--launcher needs --transport mpi");
     if (ranks && wanted.transport != "mpi" && !processes) {
-      throw usage_error("--ranks needs --transport processes or --transport mpi");
+      throw usage_error(error_number(1103), "--ranks needs --transport processes or --transport mpi");
     }
     if (pgas::under_launcher()) {
       if (ranks || launcher) {
-        throw usage_error(std::string(ranks ? "--ranks" : "--launcher") +
-                          ": a launcher has already started this process; leave it out");
+        throw usage_error(error_number(1103), std::string(ranks ? "--ranks" : "--launcher") +
+                                                  ": a launcher has already started this process; leave it out");
       }
     } else if (processes) {
       rehearse(app, arguments);

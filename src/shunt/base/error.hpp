@@ -49,7 +49,7 @@ class error : public std::runtime_error {
     long native = 0;  ///< code of the layer below: errno, an MPI class
   };
 
-  /// \param what  a sentence for the user. \param where  the line that made the error.
+  /// \param what  a sentence for the user. \param where  the line that the user must look at, see where().
   explicit error(const std::string& what, std::source_location where = std::source_location::current())
       : std::runtime_error(what), where_(where) {}
   /// The same, with what is known of the failure as numbers.
@@ -65,7 +65,8 @@ class error : public std::runtime_error {
   [[nodiscard]] error_number number() const noexcept { return number_; }
   /// What is known of the failure, as numbers.
   [[nodiscard]] const facts& known() const noexcept { return facts_; }
-  /// The line that made the error.
+  /// The line of the program's call, where the call that failed was given it: call_site. Otherwise the line that made
+  /// the error.
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
 
  private:

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <source_location>
 #include <span>
 #include <string_view>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched/detail/worker_state.hpp>
 #include <shunt/sched/waker.hpp>
 
@@ -22,9 +24,9 @@ namespace detail {
 extern constinit std::atomic<int> controlled_runs;  // runs of this process for which a strategy decides now
 [[gnu::cold]] std::chrono::steady_clock::time_point now_controlled() noexcept;
 [[gnu::cold]] void interleave_slowly() noexcept;
-[[noreturn, gnu::cold]] void throw_no_fiber(const char* call);
-[[gnu::cold]] void require_wait_slowly(const char* call);
-[[noreturn, gnu::cold]] void throw_compact(const char* call);
+[[noreturn, gnu::cold]] void throw_no_fiber(call_site call);
+[[gnu::cold]] void require_wait_slowly(call_site call);
+[[noreturn, gnu::cold]] void throw_compact(call_site call);
 }  // namespace detail
 
 inline void waker::prefetch() const noexcept {
@@ -87,9 +89,10 @@ inline void interleave() noexcept {
 
 /// Returns after `deadline`. The worker runs other fibers meanwhile. Wakes do not end it early.
 /// \throws what park_until() throws.
-void sleep_until(std::chrono::steady_clock::time_point deadline);
+void sleep_until(std::chrono::steady_clock::time_point deadline,
+                 std::source_location where = std::source_location::current());
 /// The same, `time` from now.
-void sleep_for(std::chrono::nanoseconds time);
+void sleep_for(std::chrono::nanoseconds time, std::source_location where = std::source_location::current());
 
 /// The running fiber's waker. \throws usage_error outside a fiber.
 [[nodiscard]] inline waker self() {
@@ -116,7 +119,7 @@ void sleep_for(std::chrono::nanoseconds time);
 
 /// Throws what park() would throw here and now, under the name of `call`: for functions that must know it before they
 /// have done half their work. The answer stays the same until the fiber waits next.
-inline void require_wait(const char* call) {
+inline void require_wait(call_site call) {
   const detail::worker_state& d = detail::here();
   if (!d.in_fiber() || d.forbid != nullptr) [[unlikely]]
     detail::require_wait_slowly(call);
@@ -124,7 +127,7 @@ inline void require_wait(const char* call) {
 
 /// Legal anywhere. For functions that give other fibers or threads an address on the running fiber's stack, for a wait:
 /// call it before. \throws usage_error under the name of `call`, in a compact fiber (spawn_options::compact).
-inline void lend_frame(const char* call) {
+inline void lend_frame(call_site call) {
   const detail::fiber* const me = detail::here().running();
   if (me != nullptr && me->compact) [[unlikely]]
     detail::throw_compact(call);

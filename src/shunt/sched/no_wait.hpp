@@ -1,6 +1,8 @@
 /// Code that must not wait: a handler of a train, a transaction.
 #pragma once
 
+#include <shunt/base/call_site.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace sched {
@@ -11,8 +13,8 @@ namespace sched {
 class no_wait {
  public:
   virtual ~no_wait() = default;
-  /// Throws. \param call  the function that the program called: "park", "yield".
-  [[noreturn]] virtual void refuse(const char* call) const = 0;
+  /// Throws. \param call  the function that the program called: "park", "yield"; and its line, where that is known.
+  [[noreturn]] virtual void refuse(call_site call) const = 0;
   /// A fiber is about to be spawned here. Throws where not even that may be done.
   virtual void on_spawn() const {}
   /// Whether it still refuses. Asked when something would wait here; false: it is cleared, as by forbid_wait(nullptr).

@@ -82,9 +82,9 @@ struct runtime::parts {
 
   worker& at(int index) noexcept { return *all.workers[static_cast<std::size_t>(index)]; }
 
-  void check_worker(const char* call, int index) const {
+  void check_worker(call_site call, int index) const {
     if (index >= 0 && index < all.settings.workers) return;
-    throw usage_error(error_number(112), std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
+    throw usage_error(error_number(112), std::string(call.name()) + ": worker " + std::to_string(index) + " of 0.." +
                                              std::to_string(all.settings.workers - 1));
   }
 
@@ -241,13 +241,16 @@ fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
 }
 
 /// Makes everything that may fail first (prepare()); then works as worker 0 until all fibers have ended.
-void runtime::run(std::function<void()> root) {
-  if (worker::current() != nullptr) throw usage_error(error_number(116), "run: called on a worker of a runtime");
+void runtime::run(std::function<void()> root, std::source_location where) {
+  const call_site call("run", where);
+  if (worker::current() != nullptr) {
+    throw usage_error(error_number(116), "run: called on a worker of a runtime" + call.place(), call.where());
+  }
   auto& all = parts_->all;
   // acquire: edge `run after` in. A thread that reads the `true` written here throws: so the release half is more than
   // the edge needs.
   if (all.in_run.exchange(true, std::memory_order_acq_rel)) {
-    throw usage_error(error_number(117), "run: called while run() runs");
+    throw usage_error(error_number(117), "run: called while run() runs" + call.place(), call.where());
   }
   const affinity_keeper keep;
   const detail::overflow_reporter overflows;
@@ -275,7 +278,7 @@ void runtime::run(std::function<void()> root) {
 
 namespace {
 
-worker& must_be_worker(const char* call) {
+worker& must_be_worker(call_site call) {
   worker* const here = worker::current();
   if (here == nullptr) detail::throw_outside(call, "a runtime");
   return *here;
@@ -283,18 +286,20 @@ worker& must_be_worker(const char* call) {
 
 }  // namespace
 
-void detail::throw_no_fiber(const char* call) {
+void detail::throw_no_fiber(call_site call) {
   must_be_worker(call);
   throw_outside(call, "a fiber");
 }
 
-void detail::throw_compact(const char* call) {
-  throw usage_error(
-      error_number(118),
-      std::string(call) + ": others would use the stack of a compact fiber while it waits; spawn it without .compact");
+void detail::throw_compact(call_site call) {
+  throw usage_error(error_number(118),
+                    std::string(call.name()) +
+                        ": others would use the stack of a compact fiber while it waits; spawn it without .compact" +
+                        call.place(),
+                    call.where());
 }
 
-void detail::require_wait_slowly(const char* call) { must_be_worker(call).require_wait(call); }
+void detail::require_wait_slowly(call_site call) { must_be_worker(call).require_wait(call); }
 
 poller* detail::one_of(poller& several, const std::type_info& kind) noexcept {
   const auto* const all = dynamic_cast<const pollers*>(&several);
@@ -355,7 +360,7 @@ std::size_t choose(std::size_t ways) noexcept {
   return ways < 2 || !controlled() ? 0 : worker::current()->controlled->strategy.choose_among(ways);
 }
 
-runtime& current(const char* call) { return must_be_worker(call).all.face; }
+runtime& current(call_site call) { return must_be_worker(call).all.face; }
 
 void attach(std::unique_ptr<poller> source) { must_be_worker("attach").attach(std::move(source)); }
 

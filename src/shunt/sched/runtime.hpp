@@ -12,11 +12,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <typeinfo>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched/explore/strategy.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/no_wait.hpp>
@@ -74,7 +76,8 @@ struct options {
   std::chrono::nanoseconds blocked_after{5'000'000'000};
 
   /// If a run has not ended so long after runtime::request_stop(), `report` is called once with the fibers that are
-  /// still alive: they do not listen. 0: never.
+  /// still alive: they do not listen. Likewise for each task_group, and each shunt::fiber, that was asked to stop and
+  /// is waited for. 0: never.
   std::chrono::nanoseconds stop_after{5'000'000'000};
 
   /// Decides what runs next, and is used until the runtime ends: see explore/strategy.hpp. Then there is one worker.
@@ -153,7 +156,7 @@ class runtime {
   ///         that exception is thrown here. Later ones are dropped.
   /// \throws usage_error inside a fiber or during another run(); shunt::error if the system starts no more threads: the
   ///         message names the limits, nothing has run, and what was spawned still waits for a run.
-  void run(std::function<void()> root);
+  void run(std::function<void()> root, std::source_location where = std::source_location::current());
 
   /// Makes a fiber that runs `body`, later. Any fiber; any thread before run(); any other thread, or a poller, while it
   /// knows that run() cannot return (a fiber waits for it, say). Fibers that were spawned for one worker start in
@@ -207,7 +210,7 @@ namespace this_worker {
 
 /// The runtime that the calling thread works for. \param call  the function that the program called, for the error.
 /// \throws usage_error on a thread that is no worker.
-[[nodiscard]] runtime& current(const char* call = "current");
+[[nodiscard]] runtime& current(call_site call = "current");
 
 /// A fiber. Attaches `source` to the fiber's worker, for as long as the runtime lives. \throws what runtime::attach()
 /// throws; usage_error outside a runtime. Cost: an allocation or two.

@@ -285,7 +285,7 @@ TEST_CASE("no_wait: while set, park and yield throw what it throws; afterwards t
 
 TEST_CASE("no_wait: once it is not in force any more, waits, spawns and pushed jobs are as if it had been cleared") {
   struct lapsing final : shunt::sched::no_wait {
-    [[noreturn]] void refuse(const char* call) const override { throw refused{call}; }
+    [[noreturn]] void refuse(shunt::call_site call) const override { throw refused{call.name()}; }
     void on_spawn() const override { refuse("spawn"); }
     [[nodiscard]] bool in_force() const noexcept override { return still; }
     bool still = true;

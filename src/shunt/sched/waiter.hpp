@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/futex.hpp>
 #include <shunt/sched/fiber.hpp>
 
@@ -44,14 +45,14 @@ class waiter {
 
   /// \param what  static text, for the report of what is stuck. \param call  the function that the program called, for
   /// errors. \throws what this_fiber::require_wait(call) throws, before it waits, also if it would not have to.
-  void wait(const char* what, const char* call) {
+  void wait(const char* what, call_site call) {
     static_cast<void>(wait_until(std::chrono::steady_clock::time_point::max(), what, call));
   }
   /// \param deadline  time_point::max(): none.
   /// \return false: the deadline passed first. A waker may still have the address: the caller must take it away from
   /// all wakers before this object goes. The same holds after an exception. \throws what wait() throws;
   /// std::bad_alloc, for a deadline.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const char* what, const char* call) {
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const char* what, call_site call) {
     if (fiber_) {
       this_fiber::require_wait(call);
       this_fiber::lend_frame(call);

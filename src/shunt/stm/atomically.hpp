@@ -115,7 +115,7 @@ struct stm_access {
   [[gnu::noinline]] static kept<R> run_slowly(const transaction_class& c, std::source_location where, manner how,
                                               handed_on<Body> body, const wait_limits* limits) {
     if (tx& mine = tx::here(); mine.inside()) {
-      join(mine, how, limits);
+      join(mine, how, limits, where);
       return call_once<R>(body, mine);
     }
     return run_on<R, Body>({}, c.record(where), how, limits, body, nullptr, outcome::conflict);
@@ -178,7 +178,7 @@ struct stm_access {
     return committed<R>(std::move(result));
   }
   /// A transaction within another one is a part of it. \throws usage_error, conflict
-  static void join(tx& t, manner how, const wait_limits* limits);
+  static void join(tx& t, manner how, const wait_limits* limits, std::source_location where);
 
   template <typename F>
   static auto snapshot(const transaction_class& c, std::source_location where, const F& body) {

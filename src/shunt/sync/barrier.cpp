@@ -3,22 +3,26 @@
 #include <string>
 #include <utility>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace sync {
 
-barrier::barrier(std::ptrdiff_t members, std::function<void()> completion)
+barrier::barrier(std::ptrdiff_t members, std::function<void()> completion, std::source_location where)
     : members_(members), completion_(std::move(completion)) {
   if (members < 1) {
-    throw usage_error(error_number(401), "barrier: " + std::to_string(members) + " members; 1 or more are possible");
+    throw usage_error(error_number(401),
+                      "barrier: " + std::to_string(members) + " members; 1 or more are possible" +
+                          call_site("barrier", where).place(),
+                      where);
   }
 }
 
-void barrier::arrive_and_wait() {
+void barrier::arrive_and_wait(std::source_location where) {
   sched::this_fiber::interleave();
-  detail::require_wait("barrier::arrive_and_wait");
+  detail::require_wait({"barrier::arrive_and_wait", where});
   detail::waiting me;
   guard_.lock();
   if (arrived_ + 1 >= members_) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <source_location>
 
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
@@ -20,12 +21,13 @@ class barrier {
   /// \param members     how many take part, 1 or more
   /// \param completion  is called by the last one that arrives, before the others go on. It must not throw or wait.
   /// \throws usage_error for another number.
-  explicit barrier(std::ptrdiff_t members, std::function<void()> completion = {});
+  explicit barrier(std::ptrdiff_t members, std::function<void()> completion = {},
+                   std::source_location where = std::source_location::current());
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
 
   /// A member. Waits for the others. \throws what sched::this_fiber::park() throws; then the caller has not arrived.
-  void arrive_and_wait();
+  void arrive_and_wait(std::source_location where = std::source_location::current());
   /// A member, which takes no part in later phases. Does not wait. If all others have arrived, this phase ends.
   void arrive_and_drop() noexcept;
 

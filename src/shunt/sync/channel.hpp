@@ -9,12 +9,14 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sync/detail/item_store.hpp>
 #include <shunt/sync/detail/passage.hpp>
@@ -69,8 +71,8 @@ class channel {
 
   /// \param capacity  how many items fit, or `unbounded`. Its ring has room for the next power of two.
   /// \throws std::bad_alloc; usage_error for 0, and for more than 2^60 items.
-  explicit channel(std::size_t capacity)
-      : capacity_(capacity == unbounded ? never_full : checked(capacity)),
+  explicit channel(std::size_t capacity, std::source_location where = std::source_location::current())
+      : capacity_(capacity == unbounded ? never_full : checked(capacity, {"channel", where})),
         items_(capacity == unbounded ? 0 : capacity) {
     may_send_ = capacity_;
   }
@@ -85,22 +87,23 @@ class channel {
 
   /// Waits for a free place. \return false: the channel is closed.
   /// \throws what sched::this_fiber::park() throws, if it must wait; std::bad_alloc, if the channel is unbounded.
-  [[nodiscard]] bool send(T item) {
+  [[nodiscard]] bool send(T item, std::source_location where = std::source_location::current()) {
     detail::earlier_look earlier;
     sched::this_fiber::interleave();
     auto result = put(item, earlier);
     if (result == send_result::full) [[unlikely]]
-      result = send_later(item, earlier, std::stop_token(), detail::never);
+      result = send_later(item, earlier, std::stop_token(), detail::never, where);
     return result == send_result::sent;
   }
   /// Waits until a place is free, stop is requested or `deadline` has passed. Unless the result is `sent`, `item` is as
   /// it was. \throws what send() throws; std::bad_alloc for a deadline.
   send_result send(T&& item, const std::stop_token& stop,
-                   std::chrono::steady_clock::time_point deadline = detail::never) {
+                   std::chrono::steady_clock::time_point deadline = detail::never,
+                   std::source_location where = std::source_location::current()) {
     detail::earlier_look earlier;
     sched::this_fiber::interleave();
     const auto result = put(item, earlier);
-    return result == send_result::full ? send_later(item, earlier, stop, deadline) : result;
+    return result == send_result::full ? send_later(item, earlier, stop, deadline, where) : result;
   }
   /// Never waits. Unless the result is `sent`, `item` is as it was. \throws std::bad_alloc, if it is unbounded.
   send_result try_send(T&& item) {
@@ -110,22 +113,23 @@ class channel {
 
   /// Waits for an item. \return nothing: the channel is closed and empty.
   /// \throws what sched::this_fiber::park() throws, if it must wait.
-  [[nodiscard]] std::optional<T> receive() {
+  [[nodiscard]] std::optional<T> receive(std::source_location where = std::source_location::current()) {
     detail::earlier_look earlier;
     sched::this_fiber::interleave();
     std::optional<T> item;  // nothing that is not inlined gets its address: so it is returned in registers
     if (take(item, earlier)) return item;
-    return receive_later(earlier, std::stop_token(), detail::never);
+    return receive_later(earlier, std::stop_token(), detail::never, where);
   }
   /// \return nothing as well when stop is requested, or `deadline` has passed, before an item came.
   /// \throws what receive() throws; std::bad_alloc for a deadline.
   [[nodiscard]] std::optional<T> receive(const std::stop_token& stop,
-                                         std::chrono::steady_clock::time_point deadline = detail::never) {
+                                         std::chrono::steady_clock::time_point deadline = detail::never,
+                                         std::source_location where = std::source_location::current()) {
     detail::earlier_look earlier;
     sched::this_fiber::interleave();
     std::optional<T> item;
     if (take(item, earlier)) return item;
-    return receive_later(earlier, stop, deadline);
+    return receive_later(earlier, stop, deadline, where);
   }
   /// Never waits. \return nothing: no item is there now.
   [[nodiscard]] std::optional<T> try_receive() {
@@ -164,13 +168,14 @@ class channel {
     using difference_type = std::ptrdiff_t;            ///< as iterators must have one
 
     /// Receives the first item. \throws as receive().
-    explicit iterator(channel& from) : from_(&from), item_(from.receive()) {}
+    explicit iterator(channel& from, std::source_location where = std::source_location::current())
+        : from_(&from), where_(where), item_(from.receive(where)) {}
     /// The item, which may be moved from. Not at the end (contract).
     [[nodiscard]] T& operator*() const noexcept { return *item_; }
     /// Receives the next item. \throws as receive().
     iterator& operator++() {
       item_.reset();
-      if (auto following = from_->receive()) item_.emplace(std::move(*following));
+      if (auto following = from_->receive(where_)) item_.emplace(std::move(*following));
       return *this;
     }
     /// The same.
@@ -180,10 +185,13 @@ class channel {
 
    private:
     channel* from_;
+    std::source_location where_;
     mutable std::optional<T> item_;
   };
   /// For range-based loops: receives the first item, and so may wait. \throws as receive().
-  [[nodiscard]] iterator begin() { return iterator(*this); }
+  [[nodiscard]] iterator begin(std::source_location where = std::source_location::current()) {
+    return iterator(*this, where);
+  }
   /// The end of such a loop: the channel is closed and empty.
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -259,10 +267,12 @@ class channel {
  private:
   static constexpr std::uint64_t never_full = std::uint64_t{1} << 60;
 
-  static std::uint64_t checked(std::size_t capacity) {
+  static std::uint64_t checked(std::size_t capacity, call_site call) {
     if (capacity > 0 && capacity <= never_full) return capacity;
-    throw usage_error(error_number(402), "channel: a capacity of " + std::to_string(capacity) +
-                                             "; 1 to 2^60 items are possible, or channel::unbounded");
+    throw usage_error(error_number(402),
+                      "channel: a capacity of " + std::to_string(capacity) +
+                          "; 1 to 2^60 items are possible, or channel::unbounded" + call.place(),
+                      call.where());
   }
 
   using held_end = detail::passage::holder;
@@ -270,18 +280,20 @@ class channel {
   /// Waits for what one attempt did not find. \param earlier  what that attempt told.
   [[gnu::cold, gnu::noinline]] send_result send_later(T& item, detail::earlier_look earlier,
                                                       const std::stop_token& stop,
-                                                      std::chrono::steady_clock::time_point deadline) {
+                                                      std::chrono::steady_clock::time_point deadline,
+                                                      std::source_location where) {
     send_case one(*this, item, earlier);
-    switch (detail::wait_for_any({stop, deadline, "a channel's room", "channel::send"}, one)) {
+    switch (detail::wait_for_any({stop, deadline, "a channel's room", {"channel::send", where}}, one)) {
       case detail::wait_timed_out: return send_result::timed_out;
       case detail::wait_stopped: return send_result::stopped;
       default: return one.result();
     }
   }
   [[gnu::cold, gnu::noinline]] std::optional<T> receive_later(detail::earlier_look earlier, const std::stop_token& stop,
-                                                              std::chrono::steady_clock::time_point deadline) {
+                                                              std::chrono::steady_clock::time_point deadline,
+                                                              std::source_location where) {
     receive_case one(*this, earlier);
-    static_cast<void>(detail::wait_for_any({stop, deadline, "a channel's item", "channel::receive"}, one));
+    static_cast<void>(detail::wait_for_any({stop, deadline, "a channel's item", {"channel::receive", where}}, one));
     return one.result();
   }
 

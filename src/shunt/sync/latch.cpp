@@ -3,15 +3,19 @@
 #include <mutex>
 #include <string>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace sync {
 
-latch::latch(std::ptrdiff_t count) : count_(count) {
+latch::latch(std::ptrdiff_t count, std::source_location where) : count_(count) {
   if (count < 0)
-    throw usage_error(error_number(403), "latch: a count of " + std::to_string(count) + "; 0 or more is possible");
+    throw usage_error(
+        error_number(403),
+        "latch: a count of " + std::to_string(count) + "; 0 or more is possible" + call_site("latch", where).place(),
+        where);
 }
 
 void latch::count_down(std::ptrdiff_t by) noexcept {
@@ -24,9 +28,9 @@ void latch::count_down(std::ptrdiff_t by) noexcept {
   detail::wake_all(first);
 }
 
-void latch::arrive_and_wait(std::ptrdiff_t by) {
+void latch::arrive_and_wait(std::ptrdiff_t by, std::source_location where) {
   sched::this_fiber::interleave();
-  detail::require_wait("latch::arrive_and_wait");
+  detail::require_wait({"latch::arrive_and_wait", where});
   detail::waiting me;
   guard_.lock();
   SHUNT_ASSERT(by >= 0 && by <= count_);
@@ -46,10 +50,10 @@ bool latch::try_wait() noexcept {
   return count_ == 0;
 }
 
-bool latch::wait_until(std::chrono::steady_clock::time_point deadline) {
+bool latch::wait_until(std::chrono::steady_clock::time_point deadline, std::source_location where) {
   sched::this_fiber::interleave();
   if (try_wait()) return true;
-  detail::require_wait("latch::wait");
+  detail::require_wait({"latch::wait", where});
   detail::waiting me;
   guard_.lock();
   if (count_ == 0) {

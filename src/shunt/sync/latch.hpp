@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <source_location>
 
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
@@ -18,7 +19,7 @@ namespace sync {
 class latch {
  public:
   /// \param count  0 or more. \throws usage_error for less.
-  explicit latch(std::ptrdiff_t count);
+  explicit latch(std::ptrdiff_t count, std::source_location where = std::source_location::current());
   latch(const latch&) = delete;
   latch& operator=(const latch&) = delete;
 
@@ -28,13 +29,19 @@ class latch {
   /// Whether it is open. Never waits.
   [[nodiscard]] bool try_wait() noexcept;
   /// Waits until it is open. \throws what sched::this_fiber::park() throws, if it must wait.
-  void wait() { static_cast<void>(wait_until(detail::never)); }
+  void wait(std::source_location where = std::source_location::current()) {
+    static_cast<void>(wait_until(detail::never, where));
+  }
   /// \return false: the time passed first. \throws what wait() throws; std::bad_alloc.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline,
+                                std::source_location where = std::source_location::current());
   /// The same, `time` from now at the latest.
-  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time) { return wait_until(sched::after(time)); }
+  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time,
+                              std::source_location where = std::source_location::current()) {
+    return wait_until(sched::after(time), where);
+  }
   /// Both. \throws what wait() throws; then nothing has been counted.
-  void arrive_and_wait(std::ptrdiff_t by = 1);
+  void arrive_and_wait(std::ptrdiff_t by = 1, std::source_location where = std::source_location::current());
 
  private:
   spin_lock guard_;  // guards the others

@@ -28,12 +28,14 @@ sched::waker mutex::owner() noexcept {
 }
 
 /// Looks a few times, since most holders are done soon; then queues.
-bool mutex::lock_slowly(std::chrono::steady_clock::time_point deadline, const char* call) {
+bool mutex::lock_slowly(std::chrono::steady_clock::time_point deadline, call_site call) {
   detail::require_wait(call);
   detail::waiting me;
   me.fiber = caller();
   if (me.fiber && owner() == me.fiber) {
-    throw sched::deadlock(error_number(410), std::string(call) + ": the fiber holds this mutex already");
+    throw sched::deadlock(error_number(410),
+                          std::string(call.name()) + ": the fiber holds this mutex already" + call.place(),
+                          call.where());
   }
   for (int look = 0; look < looks; ++look) {
     for (int pause = 0; pause < looks; ++pause) relax();
@@ -59,7 +61,7 @@ bool mutex::lock_slowly(std::chrono::steady_clock::time_point deadline, const ch
 }
 
 /// A wait without a deadline joins the graph when it has lasted for long. The entry goes before the fiber runs on.
-bool mutex::wait_queued(detail::waiting& me, std::chrono::steady_clock::time_point deadline, const char* call) {
+bool mutex::wait_queued(detail::waiting& me, std::chrono::steady_clock::time_point deadline, call_site call) {
   guard_.unlock();
   return detail::wait_queued(waiting_, me, guard_, [&] {
     if (!me.fiber || deadline != detail::never) return detail::sleep_until(me, deadline, what, call);

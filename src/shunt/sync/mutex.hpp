@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <mutex>
+#include <source_location>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
@@ -49,8 +51,8 @@ class mutex {
   /// A fiber or thread that does not hold it.
   /// \throws sched::deadlock; and if it has to wait what sched::this_fiber::park() throws (in a handler, in a
   /// transaction), usage_error in a compact fiber.
-  void lock() {
-    if (!try_lock()) static_cast<void>(lock_slowly(detail::never, "mutex::lock"));
+  void lock(std::source_location where = std::source_location::current()) {
+    if (!try_lock()) static_cast<void>(lock_slowly(detail::never, {"mutex::lock", where}));
   }
 
   /// A fiber or thread that does not hold it. Never waits. \return whether the caller holds it now.
@@ -62,12 +64,14 @@ class mutex {
 
   /// The same as lock(), until `deadline` at the latest. \return false: the deadline passed first.
   /// \throws what lock() throws, but no deadlock of several fibers: the deadline ends it.
-  [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline) {
-    return try_lock() || lock_slowly(deadline, "mutex::try_lock_until");
+  [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline,
+                                    std::source_location where = std::source_location::current()) {
+    return try_lock() || lock_slowly(deadline, {"mutex::try_lock_until", where});
   }
   /// The same, `time` from now at the latest.
-  [[nodiscard]] bool try_lock_for(std::chrono::nanoseconds time) {
-    return try_lock() || lock_slowly(sched::after(time), "mutex::try_lock_for");
+  [[nodiscard]] bool try_lock_for(std::chrono::nanoseconds time,
+                                  std::source_location where = std::source_location::current()) {
+    return try_lock() || lock_slowly(sched::after(time), {"mutex::try_lock_for", where});
   }
 
   /// The holder.
@@ -97,8 +101,8 @@ class mutex {
     locked_ = false;
     owner_ = {};
   }
-  [[gnu::noinline]] bool lock_slowly(std::chrono::steady_clock::time_point deadline, const char* call);
-  [[nodiscard]] bool wait_queued(detail::waiting& me, std::chrono::steady_clock::time_point deadline, const char* call);
+  [[gnu::noinline]] bool lock_slowly(std::chrono::steady_clock::time_point deadline, call_site call);
+  [[nodiscard]] bool wait_queued(detail::waiting& me, std::chrono::steady_clock::time_point deadline, call_site call);
   [[gnu::noinline]] void wake_next() noexcept;
   [[nodiscard]] sched::waker owner() noexcept;
 

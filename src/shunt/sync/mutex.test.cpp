@@ -31,7 +31,9 @@ sched::options with(int workers) {
 
 class forbidding : public sched::no_wait {
  public:
-  void refuse(const char* call) const override { throw shunt::usage_error(std::string(call) + ": refused here"); }
+  void refuse(shunt::call_site call) const override {
+    throw shunt::usage_error(std::string(call.name()) + ": refused here");
+  }
 };
 
 }  // namespace

@@ -16,21 +16,26 @@ namespace {
 constexpr double ticks_a_second = 64e9;
 constexpr double a_year = 366. * 24 * 3600 * ticks_a_second;
 
-std::uint64_t checked(double per_second, std::uint64_t burst) {
+std::uint64_t checked(double per_second, std::uint64_t burst, call_site call) {
   if (!(per_second > 0 && per_second <= 1e9))
-    throw usage_error(error_number(406), "rate_limiter: " + std::to_string(per_second) +
-                                             " a second; more than 0 and at most 1e9 are possible");
-  if (burst == 0) throw usage_error(error_number(407), "rate_limiter: a burst of 0; it is at least 1");
+    throw usage_error(error_number(406),
+                      "rate_limiter: " + std::to_string(per_second) +
+                          " a second; more than 0 and at most 1e9 are possible" + call.place(),
+                      call.where());
+  if (burst == 0)
+    throw usage_error(error_number(407), "rate_limiter: a burst of 0; it is at least 1" + call.place(), call.where());
   if (static_cast<double>(burst) * (ticks_a_second / per_second) > a_year)
-    throw usage_error(error_number(408), "rate_limiter: a burst of " + std::to_string(burst) +
-                                             " takes more than a year at " + std::to_string(per_second) + " a second");
+    throw usage_error(error_number(408),
+                      "rate_limiter: a burst of " + std::to_string(burst) + " takes more than a year at " +
+                          std::to_string(per_second) + " a second" + call.place(),
+                      call.where());
   return burst;
 }
 
 }  // namespace
 
-rate_limiter::rate_limiter(double per_second, std::uint64_t burst)
-    : burst_(checked(per_second, burst)),
+rate_limiter::rate_limiter(double per_second, std::uint64_t burst, std::source_location where)
+    : burst_(checked(per_second, burst, {"rate_limiter", where})),
       ticks_a_permit_(ticks_a_second / per_second),
       bucket_(std::llround(static_cast<double>(burst) * ticks_a_permit_)),
       begin_(sched::now()),
@@ -38,10 +43,12 @@ rate_limiter::rate_limiter(double per_second, std::uint64_t burst)
 
 /// Moves the time at which the bucket is full by what the permits take. They may be used when that time is no more than
 /// a whole bucket away.
-bool rate_limiter::take(clock::time_point latest, std::uint64_t permits, const char* call) {
+bool rate_limiter::take(clock::time_point latest, std::uint64_t permits, call_site call) {
   if (permits > burst_)
-    throw usage_error(error_number(409), std::string(call) + ": " + std::to_string(permits) +
-                                             " permits, of a burst of " + std::to_string(burst_) + ": they never come");
+    throw usage_error(error_number(409),
+                      std::string(call.name()) + ": " + std::to_string(permits) + " permits, of a burst of " +
+                          std::to_string(burst_) + ": they never come" + call.place(),
+                      call.where());
   sched::this_fiber::interleave();
   const auto cost = std::llround(static_cast<double>(permits) * ticks_a_permit_);
   const auto now = sched::now();

@@ -4,6 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <source_location>
+
+#include <shunt/base/call_site.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -28,7 +31,8 @@ class rate_limiter {
   /// \param per_second  more than 0, at most 1e9; kept to a 64th of a nanosecond a permit.
   /// \param burst       at least 1; full within a year.
   /// \throws usage_error for other values.
-  explicit rate_limiter(double per_second, std::uint64_t burst = 1);
+  explicit rate_limiter(double per_second, std::uint64_t burst = 1,
+                        std::source_location where = std::source_location::current());
   rate_limiter(const rate_limiter&) = delete;
   rate_limiter& operator=(const rate_limiter&) = delete;
 
@@ -50,7 +54,7 @@ class rate_limiter {
   using clock = std::chrono::steady_clock;
   using tick = std::chrono::duration<std::int64_t, std::ratio<1, 64'000'000'000>>;
 
-  bool take(clock::time_point latest, std::uint64_t permits, const char* call);
+  bool take(clock::time_point latest, std::uint64_t permits, call_site call);
 
   const std::uint64_t burst_;
   const double ticks_a_permit_;

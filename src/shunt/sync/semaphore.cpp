@@ -8,9 +8,12 @@ namespace shunt {
 inline namespace v1 {
 namespace sync {
 
-semaphore::semaphore(std::ptrdiff_t permits) : free_(permits) {
+semaphore::semaphore(std::ptrdiff_t permits, std::source_location where) : free_(permits) {
   if (permits < 0)
-    throw usage_error(error_number(404), "semaphore: " + std::to_string(permits) + " permits; 0 or more are possible");
+    throw usage_error(error_number(404),
+                      "semaphore: " + std::to_string(permits) + " permits; 0 or more are possible" +
+                          call_site("semaphore", where).place(),
+                      where);
 }
 
 bool semaphore::try_acquire() noexcept {
@@ -21,7 +24,7 @@ bool semaphore::try_acquire() noexcept {
   return true;
 }
 
-bool semaphore::acquire_slowly(std::chrono::steady_clock::time_point deadline, const char* call) {
+bool semaphore::acquire_slowly(std::chrono::steady_clock::time_point deadline, call_site call) {
   detail::require_wait(call);
   detail::waiting me;
   guard_.lock();

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <source_location>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
 
@@ -26,23 +28,25 @@ namespace sync {
 class semaphore {
  public:
   /// \param permits  free at the beginning, 0 or more. \throws usage_error for less.
-  explicit semaphore(std::ptrdiff_t permits);
+  explicit semaphore(std::ptrdiff_t permits, std::source_location where = std::source_location::current());
   semaphore(const semaphore&) = delete;
   semaphore& operator=(const semaphore&) = delete;
 
   /// Takes a permit, and waits for one if none is free. \throws what sched::this_fiber::park() throws, if it must wait.
-  void acquire() {
-    if (!try_acquire()) static_cast<void>(acquire_slowly(detail::never, "semaphore::acquire"));
+  void acquire(std::source_location where = std::source_location::current()) {
+    if (!try_acquire()) static_cast<void>(acquire_slowly(detail::never, {"semaphore::acquire", where}));
   }
   /// Never waits. \return whether it took a permit.
   [[nodiscard]] bool try_acquire() noexcept;
   /// \return false: the time passed first. \throws what acquire() throws; std::bad_alloc.
-  [[nodiscard]] bool try_acquire_until(std::chrono::steady_clock::time_point deadline) {
-    return try_acquire() || acquire_slowly(deadline, "semaphore::try_acquire_until");
+  [[nodiscard]] bool try_acquire_until(std::chrono::steady_clock::time_point deadline,
+                                       std::source_location where = std::source_location::current()) {
+    return try_acquire() || acquire_slowly(deadline, {"semaphore::try_acquire_until", where});
   }
   /// The same, `time` from now at the latest.
-  [[nodiscard]] bool try_acquire_for(std::chrono::nanoseconds time) {
-    return try_acquire() || acquire_slowly(sched::after(time), "semaphore::try_acquire_for");
+  [[nodiscard]] bool try_acquire_for(std::chrono::nanoseconds time,
+                                     std::source_location where = std::source_location::current()) {
+    return try_acquire() || acquire_slowly(sched::after(time), {"semaphore::try_acquire_for", where});
   }
 
   /// Any fiber or thread. Gives permits to those that wait, and frees the rest. \param permits  0 or more (contract).
@@ -52,7 +56,7 @@ class semaphore {
   [[nodiscard]] std::ptrdiff_t available() noexcept;
 
  private:
-  bool acquire_slowly(std::chrono::steady_clock::time_point deadline, const char* call);
+  bool acquire_slowly(std::chrono::steady_clock::time_point deadline, call_site call);
 
   spin_lock guard_;  // guards the others
   std::ptrdiff_t free_;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/sync/detail/sleep.hpp>
@@ -11,19 +12,21 @@ inline namespace v1 {
 namespace sync {
 namespace {
 
-std::chrono::nanoseconds checked(std::chrono::nanoseconds period) {
+std::chrono::nanoseconds checked(std::chrono::nanoseconds period, call_site call) {
   if (period <= period.zero())
-    throw usage_error(error_number(405),
-                      "ticker: a period of " + std::to_string(period.count()) + " ns; it must be more than 0");
+    throw usage_error(
+        error_number(405),
+        "ticker: a period of " + std::to_string(period.count()) + " ns; it must be more than 0" + call.place(),
+        call.where());
   return period;
 }
 
 }  // namespace
 
-ticker::ticker(std::chrono::nanoseconds period) : ticker(period, sched::now()) {}
+ticker::ticker(std::chrono::nanoseconds period, std::source_location where) : ticker(period, sched::now(), where) {}
 
-ticker::ticker(std::chrono::nanoseconds period, clock::time_point begin)
-    : period_(checked(period)), due_(begin + period_) {}
+ticker::ticker(std::chrono::nanoseconds period, clock::time_point begin, std::source_location where)
+    : period_(checked(period, {"ticker", where})), due_(begin + period_) {}
 
 std::uint64_t ticker::next(const std::stop_token& stop) {
   if (stop.stop_requested()) return 0;
@@ -40,8 +43,8 @@ std::uint64_t ticker::passed() noexcept {
   return static_cast<std::uint64_t>(ticks);
 }
 
-void ticker::restart(std::chrono::nanoseconds period) {
-  period_ = checked(period);
+void ticker::restart(std::chrono::nanoseconds period, std::source_location where) {
+  period_ = checked(period, {"ticker::restart", where});
   due_ = sched::now() + period_;
 }
 

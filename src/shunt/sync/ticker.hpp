@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <source_location>
 #include <stop_token>
 
 namespace shunt {
@@ -25,9 +26,10 @@ class ticker {
   using clock = std::chrono::steady_clock;
 
   /// \param period  more than 0. \throws usage_error for less.
-  explicit ticker(std::chrono::nanoseconds period);
+  explicit ticker(std::chrono::nanoseconds period, std::source_location where = std::source_location::current());
   /// The same; the first tick is at `begin` + `period`.
-  ticker(std::chrono::nanoseconds period, clock::time_point begin);
+  ticker(std::chrono::nanoseconds period, clock::time_point begin,
+         std::source_location where = std::source_location::current());
 
   /// Waits for the next tick, or returns at once if one has passed since the last call. `stop` ends the wait.
   /// \return ticks since the last call, at least 1; 0: `stop` was asked to stop.
@@ -42,7 +44,7 @@ class ticker {
   /// From tick to tick.
   [[nodiscard]] std::chrono::nanoseconds period() const noexcept { return period_; }
   /// From now on ticks come so far apart, the first of them `period` from now. \throws usage_error for 0 or less.
-  void restart(std::chrono::nanoseconds period);
+  void restart(std::chrono::nanoseconds period, std::source_location where = std::source_location::current());
 
  private:
   std::chrono::nanoseconds period_;

@@ -38,10 +38,9 @@ TEST_CASE("compact: waits that lend their frame are refused before anything has 
     while (!ready_is_enough) sched::this_fiber::yield();
     late.set_value(1);
   });
-  const std::string why =
-      ": others would use the stack of a compact fiber while it waits; spawn it without .compact [SHUNT-0118]";
-  CHECK(got == "future::wait" + why);
-  CHECK(finished == "finish" + why);
+  const std::string why = ": others would use the stack of a compact fiber while it waits; spawn it without .compact (";
+  CHECK(got.find("future::wait" + why) == 0);
+  CHECK(finished.find("finish" + why) == 0);
   CHECK(grouped.find(why) != std::string::npos);
   CHECK(forked == 102);
 }

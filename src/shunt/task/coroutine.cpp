@@ -37,9 +37,11 @@ void coroutine_waiter::resume(listener& l) noexcept {
   }
 }
 
-finish_scope& must_have_finish(const char* call) {
+finish_scope& must_have_finish(call_site call) {
   auto* const scope = finish_scope::innermost();
-  if (scope == nullptr) throw usage_error(error_number(201), std::string(call) + ": called outside of any finish");
+  if (scope == nullptr)
+    throw usage_error(error_number(201), std::string(call.name()) + ": called outside of any finish" + call.place(),
+                      call.where());
   return *scope;
 }
 

@@ -17,10 +17,12 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/task/finish.hpp>
@@ -209,7 +211,7 @@ coroutine_driver drive(coroutine_task<T> body, promise<T> result) {
 }
 
 /// The running fiber's innermost scope. \throws usage_error if there is none.
-[[nodiscard]] finish_scope& must_have_finish(const char* call);
+[[nodiscard]] finish_scope& must_have_finish(call_site call);
 
 }  // namespace detail
 
@@ -218,8 +220,8 @@ coroutine_driver drive(coroutine_task<T> body, promise<T> result) {
 /// it, which the finish then does not see.
 /// \throws usage_error outside any finish (a run() does not count frames), std::bad_alloc.
 template <future_value T>
-[[nodiscard]] future<T> start(coroutine_task<T> body) {
-  auto& scope = detail::must_have_finish("start");
+[[nodiscard]] future<T> start(coroutine_task<T> body, std::source_location where = std::source_location::current()) {
+  auto& scope = detail::must_have_finish({"start", where});
   promise<T> made;
   auto reads = made.get_future();
   detail::drive(std::move(body), std::move(made)).start(scope);

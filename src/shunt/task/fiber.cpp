@@ -14,7 +14,10 @@ void fiber::begin(std::function<void()> body, sched::spawn_options where) {
 void fiber::end() noexcept {
   if (!joinable()) return;
   request_stop();
-  done_.wait();
+  if (!done_.ready()) {
+    const sched::late_stop late("fiber", nullptr, id_);
+    done_.wait();
+  }
   done_ = {};
 }
 

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -59,7 +60,8 @@ class fiber {
           std::move(where));
   }
 
-  /// If joinable(): requests a stop, waits, and drops the exception of the fiber.
+  /// If joinable(): requests a stop, waits, and drops the exception of the fiber. If that takes
+  /// sched::options::stop_after, a report says where the fiber is.
   ~fiber() { end(); }
   /// The other one is not joinable() afterwards.
   fiber(fiber&&) noexcept = default;
@@ -82,21 +84,23 @@ class fiber {
   /// A fiber; any thread if it has ended. Waits for its end. What it wrote is visible then.
   /// \throws what it threw; shunt::error unless joinable(); sched::deadlock if it waits, perhaps through others, for
   ///         the caller: then it stays joinable().
-  void join() {
-    done_.wait();
+  void join(std::source_location where = std::source_location::current()) {
+    done_.wait(where);
     std::exchange(done_, {}).get();
   }
 
   /// The same, at the longest until `deadline` or until `stop` is asked to stop.
   /// \return whether it has ended; if not, it stays joinable(). \throws as join(), std::bad_alloc.
-  [[nodiscard]] bool join_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
-    if (!done_.wait_until(deadline, stop)) return false;
+  [[nodiscard]] bool join_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {},
+                                std::source_location where = std::source_location::current()) {
+    if (!done_.wait_until(deadline, stop, where)) return false;
     std::exchange(done_, {}).get();
     return true;
   }
   /// The same, `time` from now at the latest.
-  [[nodiscard]] bool join_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
-    return join_until(sched::after(time), stop);
+  [[nodiscard]] bool join_for(std::chrono::nanoseconds time, const std::stop_token& stop = {},
+                              std::source_location where = std::source_location::current()) {
+    return join_until(sched::after(time), stop, where);
   }
 
   /// Any thread. Asks its token to stop, as runtime::request_stop() asks the tokens of all fibers. That ends each wait

@@ -8,7 +8,7 @@ namespace task {
 namespace detail {
 namespace {
 
-sched::waker may_wait(const char* call) {
+sched::waker may_wait(call_site call) {
   sched::this_fiber::require_wait(call);
   sched::this_fiber::lend_frame(call);
   return sched::this_fiber::self();
@@ -16,7 +16,7 @@ sched::waker may_wait(const char* call) {
 
 }  // namespace
 
-finish_scope::finish_scope(const char* call) : waiter_(may_wait(call)) {}
+finish_scope::finish_scope(call_site call) : waiter_(may_wait(call)) {}
 
 void finish_scope::enter() noexcept {
   open_.fetch_add(1, std::memory_order_relaxed);  // relaxed: the caller is open itself (finish.S1)
@@ -35,16 +35,26 @@ void finish_scope::fail(std::exception_ptr what) noexcept {
 
 // noexcept: park() cannot throw here, as the constructor asked whether this fiber may wait. Were waiting forbidden
 // since, and not allowed again, the tasks would outlive their scope.
-void finish_scope::wait() noexcept {
+void finish_scope::wait(const char* what) noexcept {
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return;  // edge `done` in
   while (open_.load(std::memory_order_acquire) != 0) {             // edge `done` in
-    sched::this_fiber::park("its tasks");
+    sched::this_fiber::park(what);
   }
 }
 
+void finish_scope::wait() noexcept { wait("its tasks"); }
+
+void finish_scope::wait_stopped(const char* call) noexcept {
+  if (open_.load(std::memory_order_relaxed) == 1)
+    return wait();  // relaxed: whether a report may be due; wait() decides
+  const sched::late_stop late(call, this);
+  wait("its tasks, which were asked to stop");
+}
+
 /// Subtracts the waiter's 1 as wait() does, and adds it again if the wait ends before the tasks.
-bool finish_scope::wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) {
-  sched::this_fiber::require_wait("wait_until");
+bool finish_scope::wait_until(call_site call, std::chrono::steady_clock::time_point deadline,
+                              const std::stop_token& stop) {
+  sched::this_fiber::require_wait(call);
   if (open_.fetch_sub(1, std::memory_order_acq_rel) == 1) return true;  // edge `done` in
   const auto add_again = [&] {
     // acq_rel: edge `done` in. \return whether the last task has left in between: then this 1 is reopen()'s.
@@ -69,8 +79,7 @@ void finish_scope::rethrow() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body,
-                           sched::spawn_options how) {
+sched::fiber_id spawn_into(call_site call, finish_scope* scope, std::function<void()> body, sched::spawn_options how) {
   auto& rt = sched::this_worker::current(call);
   how.even_without_stack = true;
   if (scope == nullptr) return rt.spawn(std::move(body), std::move(how));

@@ -17,10 +17,12 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched.hpp>
 
 namespace shunt {
@@ -40,7 +42,7 @@ namespace detail {
 class finish_scope {
  public:
   /// \param call  the public function, for messages. \throws what park() throws where waiting is impossible.
-  explicit finish_scope(const char* call);
+  explicit finish_scope(call_site call);
   finish_scope(const finish_scope&) = delete;
   finish_scope& operator=(const finish_scope&) = delete;
   ~finish_scope() = default;
@@ -54,13 +56,19 @@ class finish_scope {
   void leave() noexcept;                        // a task, as its last action; or to undo enter()
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
   void wait() noexcept;                         // the waiter, once, or once more after reopen()
-  /// The waiter: wait() until the deadline or a stop request at the longest. \return whether all tasks have ended; if
-  /// not, the scope is as it was before the call.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
+  /// The same, for tasks that were asked to stop: a report names those that have not ended after options::stop_after.
+  /// \param call  whose tasks they are.
+  void wait_stopped(const char* call) noexcept;
+  /// The waiter: wait() until the deadline or a stop request at the longest. \param call  the public function, for
+  /// errors. \return whether all tasks have ended; if not, the scope is as it was before the call.
+  [[nodiscard]] bool wait_until(call_site call, std::chrono::steady_clock::time_point deadline,
+                                const std::stop_token& stop);
   void rethrow();          // the waiter, after wait()
   void reopen() noexcept;  // the waiter, after wait()
 
  private:
+  void wait(const char* what) noexcept;
+
   const sched::waker waiter_;
   std::atomic<long> open_{1};
   std::atomic<bool> failed_{false};
@@ -86,7 +94,7 @@ class entered_scope {
 /// \param body  called also if its fiber gets no stack, and then cannot wait: it calls this_fiber::require_stack()
 ///              first, at a place from which the exception reaches those that wait for it.
 /// \param how   of the task's fiber; even_without_stack is set.
-sched::fiber_id spawn_into(const char* call, finish_scope* scope, std::function<void()> body,
+sched::fiber_id spawn_into(call_site call, finish_scope* scope, std::function<void()> body,
                            sched::spawn_options how = {});
 
 /// For spawn_into(). std::function copies what it holds; it holds a shared pointer to what cannot be copied.
@@ -102,7 +110,7 @@ template <typename F>
 
 /// As async(), for a body that itself handles a fiber without a stack: see spawn_into().
 template <typename F>
-sched::fiber_id spawn_here(const char* call, F&& body) {
+sched::fiber_id spawn_here(call_site call, F&& body) {
   return spawn_into(call, finish_scope::innermost(), as_function(std::forward<F>(body)));
 }
 
@@ -114,8 +122,8 @@ sched::fiber_id spawn_here(const char* call, F&& body) {
 ///         are dropped); what sched::this_fiber::park() throws where waiting is impossible, before `body` is called.
 /// Cost: some 8 ns and the tasks.
 template <typename F>
-void finish(F&& body) {
-  detail::finish_scope scope("finish");
+void finish(F&& body, std::source_location where = std::source_location::current()) {
+  detail::finish_scope scope({"finish", where});
   try {
     const detail::entered_scope here(scope);
     std::forward<F>(body)();
@@ -127,7 +135,7 @@ void finish(F&& body) {
 }
 
 template <typename F>
-void async(sched::spawn_options how, F&& body);
+void async(sched::spawn_options how, F&& body, std::source_location where = std::source_location::current());
 
 /// A fiber only. Makes a task that calls `body` later, on this or another worker. The task belongs to the innermost
 /// finish of the caller; outside of any, to sched::runtime::run(), which then waits for it and throws what it throws.
@@ -137,14 +145,14 @@ void async(sched::spawn_options how, F&& body);
 /// \param body  copied or moved, and called once; its result is dropped.
 /// \throws std::bad_alloc; then there is no task. Cost: about 100 ns.
 template <typename F>
-void async(F&& body) {
-  async(sched::spawn_options(), std::forward<F>(body));
+void async(F&& body, std::source_location where = std::source_location::current()) {
+  async(sched::spawn_options(), std::forward<F>(body), where);
 }
 /// The same, in a fiber with a name, a stack or a worker of its own: `async({.name = "indexer"}, body)`.
 /// \throws what sched::runtime::spawn() throws; then there is no task.
 template <typename F>
-void async(sched::spawn_options how, F&& body) {
-  detail::spawn_into("async", detail::finish_scope::innermost(),
+void async(sched::spawn_options how, F&& body, std::source_location where) {
+  detail::spawn_into({"async", where}, detail::finish_scope::innermost(),
                      detail::as_function([f = std::decay_t<F>(std::forward<F>(body))]() mutable {
                        sched::this_fiber::require_stack();
                        static_cast<void>(f());

@@ -27,10 +27,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sched/jobs/jobs.hpp>
 
@@ -162,9 +164,9 @@ std::pair<branch_result<F>, branch_result<G>> fork_both(F& f, G&& g, const char*
 }
 
 /// \throws usage_error outside a fiber.
-void must_be_in_fiber(const char* call);
+void must_be_in_fiber(call_site call);
 /// \throws usage_error unless `positive`.
-void must_have_grain(const char* call, bool positive);
+void must_have_grain(call_site call, bool positive);
 /// Workers of the running fiber's runtime.
 [[nodiscard]] std::size_t workers_here();
 
@@ -287,9 +289,10 @@ auto fork_join(F&& f, G&& g) {
 /// Cost: some 0.5 ns a grain, and a few microseconds for each time that another worker takes a half.
 template <std::integral Index, typename Body>
   requires std::invocable<Body&, Index>
-void parallel_for(Index first, Index last, std::type_identity_t<Index> grain, Body&& body) {
-  detail::must_be_in_fiber("parallel_for");
-  detail::must_have_grain("parallel_for", grain > 0);
+void parallel_for(Index first, Index last, std::type_identity_t<Index> grain, Body&& body,
+                  std::source_location where = std::source_location::current()) {
+  detail::must_be_in_fiber({"parallel_for", where});
+  detail::must_have_grain({"parallel_for", where}, grain > 0);
   if (first >= last) return;
   detail::for_range(first, last, static_cast<detail::count_of<Index>>(grain), body);
 }
@@ -298,8 +301,8 @@ void parallel_for(Index first, Index last, std::type_identity_t<Index> grain, Bo
 /// 1024.
 template <std::integral Index, typename Body>
   requires std::invocable<Body&, Index>
-void parallel_for(Index first, Index last, Body&& body) {
-  detail::must_be_in_fiber("parallel_for");
+void parallel_for(Index first, Index last, Body&& body, std::source_location where = std::source_location::current()) {
+  detail::must_be_in_fiber({"parallel_for", where});
   if (first >= last) return;
   using count = detail::count_of<Index>;
   const auto share = static_cast<std::size_t>(detail::distance(first, last)) / (64 * detail::workers_here());
@@ -316,9 +319,9 @@ void parallel_for(Index first, Index last, Body&& body) {
 template <std::integral Index, typename T, typename Map, typename Combine>
   requires std::invocable<Map&, Index>
 [[nodiscard]] T parallel_reduce(Index first, Index last, std::type_identity_t<Index> grain, T identity, Map&& map,
-                                Combine&& combine) {
-  detail::must_be_in_fiber("parallel_reduce");
-  detail::must_have_grain("parallel_reduce", grain > 0);
+                                Combine&& combine, std::source_location where = std::source_location::current()) {
+  detail::must_be_in_fiber({"parallel_reduce", where});
+  detail::must_have_grain({"parallel_reduce", where}, grain > 0);
   if (first >= last) return identity;
   return detail::reduce_range(first, last, static_cast<detail::count_of<Index>>(grain), identity, map, combine);
 }
@@ -326,8 +329,9 @@ template <std::integral Index, typename T, typename Map, typename Combine>
 /// As above, in at most 4096 grains, of one element at least.
 template <std::integral Index, typename T, typename Map, typename Combine>
   requires std::invocable<Map&, Index>
-[[nodiscard]] T parallel_reduce(Index first, Index last, T identity, Map&& map, Combine&& combine) {
-  detail::must_be_in_fiber("parallel_reduce");
+[[nodiscard]] T parallel_reduce(Index first, Index last, T identity, Map&& map, Combine&& combine,
+                                std::source_location where = std::source_location::current()) {
+  detail::must_be_in_fiber({"parallel_reduce", where});
   if (first >= last) return identity;
   using count = detail::count_of<Index>;
   const auto grain = static_cast<count>((detail::distance(first, last) - 1) / 4096 + 1);

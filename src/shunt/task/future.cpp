@@ -88,7 +88,7 @@ struct blocked_thread : one_event::listener {
 /// Whether the caller blocks its thread where a fiber would park. A worker may not: all its fibers would wait.
 bool is_plain_thread() noexcept { return !sched::this_fiber::inside() && sched::this_worker::index() < 0; }
 
-bool block_until(one_event& e, const char* call, std::chrono::steady_clock::time_point deadline,
+bool block_until(one_event& e, call_site call, std::chrono::steady_clock::time_point deadline,
                  const std::stop_token& stop) {
   blocked_thread me;
   if (!e.attach(me)) return true;
@@ -122,8 +122,8 @@ struct waiter : one_event::listener {
 
 class watched_wait {
  public:
-  watched_wait(one_event::watcher* watcher, const one_event& e, const char* call)
-      : watcher_(watcher != nullptr && watcher->wait_begins(e, call) ? watcher : nullptr) {}
+  watched_wait(one_event::watcher* watcher, const one_event& e, call_site call)
+      : watcher_(watcher != nullptr && watcher->wait_begins(e, call.name()) ? watcher : nullptr) {}
   ~watched_wait() {
     if (watcher_ != nullptr) watcher_->wait_ends();
   }
@@ -137,7 +137,7 @@ class watched_wait {
 }  // namespace
 
 /// Everything that may throw comes before attach(): afterwards this frame must stay until the event happens.
-void one_event::wait(const char* call) {
+void one_event::wait(call_site call) {
   sched::this_fiber::interleave();
   if (happened()) return;
   if (is_plain_thread()) {
@@ -155,7 +155,7 @@ void one_event::wait(const char* call) {
 }
 
 /// Where the wait ends before the event, detaches the listener; where happen() is notifying it already, waits for that.
-bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
+bool one_event::wait_until(call_site call, std::chrono::steady_clock::time_point deadline,
                            const std::stop_token& stop) {
   sched::this_fiber::interleave();
   if (happened()) return true;
@@ -179,11 +179,15 @@ bool one_event::wait_until(const char* call, std::chrono::steady_clock::time_poi
   }
 }
 
-void throw_no_state(const char* call) {
-  throw error(error_number(204), std::string(call) + ": has no shared result (default-made or moved from)");
+void throw_no_state(call_site call) {
+  throw error(error_number(204),
+              std::string(call.name()) + ": has no shared result (default-made or moved from)" + call.place(),
+              call.where());
 }
 
-void throw_satisfied() { throw error(error_number(205), "promise: already satisfied"); }
+void throw_satisfied(call_site call) {
+  throw error(error_number(205), "promise: already satisfied" + call.place(), call.where());
+}
 
 std::exception_ptr broken() noexcept {
   return std::make_exception_ptr(

@@ -16,11 +16,13 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/thread_cache.hpp>
 #include <shunt/sched.hpp>
@@ -89,9 +91,9 @@ class one_event {
   [[nodiscard]] bool detach(listener& l) noexcept;
   /// A fiber, or a thread that is no worker; any thread if it has happened. \throws what park() throws, before it
   /// waits; sched::deadlock.
-  void wait(const char* call);
+  void wait(call_site call);
   /// The same, at the longest until `deadline` or a stop request. \return whether it has happened.
-  [[nodiscard]] bool wait_until(const char* call, std::chrono::steady_clock::time_point deadline,
+  [[nodiscard]] bool wait_until(call_site call, std::chrono::steady_clock::time_point deadline,
                                 const std::stop_token& stop);
   /// Before other threads know of this event: only that fiber makes it happen.
   void made_by(sched::fiber_id maker) noexcept { maker_ = maker; }
@@ -171,8 +173,8 @@ class hold {
 
 struct event_behind;
 
-[[noreturn]] void throw_no_state(const char* call);
-[[noreturn]] void throw_satisfied();
+[[noreturn]] void throw_no_state(call_site call);
+[[noreturn]] void throw_satisfied(call_site call);
 [[nodiscard]] std::exception_ptr broken() noexcept;
 
 }  // namespace detail
@@ -195,38 +197,45 @@ class future {
   /// A fiber, or a thread that is no worker; any thread if ready(). Waits for the result, or the exception.
   /// \throws what sched::this_fiber::park() throws, unless ready(); shunt::error if !valid(); sched::deadlock if the
   ///         task that makes the result waits, perhaps through others, for this fiber.
-  void wait() const { state("future::wait").ready.wait("future::wait"); }
+  void wait(std::source_location where = std::source_location::current()) const {
+    const call_site call("future::wait", where);
+    state(call).ready.wait(call);
+  }
 
   /// The same, at the longest until `deadline` or until `stop` is asked to stop.
   /// \return whether it is ready(). \throws as wait(), but no deadlock; std::bad_alloc.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline,
-                                const std::stop_token& stop = {}) const {
-    return state("future::wait_until").ready.wait_until("future::wait_until", deadline, stop);
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {},
+                                std::source_location where = std::source_location::current()) const {
+    const call_site call("future::wait_until", where);
+    return state(call).ready.wait_until(call, deadline, stop);
   }
   /// The same, `time` from now at the latest.
-  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) const {
-    return wait_until(sched::after(time), stop);
+  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {},
+                              std::source_location where = std::source_location::current()) const {
+    return wait_until(sched::after(time), stop, where);
   }
   /// The same without a deadline: until there is a result, or `stop` is asked to stop.
-  [[nodiscard]] bool wait(const std::stop_token& stop) const {
-    return wait_until(std::chrono::steady_clock::time_point::max(), stop);
+  [[nodiscard]] bool wait(const std::stop_token& stop,
+                          std::source_location where = std::source_location::current()) const {
+    return wait_until(std::chrono::steady_clock::time_point::max(), stop, where);
   }
 
   /// A fiber, or a thread that is no worker; any thread if ready(). Waits.
   /// \return the result, which lives as long as any copy of this future, or its promise.
   /// \throws the exception that was set, broken_promise, or as wait(). With a deadline: call wait_until() first.
-  decltype(auto) get() const {
-    auto& s = state("future::get");
-    s.ready.wait("future::get");
+  decltype(auto) get(std::source_location where = std::source_location::current()) const {
+    const call_site call("future::get", where);
+    auto& s = state(call);
+    s.ready.wait(call);
     if (s.exception) std::rethrow_exception(s.exception);
     if constexpr (!std::is_void_v<T>) return static_cast<const T&>(*s.value);
   }
 
   /// As get(), but moves the result out. For the only reader: a later get() returns a moved-from object.
-  T take()
+  T take(std::source_location where = std::source_location::current())
     requires(!std::is_void_v<T>)
   {
-    static_cast<void>(get());
+    static_cast<void>(get(where));
     return std::move(*result_->value);
   }
 
@@ -237,7 +246,7 @@ class future {
   using state_type = detail::shared_result<T>;
   explicit future(detail::hold<T> result) noexcept : result_(std::move(result)) {}
 
-  state_type& state(const char* call) const {
+  state_type& state(call_site call) const {
     if (!result_) detail::throw_no_state(call);
     return *result_;
   }
@@ -250,7 +259,7 @@ namespace detail {
 struct event_behind {
   /// \throws shunt::error if !f.valid().
   template <future_value T>
-  [[nodiscard]] static one_event& of(const future<T>& f, const char* call) {
+  [[nodiscard]] static one_event& of(const future<T>& f, call_site call) {
     return f.state(call).ready;
   }
 };
@@ -282,8 +291,8 @@ class promise {
   }
 
   /// Any number of times. \throws shunt::error if moved from.
-  [[nodiscard]] future<T> get_future() const {
-    if (!result_) detail::throw_no_state("promise::get_future");
+  [[nodiscard]] future<T> get_future(std::source_location where = std::source_location::current()) const {
+    if (!result_) detail::throw_no_state({"promise::get_future", where});
     return future<T>(result_.again());
   }
 
@@ -307,18 +316,18 @@ class promise {
   }
 
   /// As set_value. \param what  not null (contract).
-  void set_exception(std::exception_ptr what) {
+  void set_exception(std::exception_ptr what, std::source_location where = std::source_location::current()) {
     SHUNT_ASSERT(what != nullptr);
     sched::this_fiber::interleave();
-    auto& s = claimed("promise::set_exception");
+    auto& s = claimed({"promise::set_exception", where});
     s.exception = std::move(what);
     s.ready.happen();
   }
 
  private:
-  detail::shared_result<T>& claimed(const char* call) {
+  detail::shared_result<T>& claimed(call_site call) {
     if (!result_) detail::throw_no_state(call);
-    if (!result_->claim()) detail::throw_satisfied();
+    if (!result_->claim()) detail::throw_satisfied(call);
     return *result_;
   }
 
@@ -329,12 +338,14 @@ class promise {
 /// the task's fiber gets no stack, the error that says why. The finish does not see these exceptions, but waits for the
 /// task.
 template <typename F>
-[[nodiscard]] auto async_value(F&& body) -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
+[[nodiscard]] auto async_value(F&& body, std::source_location where = std::source_location::current())
+    -> future<std::decay_t<std::invoke_result_t<std::decay_t<F>&>>> {
   using result = std::decay_t<std::invoke_result_t<std::decay_t<F>&>>;
   promise<result> made;
   auto reads = made.get_future();
+  const call_site call("async_value", where);
   const auto maker =
-      detail::spawn_here("async_value", [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
+      detail::spawn_here(call, [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body))]() mutable {
         std::exception_ptr failure;
         try {
           sched::this_fiber::require_stack();

@@ -18,7 +18,7 @@ void say(const char* what) noexcept { std::fprintf(stderr, "%s: %s\n", program_i
 int detail::launch(const std::function<int()>& root, const sched::options& how) noexcept try {
   int status = 0;
   sched::runtime workers(how);
-  workers.run([&] { status = root(); });
+  workers.run([&] { status = root(); }, std::source_location());  // no line of the program
   return status;
 } catch (const usage_error& bad) {
   say(bad.what());

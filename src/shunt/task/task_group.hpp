@@ -14,10 +14,12 @@
 #include <chrono>
 #include <concepts>
 #include <exception>
+#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/task/finish.hpp>
 
 namespace shunt {
@@ -29,11 +31,13 @@ class task_group {
  public:
   /// A fiber only. \param outer  a stop of it stops this group as well: a token of the program, or of another group.
   /// \throws what sched::this_fiber::park() throws where waiting is impossible.
-  explicit task_group(std::stop_token outer = {});
+  explicit task_group(std::stop_token outer = {}, std::source_location where = std::source_location::current());
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
 
-  /// Asks the tasks that are left to stop, waits for them, and drops their exceptions.
+  /// Asks the tasks that are left to stop, waits for them, and drops their exceptions. A wait that was not given the
+  /// token goes on. So if that takes sched::options::stop_after, a report names the tasks, and where they wait; also
+  /// where an exception of the group's fiber destroys it.
   ~task_group();
 
   /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls body(token) or body(). If the
@@ -42,15 +46,15 @@ class task_group {
   /// \throws std::bad_alloc; then there is no task.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
-  void spawn(F&& body) {
-    spawn(sched::spawn_options(), std::forward<F>(body));
+  void spawn(F&& body, std::source_location where = std::source_location::current()) {
+    spawn(sched::spawn_options(), std::forward<F>(body), where);
   }
   /// The same, in a fiber with a name, a stack or a worker of its own: `group.spawn({.name = "indexer"}, body)`.
   /// Reports of what is stuck, and debuggers, show the name.
   /// \throws what sched::runtime::spawn() throws; then there is no task.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
-  void spawn(sched::spawn_options how, F&& body) {
+  void spawn(sched::spawn_options how, F&& body, std::source_location where = std::source_location::current()) {
     auto work = [this, f = std::decay_t<F>(std::forward<F>(body))]() mutable {
       if (stop_.stop_requested()) return;
       try {
@@ -65,21 +69,23 @@ class task_group {
         stop_.request_stop();
       }
     };
-    detail::spawn_into("task_group", &scope_, detail::as_function(std::move(work)), std::move(how));
+    detail::spawn_into({"task_group::spawn", where}, &scope_, detail::as_function(std::move(work)), std::move(how));
   }
 
   /// The group's fiber. Returns when all tasks have ended, stopped or not; what they wrote is visible then. Afterwards
-  /// more may be made, unless the group was stopped.
+  /// more may be made, unless the group was stopped. After a stop it reports tasks that do not end, as the destructor.
   /// \throws the first exception, in time, that left a task (the others are dropped).
-  void wait();
+  void wait(std::source_location where = std::source_location::current());
 
   /// The same, at the longest until `deadline` or until `stop` is asked to stop.
   /// \return whether all tasks have ended. If not, they go on, and wait() must be called again.
   /// \throws as wait() if all have ended; std::bad_alloc.
-  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {});
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {},
+                                std::source_location where = std::source_location::current());
   /// The same, `time` from now at the latest.
-  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
-    return wait_until(sched::after(time), stop);
+  [[nodiscard]] bool wait_for(std::chrono::nanoseconds time, const std::stop_token& stop = {},
+                              std::source_location where = std::source_location::current()) {
+    return wait_until(sched::after(time), stop, where);
   }
 
   /// Any thread. Tasks that have not begun will do nothing; the others see the stop by their token.

@@ -1,11 +1,18 @@
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <shunt/task.hpp>
 #include <shunt/task/task_group.hpp>
 #include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
 #include <support/runtimes.hpp>
+#include <vector>
 
+using namespace std::chrono_literals;
 namespace this_fiber = shunt::sched::this_fiber;
 using shunt::task_group;
 using shunt::testing::on_workers;
@@ -189,4 +196,136 @@ TEST_CASE("with_timeout: throws what a task threw, and stops the others") {
                                                             })),
                       "mine");
   });
+}
+
+namespace {
+
+/// A runtime whose first report opens a gate, for fibers that wait without a token until then.
+class opened_by_report {
+ public:
+  opened_by_report() {
+    options_.workers = 2;
+    options_.stuck_after = 0ns;
+    options_.stop_after = 1ms;
+    options_.report = [this](std::string_view text) {
+      const std::scoped_lock held(lock_);
+      texts_.emplace_back(text);
+      if (texts_.size() == 1) gate_.set_value();
+    };
+  }
+  [[nodiscard]] const shunt::sched::options& options() const { return options_; }
+  [[nodiscard]] shunt::future<void> gate() const { return gate_.get_future(); }
+  [[nodiscard]] std::vector<std::string> texts() {
+    const std::scoped_lock held(lock_);
+    return texts_;
+  }
+
+ private:
+  shunt::sched::options options_;
+  shunt::promise<void> gate_;
+  std::mutex lock_;
+  std::vector<std::string> texts_;
+};
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("task_group: an owner that throws while a task waits without a token: a report names the task and its wait") {
+  opened_by_report by;
+  bool destroyed = false;
+  shunt::sched::runtime(by.options()).run([&] {
+    shunt::fiber beside([gate = by.gate()] { gate.get(); }, {.name = "beside"});
+    try {
+      task_group group;
+      group.spawn({.name = "deaf"}, [gate = by.gate()] { gate.wait(); });
+      group.spawn({.name = "listens"}, [](const std::stop_token& stop) {
+        while (!stop.stop_requested()) this_fiber::yield();
+      });
+      while (!says(shunt::sched::report_fibers(), "`deaf`")) this_fiber::yield();  // before its begin a stop ends it
+      throw std::runtime_error("the owner's");
+    } catch (const std::runtime_error&) {
+      destroyed = true;
+    }
+    beside.join();
+  });
+  CHECK(destroyed);
+  REQUIRE(by.texts().size() == 1);
+  const auto text = by.texts().front();
+  CHECK(says(text, "task_group: asked to stop, and not ended"));
+  CHECK(says(text, "`deaf`"));
+  CHECK(says(text, "waits for a future"));
+  CHECK(says(text, "waits for its tasks, which were asked to stop"));
+  CHECK_FALSE(says(text, "`beside`"));
+}
+
+TEST_CASE("task_group: wait() reports tasks that do not end after one of them has failed; not before") {
+  opened_by_report by;
+  shunt::sched::runtime(by.options()).run([&] {
+    shunt::promise<void> go;
+    task_group group;
+    group.spawn({.name = "deaf"}, [gate = by.gate()] { gate.wait(); });
+    group.spawn([f = go.get_future()] {
+      f.get();
+      throw std::runtime_error("one");
+    });
+    CHECK_FALSE(group.wait_for(20ms));  // long enough for a report, if one came without a stop
+    CHECK(by.texts().empty());
+    go.set_value();
+    CHECK_THROWS_WITH(group.wait(), "one");
+  });
+  REQUIRE(by.texts().size() == 1);
+  CHECK(says(by.texts().front(), "`deaf`"));
+}
+
+TEST_CASE("task_group: tasks that its tasks made are named, those of another group are not") {
+  opened_by_report by;
+  shunt::sched::runtime(by.options()).run([&] {
+    task_group other;
+    other.spawn({.name = "other"}, [gate = by.gate()] { gate.wait(); });
+    {
+      task_group group;
+      group.spawn([&] { shunt::async({.name = "made inside"}, [gate = by.gate()] { gate.wait(); }); });
+      while (!says(shunt::sched::report_fibers(), "`made inside`")) this_fiber::yield();
+    }
+    other.wait();
+  });
+  REQUIRE(by.texts().size() == 1);
+  CHECK(says(by.texts().front(), "`made inside`"));
+  CHECK_FALSE(says(by.texts().front(), "`other`"));
+}
+
+TEST_CASE("task_group: with stop_after 0 nothing is reported") {
+  opened_by_report by;
+  auto o = by.options();
+  o.stop_after = 0ns;
+  shunt::sched::runtime(o).run([&] {
+    shunt::promise<void> gate;
+    shunt::async([&] {
+      this_fiber::sleep_for(20ms);  // long enough for a report, if one came
+      gate.set_value();
+    });
+    task_group group;
+    std::atomic<bool> begun{false};
+    group.spawn([&begun, f = gate.get_future()] {
+      begun = true;
+      f.get();
+    });
+    while (!begun) this_fiber::yield();
+  });
+  CHECK(by.texts().empty());
+}
+
+TEST_CASE("fiber: a handle that is destroyed reports its fiber, if that does not end after the stop") {
+  opened_by_report by;
+  shunt::sched::runtime(by.options()).run([&] {
+    const shunt::fiber beside([gate = by.gate()](std::stop_token) { gate.wait(); }, {.name = "beside"});
+    shunt::fiber deaf([gate = by.gate()] { gate.wait(); }, {.name = "deaf"});
+    while (!says(shunt::sched::report_fibers(), "waits for a future")) this_fiber::yield();
+    deaf = shunt::fiber();  // it may not have begun: its body does not ask for the stop either
+  });
+  REQUIRE(!by.texts().empty());
+  CHECK(says(by.texts().front(), "fiber: asked to stop, and not ended"));
+  CHECK(says(by.texts().front(), "`deaf`"));
+  CHECK_FALSE(says(by.texts().front(), "`beside`"));
 }

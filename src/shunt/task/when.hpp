@@ -14,11 +14,13 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/task/future.hpp>
 
@@ -103,7 +105,7 @@ class gathering {
 };
 
 template <bool All, typename Futures>
-auto gather(Futures futures, const char* call) {
+auto gather(Futures futures, call_site call) {
   std::vector<one_event*> events;
   if constexpr (requires { futures.begin(); }) {
     events.reserve(futures.size());
@@ -114,7 +116,7 @@ auto gather(Futures futures, const char* call) {
   return gathering<Futures, All>::begin(std::move(futures), events);
 }
 
-void must_have_some(const char* call, bool some);
+void must_have_some(call_site call, bool some);
 
 }  // namespace detail
 

@@ -2,6 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
+
+#include <shunt/base/call_site.hpp>
+
+namespace examples::base_call_site {
+void wait_for_all(shunt::call_site call);
+}  // namespace examples::base_call_site
 
 namespace examples::base_random {
 constexpr std::uint64_t seed = 1;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <shunt/task.hpp>
+#include <shunt/task/senders.hpp>
 
 namespace examples::task_coroutine {
 extern shunt::future<long> x, y, sum;
@@ -60,6 +61,12 @@ void fetch(const std::string& mirror, const std::stop_token& stop);
 extern std::vector<int> shelves;
 void search(int shelf, const std::stop_token& stop);
 }  // namespace examples::task_task_group
+
+namespace examples::task_senders {
+int word_count(const char* file);
+extern shunt::task::fiber_scheduler pool;
+extern shunt::future<int> ready;
+}  // namespace examples::task_senders
 
 namespace examples::task_when {
 extern shunt::future<int> from_cache, from_disk;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/pgas/detail/batches.hpp>
 #include <shunt/pgas/detail/selector_state.hpp>
 #include <shunt/sched.hpp>
@@ -66,15 +67,16 @@ class running_handler final : private sched::no_wait {
   [[nodiscard]] int pe() const noexcept { return at_->way.to; }
   [[nodiscard]] const wire::handler* entry() const noexcept { return handler_; }
   /// \throws error when a handler runs. \param call  as the program wrote it, "barrier()"
-  void refuse_wait(const char* call) const {
+  void refuse_wait(call_site call) const {
     if (any()) refuse(call);
   }
 
  private:
-  [[noreturn]] void refuse(const char* call) const override {
+  [[noreturn]] void refuse(call_site call) const override {
     throw error(error_number(901),
-                "PE " + std::to_string(pe()) + ": handler " + std::string(handler_->name()) + " called " + call +
-                    ", which waits; a handler must not wait, it runs between two messages of its PE");
+                "PE " + std::to_string(pe()) + ": handler " + std::string(handler_->name()) + " called " + call.name() +
+                    ", which waits; a handler must not wait, it runs between two messages of its PE" + call.place(),
+                call.where());
   }
 
   const arrival* at_ = nullptr;

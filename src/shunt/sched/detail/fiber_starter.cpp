@@ -18,7 +18,7 @@ namespace {
 class no_stack final : public no_wait {
  public:
   explicit no_stack(const std::exception_ptr& why) noexcept : why_(why) {}
-  [[noreturn]] void refuse(const char*) const override { std::rethrow_exception(why_); }
+  [[noreturn]] void refuse(call_site) const override { std::rethrow_exception(why_); }
 
  private:
   const std::exception_ptr& why_;

@@ -21,6 +21,7 @@
 #include <shunt/base/error.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/sleepers.hpp>
+#include <shunt/sched/observe/detail/late_stops.hpp>
 #include <shunt/sched/observe/detail/stuck.hpp>
 #include <shunt/sched/runtime.hpp>
 
@@ -103,6 +104,7 @@ class shared {
 
  public:
   stuck_detector stuck{*this};
+  late_stops late;
 };
 
 }  // namespace detail

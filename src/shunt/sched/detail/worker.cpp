@@ -73,10 +73,11 @@ void worker::detach(const poller& one) noexcept {
 
 // --- the running fiber's side ---
 
-void throw_outside(const char* call, const char* what) {
-  throw usage_error(error_number(101), std::string(call) + ": called outside " + what +
-                                           ": call it in what shunt::launch() or "
-                                           "runtime::run() runs, or in a fiber");
+void throw_outside(call_site call, const char* what) {
+  throw usage_error(error_number(101),
+                    std::string(call.name()) + ": called outside " + what +
+                        ": call it in what shunt::launch() or runtime::run() runs, or in a fiber" + call.place(),
+                    call.where());
 }
 
 /// Switches. What the C++ runtime knows of this execution's exceptions stays with it.
@@ -176,7 +177,7 @@ void worker::interleave() noexcept {
   swap(me->run, loop_);
 }
 
-[[gnu::always_inline]] inline void worker::park(const char* what, const char* call, bool rests) {
+[[gnu::always_inline]] inline void worker::park(const char* what, call_site call, bool rests) {
   require_permission(call);
   fiber* const me = must_be_fiber(call);
   if (controlled != nullptr) [[unlikely]]
@@ -186,7 +187,7 @@ void worker::interleave() noexcept {
 }
 
 /// The deadline enters the heap after the commit and before the switch: this thread is the only one that looks there.
-bool worker::park_until(timers::time deadline, const char* what, const char* call, bool rests) {
+bool worker::park_until(timers::time deadline, const char* what, call_site call, bool rests) {
   require_permission(call);
   fiber* const me = must_be_fiber(call);
   if (deadline == timers::time::max()) {
@@ -447,14 +448,14 @@ namespace this_fiber {
 namespace {
 
 /// \param call  the function that the program called
-bool park_until_for(const char* call, std::chrono::steady_clock::time_point deadline, const char* what, bool rests) {
+bool park_until_for(call_site call, std::chrono::steady_clock::time_point deadline, const char* what, bool rests) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr) [[unlikely]]
     detail::throw_outside(call, "a runtime");
   return here->park_until(deadline, what, call, rests);
 }
 
-void sleep_for_call(const char* call, std::chrono::steady_clock::time_point deadline) {
+void sleep_for_call(call_site call, std::chrono::steady_clock::time_point deadline) {
   do {
     static_cast<void>(park_until_for(call, deadline, "a time", false));
   } while (now() < deadline);
@@ -470,9 +471,13 @@ bool rest_until(std::chrono::steady_clock::time_point deadline, const char* what
   return park_until_for("rest_until", deadline, what, true);
 }
 
-void sleep_until(std::chrono::steady_clock::time_point deadline) { sleep_for_call("sleep_until", deadline); }
+void sleep_until(std::chrono::steady_clock::time_point deadline, std::source_location where) {
+  sleep_for_call({"sleep_until", where}, deadline);
+}
 
-void sleep_for(std::chrono::nanoseconds time) { sleep_for_call("sleep_for", after(time)); }
+void sleep_for(std::chrono::nanoseconds time, std::source_location where) {
+  sleep_for_call({"sleep_for", where}, after(time));
+}
 
 }  // namespace this_fiber
 }  // namespace sched

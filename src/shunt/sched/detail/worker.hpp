@@ -20,6 +20,7 @@
 #include <memory>
 
 #include <shunt/base/asymmetric_fence.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/context/switch.hpp>
 #include <shunt/sched/detail/fiber.hpp>
 #include <shunt/sched/detail/fiber_starter.hpp>
@@ -43,7 +44,7 @@ namespace sched {
 namespace detail {
 
 /// Throws "call: called outside what" and what to do. \throws usage_error
-[[noreturn, gnu::cold, gnu::noinline]] void throw_outside(const char* call, const char* what);
+[[noreturn, gnu::cold, gnu::noinline]] void throw_outside(call_site call, const char* what);
 
 class worker : public run_queues {
  public:
@@ -61,12 +62,12 @@ class worker : public run_queues {
   // For the running fiber of this worker. `call` is the function that the program called, for errors.
 
   void yield_slowly();  ///< what yield_quickly() left over
-  void park(const char* what, const char* call, bool rests = false);
-  bool park_until(timers::time deadline, const char* what, const char* call, bool rests = false);
+  void park(const char* what, call_site call, bool rests = false);
+  bool park_until(timers::time deadline, const char* what, call_site call, bool rests = false);
   /// While a strategy decides: like a yield, but the fiber is the first in line.
   void interleave() noexcept;
   /// \throws what park() would throw here and now.
-  void require_wait(const char* call) {
+  void require_wait(call_site call) {
     require_permission(call);
     must_be_fiber(call);
   }
@@ -117,11 +118,11 @@ class worker : public run_queues {
 
   static void fiber_main(void* self) noexcept;
 
-  void require_permission(const char* call) {
+  void require_permission(call_site call) {
     if (forbid != nullptr && waiting_forbidden()) [[unlikely]]
       forbid->refuse(call);
   }
-  fiber* must_be_fiber(const char* call) const {
+  fiber* must_be_fiber(call_site call) const {
     fiber* const me = running();
     if (me == nullptr) [[unlikely]]
       throw_outside(call, "a fiber");

@@ -68,12 +68,14 @@ void append_name(std::string& text, const fiber& f) {
 
 /// Makes the edge first, and looks for a circle then: of fibers that close one at the same time, the last sees all
 /// edges.
-waits_for_end::waits_for_end(fiber_id whose, const char* call) {
+waits_for_end::waits_for_end(fiber_id whose, call_site call) {
   fiber* const other = fiber::behind(whose);
   if (other == nullptr) return;
   const auto* const here = detail::worker::current();
   fiber* const me = here == nullptr ? nullptr : here->running();
-  if (me == nullptr) throw usage_error(error_number(101), std::string(call) + ": called outside a fiber");
+  if (me == nullptr)
+    throw usage_error(error_number(101), std::string(call.name()) + ": called outside a fiber" + call.place(),
+                      call.where());
   me->waits_on_generation.store(fiber::generation_of(whose), std::memory_order_release);  // edge `replaced` out
   me->waits_on.store(other, std::memory_order_seq_cst);  // edge `waits` out; seq_cst: deadlock.E3
   me_ = me;
@@ -85,7 +87,7 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
   try {
     const auto once = circle_of(*me);
     if (once != circle_of(*me) || once.back().to != me) return;
-    std::string text = std::string(call) + (me->called().empty() ? ": deadlock: " : ": deadlock: fiber ");
+    std::string text = std::string(call.name()) + (me->called().empty() ? ": deadlock: " : ": deadlock: fiber ");
     append_name(text, *me);
     for (std::size_t i = 0; i < once.size(); ++i) {
       if (i == most_names && once.size() > most_names + 1) {
@@ -96,7 +98,7 @@ waits_for_end::waits_for_end(fiber_id whose, const char* call) {
       append_name(text, *once[i].to);
       if (once[i].to != me) text += ", which";
     }
-    throw deadlock(error_number(119), text);
+    throw deadlock(error_number(119), text + call.place(), call.where());
   } catch (...) {
     // deadlock.E1: its own edge goes. The lock, which is still held, lets the next fiber of the circle see that, so
     // release is more than it needs.

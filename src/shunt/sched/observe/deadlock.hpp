@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/sched/waker.hpp>
 
@@ -43,7 +44,7 @@ class waits_for_end {
   /// \param call  the function that the program called, for the message.
   /// \throws deadlock; usage_error outside a fiber; std::bad_alloc for the text.
   /// Cost: one exchange, and some 2 ns for each fiber that is looked at.
-  waits_for_end(fiber_id other, const char* call);
+  waits_for_end(fiber_id other, call_site call);
   ~waits_for_end();
   waits_for_end(const waits_for_end&) = delete;
   waits_for_end& operator=(const waits_for_end&) = delete;

@@ -50,7 +50,7 @@ const lock_graph::entry* lock_graph::after(const entry& e) noexcept {
 }
 
 /// Two steps for each one of a second walker: so a circle that `from` is not part of ends the search as well.
-void lock_graph::throw_if_circle(const entry& from, const char* call) {
+void lock_graph::throw_if_circle(const entry& from, call_site call) {
   const entry* slow = &from;
   const entry* at = after(from);
   for (bool step = false; at != nullptr && at != &from; step = !step) {
@@ -59,16 +59,16 @@ void lock_graph::throw_if_circle(const entry& from, const char* call) {
     at = after(*at);
   }
   if (at == nullptr) return;
-  std::string text = std::string(call) + ": deadlock: " + quoted(from.name_);
+  std::string text = std::string(call.name()) + ": deadlock: " + quoted(from.name_);
   const entry* each = &from;
   do {
     each = after(*each);
     text += " waits for a mutex of " + quoted(each->name_) + (each == &from ? "" : ", which");
   } while (each != &from);
-  throw sched::deadlock(error_number(119), text);
+  throw sched::deadlock(error_number(119), text + call.place(), call.where());
 }
 
-lock_graph::entry::entry(mutex& on, sched::waker fiber, const char* call)
+lock_graph::entry::entry(mutex& on, sched::waker fiber, call_site call)
     : on_(on), fiber_(fiber), name_(sched::this_fiber::name()) {
   const std::lock_guard held(list_lock);
   link();

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched/waker.hpp>
 
 namespace shunt {
@@ -28,7 +29,7 @@ class lock_graph {
    public:
     /// \param on  the mutex that the fiber waits for. \param call  the function that the program called.
     /// \throws sched::deadlock; then the fiber is not listed.
-    entry(mutex& on, sched::waker fiber, const char* call);
+    entry(mutex& on, sched::waker fiber, call_site call);
     ~entry();
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
@@ -48,7 +49,7 @@ class lock_graph {
  private:
   [[nodiscard]] static const entry* entry_of(sched::waker fiber) noexcept;
   [[nodiscard]] static const entry* after(const entry& e) noexcept;
-  static void throw_if_circle(const entry& from, const char* call);
+  static void throw_if_circle(const entry& from, call_site call);
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <utility>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/clock.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sched/waiter.hpp>
@@ -26,7 +27,7 @@ struct wait_limits {
   const std::stop_token& stop;
   std::chrono::steady_clock::time_point deadline;
   const char* what;
-  const char* call;
+  call_site call;
 };
 
 /// How a wait ended: the index of the case that was done, or one of these.

@@ -32,7 +32,7 @@ void wait_for_wake(const sched::waiter& me) noexcept {
 
 /// A worker outside of its fibers (a handler that its poller runs) is refused as well: it would wait for all its
 /// fibers.
-void require_wait(const char* call) {
+void require_wait(call_site call) {
   if (sched::this_worker::index() < 0) return;
   sched::this_fiber::require_wait(call);
   sched::this_fiber::lend_frame(call);

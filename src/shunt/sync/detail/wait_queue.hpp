@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sched/waiter.hpp>
 
@@ -92,7 +93,7 @@ void wait_for_wake(const sched::waiter& me) noexcept;
 
 /// Throws what a wait of the caller would throw, before anything has been changed for it.
 /// \param call  the function that the program called. \throws as sched::this_fiber::require_wait(), lend_frame().
-void require_wait(const char* call);
+void require_wait(call_site call);
 
 /// Waits until a waker has taken `me` out of `queue` and woken it. `sleep` waits for the wake: it returns whether that
 /// came, or throws. If it came, `queue` and `guard` are not touched any more.
@@ -118,7 +119,7 @@ template <class Sleep>
 
 /// Waits for the wake until `deadline`, which may have passed. \return false: no wake came.
 [[nodiscard]] inline bool sleep_until(sched::waiter& me, std::chrono::steady_clock::time_point deadline,
-                                      const char* what, const char* call) {
+                                      const char* what, call_site call) {
   if (deadline != never && deadline <= sched::now()) return me.woken();
   return me.wait_until(deadline, what, call);
 }
@@ -127,7 +128,7 @@ template <class Sleep>
 /// stuck.
 /// \return false: `deadline` passed first. \throws std::bad_alloc for the deadline.
 [[nodiscard]] inline bool wait(wait_queue& queue, waiting& me, spin_lock& guard,
-                               std::chrono::steady_clock::time_point deadline, const char* what, const char* call) {
+                               std::chrono::steady_clock::time_point deadline, const char* what, call_site call) {
   guard.unlock();
   return wait_queued(queue, me, guard, [&] { return sleep_until(me, deadline, what, call); });
 }

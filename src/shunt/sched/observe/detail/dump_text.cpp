@@ -34,12 +34,14 @@ std::string as_seconds(std::uint32_t ms) {
 
 }  // namespace
 
-dump_text::dump_text(std::span<const fiber_slab> all, std::size_t most) : most_(most) {
+dump_text::dump_text(std::span<const fiber_slab> all, std::size_t most, const fiber_filter* only)
+    : most_(most), only_(only) {
   for (std::size_t i = 0; i < all.size(); ++i) numbers_[all[i].data()] = i * all[i].size();
   ask_note_sources(notes_);
 }
 
 void dump_text::add(const worker& of, const fiber_record& r) {
+  if (only_ != nullptr && !only_->takes(r)) return;
   ++listed_;
   if (r.doing != fiber_record::state::running && not_running_++ >= most_) return;
   if (r.doing == fiber_record::state::running && most_ != ~std::size_t{0}) {
@@ -52,7 +54,7 @@ void dump_text::add(const worker& of, const fiber_record& r) {
 }
 
 std::string dump_text::take() {
-  if (not_running_ > most_) say("... and " + std::to_string(not_running_ - most_) + " more of its fibers");
+  if (not_running_ > most_) say("... and " + std::to_string(not_running_ - most_) + " more fibers");
   return std::move(text_);
 }
 

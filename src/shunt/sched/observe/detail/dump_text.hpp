@@ -20,13 +20,24 @@ namespace detail {
 
 class worker;
 
+/// Which fibers a text is about: those of one scope, and two by name. Null: none.
+struct fiber_filter {
+  const void* scope = nullptr;
+  const fiber* one = nullptr;
+  const fiber* other = nullptr;
+  [[nodiscard]] bool takes(const fiber_record& r) const noexcept {
+    return (scope != nullptr && r.scope == scope) || r.fiber == one || r.fiber == other;
+  }
+};
+
 /// One thread.
 class dump_text {
  public:
   /// Asks the note sources of other modules. \param all  all slabs: they number the fibers. \param most  at most so
-  /// many fibers that do not run are described; then running fibers come first. \throws std::bad_alloc, as add() and
-  /// say().
-  explicit dump_text(std::span<const fiber_slab> all, std::size_t most = ~std::size_t{0});
+  /// many fibers that do not run are described; then running fibers come first. \param only  null: about all fibers.
+  /// \throws std::bad_alloc, as add() and say().
+  explicit dump_text(std::span<const fiber_slab> all, std::size_t most = ~std::size_t{0},
+                     const fiber_filter* only = nullptr);
 
   void add(const worker& of, const fiber_record& r);
   void say(const std::string& line) { text_ += line + '\n'; }
@@ -48,6 +59,7 @@ class dump_text {
   std::string text_;
   std::size_t listed_ = 0;
   const std::size_t most_;
+  const fiber_filter* const only_;
   std::size_t not_running_ = 0;
 };
 

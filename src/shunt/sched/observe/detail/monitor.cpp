@@ -11,6 +11,7 @@
 #include <shunt/base/wait_time.hpp>
 #include <shunt/sched/detail/worker.hpp>
 #include <shunt/sched/observe/detail/fiber_dump.hpp>
+#include <shunt/sched/observe/detail/late_stops.hpp>
 #include <shunt/sched/observe/detail/registry.hpp>
 #include <shunt/sched/observe/detail/stalls.hpp>
 #include <shunt/sched/observe/detail/user_signal.hpp>
@@ -65,20 +66,18 @@ nanoseconds longest_sleep(const registry& r, bool was_told) {
       std::any_of(r.runtimes.begin(), r.runtimes.end(), [](const shared* s) { return looks_for_stalls(*s); });
   const bool all_asleep = any && !was_told && doze_if_all_sleep(r);
   for (shared* const s : r.runtimes) {
-    if (const auto late = s->stop_is_late(); late != late.max()) {
+    if (const auto late = std::min(s->stop_is_late(), s->late.next()); late != late.max()) {
       patience = std::min<nanoseconds>(patience, late - std::chrono::steady_clock::now());
     }
-    if (all_asleep) continue;
-    for (const auto limit : {s->settings.stall_after, s->settings.blocked_after}) {
-      if (limit > 0ns) patience = std::min(patience, std::max<nanoseconds>(limit / 2, 1ms));
-    }
+    if (!all_asleep) patience = std::min(patience, time_between_looks(*s));
   }
   return patience;
 }
 
-/// Reports each run that was asked to stop long ago, and has not ended.
+/// Reports each run, and each group of fibers, that was asked to stop long ago and has not ended.
 void find_late_stops(const registry& r) {
   for (shared* const s : r.runtimes) {
+    tell_late_stops(*s);
     if (s->stop_is_late() > std::chrono::steady_clock::now()) continue;
     s->late_stop_was_told();
     s->report("shunt: asked to stop, and not ended. " + fibers_of_locked(*s));

@@ -39,6 +39,7 @@ struct fiber_record {
   static constexpr std::size_t most_frames = 24;
 
   const detail::fiber* fiber = nullptr;
+  const void* scope = nullptr;  // this_fiber::scope()
   state doing = state::parked;
   bool has_deadline = false;
   std::array<char, 48> name{};        // cut off if it is longer

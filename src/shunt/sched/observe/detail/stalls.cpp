@@ -22,6 +22,14 @@ bool looks_for_stalls(const shared& of) noexcept {
   return of.settings.stall_after > 0ns || of.settings.blocked_after > 0ns;
 }
 
+std::chrono::nanoseconds time_between_looks(const shared& of) noexcept {
+  auto time = std::chrono::nanoseconds::max();
+  for (const auto limit : {of.settings.stall_after, of.settings.blocked_after}) {
+    if (limit > 0ns) time = std::min(time, std::max<std::chrono::nanoseconds>(limit / 2, 1ms));
+  }
+  return time;
+}
+
 #if defined(__linux__)
 namespace {
 

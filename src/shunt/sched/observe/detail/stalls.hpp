@@ -16,6 +16,8 @@ class worker;
 
 /// Whether stalls of its fibers are to be reported.
 [[nodiscard]] bool looks_for_stalls(const shared& of) noexcept;
+/// How often the monitor looks for them, while a worker is awake; max(): never.
+[[nodiscard]] std::chrono::nanoseconds time_between_looks(const shared& of) noexcept;
 
 /// The monitor's thread.
 class stall_finder {

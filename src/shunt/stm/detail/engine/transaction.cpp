@@ -29,11 +29,13 @@ fair_queue& queue_of(const variable* v) noexcept {
 
 const refusal refuses_waits;
 
-void refusal::refuse(const char* call) const {
+void refusal::refuse(call_site call) const {
   throw blocking_in_transaction(
       error_number(704),
-      std::string(call) +
-          ": called inside a transaction, which neither waits nor spawns: call it afterwards, or in tx::on_commit()");
+      std::string(call.name()) +
+          ": called inside a transaction, which neither waits nor spawns: call it afterwards, or in tx::on_commit()" +
+          call.place(),
+      call.where());
 }
 
 bool refusal::in_force() const noexcept { return stm_access::inside(); }

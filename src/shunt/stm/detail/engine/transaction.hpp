@@ -35,7 +35,7 @@ struct wait_limits {
 /// Refuses waits inside bodies.
 class refusal final : public sched::no_wait {
  public:
-  [[noreturn]] void refuse(const char* call) const override;
+  [[noreturn]] void refuse(call_site call) const override;
   [[nodiscard]] bool in_force() const noexcept override;
   void on_spawn() const override { refuse("spawn"); }
 };

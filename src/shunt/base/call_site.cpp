@@ -1,0 +1,12 @@
+#include <shunt/base/call_site.hpp>
+
+namespace shunt {
+inline namespace v1 {
+
+std::string call_site::place() const {
+  if (where_.line() == 0) return {};
+  return " (" + std::string(where_.file_name()) + ":" + std::to_string(where_.line()) + ")";
+}
+
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,73 @@
+// Errors name the line of the program's call.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <mutex>
+#include <shunt/sched.hpp>
+#include <shunt/sync.hpp>
+#include <stop_token>
+#include <string>
+#include <support/expect.hpp>
+
+using shunt::usage_error;
+using shunt::testing::expect_place;
+
+namespace {
+
+/// Refuses waits as the library does: with the call's line.
+struct refusing final : shunt::sched::no_wait {
+  [[noreturn]] void refuse(shunt::call_site call) const override {
+    throw usage_error(std::string(call.name()) + call.place(), call.where());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("errors: numbers that cannot be name the line that has them") {
+  expect_place<usage_error>([] { shunt::channel<int> none(0); });
+  expect_place<usage_error>([] { shunt::latch less(-1); });
+  expect_place<usage_error>([] { shunt::barrier of_none(0); });
+  expect_place<usage_error>([] { shunt::semaphore less(-1); });
+  expect_place<usage_error>([] { shunt::rate_limiter never(0); });
+  expect_place<usage_error>([] { shunt::rate_limiter none(1, 0); });
+  expect_place<usage_error>([] { shunt::ticker still(std::chrono::nanoseconds(0)); });
+  shunt::ticker each(std::chrono::hours(1));
+  expect_place<usage_error>([&] { each.restart(std::chrono::nanoseconds(0)); });
+}
+
+TEST_CASE("errors: a wait where waiting is forbidden names its line; what need not wait goes on") {
+  shunt::sched::runtime().run([] {
+    shunt::channel<int> items(1);
+    shunt::latch closed(1);
+    shunt::barrier two(2);
+    shunt::semaphore none(0);
+    shunt::mutex held;
+    const std::lock_guard lock(held);
+    const refusing refuses;
+    const shunt::sched::waits_forbidden here(refuses);
+    const std::stop_token token;
+    const auto later = shunt::sched::after(std::chrono::hours(1));
+    expect_place<usage_error>([&] { static_cast<void>(items.receive()); });
+    expect_place<usage_error>([&] { static_cast<void>(items.receive(token, later)); });
+    expect_place<usage_error>([&] {
+      for (const int item : items) static_cast<void>(item);
+    });
+    CHECK(items.send(1));
+    expect_place<usage_error>([&] { static_cast<void>(items.send(2)); });
+    expect_place<usage_error>([&] { static_cast<void>(items.send(2, token, later)); });
+    expect_place<usage_error>([&] { closed.wait(); });
+    expect_place<usage_error>([&] { static_cast<void>(closed.wait_for(std::chrono::hours(1))); });
+    expect_place<usage_error>([&] { two.arrive_and_wait(); });
+    expect_place<usage_error>([&] { none.acquire(); });
+    expect_place<usage_error>([&] { static_cast<void>(none.try_acquire_until(later)); });
+    expect_place<usage_error>([&] { held.lock(); });
+  });
+}
+
+TEST_CASE("errors: a mutex that its fiber holds names the line of the second lock") {
+  shunt::sched::runtime().run([] {
+    shunt::mutex held;
+    held.lock();
+    expect_place<shunt::sched::deadlock>([&] { held.lock(); });
+    held.unlock();
+  });
+}
