@@ -1,7 +1,7 @@
 /* A worker that sleeps on a futex, or on descriptors with a wake_fd (sched/detail/parker.hpp), behind its inbox.
  *
  *   inbox:   EMPTY | ASLEEP | LIST                    sched/detail/inbox.hpp
- *   token:  0 | 1 | AWAY                             sched/detail/parker.hpp
+ *   token:   0 | 1 | AWAY | AWAY + 1                  sched/detail/parker.hpp
  *   wake_fd: an eventfd, readable or not; readable: the poller's descriptor
  *
  * Invariants
@@ -50,15 +50,15 @@ proctype Sender() {
      atomic { before = inbox; inbox = LIST; nodes++ };
      if
      :: before == ASLEEP ->
-        atomic { before = token; token = 1 };
+        atomic { before = token; token = token | 1 };
         if
 #ifndef M_NEVER_WRITES
-        :: before == AWAY -> wake_fd = true
+        :: before >= AWAY -> wake_fd = true
 #endif
 #ifdef M_NEVER_WRITES
         :: true -> on_futex = false
 #else
-        :: before != AWAY -> on_futex = false
+        :: before < AWAY -> on_futex = false
 #endif
         fi
      :: else

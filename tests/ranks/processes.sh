@@ -25,6 +25,35 @@ done
 ((alive == 0)) || fail "a rank lives on without its launcher"
 rm -f "$stamp.out"
 
+# The same behind a wrapper that forks: the launcher cannot reach the ranks, and they see that it has ended.
+"$shunt" start --ranks 2 bash -c '"$@"; true' x "$sleeper" beating >"$stamp.out" 2>&1 &
+launcher=$!
+for _ in $(seq 200); do [[ $(wc -l <"$stamp.out") == 2 ]] && break; sleep 0.05; done
+pids=$(cat "$stamp.out")
+kill -9 "$launcher"
+for _ in $(seq 200); do
+  alive=0
+  for p in $pids; do kill -0 "$p" 2>/dev/null && alive=1; done
+  ((alive == 0)) && break
+  sleep 0.05
+done
+((alive == 0)) || fail "a rank behind a wrapper lives on without its launcher"
+
+# A rank that ends before it opens the transport, and one that ends without a word.
+"$shunt" start --ranks 2 bash -c 'if ((SHUNT_RANK == 1)); then exit 0; fi; exec "$@"' x "$sleeper" orderly \
+  >"$stamp.out" 2>&1 && fail "a job with one rank less than wanted succeeds"
+grep -q "rank 1 (process [0-9]*) ended before it called" "$stamp.out" || fail "an early end: $(cat "$stamp.out")"
+"$shunt" start --ranks 2 bash -c 'if ((SHUNT_RANK == 1)); then exit 9; fi; sleep 20' >"$stamp.out" 2>&1
+[[ $? == 9 ]] || fail "the status of the first that failed is lost"
+grep -q "rank 1 (process [0-9]*) ended with status 9" "$stamp.out" || fail "a silent end: $(cat "$stamp.out")"
+
+# A script that uses low descriptors for its own files.
+echo kept >"$stamp.own"
+"$shunt" start --ranks 2 bash -c 'exec 3<>"$0" 4<>"$0" 5<>"$0"; exec "$@"' "$stamp.own" "$sleeper" orderly \
+  >"$stamp.out" 2>&1 || fail "low descriptors: $(cat "$stamp.out")"
+[[ $(cat "$stamp.own") == kept ]] || fail "the file of a script was overwritten"
+rm -f "$stamp.own"
+
 # Random ranks are killed at random times: the job ends, and says which.
 for ((i = 0; i < times; ++i)); do
   "$shunt" start --ranks 3 "$program" --pes 6 --workers 1 --train 1k --budget 256k >"$stamp.out" 2>&1 &

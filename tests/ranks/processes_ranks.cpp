@@ -6,6 +6,7 @@
 ///   processes_ranks aborted            the last rank ends the job
 ///   processes_ranks late               the last rank does not open the transport in time
 ///   processes_ranks asleep             all sleep for good: for a test that kills the launcher
+///   processes_ranks beating            the same, as a program sleeps that a job runs
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -129,11 +130,13 @@ int main(int argc, char** argv) {
       meet(*job, 0);
       if (job->rank() == job->ranks() - 1) job->abort(7);
       std::this_thread::sleep_for(20s);
-    } else if (what == "asleep") {
+    } else if (what == "asleep" || what == "beating") {
       static_cast<void>(job->exchange(""));
       std::printf("%d\n", static_cast<int>(getpid()));
       std::fflush(stdout);
-      std::this_thread::sleep_for(60s);
+      for (int i = 0; i < 300; ++i, std::this_thread::sleep_for(200ms)) {
+        if (what == "beating") static_cast<void>(job->beat());
+      }
     } else {
       fail("what is `" + what + "`?");
     }

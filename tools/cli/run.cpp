@@ -28,6 +28,7 @@
 #include <shunt/base/environment.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/transport.hpp>
+#include <shunt/transport/detail/job_signals.hpp>
 #include <shunt/transport/processes.hpp>
 #include <string_view>
 #include <tuple>
@@ -195,29 +196,10 @@ class start_mark {
 
 pid_t job = 0;  // the launcher; set before the handlers that read it
 
-/// In a signal handler. Whether that process catches the signal now; the kernel's text is read with system calls alone.
-bool catches(pid_t process, int number) noexcept {
-  char path[32] = "/proc/";
-  char* const digits = std::to_chars(path + 6, path + sizeof path - sizeof "/status", process).ptr;
-  std::memcpy(digits, "/status", sizeof "/status");
-  const int from = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (from < 0) return false;
-  std::array<char, 4096> text{};
-  const auto length = ::read(from, text.data(), text.size());
-  ::close(from);
-  const std::string_view all(text.data(), length < 0 ? 0 : static_cast<std::size_t>(length));
-  const auto line = all.find("\nSigCgt:\t");
-  if (line == all.npos) return false;
-  const auto mask = all.substr(line + 9, all.find('\n', line + 1) - line - 9);
-  std::uint64_t caught = 0;
-  std::from_chars(mask.data(), mask.data() + mask.size(), caught, 16);
-  return (caught >> (number - 1) & 1) != 0;
-}
-
 /// SIGUSR1 and SIGUSR2 ask a question, and must end nothing: a launcher that does not catch them, or not yet, would.
 void pass_on(int number, siginfo_t* info, void*) {
   const int kept = errno;
-  if ((number == SIGUSR1 || number == SIGUSR2) && !catches(job, number)) {
+  if ((number == SIGUSR1 || number == SIGUSR2) && !transport::detail::catches(job, number)) {
     constexpr std::string_view line =
         "shunt: got a signal that the launcher does not take now; the job has not seen it\n";
     static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));

@@ -32,8 +32,8 @@ void futex_wake(const std::atomic<std::uint32_t>& word, int count = 1,
 
 /// Any thread. Leaves a token for a thread of any process that sleeps while `word`, in shared memory, is 0; wakes it.
 inline void leave_token(std::atomic<std::uint32_t>& word) noexcept {
-  // release: edge `token` of sched::detail::parker, which takes it.
-  word.exchange(1, std::memory_order_release);
+  // release: edge `token` of sched::detail::parker, which takes it. Its other bits stay.
+  word.fetch_or(1, std::memory_order_release);
   futex_wake(word, 1, futex_scope::machine);
 }
 

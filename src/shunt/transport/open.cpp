@@ -1,6 +1,7 @@
 #include <shunt/transport/detail/plugin.hpp>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 
 #include <algorithm>
@@ -193,14 +194,21 @@ std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& tim
 
 std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins, const limits& time_limits) {
   using namespace detail;
-  const auto of_job = find_process_of_job();
+  const auto by = find_launcher();
+  auto of_job = find_process_of_job();
+  // An MPI launcher that a process of such a job has started serves its own, which inherit the variables alone.
+  if (of_job && by.present && ::fcntl(of_job->meeting, F_GETFD) < 0) of_job.reset();
   if (of_job && (name == "processes" || name == "auto")) return open_processes(*of_job, time_limits);
+  if (of_job && name == "mpi") {
+    throw usage_error(error_number(842),
+                      "--transport mpi: this process was started by `shunt start`, so that each would be an MPI job of "
+                      "its own; leave the option out, or start the program by mpirun");
+  }
   if (name == "processes") {
     throw usage_error(error_number(839),
                       "the transport `processes` joins processes that a launcher has started, and this one was started "
                       "alone: use `shunt start --ranks R PROGRAM`, or `shunt run APP --transport processes --ranks R`");
   }
-  const auto by = find_launcher();
   // A job of unknown size counts as large: ranks that do not know of each other would all print.
   const bool wide = by.present && by.ranks != 1;
   if (name == "threads" || (name == "auto" && !wide)) return open_threads();

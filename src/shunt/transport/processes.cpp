@@ -13,6 +13,7 @@
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/machine.hpp>
 #include <shunt/transport/detail/job_memory.hpp>
 #include <shunt/transport/detail/process_watch.hpp>
 #include <shunt/transport/detail/shared_trains.hpp>
@@ -42,11 +43,8 @@ std::string seconds(nanoseconds time) {
   return text.data();
 }
 
-/// The descriptor itself stays, since the program may open the transport again; no program that it starts inherits it.
-owned_descriptor copy_of(int descriptor) {
-  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
-}
+/// The descriptor itself stays, since the program may open the transport again.
+owned_descriptor copy_of(int descriptor) { return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
 
 /// How long a rank has been seen stopped, in time that this process was running itself.
 class stop_watch {
@@ -82,9 +80,19 @@ class processes final : public carrier {
         limits_(time_limits),
         deadline_(time_limits.deadline),
         memory_(copy_of(self.meeting), self.rank, self.ranks),
+        trains_file_(copy_of(self.trains)),
         trains_(copy_of(self.trains)) {
+    if (!memory_.is_file_of_trains(trains_file_)) {
+      throw usage_error(error_number(840), "SHUNT_JOB: its descriptor " + std::to_string(self.trains) +
+                                               " is not the memory of the job's trains: a program between the launcher "
+                                               "and this one has taken that number for a file of its own");
+    }
+    // No program that this one starts inherits them.
+    for (const int fd : {self.meeting, self.trains}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     memory_.say_opened();
     if (!memory_.meet([this](nanoseconds waited) { return await_start(waited); })) return;
+    refuse_other_machines();
+    launcher_.add(0, memory_.launchers_process());
     const bool all = ranks_ <= ranks_that_all_watch;
     for (int r = 0; r < ranks_; ++r) {
       const int after = (r - rank_ + ranks_) % ranks_;
@@ -108,7 +116,9 @@ class processes final : public carrier {
   bool has_network() const noexcept override { return false; }
   nanoseconds patience() const noexcept override { return nanoseconds::max(); }
   std::optional<loss> beat() override {
+    end_with_launcher();
     if (auto ended = watch_.find_ended()) return ended;
+    if (const int r = memory_.find_left(); r >= 0) return loss{r, "left the job by an exception"};
     return stopped_.look(watch_, deadline_);
   }
   void stop() override;
@@ -117,6 +127,8 @@ class processes final : public carrier {
  private:
   bool end_if_lost();
   bool await_start(nanoseconds waited);
+  void refuse_other_machines();
+  void end_with_launcher() noexcept;
   [[noreturn]] void end_job(const std::string& why) noexcept;
 
   const int rank_;
@@ -126,8 +138,10 @@ class processes final : public carrier {
   const int exceptions_ = std::uncaught_exceptions();
   bool started_ = false;
   job_memory memory_;
+  owned_descriptor trains_file_;
   shared_trains trains_;
   process_watch watch_;
+  process_watch launcher_;
   stop_watch stopped_;
 };
 
@@ -145,25 +159,53 @@ bool processes::end_if_lost() {
   return true;
 }
 
-/// While this rank waits for others that have not opened the transport yet.
+/// While this rank waits for others that have not opened the transport yet: one that has ended will never do so.
 bool processes::await_start(nanoseconds waited) {
-  if (limits_.gather.count() <= 0 || waited < limits_.gather) return true;
+  if (memory_.is_over()) std::_Exit(EXIT_FAILURE);
+  const bool late = limits_.gather.count() > 0 && waited >= limits_.gather;
   for (int r = 0; r < ranks_; ++r) {
     if (memory_.has_opened(r)) continue;
-    end_job("rank " + std::to_string(r) + " has not called shunt::pgas::run() yet, or not come as far; rank " +
-            std::to_string(rank_) + " has waited for " + seconds(waited) + " (--start-deadline, SHUNT_START_DEADLINE)");
+    const int process = memory_.started_process(r);
+    const auto name = "rank " + std::to_string(r) + " (process " + std::to_string(process) + ") ";
+    if (memory_.has_ended(r)) end_job(name + "ended before it called shunt::pgas::run()");
+    if (!late) continue;
+    process_watch other;
+    other.add(r, process);
+    end_job(name + (other.is_stopped(r) ? "is stopped" : "has not called shunt::pgas::run() yet, or not come as far") +
+            "; rank " + std::to_string(rank_) + " has waited for " + seconds(waited) +
+            " (--start-deadline, SHUNT_START_DEADLINE)");
   }
   return true;
+}
+
+/// Another namespace: a process's number means another process there, and the watch would look at the wrong one.
+void processes::refuse_other_machines() {
+  const auto all = exchange(machine_identity());
+  for (int r = 0; r < ranks_; ++r) {
+    if (all[static_cast<std::size_t>(r)] == all[0]) continue;
+    throw usage_error(error_number(841), "rank " + std::to_string(r) +
+                                             " runs in other namespaces than rank 0: processes of one job share those "
+                                             "of processes, of the network and of memory");
+  }
+}
+
+/// A launcher that is killed, or ends the job, cannot reach what its own processes have started.
+void processes::end_with_launcher() noexcept {
+  if (memory_.is_over() || launcher_.find_ended()) std::_Exit(EXIT_FAILURE);
 }
 
 /// No process may end while another one watches it: all leave together. After an exception the others may be elsewhere.
 processes::~processes() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_;
-  if (started_) return;
-  static_cast<void>(memory_.meet_to_leave([&](nanoseconds waited) {
+  if (started_) {
+    memory_.say_left();
+    return;
+  }
+  const bool met = memory_.meet_to_leave([&](nanoseconds waited) {
     if (unwinding) return waited < unwinding_limit;
     return end_if_lost();
-  }));
+  });
+  if (met) trains_.close();
 }
 
 void processes::start(const service& settings) {
@@ -182,8 +224,8 @@ void processes::start(const service& settings) {
   }
   trains_.open(std::vector<bool>(static_cast<std::size_t>(ranks_), true), rank_, settings, talk);
   if (!trains_.why_not().empty()) {
-    throw error(error_number(833), "the processes of this job cannot share the memory of their trains: " +
-                                       trains_.why_not() + "; use --transport mpi");
+    throw error(error_number(833),
+                "the processes of this job cannot share the memory of their trains: " + trains_.why_not());
   }
   deadline_ = settings.deadline;
   started_ = true;

@@ -1,6 +1,6 @@
 // The transport `processes`, with ranks that are threads of this process: they map the same memory, so that a race
 // detector sees all of them. tests/ranks has the same between real processes.
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -43,15 +43,16 @@ void on_ranks(int ranks, const std::function<void(int)>& f) {
 /// A job's descriptors, and each rank's end.
 class job_of_threads {
  public:
-  explicit job_of_threads(int ranks) : ranks_(ranks), meeting_(job_memory::make(ranks)), trains_(memory_file("test")) {}
+  explicit job_of_threads(int ranks)
+      : ranks_(ranks), trains_(memory_file("test")), meeting_(job_memory::make(ranks, trains_)) {}
   [[nodiscard]] std::unique_ptr<transport::carrier> open(int rank, transport::limits limits = {}) const {
     return transport::detail::open_processes({rank, ranks_, meeting_.get(), trains_.get()}, limits);
   }
 
  private:
   int ranks_;
-  transport::detail::owned_descriptor meeting_;
   transport::detail::owned_descriptor trains_;
+  transport::detail::owned_descriptor meeting_;
 };
 
 transport::service service_of(std::vector<int> rank_of, std::size_t trains) {
@@ -154,8 +155,9 @@ TEST_CASE("processes: trains go through inboxes, and wake the ranks that sleep")
 }
 
 TEST_CASE("processes: a rank that does not come is given up where the caller wants that") {
-  const auto file = job_memory::make(2);
-  job_memory memory(transport::detail::owned_descriptor(::dup(file.get())), 0, 2);
+  const auto trains = memory_file("test");
+  const auto file = job_memory::make(2, trains);
+  job_memory memory(file, 0, 2);
   memory.say_opened();
   CHECK(memory.has_opened(0));
   CHECK_FALSE(memory.has_opened(1));
@@ -168,10 +170,65 @@ TEST_CASE("processes: a rank that does not come is given up where the caller wan
 
 TEST_CASE("processes: memory that is not a job's is refused") {
   const auto other = memory_file("test");
-  CHECK_THROWS_AS(job_memory(transport::detail::owned_descriptor(::dup(other.get())), 0, 2), usage_error);
-  const auto file = job_memory::make(2);
-  CHECK_THROWS_AS(job_memory(transport::detail::owned_descriptor(::dup(file.get())), 0, 3), usage_error);
+  CHECK_THROWS_AS(job_memory(other, 0, 2), usage_error);
+  const auto file = job_memory::make(2, other);
+  CHECK_THROWS_AS(job_memory(file, 0, 3), usage_error);
   CHECK_THROWS_AS(job_memory(transport::detail::owned_descriptor(-1), 0, 2), usage_error);
+
+  // The number of the trains' descriptor, which a program has taken for a file of its own.
+  const auto of_user = memory_file("a user's file");
+  CHECK_THROWS_WITH(transport::detail::open_processes({0, 2, file.get(), of_user.get()}, {}),
+                    Catch::Contains("a file of its own"));
+  CHECK(::lseek(of_user.get(), 0, SEEK_END) == 0);
+}
+
+TEST_CASE("processes: what a launcher notes is seen by the ranks") {
+  const auto trains = memory_file("test");
+  const auto file = job_memory::make(3, trains);
+  job_memory launcher(file, job_memory::launcher, 3), rank(file, 1, 3);
+  CHECK(rank.launchers_process() == ::getpid());
+  CHECK(rank.is_file_of_trains(trains));
+  CHECK_FALSE(rank.is_file_of_trains(file));
+  launcher.note_start(2, 4711);
+  CHECK(rank.started_process(2) == 4711);
+  CHECK_FALSE(rank.has_ended(2));
+  launcher.note_end(2);
+  CHECK(rank.has_ended(2));
+  CHECK_FALSE(rank.has_ended(0));
+  CHECK_FALSE(rank.is_over());
+  launcher.note_over();
+  CHECK(rank.is_over());
+
+  job_memory other(file, 2, 3);
+  CHECK(rank.find_left() == -1);
+  other.say_left();
+  CHECK(rank.find_left() == 2);
+  CHECK(other.find_left() == -1);
+}
+
+TEST_CASE("processes: a rank that leaves a service by an exception is lost, and its memory stays") {
+  const job_of_threads job(2);
+  std::atomic<int> stage{0};
+  std::string why;
+  int value = 0;
+  on_ranks(2, [&](int rank) {
+    auto end = job.open(rank);
+    end->start(service_of({0, 1}, 4));
+    if (rank == 0) {
+      *end->place_of(1).yard = std::byte{7};
+      end.reset();  // amid the service, as an exception would
+      stage = 1;
+      while (stage != 2) std::this_thread::sleep_for(1ms);
+      return;
+    }
+    while (stage != 1) std::this_thread::sleep_for(1ms);
+    if (const auto lost = end->beat()) why = std::to_string(lost->rank) + " " + lost->why;
+    value = static_cast<int>(*end->place_of(1).yard);
+    end.reset();
+    stage = 2;
+  });
+  CHECK(why == "0 left the job by an exception");
+  CHECK(value == 7);
 }
 
 TEST_CASE("processes: what the launcher tells is read, and what it cannot have told is refused") {

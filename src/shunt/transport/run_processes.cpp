@@ -11,11 +11,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <shunt/base/error.hpp>
 #include <shunt/transport/detail/job_memory.hpp>
+#include <shunt/transport/detail/job_signals.hpp>
 #include <shunt/transport/detail/processes.hpp>
 #include <shunt/transport/processes.hpp>
 
@@ -27,11 +31,22 @@ namespace {
 
 /// How long the others have to name a process that a signal has ended; they look for it every 200 ms, and give each
 /// other time to say so.
-constexpr std::chrono::milliseconds time_to_name{2'500};
+constexpr std::chrono::milliseconds time_to_name{4'000};
 /// The same where one has ended with a status, and has said why: so that those that end likewise may do so in order.
 constexpr std::chrono::milliseconds time_to_follow{250};
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr int exec_failed = 127;
+/// Programs and scripts take the lowest descriptors for their own files.
+constexpr int first_descriptor = 200;
+
+/// Statuses of Shunt's programs, which have said why: an error, a wrong option, a stop after a checkpoint.
+constexpr bool tells_why(int status) { return status == 1 || status == 2 || status == 85; }
+
+/// The same file, with a number that other programs do not use; else the number that it has.
+owned_descriptor high(owned_descriptor file) {
+  owned_descriptor copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, first_descriptor));
+  return copy.get() < 0 ? std::move(file) : std::move(copy);
+}
 
 // Of the signal handler: set before the handlers are, constant from then on.
 std::array<pid_t, most_processes> started{};
@@ -40,9 +55,11 @@ int started_count = 0;
 /// The terminal sends its signals to all processes of the job; what a process sent came to this one alone.
 void pass_on(int number, siginfo_t* info, void*) {
   const int kept = errno;
+  const bool asks = number == SIGUSR1 || number == SIGUSR2;
   if (info->si_code != SI_KERNEL) {
     for (int r = 0; r < started_count; ++r) {
-      if (started[static_cast<std::size_t>(r)] > 0) ::kill(started[static_cast<std::size_t>(r)], number);
+      const pid_t process = started[static_cast<std::size_t>(r)];
+      if (process > 0 && (!asks || catches(process, number))) ::kill(process, number);
     }
   }
   errno = kept;
@@ -86,10 +103,12 @@ class job_processes {
 
   /// \throws usage_error if the program cannot be started, shunt::error if the system has no process left
   void start(int ranks, const std::vector<std::string>& words) {
-    const auto meeting = job_memory::make(ranks);
-    const auto trains = memory_file("shunt trains");
+    const auto trains = high(memory_file("shunt trains"));
+    if (trains.get() < 0) refuse("no memory for the trains of a job (memfd)", errno);
+    const auto meeting = high(job_memory::make(ranks, trains));
+    memory_.emplace(meeting, job_memory::launcher, ranks);
     int report[2];
-    if (trains.get() < 0 || ::pipe2(report, O_CLOEXEC) != 0) refuse("no descriptor left for a job", errno);
+    if (::pipe2(report, O_CLOEXEC) != 0) refuse("no descriptor left for a job", errno);
     const owned_descriptor reads(report[0]);
     owned_descriptor writes(report[1]);
     // Inherited by what is started from here on.
@@ -104,6 +123,7 @@ class job_processes {
         refuse("process " + std::to_string(r) + " of " + std::to_string(ranks) + " cannot be started", errno);
       if (child == 0) become(launcher, argv.data(), variables.data(), writes.get());
       started[static_cast<std::size_t>(started_count++)] = child;
+      memory_->note_start(r, child);
     }
     for (const int fd : {meeting.get(), trains.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     writes = owned_descriptor();
@@ -126,6 +146,7 @@ class job_processes {
         const auto rank = std::find(started.begin(), started.begin() + started_count, ended) - started.begin();
         if (rank == started_count) continue;  // a child of an earlier program of this process
         started[static_cast<std::size_t>(rank)] = 0;
+        memory_->note_end(static_cast<int>(rank));
         --left;
         if (job_status == 0) job_status = first_failure(static_cast<int>(rank), ended, status, end_by);
         if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
@@ -146,21 +167,28 @@ class job_processes {
 
   /// \return 0: it has not failed
   static int first_failure(int rank, pid_t process, int status, std::chrono::steady_clock::time_point& end_by) {
-    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    const std::string name = "shunt: rank " + std::to_string(rank) + " (process " + std::to_string(process) + ") ";
+    if (WIFEXITED(status)) {
+      const int code = WEXITSTATUS(status);
+      if (code != 0 && !tells_why(code)) std::fprintf(stderr, "%sended with status %d\n", name.c_str(), code);
+      return code;
+    }
     const int number = WTERMSIG(status);
     if (number != SIGINT && number != SIGTERM) {
-      std::fprintf(stderr, "shunt: rank %d (process %d) was ended by signal %d (%s)\n", rank, static_cast<int>(process),
-                   number, strsignal(number));
+      std::fprintf(stderr, "%swas ended by signal %d (%s)\n", name.c_str(), number, strsignal(number));
     }
     end_by = std::chrono::steady_clock::now() + time_to_name;
     return 128 + number;
   }
 
-  static void end_all() noexcept {
+  void end_all() noexcept {
+    if (memory_) memory_->note_over();
     for (int r = 0; r < started_count; ++r) {
       if (started[static_cast<std::size_t>(r)] > 0) ::kill(started[static_cast<std::size_t>(r)], SIGKILL);
     }
   }
+
+  std::optional<job_memory> memory_;
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 /// Lets one thread sleep until another thread leaves a token.
 ///
-///   token   park()                       park_on()                          unpark()
-///   0       sleeps; returns at 1 or late -> away, sleeps; then -> 0         -> 1, wakes
-///   1       -> 0, returns at once        -> 0, returns at once              -> 1
-///   away    breach of contract           breach of contract                 -> 1, writes to wake_fd
+///   token      park()                       park_on()                     unpark()                    leave_token()
+///   0          sleeps; returns at 1 or late -> away, sleeps; then -> 0    -> 1, wakes                 -> 1, wakes
+///   1          -> 0, returns at once        -> 0, returns at once         -> 1                        -> 1
+///   away       breach of contract           breach of contract            -> away+1, writes to fd     -> away+1
+///   away+1     breach of contract           breach of contract            -> away+1, writes to fd     -> away+1
 ///
 /// `away`: the owner sleeps on descriptors, where no futex reaches it. Its wake_fd does: an eventfd.
 ///
@@ -64,7 +65,7 @@ class parker {
   void unpark() noexcept {
     auto& token = place();
     // release: edge `token` out. acquire: edge `wake_fd` in.
-    if (token.exchange(1, std::memory_order_acq_rel) == away) {
+    if ((token.fetch_or(1, std::memory_order_acq_rel) & away) != 0) {
       write_wake_fd();
     } else {
       futex_wake(token, 1, scope_of(token));

@@ -72,7 +72,7 @@ meeting_memory& meeting_maps() {
 
 }  // namespace
 
-owned_descriptor job_memory::make(int ranks) {
+owned_descriptor job_memory::make(int ranks, const owned_descriptor& trains) {
   auto file = memory_file("shunt job");
   if (file.get() < 0) refuse("no memory in which the processes of a job could meet (memfd)", errno);
   if (::ftruncate(file.get(), static_cast<off_t>(bytes_for(ranks))) != 0) {
@@ -82,13 +82,19 @@ owned_descriptor job_memory::make(int ranks) {
   auto* const top = ::new (memory) head;
   top->kind = kind_of_file;
   top->ranks = static_cast<std::uint32_t>(ranks);
+  top->launcher = static_cast<std::uint32_t>(::getpid());
+  struct stat about{};
+  if (::fstat(trains.get(), &about) == 0) {
+    top->device_of_trains = about.st_dev;
+    top->file_of_trains = about.st_ino;
+  }
   auto* const slots = reinterpret_cast<slot*>(top + 1);
   for (int r = 0; r < ranks; ++r) ::new (static_cast<void*>(slots + r)) slot;
   meeting_maps().leave(memory);
   return file;
 }
 
-job_memory::job_memory(owned_descriptor file, int rank, int ranks) : rank_(rank), ranks_(ranks) {
+job_memory::job_memory(const owned_descriptor& file, int rank, int ranks) : rank_(rank), ranks_(ranks) {
   struct stat about{};
   const bool there = ::fstat(file.get(), &about) == 0 && about.st_size == static_cast<off_t>(bytes_for(ranks));
   if (there) {
@@ -101,7 +107,8 @@ job_memory::job_memory(owned_descriptor file, int rank, int ranks) : rank_(rank)
     throw usage_error(
         error_number(831),
         "SHUNT_JOB: its descriptor is not the memory of a job of " + std::to_string(ranks) +
-            " processes; leave SHUNT_RANK and SHUNT_JOB to the launcher, and the descriptors that it opens");
+            " processes: a program between has closed the launcher's descriptors, or a rank of a job has started this "
+            "program; leave SHUNT_RANK and SHUNT_JOB to the launcher");
   }
 }
 
@@ -122,6 +129,37 @@ bool job_memory::has_opened(int rank) const noexcept {
 
 int job_memory::process_of(int rank) const noexcept {
   return static_cast<int>(slot_of(rank).process.load(std::memory_order_relaxed));  // relaxed: the meeting's edge
+}
+
+// relaxed, all of these: looked at again and again, and they carry nothing.
+void job_memory::say_left() noexcept { slot_of(rank_).left.store(1, std::memory_order_relaxed); }  // relaxed: as above
+int job_memory::find_left() const noexcept {
+  for (int r = 0; r < ranks_; ++r) {
+    if (r != rank_ && slot_of(r).left.load(std::memory_order_relaxed) != 0) return r;  // relaxed: as above
+  }
+  return -1;
+}
+void job_memory::note_start(int rank, int process) noexcept {
+  slot_of(rank).started.store(static_cast<std::uint32_t>(process), std::memory_order_relaxed);  // relaxed: as above
+}
+int job_memory::started_process(int rank) const noexcept {
+  return static_cast<int>(slot_of(rank).started.load(std::memory_order_relaxed));  // relaxed: as above
+}
+void job_memory::note_end(int rank) noexcept {
+  slot_of(rank).ended.store(1, std::memory_order_relaxed);  // relaxed: as above
+}
+bool job_memory::has_ended(int rank) const noexcept {
+  return slot_of(rank).ended.load(std::memory_order_relaxed) != 0;  // relaxed: as above
+}
+void job_memory::note_over() noexcept { head_->over.store(1, std::memory_order_relaxed); }  // relaxed: as above
+bool job_memory::is_over() const noexcept {
+  return head_->over.load(std::memory_order_relaxed) != 0;  // relaxed: as above
+}
+
+bool job_memory::is_file_of_trains(const owned_descriptor& file) const noexcept {
+  struct stat about{};
+  return ::fstat(file.get(), &about) == 0 && about.st_dev == head_->device_of_trains &&
+         about.st_ino == head_->file_of_trains;
 }
 
 bool job_memory::meet_at(meeting& where, const look& at_look) noexcept {

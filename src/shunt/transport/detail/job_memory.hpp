@@ -2,7 +2,7 @@
 ///
 /// The launcher makes it, a file without a name, and every process inherits it.
 ///
-///   | meeting `talk`, meeting `leave` | a slot a rank: process, times opened, a piece of text |
+///   | launcher, file of the trains | meeting `talk`, meeting `leave` | a slot a rank: state, process, a piece of text |
 ///
 ///   meeting    arrived   round   a rank comes                    the last one comes
 ///   open       < ranks   n       arrived + 1; waits for n + 1    arrived = 0, round = n + 1: all go on
@@ -38,11 +38,14 @@ class job_memory {
   using look = std::function<bool(std::chrono::nanoseconds waited)>;
   static constexpr std::chrono::milliseconds look_interval{100};
 
-  /// By the launcher. \throws shunt::error where the system refuses it.
-  [[nodiscard]] static owned_descriptor make(int ranks);
+  /// By the launcher. \param trains  the file of the ranks' trains \throws shunt::error where the system refuses it.
+  [[nodiscard]] static owned_descriptor make(int ranks, const owned_descriptor& trains);
+  /// For the launcher, which is no rank.
+  static constexpr int launcher = -1;
 
+  /// \param rank  of this process, or `launcher`
   /// \throws usage_error if `file` is not what make() has made for so many ranks
-  job_memory(owned_descriptor file, int rank, int ranks);
+  job_memory(const owned_descriptor& file, int rank, int ranks);
   ~job_memory();
   job_memory(const job_memory&) = delete;
   job_memory& operator=(const job_memory&) = delete;
@@ -53,6 +56,25 @@ class job_memory {
   [[nodiscard]] bool has_opened(int rank) const noexcept;
   /// Of the last time that it has; 0: never.
   [[nodiscard]] int process_of(int rank) const noexcept;
+  /// This rank leaves a service by an exception: the others must not wait for it.
+  void say_left() noexcept;
+  /// A rank that has said so; -1: none.
+  [[nodiscard]] int find_left() const noexcept;
+  /// Whether a descriptor is that of the file given to make().
+  [[nodiscard]] bool is_file_of_trains(const owned_descriptor& file) const noexcept;
+
+  // --- what the launcher knows ---
+
+  [[nodiscard]] int launchers_process() const noexcept { return static_cast<int>(head_->launcher); }
+  /// By the launcher: the process that it has started as a rank, which may become, or start, the rank's own.
+  void note_start(int rank, int process) noexcept;
+  /// By the launcher: that process has ended.
+  void note_end(int rank) noexcept;
+  /// By the launcher: the job is over for every rank, also for those that it cannot reach.
+  void note_over() noexcept;
+  [[nodiscard]] int started_process(int rank) const noexcept;
+  [[nodiscard]] bool has_ended(int rank) const noexcept;
+  [[nodiscard]] bool is_over() const noexcept;
 
   /// Collective. \return false: `at_look` did not want to wait any longer; nothing can be said to the others then.
   [[nodiscard]] bool meet(const look& at_look) noexcept { return meet_at(head_->talk, at_look); }
@@ -70,6 +92,10 @@ class job_memory {
   struct head {
     std::uint64_t kind = 0;
     std::uint32_t ranks = 0;
+    std::uint32_t launcher = 0;
+    std::uint64_t device_of_trains = 0;
+    std::uint64_t file_of_trains = 0;
+    std::atomic<std::uint32_t> over{0};
     meeting talk;
     meeting leave;
   };
@@ -77,7 +103,10 @@ class job_memory {
     static constexpr std::size_t piece = 4000;
     alignas(cache_line) std::atomic<std::uint32_t> process{0};
     std::atomic<std::uint32_t> opened{0};
-    std::uint64_t bytes = 0;  // of the whole text
+    std::atomic<std::uint32_t> left{0};     // by an exception
+    std::atomic<std::uint32_t> started{0};  // the process that the launcher has started
+    std::atomic<std::uint32_t> ended{0};    // that one has
+    std::uint64_t bytes = 0;                // of the whole text
     std::byte text[piece] = {};
   };
   static constexpr std::uint64_t kind_of_file = 0x3153'544e'5548'5301;  // "SHUNTS1", and a version

@@ -144,7 +144,7 @@ std::size_t shared_trains::yards_at() const noexcept {
 }
 
 void shared_trains::open(const std::vector<bool>& near, int rank, const service& settings, const exchange& talk) {
-  close();
+  leave();
   why_not_.clear();
   const auto is_near = [&near](int r) { return near[static_cast<std::size_t>(r)]; };
   place_of_.assign(settings.rank_of.size(), -1);
@@ -176,7 +176,7 @@ void shared_trains::open(const std::vector<bool>& near, int rank, const service&
       why_not_.clear();
       settled = true;
     } else if (!settled) {
-      unmap();
+      leave();
       settled = refused(said, '!');
     }
     // Ranks of other machines may need further addresses: all go on together.
@@ -215,21 +215,25 @@ std::string shared_trains::open_file(const std::string& offered) {
 }
 
 std::string shared_trains::map_at(std::uintptr_t address) {
-  if (bytes() > address_step) return "!" + std::to_string(bytes()) + " bytes of trains are more than one map takes";
+  if (bytes() > address_step) {
+    return "!" + std::to_string(places_) + " workers may own " + std::to_string(bytes()) + " bytes of trains, and " +
+           std::to_string(address_step) + " is the most that processes share: lower --budget";
+  }
   const auto why = train_regions().map(address, bytes(), inherited_.get() >= 0 ? inherited_.get() : file_.get());
   if (!why.empty()) return "-" + why;
   base_ = reinterpret_cast<std::byte*>(address);
   return "+";
 }
 
-void shared_trains::unmap() noexcept {
+void shared_trains::leave() noexcept {
   if (base_ == nullptr) return;
   train_regions().leave(reinterpret_cast<std::uintptr_t>(base_));
   base_ = nullptr;
 }
 
-/// The file's pages are 0, but for what an earlier map has left there.
+/// All ranks are in open(): what an earlier map has left is of no use.
 void shared_trains::build() noexcept {
+  give_pages_back();
   for (std::size_t p = 0; p < places_; ++p) ::new (static_cast<void*>(base_ + p * sizeof(place))) place;
 }
 
@@ -242,13 +246,16 @@ shared_place shared_trains::place_of(int worker) const noexcept {
   return {&head.inbox, &head.token, base_ + yards_at() + p * yard_};
 }
 
-void shared_trains::close() noexcept {
-  if (base_ == nullptr) return;
+void shared_trains::give_pages_back() noexcept {
 #if defined(MADV_REMOVE)
   // Where the system cannot, the pages stay until the processes end.
-  if (first_) static_cast<void>(::madvise(base_, bytes(), MADV_REMOVE));
+  static_cast<void>(::madvise(base_, bytes(), MADV_REMOVE));
 #endif
-  unmap();
+}
+
+void shared_trains::close() noexcept {
+  if (first_ && is_open()) give_pages_back();
+  leave();
 }
 
 }  // namespace detail

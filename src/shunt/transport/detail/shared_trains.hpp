@@ -57,7 +57,8 @@ class shared_trains {
 
   /// \param inherited  a memory file that every rank has; none: the first makes one, and the others open it by /proc
   explicit shared_trains(owned_descriptor inherited = owned_descriptor{}) noexcept : inherited_(std::move(inherited)) {}
-  ~shared_trains() { close(); }
+  /// Unmaps nothing and frees nothing: ranks that an exception has not reached may use the memory.
+  ~shared_trains() { leave(); }
   shared_trains(const shared_trains&) = delete;
   shared_trains& operator=(const shared_trains&) = delete;
 
@@ -71,7 +72,7 @@ class shared_trains {
   [[nodiscard]] bool is_open() const noexcept { return base_ != nullptr; }
   /// Why it does not, one line; empty: it does, or was never asked to.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// No worker uses a place any more: the first rank gives the pages back to the system.
+  /// No worker of any rank uses a place any more: the first rank gives the pages back to the system.
   void close() noexcept;
 
  private:
@@ -81,7 +82,8 @@ class shared_trains {
   [[nodiscard]] std::string make_file();
   [[nodiscard]] std::string open_file(const std::string& offered);
   [[nodiscard]] std::string map_at(std::uintptr_t address);
-  void unmap() noexcept;
+  void leave() noexcept;
+  void give_pages_back() noexcept;
   void build() noexcept;
 
   owned_descriptor inherited_;

@@ -112,6 +112,7 @@ bool mpi_carrier::finalise(bool unwinding) try {
     barrier(gate_, heartbeat_comm_, "MPI_Ibarrier, leaving", [] {});
     liveness_.close(gate_.enter());
   }
+  trains_.close();  // no rank has a service any more
   for (auto& of_channel : channel_comms_) MPI_Comm_free(&of_channel);
   MPI_Comm_free(&heartbeat_comm_);
   MPI_Comm_free(&train_comm_);
