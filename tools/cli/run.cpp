@@ -28,7 +28,6 @@
 #include <shunt/base/environment.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/transport.hpp>
-#include <shunt/transport/detail/job_signals.hpp>
 #include <shunt/transport/processes.hpp>
 #include <string_view>
 #include <tuple>
@@ -199,7 +198,7 @@ pid_t job = 0;  // the launcher; set before the handlers that read it
 /// SIGUSR1 and SIGUSR2 ask a question, and must end nothing: a launcher that does not catch them, or not yet, would.
 void pass_on(int number, siginfo_t* info, void*) {
   const int kept = errno;
-  if ((number == SIGUSR1 || number == SIGUSR2) && !transport::detail::catches(job, number)) {
+  if ((number == SIGUSR1 || number == SIGUSR2) && !transport::catches_signal(job, number)) {
     constexpr std::string_view line =
         "shunt: got a signal that the launcher does not take now; the job has not seen it\n";
     static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));

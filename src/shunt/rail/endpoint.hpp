@@ -12,8 +12,7 @@
 ///   endpoint.E1  Only the owner touches an endpoint; other threads touch its inbox alone.
 ///   endpoint.E2  outgoing::open is set exactly for the destinations in the channel's list of open trains, and
 ///                outgoing::place is the destination's place in that list.
-///   endpoint.E3  Every train of the pool is at home, open, under way, or held by the code that unloads it; at most one
-///                by each other endpoint that has unloaded it and keeps it for now.
+///   endpoint.E3  Every train of the pool is at home, open, under way, or held by the code that unloads it.
 ///
 /// The endpoint knows no fiber and no lock. An owner that has no train waits through a `credit` that it hands in, as
 /// the scheduler is handed a poller: the endpoint stays below everything that can wait.
@@ -167,25 +166,6 @@ class endpoint {
     credit_->came_home(1);
   }
 
-  /// The same, for an owner that calls give_back() before it sleeps, and before it lets long go by without a look at
-  /// its inbox: a train of another owner stays here, at most one, until the next one that goes there takes it along. So
-  /// both cost its owner's inbox one visit.
-  void unloaded_for_now(train& t) noexcept {
-    if (t.home == inbox_) return unloaded(t);
-    give_back();
-    t.head.empty = 1;
-    kept_ = &t;
-  }
-  /// Sends home what unloaded_for_now() has kept.
-  void give_back() noexcept {
-    if (train* const t = std::exchange(kept_, nullptr)) t->home->deliver(*t);
-  }
-  /// Hands a loaded train over, and one that was kept if it goes home there.
-  void deliver(train_inbox& to, train& t) noexcept {
-    if (kept_ == nullptr || kept_->home != &to) return to.deliver(t);
-    to.deliver(*std::exchange(kept_, nullptr), t);
-  }
-
   // --- waiting ---
 
   /// For code that has waited for trains, and takes none: another one that waits may have the train that has come.
@@ -228,7 +208,6 @@ class endpoint {
   train_inbox own_inbox_;
   train_inbox* inbox_;
   train_pool pool_;
-  train* kept_ = nullptr;  // of another owner, empty
   credit* credit_;
   channel_state channels_[Channels];
 };

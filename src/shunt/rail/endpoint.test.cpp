@@ -96,52 +96,6 @@ TEST_CASE("endpoint: a train that its own owner unloads goes back at once") {
   CHECK_FALSE(here.inbox().any());
 }
 
-TEST_CASE("endpoint: an unloaded train is kept until the next one goes the same way, or until it is given back") {
-  noted credit_here, credit_there, credit_else;
-  endpoint here(nullptr, nullptr, few, 2, credit_here), there(nullptr, nullptr, few, 2, credit_there);
-  endpoint elsewhere(nullptr, nullptr, few, 2, credit_else);
-  const auto from_here = [&] {
-    REQUIRE(here.open(0, 0));
-    return &here.take_open(0, 0);
-  };
-  train* const first = from_here();
-  train* const second = from_here();
-  there.unloaded_for_now(*first);
-  CHECK_FALSE(here.inbox().any());
-
-  // One that goes elsewhere leaves it.
-  REQUIRE(there.open(0, 1));
-  there.deliver(elsewhere.inbox(), there.take_open(0, 1));
-  CHECK_FALSE(here.inbox().any());
-  CHECK(elsewhere.inbox().any());
-
-  // The next one sends the first home: at most one is kept.
-  there.unloaded_for_now(*second);
-  CHECK(here.arrivals([&](train&) { FAIL("it is empty"); }));
-  CHECK(here.pool().out(0) == 1);
-
-  // One that goes there takes it along, behind it.
-  REQUIRE(there.open(0, 0));
-  train& loaded = there.take_open(0, 0);
-  there.deliver(here.inbox(), loaded);
-  std::vector<train*> seen;
-  CHECK(here.arrivals([&](train& t) { seen.push_back(&t); }));
-  CHECK(seen == std::vector<train*>{&loaded});
-  CHECK(here.pool().out(0) == 0);
-
-  train* const third = from_here();
-  there.unloaded_for_now(*third);
-  there.give_back();
-  there.give_back();
-  CHECK(here.arrivals([&](train&) { FAIL("it is empty"); }));
-  CHECK(here.pool().out(0) == 0);
-
-  // An owner's own train is never kept.
-  train* const own = from_here();
-  here.unloaded_for_now(*own);
-  CHECK(here.pool().out(0) == 0);
-}
-
 TEST_CASE("endpoint: the list of open trains agrees with the destinations, whatever opens and departs") {
   constexpr std::size_t destinations = 9;
   noted credit;

@@ -41,17 +41,14 @@ class inbox {
 
   /// Any thread. Never waits. The inbox holds the node until take_all() returns it.
   /// \return wake: the owner sleeps, and this caller, no other, must wake it.
-  after_push push(Node& node) noexcept { return push(node, node); }
-
-  /// Any thread: several nodes at once, linked from the newest to the oldest. As push() of each, oldest first.
-  after_push push(Node& newest, Node& oldest) noexcept {
+  after_push push(Node& node) noexcept {
     prefetch_to_write(reinterpret_cast<std::uintptr_t>(&word_));  // else it comes twice: to be read, and to be written
     auto seen = word_.load(std::memory_order_relaxed);            // relaxed: a guess; the exchange below decides
     for (;;) {
-      oldest.next = seen == asleep ? nullptr : reinterpret_cast<Node*>(seen);
+      node.next = seen == asleep ? nullptr : reinterpret_cast<Node*>(seen);
       // release: edge `filled`. No acquire: a push reads nothing of other nodes.
       // relaxed on failure: the next round decides.
-      if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&newest), std::memory_order_release,
+      if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node), std::memory_order_release,
                                       std::memory_order_relaxed)) {
         return seen == asleep ? after_push::wake : after_push::nothing;
       }

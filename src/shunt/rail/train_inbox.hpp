@@ -31,11 +31,10 @@ class train_inbox {
   explicit train_inbox(std::atomic<std::uint32_t>& token) noexcept : token_(&token) {}
 
   /// Any thread: hands the train over (T1).
-  void deliver(train& t) noexcept { wake_if(in_.push(t)); }
-  /// Any thread: hands over two trains at the cost of one, `first` before `second`.
-  void deliver(train& first, train& second) noexcept {
-    second.next = &first;
-    wake_if(in_.push(second, first));
+  void deliver(train& t) noexcept {
+    if (in_.push(t) != after_push::wake) return;
+    if (token_ != nullptr) return leave_token(*token_);
+    wake_(owner_);
   }
 
   /// Owner only: everything that has arrived, oldest first.
@@ -49,12 +48,6 @@ class train_inbox {
   void disarm() noexcept { in_.disarm(); }
 
  private:
-  void wake_if(after_push owed) noexcept {
-    if (owed != after_push::wake) return;
-    if (token_ != nullptr) return leave_token(*token_);
-    wake_(owner_);
-  }
-
   inbox<train> in_;
   wake_function wake_ = nullptr;
   void* owner_ = nullptr;

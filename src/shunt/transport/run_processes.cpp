@@ -19,7 +19,6 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/transport/detail/job_memory.hpp>
-#include <shunt/transport/detail/job_signals.hpp>
 #include <shunt/transport/detail/processes.hpp>
 #include <shunt/transport/processes.hpp>
 
@@ -59,7 +58,7 @@ void pass_on(int number, siginfo_t* info, void*) {
   if (info->si_code != SI_KERNEL) {
     for (int r = 0; r < started_count; ++r) {
       const pid_t process = started[static_cast<std::size_t>(r)];
-      if (process > 0 && (!asks || catches(process, number))) ::kill(process, number);
+      if (process > 0 && (!asks || catches_signal(process, number))) ::kill(process, number);
     }
   }
   errno = kept;

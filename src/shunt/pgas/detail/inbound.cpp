@@ -136,7 +136,7 @@ bool inbound::unload_batches(rail::train& t) {
 
 void inbound::unload(rail::train& t) {
   if (unload_batches(t)) {
-    out_.ends().unloaded_for_now(t);
+    out_.ends().unloaded(t);
   } else {
     deferred_.push_back(&t);
   }

@@ -90,7 +90,7 @@ void job::agree() {
 }
 
 bool job::deliver(rail::train& t, int to_worker) {
-  if (auto* const inbox = inbox_of(to_worker)) {
+  if (auto* const inbox = inboxes_[static_cast<std::size_t>(to_worker)]) {
     inbox->deliver(t);
     return false;
   }

@@ -57,9 +57,6 @@ class job final : public job_link {
 
   using job_link::fault_of;
   bool deliver(rail::train& t, int to_worker) override;
-  [[nodiscard]] rail::train_inbox* inbox_of(int worker) const noexcept override {
-    return inboxes_[static_cast<std::size_t>(worker)];
-  }
   void spawn_on(int local_worker, const char* name, std::function<void()> body) override;
   [[nodiscard]] task_sends* sends_of(int pe) noexcept override;
   [[nodiscard]] std::string fault_of(const rail::train& t) const override { return validator_.fault_of(t); }

@@ -45,8 +45,6 @@ class job_link {
 
   /// Any thread. Hands a train over to a worker of the job, in this process or another. \return whether over a network.
   virtual bool deliver(rail::train& t, int to_worker) = 0;
-  /// Any thread. Where trains for a worker go without a network; null: deliver() knows.
-  [[nodiscard]] virtual rail::train_inbox* inbox_of(int) const noexcept { return nullptr; }
   /// Any thread. What is wrong with a train of another process, one line; empty: nothing.
   [[nodiscard]] virtual std::string fault_of(const rail::train& t) const = 0;
   [[nodiscard]] transport::carrier& carrier() const noexcept { return carrier_; }

@@ -113,10 +113,8 @@ void outbound::depart(std::uint8_t channel, int to) {
   moved_.train_capacity += t.capacity;
   if (to_worker == facts_.index) {
     arrived_[channel].push_back(t);
-  } else if (auto* const inbox = job_.inbox_of(to_worker)) {
-    ends_.deliver(*inbox, t);
-  } else if (job_.deliver(t, to_worker)) {
-    moved_.network_bytes += bytes;
+  } else {
+    if (job_.deliver(t, to_worker)) moved_.network_bytes += bytes;
   }
 }
 

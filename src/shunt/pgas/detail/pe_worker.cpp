@@ -156,13 +156,8 @@ bool pe_worker::open_trains_are_due() noexcept {
 
 bool pe_worker::poll() {
   try {
-    if (progress()) {
-      if (sched::this_worker::has_runnable()) out.ends().give_back();  // they may compute for long
-      return true;
-    }
-    const bool sent = !job_.failed() && open_trains_are_due() && out.flush();
-    out.ends().give_back();
-    return sent;
+    if (progress()) return true;
+    return !job_.failed() && open_trains_are_due() && out.flush();
   } catch (const std::exception& thrown) {  // the transport's: handlers' are dealt with where they run
     job_.fail("PE " + std::to_string(facts.first_pe) + ": " + thrown.what());
     return true;
@@ -190,10 +185,8 @@ void pe_worker::begin_wait(const event& changed) {
 /// In this order: other fibers of the worker can run; open trains can depart; else the fiber watches the inbox for a
 /// short while, and then parks.
 bool pe_worker::idle_step(int& idle) {
-  const bool others = sched::this_worker::has_runnable();
-  const bool sent = !others && out.flush();
-  out.ends().give_back();
-  if (others || sent) return others;
+  if (sched::this_worker::has_runnable()) return true;
+  if (out.flush()) return false;
   if (!facts.networked) {
     // Nothing but a train can change anything: watch the one word that says so.
     for (int looks = 0; looks < looks_a_step && !out.ends().inbox().any(); ++looks) {

@@ -2,7 +2,7 @@
 ///
 /// The launcher makes it, a file without a name, and every process inherits it.
 ///
-///   | launcher, file of the trains | meeting `talk`, meeting `leave` | a slot a rank: state, process, a piece of text |
+///   | launcher, the trains' file | meeting `talk`, meeting `leave` | a slot a rank: state, process, a piece of text |
 ///
 ///   meeting    arrived   round   a rank comes                    the last one comes
 ///   open       < ranks   n       arrived + 1; waits for n + 1    arrived = 0, round = n + 1: all go on

@@ -1,4 +1,4 @@
-#include <shunt/transport/detail/job_signals.hpp>
+#include <shunt/transport/processes.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,9 +12,8 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace detail {
 
-bool catches(pid_t process, int number) noexcept {
+bool catches_signal(int process, int number) noexcept {
   char path[32] = "/proc/";
   char* const digits = std::to_chars(path + 6, path + sizeof path - sizeof "/status", process).ptr;
   std::memcpy(digits, "/status", sizeof "/status");
@@ -32,7 +31,6 @@ bool catches(pid_t process, int number) noexcept {
   return (caught >> (number - 1) & 1) != 0;
 }
 
-}  // namespace detail
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt
