@@ -32,8 +32,8 @@ inline constexpr int most_processes = 1024;
 /// \throws usage_error if the program cannot be started; shunt::error if the system refuses memory or processes.
 [[nodiscard]] int run_processes(int ranks, const std::vector<std::string>& words);
 
-/// For launchers; in a signal handler, too. Whether a process catches the signal now: SIGUSR1 and SIGUSR2 ask a question,
-/// and would end one that does not catch them, or not yet. The kernel's text is read with system calls alone.
+/// For launchers; in a signal handler, too. Whether a process catches the signal now: SIGUSR1 and SIGUSR2 ask a
+/// question, and would end one that does not catch them, or not yet. The kernel's text is read with system calls alone.
 [[nodiscard]] bool catches_signal(int process, int number) noexcept;
 
 }  // namespace transport
