@@ -85,19 +85,16 @@ inline constexpr bool refers<std::reference_wrapper<T>> = true;
 
 template <class T>
 [[nodiscard]] consteval saved_form form_of() {
+  constexpr bool refused = refers<T> || (std::ranges::range<T> && std::ranges::view<T>);
   if constexpr (saves_itself<T>) {
     return saved_form::by_itself;
-  } else if constexpr (refers<T> || (std::ranges::range<T> && std::ranges::view<T>)) {
-    return saved_form::none;
-  } else if constexpr (is_pair<T>) {
-    return saved_form::tuple;
-  } else if constexpr (plain_value<T>) {
+  } else if constexpr (!refused && !is_pair<T> && plain_value<T>) {
     return saved_form::plain;
-  } else if constexpr (is_optional<T>) {
+  } else if constexpr (!refused && is_optional<T>) {
     return saved_form::optional;
-  } else if constexpr (saved_range<T>) {
+  } else if constexpr (!refused && saved_range<T>) {
     return saved_form::range;
-  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+  } else if constexpr (!refused && (is_pair<T> || requires { std::tuple_size<T>::value; })) {
     return saved_form::tuple;
   } else {
     return saved_form::none;
