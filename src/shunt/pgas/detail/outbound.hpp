@@ -83,7 +83,7 @@ class outbound {
   /// \param wake, owner  as of rail::train_inbox
   /// \param place        instead of them, where the worker has an inbox in shared memory
   outbound(const surroundings& with, const endpoint::pool_size& size, rail::train_inbox::wake_function wake,
-           void* owner, const transport::shared_place& place);
+           void* owner, const transport::shared_place& place = {});
 
   /// The calling thread is the worker's (outbound.B1).
   void own_thread() noexcept {
