@@ -55,6 +55,8 @@ void prefer_settings() {
   // Memory that UCX itself has made is the only one that it reaches directly from another process of the machine; to
   // any other one it sends messages, which wait until that process calls OpenSHMEM.
   prefer("OMPI_MCA_sshmem", "ucx");
+  // Every other put that does not wait moves its messages: see let_library_work().
+  prefer("OMPI_MCA_spml_ucx_nb_put_progress_thresh", "1");
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ shmem_carrier::shmem_carrier(const limits& time_limits)
   shmem_barrier_all();  // no rank puts anything into a board that is not built
   meetings_.open(own, rank_, ranks_);
   heartbeats_.open(gate_.enter(), own, rank_, ranks_);
-  engine_.use(gate_.enter(), rank_, ranks_);
+  engine_.use(gate_.enter(), own, rank_, ranks_);
   timer.enter("the first exchange over OpenSHMEM", late);
   meet_processes();
   has_carrier = true;

@@ -41,6 +41,7 @@ class heartbeats final : public network::heartbeat_port {
   };
 
   board* board_ = nullptr;
+  int rank_ = 0;
   std::array<place, network::most_ranks_all_to_all> places_{};
   word sent_ = 0;
 };

@@ -30,13 +30,18 @@ progress_engine::counter& progress_engine::counter_of(std::size_t channel) const
   return *std::launder(reinterpret_cast<counter*>(memory_ + channel * sizeof(counter)));
 }
 
-progress_engine::position& progress_engine::position_of(std::size_t channel, word ticket) const noexcept {
-  const std::size_t at = channel * count_ + ticket % count_;
-  return *std::launder(reinterpret_cast<position*>(memory_ + channels * sizeof(counter) + at * sizeof(position)));
+word& progress_engine::granted_of(std::size_t channel, word ticket) const noexcept {
+  std::byte* const row = memory_ + channels * sizeof(counter) + channel * row_;
+  return *std::launder(reinterpret_cast<word*>(row + ticket % count_ * sizeof(word)));
+}
+
+word& progress_engine::arrived_of(std::size_t channel, word ticket) const noexcept {
+  std::byte* const row = memory_ + channels * (sizeof(counter) + row_) + channel * row_;
+  return *std::launder(reinterpret_cast<word*>(row + ticket % count_ * sizeof(word)));
 }
 
 rail::train& progress_engine::train_of(std::size_t channel, std::size_t index) const noexcept {
-  std::byte* const trains = memory_ + channels * (sizeof(counter) + count_ * sizeof(position));
+  std::byte* const trains = memory_ + channels * (sizeof(counter) + 2 * row_);
   return *std::launder(reinterpret_cast<rail::train*>(trains + (channel * count_ + index) * stride_));
 }
 
@@ -49,12 +54,13 @@ std::size_t progress_engine::index_of(std::size_t channel, const rail::train& t)
 void progress_engine::start(const network::gate::pass&, const service& settings) {
   capacity_ = settings.capacity;
   count_ = settings.receive_trains;
+  row_ = rounded(count_ * sizeof(word));
   stride_ = rounded(sizeof(rail::train) + capacity_);
   SHUNT_ASSERT(count_ < (std::size_t{1} << train_bits));
   queues_.assign(static_cast<std::size_t>(ranks_) * channels, {});
   active_.clear();
   active_.reserve(queues_.size());  // a train that found no place there would be lost
-  const auto bytes = channels * (sizeof(counter) + count_ * (sizeof(position) + stride_));
+  const auto bytes = channels * (sizeof(counter) + 2 * row_ + count_ * stride_);
   memory_ = static_cast<std::byte*>(shmem_align(quiet_distance, bytes));
   if (memory_ == nullptr) {
     throw error(error_number(851),
@@ -66,7 +72,8 @@ void progress_engine::start(const network::gate::pass&, const service& settings)
     auto& ring = rings_[c];
     ::new (static_cast<void*>(&counter_of(c))) counter{0};
     for (std::size_t i = 0; i < count_; ++i) {
-      ::new (static_cast<void*>(&position_of(c, i))) position{0, 0};
+      ::new (static_cast<void*>(&granted_of(c, i))) word{0};
+      ::new (static_cast<void*>(&arrived_of(c, i))) word{0};
       auto& t = *::new (static_cast<void*>(&train_of(c, i))) rail::train;
       t.home = &ring.home;
       t.capacity = static_cast<std::uint32_t>(capacity_);
@@ -88,7 +95,7 @@ void progress_engine::grant(std::size_t channel, std::size_t index) {
   ring.trains[ticket % count_] = index;
   const word grant = ((ticket + 1) << train_bits) | index;
   // release: edge `grant`, the train is unloaded.
-  std::atomic_ref<word>(position_of(channel, ticket).granted).store(grant, std::memory_order_release);
+  std::atomic_ref<word>(granted_of(channel, ticket)).store(grant, std::memory_order_release);
 }
 
 /// \return true: a train had come home.
@@ -132,6 +139,17 @@ bool progress_engine::advance_all() {
   return moved;
 }
 
+/// Whether the first train of a queue, which has a ticket, may be put.
+bool progress_engine::is_granted(send_queue& from, std::size_t channel, int to) {
+  const auto known = [&] { return from.granted[from.ticket % count_] >> train_bits == from.ticket + 1; };
+  if (from.granted.empty()) from.granted.assign(count_, 0);
+  if (known()) return true;
+  shmem_ulong_get(from.granted.data(), &granted_of(channel, 0), count_, to);
+  if (!known()) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // edge `grant`
+  return true;
+}
+
 /// Puts the trains of a queue, until one has to wait for its grant. \return true: one left.
 bool progress_engine::advance(std::size_t which) {
   auto& from = queues_[which];
@@ -143,10 +161,8 @@ bool progress_engine::advance(std::size_t which) {
       from.ticket = shmem_ulong_atomic_fetch_add(&counter_of(channel).next, 1, to);
       from.has_ticket = true;
     }
-    const word granted = shmem_ulong_g(&position_of(channel, from.ticket).granted, to);
-    if (granted >> train_bits != from.ticket + 1) break;
-    std::atomic_thread_fence(std::memory_order_acquire);  // edge `grant`
-    put(from, channel, to, granted & ((word{1} << train_bits) - 1));
+    if (!is_granted(from, channel, to)) break;
+    put(from, channel, to, from.granted[from.ticket % count_] & ((word{1} << train_bits) - 1));
     moved = true;
   }
   return moved;
@@ -159,7 +175,7 @@ void progress_engine::put(send_queue& from, std::size_t channel, int to, std::si
   t.head.rank = static_cast<std::uint16_t>(rank_);
   shmem_putmem(train_of(channel, index).freight(), t.freight(), t.freight_bytes(), to);
   shmem_fence();  // edge `laid`: the freight is there before the word that tells of it
-  shmem_ulong_p(&position_of(channel, from.ticket).arrived, from.ticket + 1, to);
+  shmem_ulong_p(&arrived_of(channel, from.ticket), from.ticket + 1, to);
   from.has_ticket = false;
   rail::send_home(t);
 }
@@ -169,10 +185,9 @@ bool progress_engine::progress(const network::gate::pass& pass, network::outbox&
   const bool left = advance_all();
   const bool sent = send_all(pass, out);
   const bool received = take_received(arrived);
-  // A look at memory moves nothing where the network emulates puts: a call of OpenSHMEM does.
   if (!received || ++unmoved_ == polls_between_moves) {
     unmoved_ = 0;
-    static_cast<void>(shmem_ulong_test(&counter_of(0).next, SHMEM_CMP_EQ, ~word{0}));
+    let_library_work(*board_, rank_);
     if (!received) return take_received(arrived) || left || sent;
   }
   return true;
@@ -184,7 +199,7 @@ bool progress_engine::take_received(rail::train_list& arrived) {
   for (std::size_t c = 0; c < channels; ++c) {
     auto& ring = rings_[c];
     while (ring.first < ring.granted) {
-      if (!has_arrived(position_of(c, ring.first).arrived, ring.first)) break;
+      if (!has_arrived(arrived_of(c, ring.first), ring.first)) break;
       rail::train& t = train_of(c, ring.trains[ring.first % count_]);
       ++ring.first;
       hand_over(c, t, arrived);
@@ -215,7 +230,7 @@ void progress_engine::stop(const network::gate::pass&, int rank) {
                   "stop() while " + std::to_string(count_ - ready) + " received trains are not unloaded",
                   {.rank = rank});
     }
-    if (has_arrived(position_of(c, ring.first).arrived, ring.first)) {
+    if (has_arrived(arrived_of(c, ring.first), ring.first)) {
       const int from = train_of(c, ring.trains[ring.first % count_]).head.rank;
       throw error(error_number(811), "a train from rank " + std::to_string(from) + " arrived during stop()",
                   {.rank = from});

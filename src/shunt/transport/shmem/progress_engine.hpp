@@ -2,9 +2,10 @@
 ///
 ///   in the symmetric memory of the rank that receives, for each channel, n = receive_trains
 ///
-///     counter     | next ticket |                 senders draw tickets from it, by an atomic fetch-add
-///     positions   | granted, arrived | ... n      a ring: ticket t has number t % n
-///     trains      | train | ... n                 whole ones, which are handed over in place
+///     counter     | next ticket |        senders draw tickets from it, by an atomic fetch-add
+///     granted     | word | ... n         by the receiver  \  a ring of positions: ticket t has number t % n
+///     arrived     | word | ... n         by senders       /
+///     trains      | train | ... n        whole ones, which are handed over in place
 ///
 ///   a position, from ticket t - n to ticket t
 ///
@@ -15,6 +16,9 @@
 ///     waiting    t, train i       t              as above, for ticket t + n
 ///
 ///   a train that leaves: outbox -> send queue of its channel and rank -> home, as soon as its freight is put
+///
+/// A sender keeps a copy of all that a channel has granted, and fetches it anew when it does not say enough: a grant
+/// stays as it is until its ticket has arrived.
 ///
 /// Invariants
 ///   shmem.S1  A ticket has one sender, and a send queue holds one ticket at most, for its first train. So the trains
@@ -27,7 +31,7 @@
 ///             other channels have their own tickets, positions and trains.
 ///
 /// Edges: a release on one rank, and an acquire on another; what OpenSHMEM moves in between keeps the order
-///   `grant`   grant() -> advance()      the train is unloaded (shmem.S3)
+///   `grant`   grant() -> is_granted()    the train is unloaded (shmem.S3)
 ///   `laid`    put() -> take_received()  the freight; shmem_fence() stands between it and the word
 #pragma once
 
@@ -55,7 +59,9 @@ namespace shmem {
 class progress_engine final : public network::engine {
  public:
   /// Before start(). The carrier's place in the job.
-  void use(const network::gate::pass&, int rank, int ranks) noexcept {
+  /// \param own  its board
+  void use(const network::gate::pass&, board& own, int rank, int ranks) noexcept {
+    board_ = &own;
     rank_ = rank;
     ranks_ = ranks;
   }
@@ -76,12 +82,9 @@ class progress_engine final : public network::engine {
   struct alignas(quiet_distance) counter {
     word next;
   };
-  /// In symmetric memory; see the table above. A number is a ticket's, plus 1: 0 is none.
-  struct alignas(cache_line) position {
-    word granted;  // by the receiver: a number, and in the lower bits which train
-    word arrived;  // by a sender: a number
-  };
-  static constexpr unsigned train_bits = 16;  // of position::granted
+  /// Of a granted word: in the upper ones a ticket's number, plus 1 (0 is none), in the lower ones which train. An
+  /// arrived word is a ticket's number, plus 1.
+  static constexpr unsigned train_bits = 16;
 
   /// The receive side of a channel.
   struct receive_ring {
@@ -93,28 +96,33 @@ class progress_engine final : public network::engine {
   /// Trains of one channel for one rank that have not left.
   struct send_queue {
     rail::train_list waiting;
+    std::vector<word> granted;  // by position: as last fetched; empty before the first time
     word ticket = 0;
     bool has_ticket = false;  // for the first of them (shmem.S1)
   };
 
   [[nodiscard]] counter& counter_of(std::size_t channel) const noexcept;
-  [[nodiscard]] position& position_of(std::size_t channel, word ticket) const noexcept;
+  [[nodiscard]] word& granted_of(std::size_t channel, word ticket) const noexcept;
+  [[nodiscard]] word& arrived_of(std::size_t channel, word ticket) const noexcept;
   [[nodiscard]] rail::train& train_of(std::size_t channel, std::size_t index) const noexcept;
   [[nodiscard]] std::size_t index_of(std::size_t channel, const rail::train& t) const noexcept;
   void grant(std::size_t channel, std::size_t index);
   bool grant_trains_at_home();
+  [[nodiscard]] bool is_granted(send_queue& from, std::size_t channel, int to);
   bool advance(std::size_t which);
   bool advance_all();
   void put(send_queue& from, std::size_t channel, int to, std::size_t index);
   bool take_received(rail::train_list& arrived);
   void hand_over(std::size_t channel, rail::train& t, rail::train_list& arrived) const;
 
+  board* board_ = nullptr;
   int rank_ = 0;
   int ranks_ = 1;
   std::size_t capacity_ = 0;
   std::size_t count_ = 0;        // of trains a channel, and of positions: n
+  std::size_t row_ = 0;          // bytes of the words of a channel
   std::size_t stride_ = 0;       // bytes from train to train
-  std::byte* memory_ = nullptr;  // symmetric: counters, positions, trains
+  std::byte* memory_ = nullptr;  // symmetric: counters, granted, arrived, trains
   std::array<receive_ring, channels> rings_;
   std::vector<send_queue> queues_;   // of rank r and channel c at r * channels + c
   std::vector<std::size_t> active_;  // the send_queues with trains
