@@ -48,8 +48,8 @@ function(shunt_add_shmem wrapper)
   shunt_add_plugin(shunt_shmem_openmpi shmem ${SHUNT_SHMEM_LIBRARY} ${SHUNT_SHMEM_MPI_LIBRARY})
   target_include_directories(shunt_shmem_openmpi SYSTEM PRIVATE ${includes})
   # Open MPI makes all private memory below the symbol `_end` symmetric: where a program is linked with it, that is the
-  # program's own data. Opened by a plugin, it finds the `_end` of a library, far above; then stacks and heaps count too,
-  # and it crashes on more than 32 pieces of them. No data but the symmetric heap is wanted, so it finds this one.
+  # program's own data. Opened by a plugin, it finds the `_end` of a library, far above; then stacks and heaps count,
+  # too, and it crashes on more than 32 pieces of them. No data but the symmetric heap is wanted, so it finds this one.
   target_link_options(shunt_shmem_openmpi PRIVATE LINKER:--defsym=_end=4096)
 endfunction()
 

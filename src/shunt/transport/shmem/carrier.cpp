@@ -2,8 +2,11 @@
 
 #include <shmem.h>
 
+#include <array>
 #include <chrono>
 #include <climits>
+#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -45,6 +48,24 @@ void end_without_finalising(int status, void* with_carrier) {
 }
 
 bool has_carrier = false;  // else its destructor has run, which says why the job ends
+
+/// Puts back what signals did before: shmem_init of Open MPI catches some of these and does nothing. A rank that its
+/// launcher wants to end would live on for a second, until the launcher kills it, and would report the others as lost.
+class kept_signals {
+ public:
+  kept_signals() noexcept {
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], nullptr, &before_[i]);
+  }
+  ~kept_signals() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
+  }
+  kept_signals(const kept_signals&) = delete;
+  kept_signals& operator=(const kept_signals&) = delete;
+
+ private:
+  static constexpr std::array<int, 6> numbers{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+  std::array<struct sigaction, numbers.size()> before_{};
+};
 
 /// Settings of Open MPI's OpenSHMEM that the user has not made. A launcher hands its own to the ranks by the same
 /// variables, so they come first.
@@ -93,7 +114,11 @@ shmem_carrier::shmem_carrier(const limits& time_limits)
 void shmem_carrier::initialise() {
   prefer_settings();
   int level = SHMEM_THREAD_SINGLE;
-  const int failed = shmem_init_thread(SHMEM_THREAD_SERIALIZED, &level);
+  int failed = 0;
+  {
+    const kept_signals kept;
+    failed = shmem_init_thread(SHMEM_THREAD_SERIALIZED, &level);
+  }
   if (failed == 0 && !job().is) {
     job().is = true;
     ::on_exit(end_without_finalising, &has_carrier);
