@@ -73,7 +73,7 @@ else()
 endif()
 
 # --- how tests start a job ---
-# As for MPI; the symmetric memory is made when a rank begins, and lies in /dev/shm.
+# As for MPI. So little symmetric memory that a service which does not give it back is noticed.
 set(SHUNT_OSHRUN "")
 set(SHUNT_MPIRUN_SHMEM "")
 if(TARGET shunt_shmem_openmpi AND SHUNT_OSHRUN_PROGRAM)

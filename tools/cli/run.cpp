@@ -177,14 +177,13 @@ std::vector<std::string> start_words(std::string_view over, const std::optional<
   return words;
 }
 
-/// How much symmetric memory each rank of OpenSHMEM has: its launcher must know. The rest of it the transport asks for
-/// itself. A rank has 16 trains for arrivals in each of three channels; with the usual ones all lie in 32 MiB, which
-/// fit into the 64 MiB of /dev/shm that containers have for two ranks.
-void set_symmetric_size(std::size_t train_bytes) {
-  constexpr std::size_t usual = std::size_t{32} << 20;
-  constexpr std::size_t trains = 64;  // those for arrivals, and room for what OpenSHMEM rounds up
-  const std::size_t wanted = std::max(usual, trains * train_bytes);
-  ::setenv("SHMEM_SYMMETRIC_SIZE", std::to_string(wanted).c_str(), 0);  // unless the user has
+/// How much symmetric memory each rank of OpenSHMEM has, which is fixed when it begins. A rank has 16 trains for arrivals
+/// in each of three channels.
+void set_symmetric_size(std::size_t train_bytes, std::vector<std::string>& words) {
+  constexpr std::size_t usual = std::size_t{256} << 20;  // Open MPI's own; pages are given as they are touched
+  constexpr std::size_t trains = 64;                     // those for arrivals, and room for what OpenSHMEM rounds up
+  ::setenv("SHMEM_SYMMETRIC_SIZE", std::to_string(std::max(usual, trains * train_bytes)).c_str(), 0);
+  words.insert(words.end(), {"-x", "SHMEM_SYMMETRIC_SIZE"});  // to ranks of other machines
 }
 
 /// A file that the job's first process on this machine removes: it tells whether a launcher has started any.
@@ -359,7 +358,7 @@ int run(std::vector<std::string> arguments) {
     } else if (network) {
       rehearse(app, arguments);
       auto words = start_words(wanted.transport, launcher, count, ranks.has_value());
-      if (wanted.transport == "shmem") set_symmetric_size(wanted.train_bytes);
+      if (wanted.transport == "shmem" && !launcher) set_symmetric_size(wanted.train_bytes, words);
       for (auto& word : command_of(arguments)) words.push_back(std::move(word));
       const start_mark mark;
       if (!mark.path().empty()) words.insert(words.end(), {start_mark::option, mark.path()});

@@ -71,6 +71,8 @@ class kept_signals {
 /// variables, so they come first.
 void prefer_settings() {
   const auto prefer = [](const char* name, const char* value) { static_cast<void>(::setenv(name, value, 0)); };
+  // The standard's name, which Open MPI 4.1 does not read, for what it does.
+  if (const char* const size = std::getenv("SHMEM_SYMMETRIC_SIZE")) prefer("SHMEM_SYMMETRIC_HEAP_SIZE", size);
   // Its hooks of mmap and the like crash in shmem_finalize.
   prefer("OMPI_MCA_memory", "^patcher");
   // Memory that UCX itself has made is the only one that it reaches directly from another process of the machine; to
