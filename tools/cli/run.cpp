@@ -177,8 +177,8 @@ std::vector<std::string> start_words(std::string_view over, const std::optional<
   return words;
 }
 
-/// How much symmetric memory each rank of OpenSHMEM has, which is fixed when it begins. A rank has 16 trains for arrivals
-/// in each of three channels.
+/// How much symmetric memory each rank of OpenSHMEM has, which is fixed when it begins. A rank has 16 trains for
+/// arrivals in each of three channels.
 void set_symmetric_size(std::size_t train_bytes, std::vector<std::string>& words) {
   constexpr std::size_t usual = std::size_t{256} << 20;  // Open MPI's own; pages are given as they are touched
   constexpr std::size_t trains = 64;                     // those for arrivals, and room for what OpenSHMEM rounds up

@@ -26,7 +26,8 @@ using clock = std::chrono::steady_clock;
 /// What OpenSHMEM's own exit handler must not do: shmem_finalize waits for all ranks, and a process that ends amid the
 /// job would never end. Of the carrier of this process.
 struct unfinished {
-  bool is = false;  ///< shmem_init was called, and shmem_finalize was not
+  bool is = false;    ///< shmem_init was called, and shmem_finalize was not
+  bool over = false;  ///< shmem_finalize was called
   int rank = -1;
   std::string name;  ///< of the application
 };
@@ -114,6 +115,10 @@ shmem_carrier::shmem_carrier(const limits& time_limits)
 
 /// Initialises OpenSHMEM, and makes sure that more than one thread may call it.
 void shmem_carrier::initialise() {
+  if (job().over) {
+    throw usage_error(error_number(856),
+                      "OpenSHMEM cannot begin again in a process: over the transport `shmem` it runs one job");
+  }
   prefer_settings();
   int level = SHMEM_THREAD_SINGLE;
   int failed = 0;
@@ -161,6 +166,7 @@ bool shmem_carrier::finalise(bool unwinding) try {
   static_cast<void>(meetings_.meet(meeting::leave, [] { return true; }));
   timer.enter("shmem_finalize, with every message processed,", "has left OpenSHMEM");
   job().is = false;
+  job().over = true;
   shmem_finalize();
   return true;
 } catch (const std::exception& thrown) {
