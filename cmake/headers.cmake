@@ -5,7 +5,7 @@
 cmake_policy(VERSION 3.25)  # of the function; a script that installs sets none
 function(shunt_headers source public needed)
   file(GLOB_RECURSE headers RELATIVE ${source} ${source}/shunt/*.hpp)
-  list(FILTER headers EXCLUDE REGEX "/detail/|/transport/mpi/")
+  list(FILTER headers EXCLUDE REGEX "/detail/|/transport/(mpi|network|shmem)/")
   set(${public} ${headers} PARENT_SCOPE)
   set(private "")
   while(headers)

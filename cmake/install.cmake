@@ -2,13 +2,13 @@
 # file, and commands for gdb.
 #
 #   find_package(shunt 0.1 REQUIRED)                    target shunt::shunt
-#   find_package(shunt 0.1 REQUIRED COMPONENTS mpi)     fails where the MPI transport was not installed
+#   find_package(shunt 0.1 REQUIRED COMPONENTS mpi)     fails where the MPI transport was not installed; shmem: likewise
 #   pkg-config --cflags --libs shunt
 #
 # Components, each of which is a Debian package of its own (packages.cmake):
 #   lib      the library, if it is shared
 #   dev      headers, the static library, the CMake package, the pkg-config file, commands for gdb
-#   mpi      the transports over MPI
+#   mpi      the transports over MPI and OpenSHMEM
 #   tools    the command with the applications, its manual page, completions for shells
 #   translate  shunt-translate, where Clang's libraries were found
 include(CMakePackageConfigHelpers)
@@ -40,8 +40,9 @@ foreach(target IN LISTS targets)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL MODULE_LIBRARY)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/shunt COMPONENT mpi)
-    if(target MATCHES "mpi")
-      set(shunt_components mpi)
+    if(target MATCHES "^shunt_(mpi|shmem)_")
+      list(APPEND shunt_components ${CMAKE_MATCH_1})
+      list(REMOVE_DUPLICATES shunt_components)
     endif()
   endif()
 endforeach()

@@ -6,8 +6,8 @@
 #   shunt_layers              links each module with nothing but the modules in its row: a call into another module, by
 #                             whatever declaration, is an undefined reference. Tests build it; nothing else needs it.
 #
-# The sources are what lies in a module's folder. Tests and fuzzers lie there too, and the transport over MPI, which is
-# a plugin: mpi.cmake.
+# The sources are what lies in a module's folder. Tests and fuzzers lie there too, and the transports over networks,
+# which are plugins: mpi.cmake, shmem.cmake.
 find_package(Threads REQUIRED)
 include(CheckCXXCompilerFlag)
 include(CheckIncludeFileCXX)
@@ -94,7 +94,7 @@ foreach(row IN LISTS rows)
   list(APPEND shunt_modules ${module})
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/shunt/${module}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "\\.(test|bench|plugin|fuzz)\\.cpp$|/transport/mpi/")
+  list(FILTER sources EXCLUDE REGEX "\\.(test|bench|plugin|fuzz)\\.cpp$|/transport/(mpi|network|shmem)/")
   add_library(shunt_module_${module} OBJECT ${sources})
   shunt_settings(shunt_module_${module})
   shunt_one_unit(shunt_module_${module})

@@ -7,7 +7,7 @@
 # Sets, for tests:
 #   SHUNT_MPIS                                          those built: openmpi, mpich
 #   SHUNT_MPIRUN_OPENMPI, SHUNT_MPIRUN_MPICH            command prefix that wants the number of ranks next
-#   shunt_add_ranks_test()                              see below
+#   shunt_add_ranks_test()                              see below; over OpenSHMEM, too (shmem.cmake)
 #
 # CMake's FindMPI knows one MPI a project; here the wrapper compilers are asked what they would say.
 set(SHUNT_MPI auto CACHE STRING "MPIs to build the transport with: auto, openmpi, mpich, both, off")
@@ -23,6 +23,33 @@ file(RELATIVE_PATH shunt_plugin_from_program
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/shunt/transport/open.cpp APPEND PROPERTY COMPILE_DEFINITIONS
   SHUNT_PLUGIN_FOLDER="${CMAKE_INSTALL_FULL_LIBDIR}/shunt"
   SHUNT_PLUGIN_FOLDER_FROM_PROGRAM="${shunt_plugin_from_program}")
+
+# A transport in a shared object of its own, from src/shunt/transport/<folder> and what all networks have in common.
+# Self-contained, so that it serves programs with the library linked either way.
+function(shunt_add_plugin target folder library)
+  set(source ${PROJECT_SOURCE_DIR}/src/shunt)
+  file(GLOB sources CONFIGURE_DEPENDS ${source}/transport/${folder}/*.cpp ${source}/transport/network/*.cpp)
+  add_library(${target} MODULE
+    ${sources}
+    ${source}/transport/detail/process_watch.cpp
+    ${source}/transport/detail/shared_trains.cpp
+    ${source}/transport/detail/siblings.cpp
+    ${source}/base/futex.cpp
+    ${source}/base/error.cpp
+    ${source}/base/machine.cpp)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE ${library} ${ARGN} Threads::Threads $<BUILD_INTERFACE:shunt_warnings>)
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY ${shunt_plugin_folder})
+  # A library that the loader finds by itself needs no path in what is installed.
+  file(REAL_PATH "${library}" real)
+  cmake_path(GET real PARENT_PATH folder_of_library)
+  if(NOT folder_of_library IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  endif()
+endfunction()
 
 # A wrapper called plain `mpicc` may belong to any MPI: it is asked for its version.
 function(shunt_is_openmpi_wrapper result file)
@@ -79,32 +106,10 @@ function(shunt_add_mpi mpi wrapper)
     return()
   endif()
 
-  # Self-contained, so that it serves programs with the library linked either way.
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/shunt/transport/mpi/*.cpp)
-  add_library(shunt_mpi_${mpi} MODULE
-    ${sources}
-    ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/process_watch.cpp
-    ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/shared_trains.cpp
-    ${PROJECT_SOURCE_DIR}/src/shunt/transport/detail/siblings.cpp
-    ${PROJECT_SOURCE_DIR}/src/shunt/base/futex.cpp
-    ${PROJECT_SOURCE_DIR}/src/shunt/base/error.cpp
-    ${PROJECT_SOURCE_DIR}/src/shunt/base/machine.cpp)
-  target_compile_features(shunt_mpi_${mpi} PRIVATE cxx_std_20)
-  target_include_directories(shunt_mpi_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  shunt_add_plugin(shunt_mpi_${mpi} mpi ${SHUNT_${mpi}_LIBRARY})
   target_include_directories(shunt_mpi_${mpi} SYSTEM PRIVATE ${includes})
   # The C interface only: the C++ one left the standard in MPI-3.
   target_compile_definitions(shunt_mpi_${mpi} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-  target_link_libraries(shunt_mpi_${mpi} PRIVATE
-    ${SHUNT_${mpi}_LIBRARY} Threads::Threads $<BUILD_INTERFACE:shunt_warnings>)
-  set_target_properties(shunt_mpi_${mpi} PROPERTIES
-    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LIBRARY_OUTPUT_DIRECTORY ${shunt_plugin_folder})
-  # An MPI that the loader finds by itself needs no path in what is installed.
-  file(REAL_PATH "${SHUNT_${mpi}_LIBRARY}" library)
-  cmake_path(GET library PARENT_PATH folder)
-  if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-    set_target_properties(shunt_mpi_${mpi} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-  endif()
 endfunction()
 
 foreach(mpi openmpi mpich)
@@ -157,20 +162,29 @@ endif()
 # shunt_add_ranks_test(<name> RANKS <n>... COMMAND <target> <argument>...
 #                      [LAUNCHER_OPENMPI <word>...] [LAUNCHER_MPICH <word>...]
 #                      [PROPERTIES <property> <value>...])
-# Makes the tests <name>.<mpi>.<n>, with the label `ranks`, for every MPI that was built and has a launcher.
-# They share the cores, so each takes all of them. LAUNCHER_...: further words for that launcher. Trains go over MPI,
-# unless SHARED is given: then the names are <name>_shared.<mpi>.<n>.
+# Makes the tests <name>.<mpi>.<n>, with the label `ranks`, for every MPI that was built and has a launcher, and
+# <name>.shmem.<n> for OpenSHMEM. They share the cores, so each takes all of them. LAUNCHER_...: further words for that
+# launcher. Trains go over the network, unless SHARED is given: then the names are <name>_shared.<mpi>.<n>. NO_SHMEM:
+# none over OpenSHMEM.
 function(shunt_add_ranks_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg
+    "SHARED;NO_SHMEM" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;PROPERTIES")
   list(POP_FRONT arg_COMMAND target)
   set(shared 0)
   if(arg_SHARED)
     string(APPEND name _shared)
     set(shared 1)
   endif()
-  foreach(mpi IN LISTS SHUNT_MPIS)
+  set(networks ${SHUNT_MPIS})
+  if(SHUNT_OSHRUN AND NOT arg_NO_SHMEM)
+    list(APPEND networks shmem)
+  endif()
+  foreach(mpi IN LISTS networks)
     string(TOUPPER ${mpi} MPI)
-    if(NOT SHUNT_MPIRUN_${MPI})
+    set(transport "")
+    if(mpi STREQUAL "shmem")
+      set(transport ";SHUNT_TRANSPORT=shmem")
+    elseif(NOT SHUNT_MPIRUN_${MPI})
       continue()
     endif()
     foreach(n IN LISTS arg_RANKS)
@@ -179,7 +193,7 @@ function(shunt_add_ranks_test name)
       set_tests_properties(${name}.${mpi}.${n} PROPERTIES LABELS ranks RUN_SERIAL ON TIMEOUT 120
         # Every MPI leaks, from code that it has unloaded by then, so no suppression can name it; and gcc 12's
         # LeakSanitizer crashes in a process that has loaded MPICH.
-        ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;SHUNT_SHARED_MEMORY=${shared}"
+        ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;SHUNT_SHARED_MEMORY=${shared}${transport}"
         ${arg_PROPERTIES})
     endforeach()
   endforeach()

@@ -15,7 +15,7 @@ set(CPACK_COMPONENTS_ALL dev)
 if(shunt_type STREQUAL SHARED_LIBRARY)
   list(APPEND CPACK_COMPONENTS_ALL lib)
 endif()
-if(SHUNT_MPIS)
+if(SHUNT_MPIS OR TARGET shunt_shmem_openmpi)
   list(APPEND CPACK_COMPONENTS_ALL mpi)
 endif()
 if(TARGET shunt_cli)
@@ -96,8 +96,9 @@ set(CPACK_DEBIAN_MPI_PACKAGE_ENHANCES "libshunt-dev, shunt-tools")
 set(CPACK_DEBIAN_MPI_DESCRIPTION "Concurrency runtime from cache line to cluster: transport over MPI
 ${about}
 
-This package has the plugins that carry messages between processes, over Open
-MPI and over MPICH. Programs open one at run time, and are not linked with it.")
+This package has the plugins that carry messages between processes: over Open
+MPI, over MPICH, and over the OpenSHMEM of Open MPI. Programs open one at run
+time, and are not linked with it.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME shunt-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)

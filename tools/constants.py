@@ -74,8 +74,8 @@ STATED = [
     ("task/railway_options.hpp", "has {8} bytes for each ns", "bytes_per_ns", "task/detail/train_shape.cpp"),
     ("task/railway_options.hpp", "a cache line, at most {16 KiB}", "max_train_bytes", "task/detail/train_shape.cpp"),
     ("docs/manual/railways.md", "for a train for some {20 microseconds}", "spin_for", "task/detail/station_base.cpp"),
-    ("transport/DESIGN.md", "waits for the gate for {100 ms}", "gate_wait", "transport/mpi/liveness.cpp"),
-    ("transport/DESIGN.md", "if that opens within {200 ms}", "abort_gate_limit", "transport/mpi/carrier.cpp"),
+    ("transport/DESIGN.md", "waits for the gate for {100 ms}", "gate_wait", "transport/network/liveness.cpp"),
+    ("transport/DESIGN.md", "if that opens within {200 ms}", "abort_gate_limit", "transport/network/carrier.cpp"),
 ]
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "bytes": 1,
          "ns": 1, "us": 10**3, "microseconds": 10**3, "ms": 10**6, "milliseconds": 10**6, "s": 10**9}

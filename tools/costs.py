@@ -69,7 +69,8 @@ STATED = [
 NOT_MEASURED = [
     ("base/clock.hpp", "isb waits for some {10 ns}", "an instruction of AArch64"),
     ("templet/engine.hpp", "look around for some {50 us}", "follows from looks_before_park and the pause's length"),
-    ("transport/mpi/backoff.hpp", "a poll takes some {5 us}", "is MPI's, with several processes"),
+    ("transport/network/backoff.hpp", "a poll takes some {5 us}", "is MPI's, with several processes"),
+    ("transport/shmem/board.hpp", "Cost: {20 ns}", "is OpenSHMEM's, with several processes"),
 ]
 COST = re.compile(r"(?<![\w.,'])\d[\d.,']*(?: to \d[\d.,']*)? (?:ns|us|nanoseconds|microseconds)\b")
 

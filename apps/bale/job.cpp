@@ -15,8 +15,9 @@ job::job(command_line& options, std::string name, bool output, forms in)
     : name_(std::move(name)), wanted_(pgas::options_from_environment()) {
   wanted_.name = "shunt run " + name_;  // as the command calls it, in messages of its own
   count_option(options, "--pes", wanted_.pes, "processing elements of the job (default: one a CPU)", 1, 65'536);
-  choice_option(options, "--transport", wanted_.transport, "threads, processes, mpi, or auto: what the launcher serves",
-                {"auto", "threads", "processes", "mpi"});
+  choice_option(options, "--transport", wanted_.transport,
+                "threads, processes, mpi, shmem, or auto: what the launcher serves",
+                {"auto", "threads", "processes", "mpi", "shmem"});
   count_option(options, "--workers", wanted_.workers, "worker threads of a process (default: the CPUs it may use)", 1,
                4096);
   bytes_option(options, "--budget", wanted_.budget, "bytes of trains a PE may own, e.g. 16M", 4096,
@@ -56,7 +57,7 @@ const pgas::options& job::wanted() {
 }
 
 bool job::has_processes() const {
-  return wanted_.transport == "mpi" || wanted_.transport == "processes" ||
+  return wanted_.transport == "mpi" || wanted_.transport == "shmem" || wanted_.transport == "processes" ||
          (wanted_.transport == "auto" && pgas::under_launcher());
 }
 

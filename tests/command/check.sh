@@ -423,6 +423,16 @@ if [[ -n $mpis ]]; then
   bad 'no-such-launcher' "$shunt" run histogram --transport mpi --launcher no-such-launcher
 fi
 
+if "$shunt" doctor | grep '^transports .*shmem' >/dev/null; then
+  bad '--ranks' "$shunt" run histogram --transport shmem --ranks 0
+  good '^pes +4 on 2 processes' "$shunt" run histogram --transport shmem --ranks 2 --pes 4 --updates 1000
+  good '^checked +a serial count found' \
+    env SHUNT_SHARED_MEMORY=0 "$shunt" run kmers --transport shmem --ranks 2 --pes 4 --bases 3000 --check
+  bad 'no-such-launcher' "$shunt" run histogram --transport shmem --launcher no-such-launcher
+else
+  bad 'transport .shmem. was not built' "$shunt" run histogram --transport shmem --ranks 2
+fi
+
 # catches PID: that process catches SIGUSR1.
 catches() {
   local caught

@@ -2,7 +2,7 @@
 """Jobs that go wrong: each ends within bounds, says what happened in one line, and leaves no process behind.
 
   check.py jobs JOB [NAME LAUNCHER...]     faults in a job of fault_job.cpp: in one process, or under a launcher whose
-                                           next word is the number of ranks; NAME: openmpi or mpich
+                                           next word is the number of ranks; NAME: openmpi, mpich or shmem
   check.py files SHUNT                     graphs that cannot be read, by `shunt run triangle`
   check.py timed [--trials N] [--seed S] JOB NAME LAUNCHER...
                                            N jobs (20), each with a fault of one rank at a random moment from its main()
@@ -169,6 +169,9 @@ def expect(name, job, message, statuses=None, alike=True):
 
 
 def jobs(program, mpi, launcher):
+    transport = "threads" if not launcher else "shmem" if mpi == "shmem" else "mpi"
+    beginning = "shmem_init" if mpi == "shmem" else "MPI_Init"
+
     def start(kind, ranks, pes, *options, wrapped=False):
         marker = f"marker-{uuid.uuid4()}"
         words = list(launcher)
@@ -176,7 +179,7 @@ def jobs(program, mpi, launcher):
             words.append(str(ranks))
         if wrapped:
             words.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ranks", "under_shell.sh"))
-        words += [program, kind, "--pes", str(pes), "--transport", "mpi" if launcher else "threads"]
+        words += [program, kind, "--pes", str(pes), "--transport", transport]
         words += ["--train", "1k", *options, marker]
         return Job(words, marker)
 
@@ -219,18 +222,19 @@ def jobs(program, mpi, launcher):
 
         # Nothing but time can tell: MPI is not there yet.
         start_limits = ("--deadline", "1", "--start-deadline", "3")
-        expect(name + "stopped before MPI_Init", start("halt", ranks, pes, *start_limits),
-               rf"^fault_job: rank {lost} \(process \d+\) is stopped; rank \d has waited in MPI_Init for ", alike=False)
+        expect(name + f"stopped before {beginning}", start("halt", ranks, pes, *start_limits),
+               rf"^fault_job: rank {lost} \(process \d+\) is stopped; rank \d has waited in {beginning} for ",
+               alike=False)
         # Open MPI's launcher may be faster, and says it in its own words; one time in ten, of Debian's 4.1.4, it prints
         # nothing at all. Then its exit status is all that there is.
         status, text, left = start("early", ranks, pes, *start_limits).wait()
         check(status not in (None, 0) and not left,
-              name + f"exit(0) before MPI_Init: exit status {status}, left {left}", text)
-        silent = mpi == "openmpi" and not text.strip()
-        named = re.search(rf"^fault_job: rank {lost} has ended; rank \d has waited in MPI_Init for |"
+              name + f"exit(0) before {beginning}: exit status {status}, left {left}", text)
+        silent = mpi != "mpich" and not text.strip()
+        named = re.search(rf"^fault_job: rank {lost} has ended; rank \d has waited in {beginning} for |"
                           rf"due to process rank {lost} .*exiting improperly", text, re.MULTILINE | re.DOTALL)
         check(silent or named,
-              name + "exit(0) before MPI_Init: does not name the rank", text)
+              name + f"exit(0) before {beginning}: does not name the rank", text)
 
         for how, said, options in ((signal.SIGKILL, "ended", ()),
                                    (signal.SIGSTOP, "silent for [12]", ("--deadline", "2"))):
@@ -374,8 +378,8 @@ def timed(program, mpi, launcher, trials, seed, one):
         # time.
         if mpi == "mpich":
             words.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ranks", "under_shell.sh"))
-        words += [program, "timed", "--pes", str(ranks), "--transport", "mpi", "--train", "1k",
-                  "--deadline", str(STATED_SILENCE), "--start-deadline", str(STATED_START), marker]
+        words += [program, "timed", "--pes", str(ranks), "--transport", "shmem" if mpi == "shmem" else "mpi",
+                  "--train", "1k", "--deadline", str(STATED_SILENCE), "--start-deadline", str(STATED_START), marker]
         return Job(words, marker, environment)
 
     spans = {}  # by number of ranks: how long a job takes from a rank's main() to its end

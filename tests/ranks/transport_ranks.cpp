@@ -6,6 +6,8 @@
 ///   transport_ranks aborted            the last rank ends the job although one of its threads is busy
 ///   transport_ranks unstarted          exchange and the end, without a service between
 ///   transport_ranks speed [bytes]      latency and bandwidth between ranks 0 and 1
+///
+/// Over MPI, or the network that SHUNT_TRANSPORT names.
 #include <shunt/transport.hpp>
 
 #include <fcntl.h>
@@ -30,6 +32,7 @@
 #include <thread>
 #include <vector>
 
+#include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/rail.hpp>
 #include <support/expect.hpp>
@@ -515,13 +518,14 @@ void ranks_must_ask_for_the_same_service(carrier& job) {
 
 /// Neither LeakSanitizer nor the heap's size can tell: MPI unloads the code that would show the owner of a block, and
 /// takes memory of its own when a busy machine makes its messages wait. A service that forgot one of its trains would
-/// leave 20 blocks here.
+/// leave 20 blocks here. Over OpenSHMEM the trains lie in symmetric memory, which would be used up.
 void services_give_their_trains_back(carrier& job) {
   constexpr std::size_t receive_trains = 4;
   const std::ptrdiff_t before = aligned_blocks.load();
   const std::ptrdiff_t of_the_receiver = job.ranks();
   for (int i = 0; i < 20; ++i) {
     serve(job, {262'144, receive_trains, 30s}, [&](receiver&) {
+      if (job.name() != "mpi") return;
       expect(aligned_blocks.load() - before - of_the_receiver >= std::ptrdiff_t{receive_trains}, "not counted");
     });
     expect(aligned_blocks.load() == before);
@@ -737,7 +741,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const std::string what = words.empty() ? "orderly" : words[0];
   try {
-    const auto job = shunt::transport::open("mpi");
+    const auto job = shunt::transport::open(shunt::environment::read("SHUNT_TRANSPORT").value_or("mpi"));
     the_job = job.get();
     if (what == "orderly") {
       orderly(*job);

@@ -98,12 +98,29 @@ mpi ask_version(const std::string& program) {
   return mpi::unknown;
 }
 
+bool is_there(std::string_view transport) {
+  const auto there = transport::available(environment::read("SHUNT_PLUGINS").value_or(""));
+  return std::find(there.begin(), there.end(), transport) != there.end();
+}
+
+/// Of OpenSHMEM: Open MPI's.
+starter find_shmem_starter() {
+  if (!is_there("shmem (Open MPI)")) {
+    throw usage_error(error_number(1107),
+                      "the transport `shmem` was not built; install openmpi-bin and libopenmpi-dev, then build again");
+  }
+  for (const char* const own : {"oshrun", "mpirun.openmpi"}) {
+    if (in_path(own)) return {{own}, mpi::open_mpi};
+  }
+  throw usage_error(error_number(1107),
+                    "no launcher of OpenSHMEM (oshrun) is installed; install openmpi-bin, or name one with --launcher");
+}
+
 starter find_starter() {
   bool any = false;
   for (const auto& [kind, transport, own] : {std::tuple{mpi::open_mpi, "mpi (Open MPI)", "mpirun.openmpi"},
                                              std::tuple{mpi::mpich, "mpi (MPICH)", "mpiexec.mpich"}}) {
-    const auto there = transport::available(environment::read("SHUNT_PLUGINS").value_or(""));
-    if (std::find(there.begin(), there.end(), transport) == there.end()) continue;
+    if (!is_there(transport)) continue;
     any = true;
     if (in_path(own)) return {{own}, kind};
     for (const char* const common : {"mpirun", "mpiexec"}) {
@@ -127,8 +144,10 @@ bool may_read_processes() noexcept {
 }
 
 /// The command that starts the processes, up to their own program's name.
+/// \param over  the transport: mpi, shmem
 /// \param told  the user has said how many.
-std::vector<std::string> start_words(const std::optional<std::string>& launcher, int ranks, bool told) {
+std::vector<std::string> start_words(std::string_view over, const std::optional<std::string>& launcher, int ranks,
+                                     bool told) {
   if (launcher) {
     starter own;
     std::string word;
@@ -144,7 +163,7 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
     return own.words;
   }
 
-  auto [words, kind] = find_starter();
+  auto [words, kind] = over == "shmem" ? find_shmem_starter() : find_starter();
   words.insert(words.end(), {"-n", std::to_string(ranks)});
   if (kind == mpi::open_mpi) {
     // Not bound: a rank has several workers, and the library divides the machine's CPUs between its
@@ -158,6 +177,15 @@ std::vector<std::string> start_words(const std::optional<std::string>& launcher,
     if (!may_read_processes()) words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
   }
   return words;
+}
+
+/// How much symmetric memory each rank of OpenSHMEM has, which is fixed when it begins. A rank has 16 trains for
+/// arrivals in each of three channels.
+void set_symmetric_size(std::size_t train_bytes, std::vector<std::string>& words) {
+  constexpr std::size_t usual = std::size_t{256} << 20;  // Open MPI's own; pages are given as they are touched
+  constexpr std::size_t trains = 64;                     // those for arrivals, and room for what OpenSHMEM rounds up
+  ::setenv("SHMEM_SYMMETRIC_SIZE", std::to_string(std::max(usual, trains * train_bytes)).c_str(), 0);
+  words.insert(words.end(), {"-x", "SHMEM_SYMMETRIC_SIZE"});  // to ranks of other machines
 }
 
 /// A file that the job's first process on this machine removes: it tells whether a launcher has started any.
@@ -300,11 +328,10 @@ int run(std::vector<std::string> arguments) {
     const auto wanted = pgas::options_from(argc, pointers(copies).data());
 
     const bool processes = wanted.transport == "processes";
-    if (launcher && wanted.transport != "mpi")
-      throw usage_error(error_number(1103), "--launcher needs --transport mpi");
-    if (ranks && wanted.transport != "mpi" && !processes) {
-      throw usage_error(error_number(1103), "--ranks needs --transport processes or --transport mpi");
-    }
+    const bool network = wanted.transport == "mpi" || wanted.transport == "shmem";
+    if (launcher && !network) throw usage_error(error_number(1103), "--launcher needs --transport mpi or shmem");
+    if (ranks && !network && !processes)
+      throw usage_error(error_number(1103), "--ranks needs --transport mpi, shmem or processes");
     if (pgas::under_launcher()) {
       if (ranks || launcher) {
         throw usage_error(error_number(1103), std::string(ranks ? "--ranks" : "--launcher") +
@@ -313,9 +340,10 @@ int run(std::vector<std::string> arguments) {
     } else if (processes) {
       rehearse(app, arguments);
       return transport::run_processes(count, command_of(arguments));
-    } else if (wanted.transport == "mpi") {
+    } else if (network) {
       rehearse(app, arguments);
-      auto words = start_words(launcher, count, ranks.has_value());
+      auto words = start_words(wanted.transport, launcher, count, ranks.has_value());
+      if (wanted.transport == "shmem" && !launcher) set_symmetric_size(wanted.train_bytes, words);
       for (auto& word : command_of(arguments)) words.push_back(std::move(word));
       const start_mark mark;
       if (!mark.path().empty()) words.insert(words.end(), {start_mark::option, mark.path()});

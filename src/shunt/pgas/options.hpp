@@ -22,7 +22,8 @@ struct options {
   int pes = 0;
 
   /// "threads": one process. "processes": as many as `shunt start` started on this machine. "mpi": as many as an MPI
-  /// launcher started. "auto": what the launcher that started this process serves, else threads.
+  /// launcher started. "shmem": as many as a launcher of OpenSHMEM started. "auto": what the launcher that started this
+  /// process serves, else threads.
   /// `--transport`, SHUNT_TRANSPORT.
   std::string transport = "auto";
 

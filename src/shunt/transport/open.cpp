@@ -35,8 +35,14 @@ namespace fs = std::filesystem;
 // Open MPI loads components that use its symbols but do not name its library (mca_pml_ob1.so and mca_btl_tcp.so among
 // them, in 4.1): they find the symbols only if these are global. MPICH is one library, whose symbols stay apart from
 // the program's own.
-constexpr std::array<mpi_implementation, 2> known{
-    {{"Open MPI", "libshunt_mpi_openmpi.so", true}, {"MPICH", "libshunt_mpi_mpich.so", false}}};
+constexpr std::array<implementation, 3> known{{{"mpi", "Open MPI", "libshunt_mpi_openmpi.so", true},
+                                               {"mpi", "MPICH", "libshunt_mpi_mpich.so", false},
+                                               {"shmem", "Open MPI", "libshunt_shmem_openmpi.so", true}}};
+
+/// "mpi (Open MPI)"
+std::string shown_as(const candidate& c) {
+  return std::string(c.made_with->transport) + " (" + std::string(c.made_with->name) + ")";
+}
 
 int number(const char* text) noexcept {
   int n = 0;
@@ -72,7 +78,7 @@ fs::path library_file() {
 
 }  // namespace
 
-std::span<const mpi_implementation> mpi_implementations() noexcept { return known; }
+std::span<const implementation> implementations() noexcept { return known; }
 
 launcher find_launcher() {
   const char* const of_openmpi = std::getenv("OMPI_COMM_WORLD_SIZE");
@@ -128,14 +134,15 @@ std::vector<fs::path> plugin_folders(const std::string& first) {
   return folders;
 }
 
-std::vector<candidate> find_plugins(std::span<const fs::path> folders) {
+std::vector<candidate> find_plugins(std::span<const fs::path> folders, std::string_view transport) {
   std::vector<candidate> found;
-  for (const auto& mpi : known) {
+  for (const auto& one : known) {
+    if (one.transport != transport) continue;
     for (const auto& folder : folders) {
       std::error_code failed;
-      const auto file = folder / mpi.file;
+      const auto file = folder / one.file;
       if (fs::is_regular_file(file, failed)) {
-        found.push_back({&mpi, file});
+        found.push_back({&one, file});
         break;
       }
     }
@@ -147,7 +154,7 @@ std::vector<candidate> find_plugins(std::span<const fs::path> folders) {
 /// help.
 std::vector<candidate> choose(std::span<const candidate> found, const launcher& by, std::span<const fs::path> folders) {
   std::string there = "threads";
-  for (const auto& c : found) there += ", mpi (" + std::string(c.mpi->name) + ")";
+  for (const auto& c : found) there += ", " + shown_as(c);
   if (found.empty()) {
     throw usage_error(error_number(813), "this installation has no transport `mpi`, only: " + there + ". Looked for " +
                                              std::string(known[0].file) + " and " + std::string(known[1].file) +
@@ -156,12 +163,26 @@ std::vector<candidate> choose(std::span<const candidate> found, const launcher& 
   }
   if (by.mpi == nullptr) return {found.begin(), found.end()};
   for (const auto& c : found) {
-    if (c.mpi == by.mpi) return {c};
+    if (c.made_with == by.mpi) return {c};
   }
   throw usage_error(error_number(814), "this job was started by the launcher of " + std::string(by.mpi->name) +
                                            ", but this installation has only: " + there + ". Use the launcher of " +
-                                           std::string(found.front().mpi->name) + ", or add " +
+                                           std::string(found.front().made_with->name) + ", or add " +
                                            std::string(by.mpi->file) + " to one of " + list(folders));
+}
+
+std::vector<candidate> choose_shmem(std::span<const candidate> found, const launcher& by,
+                                    std::span<const fs::path> folders) {
+  if (found.empty()) {
+    throw usage_error(error_number(850), "this installation has no transport `shmem`: there is no " +
+                                             std::string(known[2].file) + " in " + list(folders) +
+                                             "; build Shunt with -DSHUNT_SHMEM=auto on a machine with oshcc");
+  }
+  if (by.mpi != nullptr && by.mpi != &known[0]) {
+    throw usage_error(error_number(855), "this job was started by the launcher of " + std::string(by.mpi->name) +
+                                             ", which does not serve the transport `shmem`: use oshrun");
+  }
+  return {found.begin(), found.end()};
 }
 
 /// Tries the files in turn. One that loads decides: only a file that cannot be loaded makes way for the next.
@@ -169,8 +190,10 @@ std::unique_ptr<carrier> load(std::span<const candidate> from, const limits& tim
   std::string failures;
   for (const auto& c : from) {
     SHUNT_ASSERT(c.file.is_absolute());  // dlopen() would look for a bare name in the folders of LD_LIBRARY_PATH
-    const std::string shown = "the transport `mpi` (" + std::string(c.mpi->name) + ") in " + c.file.string();
-    void* const handle = dlopen(c.file.c_str(), RTLD_NOW | RTLD_NODELETE | (c.mpi->global ? RTLD_GLOBAL : RTLD_LOCAL));
+    const std::string shown = "the transport `" + std::string(c.made_with->transport) + "` (" +
+                              std::string(c.made_with->name) + ") in " + c.file.string();
+    void* const handle =
+        dlopen(c.file.c_str(), RTLD_NOW | RTLD_NODELETE | (c.made_with->global ? RTLD_GLOBAL : RTLD_LOCAL));
     if (handle == nullptr) {
       const char* const why = dlerror();
       failures +=
@@ -199,10 +222,11 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
   // An MPI launcher that a process of such a job has started serves its own, which inherit the variables alone.
   if (of_job && by.present && ::fcntl(of_job->meeting, F_GETFD) < 0) of_job.reset();
   if (of_job && (name == "processes" || name == "auto")) return open_processes(*of_job, time_limits);
-  if (of_job && name == "mpi") {
+  if (of_job && (name == "mpi" || name == "shmem")) {
     throw usage_error(error_number(842),
-                      "--transport mpi: this process was started by `shunt start`, so that each would be an MPI job of "
-                      "its own; leave the option out, or start the program by mpirun");
+                      "--transport " + std::string(name) +
+                          ": this process was started by `shunt start`, so that each would be a job of "
+                          "its own; leave the option out, or start the program by mpirun or oshrun");
   }
   if (name == "processes") {
     throw usage_error(error_number(839),
@@ -213,6 +237,7 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
   const bool wide = by.present && by.ranks != 1;
   if (name == "threads" || (name == "auto" && !wide)) return open_threads();
   const auto folders = plugin_folders(plugins);
+  if (name == "shmem") return load(choose_shmem(find_plugins(folders, name), by, folders), time_limits);
   const auto found = find_plugins(folders);
   if (name != "mpi" && name != "auto") {
     std::string there;
@@ -225,8 +250,11 @@ std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins,
 
 std::vector<offer> offers(const std::string& plugins) {
   std::vector<offer> all{{"threads", ""}, {"processes", ""}};
-  for (const auto& c : detail::find_plugins(detail::plugin_folders(plugins))) {
-    all.push_back({"mpi (" + std::string(c.mpi->name) + ")", c.file.string()});
+  const auto folders = detail::plugin_folders(plugins);
+  for (const std::string_view transport : {"mpi", "shmem"}) {
+    for (const auto& c : detail::find_plugins(folders, transport)) {
+      all.push_back({detail::shown_as(c), c.file.string()});
+    }
   }
   return all;
 }

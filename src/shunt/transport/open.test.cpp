@@ -183,7 +183,7 @@ TEST_CASE("choose: takes the launcher's MPI, and every MPI where there is no lau
   const variable size("PMI_SIZE", "2");
   const auto chosen = detail::choose(found, detail::find_launcher(), folders);
   REQUIRE(chosen.size() == 1);
-  CHECK(chosen.front().mpi->name == "MPICH");
+  CHECK(chosen.front().made_with->name == "MPICH");
 }
 
 TEST_CASE("choose: if the launcher's MPI is missing the error names it and the one that is there") {
@@ -197,6 +197,33 @@ TEST_CASE("choose: if the launcher's MPI is missing the error names it and the o
              }),
              Catch::Contains("launcher of Open MPI") && Catch::Contains("mpi (MPICH)") &&
                  Catch::Contains("libshunt_mpi_openmpi.so"));
+}
+
+TEST_CASE("choose_shmem: without its plugin the error names the file, and another launcher is refused") {
+  const clean_environment no_launcher;
+  const folder one;
+  const std::vector<fs::path> folders{one.path()};
+  const auto choose = [&] {
+    return detail::choose_shmem(detail::find_plugins(folders, "shmem"), detail::find_launcher(), folders);
+  };
+  CHECK_THAT(thrown_by<usage_error>([&] { static_cast<void>(choose()); }),
+             Catch::Contains("`shmem`") && Catch::Contains("libshunt_shmem_openmpi.so"));
+  one.put("libshunt_shmem_openmpi.so");
+  CHECK(choose().size() == 1);
+  CHECK(detail::find_plugins(folders).empty());
+  const variable size("OMPI_COMM_WORLD_SIZE", "2");
+  CHECK(choose().size() == 1);
+  const variable none("OMPI_COMM_WORLD_SIZE", nullptr);
+  const variable mpich("PMI_SIZE", "2");
+  CHECK_THAT(thrown_by<usage_error>([&] { static_cast<void>(choose()); }),
+             Catch::Contains("MPICH") && Catch::Contains("use oshrun"));
+}
+
+TEST_CASE("offers: lists the plugin of OpenSHMEM after those of MPI") {
+  const folder one;
+  one.put("libshunt_shmem_openmpi.so");
+  const auto all = transport::available(one.path().string());
+  CHECK(std::find(all.begin(), all.end(), "shmem (Open MPI)") != all.end());
 }
 
 TEST_CASE("load: for a file that is no transport the error names the file") {

@@ -1,5 +1,5 @@
-// Which of several silent ranks is the lost one, without MPI.
-#include <shunt/transport/mpi/peer.hpp>
+// Which of several silent ranks is the lost one, without a network.
+#include <shunt/transport/network/peer.hpp>
 
 #include <array>
 #include <set>
@@ -10,8 +10,8 @@
 namespace {
 
 using namespace std::chrono_literals;
-using shunt::transport::mpi::find_silent;
-using shunt::transport::mpi::peer;
+using shunt::transport::network::find_silent;
+using shunt::transport::network::peer;
 
 /// The rank that is found lost with a deadline of 1 s; -1: none.
 int lost(const std::vector<peer>& peers, const std::set<int>& stopped = {}) {

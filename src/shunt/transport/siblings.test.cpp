@@ -101,7 +101,7 @@ TEST_CASE("explain: a rank without a watchdog thread has not come as far") {
 
 TEST_CASE("explain: if all ranks are here and run, MPI is stuck; if some are elsewhere, one of those is lost") {
   const job_of_four job;
-  CHECK(job.why() == "every rank runs, and MPI does not go on");
+  CHECK(job.why() == "every rank runs, and the network does not go on");
   CHECK(job.why({0, 8, 4}).find("elsewhere") != std::string::npos);
   CHECK(explain({0, 2, 1}, {}, has_not_begun).find("shows no other rank") != std::string::npos);
 }

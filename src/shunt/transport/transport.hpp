@@ -56,8 +56,8 @@ struct shared_place {
 struct limits {
   /// Silence after which a rank counts as lost, from open() to the destructor; as service::deadline. 0: never.
   std::chrono::milliseconds deadline{5'000};
-  /// Time in which all ranks must have called open(), and in which they must get out of MPI at the end: a rank cannot
-  /// send a sign of life then. 0: for ever.
+  /// Time in which all ranks must have called open(), and in which they must get out of the network at the end: a rank
+  /// cannot send a sign of life then. 0: for ever.
   std::chrono::milliseconds gather{30'000};
   std::string name{};  ///< of the application; empty: none
 };
@@ -77,7 +77,7 @@ class carrier {
   virtual ~carrier() = default;
 
   // Any thread, at any time.
-  [[nodiscard]] virtual std::string_view name() const noexcept = 0;  ///< "threads", "processes", "mpi"
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;  ///< "threads", "processes", "mpi", "shmem"
   [[nodiscard]] virtual int rank() const noexcept = 0;               ///< 0..ranks()-1
   /// Processes of the job, at least 1.
   [[nodiscard]] virtual int ranks() const noexcept = 0;
@@ -132,7 +132,8 @@ class carrier {
 
 /// Collective: opens a transport by name. Waits for the other ranks.
 /// \param name     "threads" (one process, always there), "processes" (several on this machine, started by
-///                 run_processes()), "mpi", or "auto": what the launcher that started this process serves, else threads
+///                 run_processes()), "mpi", "shmem" (under oshrun), or "auto": what the launcher that started this
+///                 process serves, else threads. Nothing tells oshrun from mpirun, so "auto" means "mpi" there.
 /// \param plugins  folders to search for transports first, absolute, separated by colons; then those of the program's
 ///                 file and of the library's, and the installed one. The current folder is never searched.
 /// \param time_limits  how long it may wait for other ranks
@@ -141,7 +142,8 @@ class carrier {
 [[nodiscard]] std::unique_ptr<carrier> open(std::string_view name, const std::string& plugins = {},
                                             const limits& time_limits = {});
 
-/// Any thread. Names that open() would accept here, e.g. for a report: "threads", "processes", "mpi (Open MPI)".
+/// Any thread. Names that open() would accept here, e.g. for a report: "threads", "processes", "mpi (Open MPI)",
+/// "shmem (Open MPI)".
 /// \throws usage_error for a folder that is not absolute.
 [[nodiscard]] std::vector<std::string> available(const std::string& plugins = {});
 

@@ -45,22 +45,36 @@ void exit_amid(const char* call) noexcept {
   std::_Exit(EXIT_FAILURE);
 }
 
-/// Once a process: handlers cannot be taken back. Those that the program registers later run before them.
+void register_exit_handler() {
+#if defined(__GLIBC__)
+  static_cast<void>(on_exit(
+      [](int status, void*) {
+        char call[32];
+        std::snprintf(call, sizeof call, "exit(%d)", status);
+        exit_amid(call);
+      },
+      nullptr));
+#else
+  static_cast<void>(std::atexit([] { exit_amid("exit()"); }));
+#endif
+}
+
+/// Once a process: handlers cannot be taken back. Those that are registered later run before them.
 void register_handlers() {
   static const bool done = [] {
     now();
-#if defined(__GLIBC__)
-    static_cast<void>(on_exit(
-        [](int status, void*) {
-          char call[32];
-          std::snprintf(call, sizeof call, "exit(%d)", status);
-          exit_amid(call);
-        },
-        nullptr));
-#else
-    static_cast<void>(std::atexit([] { exit_amid("exit()"); }));
-#endif
+    register_exit_handler();
     static_cast<void>(std::at_quick_exit([] { exit_amid("quick_exit()"); }));
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+/// Once a process, when the network's library is initialised: it may have registered a handler that waits for other
+/// ranks, as OpenSHMEM does.
+void register_before_library() {
+  static const bool done = [] {
+    register_exit_handler();
     return true;
   }();
   static_cast<void>(done);
@@ -91,6 +105,7 @@ exit_watch::~exit_watch() {
 
 exit_watch::serving::serving(job* of) : mine_(of != nullptr) {
   if (!mine_) return;
+  register_before_library();
   const std::lock_guard held(now().guard);
   now().running = of;
 }

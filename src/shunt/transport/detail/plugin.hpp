@@ -6,6 +6,8 @@
 ///   file                       made with     environment that its launcher sets
 ///   libshunt_mpi_openmpi.so    Open MPI      OMPI_COMM_WORLD_SIZE
 ///   libshunt_mpi_mpich.so      MPICH         PMI_RANK, PMI_SIZE
+///   libshunt_shmem_openmpi.so  Open MPI's    as Open MPI: nothing tells oshrun from mpirun, so it must be asked for
+///                              OpenSHMEM
 ///
 /// A plugin is never closed: MPI leaves exit handlers behind, and an exception that a plugin threw refers to its code.
 #pragma once
@@ -42,21 +44,22 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
          std::to_string(sizeof(loss)) + ", string " + std::to_string(sizeof(std::string)) + ")";
 }
 
-/// One MPI that a plugin may be made with.
-struct mpi_implementation {
-  std::string_view name;  ///< "Open MPI"
-  std::string_view file;  ///< "libshunt_mpi_openmpi.so"
-  bool global;            ///< its symbols must be visible to what it loads itself
+/// What a plugin may be made with: one implementation of what a transport needs.
+struct implementation {
+  std::string_view transport;  ///< "mpi", "shmem"
+  std::string_view name;       ///< "Open MPI"
+  std::string_view file;       ///< "libshunt_mpi_openmpi.so"
+  bool global;                 ///< its symbols must be visible to what it loads itself
 };
 
 /// In order of preference where no launcher decides.
-[[nodiscard]] std::span<const mpi_implementation> mpi_implementations() noexcept;
+[[nodiscard]] std::span<const implementation> implementations() noexcept;
 
 /// What the environment says about the launcher that started this process.
 struct launcher {
-  const mpi_implementation* mpi = nullptr;  ///< nullptr: not an MPI launcher, or one that serves both
-  bool present = false;                     ///< started by some MPI launcher
-  int ranks = 1;                            ///< of the job; 0 where it does not say
+  const implementation* mpi = nullptr;  ///< nullptr: not an MPI launcher, or one that serves both
+  bool present = false;                 ///< started by some MPI launcher
+  int ranks = 1;                        ///< of the job; 0 where it does not say
 };
 /// Any thread, while none changes the environment.
 [[nodiscard]] launcher find_launcher();
@@ -70,17 +73,24 @@ struct launcher {
 
 /// A plugin's file.
 struct candidate {
-  const mpi_implementation* mpi;
+  const implementation* made_with;
   std::filesystem::path file;
 };
 
-/// The first file of every implementation, in order of preference.
-[[nodiscard]] std::vector<candidate> find_plugins(std::span<const std::filesystem::path> folders);
+/// The first file of every implementation of a transport, in order of preference.
+/// \param transport  "mpi", "shmem"
+[[nodiscard]] std::vector<candidate> find_plugins(std::span<const std::filesystem::path> folders,
+                                                  std::string_view transport = "mpi");
 
-/// Those of `found` that may serve a job that `by` started, the best first.
+/// Those of `found`, all of the transport `mpi`, that may serve a job that `by` started, the best first.
 /// \throws usage_error if there is none; it says what there is, and where it was looked for.
 [[nodiscard]] std::vector<candidate> choose(std::span<const candidate> found, const launcher& by,
                                             std::span<const std::filesystem::path> folders);
+
+/// The same for the transport `shmem`, which Open MPI's launchers serve: oshrun, and mpirun too.
+/// \throws usage_error if there is none, or another launcher has started the job.
+[[nodiscard]] std::vector<candidate> choose_shmem(std::span<const candidate> found, const launcher& by,
+                                                  std::span<const std::filesystem::path> folders);
 
 /// Collective. Opens the first file that the system can load (an MPI that has been removed is no reason to fail while
 /// there is another one), and asks it for its transport.

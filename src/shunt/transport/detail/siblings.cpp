@@ -144,7 +144,7 @@ std::string explain(const self& me, const std::vector<sibling>& others, const ch
   for (const auto& s : others) {
     if (!s.watchdog) return named(s) + " " + missing_watchdog;
   }
-  if (me.here > 0 && me.here == me.ranks) return "every rank runs, and MPI does not go on";
+  if (me.here > 0 && me.here == me.ranks) return "every rank runs, and the network does not go on";
   return others.empty() ? "this machine shows no other rank: one elsewhere is stopped, unreachable or was never started"
                         : "the ranks of this machine run: one elsewhere is stopped, unreachable or was never started";
 }

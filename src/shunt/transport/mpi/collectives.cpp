@@ -11,7 +11,8 @@ namespace transport {
 namespace mpi {
 
 /// First the lengths, then the texts: a receiver must know where each text begins.
-std::vector<std::string> all_gather(gate& calls, MPI_Comm among, int rank, int ranks, const std::string& mine) {
+std::vector<std::string> all_gather(network::gate& calls, MPI_Comm among, int rank, int ranks,
+                                    const std::string& mine) {
   const auto nothing = [] {};
   const auto count = static_cast<std::size_t>(ranks);
   if (mine.size() > INT_MAX) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <shunt/transport/mpi/backoff.hpp>
 #include <shunt/transport/mpi/check.hpp>
-#include <shunt/transport/mpi/gate.hpp>
+#include <shunt/transport/network/backoff.hpp>
+#include <shunt/transport/network/gate.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -20,8 +20,8 @@ namespace mpi {
 /// \param call       what the request was made by
 /// \param meanwhile  called between two tests, without the gate
 template <class Meanwhile>
-void complete(gate& calls, MPI_Request& request, const char* call, Meanwhile meanwhile) {
-  for (backoff pause;; pause()) {
+void complete(network::gate& calls, MPI_Request& request, const char* call, Meanwhile meanwhile) {
+  for (network::backoff pause;; pause()) {
     {
       const auto pass = calls.enter();
       int done = 0;
@@ -34,7 +34,7 @@ void complete(gate& calls, MPI_Request& request, const char* call, Meanwhile mea
 
 /// Collective: returns once all ranks of `among` have called it. Parameters as above.
 template <class Meanwhile>
-void barrier(gate& calls, MPI_Comm among, const char* call, Meanwhile meanwhile) {
+void barrier(network::gate& calls, MPI_Comm among, const char* call, Meanwhile meanwhile) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const auto pass = calls.enter();
@@ -45,7 +45,7 @@ void barrier(gate& calls, MPI_Comm among, const char* call, Meanwhile meanwhile)
 
 /// Collective: every rank's text, in rank order.
 /// \throws shunt::error if MPI fails, or if the texts have more than INT_MAX bytes in all
-[[nodiscard]] std::vector<std::string> all_gather(gate& calls, MPI_Comm among, int rank, int ranks,
+[[nodiscard]] std::vector<std::string> all_gather(network::gate& calls, MPI_Comm among, int rank, int ranks,
                                                   const std::string& mine);
 
 }  // namespace mpi

@@ -10,24 +10,9 @@ namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace mpi {
-namespace {
 
-/// Jobs of at most this many ranks send heartbeats all to all, larger ones in a ring.
-constexpr int most_ranks_all_to_all = 8;
-
-std::vector<int> peers_of(int rank, int ranks) {
-  if (ranks > most_ranks_all_to_all) return {(rank + 1) % ranks, (rank + ranks - 1) % ranks};
-  std::vector<int> others;
-  for (int r = 0; r < ranks; ++r) {
-    if (r != rank) others.push_back(r);
-  }
-  return others;
-}
-
-}  // namespace
-
-void heartbeats::open(const gate::pass&, MPI_Comm among, int rank, int ranks) {
-  const auto others = peers_of(rank, ranks);
+void heartbeats::open(const network::gate::pass&, MPI_Comm among, int rank, int ranks) {
+  const auto others = network::peers_of(rank, ranks);
   peers_.assign(others.size(), {});
   requests_.assign(2 * others.size(), MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -40,7 +25,7 @@ void heartbeats::open(const gate::pass&, MPI_Comm among, int rank, int ranks) {
   }
 }
 
-void heartbeats::receive(const gate::pass&) {
+void heartbeats::receive(const network::gate::pass&) {
   std::vector<int> indices(requests_.size());
   // Twice: a rank that woke from a long sleep may have to look twice to find what has long been there.
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -63,7 +48,7 @@ void heartbeats::receive(const gate::pass&) {
   }
 }
 
-void heartbeats::send(const gate::pass&, char word) {
+void heartbeats::send(const network::gate::pass&, char word) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     auto& p = peers_[i];
     if (p.sending || p.goodbye_sent) continue;
@@ -74,14 +59,19 @@ void heartbeats::send(const gate::pass&, char word) {
   }
 }
 
-bool heartbeats::say_goodbye(const gate::pass& pass) {
+bool heartbeats::say_goodbye(const network::gate::pass& pass) {
   receive(pass);
   send(pass, goodbye);
   return std::all_of(peers_.begin(), peers_.end(),
-                     [](const peer& p) { return p.goodbye_sent && !p.sending && p.goodbye_received; });
+                     [](const network::peer& p) { return p.goodbye_sent && !p.sending && p.goodbye_received; });
 }
 
-void heartbeats::close(const gate::pass&) {
+bool heartbeats::is_over(const network::gate::pass&) const noexcept {
+  int over = 0;
+  return MPI_Finalized(&over) != MPI_SUCCESS || over != 0;
+}
+
+void heartbeats::close(const network::gate::pass&) {
   for (auto& request : requests_) check(MPI_Request_free(&request), "MPI_Request_free");
 }
 

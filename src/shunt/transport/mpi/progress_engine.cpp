@@ -44,8 +44,7 @@ progress_engine::owned_train progress_engine::make_train(rail::train_inbox& home
   return t;
 }
 
-void progress_engine::start(const gate::pass&, const std::array<MPI_Comm, channels>& among, const service& settings) {
-  among_ = among;
+void progress_engine::start(const network::gate::pass&, const service& settings) {
   capacity_ = settings.capacity;
   trains_.clear();
   int ranks = 0;
@@ -94,7 +93,7 @@ void progress_engine::send(rail::train& t) {
   }
 }
 
-bool progress_engine::send_all(const gate::pass&, outbox& out) {
+bool progress_engine::send_all(const network::gate::pass&, network::outbox& out) {
   rail::train* t = out.take_all();
   if (t == nullptr) return false;
   while (t != nullptr) {
@@ -105,7 +104,7 @@ bool progress_engine::send_all(const gate::pass&, outbox& out) {
   return true;
 }
 
-bool progress_engine::progress(const gate::pass& pass, outbox& out, rail::train_list& arrived) {
+bool progress_engine::progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) {
   for (int c = 0; c < channels; ++c) {
     for (rail::train* t = rings_[static_cast<std::size_t>(c)].home.arrivals(); t != nullptr;) {
       rail::train* const following = t->next;
@@ -216,7 +215,7 @@ void progress_engine::send_departed_home() {
   }
 }
 
-void progress_engine::stop(const gate::pass&, int rank) {
+void progress_engine::stop(const network::gate::pass&, int rank) {
   for (auto& ring : rings_) {
     while (rail::train* t = ring.home.arrivals()) {
       for (; t != nullptr; t = t->next) ++ring.posted;  // at home: counted like a posted one
@@ -244,7 +243,7 @@ void progress_engine::stop(const gate::pass&, int rank) {
   trains_.clear();
 }
 
-void progress_engine::abandon(const gate::pass&) noexcept {
+void progress_engine::abandon(const network::gate::pass&) noexcept {
   for (auto& t : trains_) static_cast<void>(t.release());
 }
 

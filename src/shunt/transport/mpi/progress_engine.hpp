@@ -27,10 +27,10 @@
 #include <memory>
 #include <vector>
 
-#include <shunt/rail/inbox.hpp>
 #include <shunt/rail/train.hpp>
 #include <shunt/rail/train_inbox.hpp>
-#include <shunt/transport/mpi/gate.hpp>
+#include <shunt/transport/network/engine.hpp>
+#include <shunt/transport/network/gate.hpp>
 #include <shunt/transport/transport.hpp>
 
 namespace shunt {
@@ -38,38 +38,23 @@ inline namespace v1 {
 namespace transport {
 namespace mpi {
 
-/// Trains that a program has sent and that MPI does not have yet; head.rank says to which rank each goes.
-using outbox = rail::inbox<rail::train>;
-
-/// Every member belongs to the holder of the gate (mpi.M1).
-class progress_engine {
+/// Every member belongs to the holder of the gate (gate.G1).
+class progress_engine final : public network::engine {
  public:
-  /// Makes the trains that receive, and posts them.
+  /// Before start().
   /// \param among  communicators of all ranks on which nothing else is sent, one a channel: a train is then matched
   ///               with the receives of its channel only
-  /// \throws shunt::error if MPI fails, as all functions here; std::bad_alloc
-  void start(const gate::pass& pass, const std::array<MPI_Comm, channels>& among, const service& settings);
+  void use(const network::gate::pass&, const std::array<MPI_Comm, channels>& among) noexcept { among_ = among; }
 
-  /// Hands every train of `out` to MPI. \return false: there was none.
-  bool send_all(const gate::pass& pass, outbox& out);
-
-  /// Posts trains that have come home again, hands those of `out` to MPI, and takes what has completed: trains that
-  /// have left go home, received ones are appended to `arrived`. \return true: something moved.
-  bool progress(const gate::pass& pass, outbox& out, rail::train_list& arrived);
-
-  /// Whether MPI has completed every send.
-  [[nodiscard]] bool all_sent(const gate::pass&) const noexcept { return leaving_.empty(); }
-
-  /// Takes back the receives, and makes sure that no train has come to one. Once no train is under way on any rank.
-  /// \param rank  this one, for errors
-  /// \throws shunt::error if a received train is not home, or one arrives
-  void stop(const gate::pass& pass, int rank);
-
-  /// Leaves the trains that receive to MPI, which may still write into them when the job ends in the middle.
-  void abandon(const gate::pass& pass) noexcept;
-
-  /// Between start() and stop(). Any thread. Bytes of goods of the largest train.
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Posts the trains that receive. Waits for no other rank.
+  void start(const network::gate::pass& pass, const service& settings) override;
+  bool send_all(const network::gate::pass& pass, network::outbox& out) override;
+  bool progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) override;
+  bool all_sent(const network::gate::pass&) const noexcept override { return leaving_.empty(); }
+  /// Takes back the receives, and makes sure that no train has come to one. Waits for no other rank.
+  void stop(const network::gate::pass& pass, int rank) override;
+  /// Leaves the trains that receive to MPI, which may still write into them.
+  void abandon(const network::gate::pass& pass) noexcept override;
 
  private:
   struct delete_train {

@@ -1,13 +1,13 @@
-/// The gate: one thread at a time calls MPI.
+/// The gate: one thread at a time calls the library of a network: MPI, OpenSHMEM.
 ///
 ///   any thread          try_enter()       enter()             enter_urgently()
 ///                            |                |                       |
-///                            +------ pass: the thread may call MPI ---+
+///                            +------ pass: the thread may call it ----+
 ///
 /// Invariant
-///   mpi.M1  Every call of MPI is made by the holder of the gate, which also owns every member that is marked as the
-///           gate's. A function that calls MPI, or uses such a member, takes a `pass`. The exceptions are the carrier's
-///           constructor and destructor, while no other thread knows the carrier.
+///   gate.G1  Every call of the network's library is made by the holder of the gate, which also owns every member that
+///            is marked as the gate's. A function that calls the library, or uses such a member, takes a `pass`. The
+///            exceptions are the carrier's constructor and destructor, while no other thread knows the carrier.
 ///
 /// A thread that polls without pause would take the gate again before a thread that sleeps for it has woken. So threads
 /// that must have the gate announce themselves, and polling threads make way for them.
@@ -23,12 +23,12 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 
-/// One thread at a time is inside MPI: the one that holds a pass.
+/// One thread at a time is inside the network's library: the one that holds a pass.
 class gate {
  public:
-  /// Proof that the calling thread holds the gate (mpi.M1). The destructor opens the gate.
+  /// Proof that the calling thread holds the gate (gate.G1). The destructor opens the gate.
   class pass {
    public:
     /// The other one is no proof any more.
@@ -56,7 +56,7 @@ class gate {
   /// Any thread that does not hold the gate. Polling threads make way for it.
   /// \param longest   how long it waits at most
   /// \param interval  between two tries
-  /// \return nothing: the holder has not come back from MPI in this time.
+  /// \return nothing: the holder has not come back from the library in this time.
   [[nodiscard]] std::optional<pass> enter_urgently(std::chrono::nanoseconds longest,
                                                    std::chrono::nanoseconds interval) noexcept {
     const auto limit = std::chrono::steady_clock::now() + longest;
@@ -81,7 +81,7 @@ class gate {
   std::atomic<int> urgent_{0};  // threads inside enter_urgently()
 };
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

@@ -10,7 +10,7 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 
 /// Bounds of the sleep between two polls of an idle process. The shorter one: about what a wake-up costs. The longer
 /// one: a poll takes some 5 us, so it leaves an idle process well below 1 % of a CPU.
@@ -36,7 +36,7 @@ class backoff {
   int pauses_ = 0;
 };
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

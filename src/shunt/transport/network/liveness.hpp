@@ -4,8 +4,8 @@
 ///
 ///   ended    the kernel says that its process has ended (ranks of this machine, at the next beat)
 ///   silent   no heartbeat for `deadline` of watched time; of several such ranks, find_silent() says which
-///   stuck    a thread of this process has not come back from MPI for `deadline`: a rank that has ended or is stopped
-///            may hold what MPI waits for there
+///   stuck    a thread of this process has not come back from the network's library for `deadline`: a rank that has
+///            ended or is stopped may hold what the library waits for there
 ///
 /// Watched time is time during which this process was awake and listening. A beat adds the time since the last beat,
 /// but at most a fifth of the deadline: one long gap, in which this process was itself stopped or got no CPU, counts as
@@ -18,8 +18,6 @@
 ///   known  set_deadline() -> find_stuck()    processes_ is complete; through stuck_limit_, which is 0 until then
 #pragma once
 
-#include <mpi.h>
-
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -27,29 +25,29 @@
 #include <vector>
 
 #include <shunt/transport/detail/process_watch.hpp>
-#include <shunt/transport/mpi/gate.hpp>
-#include <shunt/transport/mpi/heartbeats.hpp>
-#include <shunt/transport/mpi/watchdog.hpp>
+#include <shunt/transport/network/gate.hpp>
+#include <shunt/transport/network/heartbeat_port.hpp>
+#include <shunt/transport/network/watchdog.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 
 /// Finds out which ranks are lost, and ends the job when one is.
 class liveness {
  public:
-  /// Starts the watchdog. Before MPI_Init.
+  /// Starts the watchdog. Before the network's library is initialised.
   /// \param calls  outlives this object
-  liveness(gate& calls, const limits& time_limits);
+  /// \param words  likewise; it need not be built yet, and is open when open() is called
+  liveness(gate& calls, heartbeat_port& words, const limits& time_limits);
 
   /// Limits waits in calls that no heartbeat leaves. For the thread that opens or closes the transport.
   [[nodiscard]] watchdog& timer() noexcept { return watchdog_; }
 
   /// Collective, once: from here on every rank sends heartbeats. Not called in a job of one rank.
-  /// \param among      the communicator of the heartbeats
   /// \param processes  of every rank: its process number, a blank, its machine
-  void open(MPI_Comm among, int rank, int ranks, const std::vector<std::string>& processes);
+  void open(int rank, int ranks, const std::vector<std::string>& processes);
 
   /// Ranks that share this rank's machine, itself included.
   [[nodiscard]] int ranks_here() const noexcept { return ranks_here_; }
@@ -68,10 +66,6 @@ class liveness {
 
   /// No rank is watched any more. Heartbeats that are under way stay so.
   void stop_watching(const gate::pass&) noexcept { watching_ = false; }
-  /// After stop_watching(): see heartbeats::say_goodbye().
-  [[nodiscard]] bool say_goodbye(const gate::pass& pass) { return heartbeats_.say_goodbye(pass); }
-  /// After the goodbyes.
-  void close(const gate::pass& pass) { heartbeats_.close(pass); }
 
  private:
   void watch_processes(const std::vector<std::string>& processes);
@@ -83,6 +77,7 @@ class liveness {
   void beat_by_watchdog() noexcept;
 
   gate& gate_;
+  heartbeat_port& heartbeats_;
   const std::chrono::milliseconds own_deadline_;  // where no service runs
   int rank_ = 0;
   int ranks_ = 1;
@@ -93,18 +88,17 @@ class liveness {
   std::atomic<std::chrono::nanoseconds::rep> stuck_{0};        // for how long beats have not had the gate
   std::atomic<std::chrono::nanoseconds::rep> stuck_limit_{0};  // how long that may be: the deadline; edge `known`
 
-  // Of the holder of the gate (mpi.M1).
+  // Of the holder of the gate (gate.G1).
   bool watching_ = false;
   bool program_beats_ = false;  // a service runs
   std::chrono::milliseconds deadline_;
   std::chrono::steady_clock::time_point last_beat_;
-  heartbeats heartbeats_;
 
   detail::process_watch processes_;  // not changed after open(): asked without the gate (edge `known`)
   watchdog watchdog_;                // last: its thread uses all of the above
 };
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

@@ -1,4 +1,4 @@
-#include <shunt/transport/mpi/liveness.hpp>
+#include <shunt/transport/network/liveness.hpp>
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -31,17 +31,17 @@ constexpr milliseconds stopping_beat{100};
 
 }  // namespace
 
-liveness::liveness(gate& calls, const limits& time_limits)
+liveness::liveness(gate& calls, heartbeat_port& words, const limits& time_limits)
     : gate_(calls),
+      heartbeats_(words),
       own_deadline_(time_limits.deadline),
       deadline_(time_limits.deadline),
       watchdog_(time_limits, [this] { beat_by_watchdog(); }) {}
 
-void liveness::open(MPI_Comm among, int rank, int ranks, const std::vector<std::string>& processes) {
+void liveness::open(int rank, int ranks, const std::vector<std::string>& processes) {
   const auto pass = gate_.enter();
   rank_ = rank;
   ranks_ = ranks;
-  heartbeats_.open(pass, among, rank, ranks);
   watch_processes(processes);
   last_beat_ = clock::now();
   set_deadline(pass, own_deadline_);
@@ -84,8 +84,8 @@ std::optional<loss> liveness::watch(const gate::pass& pass) {
   last_beat_ = now;
   auto& peers = heartbeats_.peers(pass);
   for (auto& p : peers) p.silent += gap;
-  // The kernel first: a rank that was killed inside MPI may have left MPI's shared memory so that no call of MPI
-  // returns.
+  // The kernel first: a rank that was killed inside the library may have left its shared memory so that no
+  // call of it returns.
   if (auto lost = processes_.find_ended()) return lost;
   heartbeats_.receive(pass);
   heartbeats_.send(pass);
@@ -107,8 +107,7 @@ std::optional<loss> liveness::beat() {
 void liveness::beat_by_watchdog() noexcept try {
   const auto lost = with_gate([this](const gate::pass& pass) -> std::optional<loss> {
     if (!watching_ || program_beats_) return std::nullopt;
-    int over = 0;  // by a program that has initialised MPI itself
-    if (MPI_Finalized(&over) != MPI_SUCCESS || over != 0) return std::nullopt;
+    if (heartbeats_.is_over(pass)) return std::nullopt;
     return watch(pass);
   });
   if (lost) {
@@ -119,8 +118,8 @@ void liveness::beat_by_watchdog() noexcept try {
   end_job(watchdog_.name(), rank_, std::string("transport: ") + thrown.what());
 }
 
-/// Looks with the gate, if that opens in time: a thread that is stuck inside MPI must not hold up the one that detects
-/// it.
+/// Looks with the gate, if that opens in time: a thread that is stuck inside the library must not hold up the one
+/// that detects it.
 template <class Look>
 std::optional<loss> liveness::with_gate(Look look) {
   const auto begin = clock::now();
@@ -131,8 +130,8 @@ std::optional<loss> liveness::with_gate(Look look) {
   return look(*pass);
 }
 
-/// The gate did not open for `waited`: a thread of this process has not come back from MPI. Once that has lasted for
-/// the deadline, names the rank that it waits for, as far as the kernel knows, or else this one.
+/// The gate did not open for `waited`: a thread of this process has not come back from the library. Once that has
+/// lasted for the deadline, names the rank that it waits for, as far as the kernel knows, or else this one.
 std::optional<loss> liveness::find_stuck(nanoseconds waited) {
   // relaxed, both: see with_gate().
   const auto sum = stuck_.load(std::memory_order_relaxed) + std::min<nanoseconds>(waited, 2 * gate_wait).count();
@@ -141,8 +140,8 @@ std::optional<loss> liveness::find_stuck(nanoseconds waited) {
   if (limit.count() <= 0 || nanoseconds(sum) < limit) return std::nullopt;
   if (auto lost = processes_.find_ended()) return lost;
   if (auto lost = processes_.find_stopped()) return lost;
-  return loss{rank_, "has not come back from a call of MPI for " + seconds(nanoseconds(sum)) +
-                         ": a rank that it waits for is stopped or unreachable"};
+  return loss{rank_, "has not come back from a call of " + std::string(heartbeats_.library()) + " for " +
+                         seconds(nanoseconds(sum)) + ": a rank that it waits for is stopped or unreachable"};
 }
 
 void liveness::beat_while_stopping() {
@@ -158,7 +157,7 @@ void liveness::beat_while_stopping() {
   }
 }
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

@@ -7,14 +7,14 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 
 /// Another rank, as the words of life show it.
 struct peer {
   int rank = 0;                        ///< its number, 0..ranks-1
   std::chrono::nanoseconds silent{0};  ///< watched time since its last word
-  char received = 0;                   ///< the receive's buffer
-  char sent = 0;                       ///< the send's buffer
+  char received = 0;                   ///< the receive's buffer, where words are messages
+  char sent = 0;                       ///< the send's buffer, likewise
   bool sending = false;                ///< the send is under way
   bool goodbye_sent = false;           ///< it needs no further words
   bool goodbye_received = false;       ///< it will send no further words
@@ -22,10 +22,10 @@ struct peer {
 
 /// The peer that counts as lost: null while each one has said a word within the deadline, or goodbye.
 ///
-/// A stopped rank may hold what others wait for inside MPI, so that they fall silent after it, and a busy machine may
-/// let their silence reach the deadline first. So a rank that the kernel calls stopped goes first, from half the
-/// deadline on: a debugger that holds a rank for a moment does not explain the silence of another. Without one it is
-/// the rank that has been silent for longest.
+/// A stopped rank may hold what others wait for inside the network's library, so that they fall silent after it, and a
+/// busy machine may let their silence reach the deadline first. So a rank that the kernel calls stopped goes first,
+/// from half the deadline on: a debugger that holds a rank for a moment does not explain the silence of another.
+/// Without one it is the rank that has been silent for longest.
 /// \param is_stopped  bool(int rank): the kernel says so; false of a rank on another machine. Called only when a peer
 ///                    has reached the deadline.
 template <class IsStopped>
@@ -44,7 +44,7 @@ template <class IsStopped>
   return stopped != nullptr ? stopped : longest;
 }
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

@@ -1,4 +1,4 @@
-#include <shunt/transport/mpi/watchdog.hpp>
+#include <shunt/transport/network/watchdog.hpp>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -30,8 +30,8 @@ constexpr milliseconds drain{100};
 /// How long the output streams may take to be written out when the process ends.
 constexpr milliseconds flush_limit{800};
 
-/// Removes the files of shared memory that this process has mapped: amid MPI_Init an MPI has made them, and removes
-/// their names only once all ranks have them.
+/// Removes the files of shared memory that this process has mapped: amid MPI_Init or shmem_init a library has made
+/// them, and removes their names only once all ranks have them.
 void remove_shared_files() noexcept try {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -67,8 +67,8 @@ void end_job(const std::string& name, int rank, const std::string& why) noexcept
   } catch (const std::exception&) {  // no thread to be had: what is not written out is lost
   }
   std::this_thread::sleep_for(drain);
-  // Not MPI_Abort: this process may be amid MPI_Init or MPI_Finalize. An end without MPI_Finalize, and with a status
-  // that is not 0, is what every launcher takes as the end of the job.
+  // Not MPI_Abort: this process may be amid MPI_Init or MPI_Finalize, or their like. An end without these, and with a
+  // status that is not 0, is what every launcher takes as the end of the job.
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -125,7 +125,7 @@ void watchdog::expire() noexcept {
               " (--start-deadline, SHUNT_START_DEADLINE)");
 }
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

@@ -1,4 +1,4 @@
-/// The thread that watches this process's waits where the program does not (invariant mpi.M5 of carrier.hpp).
+/// The thread that watches this process's waits where the program does not (invariant network.N2 of carrier.hpp).
 ///
 /// It does one of two things, every 200 ms:
 ///
@@ -22,7 +22,7 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
-namespace mpi {
+namespace network {
 
 /// Silence, and a wait with a limit, take at least so many beats.
 constexpr int beats_a_deadline = 5;
@@ -89,7 +89,7 @@ class limited_wait {
   watchdog& by_;
 };
 
-}  // namespace mpi
+}  // namespace network
 }  // namespace transport
 }  // namespace v1
 }  // namespace shunt

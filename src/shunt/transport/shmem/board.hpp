@@ -1,0 +1,71 @@
+/// What each rank has in its symmetric memory from open() to the end: where the ranks meet, what they say, that they
+/// live. Other ranks write into it by puts, and read it by gets.
+///
+///   | met: talk, leave | heard | said: bytes, a piece of text |
+///       by those that       by peers      by this rank, for all
+///       come in a meeting
+///
+/// Its size does not depend on the number of ranks.
+///
+/// Edges: a release on one rank, and an acquire on another; shmem_quiet() stands between the data and the word that
+/// tells of them
+///   `come`   meeting_place::come() -> meeting_place::is_here()    what a rank did before it came to a meeting
+#pragma once
+
+#include <shmem.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include <shunt/base/cache_line.hpp>
+#include <shunt/transport/network/heartbeat_port.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace transport {
+namespace shmem {
+
+/// What OpenSHMEM's one-sided calls move at once, and its atomic ones count.
+using word = unsigned long;
+static_assert(sizeof(word) == 8);
+
+/// Ranks find each other in so many steps: 2^16 ranks at most, as many as a train's head can name.
+inline constexpr std::size_t meeting_steps = 16;
+
+/// Bytes of a text that one step of an exchange moves. Texts of exchange() are a line or two; this keeps the get small.
+inline constexpr std::size_t piece_bytes = 2'040;
+
+/// The meetings of a job: a rank that an exception brings to its end must not be taken for one that talks.
+enum class meeting : std::size_t { talk, leave };
+
+/// In symmetric memory.
+struct board {
+  /// By meeting and step: the last round of it to which the rank that is 2^step before this one has come.
+  alignas(cache_line) std::array<std::array<word, meeting_steps>, 2> met{};
+  /// By peer: how many heartbeats it has sent.
+  alignas(cache_line) std::array<word, network::most_ranks_all_to_all> heard{};
+  /// A piece of this rank's text.
+  struct speech {
+    word bytes = 0;  ///< of the whole text
+    std::array<std::byte, piece_bytes> text{};
+  };
+  alignas(cache_line) speech said;  ///< for the others, between two meetings
+  /// What let_library_work() writes, 0.
+  alignas(cache_line) word nothing = 0;
+};
+
+/// By the holder of the gate (gate.G1), before it looks at words that other ranks put. Where a network emulates puts
+/// and gets they are messages, and the library of their target must take them: a loop that only looks sees nothing, for
+/// ever. OpenSHMEM has no call for that, and those that look (shmem_test, shmem_wait_until) do nothing else in Open MPI
+/// 4.1. A put that does not wait does it there, if prefer_settings() of carrier.cpp has told Open MPI so: this one goes
+/// to the rank itself, at every other call. Cost: 20 ns.
+inline void let_library_work(board& own, int rank) noexcept {
+  static constexpr word zero = 0;
+  shmem_putmem_nbi(&own.nothing, &zero, sizeof zero, rank);
+}
+
+}  // namespace shmem
+}  // namespace transport
+}  // namespace v1
+}  // namespace shunt
