@@ -89,7 +89,7 @@ bool mpi_carrier::finalise(bool unwinding) try {
     barrier(gate_, heartbeat_comm_, "MPI_Ibarrier, leaving", [] {});
     heartbeats_.close(gate_.enter());
   }
-  trains_.close();  // no rank has a service any more
+  give_memory_back();
   for (auto& of_channel : channel_comms_) MPI_Comm_free(&of_channel);
   MPI_Comm_free(&heartbeat_comm_);
   MPI_Comm_free(&train_comm_);

@@ -75,6 +75,8 @@ class network_carrier : public carrier {
   /// Collective. Once the library is initialised, and rank_ and ranks_ are known: learns of the other ranks' processes.
   /// Heartbeats begin with it: in a job of several ranks their port is open.
   void meet_processes();
+  /// In the destructor, once all ranks have left: none uses the memory that they have shared.
+  void give_memory_back() noexcept { trains_.close(); }
   /// In the destructor, unless the library was finalised in order: other ranks are elsewhere.
   void abandon();
   /// Whether an exception that began after the constructor is under way.
