@@ -24,4 +24,8 @@ namespace shunt::cli {
 
 int doctor(bool) { throw usage_error("doctor: this program has one application; `./shunt doctor` builds the whole"); }
 
+int simulate(std::vector<std::string>) {
+  throw usage_error("simulate: this program has one application; `./shunt simulate` builds the whole");
+}
+
 }  // namespace shunt::cli
