@@ -32,6 +32,10 @@ namespace shunt::cli {
 /// \throws usage_error, error, and whatever the application throws.
 int simulate(std::vector<std::string> arguments);
 
+/// `calibrate`: measures what simulate() is told of a machine.
+/// \param words  after `calibrate`. \throws usage_error, error
+int calibrate(std::vector<std::string> words);
+
 /// `doctor`: what this machine offers and what limits it.
 int doctor(bool as_json);
 

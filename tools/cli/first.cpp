@@ -28,4 +28,8 @@ int simulate(std::vector<std::string>) {
   throw usage_error("simulate: this program has one application; `./shunt simulate` builds the whole");
 }
 
+int calibrate(std::vector<std::string>) {
+  throw usage_error("calibrate: this program has one application; `./shunt calibrate` builds the whole");
+}
+
 }  // namespace shunt::cli

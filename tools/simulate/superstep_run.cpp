@@ -196,16 +196,22 @@ bool superstep_run::flush(std::int32_t w) {
 void superstep_run::send_marks(std::int32_t w, stage of) {
   if (!marked() || (of != stage::programs && (of != stage::onward || job_.hops == 1))) return;
   worker_state& me = workers_[at(w)];
-  for (const auto& n : job_.workers[at(w)].neighbours) {
-    const auto rider = std::find_if(me.to_send.rbegin(), me.to_send.rend(),
-                                    [&](const departure& d) { return d.to == n.to && d.of == of && !d.mark; });
-    if (!job_.networked && rider != me.to_send.rend()) {
-      rider->mark = true;
-      rider->bytes += mark_bytes;
-    } else {
-      me.to_send.push_back({0, n.to, n.how, of, true, 0, mark_bytes, 0});
+  std::vector<departure*> rides(workers_.size());  // by destination: the train that leaves last
+  if (!job_.networked) {
+    for (auto& d : me.to_send) {
+      if (d.of == of) rides[at(d.to)] = &d;
     }
   }
+  std::vector<departure> own;
+  for (const auto& n : job_.workers[at(w)].neighbours) {
+    if (departure* const ride = std::exchange(rides[at(n.to)], nullptr)) {
+      ride->mark = true;
+      ride->bytes += mark_bytes;
+    } else {
+      own.push_back({0, n.to, n.how, of, true, 0, mark_bytes, 0});
+    }
+  }
+  me.to_send.insert(me.to_send.end(), own.begin(), own.end());
 }
 
 // --- trains ---
