@@ -122,13 +122,13 @@ TEST_CASE("event model: a stream of full trains is bound by G, and twice the G t
   CHECK(twice.time == 2 * once.time);
 }
 
-TEST_CASE("event model: g spaces short trains, whatever they carry") {
+TEST_CASE("event model: g comes after each train, whatever it carries") {
   machine m;
   m.between_nodes = {0, 0, 0, 1'000'000, 1'000};
   auto work = of_workers(2, ending::barrier);
   sends(work, 0).push_back({1, distance::network, 100, 100 * 8, 0});
   auto job = far_apart(2, batch_head + 8);
-  CHECK(simulate_events(m, job, {work}, 1).time == 99 * 1'000'000 + 40 + 64);
+  CHECK(simulate_events(m, job, {work}, 1).time == 99 * (1'000'000 + 40) + 40 + 64);
 }
 
 TEST_CASE("event model: processes of a node share its injection limit, those of different nodes do not") {

@@ -7,8 +7,8 @@
 ///
 ///   L    a train's first byte travels so long
 ///   o_s  the sending worker is busy so long, o_r the receiving one
-///   g    a process begins a train at most so often
-///   G    and needs so long for each byte
+///   G    a process needs so long for each byte that it sends
+///   g    and so long after the last one, before the next train begins
 ///
 /// Beside them a node has an injection limit, which all its processes share.
 #pragma once

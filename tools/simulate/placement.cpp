@@ -231,39 +231,38 @@ superstep_work placement::laid_out(const pgas::recording::superstep& from,
   return work;
 }
 
-/// Supersteps first .. last-1.
-struct placement::part {
-  std::size_t first = 0, last = 0;
-};
-
-auto placement::part_of(const pgas::recording& of) -> part {
-  const auto& all = of.supersteps();
-  part measured;
-  for (std::size_t s = 0; s < all.size(); ++s) {
-    if (!all[s].flows.empty()) measured.last = s + 1;
+/// Those that the program has marked; of a program that marks none, those between its last barrier() and its last
+/// message.
+std::vector<const pgas::recording::superstep*> placement::part_of(const pgas::recording& of) {
+  std::vector<const pgas::recording::superstep*> marked, after_barrier;
+  std::size_t used = 0;
+  bool any = false;
+  for (const auto& s : of.supersteps()) {
+    if (s.measured) marked.push_back(&s);
+    any = any || (s.measured && !s.flows.empty());
+    after_barrier.push_back(&s);
+    if (!s.flows.empty()) used = after_barrier.size();
+    if (s.ended_by == "barrier()" && used == 0) after_barrier.clear();
   }
-  for (std::size_t s = 0; s < measured.last; ++s) {
-    if (all[s].ended_by == "barrier()") measured.first = s + 1;
+  if (any) return marked;
+  after_barrier.resize(used);
+  if (used == 0) {
+    throw usage_error(error_number(866), "simulate: no PE of the program sends a message");
   }
-  if (measured.first >= measured.last) {
-    throw usage_error(error_number(866), "simulate: no PE of the program sends a message after its last barrier()");
-  }
-  return measured;
+  return after_barrier;
 }
 
 std::uint64_t placement::messages_of(const pgas::recording& of) {
   std::uint64_t sum = 0;
-  const auto [first, last] = part_of(of);
-  for (std::size_t s = first; s < last; ++s) {
-    for (const auto& f : of.supersteps()[s].flows) sum += f.replies ? 0 : f.messages;
+  for (const auto* s : part_of(of)) {
+    for (const auto& f : s->flows) sum += f.replies ? 0 : f.messages;
   }
   return sum;
 }
 
 std::vector<superstep_work> placement::work_of(const pgas::recording& of, const costs& at_costs) const {
   std::vector<superstep_work> work;
-  const auto [first, last] = part_of(of);
-  for (std::size_t s = first; s < last; ++s) work.push_back(laid_out(of.supersteps()[s], of.kept(), at_costs));
+  for (const auto* s : part_of(of)) work.push_back(laid_out(*s, of.kept(), at_costs));
   return work;
 }
 

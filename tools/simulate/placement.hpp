@@ -35,16 +35,16 @@ class placement {
   [[nodiscard]] const placed_job& job() const noexcept { return job_; }
   /// The job's PEs that have to be recorded in full.
   [[nodiscard]] std::vector<pgas::recording::block> kept() const;
-  /// The part of the program between its last barrier() and its last message.
-  /// \throws usage_error if no PE sends anything there
+  /// The part of the program that it has marked by mark_measured(); of a program that marks none, all from the barrier()
+  /// before its first message to its last message.
+  /// \throws usage_error if no PE sends anything
   [[nodiscard]] std::vector<superstep_work> work_of(const pgas::recording& of, const costs& at_costs = {}) const;
 
   /// Messages that programs and handlers send there, of all PEs, replies left out.
   [[nodiscard]] static std::uint64_t messages_of(const pgas::recording& of);
 
  private:
-  struct part;
-  [[nodiscard]] static part part_of(const pgas::recording& of);
+  [[nodiscard]] static std::vector<const pgas::recording::superstep*> part_of(const pgas::recording& of);
   struct entry;
   class collector;
 

@@ -262,7 +262,7 @@ void superstep_run::over_the_network(std::uint32_t id, const line& by, picosecon
   const train& t = trains_[id];
   const worker_place& from = job_.workers[at(t.from)];
   const bool injected = t.what.how == distance::network;
-  const picoseconds on_line = std::max(by.gap, by.for_bytes(t.what.bytes));
+  const picoseconds on_line = by.for_bytes(t.what.bytes) + by.gap;
   const picoseconds in_nic = injected ? on_.to_inject(t.what.bytes) : 0;
   picoseconds begin = std::max(now, line_free_[at(from.rank)]);
   if (injected) {

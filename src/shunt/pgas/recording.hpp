@@ -14,6 +14,7 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
+class pe;
 namespace detail {
 class recorder;
 }
@@ -48,6 +49,7 @@ class recording {
   /// What lies between two collective calls.
   struct superstep {
     std::string ended_by;             ///< the collective call: "finish()"
+    bool measured = false;            ///< it lies in a part that the program has marked: mark_measured()
     std::int64_t program_ps = 0;      ///< of all PEs, packing of messages included
     std::vector<std::int64_t> pe_ps;  ///< the same of each PE of the blocks, in their order
     std::vector<flow> flows;          ///< in the order in which they came up
@@ -76,6 +78,11 @@ class recording {
 /// of several processes, and an explored one, are not recorded. A job that fails leaves `into` as it was.
 /// Cost: where nothing is recorded, one branch a batch.
 void record_next_job(recording& into) noexcept;
+
+/// Local. Where the part of the program begins, or ends, that a simulation is to be of: the supersteps from one call to
+/// the other are marked. Where nothing is recorded it does nothing.
+/// \param on  whether it begins
+void mark_measured(pe& me, bool on) noexcept;
 
 }  // namespace pgas
 }  // namespace v1

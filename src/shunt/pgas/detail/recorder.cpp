@@ -7,6 +7,8 @@
 #include <utility>
 
 #include <shunt/base/clock.hpp>
+#include <shunt/pgas/detail/pe_worker.hpp>
+#include <shunt/pgas/pe.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -166,7 +168,9 @@ void recorder::superstep_ended(std::string_view call) {
   for (std::size_t f = 0; f < used_; ++f) now_.flows.push_back(finished(flows_[f]));
   used_ = 0;
   costs_.clear();
+  const bool measured = now_.measured;
   supersteps_.push_back(std::exchange(now_, {}));
+  now_.measured = measured;
   now_.pe_ps.assign(rows_, 0);
   handler_ticks_ = 0;
   border_ns_ = thread_ns();
@@ -181,6 +185,10 @@ void recorder::job_ended() {
 }  // namespace detail
 
 void record_next_job(recording& into) noexcept { detail::recorder::announce(&into); }
+
+void mark_measured(pe& me, bool on) noexcept {
+  if (detail::recorder* const to = me.home().facts.recorded) to->mark(on);
+}
 
 }  // namespace pgas
 }  // namespace v1

@@ -31,6 +31,8 @@ class recorder {
   void handled(const wire::batch_head& batch, std::uint64_t spent);
   /// A PE has come to a collective call.
   void arrived(int pe);
+  /// The superstep that is going on, and those after it, are measured, or are not.
+  void mark(bool measured) noexcept { now_.measured = measured; }
   void superstep_ended(std::string_view call);
   void job_ended();
 
