@@ -5,7 +5,7 @@
                           [--repeats N] [--json FILE] [--mutant]
 
 Run by hand, as root, with all that tests/lossy/check.py needs, and tc(8). The two hosts and the link between them are
-that program's; rate 0 is no limit. For each link `shunt calibrate` measures the line, by round trips and streams; one
+that program's; rate 0 is no limit. For each link `shunt calibrate` measures the line, by barriers and streams; one
 point (the first application with the longest trains on the first link) is run to learn how much slower the hosts
 compute than the run that is recorded, and all others are predicted blind. A line for each point; at the end the mean and
 the worst error, and Kendall's tau of the order of the points. Goals: 10 %, 25 %, 0.9. With --mutant the model has no
@@ -60,11 +60,18 @@ class Link(lossy.Network):
 
 
 def shape(hosts, network, rate, delay):
+    """The way from one host to the other. TCP begins with an open window: how it opens one is no part of the model."""
     network.delay = delay / 1e3
-    for space in hosts.spaces.values():
+    for host, space in hosts.spaces.items():
         words = ["ip", "netns", "exec", space, "tc", "qdisc"]
         subprocess.run([*words, "del", "dev", lossy.DEVICE, "root"], stderr=subprocess.DEVNULL, check=False)
         lossy.ip("-n", space, "link", "set", lossy.DEVICE, "mtu", str(MTU))
+        peer = lossy.ADDRESSES["b" if host == "a" else "a"]
+        lossy.ip("-n", space, "route", "replace", peer, "dev", lossy.DEVICE, "src", lossy.ADDRESSES[host],
+                 "initcwnd", "1000", "initrwnd", "1000")
+        for name, value in [("tcp_slow_start_after_idle", "0"), ("tcp_rmem", "4096 8388608 33554432"),
+                            ("tcp_wmem", "4096 8388608 33554432")]:
+            subprocess.check_call(["ip", "netns", "exec", space, "sysctl", "-qw", f"net.ipv4.{name}={value}"])
         if rate:
             subprocess.check_call([*words, "add", "dev", lossy.DEVICE, "root", "tbf", "rate", f"{rate}mbit",
                                    "burst", "64k", "limit", "16m"])
@@ -107,8 +114,12 @@ def kendall_tau(pairs):
 
 def describe(shunt, hosts, machine, compute):
     """Measures the line of the link as it is now, and writes the machine's description."""
-    text = over_the_link(hosts, [shunt, "calibrate", "--rounds", "100"])
-    described = json.loads(text[text.index("{"):text.rindex("}") + 1])
+    for more in (["--trains", "long"], ["--trains", "short", "--machine", machine]):
+        text = over_the_link(hosts, [shunt, "calibrate", "--rounds", "200", *more])
+        text = text[text.index("{"):text.rindex("}") + 1]
+        with open(machine, "w", encoding="ascii") as file:
+            file.write(text)
+    described = json.loads(text)
     described["compute"] = compute
     with open(machine, "w", encoding="ascii") as file:
         json.dump(described, file)

@@ -1,9 +1,9 @@
-/// `shunt calibrate`: round trips and streams between two PEs, and a histogram on one worker, give the parameters of
+/// `shunt calibrate`: barriers of two PEs, and streams between them, and a histogram on one worker, give the parameters of
 /// the event model (tools/simulate/machine.hpp).
 ///
-///   round trip of a small request     2 (L + o_s + o_r)
-///   a train more in a stream          bytes G + g: two lengths of trains tell the two apart. Within a rank no line
-///                                     is between, and it is o
+///   a barrier of two                  L + o_s + o_r
+///   a train more in a stream          bytes G + g: long trains and short ones, each in a job of its own, tell the two
+///                                     apart
 ///   a message more in a histogram     loading, and handling
 #include <fmt/core.h>
 
@@ -26,9 +26,9 @@ namespace {
 using simulate::nanosecond;
 using std::chrono::steady_clock;
 
-constexpr std::size_t train_bytes = 4'096;
-/// One message a train: two do not fit.
-constexpr std::size_t short_train = 2'176, long_train = 3'968;
+/// What one message fills, with the heads around it.
+constexpr std::size_t short_train = 1'024, long_train = 16'384;
+constexpr std::size_t heads = 64;
 
 double ns_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(steady_clock::now() - start).count();
@@ -39,24 +39,23 @@ double median(std::vector<double> samples) {
   return samples[samples.size() / 2];
 }
 
-/// Collective. PE 0 asks the last PE, one request after another. \return the median of a round trip, in ns
-double round_trip(pgas::pe& me, int rounds) {
-  pgas::symmetric<std::int64_t> answers(me, 0);
-  pgas::actor_of asked(answers);
+/// Collective. Two workers tell each other that they are there, and neither goes on before: what jobs wait for most.
+/// One of two workers may be half a way ahead, and then every other barrier takes two ways, and those between no time: so
+/// many are counted together.
+/// \return what a barrier takes, in ns, the median of parts
+double barrier_time(pgas::pe& me, int rounds) {
+  constexpr int parts = 9;
+  const int each = std::max(1, rounds / parts);
   std::vector<double> samples;
-  me.barrier();
-  if (me.index() == 0) {
-    for (int i = 0; i < rounds + rounds / 4; ++i) {  // the first ones warm up
-      const auto start = steady_clock::now();
-      static_cast<void>(asked.fetch(me.count() - 1, [](const std::int64_t& n) { return n; }));
-      if (i >= rounds / 4) samples.push_back(ns_since(start));
-    }
+  for (int part = 0; part < parts; ++part) {
+    const auto start = steady_clock::now();
+    for (int i = 0; i < each; ++i) me.barrier();
+    samples.push_back(ns_since(start) / each);
   }
-  asked.finish();
-  return me.max(samples.empty() ? 0.0 : median(samples));
+  return me.max(median(samples));
 }
 
-/// Collective. PE 0 sends so many trains of one message each. \return until all are there and everyone knows, in ns
+/// Collective. Both PEs send so many trains of one message each to the other, as the PEs of jobs do. \return until all are there and everyone knows, in ns
 template <std::size_t Bytes>
 double stream(pgas::pe& me, int trains) {
   struct message {
@@ -68,22 +67,20 @@ double stream(pgas::pe& me, int trains) {
   static const message one{};
   me.barrier();
   const auto start = steady_clock::now();
-  if (me.index() == 0) {
-    for (int i = 0; i < trains; ++i) to.send(me.count() - 1, one);
-  }
+  for (int i = 0; i < trains; ++i) to.send(1 - me.index(), one);
   to.finish();
   return me.max(ns_since(start));
 }
 
-/// Collective. What one train more takes, the median of seven pairs of streams.
+/// Collective. What one train more takes: the median of long streams without that of short ones.
 template <std::size_t Bytes>
 double ns_a_train(pgas::pe& me, int trains) {
-  std::vector<double> samples;
+  std::vector<double> few, many;
   for (int i = 0; i < 7; ++i) {
-    const double few = stream<Bytes>(me, trains);
-    samples.push_back((stream<Bytes>(me, 3 * trains) - few) / (2 * trains));
+    few.push_back(stream<Bytes>(me, trains));
+    many.push_back(stream<Bytes>(me, 4 * trains));
   }
-  return std::max(0.0, median(samples));
+  return std::max(0.0, (median(many) - median(few)) / (3 * trains));
 }
 
 /// What the way between two workers is like.
@@ -92,21 +89,29 @@ struct way {
   bool network = false, processes = false;
 };
 
-way way_of(const pgas::options& wanted, int rounds) {
+/// \param known  what long trains have shown before; null: nothing
+way way_of(const pgas::options& wanted, int rounds, const simulate::line* known) {
   way found;
   pgas::run(wanted, [&](pgas::pe& me) {
-    const double trip = round_trip(me, rounds);
-    const double few = ns_a_train<short_train>(me, rounds), many = ns_a_train<long_train>(me, rounds);
+    const double one_way = barrier_time(me, rounds);
+    const bool in_short = me.train_bytes() < long_train;
+    const double a_train =
+        in_short ? ns_a_train<short_train - heads>(me, rounds) : ns_a_train<long_train - heads>(me, rounds);
     const auto moved = me.traffic();
     if (me.rank() != 0 || me.index() != 0) return;
-    const double a_byte = std::max(0.0, (many - few) / static_cast<double>(long_train - short_train));
-    const double one_way = trip / 2;
-    // No more than the whole way: on a slow line the difference of two large numbers is noise.
-    const double a_train = std::max(0.0, few - a_byte * static_cast<double>(short_train));
-    const double overhead = std::min(a_train, one_way / 4);
+    // Of long trains g is not seen; short ones show it to whom knows what long ones take.
+    const double bytes = static_cast<double>(in_short ? short_train : long_train);
+    double a_byte = a_train / bytes, after = 0;
+    if (in_short && known != nullptr) {
+      const double long_one =
+          (static_cast<double>(known->gap) + static_cast<double>(known->for_bytes(long_train))) / 1e3;
+      a_byte = std::max(0.0, long_one - a_train) / static_cast<double>(long_train - short_train);
+      after = std::max(0.0, a_train - a_byte * bytes);
+    }
+    const double overhead = std::min(a_train, one_way) / 4;
     const auto ps = [](double ns) { return static_cast<simulate::picoseconds>(std::llround(ns * nanosecond)); };
     found.measured = {ps(std::max(0.0, one_way - 2 * overhead)), ps(overhead), ps(overhead),
-                      ps(me.ranks() > 1 ? a_train : 0), std::llround(a_byte * 1e6)};
+                      ps(me.ranks() > 1 ? after : 0), std::llround(a_byte * 1e6)};
     found.network = moved.network_bytes > 0;
     found.processes = me.ranks() > 1;
   });
@@ -148,6 +153,9 @@ std::pair<double, double> message_costs() {
 
 int calibrate(std::vector<std::string> words) {
   const auto known = take(words, "--machine"), out = take(words, "--out");
+  const auto trains = take(words, "--trains").value_or("long");
+  if (trains != "long" && trains != "short") throw usage_error("--trains " + trains + ": must be long or short");
+  const bool in_short = trains == "short";
   const auto rounds = static_cast<int>(parse_count("--rounds", take(words, "--rounds").value_or("400"), 4, 1'000'000));
   if (!words.empty()) throw usage_error("calibrate: unexpected `" + words[0] + "`");
   simulate::machine m;
@@ -155,11 +163,11 @@ int calibrate(std::vector<std::string> words) {
   const bool alone = !pgas::under_launcher();
   auto wanted = pgas::options_from_environment();
   wanted.pes = 2;
-  wanted.train_bytes = train_bytes;
+  wanted.train_bytes = in_short ? short_train : long_train;
   wanted.workers = alone ? 2 : 1;
   wanted.name = "shunt calibrate";
   const auto [send, handle] = message_costs();
-  const way found = way_of(wanted, rounds);
+  const way found = way_of(wanted, rounds, known && !alone ? &m.between_nodes : nullptr);
   if (rank_by_launcher() != 0) return 0;
   m.send_message = static_cast<simulate::picoseconds>(std::llround(send * nanosecond));
   m.handle_message = static_cast<simulate::picoseconds>(std::llround(handle * nanosecond));

@@ -42,8 +42,8 @@ std::vector<picoseconds> after_barrier(const machine& on, const placed_job& job,
   return at;
 }
 
-/// Up a binomial tree and down again: the last worker to come decides. Values of all workers go down.
-std::vector<picoseconds> after_tree(const machine& on, const placed_job& job, std::vector<picoseconds> at) {
+/// Of a job of which some workers are followed: the last one to come decides for all.
+std::vector<picoseconds> after_tree_of_some(const machine& on, const placed_job& job, std::vector<picoseconds> at) {
   picoseconds over = *std::max_element(at.begin(), at.end());
   const std::size_t rounds = job.workers.front().before.size();
   for (std::size_t k = 0; k < rounds; ++k) {
@@ -51,6 +51,37 @@ std::vector<picoseconds> after_tree(const machine& on, const placed_job& job, st
     over += way(on, how, token_bytes + (value_bytes << k)) + way(on, how, token_bytes + value_bytes * job.all_workers);
   }
   std::fill(at.begin(), at.end(), over);
+  return at;
+}
+
+distance between(const worker_place& a, const worker_place& b) noexcept {
+  if (a.worker == b.worker) return distance::self;
+  if (a.rank == b.rank) return distance::rank;
+  return a.node == b.node ? distance::node : distance::network;
+}
+
+/// Up a binomial tree to worker 0, whose parent of worker x is x without its lowest bit, and down again with the values
+/// of all workers.
+std::vector<picoseconds> after_tree(const machine& on, const placed_job& job, std::vector<picoseconds> at) {
+  const std::size_t workers = at.size();
+  if (static_cast<int>(workers) != job.all_workers) return after_tree_of_some(on, job, std::move(at));
+  for (std::size_t x = workers; x-- > 1;) {
+    const std::size_t parent = x & (x - 1);
+    const auto below = static_cast<std::int64_t>(std::min(x - parent, workers - x));
+    at[parent] = std::max(
+        at[parent], at[x] + way(on, between(job.workers[x], job.workers[parent]), token_bytes + value_bytes * below));
+  }
+  for (std::size_t x = 0; x < workers; ++x) {
+    const std::size_t reach = x == 0 ? std::bit_ceil(workers) : x & (~x + 1);
+    picoseconds leaves = at[x];
+    for (std::size_t step = reach / 2; step > 0; step /= 2) {
+      const std::size_t child = x + step;
+      if (child >= workers) continue;
+      const distance how = between(job.workers[x], job.workers[child]);
+      at[child] = leaves + way(on, how, token_bytes + value_bytes * job.all_workers);
+      leaves += line_by(on, how).send;
+    }
+  }
   return at;
 }
 
@@ -71,14 +102,14 @@ resource bound_by(const superstep_result& r) noexcept {
 
 superstep_result result_of(const superstep_work& work, std::vector<time_split>& splits,
                            const std::vector<picoseconds>& begins, const std::vector<picoseconds>& ends,
-                           const std::vector<picoseconds>& exits, picoseconds undisturbed) {
+                           const std::vector<picoseconds>& exits, const std::vector<picoseconds>& undisturbed) {
   superstep_result r;
   r.ended_by = work.ended_by;
   std::size_t last = 0;
   for (std::size_t w = 0; w < splits.size(); ++w) {
     // The closing call: what it takes when all come at once is the network's, the rest is waiting for others.
     const picoseconds closing = exits[w] - ends[w];
-    const picoseconds by_network = std::min(closing, undisturbed);
+    const picoseconds by_network = std::min(closing, undisturbed[w]);
     splits[w].network += by_network;
     splits[w].waiting += closing - by_network;
     r.sum += splits[w];
@@ -120,7 +151,7 @@ outcome simulate_events(const machine& on, const placed_job& job, const std::vec
     superstep_run run(on, job, work, now, random_numbers(seed + s)());
     run.run();
     const auto exits = after_end(on, job, work.how, run.ends());
-    const picoseconds undisturbed = after_end(on, job, work.how, std::vector<picoseconds>(now.size())).front();
+    const auto undisturbed = after_end(on, job, work.how, std::vector<picoseconds>(now.size()));
     auto splits = run.splits();
     superstep_result r = result_of(work, splits, now, run.ends(), exits, undisturbed);
     run.add_to(r);

@@ -217,6 +217,20 @@ TEST_CASE("event model: a receiver without o_r is another machine") {
   CHECK(simulate_events(m, far_apart(2, 96), {work}, 1).time < right * 7 / 10);
 }
 
+TEST_CASE("event model: a sum goes up a tree and down again, and the tree's root goes on first") {
+  machine m;
+  m.between_nodes = {1'000'000, 0, 0, 0, 0};
+  for (const auto& [workers, ways] : {std::pair{1, 0}, {2, 2}, {4, 4}, {5, 4}, {8, 6}}) {
+    const auto job = far_apart(workers, 1024);
+    auto sum = of_workers(workers, ending::tree);
+    CAPTURE(workers);
+    CHECK(simulate_events(m, job, {sum}, 1).time == ways * 1'000'000);
+    // Worker 0's next message leaves while the sum is on its way to the others.
+    auto more = of_workers(workers, ending::barrier);
+    CHECK(simulate_events(m, job, {sum, more}, 1).time >= ways * 1'000'000);
+  }
+}
+
 TEST_CASE("event model: the same seed gives the same result, another one another") {
   const machine m = slow_network();
   auto work = of_workers(6, ending::marks);
