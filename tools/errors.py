@@ -4,10 +4,10 @@
   tools/errors.py [ROOT]     a line a finding; exit 1 if there is one
 
 Rules
-  N1  A `throw` of an error of Shunt's in src/ names an error_number. UNNUMBERED lists those that pass on a message that
-      has a number already.
-  N2  Each number that src/ names has a section `### SHUNT-0101` in the page, and each section's number is named in
-      src/. Sections stand in ascending order.
+  N1  A `throw` of an error of Shunt's in src/ or tools/simulate/ names an error_number. UNNUMBERED lists
+      those that pass on a message that has a number already.
+  N2  Each number that these name has a section `### SHUNT-0101` in the page, and each section's number is named in
+      them. Sections stand in ascending order.
   N3  A section begins with its message. What the message has between `…` and words in capitals stands in a string of a
       module that names the number.
 """
@@ -27,7 +27,7 @@ LEAST_PIECE = 8  # characters
 
 
 def code_files(root):
-    for path in source.tracked(root, "src", suffixes=source.SUFFIXES):
+    for path in source.tracked(root, "src", "tools/simulate", suffixes=source.SUFFIXES):
         if not path.endswith(source.TESTS):
             yield path, source.Source(source.read(root, path), keep_literals=True)
 

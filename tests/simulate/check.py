@@ -6,10 +6,10 @@
 
 Run by hand, as root, with all that tests/lossy/check.py needs, and tc(8). The two hosts and the link between them are
 that program's; rate 0 is no limit. For each link `shunt calibrate` measures the line, by barriers and streams; one
-point (the first application with the longest trains on the first link) is run to learn how much slower the hosts
-compute than the run that is recorded, and all others are predicted blind. A line for each point; at the end the mean and
-the worst error, and Kendall's tau of the order of the points. Goals: 10 %, 25 %, 0.9. With --mutant the model has no
-o_r and no G: its error must be past the goals, or the program fails.
+point (the first application with the longest trains on the first link, without delay) is run to learn how much slower
+the hosts compute than the run that is recorded, where the first link has no limit; all others are predicted blind. A
+line for each point; at the end the mean and the worst error, and Kendall's tau of the order of the points. Goals: 10 %,
+25 %, 0.9. With --mutant the model has no o_r and no G: its error must be past the goals, or the program fails.
 """
 import argparse
 import heapq
@@ -94,8 +94,8 @@ def measured(hosts, shunt, app, train, repeats):
 
 
 def predicted(shunt, app, train, machine):
-    done = subprocess.run([shunt, "simulate", app, *SIZES[app], "--machine", machine, "--pes", "2", "--train", str(train),
-                           "--costs", "measured", "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run([shunt, "simulate", app, *SIZES[app], "--machine", machine, "--pes", "2", "--train",
+                           str(train), "--costs", "measured", "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["rows"][0]["time_ps"] / 1e12
 
 

@@ -1,5 +1,5 @@
-/// `shunt calibrate`: barriers of two PEs, and streams between them, and a histogram on one worker, give the parameters of
-/// the event model (tools/simulate/machine.hpp).
+/// `shunt calibrate`: barriers of two PEs, streams between them, and a histogram on one worker give the parameters of the
+/// event model (tools/simulate/machine.hpp).
 ///
 ///   a barrier of two                  L + o_s + o_r
 ///   a train more in a stream          bytes G + g: long trains and short ones, each in a job of its own, tell the two
@@ -40,8 +40,8 @@ double median(std::vector<double> samples) {
 }
 
 /// Collective. Two workers tell each other that they are there, and neither goes on before: what jobs wait for most.
-/// One of two workers may be half a way ahead, and then every other barrier takes two ways, and those between no time: so
-/// many are counted together.
+/// One of two workers may be half a way ahead, and then every other barrier takes two ways, and those between no time:
+/// so many are counted together.
 /// \return what a barrier takes, in ns, the median of parts
 double barrier_time(pgas::pe& me, int rounds) {
   constexpr int parts = 9;
@@ -55,7 +55,8 @@ double barrier_time(pgas::pe& me, int rounds) {
   return me.max(median(samples));
 }
 
-/// Collective. Both PEs send so many trains of one message each to the other, as the PEs of jobs do. \return until all are there and everyone knows, in ns
+/// Collective. Both PEs send so many trains of one message each to the other, as the PEs of jobs do.
+/// \return until all have arrived and both know, in ns
 template <std::size_t Bytes>
 double stream(pgas::pe& me, int trains) {
   struct message {

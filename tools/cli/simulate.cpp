@@ -142,10 +142,10 @@ pgas::recording recorded(const wish& w, int pes, const std::vector<pgas::recordi
     status = w.app->main(static_cast<int>(words.size()), argv.data());
   }
   if (status != 0)
-    throw error(error_number(864), "simulate: " + words[0] + " with " + std::to_string(pes) +
-                                       " PEs ended with status " + std::to_string(status));
+    throw error("simulate: " + words[0] + " with " + std::to_string(pes) + " PEs ended with status " +
+                std::to_string(status));
   if (into.pes() == 0) {
-    throw usage_error(error_number(867), "simulate: " + words[0] + " starts no job of PEs");
+    throw usage_error("simulate: " + words[0] + " starts no job of PEs");
   }
   return into;
 }

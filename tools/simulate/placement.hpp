@@ -1,9 +1,9 @@
 /// A recorded job on a described machine: where its PEs live, how its trains go, and so what each worker has to do.
 ///
 /// The library itself says where PEs live and how long trains are (shunt/pgas/job_plan.hpp). Of a large job some nodes
-/// are followed, spread evenly: their workers send to as many others as in the whole job, and what is for a node that is
-/// not followed goes to one that is, over the same kind of line. So each worker gets as much as in the whole job as long
-/// as nodes are alike.
+/// are followed, spread evenly: their workers send to as many others as in the whole job, and what is for a node that
+/// is not followed goes to one that is, over the same kind of line. So each worker gets as much as in the whole job as
+/// long as nodes are alike.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ class placement {
   [[nodiscard]] const placed_job& job() const noexcept { return job_; }
   /// The job's PEs that have to be recorded in full.
   [[nodiscard]] std::vector<pgas::recording::block> kept() const;
-  /// The part of the program that it has marked by mark_measured(); of a program that marks none, all from the barrier()
-  /// before its first message to its last message.
+  /// The part of the program that it has marked by mark_measured(). Of a program that marks none: all from the
+  /// barrier() before its first message to its last message.
   /// \throws usage_error if no PE sends anything
   [[nodiscard]] std::vector<superstep_work> work_of(const pgas::recording& of, const costs& at_costs = {}) const;
 

@@ -74,8 +74,8 @@ class recording {
   std::vector<superstep> supersteps_;
 };
 
-/// The next job of this process that run() starts is recorded into `into`, which must live until that job's end. A job
-/// of several processes, and an explored one, are not recorded. A job that fails leaves `into` as it was.
+/// The next job that the calling thread starts by run() is recorded into `into`, which must live until that job's end.
+/// A job of several processes, and an explored one, are not recorded. A job that fails leaves `into` as it was.
 /// Cost: where nothing is recorded, one branch a batch.
 void record_next_job(recording& into) noexcept;
 

@@ -1,7 +1,6 @@
 #include <shunt/pgas/detail/recorder.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -16,7 +15,7 @@ namespace pgas {
 namespace detail {
 namespace {
 
-std::atomic<recording*> announced{nullptr};
+constinit thread_local recording* announced = nullptr;  // to the thread that will call run()
 
 /// Batches of a superstep whose cost is kept for the median: every batch up to so many, then a part of them.
 constexpr std::size_t most_samples = 1024;
@@ -34,12 +33,11 @@ std::int64_t steady_ns() noexcept {
 }  // namespace
 
 std::unique_ptr<recorder> recorder::of_next_job() {
-  // acq_rel: whoever announced it may be another thread
-  recording* const into = announced.exchange(nullptr, std::memory_order_acq_rel);
+  recording* const into = std::exchange(announced, nullptr);
   return into == nullptr ? nullptr : std::make_unique<recorder>(*into);
 }
 
-void recorder::announce(recording* into) noexcept { announced.store(into, std::memory_order_release); }
+void recorder::announce(recording* into) noexcept { announced = into; }
 
 void recorder::job_begins(int pes) {
   pes_ = pes;
