@@ -59,7 +59,6 @@ bad 'simulate: on which machine' "$shunt" simulate histogram
 bad 'nowhere.json: cannot be read .SHUNT-0860' "$shunt" simulate histogram --machine nowhere.json
 bad '.nodes.: is missing .SHUNT-0862' "$shunt" simulate histogram --machine <(echo '{}')
 bad '.--network slow: must be described or ideal' "$shunt" simulate histogram --machine "$machine" --network slow
-bad 'starts no job of PEs' "$shunt" simulate daq --machine "$machine" --pes 2
 bad 'calibrate: unexpected' "$shunt" calibrate now
 good '"between_nodes"' "$shunt" calibrate --rounds 9
 name='simulate: the same seed gives the same bytes, another one others'
@@ -70,13 +69,13 @@ else
   wrong 'they do not'
 fi
 name='simulate: as many bytes as the job sends'
-for app in 'histogram --updates 100000' 'index_gather --reads 100000' 'topological_sort --rows 5000'; do
+for app in 'histogram --updates 100000' 'index_gather --reads 100000'; do
   # shellcheck disable=SC2086  # words
   real=$("$shunt" run $app --pes 4 --workers 4 --json | grep -o '"bytes":[0-9]*' | cut -d: -f2)
   # shellcheck disable=SC2086  # words
   model=$("$shunt" simulate $app --from 4 --pes 4 --machine "$machine" --json | grep -o '"bytes":[0-9]*' |
     awk -F: '{sum += $2} END {print sum}')
-  if ((model * 100 > real * 97 && model * 100 < real * 103)); then
+  if ((model * 100 > real * 99 && model * 100 < real * 101)); then
     passed=$((passed + 1))
   else
     wrong "$app: $model bytes in the model, $real sent"

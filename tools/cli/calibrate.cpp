@@ -1,5 +1,5 @@
-/// `shunt calibrate`: barriers of two PEs, streams between them, and a histogram on one worker give the parameters of the
-/// event model (tools/simulate/machine.hpp).
+/// `shunt calibrate`: barriers of two PEs, streams between them, and a histogram on one worker give the parameters
+/// of the event model (tools/simulate/machine.hpp).
 ///
 ///   a barrier of two                  L + o_s + o_r
 ///   a train more in a stream          bytes G + g: long trains and short ones, each in a job of its own, tell the two
