@@ -27,7 +27,7 @@ using namespace shunt::simulate;
 struct wish {
   const apps::app* app = nullptr;
   shunt::simulate::machine on;
-  int first = 2, last = 2048;
+  int first = 2, last = 2048, follow = 0;
   costs at_costs;
   std::uint64_t seed = 1;
   bool as_json = false;
@@ -99,6 +99,7 @@ wish wish_of(std::vector<std::string> words) {
   w.last = static_cast<int>(parse_count("--pes", take(words, "--pes").value_or("2048"), 1, 65'536));
   w.first = static_cast<int>(parse_count("--from", take(words, "--from").value_or("2"), 1, 65'536));
   w.first = std::min(w.first, w.last);
+  w.follow = static_cast<int>(parse_count("--follow", take(words, "--follow").value_or("0"), 0, 65'536));
   if (choice(words, "--network", "described", "ideal") == "ideal") w.on.make_network_ideal();
   w.at_costs.measured = choice(words, "--costs", "described", "measured") == "measured";
   w.at_costs.times =
@@ -153,7 +154,7 @@ pgas::recording recorded(const wish& w, int pes, const std::vector<pgas::recordi
 row row_of(const wish& w, int pes) {
   auto job = w.job;
   job.pes = pes;
-  const placement where(w.on, job);
+  const placement where(w.on, job, placement::most_buffers, w.follow);
   const auto seen = recorded(w, pes, where.kept());
   row r;
   r.pes = pes;

@@ -26,7 +26,7 @@ std::int64_t ceil_log2(int n) noexcept {
 
 // --- where workers are ---
 
-placement::placement(const machine& on, const pgas::options& wanted, std::int64_t buffers) : on_(on) {
+placement::placement(const machine& on, const pgas::options& wanted, std::int64_t buffers, int most_nodes) : on_(on) {
   const int pes = wanted.pes != 0 ? wanted.pes : on.workers();
   const int workers = std::min(pes, on.workers());
   const int ranks = (workers + on.workers_a_rank - 1) / on.workers_a_rank;
@@ -45,7 +45,7 @@ placement::placement(const machine& on, const pgas::options& wanted, std::int64_
   job_.networked = job_.all_nodes > 1;
   job_.train_bytes = static_cast<std::int64_t>(plan_.train_bytes);
   job_.regular = static_cast<std::int64_t>(plan_.regular);
-  choose_nodes(buffers);
+  choose_nodes(buffers, most_nodes);
   place_of_.assign(at(plan_.workers), -1);
   std::int32_t places = 0;
   for (const int node : followed_) {
@@ -57,12 +57,13 @@ placement::placement(const machine& on, const pgas::options& wanted, std::int64_
   }
 }
 
-void placement::choose_nodes(std::int64_t buffers) {
+void placement::choose_nodes(std::int64_t buffers, int most_nodes) {
   const std::int64_t each = plan_.hops == 2 ? plan_.columns + plan_.workers / plan_.columns
                             : plan_.plain   ? plan_.pes
                                             : plan_.workers;
   const std::int64_t a_node = each * plan_.workers / job_.all_nodes;
-  const auto nodes = static_cast<int>(std::clamp<std::int64_t>(buffers / a_node, 2, std::max(2, job_.all_nodes)));
+  auto nodes = static_cast<int>(std::clamp<std::int64_t>(buffers / a_node, 2, std::max(2, job_.all_nodes)));
+  if (most_nodes != 0) nodes = std::min(nodes, std::max(2, most_nodes));
   if (nodes >= job_.all_nodes) {
     for (int n = 0; n < job_.all_nodes; ++n) followed_.push_back(n);
   } else {

@@ -27,9 +27,10 @@ class placement {
   /// Send buffers of all workers that the model follows, at most; at least two nodes are followed.
   static constexpr std::int64_t most_buffers = 600'000;
 
-  /// \param wanted  pes, budget, train_bytes and hops of it count
+  /// \param wanted      pes, budget, train_bytes and hops of it count
+  /// \param most_nodes  that are followed; 0: as many as `buffers` allow
   /// \throws usage_error for more than the machine can carry, and as job_plan::of() does
-  placement(const machine& on, const pgas::options& wanted, std::int64_t buffers = most_buffers);
+  placement(const machine& on, const pgas::options& wanted, std::int64_t buffers = most_buffers, int most_nodes = 0);
 
   [[nodiscard]] const pgas::job_plan& plan() const noexcept { return plan_; }
   [[nodiscard]] const placed_job& job() const noexcept { return job_; }
@@ -52,7 +53,7 @@ class placement {
   [[nodiscard]] distance between(int a, int b) const noexcept;
   [[nodiscard]] std::int32_t fold(int worker, int from) const noexcept;
   [[nodiscard]] bool whole() const noexcept { return job_.all_workers == static_cast<int>(job_.workers.size()); }
-  void choose_nodes(std::int64_t buffers);
+  void choose_nodes(std::int64_t buffers, int most_nodes);
   void add_worker(int worker);
   [[nodiscard]] superstep_work laid_out(const pgas::recording::superstep& from,
                                         const std::vector<pgas::recording::block>& kept, const costs& at_costs) const;

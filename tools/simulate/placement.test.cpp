@@ -143,6 +143,7 @@ TEST_CASE("placement: of many nodes some are followed, and each worker gets as m
   CHECK(whole.job().workers.size() == 64);
   REQUIRE(part.job().workers.size() == 8);
   CHECK(part.job().all_workers == 64);
+  CHECK(placement(m, wanted, placement::most_buffers, 3).job().nodes == 3);
   const auto seen = all_to_all(job_of(64), part.kept(), 3);
   const auto work = part.work_of(seen);
   std::vector<std::int64_t> arrives(8);
