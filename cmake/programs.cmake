@@ -3,6 +3,7 @@ if(SHUNT_APPS OR SHUNT_BENCH)  # the tables measure the applications' code
   add_subdirectory(apps)
 endif()
 if(SHUNT_APPS)
+  add_subdirectory(tools/simulate)
   add_subdirectory(tools/cli)
   add_subdirectory(tools/translate)
 endif()

@@ -4,8 +4,8 @@
   tools/errors.py [ROOT]     a line a finding; exit 1 if there is one
 
 Rules
-  N1  A `throw` of an error of Shunt's in src/, apps/ and tools/cli/ names an error_number. UNNUMBERED lists those that
-      pass on a message that has a number already.
+  N1  A `throw` of an error of Shunt's in src/, apps/, tools/cli/ and tools/simulate/ names an error_number. UNNUMBERED
+      lists those that pass on a message that has a number already.
   N2  Each number that they name has a section `### SHUNT-0101` in the page, and each section's number is named there.
       Sections stand in ascending order.
   N3  A section begins with its message. What the message has between `…` and words in capitals stands in a string of a
@@ -19,7 +19,7 @@ import gates
 import source
 
 PAGE = "docs/errors.md"
-FOLDERS = ["src", "apps", "tools/cli"]
+FOLDERS = ["src", "apps", "tools/cli", "tools/simulate"]
 UNNUMBERED = {("src/shunt/pgas/detail/job.cpp", "message_")}
 CLASSES = r"(?:usage_error|error|deadlock|mailbox_full|unanswered|broken_promise|stalled|blocking_in_transaction)"
 THROW = re.compile(rf"\bthrow\s+(?:\w+::)*{CLASSES}\s*\(")

@@ -133,7 +133,8 @@ class Pages(unittest.TestCase):
         script = os.path.join(ROOT, "shunt")
         listed = help_pages.commands_of(help_pages.ask(script, "help"))
         self.assertEqual([name for name, _ in listed],
-                         ["run", "apps", "doctor", "bench", "report", "docs", "translate", "test", "setup"])
+                         ["run", "start", "apps", "simulate", "calibrate", "doctor", "bench", "report", "docs",
+                          "translate", "test", "setup"])
         for name, summary in listed:
             text = help_pages.ask(script, "help", name)
             read = {option.name for option in help_pages.command_of(name, summary, text).options}

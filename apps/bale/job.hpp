@@ -102,6 +102,7 @@ class measurement {
   explicit measurement(pgas::pe& me) : me_(me), before_(me.traffic()), start_(begin(me)) {}
   /// Collective. The same on every PE.
   [[nodiscard]] outcome end() const {
+    pgas::mark_measured(me_, false);
     const double seconds = me_.max(std::chrono::duration<double>(clock::now() - start_).count());
     return {seconds, me_.traffic() - before_};
   }
@@ -110,6 +111,7 @@ class measurement {
   using clock = std::chrono::steady_clock;
   static clock::time_point begin(pgas::pe& me) {
     me.barrier();
+    pgas::mark_measured(me, true);
     return clock::now();
   }
 

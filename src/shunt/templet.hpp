@@ -4,3 +4,4 @@
 #include <shunt/templet/actor.hpp>
 #include <shunt/templet/engine.hpp>
 #include <shunt/templet/message.hpp>
+#include <shunt/templet/simulate.hpp>

@@ -51,6 +51,36 @@ if "$shunt" doctor | grep '^transports .*mpi' >/dev/null; then good '^plugin +mp
 bad 'SHUNT_PLUGINS: .lib. is relative' env SHUNT_PLUGINS=lib "$shunt" run histogram --transport mpi --ranks 2
 good '^input/output +epoll; files by (io_uring|helpers)' "$shunt" doctor
 bad 'which command' "$shunt"
+
+# A model's result says that it is one; without measured costs it is the same each time; and its bytes are the job's.
+machine=$(dirname "$script")/examples/machines/large.json
+good 'a model.s result, no measurement' "$shunt" simulate histogram --machine "$machine" --pes 64 --updates 100
+bad 'simulate: on which machine' "$shunt" simulate histogram
+bad 'nowhere.json: cannot be read .SHUNT-0860' "$shunt" simulate histogram --machine nowhere.json
+bad '.nodes.: is missing .SHUNT-0862' "$shunt" simulate histogram --machine <(echo '{}')
+bad '.--network slow: must be described or ideal' "$shunt" simulate histogram --machine "$machine" --network slow
+bad 'calibrate: unexpected' "$shunt" calibrate now
+good '"between_nodes"' "$shunt" calibrate --rounds 9
+name='simulate: the same seed gives the same bytes, another one others'
+simulated() { "$shunt" simulate histogram --machine "$machine" --from 256 --pes 256 --updates 5000 --json --seed "$1"; }
+if [[ $(simulated 7) == "$(simulated 7)" && $(simulated 7) != "$(simulated 8)" ]]; then
+  passed=$((passed + 1))
+else
+  wrong 'they do not'
+fi
+name='simulate: as many bytes as the job sends'
+for app in 'histogram --updates 100000' 'index_gather --reads 100000'; do
+  # shellcheck disable=SC2086  # words
+  real=$("$shunt" run $app --pes 4 --workers 4 --json | grep -o '"bytes":[0-9]*' | cut -d: -f2)
+  # shellcheck disable=SC2086  # words
+  model=$("$shunt" simulate $app --from 4 --pes 4 --machine "$machine" --json | grep -o '"bytes":[0-9]*' |
+    awk -F: '{sum += $2} END {print sum}')
+  if ((model * 100 > real * 99 && model * 100 < real * 101)); then
+    passed=$((passed + 1))
+  else
+    wrong "$app: $model bytes in the model, $real sent"
+  fi
+done
 bad 'unknown command .dokter.; near: doctor' "$shunt" dokter
 bad 'unexpected' "$shunt" doctor --yaml
 bad 'which application' "$shunt" run
@@ -492,12 +522,12 @@ if (($? != 1)); then wrong 'status is not 1'; else passed=$((passed + 1)); fi
 # The script, as far as it needs no build.
 good '^shunt [0-9]' "$script" --version
 good 'bench TABLE' "$script" --help
-for sub in run apps bench doctor translate test setup; do
+for sub in run apps simulate calibrate bench doctor translate test setup; do
   good '^usage: shunt' "$script" help "$sub"
   good '^usage: shunt' "$script" "$sub" --help
 done
 # One copy of each help text; and two of the edit distance, which agree (the script answers before anything is built).
-for sub in run apps doctor; do
+for sub in run apps simulate calibrate doctor; do
   name="help of $sub: the program's and the script's"
   if cmp -s <("$shunt" "$sub" --help) <("$script" "$sub" --help); then
     passed=$((passed + 1))

@@ -84,7 +84,7 @@ struct worker {
         job(carrier, std::move(take)),
         selectors(facts.pes_here, facts.first_pe, facts.workers),
         waits(handlers, job),
-        out({facts, job, selectors, handlers, waits, credit, arrived}, size, nullptr, nullptr) {
+        out({facts, job, selectors, handlers, waits, credit, arrived}, size, nullptr, nullptr, {}) {
     wire::handler_table::number();
   }
 

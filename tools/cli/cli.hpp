@@ -2,6 +2,7 @@
 #pragma once
 
 #include <app.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,18 @@ namespace shunt::cli {
 /// \return the exit status, of the application or of the job.
 /// \throws usage_error, error, and whatever the application throws.
 [[nodiscard]] int run(std::vector<std::string> arguments);
+
+/// Takes `--name value` or `--name=value` out of the arguments. \throws usage_error when it is there twice.
+[[nodiscard]] std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name);
+
+/// `simulate APP …`: what the application would take on a described machine.
+/// \param arguments  from the application's name on; not empty.
+/// \throws usage_error, error, and whatever the application throws.
+int simulate(std::vector<std::string> arguments);
+
+/// `calibrate`: measures what simulate() is told of a machine.
+/// \param words  after `calibrate`. \throws usage_error, error
+int calibrate(std::vector<std::string> words);
 
 /// `doctor`: what this machine offers and what limits it.
 int doctor(bool as_json);

@@ -26,4 +26,14 @@ int doctor(bool) {
   throw usage_error(error_number(1108), "doctor: this program has one application; `./shunt doctor` builds the whole");
 }
 
+int simulate(std::vector<std::string>) {
+  throw usage_error(error_number(1108),
+                    "simulate: this program has one application; `./shunt simulate` builds the whole");
+}
+
+int calibrate(std::vector<std::string>) {
+  throw usage_error(error_number(1108),
+                    "calibrate: this program has one application; `./shunt calibrate` builds the whole");
+}
+
 }  // namespace shunt::cli

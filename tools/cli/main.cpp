@@ -39,6 +39,12 @@ constexpr std::string_view start_help =
 constexpr std::string_view apps_help =
 #include "apps.help"
     ;
+constexpr std::string_view simulate_help =
+#include "simulate.help"
+    ;
+constexpr std::string_view calibrate_help =
+#include "calibrate.help"
+    ;
 constexpr std::string_view doctor_help =
 #include "doctor.help"
     ;
@@ -56,7 +62,8 @@ void no_more(const std::vector<std::string>& words, std::size_t from) {
 
 int command(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  if (words.empty()) throw usage_error(error_number(1108), "which command? run, start, apps, doctor, help");
+  if (words.empty())
+    throw usage_error(error_number(1108), "which command? run, start, apps, simulate, calibrate, doctor, help");
   const std::string& name = words[0];
   if (name == "help" || is_help(name)) {
     fmt::print("usage: shunt COMMAND [OPTION]...\n\n{}  help, --help, --version\n", commands);
@@ -91,6 +98,21 @@ int command(const std::vector<std::string>& words) {
     no_more(words, 1);
     return list_apps();
   }
+  if (name == "simulate") {
+    if (asks) {
+      fmt::print("{}", simulate_help);
+      return 0;
+    }
+    if (words.size() < 2) throw usage_error(error_number(1108), "simulate: which application? `shunt apps` lists them");
+    return shunt::cli::simulate({words.begin() + 1, words.end()});
+  }
+  if (name == "calibrate") {
+    if (asks) {
+      fmt::print("{}", calibrate_help);
+      return 0;
+    }
+    return shunt::cli::calibrate({words.begin() + 1, words.end()});
+  }
   if (name == "doctor") {
     if (asks) {
       fmt::print("{}", doctor_help);
@@ -100,7 +122,7 @@ int command(const std::vector<std::string>& words) {
     no_more(words, as_json ? 2 : 1);
     return shunt::cli::doctor(as_json);
   }
-  constexpr std::string_view known[] = {"run", "start", "apps", "doctor", "help"};
+  constexpr std::string_view known[] = {"run", "start", "apps", "simulate", "calibrate", "doctor", "help"};
   throw usage_error(error_number(1108), "unknown command `" + name + "`; " + shunt::cli::near(name, known));
 }
 

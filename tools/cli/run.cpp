@@ -53,26 +53,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return argv;
 }
 
-// Takes `--name value` or `--name=value` out of the arguments. \throws usage_error when it is there twice.
-std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name) {
-  std::optional<std::string> value;
-  for (auto at = arguments.begin(); at != arguments.end();) {
-    const bool hit = *at == name || at->starts_with(name + "=");
-    if (hit && value) throw usage_error(error_number(1101), name + ": given twice");
-    if (at->starts_with(name + "=")) {
-      value = at->substr(name.size() + 1);
-      at = arguments.erase(at);
-    } else if (*at == name) {
-      if (at + 1 == arguments.end()) throw usage_error(error_number(1101), name + " needs a value");
-      value = *(at + 1);
-      at = arguments.erase(at, at + 2);
-    } else {
-      ++at;
-    }
-  }
-  return value;
-}
-
 bool in_path(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
@@ -284,6 +264,25 @@ std::vector<std::string> command_of(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name) {
+  std::optional<std::string> value;
+  for (auto at = arguments.begin(); at != arguments.end();) {
+    const bool hit = *at == name || at->starts_with(name + "=");
+    if (hit && value) throw usage_error(error_number(1101), name + ": given twice");
+    if (at->starts_with(name + "=")) {
+      value = at->substr(name.size() + 1);
+      at = arguments.erase(at);
+    } else if (*at == name) {
+      if (at + 1 == arguments.end()) throw usage_error(error_number(1101), name + " needs a value");
+      value = *(at + 1);
+      at = arguments.erase(at, at + 2);
+    } else {
+      ++at;
+    }
+  }
+  return value;
+}
 
 int rank_by_launcher() noexcept {
   for (const char* const variable : {"SHUNT_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {

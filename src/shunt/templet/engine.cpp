@@ -14,6 +14,7 @@ engine::~engine() = default;
 void give(engine& e, message& m, actor& a) { e.scheduler_->give(m, a); }
 void must_end(engine& e, actor& a, const char* what) { e.scheduler_->must_end(a, what); }
 result run(engine& e, int workers) { return e.scheduler_->run(workers); }
+simulated run(engine& e, const simulate& on) { return e.scheduler_->run(on); }
 
 }  // namespace templet
 }  // namespace v1

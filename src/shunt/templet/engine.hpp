@@ -45,6 +45,9 @@ namespace shunt {
 inline namespace v1 {
 namespace templet {
 
+struct simulate;
+struct simulated;
+
 namespace detail {
 [[gnu::cold]] void send_slowly(scheduler& on, message& m, actor& to);
 }  // namespace detail
@@ -106,6 +109,7 @@ class engine {
   friend void send(engine& e, message& m, actor& to);
   friend void must_end(engine& e, actor& a, const char* what);
   friend result run(engine& e, int workers);
+  friend simulated run(engine& e, const simulate& on);
   std::unique_ptr<detail::scheduler> scheduler_;
 };
 

@@ -68,6 +68,13 @@ buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_
   return t;
 }
 
+buffer_plan buffer_plan::of(const job_layout& layout, std::size_t budget_of_pe, std::size_t wanted_capacity,
+                            int wanted_hops) {
+  const auto least_pes = static_cast<std::size_t>(layout.pes / std::max(1, layout.workers));
+  return of(budget_of_pe * std::max<std::size_t>(1, least_pes), layout.pes, layout.workers, wanted_capacity,
+            wanted_hops, layout.buffers_of_two_hops());
+}
+
 }  // namespace detail
 }  // namespace pgas
 }  // namespace v1

@@ -8,6 +8,8 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
+struct job_layout;
+
 ///   plan        send buffers                 a message carries      where
 ///   plain       one for each PE              its captures           few PEs, or large budgets
 ///   plain, but requests routed: those for the PEs of a worker share its first one's buffer    many PEs, large budgets
@@ -30,6 +32,9 @@ struct buffer_plan {
   /// \throws usage_error if the budget is too small for any plan.
   static buffer_plan of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops,
                         int buffers_of_two_hops = 0);
+  /// Of a job. \param budget_of_pe  bytes; the PEs of a worker put theirs together
+  static buffer_plan of(const job_layout& layout, std::size_t budget_of_pe, std::size_t wanted_capacity,
+                        int wanted_hops);
 };
 
 }  // namespace detail

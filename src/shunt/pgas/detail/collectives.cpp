@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <shunt/base/error.hpp>
+#include <shunt/pgas/detail/recorder.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 
@@ -31,6 +32,8 @@ bool collectives::arrive(const collective_call& what, int pe) {
   waits_.refuse_in_handler(what.name().data());
   waits_.leave_if_failed();
   selectors_.finish_construction(pe);
+  if (facts_.recorded != nullptr) [[unlikely]]
+    facts_.recorded->arrived(pe);
   caller_ = pe;
   if (at_call_ > 0 && call_ != what) disagree(what.text(), call_.text());
   if (constructing_ != nullptr) {
@@ -46,6 +49,8 @@ bool collectives::arrive(const collective_call& what, int pe) {
 }
 
 void collectives::complete() {
+  if (facts_.recorded != nullptr) [[unlikely]]
+    facts_.recorded->superstep_ended(call_.name());
   at_call_ = 0;
   ++calls_;
   past_.add(call_);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <shunt/base/clock.hpp>
+#include <shunt/pgas/detail/recorder.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 
 namespace shunt {
@@ -126,7 +128,10 @@ bool inbound::unload_batches(rail::train& t) {
                   batch.messages() + batch.bytes,
                   t.head.from,
                   {batch.to, batch.from}};
+        const auto began = facts_.recorded != nullptr ? ticks() : 0;
         unload_batch(t, a, how);
+        if (facts_.recorded != nullptr) [[unlikely]]
+          facts_.recorded->handled(batch, ticks() - began);
       }
     }
     batch.flags |= wire::unloaded;

@@ -42,7 +42,8 @@ bool is_checked(const options& wanted) {
 
 job::job(const options& wanted, transport::carrier& carrier)
     : job_link(carrier), wanted_(wanted), checked_(is_checked(wanted)), explored_(sched::this_worker::controlled()) {
-  if (explored_) wanted_.workers = 1;
+  if (!explored_ && carrier.ranks() == 1) recorder_ = recorder::of_next_job();
+  if (explored_ || recorder_ != nullptr) wanted_.workers = 1;
   wire::handler_table::number();
   agree();
 }
@@ -82,9 +83,12 @@ void job::agree() {
   }
   wanted_.pes = pes;
   layout_ = job_layout::over(pes, by_rank, carrier_.rank());
-  const auto least_pes = static_cast<std::size_t>(pes / std::max(1, layout_.workers));
-  trains_ = buffer_plan::of(wanted_.budget * std::max<std::size_t>(1, least_pes), pes, layout_.workers,
-                            wanted_.train_bytes, wanted_.hops, layout_.buffers_of_two_hops());
+  trains_ = buffer_plan::of(layout_, wanted_.budget, wanted_.train_bytes, wanted_.hops);
+  // What is recorded is read from the routes of messages.
+  if (recorder_ != nullptr) {
+    trains_.plain = trains_.requests_routed = false;
+    recorder_->job_begins(pes);
+  }
   validator_ = validator({carrier_.rank(), pes, layout_.workers, trains_.hops, layout_.columns, trains_.plain,
                           trains_.requests_routed, layout_.worker_of, layout_.rank_of});
 }
@@ -194,6 +198,7 @@ worker_facts job::facts_of(int local) const {
   f.requests_routed = trains_.requests_routed;
   f.explored = explored_;
   f.checked = checked_;
+  f.recorded = recorder_.get();
   f.budget = wanted_.budget;
   f.keeper = keeper_.get();
   f.worker_of = layout_.worker_of.data();
@@ -276,6 +281,7 @@ void job::run(const std::function<void(pe&)>& program) {
     run_workers(program);
   }
   tear_down();
+  if (recorder_ != nullptr && !failed()) recorder_->job_ended();
   if (failed()) {
     if (remote()) end_now(message_, failure_turn);
     if (kind_.load(std::memory_order_relaxed) == fault::usage) throw usage_error(message_);  // relaxed: all have joined

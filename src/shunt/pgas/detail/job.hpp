@@ -20,6 +20,7 @@
 #include <shunt/pgas/detail/job_layout.hpp>
 #include <shunt/pgas/detail/job_link.hpp>
 #include <shunt/pgas/detail/pe_worker.hpp>
+#include <shunt/pgas/detail/recorder.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 #include <shunt/pgas/options.hpp>
 #include <shunt/pgas/placement.hpp>
@@ -96,6 +97,7 @@ class job final : public job_link {
   std::vector<rank_cpus> cpus_;  // by rank
   job_layout layout_;
   buffer_plan trains_;
+  std::unique_ptr<recorder> recorder_;  // null: the job is not recorded
   validator validator_;
   const bool checked_;   // options::check
   const bool explored_;  // a strategy decides: the PEs run in the calling fiber's runtime, on its one worker

@@ -60,20 +60,10 @@ job_layout job_layout::over(int pes, const std::vector<int>& workers, int rank) 
 
 std::vector<std::uint16_t> job_layout::hops_from(int from, int hops, std::vector<int>& neighbours) const {
   std::vector<std::uint16_t> by_worker(static_cast<std::size_t>(workers));
-  const auto direct = [&](int d) {
-    return hops == 1 || d / columns == from / columns || d % columns == from % columns;
-  };
   neighbours.clear();
   for (int d = 0; d < workers; ++d) {
-    int via = d;
-    if (direct(d)) {
-      if (d != from) neighbours.push_back(d);
-    } else {
-      // Along the row first. In a last row that is not full that place may be empty; then `from` is in that row,
-      // the destination's row is full, and the column comes first.
-      via = from / columns * columns + d % columns;
-      if (via >= workers) via = d / columns * columns + from % columns;
-    }
+    const int via = hop(from, d, hops);
+    if (via == d && d != from) neighbours.push_back(d);
     by_worker[static_cast<std::size_t>(d)] = static_cast<std::uint16_t>(via);
   }
   std::vector<std::uint16_t> by_pe(worker_of.size());

@@ -27,6 +27,14 @@ struct job_layout {
 
   /// \param workers  that each rank can carry, by rank
   static job_layout over(int pes, const std::vector<int>& workers, int rank);
+  /// The worker for which worker `from` loads messages that go to worker `to`.
+  [[nodiscard]] int hop(int from, int to, int hops) const noexcept {
+    if (hops == 1 || to / columns == from / columns || to % columns == from % columns) return to;
+    // Along the row first. In a last row that is not full that place may be empty; then `from` is in that row, the
+    // destination's row is full, and the column comes first.
+    const int via = from / columns * columns + to % columns;
+    return via < workers ? via : to / columns * columns + from % columns;
+  }
   /// \return by PE, the worker for which worker `from` loads messages; and the workers among them, in `neighbours`.
   [[nodiscard]] std::vector<std::uint16_t> hops_from(int from, int hops, std::vector<int>& neighbours) const;
   /// Workers for which one loads messages over two hops, itself included twice: as many as it may need buffers for.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <shunt/base/error.hpp>
+#include <shunt/pgas/detail/recorder.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 
@@ -83,6 +84,8 @@ void outbound::close_batch(send_buffer& b, int to) {
   if (s == nullptr) return;  // gone: the job has failed
   s->count_sent(batch, to_worker);
   if ((batch.flags & wire::forwarded) == 0) moved_.messages += batch.count;
+  if (facts_.recorded != nullptr) [[unlikely]]
+    facts_.recorded->sent(batch, &b >= ends_.outs(1) && &b < ends_.outs(1) + buffers_of(facts_));
 }
 
 void outbound::close_batches() {

@@ -12,6 +12,8 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
+class recorder;
+
 /// Whether messages have routes. \param flags  of their handler
 [[nodiscard]] constexpr bool have_routes(unsigned flags, bool plain, bool requests_routed) noexcept {
   return (flags & wire::unrouted) == 0 && (!plain || (requests_routed && (flags & wire::requests) != 0));
@@ -36,6 +38,7 @@ struct worker_facts {
   bool requests_routed = false;  ///< though `plain`: they lie in the buffer of their worker's first PE
   bool explored = false;         ///< a strategy decides: each message travels alone, and sending it is a step
   bool checked = false;          ///< sends and collectives look for mistakes (send_check.hpp)
+  recorder* recorded = nullptr;  ///< null: what this worker does is not recorded
   std::size_t budget{0};         ///< bytes of trains a PE, for messages to people
   const std::uint16_t* worker_of = nullptr;    ///< by PE
   const std::uint16_t* next_hop_of = nullptr;  ///< by PE: the send buffer of the worker for which this one loads

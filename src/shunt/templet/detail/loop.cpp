@@ -5,36 +5,21 @@
 
 #include <shunt/base/clock.hpp>
 #include <shunt/templet/detail/scheduler.hpp>
+#include <shunt/templet/detail/virtual_time.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace templet {
 namespace detail {
 
-void loop::run() noexcept {
-  fiber_ = sched::this_fiber::self();
-  const int activations = sched::this_worker::controlled() ? 1 : activations_before_yield;
-  if (!of->loop_begins()) return;
-  set_quick_activation();
-  bool yield_first = sched::this_worker::controlled();
-  while (actor* a = search(yield_first)) {
-    int left = activations;
-    do {
-      activate(*a);
-    } while (--left != 0 && ready_.pop(a));
-    yield_first = left == 0;
-  }
-  if (this_threads_quick_activation == this) this_threads_quick_activation = &no_activation;
-}
-
-/// Handlers' sends find this slot at once. Not under a controlled scheduler: there a send has to ask it first.
 void loop::set_quick_activation() noexcept {
   if (!sched::this_worker::controlled()) this_threads_quick_activation = this;
 }
 
 /// One activation: takes the messages that have arrived so far, and calls the handler with each. Counts the calls in a
 /// local variable, as a handler's stores could alias a member.
-inline void loop::activate(actor& a) noexcept {
+template <class Call>
+[[gnu::always_inline]] inline void loop::activate(actor& a, const Call& call) noexcept {
   ++done_.activations;
   message* m = a.inbox_.begin();
   running = reinterpret_cast<std::uintptr_t>(&a);
@@ -48,7 +33,7 @@ inline void loop::activate(actor& a) noexcept {
         m = arrived.next_;
         arrived.where_.store(reinterpret_cast<std::uintptr_t>(&a), std::memory_order_relaxed);  // relaxed: see access()
         ++calls;
-        a.recv(arrived, a);
+        call(arrived);
       } while (m != nullptr);
     } catch (...) {
       fail(m, a);
@@ -57,6 +42,43 @@ inline void loop::activate(actor& a) noexcept {
   }
   if (a.inbox_.finish() == after_push::queue_it) [[unlikely]]
     queue(a);
+}
+
+void loop::run() noexcept {
+  fiber_ = sched::this_fiber::self();
+  const int activations = sched::this_worker::controlled() ? 1 : activations_before_yield;
+  if (!of->loop_begins()) return;
+  if (of->virtual_ != nullptr) return run_in_virtual_time(*of->virtual_);
+  set_quick_activation();
+  bool yield_first = sched::this_worker::controlled();
+  while (actor* a = search(yield_first)) {
+    int left = activations;
+    do {
+      activate(*a, [a](message& m) __attribute__((always_inline)) { a->recv(m, *a); });
+    } while (--left != 0 && ready_.pop(a));
+    yield_first = left == 0;
+  }
+  if (this_threads_quick_activation == this) this_threads_quick_activation = &no_activation;
+}
+
+/// Handlers' sends find this slot at once. Not under a controlled scheduler: there a send has to ask it first.
+/// No slot is the thread's quick activation, so that each send goes through scheduler::send_slowly(), which tells the
+/// clock.
+void loop::run_in_virtual_time(virtual_time& clock) noexcept {
+  do {
+    for (;;) {
+      running = no_actor;
+      while (actor* const a = of->take_injected()) clock.queue(*a);
+      for (actor* a = nullptr; ready_.pop(a);) clock.queue(*a);
+      actor* const a = clock.next();
+      if (a == nullptr) break;
+      activate(*a, [a, &clock](message& m) {
+        clock.begins(m, *a);
+        a->recv(m, *a);
+        clock.ends(m, *a);
+      });
+    }
+  } while (of->sleep(*this) == scheduler::after_sleep::look_again);
 }
 
 /// `a` has no handler, or the run has failed.

@@ -15,6 +15,8 @@ inline namespace v1 {
 namespace templet {
 namespace detail {
 
+class virtual_time;
+
 class loop final : public worker_slot {
  public:
   loop(scheduler& all, std::atomic<int>& sleepers, std::size_t index, std::size_t slots)
@@ -31,7 +33,9 @@ class loop final : public worker_slot {
 
  private:
   friend class scheduler;
-  void activate(actor& a) noexcept;
+  void run_in_virtual_time(virtual_time& clock) noexcept;
+  template <class Call>
+  void activate(actor& a, const Call& call) noexcept;
   [[gnu::cold]] void refuse(message* m, actor& a) noexcept;
   [[gnu::cold]] void fail(message* m, actor& a) noexcept;
   static void deliver_without_call(message* m, actor& a) noexcept;

@@ -1,4 +1,5 @@
 #include <shunt/templet/detail/scheduler.hpp>
+#include <shunt/templet/detail/virtual_time.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -61,7 +62,11 @@ void scheduler::send_slowly(message& m, actor& to) {
   const bool may = running ? here != nullptr && (where == message::unsent || where == here->running) : !m.on_its_way();
   // relaxed: decides which of several callers sends it, and nothing else
   if (!may || !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) refuse_foreign("send", m, &to);
-  if (here != nullptr) here->set_quick_activation();
+  if (virtual_ != nullptr) {
+    virtual_->sent(m, to);
+  } else if (here != nullptr) {
+    here->set_quick_activation();
+  }
   if (to.inbox_.push(m) == after_push::nothing) return;
   if (here != nullptr) {
     here->queue(to);
@@ -231,6 +236,25 @@ result scheduler::run(int workers) {
     sum.thefts += s->done().thefts;
   }
   return sum;
+}
+
+simulated scheduler::run(const simulate& on) {
+  if (on.cores < 1)
+    throw usage_error(error_number(606), "run: simulate{" + std::to_string(on.cores) + "}: at least 1 core");
+  virtual_time clock(on);
+  virtual_ = &clock;
+  const result done = [&] {
+    try {
+      return run(1);
+    } catch (...) {
+      virtual_ = nullptr;
+      throw;
+    }
+  }();
+  virtual_ = nullptr;
+  simulated found = clock.found();
+  found.done = done;
+  return found;
 }
 
 /// Runs the caller's loop here and starts the others; waits for them, and then tells what went wrong.

@@ -13,6 +13,7 @@
 #include <shunt/sched.hpp>
 #include <shunt/templet/detail/loop.hpp>
 #include <shunt/templet/engine.hpp>
+#include <shunt/templet/simulate.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -44,6 +45,7 @@ class scheduler {
   void give(message& m, actor& a);
   void must_end(actor& a, const char* what);
   result run(int workers);
+  simulated run(const simulate& on);
 
  private:
   friend class worker_slot;
@@ -85,6 +87,7 @@ class scheduler {
   std::exception_ptr failure_;
   actor* awaiting_ = nullptr;  // see must_end()
 
+  virtual_time* virtual_ = nullptr;           // the clock of a run in virtual time; written while nothing runs
   std::vector<std::unique_ptr<loop>> loops_;  // by worker; changed by run() only, before running_ is set
   sched::runtime* runtime_ = nullptr;         // of the present run
 };
