@@ -185,11 +185,13 @@ for app in "${!small[@]}" daq; do
     case $legal in
     TEXT*) values=('' '--json') ;;
     [0-9]* | BYTES*) values+=(-1 -18446744073709551615 99999999999999999999999 1e999 ' 1' 0x1 1,5 inf) ;;
+    TIME*) values+=(-1ms banana 10 '10 min') ;;
     *'|'*) values+=(banana ' ') ;;
     *) name="--help of $app: $option" && wrong "a type of values that is not tested: $legal" && continue ;;
     esac
     for value in "${values[@]}"; do bad "^shunt run $app: .*$option" "$shunt" run "$app" "$option" "$value"; done
-    bad "^shunt run $app: $option: (expected a value, found nothing|'' is not )" "$shunt" run "$app" "$option="
+    bad "^shunt run $app: $option(: (expected a value, found nothing|'' is not )| needs a value)" \
+      "$shunt" run "$app" "$option="
   done < <("$shunt" run "$app" --help |
     sed -n 's/^  \(--[a-z-]*\) \([^ ]\{1,\}\) .*/\1 \2/p; s/^  \(--[a-z-]*\) \([^ ]\{1,\}\)$/\1 \2/p')
 done

@@ -1,4 +1,4 @@
-/// A time to wait, as Linux's system calls take it: a timespec, or null for "for ever".
+/// A time to wait, as Linux's system calls take it.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 namespace shunt {
 inline namespace v1 {
 
+/// A timespec, or null for "for ever".
 class wait_time {
  public:
   /// \param at_most  nanoseconds::max() is for ever; less than 0 is 0.

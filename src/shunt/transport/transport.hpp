@@ -40,9 +40,8 @@ struct service {
   std::size_t capacity = 0;                   ///< bytes of goods of the largest train
   std::size_t receive_trains = 4;             ///< trains that may wait on this rank, of each channel; at least 1
   std::chrono::milliseconds deadline{5'000};  ///< silence after which a rank counts as lost; 0: never
-  /// By worker of the job, its rank, in ascending order; empty: no trains in shared memory.
-  std::vector<int> rank_of{};
-  std::size_t yard = 0;  ///< bytes that the trains of one worker take (rail::train_pool::bytes_for)
+  std::vector<int> rank_of{};  ///< by worker of the job, in ascending order; empty: no trains in shared memory
+  std::size_t yard = 0;        ///< bytes that the trains of one worker take (rail::train_pool::bytes_for)
 };
 
 /// What a worker has in memory that several ranks map at one address.

@@ -84,9 +84,9 @@ class network_carrier : public carrier {
   /// Whether a service runs. For the thread that starts and stops it.
   [[nodiscard]] bool is_started() const noexcept { return started_; }
 
-  int rank_ = 0;   ///< of this process
-  int ranks_ = 1;  ///< of the job
-  alignas(quiet_distance) gate gate_;
+  int rank_ = 0;                       ///< of this process
+  int ranks_ = 1;                      ///< of the job
+  alignas(quiet_distance) gate gate_;  ///< to the library
 
  private:
   /// Collective: waits for all ranks inside stop(), and calls liveness::beat_while_stopping() meanwhile.

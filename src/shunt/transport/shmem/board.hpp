@@ -47,8 +47,8 @@ struct board {
   alignas(cache_line) std::array<word, network::most_ranks_all_to_all> heard{};
   /// A piece of this rank's text.
   struct speech {
-    word bytes = 0;  ///< of the whole text
-    std::array<std::byte, piece_bytes> text{};
+    word bytes = 0;                             ///< of the whole text
+    std::array<std::byte, piece_bytes> text{};  ///< a piece of it
   };
   alignas(cache_line) speech said;  ///< for the others, between two meetings
   /// What let_library_work() writes, 0.
