@@ -33,6 +33,7 @@
 #pragma once
 
 #include <shunt/task/detail/execution_names.hpp>
+#include <shunt/task/detail/sender_operations.hpp>
 
 #if SHUNT_SENDERS
 
@@ -49,7 +50,6 @@
 #include <shunt/sched.hpp>
 #include <shunt/sched/waiter.hpp>
 #include <shunt/task/coroutine.hpp>
-#include <shunt/task/detail/sender_operations.hpp>
 #include <shunt/task/future.hpp>
 
 namespace shunt {
