@@ -134,7 +134,7 @@ TEST_CASE("schedule: a thread outside starts it, and waits as the library does")
 }
 
 TEST_CASE("schedule: started before run(), it ends in the run; without a run, it is stopped with the runtime") {
-  outcome in_run, in_none;
+  outcome in_run{}, in_none{};
   {
     shunt::sched::runtime rt;
     auto operation = stdexec::connect(fiber_scheduler(rt).schedule(), test_receiver{&in_run});
