@@ -202,20 +202,12 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
   /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's keys and values.
   template <class Writer>
   void save(Writer& to) const {
-    to.put(std::uint64_t{this->table().size()});
-    for (const auto& [key, value] : this->table()) {
-      to.put(key);
-      to.put(value);
-    }
+    this->table().save(to);
   }
   /// Local, outside of supersteps. This PE's keys and values, as they were saved by as many PEs; in another order.
   template <class Reader>
   void load(Reader& from) {
-    clear();
-    const auto keys = from.template get<std::uint64_t>();
-    for (std::uint64_t i = 0; i != keys; ++i) {
-      from.get(this->table().find_or_insert(from.template get<K>()).first->value);
-    }
+    this->table().load(from);
   }
 
  private:

@@ -92,19 +92,12 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
   /// Local, outside of supersteps. For a checkpoint (checkpoint.hpp): this PE's keys.
   template <class Writer>
   void save(Writer& to) const {
-    to.put(std::uint64_t{this->table().size()});
-    for (const auto& [key, none] : this->table()) {
-      to.put(key);
-    }
+    this->table().save(to);
   }
   /// Local, outside of supersteps. This PE's keys, as they were saved by as many PEs; in another order.
   template <class Reader>
   void load(Reader& from) {
-    clear();
-    const auto keys = from.template get<std::uint64_t>();
-    for (std::uint64_t i = 0; i != keys; ++i) {
-      this->table().find_or_insert(from.template get<K>());
-    }
+    this->table().load(from);
   }
 
  private:

@@ -127,6 +127,26 @@ class hash_table {
     size_ = mask_ = most_ = 0;
   }
 
+  /// For a checkpoint: the keys, and their values if they have any.
+  template <class Writer>
+  void save(Writer& to) const {
+    to.put(std::uint64_t{size_});
+    for (const auto& [key, value] : *this) {
+      to.put(key);
+      if constexpr (!std::is_same_v<V, no_value>) to.put(value);
+    }
+  }
+  /// As they were saved; in another order.
+  template <class Reader>
+  void load(Reader& from) {
+    clear();
+    const auto keys = from.template get<std::uint64_t>();
+    for (std::uint64_t i = 0; i != keys; ++i) {
+      [[maybe_unused]] slot& at = *find_or_insert(from.template get<K>()).first;
+      if constexpr (!std::is_same_v<V, no_value>) from.get(at.value);
+    }
+  }
+
   /// Says to the processor that the key's slot will be used.
   void prefetch(key_view<K> key) const noexcept {
     if (mask_ < fewest_prefetched) return;
