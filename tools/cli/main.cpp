@@ -60,10 +60,49 @@ void no_more(const std::vector<std::string>& words, std::size_t from) {
   if (from < words.size()) throw usage_error(error_number(1108), words[0] + ": unexpected `" + words[from] + "`");
 }
 
-int command(const std::vector<std::string>& words) {
+/// A command that `shunt help` lists.
+struct command {
+  std::string_view name;
+  std::string_view help;
+  std::string_view missing;  ///< what is asked if nothing follows its name; empty: nothing has to
+  int (*run)(const std::vector<std::string>& words);
+};
+
+/// What follows a command's name.
+std::vector<std::string> rest(const std::vector<std::string>& words) { return {words.begin() + 1, words.end()}; }
+
+constexpr command known_commands[] = {
+    {"run", run_help, "which application? `shunt apps` lists them",
+     [](const std::vector<std::string>& words) { return shunt::cli::run(rest(words)); }},
+    {"start", start_help, "which program?",
+     [](const std::vector<std::string>& words) { return shunt::cli::start(rest(words)); }},
+    {"apps", apps_help, "",
+     [](const std::vector<std::string>& words) {
+       no_more(words, 1);
+       return list_apps();
+     }},
+    {"simulate", simulate_help, "which application? `shunt apps` lists them",
+     [](const std::vector<std::string>& words) { return shunt::cli::simulate(rest(words)); }},
+    {"calibrate", calibrate_help, "",
+     [](const std::vector<std::string>& words) { return shunt::cli::calibrate(rest(words)); }},
+    {"doctor", doctor_help, "",
+     [](const std::vector<std::string>& words) {
+       const bool as_json = words.size() > 1 && words[1] == "--json";
+       no_more(words, as_json ? 2 : 1);
+       return shunt::cli::doctor(as_json);
+     }},
+};
+
+int answer(const std::vector<std::string>& words) {
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-  if (words.empty())
-    throw usage_error(error_number(1108), "which command? run, start, apps, simulate, calibrate, doctor, help");
+  std::vector<std::string_view> names;
+  std::string listed;
+  for (const auto& c : known_commands) {
+    names.push_back(c.name);
+    listed += std::string(c.name) + ", ";
+  }
+  names.push_back("help");
+  if (words.empty()) throw usage_error(error_number(1108), "which command? " + listed + "help");
   const std::string& name = words[0];
   if (name == "help" || is_help(name)) {
     fmt::print("usage: shunt COMMAND [OPTION]...\n\n{}  help, --help, --version\n", commands);
@@ -73,57 +112,18 @@ int command(const std::vector<std::string>& words) {
     fmt::print("shunt {}\n", SHUNT_VERSION);
     return 0;
   }
-  const bool asks = words.size() > 1 && is_help(words[1]);
-  if (name == "run") {
-    if (asks) {
-      fmt::print("{}", run_help);
+  for (const auto& c : known_commands) {
+    if (name != c.name) continue;
+    if (words.size() > 1 && is_help(words[1])) {
+      fmt::print("{}", c.help);
       return 0;
     }
-    if (words.size() < 2) throw usage_error(error_number(1108), "run: which application? `shunt apps` lists them");
-    return shunt::cli::run({words.begin() + 1, words.end()});
-  }
-  if (name == "start") {
-    if (asks) {
-      fmt::print("{}", start_help);
-      return 0;
+    if (words.size() < 2 && !c.missing.empty()) {
+      throw usage_error(error_number(1108), fmt::format("{}: {}", name, c.missing));
     }
-    if (words.size() < 2) throw usage_error(error_number(1108), "start: which program?");
-    return shunt::cli::start({words.begin() + 1, words.end()});
+    return c.run(words);
   }
-  if (name == "apps") {
-    if (asks) {
-      fmt::print("{}", apps_help);
-      return 0;
-    }
-    no_more(words, 1);
-    return list_apps();
-  }
-  if (name == "simulate") {
-    if (asks) {
-      fmt::print("{}", simulate_help);
-      return 0;
-    }
-    if (words.size() < 2) throw usage_error(error_number(1108), "simulate: which application? `shunt apps` lists them");
-    return shunt::cli::simulate({words.begin() + 1, words.end()});
-  }
-  if (name == "calibrate") {
-    if (asks) {
-      fmt::print("{}", calibrate_help);
-      return 0;
-    }
-    return shunt::cli::calibrate({words.begin() + 1, words.end()});
-  }
-  if (name == "doctor") {
-    if (asks) {
-      fmt::print("{}", doctor_help);
-      return 0;
-    }
-    const bool as_json = words.size() > 1 && words[1] == "--json";
-    no_more(words, as_json ? 2 : 1);
-    return shunt::cli::doctor(as_json);
-  }
-  constexpr std::string_view known[] = {"run", "start", "apps", "simulate", "calibrate", "doctor", "help"};
-  throw usage_error(error_number(1108), "unknown command `" + name + "`; " + shunt::cli::near(name, known));
+  throw usage_error(error_number(1108), "unknown command `" + name + "`; " + shunt::cli::near(name, names));
 }
 
 // One line, however many the report has, and whatever characters a name in it has.
@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
     if (words.size() > 1 && words[0] == "run" && words[1] == app.name) speaker += " run " + words[1];
   }
   try {
-    const int status = command(words);
+    const int status = answer(words);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
     }
