@@ -89,12 +89,9 @@ class Network(threading.Thread):
 
     def run(self):
         heap, number = [], 0
-        watch = select.poll()
-        for end in self.ends:
-            watch.register(end, select.POLLIN)
         while not self.over:
             wait = 0.2 if not heap else min(0.2, max(0.0, heap[0][0] - time.monotonic()))
-            for end, _ in watch.poll(wait * 1e3):
+            for end in select.select(self.ends, [], [], wait)[0]:  # poll() keeps time to a millisecond
                 other = self.ends[1] if end == self.ends[0] else self.ends[0]
                 while True:
                     try:

@@ -12,12 +12,10 @@ line for each point; at the end the mean and the worst error, and Kendall's tau 
 25 %, 0.9. With --mutant the model has no o_r and no G: its error must be past the goals, or the program fails.
 """
 import argparse
-import heapq
 import importlib.util
 import itertools
 import json
 import os
-import select
 import statistics
 import subprocess
 import sys
@@ -32,31 +30,6 @@ SIZES = {"histogram": ["--updates", "1000000"], "index_gather": ["--reads", "400
          "topological_sort": ["--rows", "20000"]}
 GOALS = {"mean": 0.10, "worst": 0.25, "tau": 0.9}
 MTU = 9000
-
-
-class Link(lossy.Network):
-    """The link of the other program keeps time to a millisecond; this one as well as Python can."""
-
-    def run(self):
-        heap, number = [], 0
-        while not self.over:
-            wait = 0.2 if not heap else min(0.2, max(0.0, heap[0][0] - time.monotonic()))
-            for end in select.select(self.ends, [], [], wait)[0]:
-                other = self.ends[1] if end == self.ends[0] else self.ends[0]
-                while True:
-                    try:
-                        packet = os.read(end, 65536)
-                    except BlockingIOError:
-                        break
-                    number += 1
-                    heapq.heappush(heap, (time.monotonic() + self.delay, number, other, packet))
-            while heap and heap[0][0] <= time.monotonic():
-                _, _, end, packet = heapq.heappop(heap)
-                try:
-                    os.write(end, packet)
-                    self.carried += 1
-                except OSError:  # the device is full: TCP sends it again
-                    self.lost += 1
 
 
 def shape(hosts, network, rate, delay):
@@ -141,7 +114,7 @@ def main():
         sys.exit("tests/simulate/check.py makes network namespaces: run it as root")
     shunt = os.path.abspath(os.path.join(wanted.build, "bin", "shunt"))
     hosts = lossy.Hosts()
-    network = Link(hosts.spaces, 1)
+    network = lossy.Network(hosts.spaces, 1)
     machine = hosts.path("machine.json")
     apps, trains = wanted.apps.split(","), [int(t) for t in wanted.trains.split(",")]
     points, compute = [], None
