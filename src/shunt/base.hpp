@@ -13,6 +13,7 @@
 #include <shunt/base/error.hpp>
 #include <shunt/base/futex.hpp>
 #include <shunt/base/latency_histogram.hpp>
+#include <shunt/base/owned_descriptor.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/base/spelling.hpp>

@@ -33,7 +33,7 @@ void expect(bool holds, const char* what) {
 /// Runs the program on every PE of as many ranks.
 void run(int ranks, const pgas::options& wanted, const std::function<void(pgas::pe&)>& program) {
   const auto trains = transport::detail::memory_file("test trains");
-  const auto meeting = transport::detail::job_memory::make(ranks, trains);
+  const auto meeting = transport::detail::job_memory::make(ranks, trains.get());
   std::vector<std::thread> all;
   for (int r = 0; r < ranks; ++r) {
     all.emplace_back([&, r] {

@@ -14,6 +14,7 @@
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/machine.hpp>
+#include <shunt/transport/detail/alike.hpp>
 #include <shunt/transport/detail/job_memory.hpp>
 #include <shunt/transport/detail/process_watch.hpp>
 #include <shunt/transport/detail/shared_trains.hpp>
@@ -42,9 +43,6 @@ std::string seconds(nanoseconds time) {
   std::snprintf(text.data(), text.size(), "%.1f s", std::chrono::duration<double>(time).count());
   return text.data();
 }
-
-/// The descriptor itself stays, since the program may open the transport again.
-owned_descriptor copy_of(int descriptor) { return owned_descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3)); }
 
 /// How long a rank has been seen stopped, in time that this process was running itself.
 class stop_watch {
@@ -79,10 +77,10 @@ class processes final : public carrier {
         ranks_(self.ranks),
         limits_(time_limits),
         deadline_(time_limits.deadline),
-        memory_(copy_of(self.meeting), self.rank, self.ranks),
-        trains_file_(copy_of(self.trains)),
-        trains_(copy_of(self.trains)) {
-    if (!memory_.is_file_of_trains(trains_file_)) {
+        memory_(self.meeting, self.rank, self.ranks),
+        // The descriptor itself stays, since the program may open the transport again.
+        trains_(owned_descriptor(::fcntl(self.trains, F_DUPFD_CLOEXEC, 3))) {
+    if (!memory_.is_file_of_trains(self.trains)) {
       throw usage_error(error_number(840), "SHUNT_JOB: its descriptor " + std::to_string(self.trains) +
                                                " is not the memory of the job's trains: a program between the launcher "
                                                "and this one has taken that number for a file of its own");
@@ -90,7 +88,7 @@ class processes final : public carrier {
     // No program that this one starts inherits them.
     for (const int fd : {self.meeting, self.trains}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     memory_.say_opened();
-    if (!memory_.meet([this](nanoseconds waited) { return await_start(waited); })) return;
+    static_cast<void>(memory_.meet([this](nanoseconds waited) { return await_start(waited); }));
     refuse_other_machines();
     launcher_.add(0, memory_.launchers_process());
     const bool all = ranks_ <= ranks_that_all_watch;
@@ -138,7 +136,6 @@ class processes final : public carrier {
   const int exceptions_ = std::uncaught_exceptions();
   bool started_ = false;
   job_memory memory_;
-  owned_descriptor trains_file_;
   shared_trains trains_;
   process_watch watch_;
   process_watch launcher_;
@@ -210,18 +207,9 @@ processes::~processes() {
 
 void processes::start(const service& settings) {
   SHUNT_ASSERT(!started_);
+  refuse_different(exchange(std::to_string(settings.capacity) + " bytes, " + std::to_string(settings.yard) +
+                            " bytes a worker, " + std::to_string(settings.deadline.count()) + " ms"));
   const auto talk = [this](const std::string& mine) { return exchange(mine); };
-  std::string text = std::to_string(settings.capacity) + " bytes, " + std::to_string(settings.yard) +
-                     " bytes a worker, " + std::to_string(settings.deadline.count()) + " ms";
-  const auto all = talk(text);
-  for (int r = 0; r < ranks_; ++r) {
-    if (const auto& t = all[static_cast<std::size_t>(r)]; t != all[0]) {
-      throw error(error_number(803),
-                  "rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " + all[0] +
-                      ": the options of all ranks must be alike",
-                  {.rank = r});
-    }
-  }
   trains_.open(std::vector<bool>(static_cast<std::size_t>(ranks_), true), rank_, settings, talk);
   if (!trains_.why_not().empty()) {
     throw error(error_number(833),
@@ -240,7 +228,7 @@ void processes::send(rail::train& loaded, int rank) {
 
 void processes::stop() {
   SHUNT_ASSERT(started_);
-  if (!memory_.meet([this](nanoseconds) { return end_if_lost(); })) return;
+  static_cast<void>(memory_.meet([this](nanoseconds) { return end_if_lost(); }));
   deadline_ = limits_.deadline;
   started_ = false;
 }

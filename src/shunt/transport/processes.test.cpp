@@ -44,15 +44,15 @@ void on_ranks(int ranks, const std::function<void(int)>& f) {
 class job_of_threads {
  public:
   explicit job_of_threads(int ranks)
-      : ranks_(ranks), trains_(memory_file("test")), meeting_(job_memory::make(ranks, trains_)) {}
+      : ranks_(ranks), trains_(memory_file("test")), meeting_(job_memory::make(ranks, trains_.get())) {}
   [[nodiscard]] std::unique_ptr<transport::carrier> open(int rank, transport::limits limits = {}) const {
     return transport::detail::open_processes({rank, ranks_, meeting_.get(), trains_.get()}, limits);
   }
 
  private:
   int ranks_;
-  transport::detail::owned_descriptor trains_;
-  transport::detail::owned_descriptor meeting_;
+  owned_descriptor trains_;
+  owned_descriptor meeting_;
 };
 
 transport::service service_of(std::vector<int> rank_of, std::size_t trains) {
@@ -156,8 +156,8 @@ TEST_CASE("processes: trains go through inboxes, and wake the ranks that sleep")
 
 TEST_CASE("processes: a rank that does not come is given up where the caller wants that") {
   const auto trains = memory_file("test");
-  const auto file = job_memory::make(2, trains);
-  job_memory memory(file, 0, 2);
+  const auto file = job_memory::make(2, trains.get());
+  job_memory memory(file.get(), 0, 2);
   memory.say_opened();
   CHECK(memory.has_opened(0));
   CHECK_FALSE(memory.has_opened(1));
@@ -170,10 +170,10 @@ TEST_CASE("processes: a rank that does not come is given up where the caller wan
 
 TEST_CASE("processes: memory that is not a job's is refused") {
   const auto other = memory_file("test");
-  CHECK_THROWS_AS(job_memory(other, 0, 2), usage_error);
-  const auto file = job_memory::make(2, other);
-  CHECK_THROWS_AS(job_memory(file, 0, 3), usage_error);
-  CHECK_THROWS_AS(job_memory(transport::detail::owned_descriptor(-1), 0, 2), usage_error);
+  CHECK_THROWS_AS(job_memory(other.get(), 0, 2), usage_error);
+  const auto file = job_memory::make(2, other.get());
+  CHECK_THROWS_AS(job_memory(file.get(), 0, 3), usage_error);
+  CHECK_THROWS_AS(job_memory(-1, 0, 2), usage_error);
 
   // The number of the trains' descriptor, which a program has taken for a file of its own.
   const auto of_user = memory_file("a user's file");
@@ -184,11 +184,11 @@ TEST_CASE("processes: memory that is not a job's is refused") {
 
 TEST_CASE("processes: what a launcher notes is seen by the ranks") {
   const auto trains = memory_file("test");
-  const auto file = job_memory::make(3, trains);
-  job_memory launcher(file, job_memory::launcher, 3), rank(file, 1, 3);
+  const auto file = job_memory::make(3, trains.get());
+  job_memory launcher(file.get(), job_memory::launcher, 3), rank(file.get(), 1, 3);
   CHECK(rank.launchers_process() == ::getpid());
-  CHECK(rank.is_file_of_trains(trains));
-  CHECK_FALSE(rank.is_file_of_trains(file));
+  CHECK(rank.is_file_of_trains(trains.get()));
+  CHECK_FALSE(rank.is_file_of_trains(file.get()));
   launcher.note_start(2, 4711);
   CHECK(rank.started_process(2) == 4711);
   CHECK_FALSE(rank.has_ended(2));
@@ -199,11 +199,13 @@ TEST_CASE("processes: what a launcher notes is seen by the ranks") {
   launcher.note_over();
   CHECK(rank.is_over());
 
-  job_memory other(file, 2, 3);
+  job_memory other(file.get(), 2, 3);
   CHECK(rank.find_left() == -1);
   other.say_left();
   CHECK(rank.find_left() == 2);
   CHECK(other.find_left() == -1);
+  other.say_opened();  // it is back
+  CHECK(rank.find_left() == -1);
 }
 
 TEST_CASE("processes: a rank that leaves a service by an exception is lost, and its memory stays") {

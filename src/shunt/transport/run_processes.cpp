@@ -104,8 +104,8 @@ class job_processes {
   void start(int ranks, const std::vector<std::string>& words) {
     const auto trains = high(memory_file("shunt trains"));
     if (trains.get() < 0) refuse("no memory for the trains of a job (memfd)", errno);
-    const auto meeting = high(job_memory::make(ranks, trains));
-    memory_.emplace(meeting, job_memory::launcher, ranks);
+    const auto meeting = high(job_memory::make(ranks, trains.get()));
+    memory_.emplace(meeting.get(), job_memory::launcher, ranks);
     int report[2];
     if (::pipe2(report, O_CLOEXEC) != 0) refuse("no descriptor left for a job", errno);
     const owned_descriptor reads(report[0]);

@@ -192,7 +192,6 @@ worker_facts job::facts_of(int local) const {
   f.pes = layout_.pes;
   f.workers = layout_.workers;
   f.hops = trains_.hops;
-  f.remote = remote();
   f.networked = remote() && carrier_.has_network();
   f.plain = trains_.plain;
   f.requests_routed = trains_.requests_routed;

@@ -93,7 +93,7 @@ worker_facts facts(int index, bool plain = false, bool remote = false) {
   f.pes = pes;
   f.workers = workers;
   f.plain = plain;
-  f.remote = f.networked = remote;
+  f.networked = remote;
   f.worker_of = worker_of.data();
   f.next_hop_of = plain ? pe_itself.data() : worker_of.data();
   f.first_pe_of = first_pe_of.data();

@@ -32,8 +32,7 @@ struct worker_facts {
   int pes = 0;             ///< of the job
   int workers = 0;         ///< of the job
   int hops = 1;            ///< 1: trains go straight; 2: over an intermediate worker
-  bool remote = false;     ///< the job has several processes
-  bool networked = false;  ///< some of them share no memory with this one: trains cross a network
+  bool networked = false;  ///< the job has processes that share no memory with this one: trains cross a network
   bool plain = false;  ///< a send buffer for each PE: messages need no route. Else one for each worker, or neighbour
   bool requests_routed = false;  ///< though `plain`: they lie in the buffer of their worker's first PE
   bool explored = false;         ///< a strategy decides: each message travels alone, and sending it is a step
@@ -57,11 +56,6 @@ struct worker_facts {
   /// The send buffer of messages for a PE.
   [[nodiscard]] int buffer_of(int to, unsigned flags) const noexcept {
     return plain && !routed(flags) ? to : next_hop_of[to];
-  }
-  /// Whether a worker is of another rank.
-  [[nodiscard]] bool is_remote(int worker) const noexcept {
-    const int there = worker - (index - local);
-    return there < 0 || there >= workers_here;
   }
   [[nodiscard]] int local_pe(int pe) const noexcept { return pe - first_pe; }
 };

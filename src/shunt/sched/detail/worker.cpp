@@ -56,7 +56,7 @@ void worker::attach(poller& one) {
   }
   pollers.add(one);
   pollers.show_in(*this);
-  remote.parker.sleep_on(pollers.shared_token());
+  if (auto* const token = one.shared_token()) remote.parker.sleep_on(token);
 }
 
 void worker::attach(std::unique_ptr<poller> one) {
@@ -68,7 +68,6 @@ void worker::attach(std::unique_ptr<poller> one) {
 void worker::detach(const poller& one) noexcept {
   pollers.remove(one);
   pollers.show_in(*this);
-  remote.parker.sleep_on(pollers.shared_token());
 }
 
 // --- the running fiber's side ---

@@ -17,6 +17,7 @@
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/owned_descriptor.hpp>
 #include <shunt/sched/detail/write_all.hpp>
 #include <shunt/sched/explore/detail/schedule.hpp>
 #include <shunt/sched/runtime.hpp>
@@ -37,22 +38,6 @@ constexpr std::size_t most_output = 8 * 1024;  // the last of what a run wrote, 
   throw error(error_number(109), std::string("explore: ") + call + ": " + std::strerror(code),
               error::facts{-1, -1, code});
 }
-
-class descriptor {
- public:
-  explicit descriptor(int number) noexcept : number_(number) {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor() { close(); }
-  void close() noexcept {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-  [[nodiscard]] int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 // --- in the run's process ---
 
@@ -139,17 +124,17 @@ std::string end_of(int status) {
 seen run_apart(const std::function<void()>& program, const schedule& s, const exploration& how, int output) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) system_failed("pipe2");
-  descriptor from(ends[0]);
-  descriptor to(ends[1]);
+  owned_descriptor from(ends[0]);
+  owned_descriptor to(ends[1]);
   if (ftruncate(output, 0) != 0) system_failed("ftruncate");
   std::fflush(nullptr);  // else the child would write buffered output once more
   const pid_t child = fork();
   if (child < 0) system_failed("fork");
-  if (child == 0) be_the_run(program, s, how, to.number(), output);
+  if (child == 0) be_the_run(program, s, how, to.get(), output);
   to.close();
 
   std::string said;
-  const bool ended = read_all(from.number(), said, how.patience);
+  const bool ended = read_all(from.get(), said, how.patience);
   if (!ended) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -192,12 +177,12 @@ explored explore(const std::function<void()>& program, std::size_t runs, const e
   const auto wanted = environment::read("SHUNT_SCHEDULE").value_or(how.schedule);
   schedule s = wanted.empty() ? first_of(how) : schedule::parse(wanted);
   if (!wanted.empty()) runs = std::min<std::size_t>(runs, 1);
-  const descriptor output(memfd_create("explore", MFD_CLOEXEC));
-  if (output.number() < 0) system_failed("memfd_create");
+  const owned_descriptor output(memfd_create("explore", MFD_CLOEXEC));
+  if (output.get() < 0) system_failed("memfd_create");
 
   explored all;
   while (all.runs < runs && !all.complete) {
-    const auto run = run_apart(program, s, how, output.number());
+    const auto run = run_apart(program, s, how, output.get());
     ++all.runs;
     if (!run.failure.empty()) {
       all.schedule = s.text();

@@ -32,17 +32,16 @@ constexpr int looks_before_sleep = 200;
 class meeting_memory {
  public:
   void* enter(int file, std::size_t bytes) {
-    struct stat about{};
-    if (::fstat(file, &about) != 0) refuse("the memory in which processes of a job meet", errno);
+    const auto which = identity_of(file);
     const std::lock_guard lock(guard_);
     for (auto& m : all_) {
-      if (m.device != about.st_dev || m.file != about.st_ino) continue;
+      if (m.file != which) continue;
       ++m.users;
       return m.memory;
     }
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED) refuse("the memory in which processes of a job meet cannot be mapped", errno);
-    all_.push_back({memory, bytes, about.st_dev, about.st_ino, 1});
+    all_.push_back({memory, bytes, which, 1});
     return memory;
   }
   void leave(const void* memory) noexcept {
@@ -57,8 +56,7 @@ class meeting_memory {
   struct map {
     void* memory;
     std::size_t bytes;
-    dev_t device;
-    ino_t file;
+    file_identity file;
     int users;
   };
   std::mutex guard_;
@@ -72,7 +70,7 @@ meeting_memory& meeting_maps() {
 
 }  // namespace
 
-owned_descriptor job_memory::make(int ranks, const owned_descriptor& trains) {
+owned_descriptor job_memory::make(int ranks, int trains) {
   auto file = memory_file("shunt job");
   if (file.get() < 0) refuse("no memory in which the processes of a job could meet (memfd)", errno);
   if (::ftruncate(file.get(), static_cast<off_t>(bytes_for(ranks))) != 0) {
@@ -83,22 +81,18 @@ owned_descriptor job_memory::make(int ranks, const owned_descriptor& trains) {
   top->kind = kind_of_file;
   top->ranks = static_cast<std::uint32_t>(ranks);
   top->launcher = static_cast<std::uint32_t>(::getpid());
-  struct stat about{};
-  if (::fstat(trains.get(), &about) == 0) {
-    top->device_of_trains = about.st_dev;
-    top->file_of_trains = about.st_ino;
-  }
+  top->trains = identity_of(trains);
   auto* const slots = reinterpret_cast<slot*>(top + 1);
   for (int r = 0; r < ranks; ++r) ::new (static_cast<void*>(slots + r)) slot;
   meeting_maps().leave(memory);
   return file;
 }
 
-job_memory::job_memory(const owned_descriptor& file, int rank, int ranks) : rank_(rank), ranks_(ranks) {
+job_memory::job_memory(int file, int rank, int ranks) : rank_(rank), ranks_(ranks) {
   struct stat about{};
-  const bool there = ::fstat(file.get(), &about) == 0 && about.st_size == static_cast<off_t>(bytes_for(ranks));
+  const bool there = ::fstat(file, &about) == 0 && about.st_size == static_cast<off_t>(bytes_for(ranks));
   if (there) {
-    memory_ = meeting_maps().enter(file.get(), bytes_for(ranks));
+    memory_ = meeting_maps().enter(file, bytes_for(ranks));
     head_ = std::launder(reinterpret_cast<head*>(memory_));
     slots_ = std::launder(reinterpret_cast<slot*>(head_ + 1));
   }
@@ -117,6 +111,7 @@ job_memory::~job_memory() { meeting_maps().leave(memory_); }
 void job_memory::say_opened() noexcept {
   auto& mine = slot_of(rank_);
   mine.process.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);  // relaxed: the meeting's edge
+  mine.left.store(0, std::memory_order_relaxed);                                          // relaxed: likewise
   mine.opened.fetch_add(1, std::memory_order_relaxed);                                    // relaxed: likewise
 }
 
@@ -156,11 +151,7 @@ bool job_memory::is_over() const noexcept {
   return head_->over.load(std::memory_order_relaxed) != 0;  // relaxed: as above
 }
 
-bool job_memory::is_file_of_trains(const owned_descriptor& file) const noexcept {
-  struct stat about{};
-  return ::fstat(file.get(), &about) == 0 && about.st_dev == head_->device_of_trains &&
-         about.st_ino == head_->file_of_trains;
-}
+bool job_memory::is_file_of_trains(int descriptor) const noexcept { return identity_of(descriptor) == head_->trains; }
 
 bool job_memory::meet_at(meeting& where, const look& at_look) noexcept {
   const auto round = where.round.load(std::memory_order_relaxed);  // relaxed: it cannot change before this rank comes

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include <shunt/base/cache_line.hpp>
-#include <shunt/transport/detail/shared_trains.hpp>
+#include <shunt/transport/detail/memory_file.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -39,13 +39,14 @@ class job_memory {
   static constexpr std::chrono::milliseconds look_interval{100};
 
   /// By the launcher. \param trains  the file of the ranks' trains \throws shunt::error where the system refuses it.
-  [[nodiscard]] static owned_descriptor make(int ranks, const owned_descriptor& trains);
+  [[nodiscard]] static owned_descriptor make(int ranks, int trains);
   /// For the launcher, which is no rank.
   static constexpr int launcher = -1;
 
+  /// \param file  a descriptor; not kept
   /// \param rank  of this process, or `launcher`
   /// \throws usage_error if `file` is not what make() has made for so many ranks
-  job_memory(const owned_descriptor& file, int rank, int ranks);
+  job_memory(int file, int rank, int ranks);
   ~job_memory();
   job_memory(const job_memory&) = delete;
   job_memory& operator=(const job_memory&) = delete;
@@ -61,7 +62,7 @@ class job_memory {
   /// A rank that has said so; -1: none.
   [[nodiscard]] int find_left() const noexcept;
   /// Whether a descriptor is that of the file given to make().
-  [[nodiscard]] bool is_file_of_trains(const owned_descriptor& file) const noexcept;
+  [[nodiscard]] bool is_file_of_trains(int descriptor) const noexcept;
 
   // --- what the launcher knows ---
 
@@ -93,8 +94,7 @@ class job_memory {
     std::uint64_t kind = 0;
     std::uint32_t ranks = 0;
     std::uint32_t launcher = 0;
-    std::uint64_t device_of_trains = 0;
-    std::uint64_t file_of_trains = 0;
+    file_identity trains;
     std::atomic<std::uint32_t> over{0};
     meeting talk;
     meeting leave;

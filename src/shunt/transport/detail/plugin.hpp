@@ -44,6 +44,13 @@ inline constexpr const char* plugin_symbol = "shunt_transport_plugin";
          std::to_string(sizeof(loss)) + ", string " + std::to_string(sizeof(std::string)) + ")";
 }
 
+/// What a plugin's shunt_transport_plugin() returns. \param library  static text
+[[nodiscard]] inline const plugin* offered(const char* library, carrier* (*open)(const limits& time_limits)) noexcept {
+  static const std::string version = plugin_version();
+  static const plugin only{version.c_str(), library, open};
+  return &only;
+}
+
 /// What a plugin may be made with: one implementation of what a transport needs.
 struct implementation {
   std::string_view transport;  ///< "mpi", "shmem"

@@ -38,13 +38,6 @@ constexpr int addresses = 12;
 
 std::string reason(const std::string& what, int code) { return what + ": " + std::generic_category().message(code); }
 
-using file_identity = std::pair<dev_t, ino_t>;
-
-file_identity identity_of(int file) noexcept {
-  struct stat about{};
-  return ::fstat(file, &about) == 0 ? file_identity(about.st_dev, about.st_ino) : file_identity();
-}
-
 /// What this process has ever mapped, by address: it stays mapped, and a later map takes its place.
 class region_table {
  public:
@@ -117,19 +110,6 @@ region_table& train_regions() {
 }
 
 }  // namespace
-
-owned_descriptor::~owned_descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-owned_descriptor::owned_descriptor(owned_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-owned_descriptor& owned_descriptor::operator=(owned_descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-owned_descriptor memory_file(const char* shown_as) noexcept {
-  return owned_descriptor(::memfd_create(shown_as, MFD_CLOEXEC));
-}
 
 /// What a worker has there, beside its yard.
 struct shared_trains::place {

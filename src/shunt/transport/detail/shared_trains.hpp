@@ -27,28 +27,13 @@
 #include <string>
 #include <vector>
 
+#include <shunt/transport/detail/memory_file.hpp>
 #include <shunt/transport/transport.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace detail {
-
-/// A file descriptor, closed with it.
-class owned_descriptor {
- public:
-  explicit owned_descriptor(int fd = -1) noexcept : fd_(fd) {}
-  ~owned_descriptor();
-  owned_descriptor(owned_descriptor&& other) noexcept;
-  owned_descriptor& operator=(owned_descriptor&& other) noexcept;
-  [[nodiscard]] int get() const noexcept { return fd_; }  ///< -1: none
-
- private:
-  int fd_;
-};
-
-/// An empty file in memory, without a name; errno where the system gives none. \param shown_as  in /proc
-[[nodiscard]] owned_descriptor memory_file(const char* shown_as) noexcept;
 
 class shared_trains {
  public:

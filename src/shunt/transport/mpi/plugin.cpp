@@ -1,8 +1,6 @@
 /// What the plugin exports: its version, the MPI that it was made with, and how the transport is opened.
 #include <mpi.h>
 
-#include <string>
-
 #include <shunt/transport/detail/plugin.hpp>
 #include <shunt/transport/mpi/carrier.hpp>
 
@@ -37,7 +35,5 @@ carrier* open_mpi(const limits& time_limits) { return new mpi_carrier(time_limit
 extern "C" __attribute__((visibility("default"))) const shunt::transport::detail::plugin*
 shunt_transport_plugin() noexcept {
   using namespace shunt::transport;
-  static const std::string version = detail::plugin_version();
-  static const detail::plugin offer{version.c_str(), mpi::library_name(), mpi::open_mpi};
-  return &offer;
+  return detail::offered(mpi::library_name(), mpi::open_mpi);
 }

@@ -9,6 +9,7 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/base/machine.hpp>
+#include <shunt/transport/detail/alike.hpp>
 #include <shunt/transport/network/backoff.hpp>
 
 namespace shunt {
@@ -56,7 +57,9 @@ void network_carrier::start(const service& settings) {
                 "a train of " + std::to_string(settings.capacity) + " bytes is longer than a message of the network",
                 {.rank = rank_});
   }
-  agree_on(settings);
+  detail::refuse_different(exchange(std::to_string(settings.capacity) + " bytes, " +
+                                    std::to_string(settings.receive_trains) + " trains, " +
+                                    std::to_string(settings.deadline.count()) + " ms"));
   share_memory(settings);
 
   const auto pass = gate_.enter();
@@ -68,21 +71,6 @@ void network_carrier::start(const service& settings) {
   }
   liveness_.service_started(pass, settings.deadline);
   started_ = true;
-}
-
-/// \throws shunt::error on every rank if the settings of one differ from those of rank 0
-void network_carrier::agree_on(const service& settings) {
-  const std::string text = std::to_string(settings.capacity) + " bytes, " + std::to_string(settings.receive_trains) +
-                           " trains, " + std::to_string(settings.deadline.count()) + " ms";
-  const auto all = exchange(text);
-  for (int r = 0; r < ranks_; ++r) {
-    if (const auto& t = all[static_cast<std::size_t>(r)]; t != all[0]) {
-      throw error(error_number(803),
-                  "rank " + std::to_string(r) + " asks the transport for " + t + ", rank 0 for " + all[0] +
-                      ": the options of all ranks must be alike",
-                  {.rank = r});
-    }
-  }
 }
 
 /// Ranks of a machine; the others are reached over the network. Where they cannot share memory, so are they.

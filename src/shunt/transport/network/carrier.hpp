@@ -94,7 +94,6 @@ class network_carrier : public carrier {
   /// By the holder of the gate: has the library end all ranks. May return.
   virtual void end_all(const gate::pass& pass, int status) noexcept = 0;
 
-  void agree_on(const service& settings);
   void share_memory(const service& settings);
   void complete_sends();
 

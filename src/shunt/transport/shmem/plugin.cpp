@@ -1,8 +1,6 @@
 /// What the plugin exports: its version, the OpenSHMEM that it was made with, and how the transport is opened.
 #include <shmem.h>
 
-#include <string>
-
 #include <shunt/transport/detail/plugin.hpp>
 #include <shunt/transport/shmem/carrier.hpp>
 
@@ -10,7 +8,6 @@ namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace shmem {
-
 namespace {
 
 /// "Open MPI 4.1.4"
@@ -28,7 +25,6 @@ const char* library_name() noexcept {
 carrier* open_shmem(const limits& time_limits) { return new shmem_carrier(time_limits); }
 
 }  // namespace
-
 }  // namespace shmem
 }  // namespace transport
 }  // namespace v1
@@ -37,7 +33,5 @@ carrier* open_shmem(const limits& time_limits) { return new shmem_carrier(time_l
 extern "C" __attribute__((visibility("default"))) const shunt::transport::detail::plugin*
 shunt_transport_plugin() noexcept {
   using namespace shunt::transport;
-  static const std::string version = detail::plugin_version();
-  static const detail::plugin offer{version.c_str(), shmem::library_name(), shmem::open_shmem};
-  return &offer;
+  return detail::offered(shmem::library_name(), shmem::open_shmem);
 }
