@@ -56,7 +56,7 @@ template <future_value T>
 class future_waiter : public coroutine_waiter {
  public:
   explicit future_waiter(const future<T>& f) : coroutine_waiter(event_behind::of(f, "co_await")), future_(f) {}
-  decltype(auto) await_resume() const { return future_.get(); }
+  decltype(auto) await_resume() const { return future_.get(std::source_location()); }  // no line of the program
 
  private:
   future<T> future_;  // a handle of its own: the awaited one may be a temporary

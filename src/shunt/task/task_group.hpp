@@ -117,18 +117,20 @@ class task_group {
 /// \return whether all had ended before it asked them to stop. \throws the first exception, in time, that left a task;
 /// what sched::this_fiber::park() throws where waiting is impossible; std::bad_alloc.
 template <std::invocable<task_group&> F>
-bool with_deadline(std::chrono::steady_clock::time_point deadline, F&& body) {
-  task_group tasks;
-  tasks.spawn([&] { static_cast<void>(std::forward<F>(body)(tasks)); });
-  if (tasks.wait_until(deadline)) return true;
+bool with_deadline(std::chrono::steady_clock::time_point deadline, F&& body,
+                   std::source_location where = std::source_location::current()) {
+  task_group tasks({}, where);
+  tasks.spawn([&] { static_cast<void>(std::forward<F>(body)(tasks)); }, where);
+  if (tasks.wait_until(deadline, {}, where)) return true;
   tasks.request_stop();
-  tasks.wait();
+  tasks.wait(where);
   return false;
 }
 /// The same, `time` from now.
 template <std::invocable<task_group&> F>
-bool with_timeout(std::chrono::nanoseconds time, F&& body) {
-  return with_deadline(sched::after(time), std::forward<F>(body));
+bool with_timeout(std::chrono::nanoseconds time, F&& body,
+                  std::source_location where = std::source_location::current()) {
+  return with_deadline(sched::after(time), std::forward<F>(body), where);
 }
 
 }  // namespace task

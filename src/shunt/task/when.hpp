@@ -154,16 +154,18 @@ template <future_value T>
 /// `before`, and then the task does not call `next`.
 /// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it waits.
 template <future_value T, typename F>
-[[nodiscard]] auto then(future<T> before, F&& next) {
-  static_cast<void>(detail::event_behind::of(before, "then"));
-  return async_value([f = std::move(before), n = std::decay_t<F>(std::forward<F>(next))]() mutable -> decltype(auto) {
-    if constexpr (std::is_void_v<T>) {
-      f.get();
-      return n();
-    } else {
-      return n(f.get());
-    }
-  });
+[[nodiscard]] auto then(future<T> before, F&& next, std::source_location where = std::source_location::current()) {
+  static_cast<void>(detail::event_behind::of(before, {"then", where}));
+  return async_value(
+      [f = std::move(before), n = std::decay_t<F>(std::forward<F>(next)), where]() mutable -> decltype(auto) {
+        if constexpr (std::is_void_v<T>) {
+          f.get(where);
+          return n();
+        } else {
+          return n(f.get(where));
+        }
+      },
+      where);
 }
 
 }  // namespace task

@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -172,6 +173,8 @@ class function_operation : public operation_base<Receiver> {
     void operator()() const noexcept { source.request_stop(); }
   };
 
+  static constexpr std::source_location no_line{};  // of the program
+
   /// \return whether a stop has ended the call.
   bool call(std::optional<stored_value<result>>& value) {
     if constexpr (std::invocable<F&, std::stop_token>) {
@@ -180,11 +183,11 @@ class function_operation : public operation_base<Receiver> {
         const execution::stop_callback_for_t<typename operation_base<Receiver>::token, ask> by_receiver(this->stop(),
                                                                                                         ask{source});
         const std::stop_callback by_run(this->on_.stop_token(), ask{source});
-        task::finish([&] { keep(value, [&] { return work_(source.get_token()); }); });
+        task::finish([&] { keep(value, [&] { return work_(source.get_token()); }); }, no_line);
       }
       return source.stop_requested() && says_stopped(*value);
     } else {
-      task::finish([&] { keep(value, work_); });
+      task::finish([&] { keep(value, work_); }, no_line);
       return false;
     }
   }
