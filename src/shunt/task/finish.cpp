@@ -44,7 +44,7 @@ void finish_scope::wait(const char* what) noexcept {
 
 void finish_scope::wait() noexcept { wait("its tasks"); }
 
-void finish_scope::wait_stopped(const char* call) noexcept {
+void finish_scope::wait_stopped(call_site call) noexcept {
   if (open_.load(std::memory_order_relaxed) == 1)
     return wait();  // relaxed: whether a report may be due; wait() decides
   const sched::late_stop late(call, this);

@@ -37,7 +37,7 @@ class task_group {
 
   /// Asks the tasks that are left to stop, waits for them, and drops their exceptions. A wait that was not given the
   /// token goes on. So if that takes sched::options::stop_after, a report names the tasks, and where they wait; also
-  /// where an exception of the group's fiber destroys it.
+  /// where an exception of the group's fiber destroys it. It also names the line that made the group.
   ~task_group();
 
   /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls body(token) or body(). If the
@@ -100,6 +100,7 @@ class task_group {
   };
 
   detail::finish_scope scope_;
+  const std::source_location made_;  // the line that made it
   std::stop_source stop_;
   std::stop_callback<stopper> from_outside_;
 };
