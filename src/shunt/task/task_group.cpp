@@ -12,10 +12,11 @@ task_group::~task_group() {
   scope_.wait_stopped({"task_group", made_});
 }
 
-/// Waits in two parts, so that a stop in the middle of the wait begins the time after which a report is due.
+/// Looks first: where all tasks have ended, that is all, and legal also where waiting is not. Otherwise it waits in two
+/// parts, so that a stop in the middle of the wait begins the time after which a report is due.
 void task_group::wait(std::source_location where) {
   constexpr auto never = std::chrono::steady_clock::time_point::max();
-  if (!scope_.wait_until({"task_group::wait", where}, never, stop_.get_token())) {
+  if (!scope_.try_wait() && !scope_.wait_until({"task_group::wait", where}, never, stop_.get_token())) {
     scope_.wait_stopped({"task_group", where});
   }
   scope_.reopen();

@@ -312,6 +312,31 @@ TEST_CASE("task_group: of two groups whose tasks do not end each has a report of
   CHECK(says(by.texts().back(), "`deafer`") == deaf_first);
 }
 
+TEST_CASE("task_group: where waiting is refused, wait() is, too, unless all tasks have ended") {
+  on_workers([] {
+    const shunt::testing::no_waiting refuses;
+    const auto waits = [&](task_group& group) {
+      const auto* const before = shunt::sched::this_worker::forbid_wait(&refuses);
+      bool waited = true;
+      try {
+        group.wait();
+      } catch (const shunt::testing::refused& why) {
+        waited = why.call != "task_group::wait";
+      }
+      shunt::sched::this_worker::forbid_wait(before);
+      return waited;
+    };
+    task_group group;
+    CHECK(waits(group));
+    shunt::promise<void> gate;
+    group.spawn([opened = gate.get_future()] { opened.get(); });
+    CHECK_FALSE(waits(group));
+    gate.set_value();
+    group.wait();
+    CHECK(waits(group));
+  });
+}
+
 TEST_CASE("task_group: tasks that its tasks made are named, those of another group are not") {
   opened_by_report by;
   shunt::sched::runtime(by.options()).run([&] {
