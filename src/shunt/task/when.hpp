@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/task/future.hpp>
 
@@ -105,7 +104,7 @@ class gathering {
 };
 
 template <bool All, typename Futures>
-auto gather(Futures futures, call_site call) {
+auto gather(Futures futures, const char* call) {
   std::vector<one_event*> events;
   if constexpr (requires { futures.begin(); }) {
     events.reserve(futures.size());
@@ -116,7 +115,8 @@ auto gather(Futures futures, call_site call) {
   return gathering<Futures, All>::begin(std::move(futures), events);
 }
 
-void must_have_some(call_site call, bool some);
+/// \throws usage_error unless `some`.
+void must_have_some(const char* call, bool some);
 
 }  // namespace detail
 
