@@ -29,6 +29,7 @@ using shunt::task::as_sender;
 using shunt::task::fiber_scheduler;
 using shunt::task::sync_wait;
 using shunt::testing::expect;
+using shunt::testing::expect_place;
 using shunt::testing::on_workers;
 using shunt::testing::thrown_by;
 
@@ -406,6 +407,12 @@ TEST_CASE("sync_wait: is for fibers that may wait, and throws before it starts a
     static_cast<void>(sync_wait(work));
     expect(ran);
   });
+}
+
+TEST_CASE("senders: errors of calls outside of a fiber name the call's line") {
+  expect_place<shunt::usage_error>([] { fiber_scheduler of_no_runtime; });
+  expect_place<shunt::usage_error>([] { static_cast<void>(as_sender([] {})); });
+  expect_place<shunt::usage_error>([] { static_cast<void>(sync_wait(stdexec::just(1))); });
 }
 
 TEST_CASE("sync_wait: a sender that ends at once, with several values") {
