@@ -58,7 +58,6 @@ static_assert(std::is_same_v<ends<decltype(as_sender([](const std::stop_token&) 
 struct outcome {
   std::atomic<int> values{0}, errors{0}, stops{0};
   stdexec::inplace_stop_source stop;
-  std::thread::id where;
 
   [[nodiscard]] int ends() const { return values + errors + stops; }
 };
@@ -72,7 +71,6 @@ struct test_receiver {
   using receiver_concept = shunt::task::detail::execution::receiver;  // in either spelling
   template <typename... Values>
   void set_value(Values&&...) noexcept {
-    of->where = std::this_thread::get_id();
     ++of->values;
   }
   void set_error(const std::exception_ptr&) noexcept { ++of->errors; }
@@ -339,7 +337,6 @@ TEST_CASE("as_sender: of a future's result and a stop that race one ends the ope
   four.workers = 4;
   shunt::sched::runtime(four).run([] {
     const fiber_scheduler pool;
-    int values = 0, stops = 0;
     for (int round = 0; round < 2000; ++round) {
       outcome o;
       promise<int> result;
@@ -351,10 +348,7 @@ TEST_CASE("as_sender: of a future's result and a stop that race one ends the ope
       });
       while (o.ends() == 0) this_fiber::yield();
       expect(o.ends() == 1 && o.errors == 0);
-      values += o.values;
-      stops += o.stops;
     }
-    expect(values + stops == 2000);
   });
 }
 
