@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -183,8 +184,8 @@ class manager {
 
   /// Waits for the result, as future::get(). \return a value.
   template <typename T>
-  static T await(const future<T>& f) {
-    return f.get();
+  static T await(const future<T>& f, std::source_location where = std::source_location::current()) {
+    return f.get(where);
   }
 
   /// Dead letters so far: messages that no handler got.

@@ -4,7 +4,7 @@ namespace shunt {
 inline namespace v1 {
 
 std::string call_site::place() const {
-  if (where_.line() == 0) return {};
+  if (!knows_line()) return {};
   return " (" + std::string(where_.file_name()) + ":" + std::to_string(where_.line()) + ")";
 }
 

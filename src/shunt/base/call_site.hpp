@@ -3,6 +3,7 @@
 
 #include <source_location>
 #include <string>
+#include <string_view>
 
 namespace shunt {
 inline namespace v1 {
@@ -16,6 +17,9 @@ inline namespace v1 {
 ///
 /// Two words, so it travels in registers; where the public function is inlined, nothing of it is made before the branch
 /// that needs it.
+///
+/// A line of the C++ library counts as not known: there a default argument was evaluated, in std::lock_guard's
+/// constructor say, and it tells the user nothing.
 class call_site {
  public:
   /// Implicit: a call of which the line is not known. \param name  static text: "future::get".
@@ -30,13 +34,22 @@ class call_site {
   /// The line, for error::where(); `here` if it is not known.
   [[nodiscard]] constexpr std::source_location where(
       std::source_location here = std::source_location::current()) const noexcept {
-    return where_.line() == 0 ? here : where_;
+    return knows_line() ? where_ : here;
   }
 
  private:
+  [[nodiscard]] constexpr bool knows_line() const noexcept {
+    const std::string_view file = where_.file_name();
+    constexpr auto none = std::string_view::npos;
+    // The folders of libstdc++, and of libc++.
+    return where_.line() != 0 && file.find("/include/c++/") == none && file.find("/c++/v1/") == none;
+  }
+
   const char* name_;
   std::source_location where_{};
 };
+
+static_assert(sizeof(call_site) == 2 * sizeof(void*));
 
 }  // namespace v1
 }  // namespace shunt

@@ -7,6 +7,7 @@
 #include <shunt/sched/detail/posted_wake.hpp>
 #include <shunt/sched/detail/steal_deque.hpp>
 #include <shunt/sched/detail/worker_state.hpp>
+#include <shunt/sched/observe/detail/dump_text.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -660,4 +661,28 @@ TEST_CASE("steal_deque: a thief reads the array that the owner has just made") {
     wrong += taken + stolen != count;
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("fiber_filter: takes fibers of a scope, and two by their ids; not a later one in the same block") {
+  detail::fiber first, second, third;
+  const int scope = 0, other_scope = 0;
+  const auto record = [](detail::fiber& f, const void* in) {
+    detail::fiber_record r;
+    r.fiber = &f;
+    r.generation = f.generation;
+    r.scope = in;
+    return r;
+  };
+  const detail::fiber_filter some{&scope, detail::fiber::id_of(&first), detail::fiber::id_of(&second)};
+  CHECK(some.takes(record(first, nullptr)));
+  CHECK(some.takes(record(second, &other_scope)));
+  CHECK(some.takes(record(third, &scope)));
+  CHECK_FALSE(some.takes(record(third, nullptr)));
+  CHECK_FALSE(some.takes(record(third, &other_scope)));
+  CHECK_FALSE(detail::fiber_filter{}.takes(record(first, nullptr)));
+  ++first.generation;
+  ++second.generation;
+  CHECK_FALSE(some.takes(record(first, nullptr)));
+  CHECK_FALSE(some.takes(record(second, &other_scope)));
+  CHECK(some.takes(record(first, &scope)));
 }

@@ -82,9 +82,9 @@ struct runtime::parts {
 
   worker& at(int index) noexcept { return *all.workers[static_cast<std::size_t>(index)]; }
 
-  void check_worker(call_site call, int index) const {
+  void check_worker(const char* call, int index) const {
     if (index >= 0 && index < all.settings.workers) return;
-    throw usage_error(error_number(112), std::string(call.name()) + ": worker " + std::to_string(index) + " of 0.." +
+    throw usage_error(error_number(112), std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
                                              std::to_string(all.settings.workers - 1));
   }
 

@@ -12,13 +12,13 @@ void stm_access::join(tx& t, manner how, const wait_limits* limits, std::source_
     throw usage_error(error_number(701),
                       "atomically_until: called inside a transaction, which cannot wait" +
                           call_site("atomically_until", where).place(),
-                      where);
+                      call_site("atomically_until", where).where());
   if (t.state().read_only && how != manner::snapshot) {
     throw usage_error(
         error_number(702),
         "atomically: called inside snapshot(), whose reads would not be validated: make that atomically() too" +
             call_site("atomically", where).place(),
-        where);
+        call_site("atomically", where).where());
   }
   if (how == manner::irrevocable) t.become_irrevocable();
 }

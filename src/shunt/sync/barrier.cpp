@@ -12,11 +12,11 @@ namespace sync {
 
 barrier::barrier(std::ptrdiff_t members, std::function<void()> completion, std::source_location where)
     : members_(members), completion_(std::move(completion)) {
+  const call_site call("barrier", where);
   if (members < 1) {
     throw usage_error(error_number(401),
-                      "barrier: " + std::to_string(members) + " members; 1 or more are possible" +
-                          call_site("barrier", where).place(),
-                      where);
+                      "barrier: " + std::to_string(members) + " members; 1 or more are possible" + call.place(),
+                      call.where());
   }
 }
 

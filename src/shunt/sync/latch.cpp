@@ -11,11 +11,11 @@ inline namespace v1 {
 namespace sync {
 
 latch::latch(std::ptrdiff_t count, std::source_location where) : count_(count) {
+  const call_site call("latch", where);
   if (count < 0)
-    throw usage_error(
-        error_number(403),
-        "latch: a count of " + std::to_string(count) + "; 0 or more is possible" + call_site("latch", where).place(),
-        where);
+    throw usage_error(error_number(403),
+                      "latch: a count of " + std::to_string(count) + "; 0 or more is possible" + call.place(),
+                      call.where());
 }
 
 void latch::count_down(std::ptrdiff_t by) noexcept {

@@ -6,10 +6,13 @@
 #include <shunt/sync.hpp>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <support/expect.hpp>
 
 using shunt::usage_error;
+using shunt::testing::expect;
 using shunt::testing::expect_place;
+using shunt::testing::expect_thrown;
 
 namespace {
 
@@ -69,5 +72,20 @@ TEST_CASE("errors: a mutex that its fiber holds names the line of the second loc
     held.lock();
     expect_place<shunt::sched::deadlock>([&] { held.lock(); });
     held.unlock();
+  });
+}
+
+TEST_CASE("errors: a lock that a guard of the standard library takes names no line of that library") {
+  shunt::sched::runtime().run([] {
+    shunt::mutex held;
+    const std::lock_guard first(held);
+    const auto named = [](const shunt::sched::deadlock& thrown) {
+      const std::string_view text = thrown.what();
+      expect(text == "mutex::lock: the fiber holds this mutex already [SHUNT-0410]", text);
+      expect(std::string_view(thrown.where().file_name()).ends_with("sync/mutex.cpp"), thrown.where().file_name());
+    };
+    expect_thrown<shunt::sched::deadlock>([&] { const std::lock_guard second(held); }, named);
+    expect_thrown<shunt::sched::deadlock>([&] { const std::unique_lock second(held); }, named);
+    expect_thrown<shunt::sched::deadlock>([&] { const std::scoped_lock second(held); }, named);
   });
 }

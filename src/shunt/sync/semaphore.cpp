@@ -9,11 +9,11 @@ inline namespace v1 {
 namespace sync {
 
 semaphore::semaphore(std::ptrdiff_t permits, std::source_location where) : free_(permits) {
+  const call_site call("semaphore", where);
   if (permits < 0)
     throw usage_error(error_number(404),
-                      "semaphore: " + std::to_string(permits) + " permits; 0 or more are possible" +
-                          call_site("semaphore", where).place(),
-                      where);
+                      "semaphore: " + std::to_string(permits) + " permits; 0 or more are possible" + call.place(),
+                      call.where());
 }
 
 bool semaphore::try_acquire() noexcept {

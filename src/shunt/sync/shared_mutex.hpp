@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <shared_mutex>
 
-#include <shunt/base/call_site.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
 
@@ -60,7 +59,7 @@ class shared_mutex {
  private:
   enum class kind : bool { writer, reader };
 
-  [[nodiscard]] bool take(kind as, std::chrono::steady_clock::time_point deadline, call_site call);
+  [[nodiscard]] bool take(kind as, std::chrono::steady_clock::time_point deadline, const char* call);
   [[nodiscard]] bool try_take(kind as) noexcept;
   [[nodiscard]] bool may_enter(kind as) const noexcept;
   void enter(kind as) noexcept;

@@ -56,7 +56,7 @@ template <future_value T>
 class future_waiter : public coroutine_waiter {
  public:
   explicit future_waiter(const future<T>& f) : coroutine_waiter(event_behind::of(f, "co_await")), future_(f) {}
-  decltype(auto) await_resume() const { return future_.get(); }
+  decltype(auto) await_resume() const { return future_.get(std::source_location()); }  // no line of the program
 
  private:
   future<T> future_;  // a handle of its own: the awaited one may be a temporary
@@ -160,16 +160,18 @@ class [[nodiscard]] coroutine_task {
 
 namespace detail {
 
-/// Runs a coroutine_task to its end, for a promise. A finish counts it as a task.
+/// Runs a coroutine_task to its end, then calls `ended` of what start() was given. The frames and their captures are
+/// gone before that.
+template <typename Owner, void (Owner::*ended)() noexcept>
 class coroutine_driver {
  public:
   struct promise_type {
     struct at_end {
       [[nodiscard]] bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> h) const noexcept {
-        finish_scope* const finish = h.promise().scope;
-        h.destroy();  // destroys frames and captures before the finish ends
-        finish->leave();
+        Owner& of = *h.promise().owner;
+        h.destroy();
+        (of.*ended)();
       }
       void await_resume() const noexcept {}
     };
@@ -180,12 +182,11 @@ class coroutine_driver {
     [[nodiscard]] at_end final_suspend() const noexcept { return {}; }
     void return_void() const noexcept {}
     [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
-    finish_scope* scope = nullptr;
+    Owner* owner = nullptr;
   };
 
-  void start(finish_scope& scope) const {
-    frame_.promise().scope = &scope;
-    scope.enter();
+  void start(Owner& of) const {
+    frame_.promise().owner = &of;
     frame_.resume();
   }
 
@@ -194,8 +195,9 @@ class coroutine_driver {
   std::coroutine_handle<promise_type> frame_;
 };
 
+/// Gives `result` what `body` returns or throws. Its end is that of a task of a finish, which start() has entered.
 template <future_value T>
-coroutine_driver drive(coroutine_task<T> body, promise<T> result) {
+coroutine_driver<finish_scope, &finish_scope::leave> drive(coroutine_task<T> body, promise<T> result) {
   std::exception_ptr failure;
   try {
     if constexpr (std::is_void_v<T>) {
@@ -224,7 +226,9 @@ template <future_value T>
   auto& scope = detail::must_have_finish({"start", where});
   promise<T> made;
   auto reads = made.get_future();
-  detail::drive(std::move(body), std::move(made)).start(scope);
+  const auto driver = detail::drive(std::move(body), std::move(made));
+  scope.enter();
+  driver.start(scope);
   return reads;
 }
 

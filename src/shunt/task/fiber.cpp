@@ -1,5 +1,7 @@
 #include <shunt/task/fiber.hpp>
 
+#include <source_location>
+
 namespace shunt {
 inline namespace v1 {
 namespace task {
@@ -16,7 +18,7 @@ void fiber::end() noexcept {
   request_stop();
   if (!done_.ready()) {
     const sched::late_stop late("fiber", nullptr, id_);
-    done_.wait();
+    done_.wait(std::source_location());  // no line of the program
   }
   done_ = {};
 }

@@ -45,13 +45,15 @@ class fiber {
                   auto stop = source.get_token();
                   const std::stop_callback with_all(sched::this_worker::current().stop_token(),
                                                     [&source] { source.request_stop(); });
-                  task::finish([&] {
-                    if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
-                      static_cast<void>(f(std::move(stop)));
-                    } else {
-                      static_cast<void>(f());
-                    }
-                  });
+                  task::finish(
+                      [&] {
+                        if constexpr (std::invocable<std::decay_t<F>&, std::stop_token>) {
+                          static_cast<void>(f(std::move(stop)));
+                        } else {
+                          static_cast<void>(f());
+                        }
+                      },
+                      std::source_location());  // no line of the program
                 } catch (...) {
                   return p.set_exception(std::current_exception());
                 }
@@ -86,7 +88,7 @@ class fiber {
   ///         the caller: then it stays joinable().
   void join(std::source_location where = std::source_location::current()) {
     done_.wait(where);
-    std::exchange(done_, {}).get();
+    std::exchange(done_, {}).get(where);
   }
 
   /// The same, at the longest until `deadline` or until `stop` is asked to stop.
@@ -94,7 +96,7 @@ class fiber {
   [[nodiscard]] bool join_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {},
                                 std::source_location where = std::source_location::current()) {
     if (!done_.wait_until(deadline, stop, where)) return false;
-    std::exchange(done_, {}).get();
+    std::exchange(done_, {}).get(where);
     return true;
   }
   /// The same, `time` from now at the latest.

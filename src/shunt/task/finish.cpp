@@ -44,9 +44,15 @@ void finish_scope::wait(const char* what) noexcept {
 
 void finish_scope::wait() noexcept { wait("its tasks"); }
 
-void finish_scope::wait_stopped(const char* call) noexcept {
-  if (open_.load(std::memory_order_relaxed) == 1)
-    return wait();  // relaxed: whether a report may be due; wait() decides
+bool finish_scope::try_wait() noexcept {
+  // relaxed: a look. If no task is open, none can come (finish.S1), and wait() has edge `done`.
+  if (open_.load(std::memory_order_relaxed) != 1) return false;
+  wait();
+  return true;
+}
+
+void finish_scope::wait_stopped(call_site call) noexcept {
+  if (try_wait()) return;
   const sched::late_stop late(call, this);
   wait("its tasks, which were asked to stop");
 }

@@ -56,9 +56,11 @@ class finish_scope {
   void leave() noexcept;                        // a task, as its last action; or to undo enter()
   void fail(std::exception_ptr what) noexcept;  // a task, or the waiter
   void wait() noexcept;                         // the waiter, once, or once more after reopen()
-  /// The same, for tasks that were asked to stop: a report names those that have not ended after options::stop_after.
-  /// \param call  whose tasks they are.
-  void wait_stopped(const char* call) noexcept;
+  /// The waiter: wait() if that returns at once. \return whether it was called: all tasks have ended.
+  [[nodiscard]] bool try_wait() noexcept;
+  /// wait() for tasks that were asked to stop: a report names those that have not ended after options::stop_after.
+  /// \param call  whose tasks they are, and the line that waits for them, or has made their group.
+  void wait_stopped(call_site call) noexcept;
   /// The waiter: wait() until the deadline or a stop request at the longest. \param call  the public function, for
   /// errors. \return whether all tasks have ended; if not, the scope is as it was before the call.
   [[nodiscard]] bool wait_until(call_site call, std::chrono::steady_clock::time_point deadline,

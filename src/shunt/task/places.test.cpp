@@ -1,6 +1,7 @@
 // Errors name the line of the program's call.
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <exception>
 #include <shunt/task.hpp>
 #include <string>
@@ -24,6 +25,8 @@ TEST_CASE("errors: what is called outside of a fiber names its call's line") {
   CHECK_THROWS_AS(reduce(), usage_error);
   CHECK_THROWS_AS(reduce(2), usage_error);
   expect_place<usage_error>([] { shunt::task_group group; });
+  expect_place<usage_error>([] { shunt::with_timeout(std::chrono::hours(1), [](shunt::task_group&) {}); });
+  expect_place<usage_error>([] { shunt::with_deadline({}, [](shunt::task_group&) {}); });
   expect_place<usage_error>([] { this_fiber::sleep_for(std::chrono::nanoseconds(1)); });
   expect_place<usage_error>([] { this_fiber::sleep_until({}); });
 }
@@ -33,6 +36,7 @@ TEST_CASE("errors: a future without a result, and a promise that is satisfied, n
   expect_place<error>([] { future<int>().get(); });
   expect_place<error>([] { future<int>().wait(); });
   expect_place<error>([] { static_cast<void>(future<int>().take()); });
+  expect_place<error>([] { static_cast<void>(shunt::then(future<int>(), [](int) {})); });
   expect_place<error>([] { static_cast<void>(future<int>().wait_for({})); });
   expect_place<error>([] { static_cast<void>(future<int>().wait(std::stop_token())); });
   expect_place<error>([] { shunt::fiber().join(); });

@@ -41,12 +41,14 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/sched/waiter.hpp>
 #include <shunt/task/coroutine.hpp>
@@ -171,7 +173,8 @@ class fiber_scheduler {
   using scheduler_concept = detail::execution::scheduler;
 
   /// Of the runtime that the calling fiber runs in. \throws usage_error on a thread that is no worker.
-  fiber_scheduler() : fiber_scheduler(sched::this_worker::current("fiber_scheduler")) {}
+  explicit fiber_scheduler(std::source_location where = std::source_location::current())
+      : fiber_scheduler(sched::this_worker::current({"fiber_scheduler", where})) {}
   /// Of that one.
   explicit fiber_scheduler(sched::runtime& of) noexcept : of_(&of) {}
 
@@ -248,8 +251,8 @@ template <future_value T>
 /// A fiber. The same, of the runtime that it runs in. \throws usage_error on a thread that is no worker.
 template <typename Work>
   requires requires(fiber_scheduler on, Work&& work) { task::as_sender(on, std::forward<Work>(work)); }
-[[nodiscard]] auto as_sender(Work&& work) {
-  return task::as_sender(fiber_scheduler(), std::forward<Work>(work));
+[[nodiscard]] auto as_sender(Work&& work, std::source_location where = std::source_location::current()) {
+  return task::as_sender(fiber_scheduler(where), std::forward<Work>(work));
 }
 
 namespace detail {
@@ -323,15 +326,17 @@ using values_of = typename values_of_signatures<execution::completion_signatures
 /// \throws the error, a std::exception_ptr's exception, std::system_error for a std::error_code, or else the error
 ///         itself; what sched::this_fiber::require_wait() throws, and usage_error in a compact fiber, before it starts.
 template <typename Sender>
-[[nodiscard]] std::optional<detail::values_of<Sender>> sync_wait(Sender&& sender) {
+[[nodiscard]] std::optional<detail::values_of<Sender>> sync_wait(
+    Sender&& sender, std::source_location where = std::source_location::current()) {
   using values = detail::values_of<Sender>;
-  sched::this_fiber::require_wait("sync_wait");
-  sched::this_fiber::lend_frame("sync_wait");
+  const call_site call("sync_wait", where);
+  sched::this_fiber::require_wait(call);
+  sched::this_fiber::lend_frame(call);
   detail::sender_wait<values> end;
-  auto operation = detail::execution::connect(
-      std::forward<Sender>(sender), detail::waiting_receiver<values>(end, sched::this_worker::current("sync_wait")));
+  auto operation = detail::execution::connect(std::forward<Sender>(sender),
+                                              detail::waiting_receiver<values>(end, sched::this_worker::current(call)));
   detail::execution::start(operation);
-  end.wait("a sender", "sync_wait");
+  end.wait("a sender", call);
   if (end.failure) std::rethrow_exception(std::move(end.failure));
   return std::move(end.values);
 }

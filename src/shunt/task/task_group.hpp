@@ -37,7 +37,7 @@ class task_group {
 
   /// Asks the tasks that are left to stop, waits for them, and drops their exceptions. A wait that was not given the
   /// token goes on. So if that takes sched::options::stop_after, a report names the tasks, and where they wait; also
-  /// where an exception of the group's fiber destroys it.
+  /// where an exception of the group's fiber destroys it. It also names the line that made the group.
   ~task_group();
 
   /// The group's fiber, or a task of the group. Makes a task, as async() does, that calls body(token) or body(). If the
@@ -100,6 +100,7 @@ class task_group {
   };
 
   detail::finish_scope scope_;
+  const std::source_location made_;  // the line that made it
   std::stop_source stop_;
   std::stop_callback<stopper> from_outside_;
 };
@@ -117,18 +118,20 @@ class task_group {
 /// \return whether all had ended before it asked them to stop. \throws the first exception, in time, that left a task;
 /// what sched::this_fiber::park() throws where waiting is impossible; std::bad_alloc.
 template <std::invocable<task_group&> F>
-bool with_deadline(std::chrono::steady_clock::time_point deadline, F&& body) {
-  task_group tasks;
-  tasks.spawn([&] { static_cast<void>(std::forward<F>(body)(tasks)); });
-  if (tasks.wait_until(deadline)) return true;
+bool with_deadline(std::chrono::steady_clock::time_point deadline, F&& body,
+                   std::source_location where = std::source_location::current()) {
+  task_group tasks({}, where);
+  tasks.spawn([&] { static_cast<void>(std::forward<F>(body)(tasks)); }, where);
+  if (tasks.wait_until(deadline, {}, where)) return true;
   tasks.request_stop();
-  tasks.wait();
+  tasks.wait(where);
   return false;
 }
 /// The same, `time` from now.
 template <std::invocable<task_group&> F>
-bool with_timeout(std::chrono::nanoseconds time, F&& body) {
-  return with_deadline(sched::after(time), std::forward<F>(body));
+bool with_timeout(std::chrono::nanoseconds time, F&& body,
+                  std::source_location where = std::source_location::current()) {
+  return with_deadline(sched::after(time), std::forward<F>(body), where);
 }
 
 }  // namespace task

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <shunt/task.hpp>
 #include <shunt/task/task_group.hpp>
+#include <source_location>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -200,17 +201,17 @@ TEST_CASE("with_timeout: throws what a task threw, and stops the others") {
 
 namespace {
 
-/// A runtime whose first report opens a gate, for fibers that wait without a token until then.
+/// A runtime whose first reports open a gate, for fibers that wait without a token until then.
 class opened_by_report {
  public:
-  opened_by_report() {
+  explicit opened_by_report(std::size_t reports = 1) {
     options_.workers = 2;
     options_.stuck_after = 0ns;
     options_.stop_after = 1ms;
-    options_.report = [this](std::string_view text) {
+    options_.report = [this, reports](std::string_view text) {
       const std::scoped_lock held(lock_);
       texts_.emplace_back(text);
-      if (texts_.size() == 1) gate_.set_value();
+      if (texts_.size() == reports) gate_.set_value();
     };
   }
   [[nodiscard]] const shunt::sched::options& options() const { return options_; }
@@ -229,14 +230,21 @@ class opened_by_report {
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// The end of the first line of a report that names that line.
+std::string place_after(const std::source_location& before) {
+  return " (" + std::string(before.file_name()) + ":" + std::to_string(before.line() + 1) + ")\n";
+}
+
 }  // namespace
 
 TEST_CASE("task_group: an owner that throws while a task waits without a token: a report names the task and its wait") {
   opened_by_report by;
   bool destroyed = false;
+  std::string made;
   shunt::sched::runtime(by.options()).run([&] {
     shunt::fiber beside([gate = by.gate()] { gate.get(); }, {.name = "beside"});
     try {
+      made = place_after(std::source_location::current());
       task_group group;
       group.spawn({.name = "deaf"}, [gate = by.gate()] { gate.wait(); });
       group.spawn({.name = "listens"}, [](const std::stop_token& stop) {
@@ -253,6 +261,7 @@ TEST_CASE("task_group: an owner that throws while a task waits without a token: 
   REQUIRE(by.texts().size() == 1);
   const auto text = by.texts().front();
   CHECK(says(text, "task_group: asked to stop, and not ended"));
+  CHECK(says(text, "give it the token." + made));
   CHECK(says(text, "`deaf`"));
   CHECK(says(text, "waits for a future"));
   CHECK(says(text, "waits for its tasks, which were asked to stop"));
@@ -261,6 +270,7 @@ TEST_CASE("task_group: an owner that throws while a task waits without a token: 
 
 TEST_CASE("task_group: wait() reports tasks that do not end after one of them has failed; not before") {
   opened_by_report by;
+  std::string waits;
   shunt::sched::runtime(by.options()).run([&] {
     shunt::promise<void> go;
     task_group group;
@@ -272,10 +282,59 @@ TEST_CASE("task_group: wait() reports tasks that do not end after one of them ha
     CHECK_FALSE(group.wait_for(20ms));  // long enough for a report, if one came without a stop
     CHECK(by.texts().empty());
     go.set_value();
+    waits = place_after(std::source_location::current());
     CHECK_THROWS_WITH(group.wait(), "one");
   });
   REQUIRE(by.texts().size() == 1);
   CHECK(says(by.texts().front(), "`deaf`"));
+  CHECK(says(by.texts().front(), "give it the token." + waits));
+}
+
+TEST_CASE("task_group: of two groups whose tasks do not end each has a report of its own tasks") {
+  opened_by_report by(2);
+  shunt::sched::runtime(by.options()).run([&] {
+    const auto begun = [](const char* name) { return says(shunt::sched::report_fibers(), name); };
+    shunt::finish([&] {
+      for (const char* const name : {"`deaf`", "`deafer`"}) {
+        shunt::async([&by, &begun, name] {
+          task_group group;
+          group.spawn({.name = std::string(name).substr(1, std::string_view(name).size() - 2)},
+                      [gate = by.gate()] { gate.wait(); });
+          while (!begun(name)) this_fiber::yield();
+        });
+      }
+    });
+  });
+  REQUIRE(by.texts().size() == 2);
+  const bool deaf_first = says(by.texts().front(), "`deaf`");
+  CHECK(says(by.texts().front(), "`deafer`") != deaf_first);
+  CHECK(says(by.texts().back(), "`deaf`") != deaf_first);
+  CHECK(says(by.texts().back(), "`deafer`") == deaf_first);
+}
+
+TEST_CASE("task_group: where waiting is refused, wait() is, too, unless all tasks have ended") {
+  on_workers([] {
+    const shunt::testing::no_waiting refuses;
+    const auto waits = [&](task_group& group) {
+      const auto* const before = shunt::sched::this_worker::forbid_wait(&refuses);
+      bool waited = true;
+      try {
+        group.wait();
+      } catch (const shunt::testing::refused& why) {
+        waited = why.call != "task_group::wait";
+      }
+      shunt::sched::this_worker::forbid_wait(before);
+      return waited;
+    };
+    task_group group;
+    CHECK(waits(group));
+    shunt::promise<void> gate;
+    group.spawn([opened = gate.get_future()] { opened.get(); });
+    CHECK_FALSE(waits(group));
+    gate.set_value();
+    group.wait();
+    CHECK(waits(group));
+  });
 }
 
 TEST_CASE("task_group: tasks that its tasks made are named, those of another group are not") {

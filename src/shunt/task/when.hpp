@@ -20,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/task/future.hpp>
 
@@ -105,7 +104,7 @@ class gathering {
 };
 
 template <bool All, typename Futures>
-auto gather(Futures futures, call_site call) {
+auto gather(Futures futures, const char* call) {
   std::vector<one_event*> events;
   if constexpr (requires { futures.begin(); }) {
     events.reserve(futures.size());
@@ -116,7 +115,8 @@ auto gather(Futures futures, call_site call) {
   return gathering<Futures, All>::begin(std::move(futures), events);
 }
 
-void must_have_some(call_site call, bool some);
+/// \throws usage_error unless `some`.
+void must_have_some(const char* call, bool some);
 
 }  // namespace detail
 
@@ -154,16 +154,18 @@ template <future_value T>
 /// `before`, and then the task does not call `next`.
 /// \throws shunt::error if !before.valid(), std::bad_alloc. Cost: as async(); a stack while it waits.
 template <future_value T, typename F>
-[[nodiscard]] auto then(future<T> before, F&& next) {
-  static_cast<void>(detail::event_behind::of(before, "then"));
-  return async_value([f = std::move(before), n = std::decay_t<F>(std::forward<F>(next))]() mutable -> decltype(auto) {
-    if constexpr (std::is_void_v<T>) {
-      f.get();
-      return n();
-    } else {
-      return n(f.get());
-    }
-  });
+[[nodiscard]] auto then(future<T> before, F&& next, std::source_location where = std::source_location::current()) {
+  static_cast<void>(detail::event_behind::of(before, {"then", where}));
+  return async_value(
+      [f = std::move(before), n = std::decay_t<F>(std::forward<F>(next)), where]() mutable -> decltype(auto) {
+        if constexpr (std::is_void_v<T>) {
+          f.get(where);
+          return n();
+        } else {
+          return n(f.get(where));
+        }
+      },
+      where);
 }
 
 }  // namespace task

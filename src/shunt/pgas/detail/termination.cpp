@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -192,7 +193,8 @@ task::future<void> termination::end(selector_state& s, int pe) {
 }
 
 void termination::let_finish_wait(const task::future<void>& over) {
-  if (sched::this_fiber::scope() != nullptr) task::async([over] { over.get(); });
+  constexpr std::source_location no_line;  // of the program
+  if (sched::this_fiber::scope() != nullptr) task::async([over, no_line] { over.get(no_line); }, no_line);
 }
 
 /// The last PE of a worker calls.

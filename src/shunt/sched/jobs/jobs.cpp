@@ -56,11 +56,10 @@ job_deque::position job_deque::tell(position at) noexcept {
 }
 
 /// Refuses first where waiting is forbidden; then pins the fiber for as long as the job is in the ring.
-job_deque::position job_deque::push_elsewhere(job& j, call_site call) {
+job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr || !here->in_fiber()) {
-    throw usage_error(error_number(101), std::string(call.name()) + ": called outside a fiber" + call.place(),
-                      call.where());
+    throw usage_error(error_number(101), std::string(call) + ": called outside a fiber");
   }
   // A job lies on the stack of its forker, and other workers read it there.
   if (here->waiting_forbidden() || here->running()->compact) return nowhere;

@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/thread_pointer.hpp>
 #include <shunt/sched/detail/fiber.hpp>
@@ -115,7 +114,7 @@ class job_deque {
   /// refuses membarrier, the operations are sequentially consistent. A fiber that migrates stays on its worker from the
   /// push to the take.
   /// \param call  the function that the program called, for errors. \throws usage_error outside a fiber.
-  [[nodiscard]] static position push_elsewhere(job& j, call_site call);
+  [[nodiscard]] static position push_elsewhere(job& j, const char* call);
   /// The job that push_elsewhere() pushed. \return false: it was stolen.
   [[nodiscard]] static bool take_elsewhere(position at) noexcept;
 

@@ -1,6 +1,7 @@
 #include <shunt/sched/observe/late_stop.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -40,32 +41,35 @@ std::chrono::steady_clock::time_point late_stops::next() noexcept {
   return earliest;
 }
 
-std::optional<late_stops::overdue> late_stops::take(std::chrono::steady_clock::time_point now) noexcept {
+std::vector<late_stops::overdue> late_stops::take(std::chrono::steady_clock::time_point now) {
+  std::vector<overdue> all;
   const std::scoped_lock held(lock_);
   for (late_stop* each = first_; each != nullptr; each = each->next_) {
     if (each->when_ > now) continue;
+    all.push_back({each->call_, {each->scope_, each->other_, each->waits_}});
     each->when_ = each->when_.max();
-    return overdue{each->call_, {each->scope_, fiber::behind(each->other_), fiber::behind(each->waits_)}};
   }
-  return std::nullopt;
+  return all;
 }
 
 void tell_late_stops(shared& of) {
-  while (const auto late = of.late.take(std::chrono::steady_clock::now())) {
-    const auto all = all_fibers();
-    std::vector<worker*> workers;
-    for (const auto& w : of.workers) workers.push_back(w.get());
-    dump_text text(all, most_late, &late->which);
-    collect(workers, all, snapshot::scope::all, text);
-    of.report(std::string("shunt: ") + late->call +
-              ": asked to stop, and not ended. A wait that takes no stop token goes on: give it the token.\n" +
-              text.take());
+  const auto late = of.late.take(std::chrono::steady_clock::now());
+  if (late.empty()) return;
+  const auto all = all_fibers();
+  std::deque<dump_text> texts;  // which stay where they are
+  std::vector<dump_text*> into;
+  for (const auto& each : late) into.push_back(&texts.emplace_back(all, most_late, &each.which));
+  collect(of, all, into);
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    of.report(std::string("shunt: ") + late[i].call.name() +
+              ": asked to stop, and not ended. A wait that takes no stop token goes on: give it the token." +
+              late[i].call.place() + '\n' + texts[i].take());
   }
 }
 
 }  // namespace detail
 
-late_stop::late_stop(const char* call, const void* scope, fiber_id other) noexcept
+late_stop::late_stop(call_site call, const void* scope, fiber_id other) noexcept
     : call_(call), scope_(scope), other_(other) {
   auto* const here = detail::worker::current();
   if (here == nullptr || !this_fiber::inside()) return;

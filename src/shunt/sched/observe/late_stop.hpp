@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched/waker.hpp>
 
 namespace shunt {
@@ -18,12 +19,13 @@ class shared;
 /// that ask fibers to stop, and must wait for them: a wait that takes no stop token goes on, and nothing else would
 /// tell why the function does not return.
 ///
-/// Cost: two locks; a system call if that time is shorter than half of options::blocked_after.
+/// Cost: two locks. A system call if that time is shorter than half of options::stall_after or blocked_after, whichever
+/// is less and not 0; always where both are 0.
 class late_stop {
  public:
-  /// A fiber; elsewhere it does nothing. \param call  whose fibers they are, for the report: static text.
-  /// \param scope  those of which this_fiber::scope() is this; null: none. \param other  this one too.
-  explicit late_stop(const char* call, const void* scope, fiber_id other = {}) noexcept;
+  /// A fiber; elsewhere it does nothing. \param call  whose fibers they are, and the line that is known of them, for
+  /// the report. \param scope  those of which this_fiber::scope() is this; null: none. \param other  this one too.
+  explicit late_stop(call_site call, const void* scope, fiber_id other = {}) noexcept;
   ~late_stop();
   late_stop(const late_stop&) = delete;
   late_stop& operator=(const late_stop&) = delete;
@@ -31,7 +33,7 @@ class late_stop {
  private:
   friend class detail::late_stops;
 
-  const char* const call_;
+  const call_site call_;
   const void* const scope_;
   const fiber_id other_;
   fiber_id waits_;                              // the fiber that waits

@@ -10,10 +10,10 @@
 
 #include <atomic>
 #include <concepts>
-#include <coroutine>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -30,7 +30,7 @@ namespace task {
 namespace detail {
 
 template <typename T>
-using stored_value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+using stored_value = typename shared_result<T>::stored;
 
 /// Calls op.run() in a new fiber of `on`, once. Or op.refused(why), here, if there is no memory for that; or
 /// op.dropped(), if the runtime ends and has never run that fiber. Afterwards the operation may be gone.
@@ -172,6 +172,8 @@ class function_operation : public operation_base<Receiver> {
     void operator()() const noexcept { source.request_stop(); }
   };
 
+  static constexpr std::source_location no_line{};  // of the program
+
   /// \return whether a stop has ended the call.
   bool call(std::optional<stored_value<result>>& value) {
     if constexpr (std::invocable<F&, std::stop_token>) {
@@ -180,11 +182,11 @@ class function_operation : public operation_base<Receiver> {
         const execution::stop_callback_for_t<typename operation_base<Receiver>::token, ask> by_receiver(this->stop(),
                                                                                                         ask{source});
         const std::stop_callback by_run(this->on_.stop_token(), ask{source});
-        task::finish([&] { keep(value, [&] { return work_(source.get_token()); }); });
+        task::finish([&] { keep(value, [&] { return work_(source.get_token()); }); }, no_line);
       }
       return source.stop_requested() && says_stopped(*value);
     } else {
-      task::finish([&] { keep(value, work_); });
+      task::finish([&] { keep(value, work_); }, no_line);
       return false;
     }
   }
@@ -231,22 +233,26 @@ class future_operation : public operation_base<Receiver>, one_event::listener {
   void run() noexcept {
     by_receiver_.reset();  // both wait for a callback that is under way
     by_run_.reset();
+    if (stopped_) return this->dropped();
     const auto kept = future_;  // the result lives until the receiver has been told
+    [[maybe_unused]] const stored_value<T>* value = nullptr;
     std::exception_ptr failure;
-    if (!stopped_) {
-      try {
-        sched::this_fiber::require_stack();
-        kept.get();
-      } catch (...) {
-        failure = std::current_exception();
+    try {
+      sched::this_fiber::require_stack();
+      constexpr std::source_location no_line;  // of the program
+      if constexpr (std::is_void_v<T>) {
+        kept.get(no_line);
+      } else {
+        value = std::addressof(kept.get(no_line));
       }
+    } catch (...) {
+      failure = std::current_exception();
     }
     if (failure) return this->refused(std::move(failure));
-    if (stopped_) return this->dropped();
     if constexpr (std::is_void_v<T>) {
       execution::set_value(std::move(this->receiver_));
     } else {
-      execution::set_value(std::move(this->receiver_), kept.get());
+      execution::set_value(std::move(this->receiver_), *value);
     }
   }
 
@@ -274,42 +280,9 @@ class future_operation : public operation_base<Receiver>, one_event::listener {
   bool stopped_ = false;  // written before part_ended()
 };
 
-/// Runs a coroutine_task to its end, for an operation. The frames are gone before the operation ends.
-template <typename Operation>
-class coroutine_for_operation {
- public:
-  struct promise_type {
-    struct at_end {
-      [[nodiscard]] bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<promise_type> h) const noexcept {
-        Operation& of = *h.promise().op;
-        h.destroy();
-        of.body_ended();
-      }
-      void await_resume() const noexcept {}
-    };
-    coroutine_for_operation get_return_object() noexcept {
-      return coroutine_for_operation(std::coroutine_handle<promise_type>::from_promise(*this));
-    }
-    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
-    [[nodiscard]] at_end final_suspend() const noexcept { return {}; }
-    void return_void() const noexcept {}
-    [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
-    Operation* op = nullptr;
-  };
-
-  void start(Operation& op) const {
-    frame_.promise().op = &op;
-    frame_.resume();
-  }
-
- private:
-  explicit coroutine_for_operation(std::coroutine_handle<promise_type> f) noexcept : frame_(f) {}
-  std::coroutine_handle<promise_type> frame_;
-};
-
+/// Gives `op` what `body` returns or throws. The frames are gone before the operation ends.
 template <typename T, typename Operation>
-coroutine_for_operation<Operation> run_body(coroutine_task<T> body, Operation& op) {
+coroutine_driver<Operation, &Operation::body_ended> run_body(coroutine_task<T> body, Operation& op) {
   try {
     if constexpr (std::is_void_v<T>) {
       co_await std::move(body);

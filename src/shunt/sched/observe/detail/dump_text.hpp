@@ -20,13 +20,19 @@ namespace detail {
 
 class worker;
 
-/// Which fibers a text is about: those of one scope, and two by name. Null: none.
+/// Which fibers a text is about: those of one scope, and two more. Null, and an id of no fiber: none.
 struct fiber_filter {
   const void* scope = nullptr;
-  const fiber* one = nullptr;
-  const fiber* other = nullptr;
+  fiber_id one;
+  fiber_id other;
   [[nodiscard]] bool takes(const fiber_record& r) const noexcept {
-    return (scope != nullptr && r.scope == scope) || r.fiber == one || r.fiber == other;
+    return (scope != nullptr && r.scope == scope) || is(one, r) || is(other, r);
+  }
+
+ private:
+  /// A later fiber in the same block is another one.
+  [[nodiscard]] static bool is(const fiber_id& id, const fiber_record& r) noexcept {
+    return r.fiber == fiber::behind(id) && r.generation == fiber::generation_of(id);
   }
 };
 

@@ -83,7 +83,7 @@ struct interrupter {
 /// One collect(): asks for some slabs at a time, of all workers at once, and waits for one worker after the other.
 class collector {
  public:
-  collector(std::span<worker* const> workers, dump_text& into)
+  collector(std::span<worker* const> workers, std::span<dump_text* const> into)
       : workers_(workers), into_(into), silent_(workers.size(), false), given_up_(workers.size(), false) {}
   ~collector() {
     for (worker* w : workers_) {
@@ -133,45 +133,55 @@ class collector {
     if (!w.snapshot.withdraw()) {
       given_up_[i] = true;
       if (first_part) {
-        into_.say("worker " + std::to_string(w.index) +
-                  " does not answer: its thread does not run, or holds signals off");
+        say("worker " + std::to_string(w.index) + " does not answer: its thread does not run, or holds signals off");
       }
       return;
     }
-    for (const auto& record : w.snapshot.records()) into_.add(w, record);
-    if (w.snapshot.stacks_left_out() && first_part) {
-      into_.say("worker " + std::to_string(w.index) + " was busy between fibers: their stacks are left out");
+    for (dump_text* const text : into_) {
+      for (const auto& record : w.snapshot.records()) text->add(w, record);
     }
+    if (w.snapshot.stacks_left_out() && first_part) {
+      say("worker " + std::to_string(w.index) + " was busy between fibers: their stacks are left out");
+    }
+  }
+  void say(const std::string& line) {
+    for (dump_text* const text : into_) text->say(line);
   }
 
   const interrupter by_signal_;
   worker* const here_ = worker::current();
   const std::span<worker* const> workers_;
-  dump_text& into_;
+  const std::span<dump_text* const> into_;
   std::vector<bool> silent_;    // the worker's loop did not answer the last time
   std::vector<bool> given_up_;  // the worker was waited for at length, which is not done for each part
 };
 
 }  // namespace
 
-void collect(std::span<worker* const> workers, std::span<const fiber_slab> all, snapshot::scope what, dump_text& into) {
+void collect(std::span<worker* const> workers, std::span<const fiber_slab> all, snapshot::scope what,
+             std::span<dump_text* const> into) {
   collector c(workers, into);
   for (std::size_t first = 0; first < all.size(); first += slabs_at_once) {
     c.collect(all.subspan(first, std::min(slabs_at_once, all.size() - first)), what, first == 0);
   }
 }
 
+void collect(const shared& of, std::span<const fiber_slab> all, std::span<dump_text* const> into) {
+  std::vector<worker*> workers;
+  for (const auto& w : of.workers) workers.push_back(w.get());
+  collect(workers, all, snapshot::scope::all, into);
+}
+
 /// The first line counts; then a line for each started fiber.
 std::string fibers_of_locked(shared& of) {
   const auto all = all_fibers();
-  std::vector<worker*> workers;
-  for (const auto& w : of.workers) workers.push_back(w.get());
   dump_text text(all);
-  collect(workers, all, snapshot::scope::all, text);
+  dump_text* const into[] = {&text};
+  collect(of, all, into);
   // Counted after the collection, so it may be off by those that began or ended meanwhile.
   const auto alive = of.alive();
   const auto rest = alive > text.listed() ? alive - text.listed() : 0;
-  return "runtime of " + std::to_string(workers.size()) + (workers.size() == 1 ? " worker, " : " workers, ") +
+  return "runtime of " + std::to_string(of.workers.size()) + (of.workers.size() == 1 ? " worker, " : " workers, ") +
          std::to_string(text.listed() + rest) + " fibers, " + std::to_string(rest) + " of them not started\n" +
          text.take();
 }

@@ -16,10 +16,13 @@ class dump_text;
 class shared;
 class worker;
 
-/// Asks each of `workers` for its fibers, and adds them to `into`. Wakes workers that sleep. A worker that a fiber
-/// keeps from its loop is interrupted by a signal; a worker that answers neither is named. The caller holds the
+/// Asks each of `workers` for its fibers, and adds them to each of `into`. Wakes workers that sleep. A worker that a
+/// fiber keeps from its loop is interrupted by a signal; a worker that answers neither is named. The caller holds the
 /// registry's lock. \throws std::bad_alloc
-void collect(std::span<worker* const> workers, std::span<const fiber_slab> all, snapshot::scope what, dump_text& into);
+void collect(std::span<worker* const> workers, std::span<const fiber_slab> all, snapshot::scope what,
+             std::span<dump_text* const> into);
+/// The same for all fibers of `of`.
+void collect(const shared& of, std::span<const fiber_slab> all, std::span<dump_text* const> into);
 
 /// Any thread; `of` runs. \throws std::bad_alloc
 [[nodiscard]] std::string fibers_of(shared& of);

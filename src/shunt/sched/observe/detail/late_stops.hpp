@@ -3,8 +3,9 @@
 
 #include <chrono>
 #include <mutex>
-#include <optional>
+#include <vector>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched/observe/detail/dump_text.hpp>
 #include <shunt/sched/observe/late_stop.hpp>
 
@@ -18,7 +19,7 @@ class late_stops {
  public:
   /// What a report is about.
   struct overdue {
-    const char* call;
+    call_site call;
     fiber_filter which;
   };
 
@@ -26,16 +27,16 @@ class late_stops {
   void remove(late_stop& wait) noexcept;
   /// When the next one is to be reported; max(): none.
   [[nodiscard]] std::chrono::steady_clock::time_point next() noexcept;
-  /// One whose time has come; it will not be returned again.
-  [[nodiscard]] std::optional<overdue> take(std::chrono::steady_clock::time_point now) noexcept;
+  /// Those whose time has come; they will not be returned again. \throws std::bad_alloc
+  [[nodiscard]] std::vector<overdue> take(std::chrono::steady_clock::time_point now);
 
  private:
   std::mutex lock_;  // guards the list, and `when_` of all in it
   late_stop* first_ = nullptr;
 };
 
-/// The monitor: reports each of `of` that has lasted for too long. The caller holds the registry's lock.
-/// \throws std::bad_alloc
+/// The monitor: reports each of `of` that has lasted for too long, by one look at all fibers. The caller holds the
+/// registry's lock. \throws std::bad_alloc
 void tell_late_stops(shared& of);
 
 }  // namespace detail

@@ -38,6 +38,7 @@ void fill_stack(worker& w, fiber_record& r, fiber& f, bool may_move) noexcept {
 void fill_record(worker& w, fiber_record& r, fiber& f, bool stacks, bool may_move) noexcept {
   r = {};
   r.fiber = &f;
+  r.generation = f.generation.load(std::memory_order_relaxed);  // relaxed: it changes at the fiber's end only
   r.scope = f.scope;
   r.doing = &f == w.running()  ? fiber_record::state::running
             : f.state.parked() ? fiber_record::state::parked

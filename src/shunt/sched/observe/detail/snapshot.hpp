@@ -39,7 +39,8 @@ struct fiber_record {
   static constexpr std::size_t most_frames = 24;
 
   const detail::fiber* fiber = nullptr;
-  const void* scope = nullptr;  // this_fiber::scope()
+  std::uint32_t generation = 0;  // of that block: with it, which fiber this is
+  const void* scope = nullptr;   // this_fiber::scope()
   state doing = state::parked;
   bool has_deadline = false;
   std::array<char, 48> name{};        // cut off if it is longer

@@ -64,8 +64,9 @@ std::string describe(const kernel_wait& wait, const shared& s, const worker& w) 
 void tell_stalled(shared& s, worker& w, std::uint64_t beat, std::chrono::nanoseconds limit) {
   const auto all = all_fibers();
   dump_text text(all);
+  dump_text* const into[] = {&text};
   worker* const workers[] = {&w};
-  collect(workers, all, snapshot::scope::running_only, text);
+  collect(workers, all, snapshot::scope::running_only, into);
   if (w.published.beat() != beat) return;  // it has gone on meanwhile
   const auto ms = number_text(std::chrono::duration<double, std::milli>(limit).count());
   s.report("shunt: a fiber has kept its worker for more than " + ms + " ms\n" + text.take());
@@ -85,8 +86,9 @@ void tell_blocked(shared& s, worker& w, std::uint64_t beat, std::chrono::nanosec
   }
   const auto all = all_fibers();
   dump_text dump(all, most_beside);
+  dump_text* const into[] = {&dump};
   worker* const workers[] = {&w};
-  collect(workers, all, snapshot::scope::all, dump);
+  collect(workers, all, snapshot::scope::all, into);
   // It has gone on; or it keeps no other fiber.
   if (w.published.beat() != beat || (dump.listed() == 1 && wait.mutex_owner == 0)) return;
   s.report(text + dump.take());
