@@ -164,6 +164,7 @@ bool shmem_carrier::finalise(bool unwinding) try {
   const network::limited_wait wait(timer, "the end of the job, after the last message", "has left OpenSHMEM");
   liveness_.stop_watching(gate_.enter());
   static_cast<void>(meetings_.meet(meeting::leave, [] { return true; }));
+  give_memory_back();
   timer.enter("shmem_finalize, with every message processed,", "has left OpenSHMEM");
   job().is = false;
   job().over = true;
