@@ -111,10 +111,12 @@ bool progress_engine::grant_trains_at_home() {
   return any;
 }
 
-/// Each train goes to the end of its queue.
+/// Each train goes to the end of its queue. A queue that had trains before waits for a grant: progress() looks for that,
+/// by a get for each, and the trains of other ranks need not wait for those.
 bool progress_engine::send_all(const network::gate::pass&, network::outbox& out) {
   rail::train* t = out.take_all();
   if (t == nullptr) return false;
+  const std::size_t had = active_.size();
   while (t != nullptr) {
     rail::train* const following = t->next;
     const std::size_t which = std::size_t{t->head.rank} * channels + t->head.channel;
@@ -123,14 +125,14 @@ bool progress_engine::send_all(const network::gate::pass&, network::outbox& out)
     to.waiting.push_back(*t);
     t = following;
   }
-  static_cast<void>(advance_all());
+  static_cast<void>(advance_all(had));
   return true;
 }
 
-/// \return true: a train left.
-bool progress_engine::advance_all() {
+/// The queues of active_[from] and behind it. \return true: a train left.
+bool progress_engine::advance_all(std::size_t from) {
   bool moved = false;
-  for (std::size_t i = active_.size(); i-- > 0;) {
+  for (std::size_t i = active_.size(); i-- > from;) {
     if (advance(active_[i])) moved = true;
     if (!queues_[active_[i]].waiting.empty()) continue;
     active_[i] = active_.back();  // which has had its turn
@@ -182,7 +184,7 @@ void progress_engine::put(send_queue& from, std::size_t channel, int to, std::si
 
 bool progress_engine::progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) {
   static_cast<void>(grant_trains_at_home());
-  const bool left = advance_all();
+  const bool left = advance_all(0);
   const bool sent = send_all(pass, out);
   const bool received = take_received(arrived);
   if (!received || ++unmoved_ == polls_between_moves) {

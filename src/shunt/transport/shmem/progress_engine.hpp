@@ -110,7 +110,7 @@ class progress_engine final : public network::engine {
   bool grant_trains_at_home();
   [[nodiscard]] bool is_granted(send_queue& from, std::size_t channel, int to);
   bool advance(std::size_t which);
-  bool advance_all();
+  bool advance_all(std::size_t from);
   void put(send_queue& from, std::size_t channel, int to, std::size_t index);
   bool take_received(rail::train_list& arrived);
   void hand_over(std::size_t channel, rail::train& t, rail::train_list& arrived) const;
