@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <shunt/base/error.hpp>
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/mpi/check.hpp>
 #include <shunt/transport/mpi/collectives.hpp>
 #include <shunt/transport/network/backoff.hpp>
@@ -123,7 +124,7 @@ bool mpi_carrier::gather_to_leave(bool unwinding) {
       if (done != 0) return true;
     }
     // The caller shows the exception's message; the other ranks notice the end of this process.
-    if (unwinding && clock::now() - start > network::unwinding_limit) return false;
+    if (unwinding && clock::now() - start > detail::unwinding_limit) return false;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/mpi/check.hpp>
 
 namespace shunt {
@@ -12,7 +13,7 @@ namespace transport {
 namespace mpi {
 
 void heartbeats::open(const network::gate::pass&, MPI_Comm among, int rank, int ranks) {
-  const auto others = network::peers_of(rank, ranks);
+  const auto others = detail::peers_of(rank, ranks);
   peers_.assign(others.size(), {});
   requests_.assign(2 * others.size(), MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < others.size(); ++i) {

@@ -43,9 +43,6 @@ inline namespace v1 {
 namespace transport {
 namespace network {
 
-/// How long a rank that an exception ends waits for the other ranks to end as it does.
-inline constexpr std::chrono::milliseconds unwinding_limit{2'000};
-
 /// A carrier over a network. See transport::carrier for what each function does.
 class network_carrier : public carrier {
  public:

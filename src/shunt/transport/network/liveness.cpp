@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <shunt/base/error.hpp>
+#include <shunt/transport/detail/watching.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -80,7 +81,7 @@ void liveness::service_stopped(const gate::pass& pass) {
 /// One beat: adds watched time, asks the kernel, takes and sends heartbeats, and judges.
 std::optional<loss> liveness::watch(const gate::pass& pass) {
   const auto now = clock::now();
-  const auto gap = std::min<nanoseconds>(now - last_beat_, deadline_ / beats_a_deadline);
+  const auto gap = std::min<nanoseconds>(now - last_beat_, deadline_ / detail::looks_a_deadline);
   last_beat_ = now;
   auto& peers = heartbeats_.peers(pass);
   for (auto& p : peers) p.silent += gap;
@@ -91,7 +92,7 @@ std::optional<loss> liveness::watch(const gate::pass& pass) {
   heartbeats_.send(pass);
   const peer* const silent = find_silent(peers, deadline_, [this](int r) { return processes_.is_stopped(r); });
   if (silent == nullptr) return std::nullopt;
-  return loss{silent->rank, "silent for " + seconds(silent->silent) + ": stopped or unreachable"};
+  return loss{silent->rank, "silent for " + detail::seconds(silent->silent) + ": stopped or unreachable"};
 }
 
 std::optional<loss> liveness::beat() {
@@ -141,7 +142,7 @@ std::optional<loss> liveness::find_stuck(nanoseconds waited) {
   if (auto lost = processes_.find_ended()) return lost;
   if (auto lost = processes_.find_stopped()) return lost;
   return loss{rank_, "has not come back from a call of " + std::string(heartbeats_.library()) + " for " +
-                         seconds(nanoseconds(sum)) + ": a rank that it waits for is stopped or unreachable"};
+                         detail::seconds(nanoseconds(sum)) + ": a rank that it waits for is stopped or unreachable"};
 }
 
 void liveness::beat_while_stopping() {

@@ -19,7 +19,7 @@
 #include <cstddef>
 
 #include <shunt/base/cache_line.hpp>
-#include <shunt/transport/network/heartbeat_port.hpp>
+#include <shunt/transport/detail/watching.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -44,7 +44,7 @@ struct board {
   /// By meeting and step: the last round of it to which the rank that is 2^step before this one has come.
   alignas(cache_line) std::array<std::array<word, meeting_steps>, 2> met{};
   /// By peer: how many heartbeats it has sent.
-  alignas(cache_line) std::array<word, network::most_ranks_all_to_all> heard{};
+  alignas(cache_line) std::array<word, detail::most_ranks_all_to_all> heard{};
   /// A piece of this rank's text.
   struct speech {
     word bytes = 0;                             ///< of the whole text

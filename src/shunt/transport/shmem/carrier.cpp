@@ -13,6 +13,7 @@
 #include <new>
 
 #include <shunt/base/error.hpp>
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/network/watchdog.hpp>
 
 namespace shunt {
@@ -158,7 +159,7 @@ shmem_carrier::~shmem_carrier() {
 bool shmem_carrier::finalise(bool unwinding) try {
   const auto start = clock::now();
   // The caller shows the exception's message; the other ranks notice the end of this process.
-  const auto patient = [&] { return !unwinding || clock::now() - start <= network::unwinding_limit; };
+  const auto patient = [&] { return !unwinding || clock::now() - start <= detail::unwinding_limit; };
   if (!meetings_.meet(meeting::leave, patient)) return false;
   auto& timer = liveness_.timer();
   const network::limited_wait wait(timer, "the end of the job, after the last message", "has left OpenSHMEM");
