@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -44,6 +45,11 @@ void network_carrier::abandon() {
   const auto pass = gate_.enter();
   liveness_.stop_watching(pass);
   engine_.abandon(pass);
+}
+
+void network_carrier::complain(const std::exception& failed) const noexcept {
+  const auto& name = liveness_.timer().name();
+  std::fprintf(stderr, "%s%s%s\n", name.c_str(), name.empty() ? "" : ": ", failed.what());
 }
 
 // --- the life of a service: start() to stop() ---

@@ -33,6 +33,7 @@
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/transport/detail/shared_trains.hpp>
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/network/engine.hpp>
 #include <shunt/transport/network/gate.hpp>
 #include <shunt/transport/network/liveness.hpp>
@@ -78,6 +79,14 @@ class network_carrier : public carrier {
   void abandon();
   /// Whether an exception that began after the constructor is under way.
   [[nodiscard]] bool is_unwinding() const noexcept { return std::uncaught_exceptions() > exceptions_; }
+  /// For waits of the destructor: bool(), whether to go on. After an exception only for a while: the caller shows its
+  /// message, and the other ranks notice the end of this process.
+  [[nodiscard]] static auto wait_at_end(bool unwinding) {
+    using clock = std::chrono::steady_clock;
+    return [unwinding, start = clock::now()] { return !unwinding || clock::now() - start <= detail::unwinding_limit; };
+  }
+  /// In the destructor, which throws nothing: says on standard error what has failed.
+  void complain(const std::exception& failed) const noexcept;
   /// Whether a service runs. For the thread that starts and stops it.
   [[nodiscard]] bool is_started() const noexcept { return started_; }
 

@@ -3,7 +3,6 @@
 #include <shmem.h>
 
 #include <array>
-#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstddef>
@@ -13,7 +12,6 @@
 #include <new>
 
 #include <shunt/base/error.hpp>
-#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/network/watchdog.hpp>
 
 namespace shunt {
@@ -21,8 +19,6 @@ inline namespace v1 {
 namespace transport {
 namespace shmem {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 /// What OpenSHMEM's own exit handler must not do: shmem_finalize waits for all ranks, and a process that ends amid the
 /// job would never end. Of the carrier of this process.
@@ -157,10 +153,7 @@ shmem_carrier::~shmem_carrier() {
 ///
 /// \return false: OpenSHMEM failed, or an exception is under way and the other ranks do not come.
 bool shmem_carrier::finalise(bool unwinding) try {
-  const auto start = clock::now();
-  // The caller shows the exception's message; the other ranks notice the end of this process.
-  const auto patient = [&] { return !unwinding || clock::now() - start <= detail::unwinding_limit; };
-  if (!meetings_.meet(meeting::leave, patient)) return false;
+  if (!meetings_.meet(meeting::leave, wait_at_end(unwinding))) return false;
   auto& timer = liveness_.timer();
   const network::limited_wait wait(timer, "the end of the job, after the last message", "has left OpenSHMEM");
   liveness_.stop_watching(gate_.enter());
@@ -172,8 +165,7 @@ bool shmem_carrier::finalise(bool unwinding) try {
   shmem_finalize();
   return true;
 } catch (const std::exception& thrown) {
-  const auto& name = liveness_.timer().name();
-  std::fprintf(stderr, "%s%s\n", name.empty() ? "" : (name + ": ").c_str(), thrown.what());
+  complain(thrown);
   return false;
 }
 
