@@ -50,7 +50,7 @@ class network_carrier : public carrier {
   int rank() const noexcept override { return rank_; }
   /// Processes of the job.
   int ranks() const noexcept override { return ranks_; }
-  int ranks_here() const noexcept override { return liveness_.ranks_here(); }
+  int ranks_here() const noexcept override { return ranks_here_; }
   void start(const service& settings) override;
   void send(rail::train& loaded, int rank) override;
   bool poll(rail::train_list& arrived) override;
@@ -108,7 +108,8 @@ class network_carrier : public carrier {
   const std::size_t largest_;
   const int exceptions_ = std::uncaught_exceptions();
 
-  std::vector<std::string> machines_;  // by rank
+  std::vector<bool> near_;  // by rank, whether it is on this one's machine
+  int ranks_here_ = 1;
   detail::shared_trains trains_;
   bool has_network_ = false;
   std::size_t capacity_ = 0;  // of the service

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <exception>
-#include <string_view>
+#include <string>
 
 #include <shunt/base/error.hpp>
 #include <shunt/transport/detail/watching.hpp>
@@ -39,27 +38,17 @@ liveness::liveness(gate& calls, heartbeat_port& words, const limits& time_limits
       deadline_(time_limits.deadline),
       watchdog_(time_limits, [this] { beat_by_watchdog(); }) {}
 
-void liveness::open(int rank, int ranks, const std::vector<std::string>& processes) {
+/// The kernel watches the other processes of this machine.
+void liveness::open(int rank, const std::vector<int>& here) {
   const auto pass = gate_.enter();
   rank_ = rank;
-  ranks_ = ranks;
-  watch_processes(processes);
+  ranks_ = static_cast<int>(here.size());
+  for (int r = 0; r < ranks_; ++r) {
+    const int process = here[static_cast<std::size_t>(r)];
+    if (r != rank_ && process != 0) processes_.add(r, process);
+  }
   last_beat_ = clock::now();
   set_deadline(pass, own_deadline_);
-}
-
-/// Finds the ranks of this machine, and has the kernel watch their processes.
-void liveness::watch_processes(const std::vector<std::string>& processes) {
-  const auto machine_of = [&](int r) -> std::string_view {
-    const auto& text = processes[static_cast<std::size_t>(r)];
-    return std::string_view(text).substr(text.find(' '));
-  };
-  ranks_here_ = 0;
-  for (int r = 0; r < ranks_; ++r) {
-    if (machine_of(r) != machine_of(rank_)) continue;
-    ++ranks_here_;
-    if (r != rank_) processes_.add(r, std::atoi(processes[static_cast<std::size_t>(r)].c_str()));
-  }
 }
 
 void liveness::set_deadline(const gate::pass&, milliseconds deadline) {
