@@ -52,13 +52,14 @@ void liveness::open(int rank, const std::vector<int>& here) {
 }
 
 void liveness::set_deadline(const gate::pass&, milliseconds deadline) {
+  if (ranks_ == 1) return;  // there is none to watch
   deadline_ = deadline;
-  watching_ = ranks_ > 1 && deadline.count() > 0;
+  watching_ = deadline.count() > 0;
   stuck_limit_.store(nanoseconds(deadline).count(), std::memory_order_release);  // edge `known`: processes_ is complete
 }
 
 void liveness::service_started(const gate::pass& pass, milliseconds deadline) {
-  if (ranks_ > 1) set_deadline(pass, deadline);
+  set_deadline(pass, deadline);
   program_beats_ = true;
 }
 

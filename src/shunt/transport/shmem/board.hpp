@@ -55,11 +55,13 @@ struct board {
   alignas(cache_line) word nothing = 0;
 };
 
-/// By the holder of the gate (gate.G1), before it looks at words that other ranks put. Where a network emulates puts
-/// and gets they are messages, and the library of their target must take them: a loop that only looks sees nothing, for
-/// ever. OpenSHMEM has no call for that, and those that look (shmem_test, shmem_wait_until) do nothing else in Open MPI
-/// 4.1. A put that does not wait does it there, if prefer_settings() of carrier.cpp has told Open MPI so: this one goes
-/// to the rank itself, at every other call. Cost: 20 ns.
+/// By the holder of the gate (gate.G1), before it looks at words that other ranks put: lets OpenSHMEM take messages.
+///
+/// Where a network emulates puts and gets, they are messages, which the library of their target must take. A loop that
+/// only looks would see nothing, for ever. OpenSHMEM has no call that takes messages, and in Open MPI 4.1 shmem_test and
+/// shmem_wait_until only look. But a put that does not wait makes Open MPI take them: at every second such put, as
+/// prefer_settings() of carrier.cpp has set it. So this function puts a zero into this rank's own board.
+/// Cost: 20 ns.
 inline void let_library_work(board& own, int rank) noexcept {
   static constexpr word zero = 0;
   shmem_putmem_nbi(&own.nothing, &zero, sizeof zero, rank);

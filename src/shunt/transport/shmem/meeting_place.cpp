@@ -19,7 +19,7 @@ void meeting_place::come(meeting where, std::size_t step, int to) {
   const auto pass = gate_.enter();
   const auto at = static_cast<std::size_t>(where);
   shmem_quiet();  // edge `come`: all that this rank has put is there before the word
-  // A put to itself, in a job of two ranks that meet in one step, does not occur: `distance` is below `ranks_`.
+  // `to` is another rank: meet() has distance < ranks_.
   shmem_ulong_p(&board_->met[at][step], rounds_[at], to);
 }
 
