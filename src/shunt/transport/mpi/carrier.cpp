@@ -33,7 +33,7 @@ mpi_carrier::mpi_carrier(const limits& time_limits)
   check(MPI_Comm_size(train_comm_, &ranks_), "MPI_Comm_size");
   timer.enter("the first exchange over MPI", late);
   if (ranks_ > 1) heartbeats_.open(gate_.enter(), heartbeat_comm_, rank_, ranks_);
-  engine_.use(gate_.enter(), channel_comms_);
+  engine_.use(gate_.enter(), channel_comms_, rank_, ranks_);
   meet_processes();
 }
 

@@ -138,7 +138,7 @@ void network_carrier::stop() {
     gather_to_stop();
   }
   const auto pass = gate_.enter();
-  if (has_network_) engine_.stop(pass, rank_);
+  if (has_network_) engine_.stop(pass);
   liveness_.service_stopped(pass);
   started_ = false;
 }

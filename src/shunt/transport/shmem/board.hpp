@@ -58,8 +58,8 @@ struct board {
 /// By the holder of the gate (gate.G1), before it looks at words that other ranks put: lets OpenSHMEM take messages.
 ///
 /// Where a network emulates puts and gets, they are messages, which the library of their target must take. A loop that
-/// only looks would see nothing, for ever. OpenSHMEM has no call that takes messages, and in Open MPI 4.1 shmem_test and
-/// shmem_wait_until only look. But a put that does not wait makes Open MPI take them: at every second such put, as
+/// only looks would see nothing, for ever. OpenSHMEM has no call that takes messages: in Open MPI 4.1 shmem_test and
+/// shmem_wait_until only look. But a put that does not wait makes Open MPI take them, at every second such put, as
 /// prefer_settings() of carrier.cpp has set it. So this function puts a zero into this rank's own board.
 /// Cost: 20 ns.
 inline void let_library_work(board& own, int rank) noexcept {

@@ -23,8 +23,9 @@ namespace {
 /// What OpenSHMEM's own exit handler must not do: shmem_finalize waits for all ranks, and a process that ends amid the
 /// job would never end. Of the carrier of this process.
 struct unfinished {
-  bool is = false;    ///< shmem_init was called, and shmem_finalize was not
-  bool over = false;  ///< shmem_finalize was called
+  bool is = false;           ///< shmem_init was called, and shmem_finalize was not
+  bool over = false;         ///< shmem_finalize was called
+  bool has_carrier = false;  ///< else its destructor has run, which says why the job ends
   int rank = -1;
   std::string name;  ///< of the application
 };
@@ -34,9 +35,9 @@ unfinished& job() {
 }
 
 /// Handlers run in the reverse order of their registration, so this one runs before OpenSHMEM's.
-void end_without_finalising(int status, void* with_carrier) {
+void end_without_finalising(int status, void*) {
   if (!job().is) return;
-  if (*static_cast<const bool*>(with_carrier)) {
+  if (job().has_carrier) {
     network::end_job(
         job().name, job().rank,
         "rank " + std::to_string(job().rank) + " called exit(" + std::to_string(status) + ") amid the job");
@@ -44,8 +45,6 @@ void end_without_finalising(int status, void* with_carrier) {
   std::fflush(nullptr);
   std::_Exit(status == 0 ? EXIT_FAILURE : status);  // the launcher takes it as failure, and ends the other ranks
 }
-
-bool has_carrier = false;  // else its destructor has run, which says why the job ends
 
 /// Puts back what signals did before: shmem_init of Open MPI catches some of these and does nothing. A rank that its
 /// launcher wants to end would live on for a second, until the launcher kills it, and would report the others as lost.
@@ -107,7 +106,7 @@ shmem_carrier::shmem_carrier(const limits& time_limits)
   engine_.use(gate_.enter(), own, rank_, ranks_);
   timer.enter("the first exchange over OpenSHMEM", late);
   meet_processes();
-  has_carrier = true;
+  job().has_carrier = true;
 }
 
 /// Initialises OpenSHMEM, and makes sure that more than one thread may call it.
@@ -125,7 +124,7 @@ void shmem_carrier::initialise() {
   }
   if (failed == 0 && !job().is) {
     job().is = true;
-    ::on_exit(end_without_finalising, &has_carrier);
+    ::on_exit(end_without_finalising, nullptr);
   }
   if (failed != 0 || level < SHMEM_THREAD_SERIALIZED) {
     throw error(
@@ -139,7 +138,7 @@ void shmem_carrier::initialise() {
 }
 
 shmem_carrier::~shmem_carrier() {
-  has_carrier = false;
+  job().has_carrier = false;
   const bool unwinding = is_unwinding();
   if (is_started() || !finalise(unwinding)) abandon();
 }

@@ -98,20 +98,17 @@ void progress_engine::grant(std::size_t channel, std::size_t index) {
   std::atomic_ref<word>(granted_of(channel, ticket)).store(grant, std::memory_order_release);
 }
 
-/// \return true: a train had come home.
-bool progress_engine::grant_trains_at_home() {
-  bool any = false;
+void progress_engine::grant_trains_at_home() {
   for (std::size_t c = 0; c < channels; ++c) {
-    for (rail::train* t = rings_[c].home.arrivals(); t != nullptr; any = true) {
+    for (rail::train* t = rings_[c].home.arrivals(); t != nullptr;) {
       rail::train* const following = t->next;
       grant(c, index_of(c, *t));
       t = following;
     }
   }
-  return any;
 }
 
-/// Each train goes to the end of its queue. A queue that had trains before waits for a grant: progress() looks for that,
+/// Each train goes to the end of its queue. A queue that had trains before waits for a grant: progress() looks for it,
 /// by a get for each, and the trains of other ranks need not wait for those.
 bool progress_engine::send_all(const network::gate::pass&, network::outbox& out) {
   rail::train* t = out.take_all();
@@ -183,7 +180,7 @@ void progress_engine::put(send_queue& from, std::size_t channel, int to, std::si
 }
 
 bool progress_engine::progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) {
-  static_cast<void>(grant_trains_at_home());
+  grant_trains_at_home();
   const bool left = advance_all(0);
   const bool sent = send_all(pass, out);
   const bool received = take_received(arrived);
@@ -223,14 +220,14 @@ void progress_engine::hand_over(std::size_t channel, rail::train& t, rail::train
   arrived.push_back(t);
 }
 
-void progress_engine::stop(const network::gate::pass&, int rank) {
-  static_cast<void>(grant_trains_at_home());
+void progress_engine::stop(const network::gate::pass&) {
+  grant_trains_at_home();
   for (std::size_t c = 0; c < channels; ++c) {
     auto& ring = rings_[c];
     if (const word ready = ring.granted - ring.first; ready != count_) {
       throw error(error_number(810),
                   "stop() while " + std::to_string(count_ - ready) + " received trains are not unloaded",
-                  {.rank = rank});
+                  {.rank = rank_});
     }
     if (has_arrived(arrived_of(c, ring.first), ring.first)) {
       const int from = train_of(c, ring.trains[ring.first % count_]).head.rank;
