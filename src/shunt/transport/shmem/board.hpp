@@ -55,6 +55,11 @@ struct board {
   alignas(cache_line) word nothing = 0;
 };
 
+/// Looks at a word that other ranks put. What they put before it is there, if their fence or quiet stood between.
+[[nodiscard]] inline word look(word& at) noexcept {
+  return std::atomic_ref<word>(at).load(std::memory_order_acquire);  // acquire: edge `come`; edge `laid`
+}
+
 /// By the holder of the gate (gate.G1), before it looks at words that other ranks put: lets OpenSHMEM take messages.
 ///
 /// Where a network emulates puts and gets, they are messages, which the library of their target must take. A loop that

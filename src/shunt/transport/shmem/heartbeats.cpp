@@ -28,9 +28,9 @@ void heartbeats::receive(const network::gate::pass&) {
   for (int i = 0; i < 2; ++i) let_library_work(*board_, rank_);
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     auto& p = places_[i];
-    word& heard = board_->heard[p.from];
-    if (shmem_ulong_test(&heard, SHMEM_CMP_NE, p.last) == 0) continue;
-    p.last = std::atomic_ref<word>(heard).load(std::memory_order_relaxed);  // relaxed: a count, which carries no data
+    const word heard = look(board_->heard[p.from]);
+    if (heard == p.last) continue;
+    p.last = heard;
     peers_[i].silent = std::chrono::nanoseconds(0);
   }
 }

@@ -18,11 +18,8 @@ constexpr unsigned polls_between_moves = 16;
 
 constexpr std::size_t rounded(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
 
-/// Whether the sender of a ticket has put all.
-bool has_arrived(word& number, word ticket) {
-  // acquire: edge `laid`.
-  return std::atomic_ref<word>(number).load(std::memory_order_acquire) == ticket + 1;
-}
+/// Whether the sender of a ticket has put all: edge `laid`.
+bool has_arrived(word& number, word ticket) { return look(number) == ticket + 1; }
 
 }  // namespace
 
