@@ -5,7 +5,8 @@
 #                 off
 #
 # Sets, for tests:
-#   SHUNT_OSHRUN    command prefix that wants the number of ranks next; empty: the transport or its launcher is absent
+#   SHUNT_MPIRUN_SHMEM   command prefix that wants the number of ranks next; empty: the transport or its launcher is
+#                        absent
 set(SHUNT_SHMEM auto CACHE STRING "Build the transport over OpenSHMEM: auto, on, off")
 set_property(CACHE SHUNT_SHMEM PROPERTY STRINGS auto on off)
 if(NOT SHUNT_SHMEM MATCHES "^(auto|on|off)$")
@@ -22,31 +23,17 @@ endfunction()
 
 # Makes shunt_shmem_openmpi from what the wrapper prints; sets `why` in the caller if it cannot.
 function(shunt_add_shmem wrapper)
-  execute_process(COMMAND ${wrapper} --showme:compile OUTPUT_VARIABLE compile ERROR_QUIET
-    OUTPUT_STRIP_TRAILING_WHITESPACE)
-  execute_process(COMMAND ${wrapper} --showme:link OUTPUT_VARIABLE link ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
-  separate_arguments(words UNIX_COMMAND "${compile} ${link}")
-  set(includes "")
-  set(folders "")
-  foreach(word IN LISTS words)
-    if(word MATCHES "^-I(.+)$")
-      list(APPEND includes ${CMAKE_MATCH_1})
-    elseif(word MATCHES "^-L(.+)$")
-      list(APPEND folders ${CMAKE_MATCH_1})
-    endif()
-  endforeach()
-  find_file(SHUNT_SHMEM_HEADER shmem.h PATHS ${includes} NO_DEFAULT_PATH)
-  find_library(SHUNT_SHMEM_LIBRARY NAMES oshmem PATHS ${folders} NO_DEFAULT_PATH)
-  find_library(SHUNT_SHMEM_LIBRARY NAMES oshmem)
-  find_library(SHUNT_SHMEM_MPI_LIBRARY NAMES mpi PATHS ${folders} NO_DEFAULT_PATH)
-  find_library(SHUNT_SHMEM_MPI_LIBRARY NAMES mpi)
-  mark_as_advanced(SHUNT_SHMEM_HEADER SHUNT_SHMEM_LIBRARY SHUNT_SHMEM_MPI_LIBRARY)
-  if(NOT SHUNT_SHMEM_HEADER OR NOT SHUNT_SHMEM_LIBRARY OR NOT SHUNT_SHMEM_MPI_LIBRARY)
+  shunt_ask_wrapper(said ${wrapper} --showme:compile --showme:link)
+  find_file(SHUNT_SHMEM_HEADER shmem.h PATHS ${said_INCLUDES} NO_DEFAULT_PATH)
+  mark_as_advanced(SHUNT_SHMEM_HEADER)
+  shunt_find_wrapped_library(SHUNT_SHMEM_LIBRARY "${said_FOLDERS}" oshmem)
+  shunt_find_wrapped_library(SHUNT_SHMEM_MPI_LIBRARY "${said_FOLDERS}" mpi)
+  if(said_FAILED OR NOT SHUNT_SHMEM_HEADER OR NOT SHUNT_SHMEM_LIBRARY OR NOT SHUNT_SHMEM_MPI_LIBRARY)
     set(why "its header or library is not installed" PARENT_SCOPE)
     return()
   endif()
   shunt_add_plugin(shunt_shmem_openmpi shmem ${SHUNT_SHMEM_LIBRARY} ${SHUNT_SHMEM_MPI_LIBRARY})
-  target_include_directories(shunt_shmem_openmpi SYSTEM PRIVATE ${includes})
+  target_include_directories(shunt_shmem_openmpi SYSTEM PRIVATE ${said_INCLUDES})
   # Open MPI makes all private memory below the symbol `_end` symmetric: where a program is linked with it, that is the
   # program's own data. Opened by a plugin, it finds the `_end` of a library, far above; then stacks and heaps count,
   # too, and it crashes on more than 32 pieces of them. No data but the symmetric heap is wanted, so it finds this one.
@@ -74,10 +61,8 @@ endif()
 
 # --- how tests start a job ---
 # As for MPI. So little symmetric memory that a service which does not give it back is noticed.
-set(SHUNT_OSHRUN "")
 set(SHUNT_MPIRUN_SHMEM "")
 if(TARGET shunt_shmem_openmpi AND SHUNT_OSHRUN_PROGRAM)
-  set(SHUNT_OSHRUN ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  set(SHUNT_MPIRUN_SHMEM ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     SHMEM_SYMMETRIC_SIZE=16M ${SHUNT_OSHRUN_PROGRAM} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -np)
-  set(SHUNT_MPIRUN_SHMEM ${SHUNT_OSHRUN})  # for shunt_add_ranks_test()
 endif()

@@ -38,6 +38,7 @@
 #include <thread>
 
 #include <shunt/pgas.hpp>
+#include <shunt/transport/processes.hpp>
 
 using namespace shunt;
 using clock_of_faults = std::chrono::steady_clock;
@@ -53,10 +54,8 @@ struct plan {
 };
 
 int rank_of_launcher() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
-    if (const char* const text = std::getenv(name)) return std::atoi(text);
-  }
-  return 0;
+  const char* const rank = transport::rank_by_launcher();
+  return rank == nullptr ? 0 : std::atoi(rank);
 }
 
 int ranks_of_launcher() {

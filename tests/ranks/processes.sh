@@ -4,32 +4,39 @@
 set -u
 shunt=$1 program=$2 sleeper=$3 times=${4:-6}
 fail() { echo "processes.sh: $*" >&2; exit 1; }
-left_behind() { find /dev/shm /tmp -maxdepth 1 -newer "$stamp" \( -name '*shunt*' -o -name 'memfd*' \) 2>/dev/null; }
 stamp=$(mktemp)
 trap 'rm -f "$stamp" "$stamp".*' EXIT
+export PROCESSES_SH=$stamp  # every process of a job inherits it
 
-# all_end WHAT PID...: within ten seconds.
+# The processes of this script's jobs: what a job has in memory is gone with the last of them.
+left_behind() (
+  unset PROCESSES_SH
+  grep -lazxF "PROCESSES_SH=$stamp" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3
+)
+
+# all_end WHAT: within ten seconds.
 all_end() {
-  local what=$1 alive p
+  local left p
   for _ in $(seq 200); do
-    alive=0
-    for p in "${@:2}"; do kill -0 "$p" 2>/dev/null && alive=1; done
-    ((alive == 0)) && return
+    left=$(left_behind)
+    [[ -z $left ]] && return
     sleep 0.05
   done
-  fail "$what lives on without its launcher"
+  for p in $left; do echo "process $p: $(tr '\0' ' ' <"/proc/$p/cmdline")" >&2; kill -9 "$p"; done
+  fail "$1"
 }
 
-# kill_launcher WHAT RANKS WORD...: starts them, which print their numbers; kills the launcher; the ranks end with it.
+# kill_launcher WHAT RANKS WORD...: starts them, which print a line each; kills the launcher; the ranks end with it.
 kill_launcher() {
-  local what=$1 ranks=$2 launcher
+  local what=$1 ranks=$2 launcher p
   "$shunt" start --ranks "$ranks" "${@:3}" >"$stamp.out" 2>&1 &
   launcher=$!
   for _ in $(seq 200); do [[ $(wc -l <"$stamp.out") == "$ranks" ]] && break; sleep 0.05; done
   [[ $(wc -l <"$stamp.out") == "$ranks" ]] || fail "the ranks did not start: $(cat "$stamp.out")"
-  kill -9 "$launcher"
   # shellcheck disable=SC2046  # numbers are words
-  all_end "$what" $(cat "$stamp.out")
+  for p in $(cat "$stamp.out"); do left_behind | grep -qx "$p" || fail "$what, $p, is not seen"; done
+  kill -9 "$launcher"
+  all_end "$what lives on without its launcher"
 }
 
 kill_launcher "a rank" 3 "$sleeper" asleep
@@ -40,7 +47,7 @@ kill_launcher "a rank behind a wrapper" 2 bash -c '"$@"; true' x "$sleeper" beat
 "$shunt" start --ranks 2 bash -c 'if ((SHUNT_RANK == 1)); then exit 0; fi; exec "$@"' x "$sleeper" orderly \
   >"$stamp.out" 2>&1 && fail "a job with one rank less than wanted succeeds"
 grep -q "rank 1 (process [0-9]*) ended before it called" "$stamp.out" || fail "an early end: $(cat "$stamp.out")"
-"$shunt" start --ranks 2 bash -c 'if ((SHUNT_RANK == 1)); then exit 9; fi; sleep 20' >"$stamp.out" 2>&1
+"$shunt" start --ranks 2 bash -c 'if ((SHUNT_RANK == 1)); then exit 9; fi; exec sleep 20' >"$stamp.out" 2>&1
 [[ $? == 9 ]] || fail "the status of the first that failed is lost"
 grep -q "rank 1 (process [0-9]*) ended with status 9" "$stamp.out" || fail "a silent end: $(cat "$stamp.out")"
 
@@ -50,25 +57,34 @@ echo kept >"$stamp.own"
   >"$stamp.out" 2>&1 || fail "low descriptors: $(cat "$stamp.out")"
 [[ $(cat "$stamp.own") == kept ]] || fail "the file of a script was overwritten"
 
-# Random ranks are killed at random times: the job ends, and says which.
+all_end "a job has ended, and one of its processes has not"
+
+# Random ranks are killed at random times of a job's life: it ends, and says which. A job that is over before does not
+# count, unless that happens again and again.
+job=("$shunt" start --ranks 3 "$program" --pes 6 --workers 1 --train 1k --budget 256k)
+began=${EPOCHREALTIME/./}
+"${job[@]}" >"$stamp.out" 2>&1 || fail "a job that is left alone fails: $(cat "$stamp.out")"
+life=$((${EPOCHREALTIME/./} - began))  # microseconds
 RANDOM=${SEED:=$$}
-for ((i = 0; i < times; ++i)); do
-  "$shunt" start --ranks 3 "$program" --pes 6 --workers 1 --train 1k --budget 256k >"$stamp.out" 2>&1 &
+killed=0
+for ((i = 0; i < times || (killed == 0 && i < 10 * times); ++i)); do
+  "${job[@]}" >"$stamp.out" 2>&1 &
   launcher=$!
-  sleep "0.0$((RANDOM % 90 + 10))"
-  ranks=($(pgrep -P "$launcher"))
+  sleep "$(printf '0.%06d' $(((RANDOM * 32768 + RANDOM) % (life < 900000 ? life : 900000))))"
+  mapfile -t ranks < <(pgrep -P "$launcher")
   ((${#ranks[@]} > 0)) && kill -9 "${ranks[RANDOM % ${#ranks[@]}]}" 2>/dev/null
   wait "$launcher"
   status=$?
-  # 0: the job was over before.
+  # 0: the job was over before, or had not begun.
   case $status in
     0) ;;
     1 | 137)
       grep -q "ended by signal 9\|ended (process" "$stamp.out" || fail "run $i: no rank is named: $(cat "$stamp.out")"
+      killed=$((killed + 1))
       ;;
     *) fail "run $i: status $status: $(cat "$stamp.out")" ;;
   esac
-  all_end "run $i: a rank" "${ranks[@]}"
+  all_end "run $i: a rank lives on"
 done
-[[ -z $(left_behind) ]] || fail "files are left: $(left_behind)"
-echo "processes.sh: $times runs (SEED=$SEED), nothing left"
+((killed > 0)) || fail "no rank was killed in $i runs (SEED=$SEED)"
+echo "processes.sh: $killed of $i runs (SEED=$SEED) lost a rank, nothing left"

@@ -7,7 +7,6 @@
 ///   processes_ranks late               the last rank does not open the transport in time
 ///   processes_ranks asleep             all sleep for good: for a test that kills the launcher
 ///   processes_ranks beating            the same, as a program sleeps that a job runs
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,28 +14,19 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <thread>
 
-#include <shunt/base/error.hpp>
 #include <shunt/rail.hpp>
 #include <shunt/transport.hpp>
+#include <support/expect.hpp>
 
 namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
+using shunt::testing::expect;
 using shunt::transport::carrier;
-
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "processes_ranks: %s\n", what.c_str());
-  std::_Exit(1);
-}
-void expect(bool holds, const std::string& what) {
-  if (!holds) fail(what + " does not hold");
-}
 
 shunt::transport::service settings(const carrier& job, std::chrono::milliseconds deadline) {
   shunt::transport::service s{.capacity = 1024, .deadline = deadline};
@@ -87,7 +77,7 @@ void lost(carrier& job, int signal, const std::string& why) {
     std::fflush(stdout);
     job.abort(3);
   }
-  fail("the loss of rank " + std::to_string(victim) + " was not reported by all");
+  expect(false, "all report the loss of rank " + std::to_string(victim));
 }
 
 void resumed(carrier& job) {
@@ -109,40 +99,43 @@ void resumed(carrier& job) {
   job.stop();
 }
 
+void sleep_for_good(carrier& job, bool beating) {
+  static_cast<void>(job.exchange(""));
+  std::printf("%d\n", static_cast<int>(getpid()));
+  std::fflush(stdout);
+  for (int i = 0; i < 300; ++i, std::this_thread::sleep_for(200ms)) {
+    if (beating) static_cast<void>(job.beat());
+  }
+}
+
+int run(const std::string& what) {
+  const auto* const rank = std::getenv("SHUNT_RANK");
+  if (what == "late" && rank != nullptr && std::string(rank) == "1") std::this_thread::sleep_for(20s);
+  const auto job = shunt::transport::open("auto", {}, {.gather = what == "late" ? 500ms : 30s, .name = "test"});
+  if (what == "orderly") {
+    orderly(*job);
+  } else if (what == "killed") {
+    lost(*job, SIGKILL, "ended (process ");
+  } else if (what == "stopped") {
+    lost(*job, SIGSTOP, "stopped (process ");
+  } else if (what == "resumed") {
+    resumed(*job);
+  } else if (what == "aborted") {
+    job->start(settings(*job, 30s));
+    meet(*job, 0);
+    if (job->rank() == job->ranks() - 1) job->abort(7);
+    std::this_thread::sleep_for(20s);
+  } else if (what == "asleep" || what == "beating") {
+    sleep_for_good(*job, what == "beating");
+  } else {
+    expect(false, "`" + what + "` is one of the words above");
+  }
+  if (job->rank() == 0) std::printf("%s: %d ranks, all well\n", what.c_str(), job->ranks());
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string what = argc > 1 ? argv[1] : "orderly";
-  const auto* const rank = std::getenv("SHUNT_RANK");
-  try {
-    if (what == "late" && rank != nullptr && std::string(rank) == "1") std::this_thread::sleep_for(20s);
-    const auto job = shunt::transport::open("auto", {}, {.gather = what == "late" ? 500ms : 30s, .name = "test"});
-    if (what == "orderly") {
-      orderly(*job);
-    } else if (what == "killed") {
-      lost(*job, SIGKILL, "ended (process ");
-    } else if (what == "stopped") {
-      lost(*job, SIGSTOP, "stopped (process ");
-    } else if (what == "resumed") {
-      resumed(*job);
-    } else if (what == "aborted") {
-      job->start(settings(*job, 30s));
-      meet(*job, 0);
-      if (job->rank() == job->ranks() - 1) job->abort(7);
-      std::this_thread::sleep_for(20s);
-    } else if (what == "asleep" || what == "beating") {
-      static_cast<void>(job->exchange(""));
-      std::printf("%d\n", static_cast<int>(getpid()));
-      std::fflush(stdout);
-      for (int i = 0; i < 300; ++i, std::this_thread::sleep_for(200ms)) {
-        if (what == "beating") static_cast<void>(job->beat());
-      }
-    } else {
-      fail("what is `" + what + "`?");
-    }
-    if (job->rank() == 0) std::printf("%s: %d ranks, all well\n", what.c_str(), job->ranks());
-  } catch (const std::exception& e) {
-    fail(e.what());
-  }
-  return 0;
+  return shunt::testing::status_of([&] { return run(argc > 1 ? argv[1] : "orderly"); });
 }

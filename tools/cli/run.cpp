@@ -1,11 +1,8 @@
 /// `shunt run`: an application in this process, or in the processes of a job; and `shunt start`, any program so.
 ///
 ///   shunt run triangle --transport mpi --ranks 4 --pes 8
-///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8       (this process waits for
-///     it)
-///          -> four times: triangle_main(…)                              (a launcher's variables
-///          are there)
-#include <fcntl.h>
+///     -> mpirun … -n 4 shunt run triangle --transport mpi --pes 8    this process waits for it
+///          -> four times: triangle_main(…)                           a launcher's variables are there
 #include <spawn.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -14,24 +11,23 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
 #include <report.hpp>
 #include <shunt/base.hpp>
 #include <shunt/base/environment.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/transport.hpp>
 #include <shunt/transport/processes.hpp>
-#include <string_view>
-#include <tuple>
-#include <utility>
 
 #include "cli.hpp"
 
@@ -113,8 +109,7 @@ starter find_starter() {
                                               "libopenmpi-dev, then build again");
 }
 
-// May processes read each other's memory? Containers' default filters forbid it, and Open MPI then
-// reports every try.
+// May processes read each other's memory? Containers' default filters forbid it, and Open MPI then reports every try.
 bool may_read_processes() noexcept {
   char from = 1;
   char to = 0;
@@ -146,12 +141,10 @@ std::vector<std::string> start_words(std::string_view over, const std::optional<
   auto [words, kind] = over == "shmem" ? find_shmem_starter() : find_starter();
   words.insert(words.end(), {"-n", std::to_string(ranks)});
   if (kind == mpi::open_mpi) {
-    // Not bound: a rank has several workers, and the library divides the machine's CPUs between its
-    // ranks.
+    // Not bound: a rank has several workers, and the library divides the machine's CPUs between its ranks.
     words.insert(words.end(), {"--oversubscribe", "--bind-to", "none", "--mca", "orte_execute_quiet", "1"});
     if (ranks > default_workers()) {
-      // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a
-      // message.
+      // Without it a rank that waits burns the core that the others need: 8 ms instead of 25 us a message.
       words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "1"});
     }
     if (!may_read_processes()) words.insert(words.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
@@ -159,11 +152,12 @@ std::vector<std::string> start_words(std::string_view over, const std::optional<
   return words;
 }
 
-/// How much symmetric memory each rank of OpenSHMEM has, which is fixed when it begins. A rank has 16 trains for
-/// arrivals in each of three channels.
+/// How much symmetric memory each rank of OpenSHMEM has, which is fixed when it begins.
 void set_symmetric_size(std::size_t train_bytes, std::vector<std::string>& words) {
   constexpr std::size_t usual = std::size_t{256} << 20;  // Open MPI's own; pages are given as they are touched
-  constexpr std::size_t trains = 64;                     // those for arrivals, and room for what OpenSHMEM rounds up
+  constexpr std::size_t arrivals = transport::channels * pgas::most_receive_trains;
+  constexpr std::size_t trains = 64;  // room for heads, for the transport's own words and for what OpenSHMEM rounds up
+  static_assert(trains >= arrivals + arrivals / 4);
   ::setenv("SHMEM_SYMMETRIC_SIZE", std::to_string(std::max(usual, trains * train_bytes)).c_str(), 0);
   words.insert(words.end(), {"-x", "SHMEM_SYMMETRIC_SIZE"});  // to ranks of other machines
 }
@@ -204,33 +198,21 @@ class start_mark {
 pid_t job = 0;  // the launcher; set before the handlers that read it
 
 /// SIGUSR1 and SIGUSR2 ask a question, and must end nothing: a launcher that does not catch them, or not yet, would.
-void pass_on(int number, siginfo_t* info, void*) {
-  const int kept = errno;
-  if ((number == SIGUSR1 || number == SIGUSR2) && !transport::catches_signal(job, number)) {
-    constexpr std::string_view line =
-        "shunt: got a signal that the launcher does not take now; the job has not seen it\n";
-    static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
-  } else if (info->si_code != SI_KERNEL) {
-    // The terminal sends its signals to the launcher too; what a process sent came to this one alone.
-    ::kill(job, number);
-  }
-  errno = kept;
+void say_refused() noexcept {
+  constexpr std::string_view line =
+      "shunt: got a signal that the launcher does not take now; the job has not seen it\n";
+  static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
 }
 
-/// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that
-/// is not 0 is longer than ours, and says less), so what only it knows, a process ended by a
-/// signal, is said here; and that it has started nothing.
+/// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that is not 0 is longer
+/// than ours, and says less), so what only it knows, a process ended by a signal, is said here; and that it has started
+/// nothing.
 int start(std::vector<std::string> words, const start_mark& mark) {
   std::fflush(stdout);
   const int code = ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
   if (code != 0) throw usage_error(error_number(1107), "cannot start `" + words[0] + "`: " + std::strerror(code));
 
-  for (const int passed : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-    struct sigaction how{};
-    how.sa_sigaction = pass_on;
-    how.sa_flags = SA_SIGINFO;
-    ::sigaction(passed, &how, nullptr);
-  }
+  transport::pass_signals_on({&job, 1}, say_refused);
   int status = 0;
   while (::waitpid(job, &status, 0) < 0) {
     if (errno != EINTR) throw error(error_number(1107), std::string("waitpid: ") + std::strerror(errno));
@@ -285,10 +267,8 @@ std::optional<std::string> take(std::vector<std::string>& arguments, const std::
 }
 
 int rank_by_launcher() noexcept {
-  for (const char* const variable : {"SHUNT_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
-    if (const char* const text = std::getenv(variable)) return std::atoi(text);
-  }
-  return 0;
+  const char* const rank = transport::rank_by_launcher();
+  return rank == nullptr ? 0 : std::atoi(rank);
 }
 
 int start(std::vector<std::string> arguments) {
@@ -337,6 +317,7 @@ int run(std::vector<std::string> arguments) {
                                                   ": a launcher has already started this process; leave it out");
       }
     } else if (processes) {
+      static_cast<void>(parse_count("--ranks", ranks.value_or("2"), 1, transport::most_processes));
       rehearse(app, arguments);
       return transport::run_processes(count, command_of(arguments));
     } else if (network) {

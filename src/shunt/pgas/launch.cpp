@@ -11,6 +11,7 @@
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/job.hpp>
 #include <shunt/pgas/detail/stop_signal.hpp>
+#include <shunt/transport/processes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -216,7 +217,7 @@ namespace {
 
 /// Whether this process is none that speaks for the job.
 bool is_another_rank() {
-  const char* const rank = detail::rank_by_launcher();
+  const char* const rank = transport::rank_by_launcher();
   return rank != nullptr && std::string_view(rank) != "0";
 }
 

@@ -14,6 +14,9 @@ namespace pgas {
 /// Bytes of trains that a PE may have, unless told otherwise.
 inline constexpr std::size_t default_budget = std::size_t{16} << 20;
 
+/// Trains that may wait on a rank, of each channel of a network: no job has more.
+inline constexpr std::size_t most_receive_trains = 16;
+
 /// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are
 /// the same on every rank: others are a usage_error.
 struct options {

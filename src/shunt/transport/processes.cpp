@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +17,7 @@
 #include <shunt/transport/detail/job_memory.hpp>
 #include <shunt/transport/detail/process_watch.hpp>
 #include <shunt/transport/detail/shared_trains.hpp>
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/processes.hpp>
 
 namespace shunt {
@@ -29,20 +29,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-/// How long a rank that an exception ends waits for the others to end as it does.
-constexpr std::chrono::milliseconds unwinding_limit{2'000};
 /// How much later than the rank before it a rank says that another one is lost: all see that at once.
 constexpr std::chrono::milliseconds loss_turn{350};
-/// Larger jobs watch the two beside, so that a look costs the same.
-constexpr int ranks_that_all_watch = 8;
-/// Time between two looks counts as at most this part of the deadline: this process may have been stopped itself.
-constexpr int looks_a_deadline = 5;
-
-std::string seconds(nanoseconds time) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f s", std::chrono::duration<double>(time).count());
-  return text.data();
-}
 
 /// How long a rank has been seen stopped, in time that this process was running itself.
 class stop_watch {
@@ -91,11 +79,7 @@ class processes final : public carrier {
     static_cast<void>(memory_.meet([this](nanoseconds waited) { return await_start(waited); }));
     refuse_other_machines();
     launcher_.add(0, memory_.launchers_process());
-    const bool all = ranks_ <= ranks_that_all_watch;
-    for (int r = 0; r < ranks_; ++r) {
-      const int after = (r - rank_ + ranks_) % ranks_;
-      if (after != 0 && (all || after == 1 || after == ranks_ - 1)) watch_.add(r, memory_.process_of(r));
-    }
+    for (const int r : peers_of(rank_, ranks_)) watch_.add(r, memory_.process_of(r));
   }
   ~processes() override;
 

@@ -10,6 +10,8 @@
 /// Linux only. The processes end with the launcher, however it ends.
 #pragma once
 
+#include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,26 @@ inline constexpr int most_processes = 1024;
 /// \return 0, or the status of the first that ended with another; 128 + its number for a signal.
 /// \throws usage_error if the program cannot be started; shunt::error if the system refuses memory or processes.
 [[nodiscard]] int run_processes(int ranks, const std::vector<std::string>& words);
+
+/// The variables in which a launcher tells a process its rank, in the order in which they are asked: this one's,
+/// mpirun's and oshrun's of Open MPI, mpiexec's of MPICH, and those of resource managers that speak PMIx.
+inline constexpr const char* rank_variables[] = {"SHUNT_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+
+/// Any thread, while none changes the environment. This process's rank as its launcher says it, before the transport is
+/// open; null: it says none.
+[[nodiscard]] inline const char* rank_by_launcher() noexcept {
+  for (const char* const variable : rank_variables) {
+    if (const char* const rank = std::getenv(variable)) return rank;
+  }
+  return nullptr;
+}
+
+/// For launchers, which do nothing else: from here on SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 that a
+/// process sends to this one go on to `to`. A terminal sends its own to all processes of a job.
+/// \param to       numbers of processes, which the caller keeps; 0: one that has ended
+/// \param refused  in the signal handler, where a process does not catch SIGUSR1 or SIGUSR2, and so is not sent it;
+///                 null: nothing happens
+void pass_signals_on(std::span<const int> to, void (*refused)() noexcept = nullptr) noexcept;
 
 /// For launchers; in a signal handler, too. Whether a process catches the signal now: SIGUSR1 and SIGUSR2 ask a
 /// question, and would end one that does not catch them, or not yet. The kernel's text is read with system calls alone.

@@ -47,22 +47,9 @@ owned_descriptor high(owned_descriptor file) {
   return copy.get() < 0 ? std::move(file) : std::move(copy);
 }
 
-// Of the signal handler: set before the handlers are, constant from then on.
+// By rank, 0: ended. pass_signals_on() reads them in a signal handler.
 std::array<pid_t, most_processes> started{};
 int started_count = 0;
-
-/// The terminal sends its signals to all processes of the job; what a process sent came to this one alone.
-void pass_on(int number, siginfo_t* info, void*) {
-  const int kept = errno;
-  const bool asks = number == SIGUSR1 || number == SIGUSR2;
-  if (info->si_code != SI_KERNEL) {
-    for (int r = 0; r < started_count; ++r) {
-      const pid_t process = started[static_cast<std::size_t>(r)];
-      if (process > 0 && (!asks || catches_signal(process, number))) ::kill(process, number);
-    }
-  }
-  errno = kept;
-}
 
 /// In the process that becomes a rank. Only calls that may follow fork().
 [[noreturn]] void become(pid_t launcher, char* const* words, char* const* variables, int report) {
@@ -204,12 +191,7 @@ int run_processes(int ranks, const std::vector<std::string>& words) {
   detail::started_count = 0;
   detail::job_processes job;
   job.start(ranks, words);
-  for (const int passed : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-    struct sigaction how{};
-    how.sa_sigaction = detail::pass_on;
-    how.sa_flags = SA_SIGINFO;
-    ::sigaction(passed, &how, nullptr);
-  }
+  pass_signals_on({detail::started.data(), static_cast<std::size_t>(detail::started_count)});
   return job.wait();
 }
 

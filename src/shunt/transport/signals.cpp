@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -12,6 +14,40 @@
 namespace shunt {
 inline namespace v1 {
 namespace transport {
+namespace {
+
+/// What the handler knows: set before it is.
+struct passing {
+  std::span<const int> to;
+  void (*refused)() noexcept = nullptr;
+} passed;
+
+void pass_on(int number, siginfo_t* info, void*) {
+  if (info->si_code == SI_KERNEL) return;  // the terminal has sent it to all processes of the job
+  const int kept = errno;
+  const bool asks = number == SIGUSR1 || number == SIGUSR2;
+  for (const int process : passed.to) {
+    if (process <= 0) continue;
+    if (!asks || catches_signal(process, number)) {
+      ::kill(process, number);
+    } else if (passed.refused != nullptr) {
+      passed.refused();
+    }
+  }
+  errno = kept;
+}
+
+}  // namespace
+
+void pass_signals_on(std::span<const int> to, void (*refused)() noexcept) noexcept {
+  passed = {to, refused};
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    struct sigaction how{};
+    how.sa_sigaction = pass_on;
+    how.sa_flags = SA_SIGINFO;
+    ::sigaction(number, &how, nullptr);
+  }
+}
 
 bool catches_signal(int process, int number) noexcept {
   char path[32] = "/proc/";

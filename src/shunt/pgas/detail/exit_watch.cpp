@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <shunt/pgas/detail/job.hpp>
+#include <shunt/transport/processes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -36,7 +37,7 @@ void exit_amid(const char* call) noexcept {
     return known.guard.unlock();
   }
   // MPI is just being initialised, or finalised, by another thread: MPI_Abort is no choice.
-  const char* const rank = rank_by_launcher();
+  const char* const rank = transport::rank_by_launcher();
   const std::string name = rank == nullptr ? "this process" : std::string("rank ") + rank;
   std::fprintf(stderr, "%s%s%s called %s while the job began or ended; the job ends\n", known.name.c_str(),
                known.name.empty() ? "" : ": ", name.c_str(), call);
@@ -81,13 +82,6 @@ void register_before_library() {
 }
 
 }  // namespace
-
-const char* rank_by_launcher() noexcept {
-  for (const char* const variable : {"SHUNT_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
-    if (const char* const rank = std::getenv(variable)) return rank;
-  }
-  return nullptr;
-}
 
 exit_watch::exit_watch(bool wanted, const std::string& name) : mine_(wanted) {
   if (!mine_) return;

@@ -19,9 +19,6 @@ class job;
 /// How long a rank stays after its last line: MPICH's launcher drops what it has not read when a rank ends.
 constexpr auto drain = std::chrono::milliseconds(100);
 
-/// This process's rank as its launcher's variables say it, before MPI does; null: they say none.
-[[nodiscard]] const char* rank_by_launcher() noexcept;
-
 /// While one lives, exit() is watched. One at a time in a process.
 class exit_watch {
  public:

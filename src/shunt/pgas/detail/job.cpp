@@ -206,7 +206,8 @@ worker_facts job::facts_of(int local) const {
 }
 
 void job::start_transport() {
-  transport::service wanted{trains_.capacity, std::min<std::size_t>(16, trains_.regular), wanted_.deadline};
+  transport::service wanted{trains_.capacity, std::min<std::size_t>(most_receive_trains, trains_.regular),
+                            wanted_.deadline};
   if (wanted_.shared_memory || carrier_.name() == "processes") {
     wanted.rank_of.assign(layout_.rank_of.begin(), layout_.rank_of.end());
     wanted.yard = rail::train_pool::bytes_for(trains_.limit, trains_.capacity);

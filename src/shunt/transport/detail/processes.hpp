@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include <shunt/transport/processes.hpp>
 #include <shunt/transport/transport.hpp>
 
 namespace shunt {
@@ -20,7 +21,7 @@ struct process_of_job {
 };
 
 /// The variables' names.
-inline constexpr const char* rank_variable = "SHUNT_RANK";
+inline constexpr const char* rank_variable = rank_variables[0];
 inline constexpr const char* job_variable = "SHUNT_JOB";
 
 /// Any thread, while none changes the environment. Nothing: run_processes() has not started this process.

@@ -9,8 +9,11 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
+
+#include <shunt/transport/processes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -20,8 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The same variables are looked up in this process and in the others.
-constexpr const char* rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+// The same variables are looked up in this process and in the others. A job of one machine's processes, of which the
+// first one tells, asks no siblings.
+constexpr auto network_rank_variables = std::span(rank_variables).subspan(1);
 constexpr const char* count_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
 constexpr const char* here_variables[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
 
@@ -33,8 +37,7 @@ std::optional<int> number(std::string_view text) {
 }
 
 /// The number in the first of these variables that is set.
-template <std::size_t N>
-std::optional<int> first_number_of(const char* const (&names)[N]) {
+std::optional<int> first_number_of(std::span<const char* const> names) {
   for (const char* const name : names) {
     if (const char* const text = std::getenv(name)) return number(text);
   }
@@ -66,7 +69,7 @@ std::optional<process> read_process(const fs::path& folder) {
   for (std::size_t at = 0; at < variables.size() && !p.rank;) {
     const std::string_view one = variables.c_str() + at;
     at += one.size() + 1;
-    for (const char* const name : rank_variables) {
+    for (const char* const name : network_rank_variables) {
       const auto length = std::strlen(name);
       if (one.size() > length && one.starts_with(name) && one[length] == '=') p.rank = number(one.substr(length + 1));
     }
@@ -92,7 +95,7 @@ int launcher_of(const std::map<int, process>& all, int pid) {
 }  // namespace
 
 self self_by_launcher() {
-  return {first_number_of(rank_variables).value_or(-1), first_number_of(count_variables).value_or(0),
+  return {first_number_of(network_rank_variables).value_or(-1), first_number_of(count_variables).value_or(0),
           first_number_of(here_variables).value_or(0)};
 }
 

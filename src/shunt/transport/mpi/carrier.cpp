@@ -1,7 +1,7 @@
 #include <shunt/transport/mpi/carrier.hpp>
 
 #include <climits>
-#include <cstdio>
+#include <exception>
 
 #include <shunt/base/error.hpp>
 #include <shunt/transport/mpi/check.hpp>
@@ -12,11 +12,6 @@ namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace mpi {
-namespace {
-
-using clock = std::chrono::steady_clock;
-
-}  // namespace
 
 // --- the life of the job: MPI_Init to MPI_Finalize ---
 
@@ -38,7 +33,7 @@ mpi_carrier::mpi_carrier(const limits& time_limits)
   check(MPI_Comm_size(train_comm_, &ranks_), "MPI_Comm_size");
   timer.enter("the first exchange over MPI", late);
   if (ranks_ > 1) heartbeats_.open(gate_.enter(), heartbeat_comm_, rank_, ranks_);
-  engine_.use(gate_.enter(), channel_comms_);
+  engine_.use(gate_.enter(), channel_comms_, rank_, ranks_);
   meet_processes();
 }
 
@@ -78,7 +73,9 @@ mpi_carrier::~mpi_carrier() {
 ///
 /// \return false: MPI failed, or an exception is under way and the other ranks do not come.
 bool mpi_carrier::finalise(bool unwinding) try {
-  if (ranks_ > 1 && !gather_to_leave(unwinding)) return false;
+  // On the heartbeats' communicator: a rank that an exception brought here must not meet another's exchange().
+  constexpr const char* gathering = "MPI_Ibarrier, gathering to part";
+  if (ranks_ > 1 && !barrier(gate_, heartbeat_comm_, gathering, wait_at_end(unwinding))) return false;
   auto& timer = liveness_.timer();
   const network::limited_wait wait(timer, "the end of the job, after the last message", "has left MPI");
   if (ranks_ > 1) {
@@ -86,7 +83,7 @@ bool mpi_carrier::finalise(bool unwinding) try {
     for (network::backoff pause;; pause()) {
       if (heartbeats_.say_goodbye(gate_.enter())) break;
     }
-    barrier(gate_, heartbeat_comm_, "MPI_Ibarrier, leaving", [] {});
+    static_cast<void>(barrier(gate_, heartbeat_comm_, "MPI_Ibarrier, leaving", [] { return true; }));
     heartbeats_.close(gate_.enter());
   }
   give_memory_back();
@@ -101,30 +98,8 @@ bool mpi_carrier::finalise(bool unwinding) try {
   MPI_Finalize();
   return true;
 } catch (const std::exception& thrown) {
-  const auto& name = liveness_.timer().name();
-  std::fprintf(stderr, "%s%s\n", name.empty() ? "" : (name + ": ").c_str(), thrown.what());
+  complain(thrown);
   return false;
-}
-
-/// Waits until all ranks are in the destructor. \return false: an exception is under way, and the others do not come.
-bool mpi_carrier::gather_to_leave(bool unwinding) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  {
-    const auto pass = gate_.enter();
-    // On the heartbeats' communicator: a rank that an exception brought here must not meet another's exchange().
-    check(MPI_Ibarrier(heartbeat_comm_, &request), "MPI_Ibarrier, gathering to part");
-  }
-  const auto start = clock::now();
-  for (network::backoff pause;; pause()) {
-    {
-      const auto pass = gate_.enter();
-      int done = 0;
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Ibarrier, gathering to part");
-      if (done != 0) return true;
-    }
-    // The caller shows the exception's message; the other ranks notice the end of this process.
-    if (unwinding && clock::now() - start > network::unwinding_limit) return false;
-  }
 }
 
 // --- the life of a service: the rest is network_carrier's ---
@@ -134,7 +109,10 @@ std::vector<std::string> mpi_carrier::exchange(const std::string& mine) {
 }
 
 void mpi_carrier::gather_to_stop() {
-  barrier(gate_, train_comm_, "MPI_Ibarrier, gathering to stop", [this] { liveness_.beat_while_stopping(); });
+  static_cast<void>(barrier(gate_, train_comm_, "MPI_Ibarrier, gathering to stop", [this] {
+    liveness_.beat_while_stopping();
+    return true;
+  }));
 }
 
 void mpi_carrier::end_all(const network::gate::pass&, int status) noexcept { MPI_Abort(MPI_COMM_WORLD, status); }

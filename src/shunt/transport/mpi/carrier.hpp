@@ -38,7 +38,6 @@ class mpi_carrier final : public network::network_carrier {
  private:
   void initialise();
   bool finalise(bool unwinding);
-  bool gather_to_leave(bool unwinding);
   void gather_to_stop() override;
   void end_all(const network::gate::pass& pass, int status) noexcept override;
 

@@ -18,29 +18,30 @@ namespace mpi {
 
 /// A thread that does not hold the gate: waits until `request` is complete. Takes the gate for each test.
 /// \param call       what the request was made by
-/// \param meanwhile  called between two tests, without the gate
+/// \param meanwhile  bool(): called between two tests, without the gate. \return whether to go on waiting
+/// \return false: `meanwhile` did not want to wait any longer. Then MPI keeps the request.
 template <class Meanwhile>
-void complete(network::gate& calls, MPI_Request& request, const char* call, Meanwhile meanwhile) {
+[[nodiscard]] bool complete(network::gate& calls, MPI_Request& request, const char* call, Meanwhile meanwhile) {
   for (network::backoff pause;; pause()) {
     {
       const auto pass = calls.enter();
       int done = 0;
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
-      if (done != 0) return;
+      if (done != 0) return true;
     }
-    meanwhile();
+    if (!meanwhile()) return false;
   }
 }
 
-/// Collective: returns once all ranks of `among` have called it. Parameters as above.
+/// Collective: returns once all ranks of `among` have called it. Parameters and result as above.
 template <class Meanwhile>
-void barrier(network::gate& calls, MPI_Comm among, const char* call, Meanwhile meanwhile) {
+[[nodiscard]] bool barrier(network::gate& calls, MPI_Comm among, const char* call, Meanwhile meanwhile) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const auto pass = calls.enter();
     check(MPI_Ibarrier(among, &request), call);
   }
-  complete(calls, request, call, meanwhile);
+  return complete(calls, request, call, meanwhile);
 }
 
 /// Collective: every rank's text, in rank order.

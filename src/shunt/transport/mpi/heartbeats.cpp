@@ -1,9 +1,9 @@
 #include <shunt/transport/mpi/heartbeats.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/mpi/check.hpp>
 
 namespace shunt {
@@ -12,15 +12,17 @@ namespace transport {
 namespace mpi {
 
 void heartbeats::open(const network::gate::pass&, MPI_Comm among, int rank, int ranks) {
-  const auto others = network::peers_of(rank, ranks);
+  const auto others = detail::peers_of(rank, ranks);
   peers_.assign(others.size(), {});
+  words_.assign(others.size(), {});
   requests_.assign(2 * others.size(), MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < others.size(); ++i) {
     auto& p = peers_[i];
+    auto& with = words_[i];
     p.rank = others[i];
     // Synchronous, so that at most one word is under way to a rank that does not listen.
-    check(MPI_Recv_init(&p.received, 1, MPI_CHAR, p.rank, 0, among, &requests_[2 * i]), "MPI_Recv_init", p.rank);
-    check(MPI_Ssend_init(&p.sent, 1, MPI_CHAR, p.rank, 0, among, &requests_[2 * i + 1]), "MPI_Ssend_init", p.rank);
+    check(MPI_Recv_init(&with.received, 1, MPI_CHAR, p.rank, 0, among, &requests_[2 * i]), "MPI_Recv_init", p.rank);
+    check(MPI_Ssend_init(&with.sent, 1, MPI_CHAR, p.rank, 0, among, &requests_[2 * i + 1]), "MPI_Ssend_init", p.rank);
     check(MPI_Start(&requests_[2 * i]), "MPI_Start", p.rank);
   }
 }
@@ -37,12 +39,13 @@ void heartbeats::receive(const network::gate::pass&) {
     for (int i = 0; i < done; ++i) {
       const auto index = static_cast<std::size_t>(indices[static_cast<std::size_t>(i)]);
       auto& p = peers_[index / 2];
+      auto& with = words_[index / 2];
       if (index % 2 == 1) {
-        p.sending = false;
+        with.sending = false;
         continue;
       }
       p.silent = std::chrono::nanoseconds(0);
-      p.goodbye_received = p.received == goodbye;
+      p.goodbye_received = with.received == goodbye;
       if (!p.goodbye_received) check(MPI_Start(&requests_[index]), "MPI_Start", p.rank);
     }
   }
@@ -50,20 +53,22 @@ void heartbeats::receive(const network::gate::pass&) {
 
 void heartbeats::send(const network::gate::pass&, char word) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
-    auto& p = peers_[i];
-    if (p.sending || p.goodbye_sent) continue;
-    p.sent = word;
-    p.goodbye_sent = word == goodbye;
-    p.sending = true;
-    check(MPI_Start(&requests_[2 * i + 1]), "MPI_Start", p.rank);
+    auto& to = words_[i];
+    if (to.sending || to.goodbye_sent) continue;
+    to.sent = word;
+    to.goodbye_sent = word == goodbye;
+    to.sending = true;
+    check(MPI_Start(&requests_[2 * i + 1]), "MPI_Start", peers_[i].rank);
   }
 }
 
 bool heartbeats::say_goodbye(const network::gate::pass& pass) {
   receive(pass);
   send(pass, goodbye);
-  return std::all_of(peers_.begin(), peers_.end(),
-                     [](const network::peer& p) { return p.goodbye_sent && !p.sending && p.goodbye_received; });
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (!words_[i].goodbye_sent || words_[i].sending || !peers_[i].goodbye_received) return false;
+  }
+  return true;
 }
 
 bool heartbeats::is_over(const network::gate::pass&) const noexcept {

@@ -42,7 +42,16 @@ class heartbeats final : public network::heartbeat_port {
   static constexpr char goodbye = 1;
   void send(const network::gate::pass& pass, char word);
 
-  std::vector<MPI_Request> requests_;  // 2i receives from peers_[i], 2i + 1 sends to it: they point into it
+  /// Those between this rank and one peer.
+  struct words {
+    char received = 0;          // the receive's buffer
+    char sent = 0;              // the send's buffer
+    bool sending = false;       // the send is under way
+    bool goodbye_sent = false;  // the peer needs no further words
+  };
+
+  std::vector<words> words_;           // with peers_[i]; not resized: requests point into it
+  std::vector<MPI_Request> requests_;  // 2i receives from peers_[i], 2i + 1 sends to it
 };
 
 }  // namespace mpi

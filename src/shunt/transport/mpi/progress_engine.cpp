@@ -47,9 +47,7 @@ progress_engine::owned_train progress_engine::make_train(rail::train_inbox& home
 void progress_engine::start(const network::gate::pass&, const service& settings) {
   capacity_ = settings.capacity;
   trains_.clear();
-  int ranks = 0;
-  check(MPI_Comm_size(among_[0], &ranks), "MPI_Comm_size");
-  eager_.assign(static_cast<std::size_t>(ranks) * channels, {});
+  eager_.assign(static_cast<std::size_t>(ranks_) * channels, {});
   for (int c = 0; c < channels; ++c) {
     auto& ring = rings_[static_cast<std::size_t>(c)];
     ring.trains.assign(settings.receive_trains, nullptr);
@@ -215,7 +213,7 @@ void progress_engine::send_departed_home() {
   }
 }
 
-void progress_engine::stop(const network::gate::pass&, int rank) {
+void progress_engine::stop(const network::gate::pass&) {
   for (auto& ring : rings_) {
     while (rail::train* t = ring.home.arrivals()) {
       for (; t != nullptr; t = t->next) ++ring.posted;  // at home: counted like a posted one
@@ -224,7 +222,7 @@ void progress_engine::stop(const network::gate::pass&, int rank) {
       throw error(
           error_number(810),
           "stop() while " + std::to_string(ring.trains.size() - ring.posted) + " received trains are not unloaded",
-          {.rank = rank});
+          {.rank = rank_});
     }
     for (auto& request : ring.requests) {
       if (request == MPI_REQUEST_NULL) continue;

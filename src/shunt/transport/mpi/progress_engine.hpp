@@ -41,10 +41,14 @@ namespace mpi {
 /// Every member belongs to the holder of the gate (gate.G1).
 class progress_engine final : public network::engine {
  public:
-  /// Before start().
+  /// Before start(). The carrier's place in the job.
   /// \param among  communicators of all ranks on which nothing else is sent, one a channel: a train is then matched
   ///               with the receives of its channel only
-  void use(const network::gate::pass&, const std::array<MPI_Comm, channels>& among) noexcept { among_ = among; }
+  void use(const network::gate::pass&, const std::array<MPI_Comm, channels>& among, int rank, int ranks) noexcept {
+    among_ = among;
+    rank_ = rank;
+    ranks_ = ranks;
+  }
 
   /// Posts the trains that receive. Waits for no other rank.
   void start(const network::gate::pass& pass, const service& settings) override;
@@ -52,7 +56,7 @@ class progress_engine final : public network::engine {
   bool progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) override;
   bool all_sent(const network::gate::pass&) const noexcept override { return leaving_.empty(); }
   /// Takes back the receives, and makes sure that no train has come to one. Waits for no other rank.
-  void stop(const network::gate::pass& pass, int rank) override;
+  void stop(const network::gate::pass& pass) override;
   /// Leaves the trains that receive to MPI, which may still write into them.
   void abandon(const network::gate::pass& pass) noexcept override;
 
@@ -91,6 +95,8 @@ class progress_engine final : public network::engine {
   void send_departed_home();
 
   std::array<MPI_Comm, channels> among_{};
+  int rank_ = 0;
+  int ranks_ = 1;
   std::size_t capacity_ = 0;
   std::array<receive_ring, channels> rings_;
   std::vector<owned_train> trains_;

@@ -12,10 +12,9 @@ inline namespace v1 {
 namespace transport {
 namespace network {
 
-/// Bounds of the sleep between two polls of an idle process. The shorter one: about what a wake-up costs. The longer
-/// one: a poll takes some 5 us, so it leaves an idle process well below 1 % of a CPU.
+/// The shortest sleep between two polls of an idle process: about what a wake-up costs.
 constexpr std::chrono::nanoseconds shortest_sleep = std::chrono::microseconds(20);
-/// The longest of those that come later.
+/// The longest one: a poll takes some 5 us, so it leaves an idle process well below 1 % of a CPU.
 constexpr std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(1);
 
 /// The pauses of one wait in a collective call: the first 32 yield the core, later ones sleep longer and longer.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
 
 #include <shunt/base/error.hpp>
@@ -34,8 +36,16 @@ constexpr milliseconds abort_limit{800};
 
 void network_carrier::meet_processes() {
   const auto processes = exchange(std::to_string(getpid()) + ' ' + machine_identity());
-  if (ranks_ > 1) liveness_.open(rank_, ranks_, processes);
-  for (const auto& p : processes) machines_.push_back(p.substr(p.find(' ') + 1));
+  const auto machine_of = [](const std::string& process) {
+    return std::string_view(process).substr(process.find(' '));
+  };
+  std::vector<int> here;
+  for (const auto& p : processes) {
+    near_.push_back(machine_of(p) == machine_of(processes[static_cast<std::size_t>(rank_)]));
+    here.push_back(near_.back() ? std::atoi(p.c_str()) : 0);
+  }
+  ranks_here_ = static_cast<int>(std::count(near_.begin(), near_.end(), true));
+  if (ranks_ > 1) liveness_.open(rank_, here);
 }
 
 /// An exception ended the job in the middle: other ranks do not finalise the library, which would wait for them, and it
@@ -44,6 +54,11 @@ void network_carrier::abandon() {
   const auto pass = gate_.enter();
   liveness_.stop_watching(pass);
   engine_.abandon(pass);
+}
+
+void network_carrier::complain(const std::exception& failed) const noexcept {
+  const auto& name = liveness_.timer().name();
+  std::fprintf(stderr, "%s%s%s\n", name.c_str(), name.empty() ? "" : ": ", failed.what());
 }
 
 // --- the life of a service: start() to stop() ---
@@ -75,11 +90,8 @@ void network_carrier::start(const service& settings) {
 
 /// Ranks of a machine; the others are reached over the network. Where they cannot share memory, so are they.
 void network_carrier::share_memory(const service& settings) {
-  std::vector<bool> near;
-  for (const auto& m : machines_) near.push_back(m == machines_[static_cast<std::size_t>(rank_)]);
-  const bool all_near = std::find(near.begin(), near.end(), false) == near.end();
-  trains_.open(near, rank_, settings, [this](const std::string& mine) { return exchange(mine); });
-  has_network_ = ranks_ > 1 && !(all_near && trains_.is_open());
+  trains_.open(near_, rank_, settings, [this](const std::string& mine) { return exchange(mine); });
+  has_network_ = ranks_ > 1 && !(ranks_here_ == ranks_ && trains_.is_open());
 }
 
 void network_carrier::send(rail::train& loaded, int rank) {
@@ -126,7 +138,7 @@ void network_carrier::stop() {
     gather_to_stop();
   }
   const auto pass = gate_.enter();
-  if (has_network_) engine_.stop(pass, rank_);
+  if (has_network_) engine_.stop(pass);
   liveness_.service_stopped(pass);
   started_ = false;
 }

@@ -33,6 +33,7 @@
 
 #include <shunt/base/cache_line.hpp>
 #include <shunt/transport/detail/shared_trains.hpp>
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/network/engine.hpp>
 #include <shunt/transport/network/gate.hpp>
 #include <shunt/transport/network/liveness.hpp>
@@ -43,16 +44,13 @@ inline namespace v1 {
 namespace transport {
 namespace network {
 
-/// How long a rank that an exception ends waits for the other ranks to end as it does.
-inline constexpr std::chrono::milliseconds unwinding_limit{2'000};
-
 /// A carrier over a network. See transport::carrier for what each function does.
 class network_carrier : public carrier {
  public:
   int rank() const noexcept override { return rank_; }
   /// Processes of the job.
   int ranks() const noexcept override { return ranks_; }
-  int ranks_here() const noexcept override { return liveness_.ranks_here(); }
+  int ranks_here() const noexcept override { return ranks_here_; }
   void start(const service& settings) override;
   void send(rail::train& loaded, int rank) override;
   bool poll(rail::train_list& arrived) override;
@@ -81,6 +79,14 @@ class network_carrier : public carrier {
   void abandon();
   /// Whether an exception that began after the constructor is under way.
   [[nodiscard]] bool is_unwinding() const noexcept { return std::uncaught_exceptions() > exceptions_; }
+  /// For waits of the destructor: bool(), whether to go on. After an exception only for a while: the caller shows its
+  /// message, and the other ranks notice the end of this process.
+  [[nodiscard]] static auto wait_at_end(bool unwinding) {
+    using clock = std::chrono::steady_clock;
+    return [unwinding, start = clock::now()] { return !unwinding || clock::now() - start <= detail::unwinding_limit; };
+  }
+  /// In the destructor, which throws nothing: says on standard error what has failed.
+  void complain(const std::exception& failed) const noexcept;
   /// Whether a service runs. For the thread that starts and stops it.
   [[nodiscard]] bool is_started() const noexcept { return started_; }
 
@@ -102,7 +108,8 @@ class network_carrier : public carrier {
   const std::size_t largest_;
   const int exceptions_ = std::uncaught_exceptions();
 
-  std::vector<std::string> machines_;  // by rank
+  std::vector<bool> near_;  // by rank, whether it is on this one's machine
+  int ranks_here_ = 1;
   detail::shared_trains trains_;
   bool has_network_ = false;
   std::size_t capacity_ = 0;  // of the service

@@ -37,9 +37,8 @@ class engine {
   [[nodiscard]] virtual bool all_sent(const gate::pass& pass) const noexcept = 0;
 
   /// Collective, once no train is under way on any rank; may wait for the other ranks.
-  /// \param rank  this one, for errors
   /// \throws shunt::error if a received train is not home, or one arrives
-  virtual void stop(const gate::pass& pass, int rank) = 0;
+  virtual void stop(const gate::pass& pass) = 0;
 
   /// The job ends in the middle: leaves to the network the memory that it may still write into.
   virtual void abandon(const gate::pass& pass) noexcept = 0;

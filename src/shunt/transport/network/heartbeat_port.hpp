@@ -1,7 +1,5 @@
 /// Words that ranks send each other to say that they live, whatever the network: the failure detector sends and takes
-/// them here.
-///
-/// Up to 8 ranks all send to all; in larger jobs each rank has two peers, those beside it in a ring.
+/// them here. Each rank sends to its peers of detail/watching.hpp.
 #pragma once
 
 #include <string_view>
@@ -14,19 +12,6 @@ namespace shunt {
 inline namespace v1 {
 namespace transport {
 namespace network {
-
-/// Jobs of at most this many ranks send heartbeats all to all, larger ones in a ring.
-inline constexpr int most_ranks_all_to_all = 8;
-
-/// The ranks that a rank exchanges heartbeats with, each once; in a ring the next one comes first.
-[[nodiscard]] inline std::vector<int> peers_of(int rank, int ranks) {
-  if (ranks > most_ranks_all_to_all) return {(rank + 1) % ranks, (rank + ranks - 1) % ranks};
-  std::vector<int> others;
-  for (int r = 0; r < ranks; ++r) {
-    if (r != rank) others.push_back(r);
-  }
-  return others;
-}
 
 /// Heartbeats over one network. Every function but library() is for the holder of the gate (gate.G1).
 class heartbeat_port {
@@ -43,7 +28,7 @@ class heartbeat_port {
   /// What the network's library is called in messages: "MPI".
   [[nodiscard]] virtual std::string_view library() const noexcept = 0;
 
-  /// The ranks of peers_of(); empty before the port is opened.
+  /// The ranks of detail::peers_of(); empty before the port is opened.
   [[nodiscard]] std::vector<peer>& peers(const gate::pass&) noexcept { return peers_; }
 
  protected:

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <exception>
-#include <string_view>
+#include <string>
 
 #include <shunt/base/error.hpp>
+#include <shunt/transport/detail/watching.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -38,37 +38,28 @@ liveness::liveness(gate& calls, heartbeat_port& words, const limits& time_limits
       deadline_(time_limits.deadline),
       watchdog_(time_limits, [this] { beat_by_watchdog(); }) {}
 
-void liveness::open(int rank, int ranks, const std::vector<std::string>& processes) {
+/// The kernel watches the other processes of this machine.
+void liveness::open(int rank, const std::vector<int>& here) {
   const auto pass = gate_.enter();
   rank_ = rank;
-  ranks_ = ranks;
-  watch_processes(processes);
+  ranks_ = static_cast<int>(here.size());
+  for (int r = 0; r < ranks_; ++r) {
+    const int process = here[static_cast<std::size_t>(r)];
+    if (r != rank_ && process != 0) processes_.add(r, process);
+  }
   last_beat_ = clock::now();
   set_deadline(pass, own_deadline_);
 }
 
-/// Finds the ranks of this machine, and has the kernel watch their processes.
-void liveness::watch_processes(const std::vector<std::string>& processes) {
-  const auto machine_of = [&](int r) -> std::string_view {
-    const auto& text = processes[static_cast<std::size_t>(r)];
-    return std::string_view(text).substr(text.find(' '));
-  };
-  ranks_here_ = 0;
-  for (int r = 0; r < ranks_; ++r) {
-    if (machine_of(r) != machine_of(rank_)) continue;
-    ++ranks_here_;
-    if (r != rank_) processes_.add(r, std::atoi(processes[static_cast<std::size_t>(r)].c_str()));
-  }
-}
-
 void liveness::set_deadline(const gate::pass&, milliseconds deadline) {
+  if (ranks_ == 1) return;  // there is none to watch
   deadline_ = deadline;
-  watching_ = ranks_ > 1 && deadline.count() > 0;
+  watching_ = deadline.count() > 0;
   stuck_limit_.store(nanoseconds(deadline).count(), std::memory_order_release);  // edge `known`: processes_ is complete
 }
 
 void liveness::service_started(const gate::pass& pass, milliseconds deadline) {
-  if (ranks_ > 1) set_deadline(pass, deadline);
+  set_deadline(pass, deadline);
   program_beats_ = true;
 }
 
@@ -80,7 +71,7 @@ void liveness::service_stopped(const gate::pass& pass) {
 /// One beat: adds watched time, asks the kernel, takes and sends heartbeats, and judges.
 std::optional<loss> liveness::watch(const gate::pass& pass) {
   const auto now = clock::now();
-  const auto gap = std::min<nanoseconds>(now - last_beat_, deadline_ / beats_a_deadline);
+  const auto gap = std::min<nanoseconds>(now - last_beat_, deadline_ / detail::looks_a_deadline);
   last_beat_ = now;
   auto& peers = heartbeats_.peers(pass);
   for (auto& p : peers) p.silent += gap;
@@ -91,7 +82,7 @@ std::optional<loss> liveness::watch(const gate::pass& pass) {
   heartbeats_.send(pass);
   const peer* const silent = find_silent(peers, deadline_, [this](int r) { return processes_.is_stopped(r); });
   if (silent == nullptr) return std::nullopt;
-  return loss{silent->rank, "silent for " + seconds(silent->silent) + ": stopped or unreachable"};
+  return loss{silent->rank, "silent for " + detail::seconds(silent->silent) + ": stopped or unreachable"};
 }
 
 std::optional<loss> liveness::beat() {
@@ -141,7 +132,7 @@ std::optional<loss> liveness::find_stuck(nanoseconds waited) {
   if (auto lost = processes_.find_ended()) return lost;
   if (auto lost = processes_.find_stopped()) return lost;
   return loss{rank_, "has not come back from a call of " + std::string(heartbeats_.library()) + " for " +
-                         seconds(nanoseconds(sum)) + ": a rank that it waits for is stopped or unreachable"};
+                         detail::seconds(nanoseconds(sum)) + ": a rank that it waits for is stopped or unreachable"};
 }
 
 void liveness::beat_while_stopping() {

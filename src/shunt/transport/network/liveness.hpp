@@ -21,7 +21,6 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <shunt/transport/detail/process_watch.hpp>
@@ -46,11 +45,8 @@ class liveness {
   [[nodiscard]] watchdog& timer() noexcept { return watchdog_; }
 
   /// Collective, once: from here on every rank sends heartbeats. Not called in a job of one rank.
-  /// \param processes  of every rank: its process number, a blank, its machine
-  void open(int rank, int ranks, const std::vector<std::string>& processes);
-
-  /// Ranks that share this rank's machine, itself included.
-  [[nodiscard]] int ranks_here() const noexcept { return ranks_here_; }
+  /// \param here  by rank, the number of its process; 0: it is on another machine than this one
+  void open(int rank, const std::vector<int>& here);
 
   /// A service starts: from here on the program beats.
   /// \param deadline  of silence; 0: no rank is watched
@@ -68,7 +64,6 @@ class liveness {
   void stop_watching(const gate::pass&) noexcept { watching_ = false; }
 
  private:
-  void watch_processes(const std::vector<std::string>& processes);
   void set_deadline(const gate::pass& pass, std::chrono::milliseconds deadline);
   std::optional<loss> watch(const gate::pass& pass);
   template <class Look>
@@ -81,7 +76,6 @@ class liveness {
   const std::chrono::milliseconds own_deadline_;  // where no service runs
   int rank_ = 0;
   int ranks_ = 1;
-  int ranks_here_ = 1;
 
   // Of any thread.
   std::atomic<std::chrono::steady_clock::rep> next_beat_{0};

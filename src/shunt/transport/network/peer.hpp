@@ -13,10 +13,6 @@ namespace network {
 struct peer {
   int rank = 0;                        ///< its number, 0..ranks-1
   std::chrono::nanoseconds silent{0};  ///< watched time since its last word
-  char received = 0;                   ///< the receive's buffer, where words are messages
-  char sent = 0;                       ///< the send's buffer, likewise
-  bool sending = false;                ///< the send is under way
-  bool goodbye_sent = false;           ///< it needs no further words
   bool goodbye_received = false;       ///< it will send no further words
 };
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include <shunt/transport/detail/watching.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace transport {
@@ -45,12 +47,6 @@ void remove_shared_files() noexcept try {
 }
 
 }  // namespace
-
-std::string seconds(nanoseconds time) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
-  return text;
-}
 
 void end_job(const std::string& name, int rank, const std::string& why) noexcept {
   std::this_thread::sleep_for(turn * std::clamp(rank, 0, 2));
@@ -110,7 +106,7 @@ void watchdog::run() noexcept {
     }
     if (limits_.gather.count() <= 0) continue;
     const auto now = clock::now();
-    waited_ += std::min<nanoseconds>(now - last_, limits_.gather / beats_a_deadline);
+    waited_ += std::min<nanoseconds>(now - last_, limits_.gather / detail::looks_a_deadline);
     last_ = now;
     if (waited_ >= limits_.gather) expire();
   }
@@ -121,7 +117,7 @@ void watchdog::expire() noexcept {
   const std::string waiting = self_.rank < 0 ? "this process" : "rank " + std::to_string(self_.rank);
   const auto why = detail::explain(self_, detail::siblings("/proc", static_cast<int>(getpid())), missing_watchdog_);
   end_job(limits_.name, self_.rank,
-          why + "; " + waiting + " has waited in " + call_ + " for " + seconds(waited_) +
+          why + "; " + waiting + " has waited in " + call_ + " for " + detail::seconds(waited_) +
               " (--start-deadline, SHUNT_START_DEADLINE)");
 }
 

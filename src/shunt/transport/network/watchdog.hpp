@@ -24,12 +24,6 @@ inline namespace v1 {
 namespace transport {
 namespace network {
 
-/// Silence, and a wait with a limit, take at least so many beats.
-constexpr int beats_a_deadline = 5;
-
-/// "1.5 s"
-[[nodiscard]] std::string seconds(std::chrono::nanoseconds time);
-
 /// Any thread. Says why on standard error, and ends this process with a status that every launcher takes as the end of
 /// the job. A rank other than 0 waits first, since all ranks see the same loss: the first one to say it ends the job.
 /// \param name  of the application; empty: none

@@ -19,7 +19,7 @@
 #include <cstddef>
 
 #include <shunt/base/cache_line.hpp>
-#include <shunt/transport/network/heartbeat_port.hpp>
+#include <shunt/transport/detail/watching.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -44,7 +44,7 @@ struct board {
   /// By meeting and step: the last round of it to which the rank that is 2^step before this one has come.
   alignas(cache_line) std::array<std::array<word, meeting_steps>, 2> met{};
   /// By peer: how many heartbeats it has sent.
-  alignas(cache_line) std::array<word, network::most_ranks_all_to_all> heard{};
+  alignas(cache_line) std::array<word, detail::most_ranks_all_to_all> heard{};
   /// A piece of this rank's text.
   struct speech {
     word bytes = 0;                             ///< of the whole text
@@ -55,11 +55,18 @@ struct board {
   alignas(cache_line) word nothing = 0;
 };
 
-/// By the holder of the gate (gate.G1), before it looks at words that other ranks put. Where a network emulates puts
-/// and gets they are messages, and the library of their target must take them: a loop that only looks sees nothing, for
-/// ever. OpenSHMEM has no call for that, and those that look (shmem_test, shmem_wait_until) do nothing else in Open MPI
-/// 4.1. A put that does not wait does it there, if prefer_settings() of carrier.cpp has told Open MPI so: this one goes
-/// to the rank itself, at every other call. Cost: 20 ns.
+/// Looks at a word that other ranks put. What they put before it is there, if their fence or quiet stood between.
+[[nodiscard]] inline word look(word& at) noexcept {
+  return std::atomic_ref<word>(at).load(std::memory_order_acquire);  // acquire: edge `come`; edge `laid`
+}
+
+/// By the holder of the gate (gate.G1), before it looks at words that other ranks put: lets OpenSHMEM take messages.
+///
+/// Where a network emulates puts and gets, they are messages, which the library of their target must take. A loop that
+/// only looks would see nothing, for ever. OpenSHMEM has no call that takes messages: in Open MPI 4.1 shmem_test and
+/// shmem_wait_until only look. But a put that does not wait makes Open MPI take them, at every second such put, as
+/// prefer_settings() of carrier.cpp has set it. So this function puts a zero into this rank's own board.
+/// Cost: 20 ns.
 inline void let_library_work(board& own, int rank) noexcept {
   static constexpr word zero = 0;
   shmem_putmem_nbi(&own.nothing, &zero, sizeof zero, rank);

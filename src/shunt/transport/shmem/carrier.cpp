@@ -3,7 +3,6 @@
 #include <shmem.h>
 
 #include <array>
-#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstddef>
@@ -21,13 +20,12 @@ namespace transport {
 namespace shmem {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
 /// What OpenSHMEM's own exit handler must not do: shmem_finalize waits for all ranks, and a process that ends amid the
 /// job would never end. Of the carrier of this process.
 struct unfinished {
-  bool is = false;    ///< shmem_init was called, and shmem_finalize was not
-  bool over = false;  ///< shmem_finalize was called
+  bool is = false;           ///< shmem_init was called, and shmem_finalize was not
+  bool over = false;         ///< shmem_finalize was called
+  bool has_carrier = false;  ///< else its destructor has run, which says why the job ends
   int rank = -1;
   std::string name;  ///< of the application
 };
@@ -37,9 +35,9 @@ unfinished& job() {
 }
 
 /// Handlers run in the reverse order of their registration, so this one runs before OpenSHMEM's.
-void end_without_finalising(int status, void* with_carrier) {
+void end_without_finalising(int status, void*) {
   if (!job().is) return;
-  if (*static_cast<const bool*>(with_carrier)) {
+  if (job().has_carrier) {
     network::end_job(
         job().name, job().rank,
         "rank " + std::to_string(job().rank) + " called exit(" + std::to_string(status) + ") amid the job");
@@ -47,8 +45,6 @@ void end_without_finalising(int status, void* with_carrier) {
   std::fflush(nullptr);
   std::_Exit(status == 0 ? EXIT_FAILURE : status);  // the launcher takes it as failure, and ends the other ranks
 }
-
-bool has_carrier = false;  // else its destructor has run, which says why the job ends
 
 /// Puts back what signals did before: shmem_init of Open MPI catches some of these and does nothing. A rank that its
 /// launcher wants to end would live on for a second, until the launcher kills it, and would report the others as lost.
@@ -110,7 +106,7 @@ shmem_carrier::shmem_carrier(const limits& time_limits)
   engine_.use(gate_.enter(), own, rank_, ranks_);
   timer.enter("the first exchange over OpenSHMEM", late);
   meet_processes();
-  has_carrier = true;
+  job().has_carrier = true;
 }
 
 /// Initialises OpenSHMEM, and makes sure that more than one thread may call it.
@@ -128,7 +124,7 @@ void shmem_carrier::initialise() {
   }
   if (failed == 0 && !job().is) {
     job().is = true;
-    ::on_exit(end_without_finalising, &has_carrier);
+    ::on_exit(end_without_finalising, nullptr);
   }
   if (failed != 0 || level < SHMEM_THREAD_SERIALIZED) {
     throw error(
@@ -142,7 +138,7 @@ void shmem_carrier::initialise() {
 }
 
 shmem_carrier::~shmem_carrier() {
-  has_carrier = false;
+  job().has_carrier = false;
   const bool unwinding = is_unwinding();
   if (is_started() || !finalise(unwinding)) abandon();
 }
@@ -156,22 +152,19 @@ shmem_carrier::~shmem_carrier() {
 ///
 /// \return false: OpenSHMEM failed, or an exception is under way and the other ranks do not come.
 bool shmem_carrier::finalise(bool unwinding) try {
-  const auto start = clock::now();
-  // The caller shows the exception's message; the other ranks notice the end of this process.
-  const auto patient = [&] { return !unwinding || clock::now() - start <= network::unwinding_limit; };
-  if (!meetings_.meet(meeting::leave, patient)) return false;
+  if (!meetings_.meet(meeting::leave, wait_at_end(unwinding))) return false;
   auto& timer = liveness_.timer();
   const network::limited_wait wait(timer, "the end of the job, after the last message", "has left OpenSHMEM");
   liveness_.stop_watching(gate_.enter());
   static_cast<void>(meetings_.meet(meeting::leave, [] { return true; }));
+  give_memory_back();
   timer.enter("shmem_finalize, with every message processed,", "has left OpenSHMEM");
   job().is = false;
   job().over = true;
   shmem_finalize();
   return true;
 } catch (const std::exception& thrown) {
-  const auto& name = liveness_.timer().name();
-  std::fprintf(stderr, "%s%s\n", name.empty() ? "" : (name + ": ").c_str(), thrown.what());
+  complain(thrown);
   return false;
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <shunt/transport/detail/watching.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace transport {
@@ -12,9 +14,9 @@ namespace shmem {
 void heartbeats::open(const network::gate::pass&, board& at, int rank, int ranks) {
   board_ = &at;
   rank_ = rank;
-  const auto others = network::peers_of(rank, ranks);
+  const auto others = detail::peers_of(rank, ranks);
   peers_.assign(others.size(), {});
-  const bool all = ranks <= network::most_ranks_all_to_all;
+  const bool all = ranks <= detail::most_ranks_all_to_all;
   for (std::size_t i = 0; i < others.size(); ++i) {
     peers_[i].rank = others[i];
     places_[i] = all ? place{static_cast<std::size_t>(others[i]), static_cast<std::size_t>(rank)} : place{1 - i, i};
@@ -26,9 +28,9 @@ void heartbeats::receive(const network::gate::pass&) {
   for (int i = 0; i < 2; ++i) let_library_work(*board_, rank_);
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     auto& p = places_[i];
-    word& heard = board_->heard[p.from];
-    if (shmem_ulong_test(&heard, SHMEM_CMP_NE, p.last) == 0) continue;
-    p.last = std::atomic_ref<word>(heard).load(std::memory_order_relaxed);  // relaxed: a count, which carries no data
+    const word heard = look(board_->heard[p.from]);
+    if (heard == p.last) continue;
+    p.last = heard;
     peers_[i].silent = std::chrono::nanoseconds(0);
   }
 }

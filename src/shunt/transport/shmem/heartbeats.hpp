@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include <shunt/transport/detail/watching.hpp>
 #include <shunt/transport/network/gate.hpp>
 #include <shunt/transport/network/heartbeat_port.hpp>
 #include <shunt/transport/shmem/board.hpp>
@@ -42,7 +43,7 @@ class heartbeats final : public network::heartbeat_port {
 
   board* board_ = nullptr;
   int rank_ = 0;
-  std::array<place, network::most_ranks_all_to_all> places_{};
+  std::array<place, detail::most_ranks_all_to_all> places_{};
   word sent_ = 0;
 };
 

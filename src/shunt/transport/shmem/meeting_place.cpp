@@ -19,18 +19,15 @@ void meeting_place::come(meeting where, std::size_t step, int to) {
   const auto pass = gate_.enter();
   const auto at = static_cast<std::size_t>(where);
   shmem_quiet();  // edge `come`: all that this rank has put is there before the word
-  // A put to itself, in a job of two ranks that meet in one step, does not occur: `distance` is below `ranks_`.
+  // `to` is another rank: meet() has distance < ranks_.
   shmem_ulong_p(&board_->met[at][step], rounds_[at], to);
 }
 
 bool meeting_place::is_here(meeting where, std::size_t step) {
   const auto pass = gate_.enter();
   const auto at = static_cast<std::size_t>(where);
-  word& met = board_->met[at][step];
   let_library_work(*board_, rank_);
-  if (shmem_ulong_test(&met, SHMEM_CMP_GE, rounds_[at]) == 0) return false;
-  std::atomic_thread_fence(std::memory_order_acquire);  // edge `come`: what the other rank did before it came
-  return true;
+  return look(board_->met[at][step]) >= rounds_[at];  // edge `come`: what the other rank did before it came
 }
 
 /// Piece by piece: each rank shows one, all meet, each fetches those of the others, and all meet again before the next

@@ -12,14 +12,10 @@ namespace {
 
 /// "Open MPI 4.1.4"
 const char* library_name() noexcept {
-#if defined(OSHMEM_MAJOR_VERSION)
 #define SHUNT_TEXT_(x) #x
 #define SHUNT_TEXT(x) SHUNT_TEXT_(x)
   return "Open MPI " SHUNT_TEXT(OSHMEM_MAJOR_VERSION) "." SHUNT_TEXT(OSHMEM_MINOR_VERSION) "." SHUNT_TEXT(
       OSHMEM_RELEASE_VERSION);
-#else
-  return "an OpenSHMEM";
-#endif
 }
 
 carrier* open_shmem(const limits& time_limits) { return new shmem_carrier(time_limits); }

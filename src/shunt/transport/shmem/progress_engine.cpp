@@ -18,11 +18,8 @@ constexpr unsigned polls_between_moves = 16;
 
 constexpr std::size_t rounded(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
 
-/// Whether the sender of a ticket has put all.
-bool has_arrived(word& number, word ticket) {
-  // acquire: edge `laid`.
-  return std::atomic_ref<word>(number).load(std::memory_order_acquire) == ticket + 1;
-}
+/// Whether the sender of a ticket has put all: edge `laid`.
+bool has_arrived(word& number, word ticket) { return look(number) == ticket + 1; }
 
 }  // namespace
 
@@ -98,23 +95,22 @@ void progress_engine::grant(std::size_t channel, std::size_t index) {
   std::atomic_ref<word>(granted_of(channel, ticket)).store(grant, std::memory_order_release);
 }
 
-/// \return true: a train had come home.
-bool progress_engine::grant_trains_at_home() {
-  bool any = false;
+void progress_engine::grant_trains_at_home() {
   for (std::size_t c = 0; c < channels; ++c) {
-    for (rail::train* t = rings_[c].home.arrivals(); t != nullptr; any = true) {
+    for (rail::train* t = rings_[c].home.arrivals(); t != nullptr;) {
       rail::train* const following = t->next;
       grant(c, index_of(c, *t));
       t = following;
     }
   }
-  return any;
 }
 
-/// Each train goes to the end of its queue.
+/// Each train goes to the end of its queue. A queue that had trains before waits for a grant: progress() looks for it,
+/// by a get for each, and the trains of other ranks need not wait for those.
 bool progress_engine::send_all(const network::gate::pass&, network::outbox& out) {
   rail::train* t = out.take_all();
   if (t == nullptr) return false;
+  const std::size_t had = active_.size();
   while (t != nullptr) {
     rail::train* const following = t->next;
     const std::size_t which = std::size_t{t->head.rank} * channels + t->head.channel;
@@ -123,14 +119,14 @@ bool progress_engine::send_all(const network::gate::pass&, network::outbox& out)
     to.waiting.push_back(*t);
     t = following;
   }
-  static_cast<void>(advance_all());
+  static_cast<void>(advance_all(had));
   return true;
 }
 
-/// \return true: a train left.
-bool progress_engine::advance_all() {
+/// The queues of active_[from] and behind it. \return true: a train left.
+bool progress_engine::advance_all(std::size_t from) {
   bool moved = false;
-  for (std::size_t i = active_.size(); i-- > 0;) {
+  for (std::size_t i = active_.size(); i-- > from;) {
     if (advance(active_[i])) moved = true;
     if (!queues_[active_[i]].waiting.empty()) continue;
     active_[i] = active_.back();  // which has had its turn
@@ -181,8 +177,8 @@ void progress_engine::put(send_queue& from, std::size_t channel, int to, std::si
 }
 
 bool progress_engine::progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) {
-  static_cast<void>(grant_trains_at_home());
-  const bool left = advance_all();
+  grant_trains_at_home();
+  const bool left = advance_all(0);
   const bool sent = send_all(pass, out);
   const bool received = take_received(arrived);
   if (!received || ++unmoved_ == polls_between_moves) {
@@ -221,14 +217,14 @@ void progress_engine::hand_over(std::size_t channel, rail::train& t, rail::train
   arrived.push_back(t);
 }
 
-void progress_engine::stop(const network::gate::pass&, int rank) {
-  static_cast<void>(grant_trains_at_home());
+void progress_engine::stop(const network::gate::pass&) {
+  grant_trains_at_home();
   for (std::size_t c = 0; c < channels; ++c) {
     auto& ring = rings_[c];
     if (const word ready = ring.granted - ring.first; ready != count_) {
       throw error(error_number(810),
                   "stop() while " + std::to_string(count_ - ready) + " received trains are not unloaded",
-                  {.rank = rank});
+                  {.rank = rank_});
     }
     if (has_arrived(arrived_of(c, ring.first), ring.first)) {
       const int from = train_of(c, ring.trains[ring.first % count_]).head.rank;

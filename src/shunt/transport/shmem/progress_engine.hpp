@@ -73,7 +73,7 @@ class progress_engine final : public network::engine {
   bool progress(const network::gate::pass& pass, network::outbox& out, rail::train_list& arrived) override;
   bool all_sent(const network::gate::pass&) const noexcept override { return active_.empty(); }
   /// Gives the symmetric memory back, which waits for all ranks.
-  void stop(const network::gate::pass& pass, int rank) override;
+  void stop(const network::gate::pass& pass) override;
   /// The symmetric memory stays as it is until the process ends: other ranks may still put into it.
   void abandon(const network::gate::pass&) noexcept override {}
 
@@ -107,10 +107,10 @@ class progress_engine final : public network::engine {
   [[nodiscard]] rail::train& train_of(std::size_t channel, std::size_t index) const noexcept;
   [[nodiscard]] std::size_t index_of(std::size_t channel, const rail::train& t) const noexcept;
   void grant(std::size_t channel, std::size_t index);
-  bool grant_trains_at_home();
+  void grant_trains_at_home();
   [[nodiscard]] bool is_granted(send_queue& from, std::size_t channel, int to);
   bool advance(std::size_t which);
-  bool advance_all();
+  bool advance_all(std::size_t from);
   void put(send_queue& from, std::size_t channel, int to, std::size_t index);
   bool take_received(rail::train_list& arrived);
   void hand_over(std::size_t channel, rail::train& t, rail::train_list& arrived) const;
