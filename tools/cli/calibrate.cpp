@@ -127,7 +127,7 @@ std::pair<double, double> message_costs() {
   pgas::options one;
   one.pes = 2;
   one.transport = "threads";
-  pgas::record_next_job(seen);
+  const pgas::record_next_job recorded(seen);
   pgas::run(one, [&](pgas::pe& me) {
     std::vector<std::uint32_t> places(updates);
     std::uint64_t x = 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(me.index());

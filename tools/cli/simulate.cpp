@@ -137,7 +137,7 @@ pgas::recording recorded(const wish& w, int pes, const std::vector<pgas::recordi
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  pgas::record_next_job(into);
+  const pgas::record_next_job next(into);
   int status = 0;
   {
     const hushed quiet;
