@@ -43,7 +43,9 @@ void checkpoint_keeper::begin(int pe, const std::string& name) {
 
 void checkpoint_keeper::end() noexcept {
   const std::scoped_lock held(lock_);
-  if (--alive_ == 0) signal_.reset();
+  if (--alive_ != 0 || signal_ == nullptr) return;
+  stop_unheard_ = signal_->came();
+  signal_.reset();
 }
 
 int checkpoint_keeper::count_of(int pe) const {
@@ -111,8 +113,15 @@ bool checkpoint_keeper::asked_to_stop() const {
   return signal_ != nullptr && signal_->came();
 }
 
+bool checkpoint_keeper::stop_unheard() const {
+  const std::scoped_lock held(lock_);
+  return stop_unheard_;
+}
+
+/// The calling PE has a checkpoint, so the signal is still waited for.
 void checkpoint_keeper::stopped_after(const std::string& folder) {
   const std::scoped_lock held(lock_);
+  if (signal_ != nullptr) signal_->obeyed();
   stopped_after_ = folder;
 }
 std::string checkpoint_keeper::stopped_after() const {
