@@ -68,7 +68,6 @@ void checkpoint_keeper::hand_in(int pe, const std::string& path, const checkpoin
 /// On the thread. The folder is made by the first rank that comes there.
 void checkpoint_keeper::write(const std::string& path, const checkpoint_head& head) noexcept {
   std::string failure;
-
   try {
     std::vector<saved_parts> parts;
     {
@@ -95,8 +94,7 @@ void checkpoint_keeper::write(const std::string& path, const checkpoint_head& he
 
 auto checkpoint_keeper::progress_of(const std::string& name) const -> progress {
   const std::scoped_lock held(lock_);
-  const auto at = names_.find(name);
-  return at == names_.end() ? progress{} : at->second.now;
+  return names_.at(name).now;
 }
 
 void checkpoint_keeper::await(const std::string& name) {

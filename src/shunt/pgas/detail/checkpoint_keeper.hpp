@@ -55,6 +55,7 @@ class checkpoint_keeper {
     bool writing = false;  // or not all PEs have handed in
     std::string failure;   // of the last one; empty: it is written, or there was none
   };
+  /// \param name  of a checkpoint that has begun here
   [[nodiscard]] progress progress_of(const std::string& name) const;
   /// A fiber. Waits until what was handed in is written, or has failed.
   void await(const std::string& name);
