@@ -18,6 +18,7 @@
 #include <shunt/pgas/detail/pe_worker.hpp>
 #include <shunt/sched/explore/explore.hpp>
 #include <shunt/task.hpp>
+#include <support/process.hpp>
 #include <support/slowly.hpp>
 
 #include "folder.hpp"
@@ -31,13 +32,23 @@ namespace {
 
 constexpr std::uint64_t cells = 101;
 
+/// Where a job goes on: between these steps, from a checkpoint unless `fresh`.
+struct beginning {
+  bool fresh = true;
+  std::uint64_t least = 0, most = 0;
+};
+
 /// A program of so many steps whose answer depends on each; it fails before step `end`.
-std::uint64_t steps_of(pgas::pe& me, std::uint64_t steps, std::uint64_t end) {
+/// \param saves_end  there it has a checkpoint of that step, however slow the disk is
+std::uint64_t steps_of(pgas::pe& me, std::uint64_t steps, const beginning& from, std::uint64_t end, bool saves_end) {
   std::uint64_t step = 0;
   pgas::array<std::uint64_t> sums(me, cells, 1);
   pgas::checkpoint saved(me, "steps", step, sums);
+  expect(saved.restored() != from.fresh, "from a checkpoint");
+  expect(step >= from.least && step <= from.most, "from the last one");
   for (; step != steps; ++step) {
     saved.save_if_due();
+    if (step == end && saves_end) expect(saved.save());
     if (step == end) throw error("the machine is gone");
     std::vector<std::uint64_t> now(sums.local().begin(), sums.local().end());
     me.barrier();
@@ -50,9 +61,9 @@ std::uint64_t steps_of(pgas::pe& me, std::uint64_t steps, std::uint64_t end) {
   return me.sum(hash);
 }
 
-std::uint64_t answer_of(const pgas::options& job, std::uint64_t steps) {
+std::uint64_t answer_of(const pgas::options& job, std::uint64_t steps, const beginning& from) {
   std::atomic<std::uint64_t> found{0};
-  pgas::run(job, [&](pgas::pe& me) { found = steps_of(me, steps, steps); });
+  pgas::run(job, [&](pgas::pe& me) { found = steps_of(me, steps, from, steps, false); });
   return found;
 }
 
@@ -61,17 +72,21 @@ std::uint64_t answer_of(const pgas::options& job, std::uint64_t steps) {
 TEST_CASE("checkpoint: a job that has failed goes on where it was, with other workers") {
   constexpr std::uint64_t steps = 30;
   for (const auto& job : {small(1, 1), small(2, 1), small(3, 2), small(7, 3, 2)}) {
-    const auto undisturbed = answer_of(job, steps);
+    const auto undisturbed = answer_of(job, steps, {});
     const folder there;
     auto checked = writing(job, there);
     checked.every = 0ms;
     checked.restart = "auto";
+    beginning from;
     for (const std::uint64_t end : {1, 7, 8, 23}) {
-      CHECK_THAT(failure_of(checked, [&](pgas::pe& me) { static_cast<void>(steps_of(me, steps, end)); }),
-                 Contains("the machine is gone"));
+      const bool saves_end = end == 7 || end == 23;
+      CHECK_THAT(
+          failure_of(checked, [&](pgas::pe& me) { static_cast<void>(steps_of(me, steps, from, end, saves_end)); }),
+          Contains("the machine is gone"));
+      from = {false, saves_end ? end : from.least, end};
       checked.workers = 1 + checked.workers % 3;
     }
-    CHECK(answer_of(checked, steps) == undisturbed);
+    CHECK(answer_of(checked, steps, from) == undisturbed);
   }
 }
 
@@ -222,6 +237,60 @@ TEST_CASE("checkpoint: a signal ends the job after a checkpoint, and the objects
   }
 }
 
+namespace {
+
+/// A job that a signal asks to stop when save_if_due() has been called for the last time.
+void asked_too_late(const pgas::options& job) {
+  pgas::run(job, [](pgas::pe& me) {
+    int part = 0;
+    pgas::checkpoint saved(me, "state", part);
+    expect(!saved.save_if_due());
+    me.barrier();
+    if (me.index() == 0) expect(::raise(SIGUSR2) == 0);
+  });
+}
+
+pgas::options stopped_by_usr2(const folder& there) {
+  auto job = writing(small(2, 1), there);
+  job.checkpoint_signal = SIGUSR2;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: a signal after the last chance to obey is left to the next job") {
+  const folder there;
+  const auto job = stopped_by_usr2(there);
+  asked_too_late(job);  // throws nothing: it has run to its end
+  CHECK(there.names().empty());
+  int asked = 0;
+  const auto once_more = [&] {
+    pgas::run(job, [&](pgas::pe& me) {
+      int part = 0;
+      pgas::checkpoint saved(me, "state", part);
+      saved.save_if_due();
+      if (me.index() == 0) ++asked;
+    });
+  };
+  CHECK_THAT(thrown_by<pgas::checkpoint_stop>(once_more), Contains("stopped by a signal, after a checkpoint"));
+  CHECK(there.names() == std::vector<std::string>{"state.1"});
+  CHECK(asked == 0);
+  once_more();  // it has been obeyed
+  CHECK(asked == 1);
+}
+
+TEST_CASE("child: a job that is asked to stop too late", "[.child]") {
+  const folder there;
+  asked_too_late(stopped_by_usr2(there));
+}
+
+TEST_CASE("checkpoint: a signal after the last chance to obey is told") {
+  const auto child = this_program_runs("child: a job that is asked to stop too late");
+  INFO(child.said);
+  CHECK(child.ended_with(0));
+  CHECK(child.says("program: rank 0: a signal has asked the job to stop after its last save_if_due()"));
+}
+
 TEST_CASE("checkpoint: launch() ends with 85 after a signal") {
   const folder there;
   std::string words[] = {"program", "--pes", "2", "--checkpoint", there.path() + "/", "--transport=threads"};
@@ -303,6 +372,8 @@ TEST_CASE("explored job: a checkpoint is a cut between two supersteps, in any or
             adder.finish();
           }
         });
+        // The caller is the thread that writes: each call finds the one before it written.
+        expect(there.names() == std::vector<std::string>{"state.2", "state.3"}, "two of three");
         for (const auto& generation : there.names()) {
           const pgas::detail::checkpoint_file file(there.path() + "/" + generation + "/pes-0-2");
           long first = -1;
@@ -315,6 +386,7 @@ TEST_CASE("explored job: a checkpoint is a cut between two supersteps, in any or
             if (pe == 0) first = values[0];
             expect(values[0] == first && values[1] == 3 * values[0], "a cut");
           }
+          expect("state." + std::to_string(first + 1) == generation, "of its step");
         }
       },
       runs);

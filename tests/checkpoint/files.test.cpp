@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,7 +11,9 @@
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
+#include <shunt/base/crc32c.hpp>
 #include <shunt/pgas/detail/checkpoint_file.hpp>
+#include <shunt/pgas/detail/checkpoint_folder.hpp>
 
 #include "folder.hpp"
 
@@ -143,6 +146,71 @@ TEST_CASE("checkpoint: the last two generations are kept") {
   CHECK(restart(there).empty());
   save_one<numbers>(writing(small(2, 2), there), fill);
   CHECK(there.names() == std::vector<std::string>{"state.5", "state.6"});
+}
+
+TEST_CASE("checkpoint folder: one that cannot be listed is not taken for an empty one") {
+  const folder there;
+  save_two_generations(there);
+  const std::string round = there.path() + "/state.3";
+  std::filesystem::create_symlink(round, round);  // to itself
+  CHECK_THAT(restart(there), Contains(round + ": cannot be listed") && Contains("SHUNT-0961"));
+  // Otherwise it would be one that is not whole, which goes when a later one is.
+  save_one<numbers>(writing(small(2, 2), there), fill);
+  CHECK(there.names() == std::vector<std::string>{"state.2", "state.3", "state.4"});
+  const pgas::detail::checkpoint_folder nowhere(round, "state");
+  CHECK_THAT(thrown_by<error>([&] { static_cast<void>(nowhere.generations()); }), Contains("cannot be listed"));
+  const pgas::detail::checkpoint_folder none(there.path() + "/none", "state");
+  CHECK(none.generations().empty());
+}
+
+TEST_CASE("checkpoint folder: a generation whose writing has failed does not drive out one that is whole") {
+  const folder there;
+  for (int i = 0; i != 3; ++i) save_one<numbers>(writing(small(2, 2), there), fill);
+  REQUIRE(there.names() == std::vector<std::string>{"state.2", "state.3"});
+  const pgas::detail::checkpoint_folder all(there.path(), "state");
+  std::filesystem::copy(there.path() + "/state.3", there.path() + "/state.4");  // as where fsync() has failed
+  all.prune(4, false);
+  CHECK(there.names() == std::vector<std::string>{"state.2", "state.3"});
+}
+
+TEST_CASE("checkpoint folder: a generation that all ranks have written stays, seen by this host or not") {
+  const folder there;
+  save_two_generations(there);
+  std::filesystem::create_directory(there.path() + "/state.3");
+  const pgas::detail::checkpoint_folder all(there.path(), "state");
+  all.prune(3, true);
+  CHECK(there.names() == std::vector<std::string>{"state.2", "state.3"});
+}
+
+TEST_CASE("checkpoint folder: it is made with those above it") {
+  const folder there;
+  auto job = writing(small(2, 2), there);
+  job.checkpoint += "/a/b";
+  save_one<numbers>(job, fill);
+  CHECK(there.names("a/b") == std::vector<std::string>{"state.1"});
+}
+
+TEST_CASE("checkpoint file: one of another format is refused as that, and stays") {
+  const folder there;
+  save_one<numbers>(writing(small(2, 2), there), fill);
+  const std::string path = there.path() + "/state.1/pes-0-1";
+  auto bytes = read_file(path);
+  // | magic, 8 | format, 4 | check, 4 | bytes of the head, 8 | bytes of the file, 8 | head |
+  const std::uint32_t format = 2;
+  std::memcpy(bytes.data() + 8, &format, sizeof format);
+  std::uint64_t head_bytes = 0;
+  std::memcpy(&head_bytes, bytes.data() + 16, sizeof head_bytes);
+  const auto all = std::as_bytes(std::span(bytes));
+  crc32c check;
+  check.add(all.subspan(8, 4));
+  check.add(all.subspan(16, 16 + head_bytes));
+  const std::uint32_t value = check.value();
+  std::memcpy(bytes.data() + 12, &value, sizeof value);
+  write_file(path, bytes);
+  CHECK_THAT(restart(there), Contains(path + ": has format 2, and this program reads and writes format 1") &&
+                                 Contains("SHUNT-0967") && !Contains("Remove"));
+  for (int i = 0; i != 3; ++i) save_one<numbers>(writing(small(2, 2), there), fill);
+  CHECK(there.names() == std::vector<std::string>{"state.1", "state.3", "state.4"});
 }
 
 TEST_CASE("checkpoint: one of another program, number of PEs or parts is refused, and what differs named") {

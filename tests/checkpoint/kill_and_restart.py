@@ -6,8 +6,11 @@
 A run starts JOB (checkpoint_job.cpp), kills one of its ranks by SIGKILL at a random moment, and starts it again from
 its last checkpoint: with as many PEs, and 1, 2 or 3 ranks under a launcher whose next word is their number. Without a
 launcher each has one process. After one to three kills it may end, and its hash is compared with that of a job that
-nothing has disturbed. One run in four stops by SIGTERM or SIGUSR2 instead, once.
+nothing has disturbed. One run in four waits for a whole generation before it kills, and one in four stops by SIGTERM or
+SIGUSR2 instead, once. A job that begins where a whole generation lies must say that it goes on from it, and one that
+begins where none lies must not.
 """
+import glob
 import os
 import random
 import re
@@ -55,13 +58,25 @@ class Trial:
         self.folder = tempfile.mkdtemp(prefix="shunt-checkpoints-")
         self.told = []  # what has been done, for a failure
         self.kills = self.restored = 0
+        self.wrong = ""
 
     def words(self, ranks, more):
         words = [self.job, "--pes", str(PES), "--deadline", "5", *more]
         return words if not self.launcher else [*self.launcher, str(ranks), *words]
 
-    def start(self, number=None, after=0.0, more=()):
-        """Runs the job; sends a signal after a time. Returns (status, output); status None: it was killed or hung."""
+    def has_generation(self):
+        """Whether the files of a generation have all PEs."""
+        for folder in glob.glob(self.folder + "/all/walk.*/"):
+            names = glob.glob(folder + "pes-*")  # the folder may be removed meanwhile: then it has none
+            files = [re.search(r"/pes-(\d+)-(\d+)$", name) for name in names]
+            if sum(int(f[2]) - int(f[1]) + 1 for f in files if f) == PES:
+                return True
+        return False
+
+    def start(self, number=None, after=0.0, more=(), settled=False):
+        """Runs the job; sends a signal after a time, counted from the first whole generation on if `settled`. Returns
+        (status, output); status None: it was killed or hung."""
+        whole = self.has_generation()
         ranks = self.dice.choice((1, 2, 3)) if self.launcher else 1
         workers = self.dice.choice((1, 2))
         self.told.append(f"{ranks} ranks of {workers} workers, signal {number} after {after:.3f} s")
@@ -70,6 +85,11 @@ class Trial:
                               text=True, errors="replace", start_new_session=True) as process:
             killed = False
             if number is not None:
+                wait_end = time.monotonic() + GUARD
+                while settled and process.poll() is None and time.monotonic() < wait_end:
+                    if self.has_generation():
+                        break
+                    time.sleep(0.002)
                 time.sleep(after)
                 there = processes_of(self.folder)
                 if there:
@@ -89,39 +109,65 @@ class Trial:
                 os.killpg(process.pid, signal.SIGKILL)
             text, _ = process.communicate()
         self.told.extend("   | " + line for line in text.splitlines())
-        self.restored += "restored at step" in text
+        went_on = "restored at step" in text
+        self.restored += went_on
+        # Before a kill there may be no time to say so.
+        if went_on != whole and (went_on or not killed) and not self.wrong:
+            self.wrong = f"went on from a checkpoint: {went_on}; a whole one was there: {whole}"
         if hung and not killed:
             self.told.append("hung")
-        for pid in processes_of(self.folder):
-            send(pid, signal.SIGKILL)
+        end = time.monotonic() + GUARD
+        while (left := processes_of(self.folder)) and time.monotonic() < end:
+            for pid in left:
+                send(pid, signal.SIGKILL)
+            time.sleep(0.002)
         return process.returncode, text
 
-    def kill(self, wanted, more):
-        """Jobs that are killed, so many. One that has ended before is no trial: it begins anew, killed sooner."""
+    def sooner(self):
+        """A job that has ended before its signal is no trial: it begins anew, with a signal that comes sooner."""
+        shutil.rmtree(self.folder + "/all", ignore_errors=True)
+        self.length *= 0.7
+
+    def kill(self, wanted, more, settled):
+        """Jobs that are killed, so many."""
         for _ in range(20):
             if self.kills == wanted:
                 return
             before = self.kills
-            self.start(signal.SIGKILL, self.dice.uniform(0.2, 1) * self.length, more)
+            self.start(signal.SIGKILL, self.dice.uniform(0 if settled else 0.2, 1) * self.length, more, settled)
             if self.kills == before:
-                shutil.rmtree(self.folder + "/all", ignore_errors=True)
-                self.length *= 0.7
+                self.sooner()
 
-    def run(self, wanted):
-        """Returns what went wrong; empty: nothing."""
+    def stop(self, more):
+        """A job that a signal stops. Returns what went wrong; empty: nothing."""
+        number, name = self.dice.choice(((signal.SIGTERM, "TERM"), (signal.SIGUSR2, "USR2")))
+        for _ in range(20):
+            status, text = self.start(number, self.dice.uniform(0, 1) * self.length,
+                                      [*more, "--checkpoint-signal", name], settled=True)
+            if (status == 85) != ("stopped by a signal, after a checkpoint" in text):
+                return f"status {status}, and the line of a stop: {status != 85}"
+            if status == 85:
+                return "" if self.has_generation() else "stopped without a whole generation"
+            self.sooner()
+        return "every job had ended before its signal came"
+
+    def run(self, wanted, how):
+        """how: "any", killed at any time; "settled", after a whole generation; "stop", by a signal. Returns what went
+        wrong; empty: nothing."""
         every = self.dice.choice(("0ms", "1ms", "20ms"))
         checked = ["--checkpoint", self.folder + "/all", "--every", every, "--restart", "auto"]
-        if self.dice.random() < 0.25:
-            number, name = self.dice.choice(((signal.SIGTERM, "TERM"), (signal.SIGUSR2, "USR2")))
-            status, text = self.start(number, self.dice.uniform(0.2, 1) * self.length,
-                                      [*checked, "--checkpoint-signal", name])
-            if status == 85 and "stopped by a signal, after a checkpoint" not in text:
-                return "status 85 without its line"
+        if how == "stop":
+            if why := self.stop(checked):
+                return why
         else:
-            self.kill(self.dice.choice((1, 2, 3)), checked)
+            self.kill(self.dice.choice((1, 2, 3)), checked, how == "settled")
             if self.kills == 0:
                 return "every job had ended before it could be killed"
         status, text = self.start(more=checked)
+        if self.wrong:
+            return self.wrong
+        if how != "any" and "restored at step" not in text:
+            return "has not gone on from a checkpoint"
         hashes = re.findall(r"hash (\w+)", text)
         if status != 0 or hashes != [wanted]:
             return f"status {status}, hash {hashes}, wanted {wanted}"
@@ -152,17 +198,19 @@ def main():
     if status != 0 or len(hashes) != 1 or f"hash {hashes[0]}" not in plain:
         print("\n".join(calm.told) + "\nthe undisturbed job has failed")
         return 1
-    failed = kills = restored = 0
+    failed = kills = restored = stops = 0
     for n in range(runs):
         trial = Trial(job, launcher, random.Random(seed * 1000 + n), length * 1.1)
-        why = trial.run(hashes[0])
+        how = ("any", "settled", "any", "stop")[n % 4]
+        why = trial.run(hashes[0], how)
         kills, restored = kills + trial.kills, restored + trial.restored
+        stops += how == "stop" and not why
         if why:
             failed += 1
             print(f"FAIL run {n} of seed {seed}: {why}\n" + "\n".join(trial.told))
         trial.remove()
     print(f"kill_and_restart: {runs - failed} of {runs} runs have the hash {hashes[0]} of an undisturbed one "
-          f"(seed {seed}): {kills} kills, {restored} jobs went on from a checkpoint")
+          f"(seed {seed}): {kills} kills, {stops} stops, {restored} jobs went on from a checkpoint")
     return 1 if failed else 0
 
 

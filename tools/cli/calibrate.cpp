@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <fstream>
+#include <numeric>
 #include <shunt/base.hpp>
 #include <shunt/pgas.hpp>
 #include <vector>
@@ -39,6 +40,13 @@ double median(std::vector<double> samples) {
   return samples[samples.size() / 2];
 }
 
+/// What has not done its work has not been measured. \throws error
+void check_count(const char* what, std::int64_t counted, std::int64_t wanted) {
+  if (counted == wanted) return;
+  throw error(error_number(1109), std::string("calibrate: ") + what + " has counted " + std::to_string(counted) +
+                                      " messages of " + std::to_string(wanted));
+}
+
 /// Collective. Two workers tell each other that they are there, and neither goes on before: what jobs wait for most.
 /// One of two workers may be half a way ahead, and then every other barrier takes two ways, and those between no time:
 /// so many are counted together.
@@ -60,17 +68,19 @@ double barrier_time(pgas::pe& me, int rounds) {
 template <std::size_t Bytes>
 double stream(pgas::pe& me, int trains) {
   struct message {
-    void operator()(std::int64_t& n) const { n += std::to_integer<int>(bytes[0]); }
+    void operator()(std::int64_t& n) const { n += std::to_integer<int>(bytes.front()); }
     std::array<std::byte, Bytes> bytes;
   };
   pgas::symmetric<std::int64_t> sum(me, 0);
   pgas::actor_of to(sum);
-  static const message one{};
+  static const message one{{std::byte{1}}};
   me.barrier();
   const auto start = steady_clock::now();
   for (int i = 0; i < trains; ++i) to.send(1 - me.index(), one);
   to.finish();
-  return me.max(ns_since(start));
+  const double ns = ns_since(start);
+  check_count("a stream of trains", *sum, trains);
+  return me.max(ns);
 }
 
 /// Collective. What one train more takes: the median of long streams without that of short ones.
@@ -127,20 +137,19 @@ std::pair<double, double> message_costs() {
   pgas::options one;
   one.pes = 2;
   one.transport = "threads";
-  pgas::record_next_job(seen);
+  const pgas::record_next_job recorded(seen);
   pgas::run(one, [&](pgas::pe& me) {
     std::vector<std::uint32_t> places(updates);
-    std::uint64_t x = 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(me.index());
-    for (auto& p : places) {
-      x = x * 6364136223846793005u + 1442695040888963407u;  // Knuth's multiplier, The Art of Computer Programming 2
-      p = static_cast<std::uint32_t>(x >> 33) % (2 * spots);
-    }
+    const counter_random random(1, me.index());
+    for (std::uint64_t i = 0; i != updates; ++i) places[i] = static_cast<std::uint32_t>(random.below(i, 2 * spots));
     pgas::symmetric<std::vector<std::int64_t>> table(me, spots);
     me.barrier();
     pgas::actor_of counter(table);
     for (const auto p : places)
       counter.send(static_cast<int>(p % 2), [spot = p / 2](std::vector<std::int64_t>& t) { ++t[spot]; });
     counter.finish();
+    const auto counted = me.sum(std::accumulate(table->begin(), table->end(), std::int64_t{0}));
+    check_count("a histogram", counted, std::int64_t{updates} * me.count());
   });
   for (const auto& s : seen.supersteps()) {
     if (s.flows.empty()) continue;
@@ -154,10 +163,7 @@ std::pair<double, double> message_costs() {
 
 int calibrate(std::vector<std::string> words) {
   const auto known = take(words, "--machine"), out = take(words, "--out");
-  const auto trains = take(words, "--trains").value_or("long");
-  if (trains != "long" && trains != "short")
-    throw usage_error(error_number(1102), "--trains " + trains + ": must be long or short");
-  const bool in_short = trains == "short";
+  const bool in_short = choice(words, "--trains", "long", "short") == "short";
   const auto rounds = static_cast<int>(parse_count("--rounds", take(words, "--rounds").value_or("400"), 4, 1'000'000));
   if (!words.empty()) throw usage_error(error_number(1101), "calibrate: unexpected `" + words[0] + "`");
   simulate::machine m;

@@ -27,6 +27,17 @@ namespace shunt::cli {
 /// Takes `--name value` or `--name=value` out of the arguments. \throws usage_error when it is there twice.
 [[nodiscard]] std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name);
 
+/// Takes all of that word out of the arguments. \return whether there was one
+[[nodiscard]] bool take_flag(std::vector<std::string>& words, const std::string& name);
+
+/// Takes `--name value` out of the arguments. \return `usual` if it is not there
+/// \throws usage_error for a value that is neither `usual` nor `other`
+[[nodiscard]] std::string choice(std::vector<std::string>& words, const std::string& name, const std::string& usual,
+                                 const std::string& other);
+
+/// As main() takes them, a null pointer behind them; valid as long as the words stay.
+[[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& words);
+
 /// `simulate APP …`: what the application would take on a described machine.
 /// \param arguments  from the application's name on; not empty.
 /// \throws usage_error, error, and whatever the application throws.

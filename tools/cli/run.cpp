@@ -41,14 +41,6 @@ struct starter {
   mpi kind = mpi::unknown;
 };
 
-// As main() takes them; valid as long as the words stay.
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  return argv;
-}
-
 bool in_path(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
@@ -247,6 +239,13 @@ std::vector<std::string> command_of(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return argv;
+}
+
 std::optional<std::string> take(std::vector<std::string>& arguments, const std::string& name) {
   std::optional<std::string> value;
   for (auto at = arguments.begin(); at != arguments.end();) {
@@ -264,6 +263,21 @@ std::optional<std::string> take(std::vector<std::string>& arguments, const std::
     }
   }
   return value;
+}
+
+bool take_flag(std::vector<std::string>& words, const std::string& name) {
+  const auto last = std::remove(words.begin(), words.end(), name);
+  const bool any = last != words.end();
+  words.erase(last, words.end());
+  return any;
+}
+
+std::string choice(std::vector<std::string>& words, const std::string& name, const std::string& usual,
+                   const std::string& other) {
+  const auto told = take(words, name).value_or(usual);
+  if (told != usual && told != other)
+    throw usage_error(error_number(1102), name + " " + told + ": must be " + usual + " or " + other);
+  return told;
 }
 
 int rank_by_launcher() noexcept {

@@ -76,21 +76,6 @@ class hushed {
   int kept_;
 };
 
-bool take_flag(std::vector<std::string>& words, const std::string& name) {
-  const auto last = std::remove(words.begin(), words.end(), name);
-  const bool any = last != words.end();
-  words.erase(last, words.end());
-  return any;
-}
-
-std::string choice(std::vector<std::string>& words, const std::string& name, const std::string& usual,
-                   const std::string& other) {
-  const auto told = take(words, name).value_or(usual);
-  if (told != usual && told != other)
-    throw usage_error(error_number(1102), name + " " + told + ": must be " + usual + " or " + other);
-  return told;
-}
-
 wish wish_of(std::vector<std::string> words) {
   wish w;
   w.app = &find_app(words[0]);
@@ -118,9 +103,7 @@ wish wish_of(std::vector<std::string> words) {
   }
   // Budget, length of trains and hops are the job's on that machine.
   auto copies = words;
-  std::vector<char*> argv;
-  for (auto& word : copies) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  auto argv = pointers(copies);
   int argc = static_cast<int>(copies.size());
   w.job = pgas::options_from(argc, argv.data());
   for (const auto* const own : {"--transport", "--workers", "--hops", "--train", "--budget"})
@@ -134,10 +117,8 @@ pgas::recording recorded(const wish& w, int pes, const std::vector<pgas::recordi
   pgas::recording into(kept);
   auto words = w.rest;
   words.insert(words.end(), {"--pes", std::to_string(pes), "--transport", "threads", "--workers", "1"});
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pgas::record_next_job(into);
+  auto argv = pointers(words);
+  const pgas::record_next_job next(into);
   int status = 0;
   {
     const hushed quiet;

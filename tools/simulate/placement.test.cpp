@@ -32,7 +32,7 @@ pgas::options job_of(int pes) {
 pgas::recording all_to_all(const pgas::options& job, const std::vector<pgas::recording::block>& kept, int messages,
                            bool ask = false) {
   pgas::recording into(kept);
-  pgas::record_next_job(into);
+  const pgas::record_next_job recorded(into);
   pgas::run(job, [&](pgas::pe& me) {
     pgas::symmetric<std::int64_t> count(me, 0);
     me.barrier();
@@ -58,6 +58,15 @@ std::int64_t messages_of(const std::vector<load>& loads) {
 }
 
 }  // namespace
+
+TEST_CASE("recording: what was announced is withdrawn when no job has begun") {
+  pgas::recording into;
+  {
+    const pgas::record_next_job next(into);
+  }
+  pgas::run(job_of(2), [](pgas::pe& me) { me.barrier(); });
+  CHECK(into.pes() == 0);
+}
 
 TEST_CASE("recording: it has each pair of PEs, and where the supersteps end") {
   const int pes = GENERATE(1, 2, 5);

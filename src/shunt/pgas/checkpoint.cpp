@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <shunt/base/build_id.hpp>
+#include <shunt/base/owned_descriptor.hpp>
 #include <shunt/pgas/detail/checkpoint_folder.hpp>
 #include <shunt/pgas/detail/checkpoint_keeper.hpp>
 #include <shunt/pgas/detail/pe_worker.hpp>
@@ -108,23 +109,15 @@ checkpoint_plan make_plan(const options& wanted, const detail::checkpoint_identi
   if (!several) return plan;
   folder.remove_marks();
   const std::string file = common_file(wanted, plan, here.name);
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) {
+  const owned_descriptor mark(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (mark.get() < 0) {
+    const int why = errno;
     throw usage_error(
         error_number(954),
-        "--checkpoint " + wanted.checkpoint + ": no checkpoint can be written there: " + std::strerror(errno),
-        {.native = errno});
+        "--checkpoint " + wanted.checkpoint + ": no checkpoint can be written there: " + std::strerror(why),
+        {.native = why});
   }
-  ::close(fd);
   return plan;
-}
-
-std::vector<std::byte> bytes_of_plan(const checkpoint_plan& plan) {
-  checkpoint_writer to;
-  to.put(plan);
-  std::vector<std::byte> all;
-  to.each_piece([&all](std::span<const std::byte> piece) { all.insert(all.end(), piece.begin(), piece.end()); });
-  return all;
 }
 
 void check_name(std::string_view name) {
@@ -170,7 +163,8 @@ void checkpoint::open() {
   std::vector<std::byte> told;
   if (me_->index() == 0) {
     const bool first = s.keeper.count_of(0) == 1;
-    s.keeper.thread().perform([&] { told = bytes_of_plan(make_plan(wanted, s.head.of, first, me_->ranks() > 1)); });
+    s.keeper.thread().perform(
+        [&] { told = detail::saved_bytes(make_plan(wanted, s.head.of, first, me_->ranks() > 1)); });
   }
   told = me_->broadcast(told, 0);
   const auto plan = checkpoint_reader(told, "checkpoint").get<checkpoint_plan>();
@@ -309,7 +303,9 @@ void checkpoint::end_pending(bool failed) {
   s.pending = false;
   s.failed = failed;
   const auto number = s.head.generation++;
-  if (me_->index() == 0) s.keeper.thread().begin([folder = s.folder, number] { folder.prune(number); });
+  if (me_->index() == 0) {
+    s.keeper.thread().begin([folder = s.folder, number, failed] { folder.prune(number, !failed); });
+  }
 }
 
 void checkpoint::stop() {

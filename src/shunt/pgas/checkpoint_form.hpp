@@ -201,6 +201,21 @@ class checkpoint_writer {
   std::size_t full_ = 0;        // bytes in the blocks before
 };
 
+namespace detail {
+
+/// What put() makes of a value, in one piece. \throws std::bad_alloc
+template <class T>
+[[nodiscard]] std::vector<std::byte> saved_bytes(const T& value) {
+  checkpoint_writer to;
+  to.put(value);
+  std::vector<std::byte> all;
+  all.reserve(to.size());
+  to.each_piece([&all](std::span<const std::byte> piece) { all.insert(all.end(), piece.begin(), piece.end()); });
+  return all;
+}
+
+}  // namespace detail
+
 /// Gives load() what save() put, in the same order.
 class checkpoint_reader {
  public:

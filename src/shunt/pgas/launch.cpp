@@ -78,7 +78,7 @@ constexpr setting settings[] = {
     {"--every", "SHUNT_EVERY", [](options& o, std::string_view s, std::string_view t) { o.every = parse_time(s, t); }},
     {"--checkpoint-signal", "SHUNT_CHECKPOINT_SIGNAL",
      [](options& o, std::string_view s, std::string_view t) {
-       o.checkpoint_signal = detail::signal_of(std::string(t).c_str());
+       o.checkpoint_signal = detail::signal_of(t);
        if (o.checkpoint_signal == 0) {
          throw usage_error(error_number(952), std::string(s) + ": '" + std::string(t) + "' is not one of " +
                                                   "TERM, INT, HUP, USR1, USR2, XCPU");
@@ -185,6 +185,12 @@ std::string run_job(const options& wanted, bool explored, const std::function<vo
     std::fprintf(stderr, "%s%s--%s: the program has made no pgas::checkpoint, so nothing was written or taken up\n",
                  wanted.name.c_str(), wanted.name.empty() ? "" : ": ",
                  wanted.checkpoint.empty() ? "restart" : "checkpoint");
+  }
+  if (whole.keeper().stop_unheard()) {
+    std::fprintf(stderr,
+                 "%s%srank %d: a signal has asked the job to stop after its last save_if_due(): it has run to "
+                 "its end, and the next job with checkpoints in this process stops\n",
+                 wanted.name.c_str(), wanted.name.empty() ? "" : ": ", carrier->rank());
   }
   return whole.keeper().stopped_after();
 }

@@ -20,7 +20,7 @@ namespace detail {
 class recorder;
 }
 
-/// Filled by the job that record_next_job() has announced it to.
+/// Filled by the next job while a record_next_job lives.
 class recording {
  public:
   /// PEs first .. last-1.
@@ -75,10 +75,18 @@ class recording {
   std::vector<superstep> supersteps_;
 };
 
-/// The next job that the calling thread starts by run() is recorded into `into`, which must live until that job's end.
-/// A job of several processes, and an explored one, are not recorded. A job that fails leaves `into` as it was.
+/// While it lives, the next job that its thread starts by run() is recorded; later ones are not. A job of several
+/// processes, and an explored one, are not recorded either. One at a time in a thread.
 /// Cost: where nothing is recorded, one branch a batch.
-void record_next_job(recording& into) noexcept;
+class record_next_job {
+ public:
+  /// \param into  outlives the object; a job that fails leaves it as it was
+  explicit record_next_job(recording& into) noexcept;
+  /// The same thread. A job that has not begun is not recorded.
+  ~record_next_job();
+  record_next_job(const record_next_job&) = delete;
+  record_next_job& operator=(const record_next_job&) = delete;
+};
 
 /// Local. Where the part of the program begins, or ends, that a simulation is to be of: the supersteps from one call to
 /// the other are marked. Where nothing is recorded it does nothing.

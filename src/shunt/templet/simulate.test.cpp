@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <deque>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <shunt/base/error.hpp>
@@ -83,6 +84,45 @@ TEST_CASE("templet::simulate: two balls at a time on two cores, and one after th
   CHECK(found.work == 2 * 101 * 10ns);
   CHECK(found.longest == 101 * 10ns);
   CHECK(found.time == found.work / cores);
+}
+
+TEST_CASE("templet::simulate: handlers begin in the order in which they could, whenever their messages were sent") {
+  // On two cores Y is over at 10, X at 1000. Y's message to A is handled at once, and B's core is free for X's at 1000.
+  struct part : actor {
+    std::chrono::nanoseconds takes{};
+    std::vector<part*> to;
+    std::deque<message> out = std::deque<message>(2);
+    std::vector<std::chrono::nanoseconds>* order = nullptr;
+  };
+  static engine* of = nullptr;
+  const bool x_first = GENERATE(false, true);
+  CAPTURE(x_first);
+  engine e;
+  of = &e;
+  std::vector<std::chrono::nanoseconds> order;
+  std::deque<part> parts(4);
+  auto &x = parts[0], &y = parts[1], &a = parts[2], &b = parts[3];
+  x.takes = 1000ns, y.takes = 10ns, a.takes = 5ns, b.takes = 500ns;
+  y.to = {&a, &b};
+  x.to = {&a};
+  for (part& each : parts) {
+    each.order = &order;
+    each.recv = [](message&, actor& self) {
+      auto& me = static_cast<part&>(self);
+      me.order->push_back(me.takes);
+      for (std::size_t i = 0; i < me.to.size(); ++i) send(*of, me.out[i], *me.to[i]);
+    };
+  }
+  message begin[2];
+  send(e, begin[0], x_first ? x : y);
+  send(e, begin[1], x_first ? y : x);
+  const auto found =
+      run(e, simulate{2, [](const message&, const actor& self) { return static_cast<const part&>(self).takes; }});
+  CHECK(found.time == 1005ns);
+  CHECK(found.work == 1520ns);
+  CHECK(found.longest == 1005ns);
+  CHECK(found.done.messages == 5);
+  CHECK(order.back() == 5ns);  // X's message to A
 }
 
 TEST_CASE("templet::simulate: measured handlers take as long as they do, and a run without cores is refused") {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include <shunt/base/crc32c.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/owned_descriptor.hpp>
 #include <shunt/wire/batch.hpp>
 
 namespace shunt {
@@ -35,14 +37,6 @@ std::uint32_t check_of_head(const fixed_head& fixed, std::span<const std::byte> 
   all.add(std::as_bytes(std::span(&fixed.head_bytes, 2)));
   all.add(head);
   return all.value();
-}
-
-std::vector<std::byte> bytes_of_head(const checkpoint_head& head) {
-  checkpoint_writer to;
-  to.put(head);
-  std::vector<std::byte> all;
-  to.each_piece([&all](std::span<const std::byte> piece) { all.insert(all.end(), piece.begin(), piece.end()); });
-  return all;
 }
 
 /// What failed just now, by errno.
@@ -83,17 +77,6 @@ class growing_file {
   int fd_;
   std::string failure_;
 };
-
-/// A name in a folder is on the disk when the folder is. \return what went wrong; empty: nothing
-std::string sync_folder_of(const std::string& path) {
-  const std::string folder = path.substr(0, path.rfind('/'));
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return failed_call("open of its folder");
-  // EINVAL: a file system whose folders cannot be synchronised.
-  std::string failure = ::fsync(fd) != 0 && errno != EINVAL ? failed_call("fsync of its folder") : "";
-  ::close(fd);
-  return failure;
-}
 
 }  // namespace
 
@@ -167,6 +150,14 @@ void checkpoint_head::load(checkpoint_reader& from) {
 
 // --- writing ---
 
+std::string sync_folder_of(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  const owned_descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return failed_call("open of its folder");
+  // EINVAL: a file system whose folders cannot be synchronised.
+  return ::fsync(fd.get()) != 0 && errno != EINVAL ? failed_call("fsync of its folder") : "";
+}
+
 std::string checkpoint_file_name(int first_pe, int pes_here) {
   return "pes-" + std::to_string(first_pe) + "-" + std::to_string(first_pe + pes_here - 1);
 }
@@ -181,7 +172,7 @@ std::string write_checkpoint_file(const std::string& path, checkpoint_head head,
       data_bytes += part.size();
     }
   }
-  const auto head_bytes = bytes_of_head(head);
+  const auto head_bytes = saved_bytes(head);
   fixed_head fixed{checkpoint_magic, checkpoint_format, 0, head_bytes.size(), 0};
   fixed.file_bytes = sizeof fixed + head_bytes.size() + data_bytes;
   fixed.check = check_of_head(fixed, head_bytes);
@@ -232,7 +223,12 @@ void checkpoint_file::read_head() {
   std::vector<std::byte> head(static_cast<std::size_t>(fixed.head_bytes));
   read(head, sizeof fixed);
   if (check_of_head(fixed, head) != fixed.check) refuse("has a damaged head: its checksum is another one");
-  if (fixed.format != checkpoint_format) refuse("has format " + std::to_string(fixed.format) + ", not 1");
+  if (fixed.format != checkpoint_format) {
+    throw error(error_number(967), path_ + ": has format " + std::to_string(fixed.format) +
+                                       ", and this program reads and writes format " +
+                                       std::to_string(checkpoint_format) +
+                                       ": go on with a program that is built with the version of Shunt that wrote it");
+  }
   if (fixed.file_bytes != bytes) {
     refuse("has " + std::to_string(bytes) + " bytes, and should have " + std::to_string(fixed.file_bytes));
   }

@@ -75,6 +75,10 @@ using saved_parts = std::vector<checkpoint_writer>;
 [[nodiscard]] std::string write_checkpoint_file(const std::string& path, checkpoint_head head,
                                                 std::span<const saved_parts> parts);
 
+/// A thread that may wait for the disk. Returns when the name of a file or folder is on the disk, in the folder that it
+/// lies in. \return what went wrong; empty: nothing
+[[nodiscard]] std::string sync_folder_of(const std::string& path);
+
 /// Reads a file of a checkpoint. A thread that may wait for the disk.
 class checkpoint_file {
  public:

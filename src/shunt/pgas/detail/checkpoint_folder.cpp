@@ -24,14 +24,30 @@ std::string pes_text(int first, int behind) {
                              : "PEs " + std::to_string(first) + ".." + std::to_string(behind - 1);
 }
 
-/// The paths of a folder's files, in order; a folder that is not there has none.
+/// The paths of a folder's files, in order; a folder that is not there has none. One that cannot be listed is an error:
+/// taken for empty, a generation would look unfinished, and be removed.
+/// \throws error that names it
 std::vector<std::string> paths_in(const std::string& folder) {
   std::vector<std::string> all;
-  std::error_code none;
-  for (files::directory_iterator at(folder, none); !none && at != files::directory_iterator(); at.increment(none)) {
+  std::error_code failed;
+  for (files::directory_iterator at(folder, failed); !failed && at != files::directory_iterator();
+       at.increment(failed)) {
     all.push_back(at->path().string());
   }
+  if (failed && failed != std::errc::no_such_file_or_directory) {
+    throw error(error_number(961), folder + ": cannot be listed: " + failed.message(), {.native = failed.value()});
+  }
   std::ranges::sort(all);
+  return all;
+}
+
+/// Those of a folder and the folders above it that are not there.
+std::vector<std::string> missing_folders(const std::string& folder) {
+  std::vector<std::string> all;
+  std::error_code ignored;
+  for (files::path at(folder); !at.empty() && !files::exists(at, ignored); at = at.parent_path()) {
+    all.push_back(at.string());
+  }
   return all;
 }
 
@@ -69,16 +85,22 @@ void whole_generation::load(checkpoint_reader& from) {
 checkpoint_folder::checkpoint_folder(std::string directory, std::string name)
     : directory_(std::move(directory)), name_(std::move(name)) {}
 
+/// The names of new folders are on the disk before a generation lies below them.
 void checkpoint_folder::make() const {
+  const auto refuse = [this](const std::string& why, int native) {
+    throw usage_error(error_number(954),
+                      "--checkpoint " + directory_ + ": no checkpoint can be written there: " + why +
+                          "; name a directory that the job may write to",
+                      {.native = native});
+  };
+  const auto made = missing_folders(directory_);
   std::error_code failed;
   files::create_directories(directory_, failed);
   if (!failed && ::access(directory_.c_str(), R_OK | W_OK | X_OK) != 0)
     failed = std::error_code(errno, std::generic_category());
-  if (failed) {
-    throw usage_error(error_number(954),
-                      "--checkpoint " + directory_ + ": no checkpoint can be written there: " + failed.message() +
-                          "; name a directory that the job may write to",
-                      {.native = failed.value()});
+  if (failed) refuse(failed.message(), failed.value());
+  for (const std::string& each : made) {
+    if (const auto why = sync_folder_of(each); !why.empty()) refuse(each + ": " + why, 0);
   }
 }
 
@@ -155,7 +177,9 @@ std::optional<whole_generation> checkpoint_folder::last(const checkpoint_identit
 }
 
 /// A generation that cannot be read stays: a person has to look at it. What cannot be removed stays as well.
-void checkpoint_folder::prune(std::uint64_t current) const noexcept {
+/// The files of `current` are not looked at: this host may not see yet what another one has written, and a file of
+/// which fsync() has failed looks like others.
+void checkpoint_folder::prune(std::uint64_t current, bool is_whole) const noexcept {
   try {
     auto numbers = generations();
     std::ranges::reverse(numbers);
@@ -164,13 +188,13 @@ void checkpoint_folder::prune(std::uint64_t current) const noexcept {
       if (number > current) continue;
       bool keep = true;
       try {
-        keep = look_at(number, nullptr).found.has_value() && ++whole <= 2;
+        keep = (number == current ? is_whole : look_at(number, nullptr).found.has_value()) && ++whole <= 2;
       } catch (const error&) {
       }
       std::error_code ignored;
       if (!keep) files::remove_all(path_of(number), ignored);
     }
-  } catch (const std::exception&) {  // no memory: then nothing is removed
+  } catch (const std::exception&) {  // no memory, or no list: then nothing more is removed
   }
 }
 

@@ -53,16 +53,18 @@ class checkpoint_folder {
   [[nodiscard]] std::string path_of(std::uint64_t generation) const;
   /// A file by which the ranks of a job find out whether they see the same directory.
   [[nodiscard]] std::string mark_of(std::uint64_t stamp) const;
-  /// Those that jobs have left which were killed.
+  /// Those that jobs have left which were killed. \throws error where the directory cannot be listed
   void remove_marks() const;
-  /// Generations of which something is there, the oldest first.
+  /// Generations of which something is there, the oldest first. \throws error where the directory cannot be listed
   [[nodiscard]] std::vector<std::uint64_t> generations() const;
   /// The last whole generation; nothing: there is none. \param notes  gets a line for each later one that is not whole
-  /// \throws error for files that are damaged, of several jobs, or of something else than `here`
+  /// \throws error for files that are damaged, of several jobs, or of something else than `here`, and for a folder that
+  ///         cannot be listed
   [[nodiscard]] std::optional<whole_generation> last(const checkpoint_identity& here,
                                                      std::vector<std::string>& notes) const;
-  /// Removes generations up to `current` but for the last two that are whole.
-  void prune(std::uint64_t current) const noexcept;
+  /// Removes generations up to `current`. The last two that are whole stay, and those that cannot be read.
+  /// \param is_whole  whether every rank has written its file of `current`; otherwise it goes, and counts for nothing
+  void prune(std::uint64_t current, bool is_whole) const noexcept;
 
  private:
   /// \return the generation, or how it is not whole

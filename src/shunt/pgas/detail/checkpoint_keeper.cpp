@@ -43,7 +43,9 @@ void checkpoint_keeper::begin(int pe, const std::string& name) {
 
 void checkpoint_keeper::end() noexcept {
   const std::scoped_lock held(lock_);
-  if (--alive_ == 0) signal_.reset();
+  if (--alive_ != 0 || signal_ == nullptr) return;
+  stop_unheard_ = signal_->came();
+  signal_.reset();
 }
 
 int checkpoint_keeper::count_of(int pe) const {
@@ -66,7 +68,6 @@ void checkpoint_keeper::hand_in(int pe, const std::string& path, const checkpoin
 /// On the thread. The folder is made by the first rank that comes there.
 void checkpoint_keeper::write(const std::string& path, const checkpoint_head& head) noexcept {
   std::string failure;
-
   try {
     std::vector<saved_parts> parts;
     {
@@ -93,8 +94,7 @@ void checkpoint_keeper::write(const std::string& path, const checkpoint_head& he
 
 auto checkpoint_keeper::progress_of(const std::string& name) const -> progress {
   const std::scoped_lock held(lock_);
-  const auto at = names_.find(name);
-  return at == names_.end() ? progress{} : at->second.now;
+  return names_.at(name).now;
 }
 
 void checkpoint_keeper::await(const std::string& name) {
@@ -111,8 +111,15 @@ bool checkpoint_keeper::asked_to_stop() const {
   return signal_ != nullptr && signal_->came();
 }
 
+bool checkpoint_keeper::stop_unheard() const {
+  const std::scoped_lock held(lock_);
+  return stop_unheard_;
+}
+
+/// The calling PE has a checkpoint, so the signal is still waited for.
 void checkpoint_keeper::stopped_after(const std::string& folder) {
   const std::scoped_lock held(lock_);
+  if (signal_ != nullptr) signal_->obeyed();
   stopped_after_ = folder;
 }
 std::string checkpoint_keeper::stopped_after() const {

@@ -55,6 +55,7 @@ class checkpoint_keeper {
     bool writing = false;  // or not all PEs have handed in
     std::string failure;   // of the last one; empty: it is written, or there was none
   };
+  /// \param name  of a checkpoint that has begun here
   [[nodiscard]] progress progress_of(const std::string& name) const;
   /// A fiber. Waits until what was handed in is written, or has failed.
   void await(const std::string& name);
@@ -63,6 +64,8 @@ class checkpoint_keeper {
   [[nodiscard]] bool used() const;
   /// Any thread. Whether the signal to stop has come.
   [[nodiscard]] bool asked_to_stop() const;
+  /// Any thread. Whether the signal has come while a checkpoint was there, and the job has not stopped for it.
+  [[nodiscard]] bool stop_unheard() const;
   /// The job has written a checkpoint since it was asked to stop, and ends.
   void stopped_after(const std::string& folder);
   /// That generation's folder; empty: the job has not ended so.
@@ -84,6 +87,7 @@ class checkpoint_keeper {
   std::vector<std::vector<std::string>> begun_;  // by local PE
   int alive_ = 0;
   std::unique_ptr<stop_signal> signal_;
+  bool stop_unheard_ = false;
   std::string stopped_after_;
   helper_thread thread_;  // last: it uses all of the above
 };

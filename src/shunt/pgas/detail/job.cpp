@@ -42,7 +42,8 @@ bool is_checked(const options& wanted) {
 
 job::job(const options& wanted, transport::carrier& carrier)
     : job_link(carrier), wanted_(wanted), checked_(is_checked(wanted)), explored_(sched::this_worker::controlled()) {
-  if (!explored_ && carrier.ranks() == 1) recorder_ = recorder::of_next_job();
+  recorder_ = recorder::of_next_job();
+  if (explored_ || carrier.ranks() != 1) recorder_.reset();
   if (explored_ || recorder_ != nullptr) wanted_.workers = 1;
   wire::handler_table::number();
   agree();

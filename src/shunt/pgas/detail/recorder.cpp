@@ -47,9 +47,12 @@ void recorder::job_begins(int pes) {
   for (auto& [first, last] : kept_) {
     first = std::clamp(first, 0, pes);
     last = std::clamp(last, first, pes);
-    for (int p = first; p < last; ++p) row_of_[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(rows_++);
+    for (int p = first; p < last; ++p) {
+      row_of_[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(pe_of_row_.size());
+      pe_of_row_.push_back(p);
+    }
   }
-  now_.pe_ps.assign(rows_, 0);
+  now_.pe_ps.assign(pe_of_row_.size(), 0);
   first_ticks_ = ticks();
   first_ns_ = steady_ns();
   border_ns_ = thread_ns();
@@ -70,7 +73,7 @@ auto recorder::flow_of(const wire::batch_head& batch, bool by_handlers) -> open_
   fresh.done.requests = (batch.flags & wire::requests) != 0;
   fresh.done.replies = (batch.flags & wire::replies) != 0;
   fresh.done.by_handlers = by_handlers;
-  fresh.messages.resize(rows_ * static_cast<std::size_t>(pes_));
+  fresh.messages.resize(pe_of_row_.size() * static_cast<std::size_t>(pes_));
   return fresh;
 }
 
@@ -112,16 +115,18 @@ void recorder::handled(const wire::batch_head& batch, std::uint64_t spent) {
 
 void recorder::arrived(int pe) {
   const std::int64_t now = thread_ns();
-  // Ticks until the job's end: only then is known how long one is.
   const auto spent = now - border_ns_;
-  const double tick_ns = static_cast<double>(std::max<std::int64_t>(1, steady_ns() - first_ns_)) /
-                         static_cast<double>(std::max<std::uint64_t>(1, ticks() - first_ticks_));
-  const auto handlers = static_cast<std::int64_t>(static_cast<double>(std::exchange(handler_ticks_, 0)) * tick_ns);
+  const auto handlers = static_cast<std::int64_t>(static_cast<double>(std::exchange(handler_ticks_, 0)) * tick_ns());
   const std::int64_t program = std::max<std::int64_t>(0, spent - handlers) * 1000;
   now_.program_ps += program;
   if (const auto row = row_of_[static_cast<std::size_t>(pe)]; row >= 0)
     now_.pe_ps[static_cast<std::size_t>(row)] += program;
   border_ns_ = now;
+}
+
+double recorder::tick_ns() const noexcept {
+  return static_cast<double>(std::max<std::int64_t>(1, steady_ns() - first_ns_)) /
+         static_cast<double>(std::max<std::uint64_t>(1, ticks() - first_ticks_));
 }
 
 /// Of batches, by the messages in them: half of the messages cost no more.
@@ -141,21 +146,11 @@ double recorder::median_ticks(std::uint16_t handler) const {
 }
 
 recording::flow recorder::finished(open_flow& flow) const {
-  const double tick_ps = static_cast<double>(std::max<std::int64_t>(1, steady_ns() - first_ns_)) * 1000 /
-                         static_cast<double>(std::max<std::uint64_t>(1, ticks() - first_ticks_));
-  flow.done.handler_ps = static_cast<std::int64_t>(median_ticks(flow.handler) * tick_ps);
+  flow.done.handler_ps = static_cast<std::int64_t>(median_ticks(flow.handler) * tick_ns() * 1000);
   std::sort(flow.touched.begin(), flow.touched.end());
   for (const auto place : std::exchange(flow.touched, {})) {
-    const auto row = static_cast<std::int32_t>(place / static_cast<std::size_t>(pes_));
-    std::int32_t from = row;
-    for (const auto& [first, last] : kept_) {
-      if (from < last - first) {
-        from += first;
-        break;
-      }
-      from -= last - first;
-    }
-    flow.done.pairs.push_back({from, static_cast<std::int32_t>(place % static_cast<std::size_t>(pes_)),
+    const auto row = place / static_cast<std::size_t>(pes_);
+    flow.done.pairs.push_back({pe_of_row_[row], static_cast<std::int32_t>(place % static_cast<std::size_t>(pes_)),
                                std::exchange(flow.messages[place], 0)});
   }
   return std::move(flow.done);
@@ -169,7 +164,7 @@ void recorder::superstep_ended(std::string_view call) {
   const bool measured = now_.measured;
   supersteps_.push_back(std::exchange(now_, {}));
   now_.measured = measured;
-  now_.pe_ps.assign(rows_, 0);
+  now_.pe_ps.assign(pe_of_row_.size(), 0);
   handler_ticks_ = 0;
   border_ns_ = thread_ns();
 }
@@ -182,7 +177,9 @@ void recorder::job_ended() {
 
 }  // namespace detail
 
-void record_next_job(recording& into) noexcept { detail::recorder::announce(&into); }
+record_next_job::record_next_job(recording& into) noexcept { detail::recorder::announce(&into); }
+
+record_next_job::~record_next_job() { detail::recorder::announce(nullptr); }
 
 void mark_measured(pe& me, bool on) noexcept {
   if (detail::recorder* const to = me.home().facts.recorded) to->mark(on);

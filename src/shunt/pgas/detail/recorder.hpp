@@ -17,8 +17,9 @@ namespace detail {
 
 class recorder {
  public:
-  /// \return what record_next_job() has announced; null: nothing is recorded.
+  /// \return what a record_next_job has announced; null: nothing is recorded.
   static std::unique_ptr<recorder> of_next_job();
+  /// \param into  null: what was announced is withdrawn
   static void announce(recording* into) noexcept;
 
   explicit recorder(recording& into) : into_(into) {}
@@ -59,12 +60,14 @@ class recorder {
   void count(open_flow& flow, const wire::route& way);
   [[nodiscard]] recording::flow finished(open_flow& flow) const;
   [[nodiscard]] double median_ticks(std::uint16_t handler) const;
+  /// What a tick has taken since the job began.
+  [[nodiscard]] double tick_ns() const noexcept;
 
   recording& into_;
   int pes_ = 0;
   std::vector<recording::block> kept_;
-  std::vector<std::int32_t> row_of_;  // by PE; -1: not kept
-  std::size_t rows_ = 0;
+  std::vector<std::int32_t> row_of_;     // by PE; -1: not kept
+  std::vector<std::int32_t> pe_of_row_;  // kept PEs
   std::vector<open_flow> flows_;
   std::size_t used_ = 0;  // of flows_, in this superstep
   std::unordered_map<std::uint16_t, handler_costs> costs_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 #include <shunt/base/clock.hpp>
 #include <shunt/templet/detail/scheduler.hpp>
@@ -12,14 +13,14 @@ inline namespace v1 {
 namespace templet {
 namespace detail {
 
+/// Handlers' sends find this slot at once. Not under a controlled scheduler: there a send has to ask it first.
 void loop::set_quick_activation() noexcept {
   if (!sched::this_worker::controlled()) this_threads_quick_activation = this;
 }
 
 /// One activation: takes the messages that have arrived so far, and calls the handler with each. Counts the calls in a
 /// local variable, as a handler's stores could alias a member.
-template <class Call>
-[[gnu::always_inline]] inline void loop::activate(actor& a, const Call& call) noexcept {
+[[gnu::always_inline]] inline void loop::activate(actor& a) noexcept {
   ++done_.activations;
   message* m = a.inbox_.begin();
   running = reinterpret_cast<std::uintptr_t>(&a);
@@ -33,7 +34,7 @@ template <class Call>
         m = arrived.next_;
         arrived.where_.store(reinterpret_cast<std::uintptr_t>(&a), std::memory_order_relaxed);  // relaxed: see access()
         ++calls;
-        call(arrived);
+        a.recv(arrived, a);
       } while (m != nullptr);
     } catch (...) {
       fail(m, a);
@@ -54,31 +55,49 @@ void loop::run() noexcept {
   while (actor* a = search(yield_first)) {
     int left = activations;
     do {
-      activate(*a, [a](message& m) __attribute__((always_inline)) { a->recv(m, *a); });
+      activate(*a);
     } while (--left != 0 && ready_.pop(a));
     yield_first = left == 0;
   }
   if (this_threads_quick_activation == this) this_threads_quick_activation = &no_activation;
 }
 
-/// Handlers' sends find this slot at once. Not under a controlled scheduler: there a send has to ask it first.
-/// No slot is the thread's quick activation, so that each send goes through scheduler::send_slowly(), which tells the
-/// clock.
+/// The clock has all messages that have been sent, and says which handler begins next. No slot is the thread's quick
+/// activation, so that each send goes through scheduler::send_slowly(), which tells the clock.
 void loop::run_in_virtual_time(virtual_time& clock) noexcept {
   do {
     for (;;) {
       running = no_actor;
-      while (actor* const a = of->take_injected()) clock.queue(*a);
-      for (actor* a = nullptr; ready_.pop(a);) clock.queue(*a);
-      actor* const a = clock.next();
-      if (a == nullptr) break;
-      activate(*a, [a, &clock](message& m) {
-        clock.begins(m, *a);
-        a->recv(m, *a);
-        clock.ends(m, *a);
-      });
+      while (actor* const a = of->take_injected()) hand_over(*a, clock);
+      for (actor* a = nullptr; ready_.pop(a);) hand_over(*a, clock);
+      const auto [m, a] = clock.next();
+      if (m == nullptr) break;
+      handle(*m, *a, clock);
+      clock.queue(*a);
     }
   } while (of->sleep(*this) == scheduler::after_sleep::look_again);
+}
+
+/// What has arrived goes to the clock, and the actor's inbox is free for more.
+void loop::hand_over(actor& a, virtual_time& clock) noexcept {
+  ++done_.activations;
+  for (message* m = a.inbox_.begin(); m != nullptr;)
+    clock.arrived(*std::exchange(m, std::exchange(m->next_, nullptr)), a);
+  if (a.inbox_.finish() == after_push::queue_it) queue(a);
+}
+
+void loop::handle(message& m, actor& a, virtual_time& clock) noexcept {
+  running = reinterpret_cast<std::uintptr_t>(&a);
+  if (of->failed_.load(std::memory_order_relaxed) || a.recv == nullptr) return refuse(&m, a);  // relaxed: as activate()
+  m.where_.store(reinterpret_cast<std::uintptr_t>(&a), std::memory_order_relaxed);             // relaxed: see access()
+  ++done_.messages;
+  try {
+    clock.begins(m, a);
+    a.recv(m, a);
+    clock.ends(a);
+  } catch (...) {
+    fail(nullptr, a);
+  }
 }
 
 /// `a` has no handler, or the run has failed.

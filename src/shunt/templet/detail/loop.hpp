@@ -34,8 +34,9 @@ class loop final : public worker_slot {
  private:
   friend class scheduler;
   void run_in_virtual_time(virtual_time& clock) noexcept;
-  template <class Call>
-  void activate(actor& a, const Call& call) noexcept;
+  void hand_over(actor& a, virtual_time& clock) noexcept;
+  void handle(message& m, actor& a, virtual_time& clock) noexcept;
+  inline void activate(actor& a) noexcept;
   [[gnu::cold]] void refuse(message* m, actor& a) noexcept;
   [[gnu::cold]] void fail(message* m, actor& a) noexcept;
   static void deliver_without_call(message* m, actor& a) noexcept;

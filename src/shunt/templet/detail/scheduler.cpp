@@ -62,10 +62,12 @@ void scheduler::send_slowly(message& m, actor& to) {
   const bool may = running ? here != nullptr && (where == message::unsent || where == here->running) : !m.on_its_way();
   // relaxed: decides which of several callers sends it, and nothing else
   if (!may || !m.where_.compare_exchange_strong(where, next, std::memory_order_relaxed)) refuse_foreign("send", m, &to);
-  if (virtual_ != nullptr) {
-    virtual_->sent(m, to);
-  } else if (here != nullptr) {
-    here->set_quick_activation();
+  if (here != nullptr) {
+    if (virtual_ != nullptr) {
+      virtual_->sent(m);
+    } else {
+      here->set_quick_activation();
+    }
   }
   if (to.inbox_.push(m) == after_push::nothing) return;
   if (here != nullptr) {

@@ -12,6 +12,7 @@
 /// 2017 (there sixteen at a time).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -141,6 +142,8 @@ class hash_table {
   void load(Reader& from) {
     clear();
     const auto keys = from.template get<std::uint64_t>();
+    reserve(
+        static_cast<std::size_t>(std::min<std::uint64_t>(keys, from.left())));  // of a number that is wrong, no more
     for (std::uint64_t i = 0; i != keys; ++i) {
       [[maybe_unused]] slot& at = *find_or_insert(from.template get<K>()).first;
       if constexpr (!std::is_same_v<V, no_value>) from.get(at.value);
