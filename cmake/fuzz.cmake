@@ -83,3 +83,12 @@ if(ZLIB_FOUND)
   shunt_add_fuzzer(graph SOURCES src/shunt/graph/read.fuzz.cpp LIBRARIES ZLIB::ZLIB CORPUS src/shunt/graph/corpus
     DICTIONARY src/shunt/graph/read.dict RUNS 20000)
 endif()
+# What a client or a server sends. Module io parses it by Boost.Beast.
+find_path(shunt_found_beast boost/beast/http/parser.hpp)
+mark_as_advanced(shunt_found_beast)
+if(shunt_found_beast)
+  shunt_add_fuzzer(http SOURCES src/shunt/io/http.fuzz.cpp CORPUS src/shunt/io/corpus DICTIONARY src/shunt/io/http.dict
+    RUNS 200000 LENGTH 1024)
+else()
+  message(STATUS "HTTP is not tested: Boost.Beast not found (Debian: libboost-dev)")
+endif()

@@ -17,6 +17,8 @@
 
 #include <catch2/catch.hpp>
 #include <shunt/io.hpp>
+#include <shunt/io/http.hpp>
+#include <shunt/sync/latch.hpp>
 #include <support/io.hpp>
 
 namespace io = shunt::io;
@@ -269,5 +271,41 @@ TEST_CASE("tls: a file that is not there, or not a key, is named") {
   CHECK_THROWS_WITH(io::tls_context::server(me.certificate(), me.certificate()), Catch::Contains("key "));
   CHECK_THROWS_AS(io::tls_context::client().offer({""}), shunt::usage_error);
 }
+
+#if __has_include(<boost/beast/http/parser.hpp>)
+TEST_CASE("tls: HTTP over it, from both sides; a peer that speaks no TLS is only its own loss") {
+  const sides two;
+  std::string got;
+  int status = 0;
+  sched::runtime rt({.workers = 2});
+  rt.run([&] {
+    auto door = io::listen("127.0.0.1:0");
+    std::stop_source stop;
+    shunt::sync::latch over(1);
+    rt.spawn([&] {
+      io::http::serve_over(
+          door, [&](io::stream peer) { return two.accept(std::move(peer)); },
+          [](const io::http::request& asked) { return "secret of " + asked.target; }, {}, stop.get_token());
+      over.count_down();
+    });
+    auto plain = io::connect(door.local(), 10s);
+    plain.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 10s);
+    std::error_code ec;
+    char room[1000];
+    while (plain.read_some(io::buffer(room, sizeof room), ec, 10s) != 0) {  // an alert, at most
+    }
+    io::http::basic_client<io::tls_stream> peer(
+        door.local().text(),
+        [&](const std::string& host, const io::deadline& until) { return two.begin(io::connect(host, until)); });
+    got = peer.get("/a", 10s).body + ", " + peer.get("/b", 10s).body;
+    status = peer.send({.method = "POST"}, 10s).status;
+    peer.close();
+    stop.request_stop();
+    over.wait();
+  });
+  CHECK(got == "secret of /a, secret of /b");
+  CHECK(status == 200);
+}
+#endif
 
 #endif
