@@ -151,7 +151,10 @@ TEST_CASE("http: requests that come at once are replied to in turn") {
 }
 
 TEST_CASE("http: a request is the same however its bytes arrive") {
-  const std::string bytes = "PUT /x?y=z HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+  const std::string bytes =
+      GENERATE("PUT /x?y=z HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+               "PUT /x?y=z HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: "
+               "close\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
   with_server(echo, {}, [&](const std::string& at, sched::runtime&) {
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
       auto peer = io::connect(at, 10s);
@@ -360,6 +363,11 @@ TEST_CASE("http: a kept connection that the server has closed is made anew, wher
 }
 
 TEST_CASE("http: replies of other servers") {
+  const std::string body(2000, 'x');  // twice what the client allows
+  const auto too_long = "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n" + body;
+  const auto in_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + body + "\r\n0\r\n\r\n";
+  const auto to_the_end = "HTTP/1.1 200 OK\r\n\r\n" + body;
+  const auto long_header = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + body + "\r\n\r\n";
   const struct {
     const char* bytes;
     const char* body;  // null: an error
@@ -370,7 +378,10 @@ TEST_CASE("http: replies of other servers") {
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\r\na\r\n0\r\nTrailer: b\r\n\r\n", "a"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", nullptr},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", nullptr},
-      {"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n", nullptr},
+      {too_long.c_str(), nullptr},
+      {in_chunks.c_str(), nullptr},
+      {to_the_end.c_str(), nullptr},
+      {long_header.c_str(), nullptr},
       {"SSH-2.0-OpenSSH_9.2\r\n\r\n", nullptr},
       {"HTTP/1.1 200 OK", nullptr},
       {"", nullptr},

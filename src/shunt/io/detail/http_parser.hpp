@@ -4,6 +4,7 @@
 
 #if __has_include(<boost/beast/http/parser.hpp>)
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -86,6 +87,8 @@ parsed feed(buffered_reader& in, Parser& parser, const Enough& enough, const dea
     how.wrong = verdict(said);
     if (!how.good()) return how;
     least = there.size() - used + 1;  // it wants more than is left
+    // Beast asserts that it looks at a last chunk again only when at least this much of it is there.
+    if (parser.is_header_done() && parser.chunked()) least = std::max(least, std::string_view("0\r\n\r\n").size());
   }
   return how;
 }

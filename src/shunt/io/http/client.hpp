@@ -137,8 +137,12 @@ class basic_client {
   }
 
   void read(detail::response_parser& parser, const request& what, const deadline& until) {
-    parser.eager(true);
-    const auto came = detail::feed(connection_->in, parser, [&] { return parser.is_done(); }, until);
+    // The header first: Beast 1.74, if it is eager from the beginning, goes on behind a length beyond the limit.
+    auto came = detail::feed(connection_->in, parser, [&] { return parser.is_header_done(); }, until);
+    if (came.good()) {
+      parser.eager(true);
+      came = detail::feed(connection_->in, parser, [&] { return parser.is_done(); }, until);
+    }
     if (came.good()) return;
     const std::string call = "http: " + what.method + " " + what.target + " of " + host_;
     if (came.io) throw io_error(call, came.io);
