@@ -7,6 +7,9 @@
 #include <string>
 
 #include <shunt/io.hpp>
+#include <shunt/io/http.hpp>
+#include <shunt/io/tls.hpp>
+#include <shunt/task.hpp>
 
 // Which the tests' packages have: Debian's libboost-dev and libssl-dev.
 #include <boost/asio.hpp>
@@ -24,6 +27,16 @@ void use(const shunt::io::address& at);
 namespace examples::io_tls {
 using namespace std::chrono_literals;
 }  // namespace examples::io_tls
+
+namespace examples::io_http {
+using namespace std::chrono_literals;
+}  // namespace examples::io_http
+
+namespace examples::io_http_client {
+namespace io = shunt::io;
+namespace http = shunt::io::http;
+extern const io::tls_context context;
+}  // namespace examples::io_http_client
 
 namespace examples::io_child {
 using namespace std::chrono_literals;
