@@ -29,6 +29,12 @@ void expect_failure(std::error_code code, const F& call,
   expect_thrown<io_error>(call, [&](const io_error& bad) { expect(bad.code() == code, bad.what(), where); }, where);
 }
 
+/// Whether the text of `bad` is that one, the line of its call, and that number.
+inline bool says(const io_error& bad, const std::string& text, const std::string& number) {
+  const auto& at = bad.where();
+  return bad.what() == text + " (" + at.file_name() + ":" + std::to_string(at.line()) + ") [" + number + "]";
+}
+
 /// The backends that a reactor can use on this machine.
 inline const std::vector<backend>& backends() {
   static const std::vector<backend> all = [] {

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 
 namespace shunt {
@@ -18,17 +19,25 @@ namespace {
 
 constexpr auto path_at = offsetof(sockaddr_un, sun_path);
 
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw usage_error(error_number(310), "address `" + std::string(text) + "`: " + why +
-                                           "; it is written 127.0.0.1:80, [::1]:80 or unix:/path");
+/// What the program wrote, and where.
+struct written_address {
+  std::string_view text;
+  call_site call;
+};
+
+[[noreturn]] void refuse(const written_address& of, const std::string& why) {
+  throw usage_error(error_number(310),
+                    "address `" + std::string(of.text) + "`: " + why +
+                        "; it is written 127.0.0.1:80, [::1]:80 or unix:/path" + of.call.place(),
+                    of.call.where());
 }
 
-std::uint16_t parse_port(std::string_view text, std::string_view digits) {
+std::uint16_t parse_port(const written_address& of, std::string_view digits) {
   unsigned port = 0;
   const auto* const end = digits.data() + digits.size();
   const auto [stop, ec] = std::from_chars(digits.data(), end, port);
   if (digits.empty() || ec != std::errc{} || stop != end || port > 65535) {
-    refuse(text, "the port `" + std::string(digits) + "` is no number of 0..65535");
+    refuse(of, "the port `" + std::string(digits) + "` is no number of 0..65535");
   }
   return static_cast<std::uint16_t>(port);
 }
@@ -47,14 +56,14 @@ Sockaddr as(const sockaddr_storage& where) noexcept {
   return is;
 }
 
-socklen_t parse_unix(std::string_view text, std::string_view path, sockaddr_storage& where) {
+socklen_t parse_unix(const written_address& of, std::string_view path, sockaddr_storage& where) {
   sockaddr_un is{};
   is.sun_family = AF_UNIX;
-  if (path.empty()) refuse(text, "it has no path");
-  if (path.find('\0') != path.npos) refuse(text, "a path has no zero byte");
+  if (path.empty()) refuse(of, "it has no path");
+  if (path.find('\0') != path.npos) refuse(of, "a path has no zero byte");
   if (path.size() >= sizeof is.sun_path) {
-    refuse(text, "a path of " + std::to_string(path.size()) + " bytes, of " + std::to_string(sizeof is.sun_path - 1) +
-                     " that the system takes");
+    refuse(of, "a path of " + std::to_string(path.size()) + " bytes, of " + std::to_string(sizeof is.sun_path - 1) +
+                   " that the system takes");
   }
   std::copy(path.begin(), path.end(), is.sun_path);
   const bool abstract = path[0] == '@';
@@ -63,53 +72,56 @@ socklen_t parse_unix(std::string_view text, std::string_view path, sockaddr_stor
   return static_cast<socklen_t>(path_at + path.size() + (abstract ? 0 : 1));
 }
 
-socklen_t parse_six(std::string_view text, sockaddr_storage& where) {
+socklen_t parse_six(const written_address& of, sockaddr_storage& where) {
+  const auto text = of.text;
   const auto close = text.find(']');
-  if (close == text.npos) refuse(text, "the bracket is not closed");
-  if (close + 1 == text.size() || text[close + 1] != ':') refuse(text, "it has no port");
+  if (close == text.npos) refuse(of, "the bracket is not closed");
+  if (close + 1 == text.size() || text[close + 1] != ':') refuse(of, "it has no port");
   auto host = text.substr(1, close - 1);
   sockaddr_in6 is{};
   is.sin6_family = AF_INET6;
-  is.sin6_port = htons(parse_port(text, text.substr(close + 2)));
+  is.sin6_port = htons(parse_port(of, text.substr(close + 2)));
   if (const auto percent = host.find('%'); percent != host.npos) {
     const std::string interface(host.substr(percent + 1));
     is.sin6_scope_id = if_nametoindex(interface.c_str());
-    if (is.sin6_scope_id == 0) refuse(text, "there is no interface `" + interface + "`");
+    if (is.sin6_scope_id == 0) refuse(of, "there is no interface `" + interface + "`");
     host = host.substr(0, percent);
   }
   if (inet_pton(AF_INET6, std::string(host).c_str(), &is.sin6_addr) != 1) {
-    refuse(text, "`" + std::string(host) + "` is no IPv6 address");
+    refuse(of, "`" + std::string(host) + "` is no IPv6 address");
   }
   return keep(where, is);
 }
 
-socklen_t parse_four(std::string_view text, sockaddr_storage& where) {
+socklen_t parse_four(const written_address& of, sockaddr_storage& where) {
+  const auto text = of.text;
   const auto colon = text.rfind(':');
-  if (colon == text.npos) refuse(text, "it has no port");
+  if (colon == text.npos) refuse(of, "it has no port");
   const auto host = text.substr(0, colon);
-  if (host.find(':') != host.npos) refuse(text, "IPv6 stands in brackets");
+  if (host.find(':') != host.npos) refuse(of, "IPv6 stands in brackets");
   sockaddr_in is{};
   is.sin_family = AF_INET;
-  is.sin_port = htons(parse_port(text, text.substr(colon + 1)));
+  is.sin_port = htons(parse_port(of, text.substr(colon + 1)));
   if (host == "localhost") {
     is.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   } else if (inet_pton(AF_INET, std::string(host).c_str(), &is.sin_addr) != 1) {
-    refuse(text, "`" + std::string(host) + "` is no IPv4 address; io::resolve() and io::connect() look names up");
+    refuse(of, "`" + std::string(host) + "` is no IPv4 address; io::resolve() and io::connect() look names up");
   }
   return keep(where, is);
 }
 
 }  // namespace
 
-address::address(std::string_view text) {
+address::address(std::string_view text, std::source_location where) {
   constexpr std::string_view unix_prefix = "unix:";
-  if (text.empty()) refuse(text, "it is empty");
+  const written_address of{text, {"address", where}};
+  if (text.empty()) refuse(of, "it is empty");
   if (text.starts_with(unix_prefix)) {
-    length_ = parse_unix(text, text.substr(unix_prefix.size()), where_);
+    length_ = parse_unix(of, text.substr(unix_prefix.size()), where_);
   } else if (text[0] == '[') {
-    length_ = parse_six(text, where_);
+    length_ = parse_six(of, where_);
   } else {
-    length_ = parse_four(text, where_);
+    length_ = parse_four(of, where_);
   }
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -21,12 +22,15 @@ class address {
  public:
   address() noexcept = default;  ///< none: family() is AF_UNSPEC
 
+  /// \param where  of the call, for errors: programs leave it out.
   /// \throws usage_error that names what is wrong with the text.
-  address(std::string_view text);
+  address(std::string_view text, std::source_location where = std::source_location::current());
   /// From text in the same form: a literal converts implicitly.
-  address(const char* text) : address(std::string_view(text)) {}
+  address(const char* text, std::source_location where = std::source_location::current())
+      : address(std::string_view(text), where) {}
   /// From text in the same form: a std::string converts implicitly.
-  address(const std::string& text) : address(std::string_view(text)) {}
+  address(const std::string& text, std::source_location where = std::source_location::current())
+      : address(std::string_view(text), where) {}
   /// From the form that the system uses.
   address(const sockaddr_storage& given, socklen_t length) noexcept;
 

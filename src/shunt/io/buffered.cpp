@@ -15,9 +15,9 @@ void require_capacity(std::size_t capacity, const char* what) {
   if (capacity == 0) throw usage_error(error_number(311), std::string(what) + ": a capacity of 0 bytes");
 }
 
-[[noreturn]] void raise(const std::string& what, std::error_code ec, std::size_t moved) {
-  if (ec == errc::end_of_stream) throw end_of_stream(what, ec, moved);
-  throw io_error(what, ec, moved);
+[[noreturn]] void raise(const std::string& what, std::error_code ec, std::size_t moved, const deadline& until) {
+  if (ec == errc::end_of_stream) throw end_of_stream(what, ec, moved, until.where());
+  throw io_error(what, ec, moved, until.where());
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ std::size_t buffered_writer::flush(std::error_code& ec, const deadline& until) {
 void buffered_writer::flush(const deadline& until) {
   std::error_code ec;
   const auto moved = flush_pending(ec, until);
-  if (ec) raise("flush to " + name(), ec, moved);
+  if (ec) raise("flush to " + name(), ec, moved, until);
 }
 
 /// Fills the buffer, flushes it, and so on; what is left and no smaller than an empty buffer goes straight to the sink.
@@ -112,7 +112,7 @@ std::size_t buffered_writer::write_slowly(const_buffer what, std::error_code& ec
 void buffered_writer::write_slowly(const_buffer what, const deadline& until) {
   std::error_code ec;
   const auto taken = write_slowly(what, ec, until);
-  if (ec) raise("write to " + name(), ec, taken);
+  if (ec) raise("write to " + name(), ec, taken, until);
 }
 
 void buffered_writer::discard() {
@@ -209,8 +209,7 @@ buffered_reader::result buffered_reader::exactly(buffer into, const deadline& un
 /// Searches what is buffered, then reads more, in turn. Each search begins where the last one ended, less a delimiter's
 /// length, as a delimiter may lie across two reads. A full buffer doubles, up to `most`.
 buffered_reader::result buffered_reader::find(std::string_view delimiter, std::size_t most, const deadline& until) {
-  if (delimiter.empty()) throw usage_error(error_number(313), "read_until: the delimiter is empty");
-  if (most == 0) throw usage_error(error_number(314), "read_until: at most 0 bytes");
+  detail::require_delimiter(delimiter, most, until);
   std::size_t searched = 0;
   for (;;) {
     const auto have = buffered().substr(0, most);
@@ -228,10 +227,10 @@ buffered_reader::result buffered_reader::find(std::string_view delimiter, std::s
   }
 }
 
-void buffered_reader::raise(const char* call, const result& of) const {
+void buffered_reader::raise(const char* call, const result& of, const deadline& until) const {
   const auto from = std::string(call) + " from " + from_.name(from_.object);
-  if (of.flushing) io::raise("flush to " + flushed_->name() + ", before " + from, of.ec, of.moved);
-  io::raise(from, of.ec, of.moved);
+  if (of.flushing) io::raise("flush to " + flushed_->name() + ", before " + from, of.ec, of.moved, until);
+  io::raise(from, of.ec, of.moved, until);
 }
 
 std::string_view buffered_reader::peek(std::size_t least, std::error_code& ec, const deadline& until) {
@@ -240,7 +239,7 @@ std::string_view buffered_reader::peek(std::size_t least, std::error_code& ec, c
 }
 std::string_view buffered_reader::peek(std::size_t least, const deadline& until) {
   const auto done = require(least, until);
-  if (done.ec) raise("peek", done);
+  if (done.ec) raise("peek", done, until);
   return buffered();
 }
 
@@ -251,7 +250,7 @@ std::size_t buffered_reader::read_some(buffer into, std::error_code& ec, const d
 }
 std::size_t buffered_reader::read_some(buffer into, const deadline& until) {
   const auto done = some(into, until);
-  if (done.ec) raise("read_some", done);
+  if (done.ec) raise("read_some", done, until);
   return done.moved;
 }
 
@@ -262,7 +261,7 @@ std::size_t buffered_reader::read_exactly(buffer into, std::error_code& ec, cons
 }
 void buffered_reader::read_exactly(buffer into, const deadline& until) {
   const auto done = exactly(into, until);
-  if (done.ec) raise("read_exactly", done);
+  if (done.ec) raise("read_exactly", done, until);
 }
 
 std::string_view buffered_reader::read_until(std::string_view delimiter, std::size_t most, std::error_code& ec,
@@ -273,7 +272,7 @@ std::string_view buffered_reader::read_until(std::string_view delimiter, std::si
 }
 std::string_view buffered_reader::read_until(std::string_view delimiter, std::size_t most, const deadline& until) {
   const auto done = find(delimiter, most, until);
-  if (done.ec) raise("read_until", done);
+  if (done.ec) raise("read_until", done, until);
   return taken(done.moved);
 }
 

@@ -287,7 +287,7 @@ class buffered_reader {
   result find(std::string_view delimiter, std::size_t most, const deadline& until);
   std::size_t take(buffer into) noexcept;
   std::string_view taken(std::size_t count) noexcept;
-  [[noreturn, gnu::cold]] void raise(const char* call, const result& of) const;
+  [[noreturn, gnu::cold]] void raise(const char* call, const result& of, const deadline& until) const;
 
   detail::byte_end<buffer> from_;
   std::uint64_t at_;  // in a file

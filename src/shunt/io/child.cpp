@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/io/detail/descriptor_state.hpp>
 #include <shunt/io/detail/helper_pool.hpp>
@@ -159,10 +160,13 @@ void kill_and_wait(pid_t number) noexcept {
   }
 }
 
-void check(const std::string& program, const child_options& how) {
-  if (program.empty()) throw usage_error(error_number(315), "spawn: the program has no name");
+void check(const std::string& program, const child_options& how, call_site call) {
+  if (program.empty()) {
+    throw usage_error(error_number(315), "spawn: the program has no name" + call.place(), call.where());
+  }
   if (how.in == use::as_out || how.out == use::as_out) {
-    throw usage_error(error_number(316), "spawn " + program + ": only `err` can go where `out` goes");
+    throw usage_error(error_number(316), "spawn " + program + ": only `err` can go where `out` goes" + call.place(),
+                      call.where());
   }
 }
 
@@ -236,12 +240,12 @@ pid_t child::id() const noexcept { return process_ == nullptr ? -1 : process_->n
 /// lives.
 child spawn(const std::string& program, const std::vector<std::string>& arguments, const child_options& how,
             const deadline& until) {
-  check(program, how);
-  sched::this_fiber::require_wait("spawn");
+  check(program, how, until.call("spawn"));
+  sched::this_fiber::require_wait(until.call("spawn"));
   auto& helpers = detail::loop::current().helpers();
   child::reap(nullptr);
   const auto need = [&](std::error_code ec) {
-    if (ec) throw io_error("spawn " + program, ec);
+    if (ec) throw io_error("spawn " + program, ec, 0, until.where());
   };
 
   std::array<standard_stream, 3> streams{standard_stream{how.in, STDIN_FILENO, {}, {}},
@@ -316,16 +320,18 @@ ended child::wait(std::error_code& ec, const deadline& until) {
 ended child::wait(const deadline& until) {
   std::error_code ec;
   const auto end = wait(ec, until);
-  if (ec) throw io_error("wait for " + (process_ == nullptr ? std::string("no child") : process_->name), ec);
+  if (ec)
+    throw io_error("wait for " + (process_ == nullptr ? std::string("no child") : process_->name), ec, 0,
+                   until.where());
   return end;
 }
 
-bool child::kill(int signal) {
+bool child::kill(int signal, std::source_location where) {
   if (process_ == nullptr) return false;
   if (signal_to(process_->pidfd.native(), signal)) return true;
   if (errno == ESRCH) return false;
   const auto ec = system_error();
-  throw io_error("kill of " + process_->name, ec);
+  throw io_error("kill of " + process_->name, ec, 0, where);
 }
 
 }  // namespace io

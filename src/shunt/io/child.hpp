@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -89,7 +90,7 @@ class child {
 
   /// Any thread: sends a signal to this process, never to a later one with the same number.
   /// \return false: its end was waited for, or there is none. \throws io_error: EPERM, EINVAL.
-  bool kill(int signal = SIGTERM);
+  bool kill(int signal = SIGTERM, std::source_location where = std::source_location::current());
 
  private:
   struct process;

@@ -29,7 +29,7 @@ auto poll_attempt(side which) {
 const char* name_of(side which) { return which == side::in ? "readable" : "writable"; }
 
 std::error_code wait_foreign(int fd, side which, const deadline& until) {
-  sched::this_fiber::require_wait(name_of(which));
+  sched::this_fiber::require_wait(until.call(name_of(which)));
   const auto attempt = poll_attempt(which);
   if (until.stop().stop_requested()) return errc::cancelled;
   if (attempt(fd) == 0) return {};
@@ -53,8 +53,9 @@ std::error_code wait_own(detail::descriptor_state* on, side which, const deadlin
   return detail::perform(name_of(which), on, which, until, poll_attempt(which)).ec;
 }
 
-void check(std::error_code ec, side which, int fd) {
-  if (ec) throw io_error(std::string(name_of(which)) + ": descriptor " + std::to_string(fd), ec);
+void check(std::error_code ec, side which, int fd, const deadline& until) {
+  if (!ec) return;
+  throw io_error(std::string(name_of(which)) + ": descriptor " + std::to_string(fd), ec, 0, until.where());
 }
 
 }  // namespace
@@ -81,17 +82,17 @@ void descriptor::readable(std::error_code& ec, const deadline& until) const { ec
 void descriptor::writable(std::error_code& ec, const deadline& until) const { ec = wait_own(state_, side::out, until); }
 void descriptor::readable(const deadline& until) const {
   const int fd = native();
-  check(wait_own(state_, side::in, until), side::in, fd);
+  check(wait_own(state_, side::in, until), side::in, fd, until);
 }
 void descriptor::writable(const deadline& until) const {
   const int fd = native();
-  check(wait_own(state_, side::out, until), side::out, fd);
+  check(wait_own(state_, side::out, until), side::out, fd, until);
 }
 
 void readable(int fd, std::error_code& ec, const deadline& until) { ec = wait_foreign(fd, side::in, until); }
 void writable(int fd, std::error_code& ec, const deadline& until) { ec = wait_foreign(fd, side::out, until); }
-void readable(int fd, const deadline& until) { check(wait_foreign(fd, side::in, until), side::in, fd); }
-void writable(int fd, const deadline& until) { check(wait_foreign(fd, side::out, until), side::out, fd); }
+void readable(int fd, const deadline& until) { check(wait_foreign(fd, side::in, until), side::in, fd, until); }
+void writable(int fd, const deadline& until) { check(wait_foreign(fd, side::out, until), side::out, fd, until); }
 
 }  // namespace io
 }  // namespace v1

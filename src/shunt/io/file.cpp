@@ -120,7 +120,7 @@ outcome perform_off_worker(const file_call& all, const deadline& until) {
 }
 
 outcome on_file(const char* name, detail::descriptor_state* on, file_call all, const deadline& until) {
-  sched::this_fiber::require_wait(name);
+  sched::this_fiber::require_wait(until.call(name));
   if (on == nullptr || on->closed()) return {0, errc::closed};
   const sched::this_fiber::stay here;  // the ring that makes the call is this worker's
   all.fd = on->number();
@@ -142,12 +142,12 @@ outcome write_file(detail::descriptor_state* on, std::uint64_t at, const_buffer 
 }  // namespace
 
 file::file(const std::string& path, mode how, const deadline& until) : path_(path) {
-  sched::this_fiber::require_wait("open");
+  sched::this_fiber::require_wait(until.call("open"));
   std::string name(path);
   file_call all{file_call::kind::open, -1, reinterpret_cast<std::byte*>(name.data())};
   all.flags = flags(how) | O_CLOEXEC;
   const auto done = perform_off_worker(all, until);
-  if (done.ec) detail::raise("open " + path, done);
+  if (done.ec) detail::raise("open " + path, done, until.where());
   base_ = descriptor(detail::descriptor_state::acquire(static_cast<int>(done.moved)));
 }
 
@@ -158,7 +158,7 @@ std::size_t file::read_at(std::uint64_t at, buffer into, std::error_code& ec, co
 }
 std::size_t file::read_at(std::uint64_t at, buffer into, const deadline& until) {
   const auto done = read_file(base_.state(), at, into, until);
-  if (done.ec) detail::raise("read_at from " + path_, done);
+  if (done.ec) detail::raise("read_at from " + path_, done, until.where());
   return done.moved;
 }
 
@@ -169,7 +169,7 @@ std::size_t file::write_at(std::uint64_t at, const_buffer what, std::error_code&
 }
 void file::write_at(std::uint64_t at, const_buffer what, const deadline& until) {
   const auto done = write_file(base_.state(), at, what, until);
-  if (done.ec) detail::raise("write_at to " + path_, done);
+  if (done.ec) detail::raise("write_at to " + path_, done, until.where());
 }
 
 std::uint64_t file::size() const {
@@ -181,7 +181,7 @@ std::uint64_t file::size() const {
 
 void file::sync(const deadline& until) {
   const auto done = on_file("sync", base_.state(), {file_call::kind::sync}, until);
-  if (done.ec) detail::raise("sync of " + path_, done);
+  if (done.ec) detail::raise("sync of " + path_, done, until.where());
 }
 
 }  // namespace io

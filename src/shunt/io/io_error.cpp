@@ -2,6 +2,8 @@
 
 #include <netdb.h>
 
+#include <shunt/base/call_site.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace io {
@@ -82,6 +84,12 @@ std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(c
 
 io_error::io_error(const std::string& what, std::error_code code, std::size_t moved)
     : error(number_of(code), text(what, code, moved), facts{-1, -1, native(code)}), code_(code), moved_(moved) {}
+
+io_error::io_error(const std::string& what, std::error_code code, std::size_t moved, const std::source_location& where)
+    : error(number_of(code), text(what, code, moved) + call_site("", where).place(), facts{-1, -1, native(code)},
+            call_site("", where).where()),
+      code_(code),
+      moved_(moved) {}
 
 }  // namespace io
 }  // namespace v1

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 #include <string>
 #include <system_error>
 
@@ -41,6 +42,8 @@ class io_error : public error {
   /// \param what   the operation, and on what: "read from 127.0.0.1:80".
   /// \param moved  bytes that the operation had moved before it failed; they are not taken back.
   io_error(const std::string& what, std::error_code code, std::size_t moved = 0);
+  /// The same, of a call whose line is known: the text has it, too. \param where  deadline::where().
+  io_error(const std::string& what, std::error_code code, std::size_t moved, const std::source_location& where);
 
   /// Why: the system's errno, or one of errc.
   [[nodiscard]] const std::error_code& code() const noexcept { return code_; }

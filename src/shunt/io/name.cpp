@@ -25,18 +25,19 @@ struct host_and_port {
   std::string port;
 };
 
-[[noreturn]] void refuse(std::string_view text, const char* why) {
-  throw usage_error(error_number(318),
-                    "resolve: `" + std::string(text) + "` " + why + "; expected host:port, such as example.org:80");
-}
-
-host_and_port split(std::string_view text) {
+host_and_port split(std::string_view text, call_site call) {
+  const auto refuse = [&](const char* why) {
+    throw usage_error(
+        error_number(318),
+        "resolve: `" + std::string(text) + "` " + why + "; expected host:port, such as example.org:80" + call.place(),
+        call.where());
+  };
   const auto colon = text.rfind(':');
-  if (colon == text.npos || colon + 1 == text.size()) refuse(text, "has no port");
+  if (colon == text.npos || colon + 1 == text.size()) refuse("has no port");
   const auto host = text.substr(0, colon);
-  if (host.empty()) refuse(text, "has no host");
-  if (host.find(':') != host.npos) refuse(text, "has a host with a colon: an IPv6 address stands in brackets");
-  if (text.find('\0') != text.npos) refuse(text, "has a zero byte");
+  if (host.empty()) refuse("has no host");
+  if (host.find(':') != host.npos) refuse("has a host with a colon: an IPv6 address stands in brackets");
+  if (text.find('\0') != text.npos) refuse("has a zero byte");
   return {std::string(host), std::string(text.substr(colon + 1))};
 }
 
@@ -160,16 +161,16 @@ deadline part_of(const deadline& whole, std::size_t attempts_left) {
   if (whole.time() != deadline::clock::time_point::max()) {
     part = std::min(part, (whole.time() - now) / static_cast<long>(attempts_left));
   }
-  return {now + part, whole.stop()};
+  return {now + part, whole.stop(), whole.where()};
 }
 
 }  // namespace
 
 std::vector<address> resolve(std::string_view where, std::error_code& ec, const deadline& until) {
   ec.clear();
-  if (is_address(where)) return {address(where)};
-  auto of = split(where);
-  sched::this_fiber::require_wait("resolve");
+  if (is_address(where)) return {address(where, until.where())};
+  auto of = split(where, until.call("resolve"));
+  sched::this_fiber::require_wait(until.call("resolve"));
   if (until.stop().stop_requested()) {
     ec = errc::cancelled;
     return {};
@@ -183,12 +184,12 @@ std::vector<address> resolve(std::string_view where, std::error_code& ec, const 
 std::vector<address> resolve(std::string_view where, const deadline& until) {
   std::error_code ec;
   auto found = resolve(where, ec, until);
-  if (ec) throw io_error("resolve " + std::string(where), ec);
+  if (ec) throw io_error("resolve " + std::string(where), ec, 0, until.where());
   return found;
 }
 
 stream detail::connect_by_name(std::string_view where, std::error_code& ec, const deadline& until) {
-  sched::this_fiber::require_wait("connect");
+  sched::this_fiber::require_wait(until.call("connect"));
   const auto found = resolve(where, ec, until);
   stream made;
   for (std::size_t i = 0; i != found.size(); ++i) {
@@ -201,7 +202,7 @@ stream detail::connect_by_name(std::string_view where, std::error_code& ec, cons
 stream detail::connect_by_name(std::string_view where, const deadline& until) {
   std::error_code ec;
   auto made = connect_by_name(where, ec, until);
-  if (ec) throw io_error("connect to " + std::string(where), ec);
+  if (ec) throw io_error("connect to " + std::string(where), ec, 0, until.where());
   return made;
 }
 

@@ -86,7 +86,7 @@ template <typename Attempt>
 std::error_code retry_with_backoff(const char* call, const descriptor& on, const deadline& until,
                                    const Attempt& attempt) {
   using namespace std::chrono_literals;
-  sched::this_fiber::require_wait(call);
+  sched::this_fiber::require_wait(until.call(call));
   if (on.state() == nullptr) return errc::closed;
   for (std::chrono::milliseconds pause = 1ms;;) {
     if (on.state()->closed()) return errc::closed;
@@ -151,7 +151,7 @@ std::size_t stream::read_some(buffer into, std::error_code& ec, const deadline& 
 }
 std::size_t stream::read_some(buffer into, const deadline& until) {
   const auto done = detail::receive_some(base_.state(), read_buffer_, into, until);
-  if (done.ec) detail::raise(text("read_some from"), done);
+  if (done.ec) detail::raise(text("read_some from"), done, until.where());
   return done.moved;
 }
 
@@ -162,7 +162,7 @@ std::size_t stream::read_exactly(buffer into, std::error_code& ec, const deadlin
 }
 void stream::read_exactly(buffer into, const deadline& until) {
   const auto done = detail::read_exactly(base_.state(), read_buffer_, into, until);
-  if (done.ec) detail::raise(text("read_exactly from"), done);
+  if (done.ec) detail::raise(text("read_exactly from"), done, until.where());
 }
 
 std::string stream::read_until(std::string_view delimiter, std::size_t most, std::error_code& ec,
@@ -173,7 +173,7 @@ std::string stream::read_until(std::string_view delimiter, std::size_t most, std
 }
 std::string stream::read_until(std::string_view delimiter, std::size_t most, const deadline& until) {
   const auto done = detail::read_until(base_.state(), read_buffer_, delimiter, most, until);
-  if (done.ec) detail::raise(text("read_until from"), done);
+  if (done.ec) detail::raise(text("read_until from"), done, until.where());
   return read_buffer_.take(done.moved);
 }
 
@@ -184,25 +184,25 @@ std::size_t stream::write(const_buffer what, std::error_code& ec, const deadline
 }
 void stream::write(const_buffer what, const deadline& until) {
   const auto done = detail::send_all(base_.state(), what, until);
-  if (done.ec) detail::raise(text("write to"), done);
+  if (done.ec) detail::raise(text("write to"), done, until.where());
 }
 
-void stream::shutdown(shutdown_side which) {
-  if (!base_.is_open()) detail::raise(text("shutdown of"), {0, errc::closed});
+void stream::shutdown(shutdown_side which, std::source_location where) {
+  if (!base_.is_open()) detail::raise(text("shutdown of"), {0, errc::closed}, where);
   const int how = which == shutdown_side::reading ? SHUT_RD : which == shutdown_side::writing ? SHUT_WR : SHUT_RDWR;
   if (::shutdown(base_.state()->number(), how) != 0 && errno != ENOTCONN) {
-    detail::raise(text("shutdown of"), {0, base_.state()->failed(errno)});
+    detail::raise(text("shutdown of"), {0, base_.state()->failed(errno)}, where);
   }
 }
 
-address stream::local() const {
-  if (!base_.is_open()) detail::raise(text("local address of"), {0, errc::closed});
+address stream::local(std::source_location where) const {
+  if (!base_.is_open()) detail::raise(text("local address of"), {0, errc::closed}, where);
   return address_of(getsockname, base_.state()->number());
 }
 
 stream connect(const address& to, std::error_code& ec, const deadline& until) {
   ec.clear();
-  sched::this_fiber::require_wait("connect");
+  sched::this_fiber::require_wait(until.call("connect"));
   auto made = open_socket(to, SOCK_STREAM, ec);
   if (ec) return {};
   if (to.family() == AF_UNIX) {
@@ -221,7 +221,7 @@ stream connect(const address& to, std::error_code& ec, const deadline& until) {
 stream connect(const address& to, const deadline& until) {
   std::error_code ec;
   auto made = connect(to, ec, until);
-  if (ec) throw io_error("connect to " + to.text(), ec);
+  if (ec) throw io_error("connect to " + to.text(), ec, 0, until.where());
   return made;
 }
 
@@ -261,10 +261,10 @@ listener listen(const address& at, std::error_code& ec, int backlog) {
   return made;
 }
 
-listener listen(const address& at, int backlog) {
+listener listen(const address& at, int backlog, std::source_location where) {
   std::error_code ec;
   auto made = listen(at, ec, backlog);
-  if (ec) throw io_error("listen at " + at.text(), ec);
+  if (ec) throw io_error("listen at " + at.text(), ec, 0, where);
   return made;
 }
 
@@ -290,17 +290,17 @@ stream listener::accept(std::error_code& ec, const deadline& until) {
 stream listener::accept(const deadline& until) {
   std::error_code ec;
   auto made = accept(ec, until);
-  if (ec) throw io_error("accept at " + local_.text(), ec);
+  if (ec) throw io_error("accept at " + local_.text(), ec, 0, until.where());
   return made;
 }
 
 // --- datagram ---
 
-datagram::datagram(const address& local) {
+datagram::datagram(const address& local, std::source_location where) {
   std::error_code ec;
   base_ = open_socket(local, SOCK_DGRAM, ec);
   if (!ec) bind_to(base_, local, ec);
-  if (ec) throw io_error("datagrams at " + local.text(), ec);
+  if (ec) throw io_error("datagrams at " + local.text(), ec, 0, where);
   local_ = address_of(getsockname, base_.native());
 }
 
@@ -319,7 +319,7 @@ void datagram::send_to(const address& to, const_buffer what, std::error_code& ec
 void datagram::send_to(const address& to, const_buffer what, const deadline& until) {
   std::error_code ec;
   send_to(to, what, ec, until);
-  if (ec) throw io_error("send_to " + to.text(), ec);
+  if (ec) throw io_error("send_to " + to.text(), ec, 0, until.where());
 }
 
 datagram::received datagram::receive(buffer into, std::error_code& ec, const deadline& until) {
@@ -341,7 +341,7 @@ datagram::received datagram::receive(buffer into, std::error_code& ec, const dea
 datagram::received datagram::receive(buffer into, const deadline& until) {
   std::error_code ec;
   auto got = receive(into, ec, until);
-  if (ec) throw io_error("receive at " + local_.text(), ec);
+  if (ec) throw io_error("receive at " + local_.text(), ec, 0, until.where());
   return got;
 }
 

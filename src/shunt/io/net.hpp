@@ -2,10 +2,12 @@
 ///
 /// Only fibers call the functions that wait. Each of them takes an io::deadline last, and comes twice: throwing, and
 /// with a std::error_code& (io_error.hpp). Addresses are written as in address.hpp. Sockets are closed on exec. A peer
-/// that went away is an error, never a signal.
+/// that went away is an error, never a signal. Errors name the line of the call: a last parameter `where`, or the
+/// deadline, carries it, and programs leave it out.
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -63,7 +65,7 @@ class stream {
 
   /// Any thread. Does not wait. `writing`: the peer reads what was written, then the end. `reading`: reads at this end
   /// find the end. Succeeds also if the peer has gone. \throws io_error: closed.
-  void shutdown(shutdown_side which);
+  void shutdown(shutdown_side which, std::source_location where = std::source_location::current());
 
   /// Any thread. Does not wait. Each fiber that waits on the stream is woken, and its call fails with errc::closed.
   /// What was written still leaves, unless bytes that had come were not read: then TCP resets the connection.
@@ -71,7 +73,8 @@ class stream {
 
   /// \return address() if it was not connected.
   [[nodiscard]] const address& peer() const noexcept { return peer_; }
-  [[nodiscard]] address local() const;  ///< \throws io_error
+  [[nodiscard]] address local(
+      std::source_location where = std::source_location::current()) const;  ///< \throws io_error
   /// The socket, for setsockopt(2) by base().native(). Its readable() does not see what read_until() has kept.
   [[nodiscard]] const descriptor& base() const noexcept { return base_; }
 
@@ -133,7 +136,8 @@ class listener {
 /// Any thread. A TCP address may be used again at once (SO_REUSEADDR); the file of a Unix socket must not exist.
 /// \param backlog  connections, at most, that wait to be accepted; the system may take less.
 /// \throws io_error: EADDRINUSE, EACCES.
-[[nodiscard]] listener listen(const address& at, int backlog = 1024);
+[[nodiscard]] listener listen(const address& at, int backlog = 1024,
+                              std::source_location where = std::source_location::current());
 /// Sets `ec` instead of throwing io_error. \return a closed listener with an error.
 [[nodiscard]] listener listen(const address& at, std::error_code& ec, int backlog = 1024);
 
@@ -142,7 +146,7 @@ class datagram {
  public:
   datagram() noexcept = default;  ///< closed
   /// Any thread. Sends from `local` and receives there: "127.0.0.1:0". \throws io_error: EADDRINUSE.
-  explicit datagram(const address& local);
+  explicit datagram(const address& local, std::source_location where = std::source_location::current());
   ~datagram() { close(); }
   /// `other` is closed afterwards; the address stays bound.
   datagram(datagram&&) noexcept = default;

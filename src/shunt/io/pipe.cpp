@@ -27,7 +27,7 @@ std::size_t source::read_some(buffer into, std::error_code& ec, const deadline& 
 }
 std::size_t source::read_some(buffer into, const deadline& until) {
   const auto done = detail::read_some(base_.state(), read_buffer_, into, until);
-  if (done.ec) detail::raise("read_some from " + name_, done);
+  if (done.ec) detail::raise("read_some from " + name_, done, until.where());
   return done.moved;
 }
 
@@ -38,7 +38,7 @@ std::size_t source::read_exactly(buffer into, std::error_code& ec, const deadlin
 }
 void source::read_exactly(buffer into, const deadline& until) {
   const auto done = detail::read_exactly(base_.state(), read_buffer_, into, until);
-  if (done.ec) detail::raise("read_exactly from " + name_, done);
+  if (done.ec) detail::raise("read_exactly from " + name_, done, until.where());
 }
 
 std::string source::read_until(std::string_view delimiter, std::size_t most, std::error_code& ec,
@@ -49,7 +49,7 @@ std::string source::read_until(std::string_view delimiter, std::size_t most, std
 }
 std::string source::read_until(std::string_view delimiter, std::size_t most, const deadline& until) {
   const auto done = detail::read_until(base_.state(), read_buffer_, delimiter, most, until);
-  if (done.ec) detail::raise("read_until from " + name_, done);
+  if (done.ec) detail::raise("read_until from " + name_, done, until.where());
   return read_buffer_.take(done.moved);
 }
 
@@ -63,7 +63,7 @@ std::size_t sink::write(const_buffer what, std::error_code& ec, const deadline& 
 }
 void sink::write(const_buffer what, const deadline& until) {
   const auto done = detail::write_all(base_.state(), how_, what, until);
-  if (done.ec) detail::raise("write to " + name_, done);
+  if (done.ec) detail::raise("write to " + name_, done, until.where());
 }
 
 pipe_ends pipe() {

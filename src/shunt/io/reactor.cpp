@@ -85,8 +85,8 @@ bool sleep_for(std::chrono::nanoseconds time, std::stop_token stop) {
 }
 
 void detail::on_helper(const char* call, const std::function<void()>& body, const deadline& until) {
-  sched::this_fiber::require_wait(call);
-  if (const auto ec = loop::current().helpers().perform(body, until)) throw io_error(call, ec);
+  sched::this_fiber::require_wait(until.call(call));
+  if (const auto ec = loop::current().helpers().perform(body, until)) throw io_error(call, ec, 0, until.where());
 }
 
 }  // namespace io

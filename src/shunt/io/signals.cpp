@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/io/detail/descriptor_state.hpp>
 #include <shunt/io/io_error.hpp>
@@ -60,7 +61,7 @@ bool is_ending(const std::filesystem::path& thread) {
 }
 
 /// \throws usage_error if a thread of this process does not block one of `wanted` (signals.S1).
-void check_threads(std::uint64_t wanted) {
+void check_threads(std::uint64_t wanted, call_site call) {
   const std::filesystem::path threads = "/proc/self/task";
   const auto mine = facts_of(threads / std::to_string(gettid()));
   // This thread does block them: where /proc says otherwise, as under an emulator, its other lines are wrong, too.
@@ -71,9 +72,10 @@ void check_threads(std::uint64_t wanted) {
     if (!facts || (facts->blocked & wanted) == wanted || is_ending(one.path())) continue;
     int number = 1;
     while ((wanted & ~facts->blocked & bit(number)) == 0) ++number;
-    throw usage_error(error_number(320), "signals: thread " + one.path().filename().string() + " (" + facts->name +
-                                             ") does not block " + signal_name(number) +
-                                             "; make the set before other threads, and before run()");
+    throw usage_error(error_number(320),
+                      "signals: thread " + one.path().filename().string() + " (" + facts->name + ") does not block " +
+                          signal_name(number) + "; make the set before other threads, and before run()" + call.place(),
+                      call.where());
   }
 }
 
@@ -88,28 +90,31 @@ std::string signal_name(int number) {
   return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(number);
 }
 
-signals::signals(std::initializer_list<int> set) {
+signals::signals(std::initializer_list<int> set, std::source_location where) {
+  const call_site call("signals", where);
   sigset_t wanted;
   sigemptyset(&wanted);
   std::uint64_t bits = 0;
   for (const int number : set) {
     if (number == SIGKILL || number == SIGSTOP) {
-      throw usage_error(error_number(321), "signals: no process can wait for " + signal_name(number));
+      throw usage_error(error_number(321), "signals: no process can wait for " + signal_name(number) + call.place(),
+                        call.where());
     }
     if (sigaddset(&wanted, number) != 0) {
-      throw usage_error(error_number(322), "signals: there is no signal " + std::to_string(number));
+      throw usage_error(error_number(322), "signals: there is no signal " + std::to_string(number) + call.place(),
+                        call.where());
     }
     bits |= bit(number);
     names_ += (names_.empty() ? "" : ", ") + signal_name(number);
   }
-  if (set.size() == 0) throw usage_error(error_number(323), "signals: the set is empty");
+  if (set.size() == 0) throw usage_error(error_number(323), "signals: the set is empty" + call.place(), call.where());
 
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &wanted, &before);
   try {
-    check_threads(bits);
+    check_threads(bits, call);
     const int fd = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd < 0) throw io_error("signals", {errno, std::system_category()});
+    if (fd < 0) throw io_error("signals", {errno, std::system_category()}, 0, where);
     base_ = descriptor(fd);
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -129,7 +134,7 @@ signals::arrival signals::wait(std::error_code& ec, const deadline& until) {
 signals::arrival signals::wait(const deadline& until) {
   std::error_code ec;
   const auto one = wait(ec, until);
-  if (ec) throw io_error("wait for " + names_, ec);
+  if (ec) throw io_error("wait for " + names_, ec, 0, until.where());
   return one;
 }
 

@@ -28,6 +28,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <source_location>
 #include <string>
 #include <system_error>
 
@@ -59,7 +60,7 @@ class signals {
   /// \throws usage_error for an empty set, for a number that is no signal, for SIGKILL and SIGSTOP, and if a thread,
   ///         which it names, does not block them; io_error if the system has no descriptor left.
   /// Cost: reads /proc/self/task; a descriptor.
-  explicit signals(std::initializer_list<int> set);
+  explicit signals(std::initializer_list<int> set, std::source_location where = std::source_location::current());
 
   /// A fiber: waits for one of them. Any number of fibers at a time.
   /// \throws io_error: timed_out, cancelled, closed.

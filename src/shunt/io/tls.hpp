@@ -186,7 +186,7 @@ class tls_stream {
   std::size_t read_some(buffer into, const deadline& until = {}) {
     std::error_code ec;
     const auto moved = read_some(into, ec, until);
-    if (ec) fail("read_some from", ec, 0);
+    if (ec) fail("read_some from", ec, 0, until);
     return moved;
   }
   /// Sets `ec` instead of throwing io_error. \return bytes read; 0: an error, the end, or `into` is empty.
@@ -202,7 +202,7 @@ class tls_stream {
   void write(const_buffer what, const deadline& until = {}) {
     std::error_code ec;
     const auto moved = write(what, ec, until);
-    if (ec) fail("write to", ec, moved);
+    if (ec) fail("write to", ec, moved, until);
   }
   /// Sets `ec` instead of throwing io_error. \return bytes written; with an error, those encrypted before it.
   std::size_t write(const_buffer what, std::error_code& ec, const deadline& until = {}) {
@@ -227,7 +227,7 @@ class tls_stream {
       ERR_clear_error();
     }
     flush(ec, until);
-    if (ec) fail("shutdown of", ec, 0);
+    if (ec) fail("shutdown of", ec, 0, until);
   }
   /// Any thread. As io::stream::close(): the peer is not told that this was the end; call shutdown() before.
   void close() noexcept { parts_->base.close(); }
@@ -276,10 +276,10 @@ class tls_stream {
   }
 
   [[nodiscard]] SSL* ssl() const noexcept { return parts_->ssl.get(); }
-  [[noreturn]] void fail(const char* call, std::error_code ec, std::size_t moved) const {
+  [[noreturn]] void fail(const char* call, std::error_code ec, std::size_t moved, const deadline& until) const {
     const std::string what = std::string(call) + " " + peer().text() + " (TLS)";
-    if (ec == errc::end_of_stream) throw end_of_stream(what, ec, moved);
-    throw io_error(what, ec, moved);
+    if (ec == errc::end_of_stream) throw end_of_stream(what, ec, moved, until.where());
+    throw io_error(what, ec, moved, until.where());
   }
 
   void shake_hands(const deadline& until) {
@@ -292,7 +292,7 @@ class tls_stream {
     std::error_code ignored;
     flush(ignored, until);  // the alert that says why
     close();
-    throw io_error(why, ec);
+    throw io_error(why, ec, 0, until.where());
   }
 
   /// Repeats a call of OpenSSL until it has done something: writes what it wants to send, and gives it what comes.

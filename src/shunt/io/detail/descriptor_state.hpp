@@ -288,7 +288,7 @@ inline error descriptor_state::wait_to_read(std::uint32_t before) {
 template <typename Attempt>
 [[nodiscard]] outcome perform(const char* call, descriptor_state* on, side which, const deadline& until,
                               const Attempt& attempt) {
-  sched::this_fiber::require_wait(call);
+  sched::this_fiber::require_wait(until.call(call));
   if (on == nullptr) return {0, errc::closed};
   const sched::this_fiber::stay here;  // errno is read after waits
   return on->perform(which, until, attempt);

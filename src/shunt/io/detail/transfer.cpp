@@ -16,7 +16,7 @@ namespace {
 
 outcome read_system(descriptor_state* on, buffer into, const deadline& until) {
   if (on != nullptr && on->is_tcp()) {
-    sched::this_fiber::require_wait("read");
+    sched::this_fiber::require_wait(until.call("read"));
     return on->receive(into.data(), into.size(), until);
   }
   return perform("read", on, side::in, until, [on, into](int) { return on->read(into.data(), into.size()); });
@@ -105,9 +105,8 @@ outcome read_exactly(descriptor_state* on, read_buffer& buffered, buffer into, c
 outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view delimiter, std::size_t most,
                    const deadline& until) {
   constexpr std::size_t bytes_per_read = 4096;
-  if (delimiter.empty()) throw usage_error(error_number(313), "read_until: the delimiter is empty");
-  if (most == 0) throw usage_error(error_number(314), "read_until: at most 0 bytes");
-  sched::this_fiber::require_wait("read_until");
+  require_delimiter(delimiter, most, until);
+  sched::this_fiber::require_wait(until.call("read_until"));
   if (closed_over(on, buffered)) return {0, errc::closed};
   std::size_t searched = 0;
   for (;;) {
@@ -124,6 +123,14 @@ outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view
   }
 }
 
+void require_delimiter(std::string_view delimiter, std::size_t most, const deadline& until) {
+  const auto call = until.call("read_until");
+  if (delimiter.empty()) {
+    throw usage_error(error_number(313), "read_until: the delimiter is empty" + call.place(), call.where());
+  }
+  if (most == 0) throw usage_error(error_number(314), "read_until: at most 0 bytes" + call.place(), call.where());
+}
+
 outcome write_all(descriptor_state* on, write_call how, const_buffer what, const deadline& until) {
   if (how == write_call::send) return send_all(on, what, until);
   std::size_t written = 0;
@@ -136,9 +143,9 @@ outcome write_all(descriptor_state* on, write_call how, const_buffer what, const
   return {written, {}};
 }
 
-void raise(const std::string& what, const outcome& of) {
-  if (of.ec == errc::end_of_stream) throw end_of_stream(what, of.ec, of.moved);
-  throw io_error(what, of.ec, of.moved);
+void raise(const std::string& what, const outcome& of, const std::source_location& where) {
+  if (of.ec == errc::end_of_stream) throw end_of_stream(what, of.ec, of.moved, where);
+  throw io_error(what, of.ec, of.moved, where);
 }
 
 }  // namespace detail

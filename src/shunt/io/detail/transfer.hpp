@@ -63,6 +63,8 @@ enum class write_call : bool { write, send };
 /// that stay in `buffered`. \throws usage_error for an empty delimiter, or 0 bytes; std::bad_alloc.
 [[nodiscard]] outcome read_until(descriptor_state* on, read_buffer& buffered, std::string_view delimiter,
                                  std::size_t most, const deadline& until);
+/// \throws usage_error for an empty delimiter, or 0 bytes.
+void require_delimiter(std::string_view delimiter, std::size_t most, const deadline& until);
 [[nodiscard]] outcome write_all(descriptor_state* on, write_call how, const_buffer what, const deadline& until);
 
 // For sockets, inlined: see descriptor_state::receive().
@@ -70,7 +72,7 @@ enum class write_call : bool { write, send };
                                                               const deadline& until) {
   if (!buffered.empty() || into.size() == 0) [[unlikely]]
     return read_some(on, buffered, into, until);
-  sched::this_fiber::require_wait("read");
+  sched::this_fiber::require_wait(until.call("read"));
   if (on == nullptr) [[unlikely]]
     return {0, errc::closed};
   return on->receive(into.data(), into.size(), until);
@@ -80,7 +82,7 @@ enum class write_call : bool { write, send };
   std::size_t sent = 0;
   if (what.size() == 0) [[unlikely]]
     return {};
-  sched::this_fiber::require_wait("write");
+  sched::this_fiber::require_wait(until.call("write"));
   if (on == nullptr) [[unlikely]]
     return {0, errc::closed};
   do {
@@ -93,7 +95,7 @@ enum class write_call : bool { write, send };
 }
 
 /// Throws io_error or end_of_stream. \param what  the operation, and on what.
-[[noreturn, gnu::cold]] void raise(const std::string& what, const outcome& of);
+[[noreturn, gnu::cold]] void raise(const std::string& what, const outcome& of, const std::source_location& where);
 
 }  // namespace detail
 }  // namespace io

@@ -78,7 +78,7 @@ class basic_client {
     if (kept && may_repeat(what)) {
       if (auto reply = exchange_anew(what, until)) return *std::move(reply);
     }
-    throw end_of_stream("http: " + what.method + " " + what.target + " of " + host_, errc::end_of_stream);
+    throw end_of_stream(name_of(what), errc::end_of_stream, 0, until.where());
   }
   /// send() of a GET.
   response get(std::string target, const deadline& until = {}) { return send({.target = std::move(target)}, until); }
@@ -99,6 +99,7 @@ class basic_client {
     buffered_reader in{peer, out};
   };
 
+  std::string name_of(const request& what) const { return "http: " + what.method + " " + what.target + " of " + host_; }
   static bool may_repeat(const request& what) noexcept {
     constexpr std::string_view harmless[] = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
     return std::ranges::find(harmless, what.method) != std::end(harmless);
@@ -121,7 +122,7 @@ class basic_client {
     for (;;) {
       std::error_code ec;
       if (!detail::await_message(connection_->in, ec, until)) {
-        if (ec) throw io_error("http: " + what.method + " " + what.target + " of " + host_, ec);
+        if (ec) throw io_error(name_of(what), ec, 0, until.where());
         return std::nullopt;
       }
       detail::response_parser parser;
@@ -144,10 +145,11 @@ class basic_client {
       came = detail::feed(connection_->in, parser, [&] { return parser.is_done(); }, until);
     }
     if (came.good()) return;
-    const std::string call = "http: " + what.method + " " + what.target + " of " + host_;
-    if (came.io) throw io_error(call, came.io);
-    if (came.wrong == detail::beast::error::partial_message) throw end_of_stream(call, errc::end_of_stream);
-    throw io_error(call, std::error_code(boost::system::error_code(came.wrong)));
+    if (came.io) throw io_error(name_of(what), came.io, 0, until.where());
+    if (came.wrong == detail::beast::error::partial_message) {
+      throw end_of_stream(name_of(what), errc::end_of_stream, 0, until.where());
+    }
+    throw io_error(name_of(what), std::error_code(boost::system::error_code(came.wrong)), 0, until.where());
   }
 
   std::string host_;

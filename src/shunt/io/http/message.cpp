@@ -228,13 +228,13 @@ url parse_url(std::string_view text) {
   return made;
 }
 
-void body_writer::put(const_buffer what) {
+void body_writer::put(const_buffer what, const std::source_location& where) {
   failed_ = true;
-  out_.write(what, patience_);
+  out_.write(what, {patience_, {}, where});
   failed_ = false;
 }
 
-void body_writer::write(const_buffer what) {
+void body_writer::write(const_buffer what, std::source_location where) {
   if (what.size() == 0) return;  // a chunk of no bytes is the last one
   if (chunked_) {
     std::array<char, 20> size{};
@@ -242,15 +242,15 @@ void body_writer::write(const_buffer what) {
     static_cast<void>(ec);  // 18 digits are enough for any size
     end[0] = '\r';
     end[1] = '\n';
-    put(std::string_view(size.data(), static_cast<std::size_t>(end + 2 - size.data())));
+    put(std::string_view(size.data(), static_cast<std::size_t>(end + 2 - size.data())), where);
   }
-  put(what);
-  if (chunked_) put("\r\n");
+  put(what, where);
+  if (chunked_) put("\r\n", where);
 }
 
-void body_writer::flush() {
+void body_writer::flush(std::source_location where) {
   failed_ = true;
-  out_.flush(patience_);
+  out_.flush({patience_, {}, where});
   failed_ = false;
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,17 +87,17 @@ class body_writer {
 
   /// The handler's fiber: sends what does not fit in the connection's buffer. \throws io_error: as a stream's write();
   /// timed_out where the peer took too long (server_options::reply).
-  void write(const_buffer what);
+  void write(const_buffer what, std::source_location where = std::source_location::current());
   /// The handler's fiber: sends what was written up to here, for a client that wants it as it comes. \throws as
   /// write().
-  void flush();
+  void flush(std::source_location where = std::source_location::current());
 
  private:
   friend std::exception_ptr detail::write_reply(buffered_writer&, const response&, const detail::reply_form&);
   body_writer(buffered_writer& out, bool chunked, std::chrono::nanoseconds patience) noexcept
       : out_(out), chunked_(chunked), patience_(patience) {}
 
-  void put(const_buffer what);
+  void put(const_buffer what, const std::source_location& where);
 
   buffered_writer& out_;
   bool failed_ = false;  // a call has failed: the connection, not what the handler did
