@@ -5,9 +5,11 @@
 #include <concepts>
 #include <exception>
 #include <mutex>
+#include <source_location>
 #include <stop_token>
 #include <utility>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/sched/fiber.hpp>
 #include <shunt/sync/detail/wait_queue.hpp>
@@ -50,48 +52,55 @@ class condition_variable {
 
   /// Waits for a notification.
   template <basic_lock Lock>
-  void wait(Lock& lock) {
-    static_cast<void>(wait_until(lock, detail::never));
+  void wait(Lock& lock, std::source_location where = std::source_location::current()) {
+    static_cast<void>(wait_unless([] { return false; }, lock, detail::never, {"condition_variable::wait", where}));
   }
   /// Waits until `done()`, which is called with the lock held. Other threads notify after they changed it.
   template <basic_lock Lock, std::predicate Done>
-  void wait(Lock& lock, Done done) {
-    while (!done()) wait(lock);
+  void wait(Lock& lock, Done done, std::source_location where = std::source_location::current()) {
+    while (!done()) wait(lock, where);
   }
 
   /// \return false: `deadline` passed, and no notification was for this wait.
   template <basic_lock Lock>
-  [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline) {
-    return wait_unless([] { return false; }, lock, deadline);
+  [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline,
+                                std::source_location where = std::source_location::current()) {
+    return wait_unless([] { return false; }, lock, deadline, {"condition_variable::wait_until", where});
   }
   /// The same, `time` from now at the latest.
   template <basic_lock Lock>
-  [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time) {
-    return wait_until(lock, sched::after(time));
+  [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time,
+                              std::source_location where = std::source_location::current()) {
+    return wait_until(lock, sched::after(time), where);
   }
   /// \return done(): false if `deadline` passed before it was true.
   template <basic_lock Lock, std::predicate Done>
-  [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline, Done done) {
+  [[nodiscard]] bool wait_until(Lock& lock, std::chrono::steady_clock::time_point deadline, Done done,
+                                std::source_location where = std::source_location::current()) {
     while (!done()) {
-      if (!wait_until(lock, deadline)) return done();
+      if (!wait_until(lock, deadline, where)) return done();
     }
     return true;
   }
   /// The same, `time` from now at the latest.
   template <basic_lock Lock, std::predicate Done>
-  [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time, Done done) {
-    return wait_until(lock, sched::after(time), std::move(done));
+  [[nodiscard]] bool wait_for(Lock& lock, std::chrono::nanoseconds time, Done done,
+                              std::source_location where = std::source_location::current()) {
+    return wait_until(lock, sched::after(time), std::move(done), where);
   }
 
   /// Waits until `done()`, until a request to stop, or until `deadline`. \return done().
   template <basic_lock Lock, std::predicate Done>
   [[nodiscard]] bool wait(Lock& lock, const std::stop_token& stop, Done done,
-                          std::chrono::steady_clock::time_point deadline = detail::never) {
+                          std::chrono::steady_clock::time_point deadline = detail::never,
+                          std::source_location where = std::source_location::current()) {
     const sched::this_fiber::stay here;  // a stop_callback belongs to its thread
     const std::stop_callback on_stop(stop, [this] { notify_all(); });
     while (!done()) {
       if (stop.stop_requested()) return false;
-      if (!wait_unless([&] { return stop.stop_requested(); }, lock, deadline)) return done();
+      if (!wait_unless([&] { return stop.stop_requested(); }, lock, deadline, {"condition_variable::wait", where})) {
+        return done();
+      }
     }
     return true;
   }
@@ -99,8 +108,8 @@ class condition_variable {
  private:
   /// Queues before it asks `ended()`: a stop request that comes later finds the waiter in the queue.
   template <class Ended, class Lock>
-  bool wait_unless(const Ended& ended, Lock& lock, std::chrono::steady_clock::time_point deadline) {
-    detail::require_wait("condition_variable::wait");
+  bool wait_unless(const Ended& ended, Lock& lock, std::chrono::steady_clock::time_point deadline, call_site call) {
+    detail::require_wait(call);
     detail::waiting me;
     queue(me);
     if (ended()) {
@@ -114,9 +123,8 @@ class condition_variable {
       throw;
     }
     return locked_again(lock, [&] {
-      return detail::wait_queued(waiting_, me, guard_, [&] {
-        return detail::sleep_until(me, deadline, "a condition variable", "condition_variable::wait");
-      });
+      return detail::wait_queued(waiting_, me, guard_,
+                                 [&] { return detail::sleep_until(me, deadline, "a condition variable", call); });
     });
   }
 

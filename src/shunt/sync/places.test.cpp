@@ -43,6 +43,11 @@ TEST_CASE("errors: a wait where waiting is forbidden names its line; what need n
     shunt::latch closed(1);
     shunt::barrier two(2);
     shunt::semaphore none(0);
+    shunt::mutex other;
+    shunt::condition_variable changed;
+    shunt::shared_mutex read, written;
+    read.lock_shared();
+    written.lock();
     shunt::mutex held;
     const std::lock_guard lock(held);
     const refusing refuses;
@@ -63,6 +68,17 @@ TEST_CASE("errors: a wait where waiting is forbidden names its line; what need n
     expect_place<usage_error>([&] { none.acquire(); });
     expect_place<usage_error>([&] { static_cast<void>(none.try_acquire_until(later)); });
     expect_place<usage_error>([&] { held.lock(); });
+    std::unique_lock free(other);
+    expect_place<usage_error>([&] { changed.wait(free); });
+    expect_place<usage_error>([&] { changed.wait(free, [] { return false; }); });
+    expect_place<usage_error>([&] { static_cast<void>(changed.wait_for(free, std::chrono::hours(1))); });
+    expect_place<usage_error>([&] { static_cast<void>(changed.wait(free, token, [] { return false; })); });
+    expect_place<usage_error>([&] { read.lock(); });
+    expect_place<usage_error>([&] { static_cast<void>(read.try_lock_for(std::chrono::hours(1))); });
+    expect_place<usage_error>([&] { written.lock_shared(); });
+    expect_place<usage_error>([&] { static_cast<void>(written.try_lock_shared_until(later)); });
+    read.unlock_shared();
+    written.unlock();
   });
 }
 

@@ -25,7 +25,7 @@ bool shared_mutex::try_take(kind as) noexcept {
 }
 
 /// A waiter that gives up may have held back those behind it: a writer, readers that could have come in.
-bool shared_mutex::take(kind as, std::chrono::steady_clock::time_point deadline, const char* call) {
+bool shared_mutex::take(kind as, std::chrono::steady_clock::time_point deadline, call_site call) {
   if (try_take(as)) return true;
   detail::require_wait(call);
   detail::waiting me;
