@@ -1,15 +1,15 @@
 // A server of lines, and its clients, in one process: every connection is a fiber that reads and writes as if it were
 // alone.
 #include <shunt/io.hpp>
-#include <shunt/sched.hpp>
+#include <shunt/task.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <exception>
-#include <memory>
+#include <stop_token>
 #include <string>
 #include <system_error>
+#include <utility>
 
 using namespace std::chrono_literals;
 
@@ -36,30 +36,34 @@ int ask(const shunt::io::address& where, int number) {
   return right;
 }
 
-}  // namespace
+/// Accepts until it is asked to stop; then no client is left without its replies.
+void serve_all(shunt::io::listener& door, const std::stop_token& stop) {
+  shunt::task_group peers;
+  for (std::error_code bad;;) {
+    auto peer = door.accept(bad, stop);
+    if (bad) break;
+    peers.spawn([peer = std::move(peer)]() mutable { serve(std::move(peer)); });
+  }
+  peers.wait();
+}
 
-int main() try {
-  std::atomic<int> right{0}, left{clients};
-  auto door = shunt::io::listen("127.0.0.1:0");  // a port that the system chooses; outlives all fibers, which use it
-  shunt::sched::runtime workers;
-  workers.run([&] {
-    for (int c = 0; c < clients; ++c) {
-      workers.spawn([&, c] {
-        right += ask(door.local(), c);
-        if (--left == 0) door.close();  // accept() below ends with errc::closed
-      });
-    }
-    // With the token, a client that fails ends the run: an exception of any fiber asks all to stop.
-    for (std::error_code bad;;) {
-      auto peer = std::make_shared<shunt::io::stream>(door.accept(bad, workers.stop_token()));
-      if (bad) break;
-      workers.spawn([peer] { serve(std::move(*peer)); });  // a std::function: it must copy, so the stream is shared
-    }
+int echo() {
+  std::atomic<int> right{0};
+  const int status = shunt::launch([&] {
+    auto door = shunt::io::listen("127.0.0.1:0");  // a port that the system chooses
+    shunt::fiber server([&](const std::stop_token& stop) { serve_all(door, stop); });
+    shunt::finish([&] {
+      for (int c = 0; c < clients; ++c) shunt::async([&, c] { right += ask(door.local(), c); });
+    });
+    server.request_stop();
+    server.join();  // throws what it threw
   });
+  if (status != 0) return status;  // launch() has said why
   const bool all = right == clients * lines;
   std::printf("echo: %d lines came back: %s\n", right.load(), all ? "right" : "WRONG");
   return all ? 0 : 1;
-} catch (const std::exception& bad) {
-  std::fprintf(stderr, "%s\n", bad.what());
-  return 1;
 }
+
+}  // namespace
+
+int main() { return echo(); }

@@ -123,6 +123,7 @@ inline void asio_result(use_fiber_t, std::tuple<>&&) {}
 }  // namespace v1
 }  // namespace shunt
 
+/// \cond
 /// What Boost.Asio asks about the token.
 template <typename R, typename... Args>
 class boost::asio::async_result<shunt::io::use_fiber_t, R(Args...)> {
@@ -139,5 +140,6 @@ class boost::asio::async_result<shunt::io::use_fiber_t, R(Args...)> {
     return asio_result(how, std::move(*end.result));
   }
 };
+/// \endcond
 
 #endif

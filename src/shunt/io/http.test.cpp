@@ -97,6 +97,8 @@ TEST_CASE("http: parameters are decoded") {
   CHECK(*asked.parameter("y") == "A%zz");
   CHECK(!asked.parameter("z"));
   CHECK(!http::request{.target = "/"}.parameter(""));
+  CHECK(http::decoded(asked.path()) == "/find it");
+  CHECK(http::decoded("1+1%3d2%") == "1+1=2%");
 }
 
 TEST_CASE("http: addresses of pages") {
@@ -130,10 +132,11 @@ TEST_CASE("http: requests and replies over a connection that is kept") {
         expect(one.headers.get("content-type") == "text/plain; charset=utf-8", "type");
         expect(one.headers.find("date") != nullptr, "date");
         expect(peer.post("/b", std::string(100'000, 'x'), "text/plain", 10s).body.size() == 100'009, "post");
+        expect(peer.put("/b", "x", "text/plain", 10s).body == "PUT /b x\n", "put");
         expect(peer.send({.method = "HEAD", .target = "/c"}, 10s).body.empty(), "head");
         expect(peer.get("/d", 10s).body == "GET /d \n", "after HEAD");
       });
-  CHECK(handled == 4);
+  CHECK(handled == 5);
 }
 
 TEST_CASE("http: requests that come at once are replied to in turn") {

@@ -82,6 +82,10 @@ class basic_client {
   }
   /// send() of a GET.
   response get(std::string target, const deadline& until = {}) { return send({.target = std::move(target)}, until); }
+  /// send() of a PUT.
+  response put(std::string target, std::string body, std::string_view type, const deadline& until = {}) {
+    return send({"PUT", std::move(target), {{"Content-Type", std::string(type)}}, std::move(body)}, until);
+  }
   /// send() of a POST.
   response post(std::string target, std::string body, std::string_view type, const deadline& until = {}) {
     return send({"POST", std::move(target), {{"Content-Type", std::string(type)}}, std::move(body)}, until);

@@ -51,7 +51,7 @@ int hex_digit(char c) noexcept {
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-std::string decoded(std::string_view text) {
+std::string decoded(std::string_view text, char plus) {
   std::string made;
   made.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -61,7 +61,7 @@ std::string decoded(std::string_view text) {
       made += static_cast<char>(high * 16 + low);
       i += 2;
     } else {
-      made += text[i] == '+' ? ' ' : text[i];
+      made += text[i] == '+' ? plus : text[i];
     }
   }
   return made;
@@ -142,8 +142,8 @@ std::optional<std::string> request::parameter(std::string_view name) const {
     const auto pair = left.substr(0, left.find('&'));
     left.remove_prefix(std::min(left.size(), pair.size() + 1));
     const auto equals = pair.find('=');
-    if (decoded(pair.substr(0, equals)) != name) continue;
-    return equals == std::string_view::npos ? std::string() : decoded(pair.substr(equals + 1));
+    if (decoded(pair.substr(0, equals), ' ') != name) continue;
+    return equals == std::string_view::npos ? std::string() : decoded(pair.substr(equals + 1), ' ');
   }
   return std::nullopt;
 }
@@ -151,6 +151,8 @@ std::optional<std::string> request::parameter(std::string_view name) const {
 response::response(int code, std::string text, std::string_view type) : status(code), body(std::move(text)) {
   if (!body.empty()) headers.add("Content-Type", type);
 }
+
+std::string decoded(std::string_view text) { return decoded(text, '+'); }
 
 std::string_view reason(int status) noexcept {
   static constexpr std::array<std::pair<int, std::string_view>, 41> known{{

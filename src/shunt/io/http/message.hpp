@@ -72,10 +72,10 @@ struct request {
   fields headers{};            ///< without those that say how the body is sent
   std::string body{};          ///< the whole of it
 
-  /// The target up to its '?', with %xx as in the target. A view of `target`.
+  /// The target up to its '?', as the client wrote it: see decoded(). A view of `target`.
   [[nodiscard]] std::string_view path() const noexcept;
-  /// The value of `name` in the target behind '?' ("a=1&b=two%20words"), decoded: %xx is a byte, '+' a blank. Nothing
-  /// if there is no such name.
+  /// The value of `name` in the target behind its '?' (`a=1&b=two%20words`), decoded; '+' is a blank there. Nothing if
+  /// there is no such name.
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
 };
 
@@ -125,6 +125,9 @@ struct response {
   /// missing. Not called where the reply has no content (HEAD, status 204 and 304).
   std::function<void(body_writer&)> content{};
 };
+
+/// A text with each `%` and two hexadecimal digits as the byte that they mean: `two%20words`. Source: RFC 3986, 2.1.
+[[nodiscard]] std::string decoded(std::string_view text);
 
 /// What RFC 9110 calls a status: "Not Found" for 404; "" for a number that it does not name.
 [[nodiscard]] std::string_view reason(int status) noexcept;
