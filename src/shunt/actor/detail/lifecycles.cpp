@@ -1,5 +1,7 @@
 #include <shunt/actor/detail/lifecycles.hpp>
 
+#include <chrono>
+#include <string>
 #include <utility>
 
 #include <shunt/actor/detail/actor_system.hpp>
@@ -19,6 +21,17 @@ std::string text_of(const std::exception_ptr& failure) {
     return what_of(failure);
   }
 }
+
+namespace {
+
+/// Why a supervisor has given up, as the option that says so.
+std::string limit_of(const supervisor_state& s) {
+  const auto within = std::chrono::duration_cast<std::chrono::milliseconds>(s.within).count();
+  return "; its supervisor has given up: supervisor_options::restarts is " + std::to_string(s.most) + " in " +
+         std::to_string(within) + " ms";
+}
+
+}  // namespace
 
 address lifecycles::spawn(std::unique_ptr<lifecycle>& about, void* object, std::uint32_t capacity, overflow when_full) {
   const std::scoped_lock held(lock_);
@@ -86,7 +99,7 @@ bool lifecycles::failed(actor_cell& c, const std::exception_ptr& why) {
   }
   if ((about.supervisor == nullptr || can) && of_.system().is_news(text)) {
     of_.system().say("actor " + (about.name.empty() ? std::string("without a name") : '`' + about.name + '`') +
-                     " has ended: " + text + (can ? "; its supervisor has given up" : ""));
+                     " has ended: " + text + (can ? limit_of(*about.supervisor) : ""));
   }
   end(c, text);
   return false;
