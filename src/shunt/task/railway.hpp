@@ -383,6 +383,12 @@ class railway {
   /// Makes a station, which gets each train when it has left all of `before`. Before any station is used. Stations side
   /// by side may each write only members that the others neither read nor write.
   /// \param before  sources and stations of this railway, at least one, each once. \throws usage_error, std::bad_alloc.
+  template <std::ranges::input_range Before>
+    requires std::convertible_to<std::ranges::range_reference_t<const Before&>, cursor*>
+  station& after(const Before& before, std::string name = {}) {
+    return after(std::vector<cursor*>(std::ranges::begin(before), std::ranges::end(before)), std::move(name));
+  }
+  /// The same: `after({&x, &y})`.
   station& after(const std::vector<cursor*>& before, std::string name = {}) {
     std::vector<rail::station*> ends;
     for (cursor* const p : before) {

@@ -55,6 +55,26 @@ void inside(int workers, const std::function<void()>& body) {
 
 }  // namespace
 
+TEST_CASE("railway: a station is put after a vector of sources, or of stations") {
+  shunt::railway<int> line;
+  std::vector<shunt::railway<int>::loader*> in{&line.source("a"), &line.source("b")};
+  auto& sum = line.after(in, "sum");
+  const std::vector<shunt::railway<int>::station*> one{&sum};
+  auto& last = line.after(one, "last");
+  int all = 0;
+  for (auto* const source : in) line.operate(*source, [](auto& s) { static_cast<void>(s.put(21)); });
+  line.operate(sum, [](auto& s) {
+    while (auto train = s.arrive()) continue;
+  });
+  line.operate(last, [&](auto& s) {
+    while (auto train = s.arrive()) {
+      for (const int one_good : train) all += one_good;
+    }
+  });
+  line.run();
+  CHECK(all == 42);
+}
+
 TEST_CASE("railway: every good arrives once and in order, for any size and number of trains and workers") {
   const auto capacity = GENERATE(as<std::size_t>(), 1, 3, 16);
   const auto trains = GENERATE(as<std::size_t>(), 1, 2, 3, 8, 65);  // of one good: with headers up to 64

@@ -59,7 +59,9 @@ job_deque::position job_deque::tell(position at) noexcept {
 job_deque::position job_deque::push_elsewhere(job& j, const char* call) {
   detail::worker* const here = detail::worker::current();
   if (here == nullptr || !here->in_fiber()) {
-    throw usage_error(error_number(101), std::string(call) + ": called outside a fiber");
+    throw usage_error(
+        error_number(101),
+        std::string(call) + ": called outside a fiber: call it in what shunt::launch() or runtime::run() runs");
   }
   // A job lies on the stack of its forker, and other workers read it there.
   if (here->waiting_forbidden() || here->running()->compact) return nowhere;
