@@ -35,9 +35,11 @@ namespace http {
 
 /// What a server allows its clients, and what it does about a handler that fails.
 struct server_options {
-  std::size_t connections = 10'000;  ///< at a time, at least 1; further ones wait in the listener's queue
-  std::size_t header = 16 * 1024;    ///< bytes of a request's first line and header; more: status 431
-  std::size_t body = 1024 * 1024;    ///< bytes of a request's body; more: status 413
+  /// At a time, at least 1; further ones wait in the listener's queue. One that has been used keeps two buffers of
+  /// 16 KiB and a fiber's stack.
+  std::size_t connections = 10'000;
+  std::size_t header = 16 * 1024;  ///< bytes of a request's first line and header; more: status 431
+  std::size_t body = 1024 * 1024;  ///< bytes of a request's body; more: status 413
   std::chrono::nanoseconds idle = std::chrono::seconds(60);     ///< for the first byte of the next request
   std::chrono::nanoseconds request = std::chrono::seconds(30);  ///< from then on, for the whole of it: status 408
   std::chrono::nanoseconds reply = std::chrono::seconds(30);    ///< for a write that waits for the peer
