@@ -15,15 +15,13 @@
 ///
 /// Shapes: one station after another is a pipeline, two after one a multicast, one after two a join. A station after
 /// several sources unloads the trains of all of them. A station changes goods in place, and may change their number.
-/// Every source has trains of its own, which return to it from the last stations.
 ///
 /// The end: a source closes, and each station sees its last train and then the end, in the order of the line. A failure
 /// goes the same way: the stations behind it get the trains that left before it, and then the exception; the sources
-/// load no more; the stations that are not behind it run to their end. A train that departed is neither lost nor seen
-/// twice.
+/// load no more; the stations that are not behind it run to their end. No train is lost, or seen twice.
 ///
-/// Results: a train returns to its source with the goods that the last stations left in it, in place of a second line
-/// for the way back. The source unloads it before it loads it anew, and unloads those that are still out at the end:
+/// Results: a train returns to its source, whose own it is, with the goods that the last stations left in it: no second
+/// line leads back. The source unloads it before it loads it anew, and unloads those that are still out at the end:
 ///
 /// ```cpp
 /// line.operate(in, [&](auto& s) {
@@ -396,8 +394,7 @@ class railway {
       ends.push_back(&p->at_);
     }
     if (ends.empty()) detail::throw_bad_predecessor("");
-    stations_.emplace_back(new station(*this, line_.add_unloader(ends), std::move(name)));
-    return *stations_.back();
+    return *stations_.emplace_back(new station(*this, line_.add_unloader(ends), std::move(name)));
   }
 
   /// run() will call serve(at, body) in a fiber. `body` may refer to objects that outlive run().
