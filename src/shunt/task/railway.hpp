@@ -20,8 +20,8 @@
 /// goes the same way: the stations behind it get the trains that left before it, and then the exception; the sources
 /// load no more; the stations that are not behind it run to their end. No train is lost, or seen twice.
 ///
-/// Results: a train returns to its source, whose own it is, with the goods that the last stations left in it: no second
-/// line leads back. The source unloads it before it loads it anew, and unloads those that are still out at the end:
+/// Results: a train belongs to one source, and returns to it with the goods that the last stations left in it; so the
+/// way back needs no second line. The source unloads it before it loads it anew, and those still out at the end:
 ///
 /// ```cpp
 /// line.operate(in, [&](auto& s) {

@@ -21,6 +21,9 @@ struct reply_form {
   std::chrono::nanoseconds patience{};  // for a write that waits
 };
 
+/// Whether a message says that it is the last of its connection.
+[[nodiscard]] bool asks_to_close(const fields& header) noexcept;
+
 /// \throws usage_error for a status below 200 or above 599.
 void require_reply_status(int status);
 

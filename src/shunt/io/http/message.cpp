@@ -258,6 +258,8 @@ void body_writer::flush(std::source_location where) {
 
 namespace detail {
 
+bool asks_to_close(const fields& header) noexcept { return same_name(header.get("Connection"), "close"); }
+
 void require_reply_status(int status) {
   if (status >= 200 && status <= 599) return;
   throw usage_error(error_number(328), "http::response: status " + std::to_string(status) + "; a reply has 200 to 599");
@@ -309,8 +311,7 @@ void write_request(buffered_writer& to, const request& what, std::string_view ho
   append_fields(header, what.headers);
   const bool usual = what.method == "POST" || what.method == "PUT" || what.method == "PATCH";  // also without a body
   if (usual || !what.body.empty()) header += "Content-Length: " + std::to_string(what.body.size()) + "\r\n";
-  const bool last = same_name(what.headers.get("Connection"), "close");
-  header += last ? "Connection: close\r\n\r\n" : "\r\n";
+  header += asks_to_close(what.headers) ? "Connection: close\r\n\r\n" : "\r\n";
   to.write(header, until);
   to.write(what.body, until);
 }

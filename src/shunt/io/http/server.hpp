@@ -156,9 +156,7 @@ class conversation {
     const bool wanted = modern && parser.keep_alive();
     const request asked = request_of(parser);
     const response reply = reply_to(asked);
-    const auto connection = reply.headers.get("Connection");
-    const bool goes_on =
-        wanted && !stop_.stop_requested() && !boost::beast::iequals({connection.data(), connection.size()}, "close");
+    const bool goes_on = wanted && !stop_.stop_requested() && !asks_to_close(reply.headers);
     const auto failure = write_reply(
         out_, reply,
         {.only_header = asked.method == "HEAD", .keep_alive = goes_on, .chunks = modern, .patience = how_.reply});
