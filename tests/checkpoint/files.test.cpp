@@ -148,6 +148,20 @@ TEST_CASE("checkpoint: the last two generations are kept") {
   CHECK(there.names() == std::vector<std::string>{"state.5", "state.6"});
 }
 
+TEST_CASE("checkpoint: a restart removes what a job has left that was killed before it could") {
+  const folder there, aside;
+  save_two_generations(there);
+  std::filesystem::copy(there.path() + "/state.1", aside.path() + "/state.1");
+  save_one<numbers>(writing(small(2, 2), there), fill);
+  std::filesystem::copy(aside.path() + "/state.1", there.path() + "/state.1");
+  // Later than the last whole one: whether a rank's file is only not seen yet, the next whole generation decides.
+  std::filesystem::create_directory(there.path() + "/state.4");
+  CHECK(restart(there).empty());  // it writes nowhere
+  CHECK(there.names() == std::vector<std::string>{"state.1", "state.2", "state.3", "state.4"});
+  CHECK(restart(restarted(writing(small(2, 2), there), there)).empty());
+  CHECK(there.names() == std::vector<std::string>{"state.2", "state.3", "state.4"});
+}
+
 TEST_CASE("checkpoint folder: one that cannot be listed is not taken for an empty one") {
   const folder there;
   save_two_generations(there);

@@ -64,14 +64,25 @@ class Trial:
         words = [self.job, "--pes", str(PES), "--deadline", "5", *more]
         return words if not self.launcher else [*self.launcher, str(ranks), *words]
 
-    def has_generation(self):
-        """Whether the files of a generation have all PEs."""
+    def generations(self):
+        """By number, ascending: whether its files have all PEs."""
+        found = {}
         for folder in glob.glob(self.folder + "/all/walk.*/"):
+            number = re.search(r"/walk\.(\d+)/$", folder)
             names = glob.glob(folder + "pes-*")  # the folder may be removed meanwhile: then it has none
             files = [re.search(r"/pes-(\d+)-(\d+)$", name) for name in names]
-            if sum(int(f[2]) - int(f[1]) + 1 for f in files if f) == PES:
-                return True
-        return False
+            if number:
+                found[int(number[1])] = sum(int(f[2]) - int(f[1]) + 1 for f in files if f) == PES
+        return dict(sorted(found.items()))
+
+    def has_generation(self):
+        return any(self.generations().values())
+
+    def too_many(self):
+        """The last two whole generations may be there, and after them what a kill has left unfinished."""
+        there = self.generations()
+        last_whole = [n for n, whole in there.items() if whole][-2:]
+        return [n for n in there if last_whole and n <= last_whole[-1] and n not in last_whole]
 
     def start(self, number=None, after=0.0, more=(), settled=False):
         """Runs the job; sends a signal after a time, counted from the first whole generation on if `settled`. Returns
@@ -171,8 +182,7 @@ class Trial:
         hashes = re.findall(r"hash (\w+)", text)
         if status != 0 or hashes != [wanted]:
             return f"status {status}, hash {hashes}, wanted {wanted}"
-        kept = [n for n in os.listdir(self.folder + "/all") if n.startswith("walk.") and "seen" not in n]
-        return "" if len(kept) <= 2 else f"kept {kept}"
+        return f"kept {too_many} too many: {self.generations()}" if (too_many := self.too_many()) else ""
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -104,6 +104,8 @@ checkpoint_plan make_plan(const options& wanted, const detail::checkpoint_identi
   if (wanted.checkpoint.empty()) return plan;
   const checkpoint_folder folder(wanted.checkpoint, here.name);
   folder.make();
+  // A life that is killed between its last file and its prune leaves one too many.
+  if (plan.from && directory_of_restart(wanted) == wanted.checkpoint) folder.prune(plan.from->number, true);
   const auto there = folder.generations();
   if (!there.empty()) plan.next = std::max(plan.next, there.back() + 1);
   if (!several) return plan;
