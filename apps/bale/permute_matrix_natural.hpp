@@ -16,8 +16,9 @@ inline matrix permute_matrix(pgas::pe& me, const matrix& a, const permutation& r
   pgas::array<ordinal*> next(me, a.height);  // of each row: where its next entry goes, on the row's PE
   for (ordinal l = 0; l < moved.count(); ++l) next.local()[l] = moved.columns.data() + moved.offsets[l];
   pgas::superstep(me, [&] {
-    for (ordinal l = 0; l < a.count(); ++l)
-      for (const auto name : a.in_row(l, renamed)) next[r[l]].update([name](ordinal*& to) { *to++ = name; });
+    each_piece(a, renamed, most_items(me, 4), [&](ordinal l, ordinal, std::span<const ordinal> names) {
+      next[r[l]].update(names, [](ordinal*& to, auto some) { to = std::ranges::copy(some, to).out; });
+    });
   });
   return moved;
 }

@@ -14,10 +14,10 @@ inline permutation random_permutation(pgas::pe& me, std::uint64_t total, std::ui
     keys.each([&](int list, drawn one) { lists[list].update([one](std::vector<drawn>* to) { to->push_back(one); }); });
   });
   keys.sort(mine);
-  auto at = me.scan(mine.size());
-  pgas::superstep(me, [&] {
-    for (const drawn one : mine) permuted[at++] = static_cast<ordinal>(one);
-  });
+  permutation indices(mine.size());
+  std::ranges::transform(mine, indices.begin(), [](drawn one) { return static_cast<ordinal>(one); });
+  const auto first = me.scan(indices.size());
+  pgas::superstep(me, [&] { permuted.put(first, indices); });
   return {permuted.local().begin(), permuted.local().end()};
 }
 }  // namespace shunt::apps::natural

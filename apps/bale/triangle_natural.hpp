@@ -14,9 +14,11 @@ tally triangle(pgas::pe& me, const rows& lower, EachRow each_row) {
   pgas::superstep(me, [&] {
     for (std::uint32_t l = 0; l < lower.count(); each_row(++l)) {
       const auto row = lower.row(l);
-      for (auto j = row.begin(); j != row.end(); ++j)
+      for (auto j = row.begin(); j != row.end(); ++j) {
+        const auto row_j = all[*j];
         for (auto k = row.begin(); k != j; ++k)
-          all[*j].update([k = *k](counting_row& r) { ++r.result.asked, r.result.found += is_in(r.columns, k); });
+          row_j.update([k = *k](counting_row& r) { ++r.result.asked, r.result.found += is_in(r.columns, k); });
+      }
     }
   });
   tally sum;

@@ -16,7 +16,7 @@ class divisor {
   explicit divisor(std::uint64_t by) noexcept : by_(by), reciprocal_(((std::uint64_t{1} << 63) - 1) / by + 1) {}
 
   /// Exact: the reciprocal is too great by less than 1, which adds less than n / 2^63 to the quotient.
-  /// \param n  below 2^63 / by() (contract). Cost: a multiplication.
+  /// \param n  below 2^63 / by(); of a greater one the result is some number. Cost: a multiplication.
   [[nodiscard]] std::uint64_t quotient(std::uint64_t n) const noexcept {
     __extension__ using wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 63);

@@ -50,6 +50,10 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
+namespace detail {
+struct end_of;
+}  // namespace detail
+
 /// A selector: `Mailboxes` mailboxes, 1..64, which carry lambdas to the parts of symmetric objects on any PE; see the
 /// head of this file. make_selector() makes one; actor_of has one mailbox. The PE's program constructs it, calls its
 /// collective functions and destroys it; a task on another worker gets usage_error there.
@@ -275,6 +279,8 @@ class selector_of {
   }
 
  private:
+  friend struct detail::end_of;
+
   /// \param feeders  as detail::selector_table::construct()
   selector_of(pe& me, const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
       : me_(&me), refs_{&*parts...} {
@@ -343,6 +349,14 @@ actor_of(symmetric<Parts>&...) -> actor_of<Parts...>;
 actor_of(pe&) -> actor_of<>;
 
 namespace detail {
+/// What a superstep ends of a selector. A type, for its friend.
+struct end_of {
+  template <class Selector>
+  [[nodiscard]] static ending_selector changes(Selector& s) noexcept {
+    return {s.state_, s.done_};
+  }
+};
+
 template <class T>
 inline constexpr bool is_symmetric = false;
 template <class T>

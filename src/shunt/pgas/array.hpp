@@ -80,7 +80,8 @@ class array final : private detail::distributed {
  public:
   using value_type = T;  ///< of an element
 
-  /// One element, as operator[] returns it. Use it at once: it has the array's address.
+  /// One element, as operator[] returns it. It has the array's address, and knows where the element is: a loop that
+  /// changes one element often makes it once, `const auto row = a[i];`
   class element : public element_changes<element, T> {
    public:
     /// The same element.
@@ -93,17 +94,29 @@ class array final : private detail::distributed {
     /// \throws usage_error inside of one.
     operator T() const { return of_->read(at_); }
 
+    using element_changes<element, T>::update;
+    /// One-sided, in a superstep. The same with items that travel along, in one message: runs f(element, items) at its
+    /// PE, with a std::span<const U>, or of characters a std::string_view, which are gone when it returns.
+    /// \throws usage_error for more items than fit into a train (actor_of::send()). Cost: less than a message an item.
+    template <payload_item U, class F>
+      requires std::invocable<const F&, T&, detail::payload_view<U>>
+    void update(std::span<const U> items, const F& f) const {
+      of_->change(at_, to_, items, f);
+    }
+
    private:
     friend class array;
     friend class element_changes<element, T>;
-    element(array& of, array_index at) noexcept : of_(&of), at_(at) {}
+    [[gnu::always_inline]] element(array& of, array_index at) noexcept
+        : of_(&of), at_(at), to_(of.layout_.where(at.value)) {}
     template <class F>
     [[gnu::always_inline]] void change(const F& f) const {
-      of_->change(at_, f);
+      of_->change(at_, to_, f);
     }
 
     array* of_;
     array_index at_;
+    element_place to_;  // of an index beyond the array any: the change is refused
   };
 
   /// Collective, but does not wait for all: as actor_of's.
@@ -115,10 +128,7 @@ class array final : private detail::distributed {
       : array(me, size, Layout(), initial) {}
   /// The same, with a layout: `pgas::array<double, pgas::block_cyclic> a(me, n, pgas::block_cyclic(64))`.
   array(pe& me, std::uint64_t size, Layout layout, const T& initial = {})
-      : distributed(me, size, [](distributed& of) { static_cast<array&>(of).changes_.finish(); }),
-        layout_(laid_out(me, size, layout)),
-        part_(me),
-        changes_(part_) {
+      : distributed(me, size), layout_(laid_out(me, size, layout)), part_(me), changes_(part_) {
     part_->values.assign(layout_.count(me.index()), initial);
   }
   /// Collective: the last superstep is over.
@@ -143,6 +153,23 @@ class array final : private detail::distributed {
     return std::views::iota(std::size_t{0}, part_->values.size()) | std::views::transform([this](std::size_t spot) {
              return std::pair<std::uint64_t, T&>(index_of(spot), part_->values[spot]);
            });
+  }
+
+  /// One-sided, in a superstep. The elements first, first + 1, ... become `values`, in order.
+  /// \throws usage_error outside of one, and for elements beyond the array
+  /// Cost: a message for as many elements of a PE as fit into a train; of a few values one each.
+  void put(array_index first, std::span<const T> values)
+    requires payload_item<T>
+  {
+    const std::uint64_t count = values.size();
+    if (first.value > changeable() || count > changeable() - first.value) [[unlikely]]
+      detail::refuse_change(me().index(), open(), std::max(first.value, elements()), elements(), first.line);
+    const int pes = me().count();
+    if (count < 4 * static_cast<std::uint64_t>(pes)) {
+      for (std::uint64_t k = 0; k != count; ++k) (*this)[{first.value + k, first.line}] = values[k];
+      return;
+    }
+    for (int n = 0; n != pes; ++n) put_at((me().index() + n) % pes, first, values);  // not all to PE 0 first
   }
 
   /// Local. Each of this PE's elements becomes `value`; a program that fills all calls it on every PE.
@@ -230,15 +257,46 @@ class array final : private detail::distributed {
       detail::refuse_element(me().index(), at.value, elements(), at.line);
     return layout_.where(at.value);
   }
-  template <class F>
-  [[gnu::always_inline]] void change(array_index at, const F& f) {
+  [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(changes_); }
+  void check_change(const array_index& at) const {
     if (at.value >= changeable()) [[unlikely]]
       detail::refuse_change(me().index(), open(), at.value, elements(), at.line);
-    const auto to = layout_.where(at.value);
+  }
+  template <class F>
+  [[gnu::always_inline]] void change(const array_index& at, const element_place& to, const F& f) {
+    check_change(at);
     if constexpr (std::is_empty_v<F>) {  // the index alone travels
       changes_.send(to.pe, [spot = to.spot](part& there) { F()(there.values[spot]); }, at.line);
     } else {
       changes_.send(to.pe, [spot = to.spot, f](part& there) { f(there.values[spot]); }, at.line);
+    }
+  }
+  /// Behind it items of type U lie, so it is as large as their alignment wants.
+  template <class U, class F>
+  struct alignas(U) alignas(std::uint32_t) change_with_items {
+    std::uint32_t spot;
+    [[no_unique_address]] F f;
+
+    void operator()(part& there, detail::payload_view<U> items) const { f(there.values[spot], items); }
+  };
+  template <class U, class F>
+  void change(const array_index& at, const element_place& to, std::span<const U> items, const F& f) {
+    check_change(at);
+    changes_.send(to.pe, items, change_with_items<U, F>{to.spot, f}, at.line);
+  }
+  /// Of a range the elements on PE `to`: they lie at neighbouring spots.
+  void put_at(int to, const array_index& first, std::span<const T> values) {
+    const auto most = std::max<std::uint64_t>(1, (me().train_bytes() - room_of_heads) / sizeof(T));
+    std::vector<T> some;
+    const auto end = layout_.below(to, first.value + values.size());
+    for (auto spot = layout_.below(to, first.value); spot != end; spot += some.size()) {
+      some.clear();
+      for (auto k = spot; k != end && some.size() != most; ++k)
+        some.push_back(values[layout_.element(to, k) - first.value]);
+      changes_.send(
+          to, std::span<const T>(some),
+          [spot](part& there, std::span<const T> all) { std::ranges::copy(all, there.values.data() + spot); },
+          first.line);
     }
   }
   [[nodiscard]] T read(array_index at) {
@@ -246,6 +304,8 @@ class array final : private detail::distributed {
     const auto from = place_of(at);
     return changes_.fetch(from.pe, [spot = from.spot](const part& there) { return there.values[spot]; }, at.line);
   }
+
+  static constexpr std::size_t room_of_heads = 128;  // in a train of at least 256 bytes
 
   Layout layout_;
   symmetric<part> part_;

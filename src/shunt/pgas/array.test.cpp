@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -139,6 +140,65 @@ TEST_CASE("array: gather and scatter, by spans, by a view, and of none") {
   }
 }
 
+TEST_CASE("array: a range is put where its elements are, for every layout, length and number of PEs") {
+  constexpr std::uint64_t size = 2000;
+  for (const auto& job : all_jobs(tiny)) {
+    pgas::run(job, [&](pgas::pe& me) {
+      pgas::array<long> dealt(me, size, -1);
+      pgas::array<char, pgas::blocked> blocks(me, size, 'x');
+      pgas::array<long, pgas::block_cyclic> rounds(me, size, pgas::block_cyclic(16), -1);
+      // In turn, by one PE each: a few elements, or more than a train takes, from anywhere.
+      const shunt::counter_random random(2);
+      for (int round = 0; round != 6; ++round) {
+        const std::uint64_t length = round < 2 ? 3 : size / 2, first = random.below(round, size - length + 1);
+        std::vector<long> values(length);
+        std::vector<char> letters(length);
+        for (std::uint64_t k = 0; k != length; ++k) values[k] = round * 10000 + static_cast<long>(k);
+        for (std::uint64_t k = 0; k != length; ++k) letters[k] = static_cast<char>('a' + (first + k) % 26);
+        const std::vector<long> before(dealt.local().begin(), dealt.local().end());
+        pgas::superstep(me, [&] {
+          if (me.index() != round % me.count()) return;
+          dealt.put(first, values);
+          blocks.put(first, letters);
+          rounds.put(first, values);
+        });
+        bool right = true;
+        const auto in_range = [=](std::uint64_t i) { return i >= first && i < first + length; };
+        for (std::size_t spot = 0; spot != before.size(); ++spot) {
+          const auto i = dealt.index_of(spot);
+          right = right && dealt.local()[spot] == (in_range(i) ? values[i - first] : before[spot]);
+        }
+        for (auto [i, value] : rounds.own()) right = right && (!in_range(i) || value == values[i - first]);
+        for (auto [i, value] : blocks.own())
+          right = right && (!in_range(i) || value == static_cast<char>('a' + i % 26));
+        expect(right, std::to_string(round));
+      }
+    });
+  }
+}
+
+TEST_CASE("array: items travel along with a change") {
+  struct seen {
+    long sum = 0;
+    unsigned letters = 0;
+  };
+  pgas::run(tiny(3, 2), [](pgas::pe& me) {
+    pgas::array<seen> a(me, 5);
+    pgas::superstep(me, [&] {
+      const std::vector<long> numbers{1, 2, 3};
+      const std::string text = "four";
+      const auto last = a[4];  // once for both
+      last.update(std::span<const long>(numbers), [times = 2](seen& at, std::span<const long> some) {
+        for (const long n : some) at.sum += times * n;
+      });
+      last.update(std::span<const char>(text),
+                  [](seen& at, std::string_view some) { at.letters += static_cast<unsigned>(some.size()); });
+    });
+    for (auto [i, value] : a.own())
+      expect(value.sum == (i == 4 ? 12 * me.count() : 0) && value.letters == (i == 4 ? 4U : 0U) * 3U);
+  });
+}
+
 TEST_CASE("array: a value outside of a superstep is fetched") {
   pgas::run(tiny(3, 2), [](pgas::pe& me) {
     pgas::array<long> a(me, 9);
@@ -198,6 +258,22 @@ TEST_CASE("array: what a superstep forbids, and what is beyond the array, names 
                pgas::superstep(me, [&] { a[-1] = 1; });
              }),
              Contains("element -1 of 10"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               pgas::superstep(me, [&] { a.put(8, std::vector<int>(3)); });
+             }),
+             Contains("element 10 of 10") && Contains("array.test.cpp") && Contains("SHUNT-0947"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               a.put(0, std::vector<int>(3));
+             }),
+             Contains("outside of a superstep") && Contains("array.test.cpp") && Contains("SHUNT-0945"));
+  CHECK_THAT(failure_of([](pgas::pe& me) {
+               pgas::array<int> a(me, 10);
+               const std::vector<char> much(1 << 20);
+               pgas::superstep(me, [&] { a[1].update(std::span<const char>(much), [](int&, std::string_view) {}); });
+             }),
+             Contains("array.test.cpp") && Contains("a message of 1048592 bytes is too long"));
   CHECK_THAT(failure_of([](pgas::pe& me) { pgas::superstep(me, [&] { pgas::superstep(me, [] {}); }); }),
              Contains("superstep() inside of a superstep") && Contains("SHUNT-0944"));
   CHECK_THAT(failure_of([](pgas::pe& me) { pgas::array<char> a(me, std::uint64_t{1} << 46); }),
@@ -219,6 +295,20 @@ TEST_CASE("array: an exception in a superstep ends the job with its text") {
                });
              }),
              Catch::Contains("mine"));
+}
+
+TEST_CASE("superstep: PEs with other objects are told so") {
+  using Catch::Contains;
+  const auto failure = thrown_by([] {
+    pgas::run(small(2, 2), [](pgas::pe& me) {
+      pgas::array<int> a(me, 10);
+      std::optional<pgas::array<int>> one_more;
+      if (me.index() == 0) one_more.emplace(me, 10);
+      pgas::superstep(me, [] {});
+    });
+  });
+  CHECK_THAT(failure, Contains("superstep() with 2 distributed objects") &&
+                          Contains("superstep() with 1 distributed object ") && Contains("SHUNT-0903"));
 }
 
 TEST_CASE("superstep: of several objects none shows the next superstep, while its own part is read") {

@@ -43,9 +43,11 @@ class cyclic {
     return spot * pes_.by() + static_cast<std::uint64_t>(pe);
   }
   /// Elements of a PE.
-  [[nodiscard]] std::uint64_t count(int pe) const noexcept {
+  [[nodiscard]] std::uint64_t count(int pe) const noexcept { return below(pe, size_); }
+  /// Elements of a PE before element i, 0..size. They lie at spots 0, 1, ... Cost: a division.
+  [[nodiscard]] std::uint64_t below(int pe, std::uint64_t i) const noexcept {
     const auto p = static_cast<std::uint64_t>(pe);
-    return size_ / pes_.by() + (p < size_ % pes_.by() ? 1 : 0);
+    return i / pes_.by() + (p < i % pes_.by() ? 1 : 0);
   }
 
  private:
@@ -71,9 +73,11 @@ class blocked {
     return static_cast<std::uint64_t>(pe) * block_ + spot;
   }
   /// As cyclic's.
-  [[nodiscard]] std::uint64_t count(int pe) const noexcept {
-    const auto first = std::min(size_, static_cast<std::uint64_t>(pe) * block_);
-    return std::min(block_, size_ - first);
+  [[nodiscard]] std::uint64_t count(int pe) const noexcept { return below(pe, size_); }
+  /// As cyclic's.
+  [[nodiscard]] std::uint64_t below(int pe, std::uint64_t i) const noexcept {
+    const auto first = std::min(i, static_cast<std::uint64_t>(pe) * block_);
+    return std::min(block_, i - first);
   }
 
  private:
@@ -103,9 +107,11 @@ class block_cyclic {
     return (round * pes_.by() + static_cast<std::uint64_t>(pe)) * block_.by() + spot % block_.by();
   }
   /// As cyclic's.
-  [[nodiscard]] std::uint64_t count(int pe) const noexcept {
+  [[nodiscard]] std::uint64_t count(int pe) const noexcept { return below(pe, size_); }
+  /// As cyclic's.
+  [[nodiscard]] std::uint64_t below(int pe, std::uint64_t i) const noexcept {
     const auto p = static_cast<std::uint64_t>(pe);
-    const auto whole = size_ / block_.by(), rest = size_ % block_.by();
+    const auto whole = i / block_.by(), rest = i % block_.by();
     const auto blocks = whole / pes_.by() + (p < whole % pes_.by() ? 1 : 0);
     return blocks * block_.by() + (p == whole % pes_.by() ? rest : 0);
   }

@@ -25,6 +25,9 @@ void expect_deal(Layout layout, std::uint64_t size, int pes) {
     right = right && at.pe >= 0 && at.pe < pes && at.spot < taken[static_cast<std::size_t>(at.pe)].size() &&
             !taken[static_cast<std::size_t>(at.pe)][at.spot] && layout.element(at.pe, at.spot) == i;
     if (right) taken[static_cast<std::size_t>(at.pe)][at.spot] = true;
+    for (int pe = 0; pe != pes; ++pe)  // its own spot is the number of those before
+      right = right && layout.below(pe, i + 1) - layout.below(pe, i) == (pe == at.pe ? 1 : 0) &&
+              (pe != at.pe || layout.below(pe, i) == at.spot);
   }
   CAPTURE(size, pes);
   CHECK(right);

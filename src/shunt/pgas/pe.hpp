@@ -21,8 +21,10 @@ namespace detail {
 class pe_worker;
 class distributed;
 /// A PE's distributed objects, in the order of construction, and whether a superstep is open: pgas/superstep.hpp.
+struct ending_selector;
 struct superstep_state {
   std::vector<distributed*> all;
+  std::vector<ending_selector> ends;  // room for what finish_superstep() makes
   bool open = false;
 };
 }  // namespace detail

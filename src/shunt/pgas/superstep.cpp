@@ -7,27 +7,37 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-distributed::distributed(pe& me, std::uint64_t size, void (*finish)(distributed&))
-    : me_(&me), size_(size), changeable_(me.supersteps().open ? size : 0), finish_(finish) {
+distributed::distributed(pe& me, std::uint64_t size)
+    : me_(&me), size_(size), changeable_(me.supersteps().open ? size : 0) {
   me.supersteps().all.push_back(this);
 }
 distributed::~distributed() { std::erase(me_->supersteps().all, this); }
 
 bool distributed::open() const noexcept { return me_->supersteps().open; }
 
+void distributed::finish_changes() {
+  distributed* const alone = this;
+  finish(*me_, {&alone, 1});
+}
+
+/// Their selectors end in one call, so no object gets a change of the next superstep before all have ended.
+void distributed::finish(pe& me, std::span<distributed* const> some) {
+  for (distributed* const each : some) each->send_rest();
+  auto& ends = me.supersteps().ends;
+  ends.clear();
+  for (distributed* const each : some) ends.push_back(each->changes());
+  if (!ends.empty()) me.home().finish_selectors(ends, me.index());
+  for (distributed* const each : some) each->settle();
+}
+
 void open_superstep(pe& me, std::source_location where) {
   if (std::exchange(me.supersteps().open, true)) refuse_superstep(me.index(), where);
   for (distributed* const each : me.supersteps().all) each->set_open(true);
 }
 
-/// No PE changes an object any more when it has come here, so the objects may end one after the other. A faster PE may
-/// be in the next superstep while this one waits for the end of the last object: until then all are held.
 void finish_superstep(pe& me) {
   close_superstep(me);
-  auto& ending = me.home().ending;
-  ending.hold(me.index());
-  for (distributed* const each : me.supersteps().all) each->finish_changes();
-  ending.let_go(me.index());
+  distributed::finish(me, me.supersteps().all);
 }
 
 void close_superstep(pe& me) noexcept {

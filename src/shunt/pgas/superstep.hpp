@@ -23,6 +23,7 @@
 
 #include <concepts>
 #include <source_location>
+#include <span>
 #include <utility>
 
 #include <shunt/pgas/pe.hpp>
@@ -33,21 +34,22 @@ namespace pgas {
 
 namespace detail {
 
+struct ending_selector;
+
 /// What a PE has of each distributed object; in the order of construction, which is the same on every PE.
 class distributed {
  public:
   distributed(const distributed&) = delete;
   distributed& operator=(const distributed&) = delete;
 
-  /// Returns when all changes have happened.
-  void finish_changes() { finish_(*this); }
+  /// Collective. Ends a superstep for this object alone: returns when all changes have happened.
+  void finish_changes();
   /// A superstep of this PE begins, or ends.
   void set_open(bool open) noexcept { changeable_ = open ? size_ : 0; }
 
  protected:
-  /// \param size    of the object: how many elements it has, or any number but 0
-  /// \param finish  waits until all changes of the object have happened
-  distributed(pe& me, std::uint64_t size, void (*finish)(distributed&));
+  /// \param size  of the object: how many elements it has, or any number but 0
+  distributed(pe& me, std::uint64_t size);
   ~distributed();
   /// Whether a superstep of this PE is open.
   [[nodiscard]] bool open() const noexcept;
@@ -57,10 +59,20 @@ class distributed {
   [[nodiscard]] std::uint64_t changeable() const noexcept { return changeable_; }
 
  private:
+  friend void finish_superstep(pe& me);
+  /// Ends a superstep for some objects of a PE.
+  static void finish(pe& me, std::span<distributed* const> some);
+
+  /// The selector that carries the changes: a superstep ends it, together with those of all other objects.
+  [[nodiscard]] virtual ending_selector changes() noexcept = 0;
+  /// Collective, at the end of a superstep: what the object has kept back goes, or what handlers send on ends.
+  virtual void send_rest() {}
+  /// Local. All changes have happened; nothing of the next superstep arrives before this PE's next call of the library.
+  virtual void settle() {}
+
   pe* me_;
   std::uint64_t size_;
   std::uint64_t changeable_;
-  void (*finish_)(distributed&);
 };
 
 /// \throws usage_error where one is open already.
@@ -74,7 +86,8 @@ void close_superstep(pe& me) noexcept;
 /// made have happened, everywhere.
 /// \throws what `body` throws: then what it has changed so far belongs to the next superstep; usage_error inside of a
 ///         superstep; what finish() throws.
-/// Cost: a finish() for each distributed object that the PE has.
+/// Cost: one finish() for all distributed objects that the PE has, with an end mark for each of them; disjoint_sets take
+/// a quiesce() more.
 template <std::invocable F>
 void superstep(pe& me, F&& body, std::source_location where = std::source_location::current()) {
   detail::open_superstep(me, where);

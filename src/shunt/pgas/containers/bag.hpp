@@ -33,11 +33,7 @@ class bag final : private detail::distributed {
   using value_type = T;  ///< of an item
 
   /// Collective, but does not wait for all: as actor_of's. \throws std::bad_alloc
-  explicit bag(pe& me)
-      : distributed(me, 1, [](distributed& of) { static_cast<bag&>(of).finish(); }),
-        part_(me),
-        messages_(part_),
-        next_(me.index()) {}
+  explicit bag(pe& me) : distributed(me, 1), part_(me), messages_(part_), next_(me.index()) {}
   /// Collective: the last superstep is over.
   ~bag() = default;
 
@@ -108,9 +104,8 @@ class bag final : private detail::distributed {
     std::vector<T> arrived;  // in this superstep
   };
 
-  /// Between finish() and the next call of the library nothing arrives.
-  void finish() {
-    messages_.finish();
+  [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(messages_); }
+  void settle() override {
     auto& [items, arrived] = *part_;
     if (items.empty()) {
       items.swap(arrived);

@@ -47,9 +47,7 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   ///                many PEs; texts of more than 64 bytes are not; memory: a key and 16 bytes each, from the first
   ///                insert on
   /// \throws std::bad_alloc
-  explicit counting_set(pe& me, std::size_t cached = most_cached)
-      : base(me, [](detail::distributed& of) { static_cast<counting_set&>(of).finish(); }),
-        cached_(cache_size(cached, me.count())) {}
+  explicit counting_set(pe& me, std::size_t cached = most_cached) : base(me), cached_(cache_size(cached, me.count())) {}
   /// Collective: the last superstep is over.
   ~counting_set() = default;
 
@@ -151,9 +149,8 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     if (e.count > 1) this->to_owner(e.key, more{e.count}, where);
     e.count = 0;
   }
-  void finish() {
+  void send_rest() override {
     for (entry& e : cache_) send(e, std::source_location::current());
-    this->messages().finish();
   }
 
   const std::size_t cached_;

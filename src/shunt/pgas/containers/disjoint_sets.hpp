@@ -54,10 +54,7 @@ class disjoint_sets final : private detail::distributed {
   /// Collective, but does not wait for all: as actor_of's. Each element is a set of its own, and lies on PE
   /// element % PEs.
   /// \param size  elements, below 2^46; of one PE below 2^32 \throws usage_error for more; std::bad_alloc
-  disjoint_sets(pe& me, std::uint64_t size)
-      : distributed(me, size, [](distributed& of) { static_cast<disjoint_sets&>(of).finish(); }),
-        part_(me, me, size),
-        messages_(part_) {}
+  disjoint_sets(pe& me, std::uint64_t size) : distributed(me, size), part_(me, me, size), messages_(part_) {}
   /// Collective: the last superstep is over.
   ~disjoint_sets() = default;
 
@@ -138,11 +135,9 @@ class disjoint_sets final : private detail::distributed {
   }
 
  private:
-  /// Unions send on, so their end is found by quiesce(); finish() then holds back the next superstep's.
-  void finish() {
-    messages_.quiesce();
-    messages_.finish();
-  }
+  [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(messages_); }
+  /// Unions send on, so their end is found by quiesce(); the superstep's then holds back the next one's.
+  void send_rest() override { messages_.quiesce(); }
 
   /// Invariant: to[spot] is at most the element itself.
   struct part {

@@ -81,7 +81,7 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
   };
 
   /// Collective, but does not wait for all: as actor_of's. \throws std::bad_alloc
-  explicit map(pe& me) : base(me, [](detail::distributed& of) { static_cast<map&>(of).messages().finish(); }) {}
+  explicit map(pe& me) : base(me) {}
   /// Collective: the last superstep is over.
   ~map() = default;
 

@@ -37,7 +37,7 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
   using key_type = K;  ///< what it is a set of
 
   /// Collective, but does not wait for all: as actor_of's. \throws std::bad_alloc
-  explicit set(pe& me) : base(me, [](detail::distributed& of) { static_cast<set&>(of).messages().finish(); }) {}
+  explicit set(pe& me) : base(me) {}
   /// Collective: the last superstep is over.
   ~set() = default;
 

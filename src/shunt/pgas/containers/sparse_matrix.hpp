@@ -51,10 +51,7 @@ class sparse_matrix final : private detail::distributed {
   /// Collective, but does not wait for all: as actor_of's. No entry is there.
   /// \param rows, columns  below 2^46; rows of one PE below 2^32 \throws usage_error for more; std::bad_alloc
   sparse_matrix(pe& me, std::uint64_t rows, std::uint64_t columns)
-      : distributed(me, rows, [](distributed& of) { static_cast<sparse_matrix&>(of).finish(); }),
-        columns_(columns),
-        part_(me),
-        messages_(part_) {
+      : distributed(me, rows), columns_(columns), part_(me), messages_(part_) {
     if (rows >> 46U != 0) detail::refuse_array_size(me.index(), me.count(), rows);
     if (columns >> 46U != 0) detail::refuse_array_size(me.index(), me.count(), columns);
     layout_.place_on(rows, me.count());
@@ -143,7 +140,7 @@ class sparse_matrix final : private detail::distributed {
       }
       sums.clear();
     }
-    into.finish();  // holds back what others add in the next superstep
+    into.finish_changes();  // holds back what others add in the next superstep
   }
 
   /// Collective, outside of supersteps. `into` gets entry (j, i) for each (i, j) of this one.
@@ -266,11 +263,8 @@ class sparse_matrix final : private detail::distributed {
     }
   };
 
-  /// Between finish() and the next call of the library nothing arrives.
-  void finish() {
-    messages_.finish();
-    part_->assemble();
-  }
+  [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(messages_); }
+  void settle() override { part_->assemble(); }
 
   /// Collective. \return the entries of some rows of this matrix, in the order of `wanted`
   std::vector<std::vector<entry>> rows_of(const std::vector<std::uint64_t>& wanted, std::source_location where) {

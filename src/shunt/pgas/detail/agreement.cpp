@@ -16,6 +16,7 @@ std::string_view collective_call::name_of(kind is) noexcept {
   switch (is) {
     case kind::barrier: return "barrier()";
     case kind::finish: return "finish()";
+    case kind::superstep: return "superstep()";
     case kind::quiesce: return "quiesce()";
     case kind::gather: return "gather() or broadcast()";
     case kind::reduce: return "reduce()";
@@ -27,8 +28,20 @@ std::string_view collective_call::name_of(kind is) noexcept {
 }
 
 std::string collective_call::text() const {
-  return (is == kind::end ? "at " : "in ") + std::string(name()) +
-         (selector == 0 ? "" : " of selector " + std::to_string(selector));
+  const std::string where = (is == kind::end ? "at " : "in ") + std::string(name());
+  if (is == kind::superstep) {
+    const unsigned count = selector >> mark_bits, mark = selector & ((1U << mark_bits) - 1);
+    return where + " with " + std::to_string(count) + " distributed object" + (count == 1 ? "" : "s") + " (set " +
+           std::to_string(mark) + ")";
+  }
+  return where + (selector == 0 ? "" : " of selector " + std::to_string(selector));
+}
+
+collective_call collective_call::superstep(std::span<const ending_selector> all) noexcept {
+  std::uint32_t mark = 0;
+  for (const auto& each : all) mark = (mark ^ each.of->id) * 0x01000193U;  // FNV-1a, by words
+  const auto count = std::min(all.size(), (std::size_t{1} << (16 - mark_bits)) - 1);
+  return {kind::superstep, static_cast<std::uint16_t>(count << mark_bits | mark >> (32 - mark_bits))};
 }
 
 bool agreement::tell(std::uint64_t number, const collective_call& what) noexcept {

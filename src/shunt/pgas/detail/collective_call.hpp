@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,14 +11,16 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
+struct ending_selector;
+
 /// All PEs of the job make the same collective calls in the same order. The end of a PE's program is one of them: a PE
 /// that has ended is in no other call.
 struct collective_call {
-  enum class kind : std::uint8_t { barrier, finish, quiesce, gather, reduce, scan, ending, end };
+  enum class kind : std::uint8_t { barrier, finish, superstep, quiesce, gather, reduce, scan, ending, end };
   static constexpr kind last_kind = kind::end;
 
   kind is{};
-  std::uint16_t selector = 0;  // concerned; 0: none
+  std::uint16_t selector = 0;  // concerned; 0: none. Of superstep: stands for all, as superstep() says
 
   friend bool operator==(const collective_call&, const collective_call&) = default;
 
@@ -26,6 +29,12 @@ struct collective_call {
   [[nodiscard]] std::string_view name() const noexcept { return name_of(is); }
   /// Where a PE is that has made this call: "in barrier()", "at the end of the program".
   [[nodiscard]] std::string text() const;
+
+  /// The end of a superstep, of selectors with these numbers: it differs where their numbers do, or nearly always.
+  [[nodiscard]] static collective_call superstep(std::span<const ending_selector> all) noexcept;
+
+ private:
+  static constexpr unsigned mark_bits = 10;  // of `selector`, of the numbers; the others are how many they are
 };
 
 /// A number for the calls that a worker has completed, in their order.

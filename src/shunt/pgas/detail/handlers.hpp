@@ -100,6 +100,8 @@ template <class T>
     return std::span<const T>(first, payload.size() / sizeof(T));
   }
 }
+template <class T>
+using payload_view = decltype(view_of<T>({}));
 
 }  // namespace detail
 }  // namespace pgas

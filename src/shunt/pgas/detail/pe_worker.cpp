@@ -87,6 +87,13 @@ void pe_worker::finish_selector(selector_state& s, int pe, std::span<bool> said,
   std::fill(said.begin(), said.end(), false);
 }
 
+void pe_worker::finish_selectors(std::span<const ending_selector> all, int pe) {
+  refuse_in_task(pe, "superstep()");
+  for (const auto& each : all) say_all_done(*each.of, pe, each.said);
+  ending.finish_superstep(all, pe);
+  for (const auto& each : all) std::ranges::fill(each.said, false);
+}
+
 void pe_worker::end_selector(selector_state& s, int pe, std::span<bool> said, task::future<void>& end) {
   refuse_in_task(pe, "ending()");
   if (!end.valid()) {

@@ -96,6 +96,9 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   /// then there is no other epoch, and both are about that end.
   void finish_selector(selector_state& s, int pe, std::span<bool> said, const task::future<void>& end);
   void end_selector(selector_state& s, int pe, std::span<bool> said, task::future<void>& end);
+  /// The PE's program ends a superstep, in which these carry the changes: as finish_selector() of all of them at once.
+  /// \param all  at least one
+  void finish_selectors(std::span<const ending_selector> all, int pe);
 
   // --- waiting ---
 

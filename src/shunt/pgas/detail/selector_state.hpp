@@ -17,8 +17,8 @@
 ///   G2  An end mark of mailbox m leaves only after its feeders have ended here: their handlers are the only ones that
 ///       still send to m.
 ///   G3  Between the end of its last mailbox here and the return of finish() on every PE of the worker, messages for
-///       the selector belong to the next epoch and wait: a program sees its part as the epoch left it. Of selectors
-///       that a PE finishes together, termination::hold(), all wait until it has finished the last one.
+///       the selector belong to the next epoch and wait: a program sees its part as the epoch left it. Selectors
+///       that a superstep ends together are all between epochs before the barrier, so none is ahead of another.
 #pragma once
 
 #include <cstdint>
@@ -169,6 +169,12 @@ inline void selector_state::count_unloaded(const wire::batch_head& batch, std::u
     mailboxes[batch.mailbox].arrived[(batch.flags & wire::forwarded) != 0 ? 1 : 0] += batch.count;
   }
 }
+
+/// A selector of which a PE ends an epoch, and of each mailbox whether the PE has said done().
+struct ending_selector {
+  selector_state* of;
+  std::span<bool> said;
+};
 
 /// The selectors that live on one worker, by number. Owned by the worker's thread.
 class selector_table {

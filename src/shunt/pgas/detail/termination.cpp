@@ -94,15 +94,22 @@ void termination::done(selector_state& s, int pe, unsigned mailbox) {
 }
 
 void termination::finish(selector_state& s, int pe) {
-  of_tasks_.finish(waits_, "finish()");  // a task that is too late is told so while the mailboxes are closed
-  if (collective_.arrive({collective_call::kind::finish, s.id}, pe)) finish_for_worker(s);
-  if (facts_.checked) selectors_.end_messages(s, pe);
-  const auto local = static_cast<std::size_t>(facts_.local_pe(pe));
-  if (local < held_.size() && held_[local].on) {
-    held_[local].finished.push_back(&s);
-  } else {
-    returned(s);
+  const ending_selector one{&s, {}};
+  finish_all({&one, 1}, {collective_call::kind::finish, s.id}, pe);
+}
+
+void termination::finish_superstep(std::span<const ending_selector> all, int pe) {
+  finish_all(all, collective_call::superstep(all), pe);
+}
+
+void termination::finish_all(std::span<const ending_selector> all, const collective_call& call, int pe) {
+  // A task that is too late is told so while the mailboxes are closed.
+  of_tasks_.finish(waits_, call.name().data());
+  if (collective_.arrive(call, pe)) finish_for_worker(all, call.is);
+  for (const auto& each : all) {
+    if (facts_.checked) selectors_.end_messages(*each.of, pe);
   }
+  for (const auto& each : all) returned(*each.of);
 }
 
 /// Of one PE, finish() is over.
@@ -110,17 +117,6 @@ void termination::returned(selector_state& s) {
   if (--s.returning != 0) return;
   s.between = false;
   selectors_.retry_deferred();
-}
-
-void termination::hold(int pe) {
-  if (held_.empty()) held_.resize(static_cast<std::size_t>(facts_.pes_here));
-  held_[static_cast<std::size_t>(facts_.local_pe(pe))].on = true;
-}
-
-void termination::let_go(int pe) {
-  held& mine = held_[static_cast<std::size_t>(facts_.local_pe(pe))];
-  mine.on = false;
-  for (selector_state* const s : std::exchange(mine.finished, {})) returned(*s);
 }
 
 /// Whether all that a mailbox waits for in its state (the table of the header) has come.
@@ -161,9 +157,16 @@ void termination::end_mailboxes(selector_state& s, const char* call) {
   }
 }
 
-/// What the last PE of a worker does for all: ends the mailboxes, then meets the other workers.
-void termination::finish_for_worker(selector_state& s) {
-  end_mailboxes(s, "finish()");
+/// What the last PE of a worker does for all: ends the mailboxes, then meets the other workers. All selectors are
+/// between epochs before it tells any of them so, and until its PEs have returned.
+void termination::finish_for_worker(std::span<const ending_selector> all, collective_call::kind call) {
+  for (const auto& each : all) end_mailboxes(*each.of, collective_call::name_of(call).data());
+  for (const auto& each : all) begin_epoch(*each.of);
+  collective_.worker_barrier(call);
+  collective_.complete();
+}
+
+void termination::begin_epoch(selector_state& s) const {
   for (auto& m : s.mailboxes) {
     m.closed = m.passed_on = false;
     m.pes_done = 0;
@@ -173,8 +176,6 @@ void termination::finish_for_worker(selector_state& s) {
   s.finished = s.started;
   s.between = true;
   s.returning = facts_.pes_here;
-  collective_.worker_barrier(collective_call::kind::finish);
-  collective_.complete();
 }
 
 bool termination::unfinished(selector_state& s) {

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <shunt/pgas/detail/collectives.hpp>
@@ -48,11 +49,9 @@ class termination {
   void done(selector_state& s, int pe, unsigned mailbox);
   /// Collective. Returns when every message of this epoch has been processed everywhere.
   void finish(selector_state& s, int pe);
-  /// Local. From now on the selectors that a PE finishes hold back the messages of their next epoch, even while the PE
-  /// finishes others, until let_go(): what it then reads is as the epochs left all of them.
-  void hold(int pe);
-  /// Local. \throws as handlers do, which may run now
-  void let_go(int pe);
+  /// Collective. The same for several selectors, with one barrier: no message of a next epoch is handled before all of
+  /// them have ended. \param all  at least one
+  void finish_superstep(std::span<const ending_selector> all, int pe);
   /// Collective, but waits for the PEs of this worker only: the selector ends, and is used no more.
   /// \return satisfied when every message of the selector has been processed everywhere; with an error when the job
   ///         fails before
@@ -82,18 +81,15 @@ class termination {
     std::uint64_t sent = 0, handled = 0;
     friend bool operator==(const sums&, const sums&) = default;
   };
-  /// Of the selectors that a PE has finished since hold().
-  struct held {
-    bool on = false;
-    std::vector<selector_state*> finished;
-  };
   void returned(selector_state& s);
   void send_marks(selector_state& s, unsigned mailbox, unsigned hop);
   [[nodiscard]] bool may_go_on(const selector_state& s, unsigned mailbox, std::uint64_t epoch) const;
   void go_on(selector_state& s, unsigned mailbox);
   [[nodiscard]] bool ended(const selector_state& s, unsigned mailbox, unsigned hop, std::uint64_t epoch) const;
   void end_mailboxes(selector_state& s, const char* call);
-  void finish_for_worker(selector_state& s);
+  void finish_all(std::span<const ending_selector> all, const collective_call& call, int pe);
+  void finish_for_worker(std::span<const ending_selector> all, collective_call::kind call);
+  void begin_epoch(selector_state& s) const;
   void begin_end(selector_state& s);
   void drive_end(selector_state& s) noexcept;
   void end_everywhere(selector_state& s);
@@ -110,7 +106,6 @@ class termination {
   task_sends& of_tasks_;
   std::vector<end_mark> early_marks_;  // of selectors that are not constructed here yet
   int ends_in_progress_ = 0;
-  std::vector<held> held_;  // by local PE
 };
 
 }  // namespace detail

@@ -111,8 +111,8 @@ class keyed : protected distributed {
  protected:
   using part = keyed_part<Table>;
 
-  keyed(pe& me, void (*finish)(distributed&))
-      : distributed(me, 1, finish), pes_(static_cast<std::uint64_t>(me.count())), part_(me), messages_(part_) {}
+  explicit keyed(pe& me)
+      : distributed(me, 1), pes_(static_cast<std::uint64_t>(me.count())), part_(me), messages_(part_) {}
   ~keyed() = default;
 
   /// The PE that has a key: by the hash's upper half, of which each PE has an equal share.
@@ -183,6 +183,8 @@ class keyed : protected distributed {
   [[nodiscard]] auto& messages() noexcept { return messages_; }
 
  private:
+  [[nodiscard]] ending_selector changes() noexcept override { return end_of::changes(messages_); }
+
   template <class Op, class Here>
   static void call(const Op& op, part& at, std::string_view text, Here& here) {
     if constexpr (std::is_invocable_v<const Op&, part&, std::string_view, Here&>) {
