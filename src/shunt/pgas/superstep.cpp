@@ -27,7 +27,7 @@ void distributed::finish(pe& me, std::span<distributed* const> some) {
   ends.clear();
   for (distributed* const each : some) ends.push_back(each->changes());
   if (!ends.empty()) me.home().finish_selectors(ends, me.index());
-  for (distributed* const each : some) each->settle();
+  for (distributed* const each : some) each->ended();
 }
 
 void open_superstep(pe& me, std::source_location where) {

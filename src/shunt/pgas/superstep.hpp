@@ -68,7 +68,7 @@ class distributed {
   /// Collective, at the end of a superstep: what the object has kept back goes, or what handlers send on ends.
   virtual void send_rest() {}
   /// Local. All changes have happened; nothing of the next superstep arrives before this PE's next call of the library.
-  virtual void settle() {}
+  virtual void ended() {}
 
   pe* me_;
   std::uint64_t size_;
@@ -86,7 +86,7 @@ void close_superstep(pe& me) noexcept;
 /// made have happened, everywhere.
 /// \throws what `body` throws: then what it has changed so far belongs to the next superstep; usage_error inside of a
 ///         superstep; what finish() throws.
-/// Cost: one finish() for all distributed objects that the PE has, with an end mark for each of them; disjoint_sets take
+/// Cost: one finish() for all distributed objects that the PE has, with an end mark for each of them; of disjoint_sets
 /// a quiesce() more.
 template <std::invocable F>
 void superstep(pe& me, F&& body, std::source_location where = std::source_location::current()) {

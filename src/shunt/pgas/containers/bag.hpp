@@ -105,7 +105,7 @@ class bag final : private detail::distributed {
   };
 
   [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(messages_); }
-  void settle() override {
+  void ended() override {
     auto& [items, arrived] = *part_;
     if (items.empty()) {
       items.swap(arrived);

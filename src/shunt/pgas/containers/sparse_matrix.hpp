@@ -264,7 +264,7 @@ class sparse_matrix final : private detail::distributed {
   };
 
   [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(messages_); }
-  void settle() override { part_->assemble(); }
+  void ended() override { part_->assemble(); }
 
   /// Collective. \return the entries of some rows of this matrix, in the order of `wanted`
   std::vector<std::vector<entry>> rows_of(const std::vector<std::uint64_t>& wanted, std::source_location where) {
