@@ -40,6 +40,22 @@ TEST_CASE("bag: drain() works on what its work inserts, until nothing is left an
   for (const int pes : {1, 2, 7, 64}) pgas::run(small(pes, 2), bag_drains);
 }
 
+TEST_CASE("bag: in a superstep local() has the items from before it") {
+  for (const auto& job : {tiny(1, 1), tiny(3, 2), tiny(7, 2, 2)}) {
+    pgas::run(job, [](pgas::pe& me) {
+      pgas::bag<int> items(me);
+      items.add(me.index());
+      pgas::superstep(me, [&] {
+        for (int i = 0; i != 200; ++i) {
+          items.insert(i);
+          expect(items.local() == std::vector<int>{me.index()});
+        }
+      });
+      expect(items.size() == 201 * static_cast<std::uint64_t>(me.count()));
+    });
+  }
+}
+
 TEST_CASE("bag: an item is inserted in a superstep; what drain() throws ends the job") {
   using Catch::Contains;
   CHECK_THAT(thrown_by([] {

@@ -79,7 +79,8 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   }
 
   /// Local. This PE's keys and how often each was inserted, by any PE, in no order:
-  /// `for (auto [key, count] : s.local())`.
+  /// `for (auto [key, count] : s.local())`. In a superstep that inserts, on any PE, it lacks what PEs still count
+  /// themselves, and iterators end when the next count comes: superstep.hpp.
   [[nodiscard]] auto local() const noexcept {
     return std::ranges::subrange(this->table().begin(), this->table().end());
   }

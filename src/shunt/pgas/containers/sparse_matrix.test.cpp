@@ -25,6 +25,24 @@ TEST_CASE("sparse_matrix: transposed and permuted, on any number of PEs") {
   for (const auto& job : all_jobs(tiny)) pgas::run(job, std::ref(property));
 }
 
+TEST_CASE("sparse_matrix: in a superstep its rows are as before it") {
+  for (const auto& job : {tiny(1, 1), tiny(3, 2), tiny(7, 2, 2)}) {
+    pgas::run(job, [](pgas::pe& me) {
+      pgas::sparse_matrix<long> a(me, matrix_rows, matrix_columns);
+      const auto entries = entries_of(1, 200, matrix_rows, matrix_columns);
+      add_all(me, a, entries);
+      const auto before = serial_of(entries);
+      pgas::superstep(me, [&] {
+        for (int i = 0; i != 200; ++i) {
+          a.add(static_cast<std::uint64_t>(i) % matrix_rows, 5, 1);
+          a.each_entry(
+              [&](std::uint64_t row, std::uint64_t column, long value) { expect(value == before.at({row, column})); });
+        }
+      });
+    });
+  }
+}
+
 TEST_CASE("sparse_matrix: what does not fit is refused, with the line") {
   using Catch::Contains;
   const auto failure_of = [](const std::function<void(pgas::pe&, pgas::sparse_matrix<long>&)>& program) {
