@@ -1,12 +1,15 @@
 #include <shunt/pgas/containers/set.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <shunt/base/random.hpp>
 #include <support/expect.hpp>
 #include <support/jobs.hpp>
 #include <support/keyed_properties.hpp>
@@ -61,6 +64,67 @@ TEST_CASE("counting_set: counts as a serial map does, with and without a cache, 
     const counting_set_as_serial<std::uint64_t> property(job.pes);
     pgas::run(job, std::ref(property));
   }
+}
+
+TEST_CASE("counting_set: the cache loses no key while it grows and keys come and go, and keeps the hottest") {
+  using hash_of = pgas::key_hash<std::uint64_t>;
+  for (const std::size_t most : {1, 64, 4096}) {
+    pgas::detail::hot_keys<std::uint64_t, hash_of> cache(most);
+    std::map<std::uint64_t, std::uint64_t> serial, sent;
+    const auto send = [&](const auto& entry) { sent[entry.key] += entry.count; };
+    const shunt::counter_random random(most);
+    constexpr std::uint64_t hot = 77;
+    int hot_ones_missed = 0;
+    for (std::uint64_t i = 0; i != 60'000; ++i) {
+      const auto key = i % 2 == 0 ? hot : 100 + random.below(i, 1 + random.below(i + 1'000'000, 3000));
+      const auto hash = hash_of()(key);
+      ++serial[key];
+      if (!cache.count(key, hash)) {
+        if (key == hot) ++hot_ones_missed;
+        if (!cache.take_in(key, hash, send)) ++sent[key];
+      }
+      if (i == 30'000) cache.take_out_all(send);
+    }
+    cache.take_out_all(send);
+    CHECK(sent == serial);
+    CHECK(hot_ones_missed == 2);  // the first one, and the first after all were taken out
+  }
+}
+
+TEST_CASE("counting_set: keys that differ in one byte, of any length, are told apart") {
+  for (std::size_t size = 1; size != 40; ++size) {
+    const std::string a = text(size, 3);
+    CHECK(pgas::detail::same_bytes(a.data(), std::string(a).data(), size));
+    for (std::size_t at = 0; at != size; ++at) {
+      std::string b = a;
+      ++b[at];
+      CHECK(!pgas::detail::same_bytes(a.data(), b.data(), size));
+    }
+  }
+}
+
+TEST_CASE("counting_set: of words of which the r-th is as frequent as 1 / r, a tenth of a map's bytes travel") {
+  pgas::run(small(2, 2), [](pgas::pe& me) {
+    std::vector<std::string> words;
+    const shunt::counter_random random(1, static_cast<std::uint64_t>(me.index()));
+    for (std::uint64_t i = 0; i != 20'000; ++i) {
+      const auto rank = static_cast<std::uint64_t>(std::pow(1000, random.unit(i)));
+      words.push_back(text(4 + rank % 9, static_cast<int>(rank)) + std::to_string(rank));
+    }
+    const auto bytes_of = [&](const auto& insert) {
+      const auto before = me.traffic();
+      pgas::superstep(me, [&] {
+        for (const auto& word : words) insert(word);
+      });
+      return (me.traffic() - before).bytes;
+    };
+    pgas::map<std::string, std::uint64_t> m(me);
+    pgas::counting_set<std::string> s(me);
+    const auto of_map = bytes_of([&](const std::string& word) { ++m[word]; });
+    const auto of_set = bytes_of([&](const std::string& word) { s.insert(word); });
+    expect(10 * of_set < of_map, std::to_string(of_set) + " of " + std::to_string(of_map));
+    expect(s.total() == 20'000 * static_cast<std::uint64_t>(me.count()));
+  });
 }
 
 TEST_CASE("counting_set: counts words, superstep after superstep") {
