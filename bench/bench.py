@@ -57,6 +57,7 @@ SYSTEMS = {  # in the order of their turns
     "costs": ["shunt"],
     "random_access": ["ceiling", "hpcc", "shunt"],
     "containers": ["openmp", "fork_join", "shunt"],
+    "kmers": ["jellyfish", "shunt"],
     "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
@@ -65,7 +66,8 @@ BETWEEN_PROCESSES = {"processes", "mpi", "network"}
 TRANSPORTS = {table: ["threads", "processes", "mpi", "network"] for table in ["superstep", "histogram", "index_gather"]}
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
-                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java"}
+                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java",
+                     "jellyfish"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2], "channel": [1, 2]}  # threads of one process
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
@@ -114,6 +116,7 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("stm-si", "ghc"): GHC, ("stm-ll", "ghc"): GHC,
             ("heat", "openmp"): ["active", "passive"], ("heat", "shunt"): ["", "typed"],
             ("containers", "shunt"): ["", "counting_set"],
+            ("kmers", "jellyfish"): ["two", "one"], ("kmers", "shunt"): ["two", "one"],
             ("matmul", "shunt"): ["", "fibers"], ("dft", "shunt"): ["", "fibers"]}
 ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
@@ -192,7 +195,7 @@ class Row:
             return sample["resident_bytes"] / self.params["channels"]
         if metric == "million_per_s":
             moved = {"railway": lambda: sample["goods"], "daq": lambda: sample["frames"],
-                     "savina": lambda: sample["messages"],
+                     "savina": lambda: sample["messages"], "kmers": lambda: sample["kmers"],
                      "fanin": lambda: self.params["messages"],
                      "key_value": lambda: self.params["requests"],
                      "pingpong": lambda: self.params["balls"]}[self.table]()
@@ -222,7 +225,7 @@ class Row:
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
-                 "fanin": ["million_per_s"], "key_value": ["million_per_s"],
+                 "fanin": ["million_per_s"], "key_value": ["million_per_s"], "kmers": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"], "costs": ["ns_per_operation"],
                  "channel": ["ns_per_operation"], "containers": ["ns_per_operation"],
@@ -281,6 +284,11 @@ def inputs(table, quick, pes):
                  ["--what", what, "--updates", items * scale, "--table", bound])
                 for n in pes for what, items, bound in [("insert", 400_000, 0), ("small", 1_000_000, 4_096),
                                                         ("words", 400_000, 0), ("sort", 1_000_000, 0)]]
+    if table == "kmers":
+        bases = {"full": 20_000_000, "quick": 2_000_000}[size]
+        return [({"k": k, "canonical": canonical, "bases": bases},
+                 ["--k", k, "--canonical", canonical, "--bases", bases])
+                for k, canonical in [(21, 0), (31, 0), (31, 1)]]
     if table == "bfs":
         scales = {"full": [18, 20], "quick": [14]}[size]
         roots = {"full": 64, "quick": 8}[size]

@@ -445,6 +445,25 @@ class Driver(MadeUp):
         rows = bench.make_rows("triangle", ["shunt"], True, None)
         self.assertEqual({r.variant for r in rows}, {"lambda", "class", "natural", "wedge"})
 
+    def test_kmers_of_both_systems_have_one_histogram(self):
+        log = self.build / "log"
+        for system, seconds in [("jellyfish", 0.2), ("shunt", 0.1)]:
+            self.put(f"kmers_{system}", f"echo {system} \"$@\" >> {log}; echo '{{\"seconds\": {seconds}, "
+                     "\"checked\": true, \"kmers\": 100000, \"sum\": 7}'")
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("kmers", "--quick", "--samples", "1", "--json", str(record))[0], 0)
+        options = "--k 21 --canonical 0 --bases 2000000 --variant"
+        self.assertEqual(log.read_text().splitlines()[:4],
+                         [f"{system} {options} {variant} --samples 1 --warmup 1"
+                          for system in ["jellyfish", "shunt"] for variant in ["two", "one"]])
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({(r["system"], r["metric"], r["median"]) for r in lines},
+                         {("jellyfish", "million_per_s", 0.5), ("shunt", "million_per_s", 1.0)})
+        self.put("kmers_shunt", "echo '{\"seconds\": 0.1, \"checked\": true, \"kmers\": 100000, \"sum\": 8}'")
+        code, out, _ = self.run_bench("kmers", "--quick", "--samples", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("wrong answer: sum [8], but jellyfish has 7", out)
+
     def test_random_access_has_its_rival_by_the_rules_only(self):
         log = self.build / "log"
         for system, seconds in [("hpcc", 0.2), ("shunt", 0.1)]:
