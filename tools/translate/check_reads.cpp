@@ -1,10 +1,10 @@
 /// A part is read before finish(), while messages that change it are under way: what is read is whatever has arrived.
 ///
 /// Looked at: actors that a function makes of symmetric objects, as local variables, with the objects' variables in
-/// view, and variables whose class has process(); sends and requests that it makes itself; and what it reads afterwards, on some path, without finish(),
-/// quiesce() or ending() between. The lambda that is sent must change the piece that is read: member by member, so that
-/// a handler which changes `next` does not concern a read of `now`. What counts as a read: a value, a copy, an
-/// iterator's begin(), a collective call of it, a comparison.
+/// view, and variables whose class has process(); sends and requests that it makes itself; and what it reads
+/// afterwards, on some path, without finish(), quiesce() or ending() between. The lambda that is sent must change the
+/// piece that is read: member by member, so that a handler which changes `next` does not concern a read of `now`. What
+/// counts as a read: a value, a copy, an iterator's begin(), a collective call of it, a comparison.
 ///
 /// Limits, each for the sake of no false alarm:
 ///   - A loop that sends is not followed around: in its next round a read may be meant to see what has come so far, as
