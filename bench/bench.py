@@ -57,6 +57,7 @@ SYSTEMS = {  # in the order of their turns
     "costs": ["shunt"],
     "random_access": ["ceiling", "hpcc", "shunt"],
     "containers": ["openmp", "fork_join", "shunt"],
+    "kmers": ["jellyfish", "shunt"],
     "study": study.SYSTEMS,  # over the programs of four tables
 }
 LAUNCHED = {"openshmem", "mpi_rma", "mpi"}  # a rank a PE
@@ -65,7 +66,8 @@ BETWEEN_PROCESSES = {"processes", "mpi", "network"}
 TRANSPORTS = {table: ["threads", "processes", "mpi", "network"] for table in ["superstep", "histogram", "index_gather"]}
 RIVALS = LAUNCHED | {"openmp", "libomp", "tbb", "openblas", "asio", "tokio", "boost_context", "boost_fiber",
                      "swapcontext", "threads", "go", "loom", "boost_spsc", "disruptor", "jctools", "article", "queue",
-                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java"}
+                     "mutex", "atomic", "libitm", "ghc", "templet", "pekko", "caf", "redis", "hpcc", "java",
+                     "jellyfish"}
 TEAMS = {"forkjoin": [1, 2], "matmul": [2], "dft": [2], "heat": [2],
          "pingpong": [1, 2], "fanin": [1, 2], "savina": [1, 2], "channel": [1, 2]}  # threads of one process
 ON_THE_JVM = {("railway", system) for system in ["disruptor", "jctools", "article", "queue"]} | {
@@ -100,11 +102,12 @@ OUR_POLICIES = ["adaptive", "fixed", "exclusive", "off", "off_one", "sliced", "s
 # ends its slice at each block of its heap. On two capabilities and on one.
 SLICES_OF_GHC = {"": [], "_off": ["-C1000"], "_V0": ["-V0"], "_C0": ["-C0"]}
 GHC = [cores + slices for cores in ["two", "one"] for slices in SLICES_OF_GHC]
-VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "wedge"],
+VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "natural", "wedge"],
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
             ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks", "natural"],
             ("index_gather", "shunt"): ["lambda", "class", "natural"],
+            ("bale", "shunt"): ["lambda", "class", "natural"],
             ("costs", "shunt"): [""], ("bfs", "shunt"): [""], ("daq", "shunt"): ["spins", "sleeps"],
             ("switch", "shunt"): ["", "compact"], ("memory", "shunt"): ["default", "small", "compact"],
             ("railway", "shunt"): ["two", "one"], ("latency", "shunt"): ["latency", "balanced", "battery"],
@@ -113,6 +116,7 @@ VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "cla
             ("stm-si", "ghc"): GHC, ("stm-ll", "ghc"): GHC,
             ("heat", "openmp"): ["active", "passive"], ("heat", "shunt"): ["", "typed"],
             ("containers", "shunt"): ["", "counting_set"],
+            ("kmers", "jellyfish"): ["two", "one"], ("kmers", "shunt"): ["two", "one"],
             ("matmul", "shunt"): ["", "fibers"], ("dft", "shunt"): ["", "fibers"]}
 ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one processor, without PEs
 SHORT_UPDATES = 1_000_000
@@ -122,6 +126,7 @@ BYTES_PER_STACK = 12_288  # resident, at most; of systems that give each fiber a
 NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says nothing new
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
          "seconds": "s", "max_rss_bytes": "bytes", "process_bytes": "bytes", "ratio_to_serial": "1",
+         "ratio_to_lambda": "1",
          "ns_per_body": "ns",
          "ns_per_switch": "ns", "bytes_per_fiber": "bytes",
          "million_per_s": "1e6/s", "median_ns": "ns", "p99_ns": "ns", "p999_ns": "ns", "receiver_share": "1",
@@ -176,6 +181,8 @@ class Row:
             return sample["operations"] / sample["seconds"] / 1e9
         if metric == "ratio_to_serial":  # forkjoin: of its own process; heat: of system `serial` in the same repetition
             return sample["seconds"] / sample["serial_seconds"]
+        if metric == "ratio_to_lambda":
+            return sample["seconds"] / sample["lambda_seconds"]
         if metric == "bytes_per_connection":
             return sample["resident_bytes"] / self.params["connections"]
         if metric == "user_ns_per_message":
@@ -188,7 +195,7 @@ class Row:
             return sample["resident_bytes"] / self.params["channels"]
         if metric == "million_per_s":
             moved = {"railway": lambda: sample["goods"], "daq": lambda: sample["frames"],
-                     "savina": lambda: sample["messages"],
+                     "savina": lambda: sample["messages"], "kmers": lambda: sample["kmers"],
                      "fanin": lambda: self.params["messages"],
                      "key_value": lambda: self.params["requests"],
                      "pingpong": lambda: self.params["balls"]}[self.table]()
@@ -218,7 +225,7 @@ class Row:
                  "echo": ["ns_per_message"], "switch": ["ns_per_switch"], "memory": ["bytes_per_fiber"],
                  "matmul": ["seconds"], "dft": ["seconds"], "heat": ["seconds"],
                  "railway": ["million_per_s"], "pingpong": ["million_per_s"], "savina": ["million_per_s"],
-                 "fanin": ["million_per_s"], "key_value": ["million_per_s"],
+                 "fanin": ["million_per_s"], "key_value": ["million_per_s"], "kmers": ["million_per_s"],
                  "latency": ["median_ns", "p99_ns", "receiver_share"],
                  "stm-si": ["seconds", "aborts_per_commit", "share"], "costs": ["ns_per_operation"],
                  "channel": ["ns_per_operation"], "containers": ["ns_per_operation"],
@@ -233,6 +240,8 @@ class Row:
             names = [n for n in names if n != "aborts_per_commit"]
         if self.table == "heat" and all(s and "serial_seconds" in s for s in self.samples):
             names = names + ["ratio_to_serial"]
+        if self.samples and all(s and "lambda_seconds" in s for s in self.samples):
+            names = names + ["ratio_to_lambda"]
         if self.table == "echo" and any(s and "resident_bytes" in s for s in self.samples):
             names = names + ["bytes_per_connection"]
         if self.table == "echo" and any(s and "user_seconds" in s for s in self.samples):
@@ -275,6 +284,11 @@ def inputs(table, quick, pes):
                  ["--what", what, "--updates", items * scale, "--table", bound])
                 for n in pes for what, items, bound in [("insert", 400_000, 0), ("small", 1_000_000, 4_096),
                                                         ("words", 400_000, 0), ("sort", 1_000_000, 0)]]
+    if table == "kmers":
+        bases = {"full": 20_000_000, "quick": 2_000_000}[size]
+        return [({"k": k, "canonical": canonical, "bases": bases},
+                 ["--k", k, "--canonical", canonical, "--bases", bases])
+                for k, canonical in [(21, 0), (31, 0), (31, 1)]]
     if table == "bfs":
         scales = {"full": [18, 20], "quick": [14]}[size]
         roots = {"full": 64, "quick": 8}[size]
@@ -402,7 +416,7 @@ def histogram_input(pes, updates):
 def leaves_out(table, system, variant, params):
     """What a system's variant is not asked."""
     if params.get("what") == "darts":  # the published random permutation: of those that send single items
-        return system in ["ceiling", "mpi"] or variant == "class"
+        return system in ["ceiling", "mpi"] or variant in ["class", "natural"]
     if table == "containers":
         return (system == "fork_join" and params["what"] != "sort") or (
             variant == "counting_set" and params["what"] != "words")
@@ -437,7 +451,7 @@ def make_rows(table, only, quick, pes):
         scale = 10 if quick else 1
         for n, updates in [(2, 1_000_000), (4, 1_000_000), (8, 1_000_000), (1024, 20_000)]:
             params, options = histogram_input(n, updates // scale)
-            for variant in VARIANTS["shunt"]:
+            for variant in [*VARIANTS["shunt"], "natural"]:
                 rows.append(make_row(table, "shunt", variant, "threads", params, options))
     return [row for row in rows if not only or row.system in only]
 
@@ -746,6 +760,7 @@ def measure(rows, machine, samples, timeout):
         else:
             run_turn(row, machine, timeout)
     note_serial_times([row for row in present if row.table == "heat"])
+    note_lambda_times(present)
 
 
 def note_serial_times(rows):
@@ -757,6 +772,16 @@ def note_serial_times(rows):
             for sample, its in zip(row.samples, serial.samples):
                 if sample and its:
                     sample["serial_seconds"] = its["seconds"]
+
+
+def note_lambda_times(rows):
+    """Each sample of a natural form learns what the lambda form took in the same repetition, over its transport."""
+    lambdas = {(row.table, row.system, json.dumps(row.params)): row for row in rows if row.variant == "lambda"}
+    for row in (row for row in rows if row.variant == "natural"):
+        if other := lambdas.get((row.table, row.system, json.dumps(row.params))):
+            for sample, its in zip(row.samples, other.samples):
+                if sample and its:
+                    sample["lambda_seconds"] = its["seconds"]
 
 
 def compare_answers(rows):
@@ -816,7 +841,8 @@ def show(rows, machine, out):
             values = row.values(metric)
             cells = [number(f(values)) for f in (statistics.median, min, max)]
             ratios = ["-", "-"]
-            if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message", "processors"]:
+            if metric not in ["max_rss_bytes", "bytes_per_connection", "user_ns_per_message", "processors",
+                              "ratio_to_lambda"]:
                 rivals = [r for r in good(peers, RIVALS) if metric in r.metrics()]  # one may not know it
                 best = (max if metric in MORE_IS_BETTER else min)(
                     rivals, default=None, key=lambda r, m=metric: statistics.median(r.values(m)))

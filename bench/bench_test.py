@@ -428,6 +428,42 @@ class Driver(MadeUp):
         self.assertEqual([(r.system, r.variant) for r in rows if r.params["what"] == "darts"],
                          [("openshmem", "blocking"), ("openshmem", "nbi"), ("mpi_rma", "")])
 
+    def test_a_natural_form_is_compared_with_the_lambda_form_of_its_transport_and_repetition(self):
+        for table in ["histogram", "bale"]:
+            self.put(f"{table}_shunt", 'case "$*" in *natural*) s=0.03;; *class*) s=0.01;; *) s=0.02;; esac; '
+                     """echo "{\\"seconds\\": $s, \\"checked\\": true}\"""")
+            record = self.build / f"record of {table}"
+            code, out, _ = self.run_bench(table, "--quick", "--samples", "2", "--json", str(record))
+            self.assertEqual(code, 0)
+            ratios = [r for r in map(json.loads, record.read_text().splitlines()) if r["metric"] == "ratio_to_lambda"]
+            # Two PEs, and more of them; six of the seven programs.
+            self.assertEqual([(r["variant"], r["params"]["transport"]) for r in ratios],
+                             [("natural", "threads")] * {"histogram": 5, "bale": 6}[table])
+            for row in ratios:
+                self.assertEqual((row["unit"], [round(s, 9) for s in row["samples"]]), ("1", [1.5, 1.5]))
+            self.assertIn("ratio_to_lambda", out)
+        rows = bench.make_rows("triangle", ["shunt"], True, None)
+        self.assertEqual({r.variant for r in rows}, {"lambda", "class", "natural", "wedge"})
+
+    def test_kmers_of_both_systems_have_one_histogram(self):
+        log = self.build / "log"
+        for system, seconds in [("jellyfish", 0.2), ("shunt", 0.1)]:
+            self.put(f"kmers_{system}", f"echo {system} \"$@\" >> {log}; echo '{{\"seconds\": {seconds}, "
+                     "\"checked\": true, \"kmers\": 100000, \"sum\": 7}'")
+        record = self.build / "record"
+        self.assertEqual(self.run_bench("kmers", "--quick", "--samples", "1", "--json", str(record))[0], 0)
+        options = "--k 21 --canonical 0 --bases 2000000 --variant"
+        self.assertEqual(log.read_text().splitlines()[:4],
+                         [f"{system} {options} {variant} --samples 1 --warmup 1"
+                          for system in ["jellyfish", "shunt"] for variant in ["two", "one"]])
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual({(r["system"], r["metric"], r["median"]) for r in lines},
+                         {("jellyfish", "million_per_s", 0.5), ("shunt", "million_per_s", 1.0)})
+        self.put("kmers_shunt", "echo '{\"seconds\": 0.1, \"checked\": true, \"kmers\": 100000, \"sum\": 8}'")
+        code, out, _ = self.run_bench("kmers", "--quick", "--samples", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("wrong answer: sum [8], but jellyfish has 7", out)
+
     def test_random_access_has_its_rival_by_the_rules_only(self):
         log = self.build / "log"
         for system, seconds in [("hpcc", 0.2), ("shunt", 0.1)]:

@@ -21,7 +21,7 @@ CEILING = 0.66  # of the ceiling's speed
 MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "gups", "million_teps"}
 # Not a speed, or another metric's in other units.
 NOT_COMPARED = {"share", "missed_share", "aborts_per_commit", "max_rss_bytes", "process_bytes", "ns_per_operation",
-                "ns_per_wedge", "processors"}
+                "ns_per_wedge", "processors", "ratio_to_lambda"}
 NO_RIVALS = {"shunt", "ceiling", "serial", "loop"}  # serial, loop: the work without what is measured
 OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}, "triangle": {"lambda", "class"}}  # other tables: all
 

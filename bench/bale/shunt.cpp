@@ -1,12 +1,19 @@
 /// Question: what do programs cost that move, ask and count at once? The kernels are the applications'.
+///
+///   --variant natural   loops over distributed arrays
+#include <algorithm>
 #include <bale/permute_matrix_class.hpp>
 #include <bale/permute_matrix_lambda.hpp>
+#include <bale/permute_matrix_natural.hpp>
 #include <bale/random_permutation_class.hpp>
 #include <bale/random_permutation_lambda.hpp>
+#include <bale/random_permutation_natural.hpp>
 #include <bale/topological_sort_class.hpp>
 #include <bale/topological_sort_lambda.hpp>
+#include <bale/topological_sort_natural.hpp>
 #include <bale/transpose_class.hpp>
 #include <bale/transpose_lambda.hpp>
+#include <bale/transpose_natural.hpp>
 #include <bale/upper_triangle.hpp>
 
 #include "../common/shunt.hpp"
@@ -16,6 +23,7 @@
 namespace {
 
 using namespace shunt;
+using apps::form;
 using apps::matrix;
 using apps::ordinal;
 using apps::permutation;
@@ -28,6 +36,19 @@ matrix random_matrix(pgas::pe& me, ordinal rows, double nonzeros) {
   return a;
 }
 
+// Apart from the other forms: what stands beside a kernel's loop changes how it is compiled.
+[[gnu::noinline]] permutation random_permutation_by_nature(pgas::pe& me, ordinal rows) {
+  return apps::natural::random_permutation(me, rows, seed);
+}
+[[gnu::noinline]] matrix transpose_by_nature(pgas::pe& me, const matrix& a) { return apps::natural::transpose(me, a); }
+[[gnu::noinline]] matrix permute_matrix_by_nature(pgas::pe& me, const matrix& a, const permutation& r,
+                                                  pgas::array<ordinal>& c) {
+  return apps::natural::permute_matrix(me, a, r, c);
+}
+[[gnu::noinline]] apps::order topological_sort_by_nature(pgas::pe& me, const matrix& a, const matrix& turned) {
+  return apps::natural::topological_sort(me, a, turned, [](std::uint64_t) {});
+}
+
 /// Of all PEs.
 std::string sum_of(pgas::pe& me, const matrix& a) { return bench::report_sum(me.sum(bench::sum_of(a))); }
 std::string sum_of(pgas::pe& me, const permutation& p) {
@@ -38,7 +59,8 @@ std::string sum_of(pgas::pe& me, const permutation& p) {
 
 int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
-  const bool lambda = bench::lambda_form(argv[0], options);
+  const form how = bench::form_of(argv[0], options);
+  const bool natural = how == form::natural, lambda = how == form::lambda;
   const std::string what = options.what;
   return bench::job(argv[0], options, [&](pgas::pe& me) {
     const auto rows = static_cast<ordinal>(options.rows * me.count());
@@ -48,8 +70,9 @@ int main(int argc, char** argv) {
       bench::rounds(
           me, options, [] {},
           [&] {
-            p = lambda ? apps::lambda_form::random_permutation(me, rows, seed)
-                       : apps::class_form::random_permutation{{me}}.run(me, rows, seed);
+            p = natural  ? random_permutation_by_nature(me, rows)
+                : lambda ? apps::lambda_form::random_permutation(me, rows, seed)
+                         : apps::class_form::random_permutation{{me}}.run(me, rows, seed);
           },
           [&] { return sum_of(me, p); });
     } else if (what == "darts") {
@@ -64,20 +87,24 @@ int main(int argc, char** argv) {
       bench::rounds(
           me, options, [] {},
           [&] {
-            t = lambda ? apps::lambda_form::transpose(me, a)
-                       : apps::class_form::transpose{{me}, matrix(me, rows, rows)}.run(a);
+            t = natural  ? transpose_by_nature(me, a)
+                : lambda ? apps::lambda_form::transpose(me, a)
+                         : apps::class_form::transpose{{me}, matrix(me, rows, rows)}.run(a);
           },
           [&] { return sum_of(me, t); });
     } else if (what == "permute_matrix") {
       const matrix a = random_matrix(me, rows, nonzeros);
       const auto r = apps::lambda_form::random_permutation(me, rows, seed);
       pgas::symmetric<permutation> c(me, apps::lambda_form::random_permutation(me, rows, seed + 1));
+      pgas::array<ordinal> dealt(me, natural ? rows : 0);  // its elements lie as those of `c`
+      if (natural) std::ranges::copy(*c, dealt.local().begin());
       matrix b(me, 0, 0);
       bench::rounds(
           me, options, [] {},
           [&] {
-            b = lambda ? apps::lambda_form::permute_matrix(me, a, r, c)
-                       : apps::class_form::permute_matrix{{me}, *c, matrix(me, rows, rows)}.run(me, a, r);
+            b = natural  ? permute_matrix_by_nature(me, a, r, dealt)
+                : lambda ? apps::lambda_form::permute_matrix(me, a, r, c)
+                         : apps::class_form::permute_matrix{{me}, *c, matrix(me, rows, rows)}.run(me, a, r);
           },
           [&] { return sum_of(me, b); });
     } else if (what == "topological_sort") {
@@ -88,9 +115,11 @@ int main(int argc, char** argv) {
       bench::rounds(
           me, options, [] {},
           [&] {
-            found = lambda ? apps::lambda_form::topological_sort(me, a, turned, each_level)
-                           : apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(
-                                 me, a, each_level);
+            found = natural ? topological_sort_by_nature(me, a, *turned)
+                    : lambda
+                        ? apps::lambda_form::topological_sort(me, a, turned, each_level)
+                        : apps::class_form::topological_sort{{me}, *turned, apps::rows_left(a), apps::order(a)}.run(
+                              me, a, each_level);
           },
           [&] {
             bench::must_be(argv[0], "rows that have no place", found.exists ? 0 : 1, 0);

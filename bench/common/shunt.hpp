@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <bale/form.hpp>
 #include <bale/place.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/pgas.hpp>
@@ -22,6 +23,12 @@ inline bool lambda_form(const char* program, const bench_options& options) {
   const std::string form = options.variant;
   if (form != "" && form != "lambda" && form != "class") bench_bad_option(program, "--variant", options.variant);
   return form != "class";
+}
+
+/// The application's form that --variant names, the lambda form where it names none.
+inline shunt::apps::form form_of(const char* program, const bench_options& options) {
+  if (std::strcmp(options.variant, "natural") == 0) return shunt::apps::form::natural;
+  return lambda_form(program, options) ? shunt::apps::form::lambda : shunt::apps::form::class_;
 }
 
 /// The published packed indices as the kernels' places: made before the timing, eight bytes each like them.

@@ -12,7 +12,8 @@ PROGRAMS = {"Go": ["go", "version"], "GHC": ["ghc", "--numeric-version"], "GCC":
             "clang": ["clang++-19", "--version"], "Open MPI": ["mpirun.openmpi", "--version"],
             "MPICH": ["mpichversion"], "redis-server": ["redis-server", "--version"], "Rust": ["rustc", "--version"]}
 PACKAGES = {"Boost": "libboost-dev", "Boost.Fiber": "libboost-fiber-dev", "CAF": "libcaf-dev", "oneTBB": "libtbb-dev",
-            "OpenBLAS": "libopenblas-dev", "hpcc": "hpcc", "libitm": "libitm1", "libc": "libc6"}
+            "OpenBLAS": "libopenblas-dev", "hpcc": "hpcc", "Jellyfish": "jellyfish", "libitm": "libitm1",
+            "libc": "libc6"}
 
 
 # By system of a table: the versions that it depends on. Others are built from this tree by the compiler.
@@ -22,7 +23,7 @@ OF_SYSTEM = {"go": ["Go"], "ghc": ["GHC"], "openshmem": ["Open MPI"], "mpi_rma":
              "redis": ["redis-server"], "hpcc": ["hpcc"], "libitm": ["libitm"], "java": ["Java"], "loom": ["Java"],
              "article": ["Java"], "queue": ["Java"], "pekko": ["pekko-actor-typed", "Java"], "swapcontext": ["libc"],
              "disruptor": ["disruptor", "Java"], "jctools": ["jctools-core", "Java"], "caf": ["CAF"],
-             "tokio": ["tokio", "Rust"]}
+             "tokio": ["tokio", "Rust"], "jellyfish": ["Jellyfish"]}
 OWN = {"shunt", "ceiling", "serial"}
 
 

@@ -2,6 +2,7 @@
 ///
 ///   --variant lambda, class   the kind of message that the application takes for this graph
 ///   --variant wedge           a message a wedge, as published, in the lambda form
+///   --variant natural         the three loops over a distributed array, which are a message a wedge, too
 #include <bale/triangle_count.hpp>
 
 #include "../common/shunt.hpp"
@@ -11,7 +12,7 @@ int main(int argc, char** argv) {
   const auto options = bench_parse(argc, argv);
   const bool by_wedge = std::strcmp(options.variant, "wedge") == 0;
   using shunt::apps::form;
-  const auto which = by_wedge || bench::lambda_form(argv[0], options) ? form::lambda : form::class_;
+  const auto which = by_wedge ? form::lambda : bench::form_of(argv[0], options);
   const auto whole =
       bench::make_graph(argv[0], options, static_cast<std::uint64_t>(options.pes == 0 ? 2 : options.pes));
   const auto expected = bench::expected_answer(whole);
@@ -22,7 +23,8 @@ int main(int argc, char** argv) {
     bench::rounds(
         me, options, [&] { mine = {}; },
         [&] {
-          const auto how = by_wedge ? shunt::apps::ask_by::wedge : shunt::apps::better_for(me, *lower);
+          const bool single = by_wedge || which == form::natural;
+          const auto how = single ? shunt::apps::ask_by::wedge : shunt::apps::better_for(me, *lower);
           mine = shunt::apps::count_triangles(me, lower, which, how, silent);
         },
         [&] {

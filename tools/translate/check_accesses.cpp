@@ -43,7 +43,7 @@ std::optional<piece> of_variable(const clang::VarDecl* v) {
 std::optional<piece> of_part(const clang::Expr* object) {
   const auto* v = variable(object);
   if (!v) return {};
-  if (is_a(v->getType(), "pgas::symmetric")) return piece{v->getCanonicalDecl(), true, {}};
+  if (is_a(v->getType(), "pgas::symmetric")) return piece{original(v)->getCanonicalDecl(), true, {}};
   if (!is_a(v->getType(), "pgas::local_part")) return {};
   // A handle, from `table.local()`; captured by a lambda it may be a variable of the lambda's, with that as its value.
   const auto* made = v->getInit() ? llvm::dyn_cast<clang::CallExpr>(bare(v->getInit())) : nullptr;

@@ -51,10 +51,17 @@ flow::flow(program& p, const body& b) : program_(p), body_(b) {
   find_loops();
 }
 
+actor_key flow::key_of(const clang::VarDecl* v) const {
+  if (!is_actor(v->getType())) return nullptr;
+  const auto* made = referred_to(v);
+  const auto of = made && variable(made) != v ? key_of(made) : nullptr;
+  return of ? of : v->getCanonicalDecl();
+}
+
 actor_key flow::key_of(const clang::Expr* e) const {
   if (!e) return nullptr;
   const auto* b = bare(e);
-  if (const auto* v = variable(b)) return is_actor(v->getType()) ? v->getCanonicalDecl() : nullptr;
+  if (const auto* v = variable(b)) return key_of(v);
   if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(b); member && as_this(member->getBase()))
     return is_actor(member->getType()) ? member->getMemberDecl()->getCanonicalDecl() : nullptr;
   const auto* self = as_this(b);
@@ -75,6 +82,8 @@ void flow::find_aliases(const clang::Stmt* code) {
       account(member->getBase());
     } else if (const auto* made = llvm::dyn_cast<clang::LambdaExpr>(s)) {
       for (const auto* captured : made->capture_inits()) account(captured);
+    } else if (const auto* declared = llvm::dyn_cast<clang::DeclStmt>(s)) {
+      for (const auto* d : declared->decls()) account(referred_to(llvm::dyn_cast<clang::VarDecl>(d)));
     }
     const auto* e = llvm::dyn_cast<clang::Expr>(s);
     if (!e || !llvm::isa<clang::DeclRefExpr, clang::MemberExpr>(e)) return;
@@ -145,7 +154,8 @@ void flow::add_events(block& b, const clang::CFGElement& element) {
   if (const auto* made = llvm::dyn_cast<clang::DeclStmt>(s)) {
     for (const auto* d : made->decls()) {
       const auto* v = llvm::dyn_cast<clang::VarDecl>(d);
-      if (v && is_actor(v->getType())) add(b, {event::finished, v->getCanonicalDecl(), {}, s, {}});
+      // It begins, unless it is a second name.
+      if (v && key_of(v) == v->getCanonicalDecl()) add(b, {event::finished, key_of(v), {}, s, {}});
     }
   } else if (const auto* call = llvm::dyn_cast<clang::CallExpr>(s)) {
     add(b, {event::evaluated, nullptr, {}, s, {}});
@@ -200,7 +210,7 @@ void flow::lose_captured(block& b, const clang::CXXRecordDecl* closure, int dept
     if (!one.capturesVariable()) continue;
     const auto* v = llvm::dyn_cast<clang::VarDecl>(one.getCapturedVar());
     if (!v) continue;
-    if (is_actor(v->getType())) add(b, {event::lost, v->getCanonicalDecl(), {}, nullptr, {}});
+    if (const auto key = key_of(v)) add(b, {event::lost, key, {}, nullptr, {}});
     const auto* inner = class_of(v->getType());
     if (inner && inner->isLambda() && depth < deepest) lose_captured(b, inner, depth + 1);
   }

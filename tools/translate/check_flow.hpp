@@ -1,8 +1,9 @@
 /// What a function does with its actors, in the order in which it may happen: sends, done(), finish().
 ///
-/// An actor is known by its variable, by the member of `this` that it is, or is `this`. Where the function hands it on,
-/// to a function or a lambda that is called, anything may happen to it: then it is `lost`, and nothing is known of it
-/// until it is used again. A variable that gets a second name, by a reference or a pointer, is left out altogether.
+/// An actor is known by its variable, by the member of `this` that it is, or is `this`. A local reference that is made
+/// of one of these is a second name of it. Where the function hands it on, to a function or a lambda that is called,
+/// anything may happen to it: then it is `lost`, and nothing is known of it until it is used again. A variable that gets
+/// another second name, by a pointer or by `first ? a : b`, is left out altogether.
 #pragma once
 
 #include <clang/Analysis/CFG.h>
@@ -55,6 +56,7 @@ class flow {
  private:
   void find_aliases(const clang::Stmt* code);
   [[nodiscard]] actor_key key_of(const clang::Expr* e) const;
+  [[nodiscard]] actor_key key_of(const clang::VarDecl* v) const;
   void order_blocks();
   void find_loops();
   void add_events(block& b, const clang::CFGElement& element);

@@ -1,10 +1,10 @@
 /// A part is read before finish(), while messages that change it are under way: what is read is whatever has arrived.
 ///
 /// Looked at: actors that a function makes of symmetric objects, as local variables, with the objects' variables in
-/// view; sends and requests that it makes itself; and what it reads afterwards, on some path, without finish(),
-/// quiesce() or ending() between. The lambda that is sent must change the piece that is read: member by member, so that
-/// a handler which changes `next` does not concern a read of `now`. What counts as a read: a value, a copy, an
-/// iterator's begin(), a collective call of it, a comparison.
+/// view, and variables whose class has process(); sends and requests that it makes itself; and what it reads
+/// afterwards, on some path, without finish(), quiesce() or ending() between. The lambda that is sent must change the
+/// piece that is read: member by member, so that a handler which changes `next` does not concern a read of `now`. What
+/// counts as a read: a value, a copy, an iterator's begin(), a collective call of it, a comparison.
 ///
 /// Limits, each for the sake of no false alarm:
 ///   - A loop that sends is not followed around: in its next round a read may be meant to see what has come so far, as
@@ -12,7 +12,9 @@
 ///   - Indices are not compared. Where messages change other items of one member than those that are read, the finding
 ///     is wrong: give the two a member each.
 ///   - Functions of the user's that are given a part, and member functions of parts, read what they read unseen.
-///   - An actor that is handed on, or is a member, and classes with process() are not followed.
+///   - An actor that is handed on, or is a member, is not followed.
+///   - Of a class with process(), whose members are the part, a message counts that is surely processed by one of its
+///     functions: by the only one, or by the only one that takes its type, or its mailbox. What that sends on does not.
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclTemplate.h>
 
@@ -58,7 +60,7 @@ std::vector<const clang::VarDecl*> parts_of(const clang::VarDecl* actor) {
   std::vector<const clang::VarDecl*> all;
   const auto* made = whole_value(actor->getInit());
   const auto add = [&all](const clang::Expr* argument) {
-    if (is_a(argument->getType(), "pgas::symmetric")) all.push_back(variable(argument));
+    if (is_a(argument->getType(), "pgas::symmetric")) all.push_back(original(variable(argument)));
   };
   if (const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(made)) {
     const auto* callee = call->getDirectCallee();
@@ -68,6 +70,46 @@ std::vector<const clang::VarDecl*> parts_of(const clang::VarDecl* actor) {
     std::for_each(built->arg_begin(), built->arg_end(), add);
   }
   return std::ranges::find(all, nullptr) == all.end() ? all : std::vector<const clang::VarDecl*>();
+}
+
+/// Of `pgas::mailbox_index<3>`: 3.
+mailbox_number number_of(clang::QualType index) {
+  const auto* type = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(class_of(index));
+  if (!type || type->getTemplateArgs().size() == 0) return {};
+  const auto& number = type->getTemplateArgs()[0];
+  if (number.getKind() != clang::TemplateArgument::Integral) return {};
+  return number.getAsIntegral().getZExtValue();
+}
+
+/// A member of an actor whose messages are values: the part is the actor itself.
+bool is_of_class_actor(const piece& p) {
+  return p.root && !p.members.empty() && is_a(p.root->getType(), "pgas::selector");
+}
+
+/// The functions of a class that the message runs: process(), and replied() for a request. None where several could be
+/// meant.
+std::vector<const clang::FunctionDecl*> processing(const clang::CXXRecordDecl* type, const sending& s) {
+  const auto* callee = s.call->getDirectCallee();
+  const unsigned which = s.name == "send_through" ? 2 : 1;
+  if (!type || !callee || callee->getNumParams() <= which) return {};
+  const auto message = callee->getParamDecl(which)->getType().getNonReferenceType();
+  std::vector<const clang::FunctionDecl*> named, fitting, replies;
+  for (const auto* method : type->methods()) {
+    const auto* name = method->getIdentifier();
+    if (name && name->isStr("replied")) replies.push_back(method);
+    if (!name || !name->isStr("process")) continue;
+    named.push_back(method);
+    const bool by_number =
+        method->getNumParams() > 1 && is_a(method->getParamDecl(0)->getType(), "pgas::mailbox_index");
+    const unsigned at = by_number ? 1 : 0;
+    if (method->getNumParams() > at && same_type(method->getParamDecl(at)->getType().getNonReferenceType(), message) &&
+        (!by_number || s.mailbox == number_of(method->getParamDecl(0)->getType())))
+      fitting.push_back(method);
+  }
+  auto all = named.size() == 1 ? named : fitting;
+  if (all.size() != 1) all.clear();
+  if (s.name == "ask" && replies.size() == 1) all.push_back(replies[0]);
+  return all;
 }
 
 /// The piece that an expression reads when it is evaluated.
@@ -87,7 +129,8 @@ class reader {
 
  private:
   void note(const clang::Expr* e) {
-    if (auto p = piece_of(e); p && p->of_part) all_.push_back(std::move(*p));
+    auto p = piece_of(e);
+    if (p && (p->of_part || is_of_class_actor(*p))) all_.push_back(std::move(*p));
   }
   void look_at_call(const clang::CallExpr* call, const clang::FunctionDecl* callee) {
     constexpr auto iterating =
@@ -167,6 +210,7 @@ class read_before_finish {
   [[nodiscard]] state sent(const event& e) const {
     const auto* actor = llvm::dyn_cast<clang::VarDecl>(e.actor);
     if (!actor) return {};
+    if (is_a(actor->getType(), "pgas::selector")) return sent_to_class(e, actor);
     const auto parts = parts_of(actor);
     state all;
     for (const auto* function : {e.message->work, e.message->reply}) {
@@ -176,6 +220,18 @@ class read_before_finish {
           if (!what.of_part && !name_part(what, parts)) continue;
           all.push_back({e.actor, std::move(what), e.message->call, {}});
         }
+      }
+    }
+    return all;
+  }
+  /// A message that is a value changes members of the actor, which is the part.
+  [[nodiscard]] state sent_to_class(const event& e, const clang::VarDecl* actor) const {
+    state all;
+    for (const auto* f : processing(class_of(actor->getType()), *e.message)) {
+      for (auto& what : changes_of(program_, f)) {
+        if (what.root || what.members.empty()) continue;
+        what.root = actor->getCanonicalDecl();
+        all.push_back({e.actor, std::move(what), e.message->call, {}});
       }
     }
     return all;
@@ -195,10 +251,12 @@ class read_before_finish {
         return one.what.root == read.root && overlap(one.what, read) && !lies_in(*here_, one.rounds);
       });
       if (at == now.end()) continue;
-      program_.say("reads", llvm::cast<clang::Expr>(s)->getExprLoc(),
-                   "this PE's part of `" + read.root->getNameAsString() +
-                       "` is read before finish(), while messages of line " +
-                       std::to_string(program_.line(at->by->getExprLoc())) + " change it: call finish() before");
+      const auto name = read.root->getNameAsString();
+      program_.say(
+          "reads", llvm::cast<clang::Expr>(s)->getExprLoc(),
+          (read.of_part ? "this PE's part of `" + name : "`" + name + "." + read.members.front()->getNameAsString()) +
+              "` is read before finish(), while messages of line " +
+              std::to_string(program_.line(at->by->getExprLoc())) + " change it: call finish() before");
     }
   }
 

@@ -4,7 +4,8 @@
 /// scatter(), find() or another superstep begins. What a PE reads of its own part, by local(), own(), sum() and the
 /// like, is right in a superstep that changes other objects, and wrong in one that changes this object, since changes
 /// arrive meanwhile: the second is found. Bodies are lambdas that superstep() or bag::drain() is given, with the
-/// lambdas in them; functions that they call are not looked at.
+/// lambdas in them. Functions that they call are looked into for what ends the job (check_reasons.hpp), not for reads of
+/// the PE's own part, which may be of another object.
 ///
 /// Outside, a change is found if the same function has made the object, as a local variable, and the change stands in
 /// no lambda: no superstep can surround it then.
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "check_program.hpp"
+#include "check_reasons.hpp"
 #include "vocabulary.hpp"
 
 namespace shunt::translate::checks {
@@ -95,8 +97,18 @@ bool is_one_of(const std::array<names, N>& all, names name) {
   return std::ranges::find(all, name) != all.end();
 }
 
+/// The variable or member that an expression names, by its own name, a local reference or a structured binding.
 const clang::ValueDecl* named(const clang::Expr* e) {
-  if (const auto* v = variable(e)) return v;
+  if (!e) return nullptr;
+  if (const auto* v = variable(e)) {
+    const auto* made = referred_to(v);
+    const auto* what = made && variable(made) != v ? named(made) : nullptr;
+    return what ? what : v;
+  }
+  if (const auto* name = llvm::dyn_cast_or_null<clang::DeclRefExpr>(bare(e))) {
+    const auto* bound = llvm::dyn_cast<clang::BindingDecl>(name->getDecl());
+    return bound ? named(bound->getBinding()) : nullptr;
+  }
   const auto* member = llvm::dyn_cast_or_null<clang::MemberExpr>(bare(e));
   return member ? member->getMemberDecl() : nullptr;
 }
@@ -123,9 +135,26 @@ bool reads_element(const clang::CallExpr* call) {
   return std::ranges::any_of(arguments_of(call), is_element);
 }
 
+/// Whether a call of this name ends the job in a superstep.
+bool is_refused(const std::string& name, const clang::CallExpr* call) {
+  return is_one_of(refused, name) && !(name == "pgas::gather" && call->getNumArgs() < 2);  // of indices: | gathers
+}
+std::string spoken(const std::string& name) {
+  return name == "pgas::operator|" ? "gather()" : name.substr(name.rfind(':') + 1) + "()";
+}
+
+/// What a statement of a function does that a superstep must not; "" for nothing.
+std::string forbidden_by(const clang::Stmt* s) {
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(s);
+  if (!call || !call->getDirectCallee()) return {};
+  if (reads_element(call)) return "reads an array's element";
+  const auto name = library_name(call->getDirectCallee());
+  return is_refused(name, call) ? "calls " + spoken(name) : std::string();
+}
+
 class superstep {
  public:
-  explicit superstep(program& p) : program_(p) {}
+  superstep(program& p, reasons& of_functions) : program_(p), reasons_(of_functions) {}
 
   void look(const clang::Stmt* body) {
     collect(body);
@@ -141,7 +170,9 @@ class superstep {
       if (const auto* call = llvm::dyn_cast<clang::CallExpr>(s)) calls_.push_back(call);
       if (const auto* inner = llvm::dyn_cast<clang::LambdaExpr>(s)) {
         for (const auto* f : call_operators(inner->getLambdaClass())) {
-          if (program_.role_of(f) == role::program) collect(f->getBody());
+          if (program_.role_of(f) != role::program) continue;
+          collected_.insert(f->getCanonicalDecl());
+          collect(f->getBody());
         }
       }
     });
@@ -153,26 +184,33 @@ class superstep {
                  "an array's element is read inside of a superstep, in which elements are only changed: gather() "
                  "what is needed before the superstep");
     }
-    if (!call->getDirectCallee()) return;
-    const auto name = library_name(call->getDirectCallee());
-    const auto word = name.substr(name.rfind(':') + 1);
+    const auto* callee = call->getDirectCallee();
+    if (!callee) return;
+    const auto name = library_name(callee);
     if (name == "pgas::superstep" || name == "pgas::bag::drain") {
-      say(call, word + "() begins a superstep inside of another one: end that before");
-    } else if (is_one_of(refused, name) && !(name == "pgas::gather" && call->getNumArgs() < 2)) {
-      say(call, (name == "pgas::operator|" ? "gather" : word) +
-                    "() is called inside of a superstep, in which objects are only changed: call it before or after");
+      say(call, spoken(name) + " begins a superstep inside of another one: end that before");
+    } else if (is_refused(name, call)) {
+      say(call, spoken(name) +
+                    " is called inside of a superstep, in which objects are only changed: call it before or after");
     } else if (is_one_of(own_reads, name)) {
       const auto* what = named(object_of(call));
       if (!what || !changed_.contains(what->getCanonicalDecl())) return;
-      say(call, word + "() reads `" + what->getNameAsString() +
+      say(call, spoken(name) + " reads `" + what->getNameAsString() +
                     "` inside of a superstep that changes it, while changes arrive: read it before or after");
+    } else if (!collected_.contains(callee->getCanonicalDecl())) {
+      const auto& why = reasons_.of(callee);
+      if (why.empty()) return;
+      say(call, called_as(callee) + " is called inside of a superstep" + why +
+                    ", and in a superstep objects are only changed: do that before or after");
     }
   }
   void say(const clang::CallExpr* at, const std::string& text) { program_.say("supersteps", at->getExprLoc(), text); }
 
   program& program_;
+  reasons& reasons_;
   std::vector<const clang::CallExpr*> calls_;
   std::set<const clang::Decl*> changed_;
+  std::set<const clang::Decl*> collected_;  // lambdas, whose calls are among calls_
 };
 
 void look_outside(program& p, const body& b) {
@@ -191,9 +229,10 @@ void look_outside(program& p, const body& b) {
 }  // namespace
 
 void check_supersteps(program& p) {
+  reasons of_functions(p, forbidden_by);
   for (const auto& b : p.bodies()) {
     if (p.role_of(b.function) == role::superstep) {
-      superstep(p).look(b.code);
+      superstep(p, of_functions).look(b.code);
     } else {
       look_outside(p, b);
     }

@@ -6,27 +6,22 @@
 /// handler may take one that is free, but not one that is held.
 ///
 /// Looked at: the handler, lambdas in it that it hands to functions of the program or of the standard library, and the
-/// functions of the user's that it calls, one level deep. Lambdas that it hands to the library are not: tasks may wait.
+/// functions and constructors of the user's that it calls, with those that they call (check_reasons.hpp). Lambdas that
+/// it hands to the library are not: tasks may wait. Nor are destructors.
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclTemplate.h>
 
 #include <algorithm>
-#include <map>
-#include <vector>
+#include <array>
 
 #include "check_program.hpp"
+#include "check_reasons.hpp"
 #include "check_waiting.hpp"
 #include "vocabulary.hpp"
 
 namespace shunt::translate::checks {
 
 namespace {
-
-/// Something that waits, and what it is called in a finding.
-struct wait {
-  clang::SourceLocation at;
-  std::string name;
-};
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -81,16 +76,23 @@ std::string what_waits(const clang::Stmt* s) {
 
 class waits {
  public:
-  explicit waits(program& p) : program_(p) {}
+  explicit waits(program& p)
+      : program_(p), reasons_(p, [](const clang::Stmt* s) {
+          const auto what = what_waits(s);
+          return what.empty() ? what : "calls " + what;
+        }) {}
 
   void look_at_handler(const clang::Stmt* code) {
-    for (const auto& w : of(code)) say(w.at, "a handler calls " + w.name + ", which waits");
     each_own(code, [this](const clang::Stmt* s) {
+      if (const auto what = what_waits(s); !what.empty())
+        return say(llvm::cast<clang::Expr>(s)->getExprLoc(), "a handler calls " + what + ", which waits");
+      const auto* callee = callee_of(s);
+      if (!callee) return;
+      if (const auto& why = reasons_.of(callee); !why.empty()) {
+        say(llvm::cast<clang::Expr>(s)->getExprLoc(), "a handler calls " + called_as(callee) + why + ", which waits");
+      }
       const auto* call = llvm::dyn_cast<clang::CallExpr>(s);
-      if (!call || !call->getDirectCallee() || !what_waits(s).empty()) return;
-      look_at_callee(call);
-      if (!library_name(call->getDirectCallee()).empty() && !program_.is_users(call->getDirectCallee()->getLocation()))
-        return;
+      if (!call || (!library_name(callee).empty() && !program_.is_users(callee->getLocation()))) return;
       for (const auto* argument : call->arguments()) {
         const auto* given = lambda(argument);
         if (!given) continue;
@@ -105,33 +107,8 @@ class waits {
                  what + ", and a handler must not: send a message instead, or let the program do it after finish()");
   }
 
-  void look_at_callee(const clang::CallExpr* call) {
-    const auto* callee = call->getDirectCallee();
-    const auto* code = program_.users_body(callee);
-    if (!code || program_.role_of(callee) == role::handler || program_.role_of(callee) == role::reply) return;
-    const auto& inside = of(code);
-    if (inside.empty()) return;
-    const bool is_lambda = callee->getOverloadedOperator() == clang::OO_Call;
-    say(call->getExprLoc(), "a handler calls " + (is_lambda ? "a lambda" : callee->getNameAsString() + "()") +
-                                ", in which line " + std::to_string(program_.line(inside.front().at)) + " calls " +
-                                inside.front().name + ", which waits");
-  }
-
-  const std::vector<wait>& of(const clang::Stmt* code) {
-    const auto [at, is_new] = known_.try_emplace(code);
-    if (is_new) {
-      each_own(code, [&all = at->second](const clang::Stmt* s) {
-        if (auto name = what_waits(s); !name.empty()) {
-          const auto* e = llvm::cast<clang::Expr>(s);
-          all.push_back({e->getExprLoc(), std::move(name)});
-        }
-      });
-    }
-    return at->second;
-  }
-
   program& program_;
-  std::map<const clang::Stmt*, std::vector<wait>> known_;
+  reasons reasons_;
 };
 
 }  // namespace

@@ -69,6 +69,22 @@ const clang::VarDecl* variable(const clang::Expr* e) {
   return named ? llvm::dyn_cast<clang::VarDecl>(named->getDecl()) : nullptr;
 }
 
+const clang::Expr* referred_to(const clang::VarDecl* v) {
+  if (!v || !v->getType()->isReferenceType() || llvm::isa<clang::ParmVarDecl>(v) || !v->hasInit()) return nullptr;
+  const auto* made = v->getInit()->IgnoreParens();
+  if (const auto* cleanups = llvm::dyn_cast<clang::ExprWithCleanups>(made)) made = cleanups->getSubExpr();
+  return llvm::isa<clang::MaterializeTemporaryExpr>(made) ? nullptr : made;
+}
+
+const clang::VarDecl* original(const clang::VarDecl* v) {
+  while (const auto* made = referred_to(v)) {
+    const auto* of = variable(made);
+    if (!of || of == v) break;
+    v = of;
+  }
+  return v;
+}
+
 const clang::LambdaExpr* lambda(const clang::Expr* e) { return llvm::dyn_cast_or_null<clang::LambdaExpr>(bare(e)); }
 
 std::optional<member_call> call_of(const clang::Stmt* s) {

@@ -36,6 +36,12 @@ using clang::Stmt;
 /// The variable that an expression names, if it does only that; null otherwise.
 [[nodiscard]] const clang::VarDecl* variable(const clang::Expr* expression);
 
+/// What a local reference was made of, `auto& same = table;`: the expression, which may name anything. Null for what is
+/// no such reference, for parameters, and for references to temporaries.
+[[nodiscard]] const clang::Expr* referred_to(const clang::VarDecl* reference);
+/// The variable that a variable stands for: a local reference for the one that it was made of.
+[[nodiscard]] const clang::VarDecl* original(const clang::VarDecl* variable);
+
 /// A lambda that is written at this place: `[captures](…) { … }` itself, not a variable that has one.
 [[nodiscard]] const clang::LambdaExpr* lambda(const clang::Expr* expression);
 

@@ -142,13 +142,14 @@ class array final : private detail::distributed {
   /// The PE that has an element, 0..size()-1 (contract).
   [[nodiscard]] int owner(std::uint64_t i) const noexcept { return layout_.where(i).pe; }
 
-  /// Local. This PE's elements. To be read, or written, outside of supersteps.
+  /// Local. This PE's elements: to be read, or written, between supersteps. In one they are as superstep.hpp says. The
+  /// span is valid as long as the array.
   [[nodiscard]] std::span<T> local() noexcept { return part_->values; }
   /// The same, to read.
   [[nodiscard]] std::span<const T> local() const noexcept { return part_->values; }
   /// Local. Which element local()[spot] is.
   [[nodiscard]] std::uint64_t index_of(std::size_t spot) const noexcept { return layout_.element(me().index(), spot); }
-  /// Local. This PE's elements with their indices: `for (auto [i, value] : a.own()) value = f(i);`
+  /// Local, as local(). This PE's elements with their indices: `for (auto [i, value] : a.own()) value = f(i);`
   [[nodiscard]] auto own() noexcept {
     return std::views::iota(std::size_t{0}, part_->values.size()) | std::views::transform([this](std::size_t spot) {
              return std::pair<std::uint64_t, T&>(index_of(spot), part_->values[spot]);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -309,6 +310,33 @@ TEST_CASE("superstep: PEs with other objects are told so") {
   });
   CHECK_THAT(failure, Contains("superstep() with 2 distributed objects") &&
                           Contains("superstep() with 1 distributed object ") && Contains("SHUNT-0903"));
+}
+
+TEST_CASE("superstep: meanwhile local() shows what has come so far, and all of what the superstep does not change") {
+  for (const auto& job : all_jobs(tiny)) {
+    pgas::run(job, [](pgas::pe& me) {
+      constexpr std::uint64_t size = 203;
+      constexpr int changes = 300;
+      pgas::array<long> changed(me, size), still(me, size, 7);
+      const auto span = changed.local();
+      for (long round = 1; round <= 2; ++round) {
+        long seen = std::accumulate(span.begin(), span.end(), 0L);
+        pgas::superstep(me, [&] {
+          for (int i = 0; i != changes; ++i) {
+            ++changed[static_cast<std::uint64_t>(i * 7 + me.index()) % size];
+            const auto now = changed.local();
+            expect(now.data() == span.data() && now.size() == span.size());
+            const long sum = std::accumulate(now.begin(), now.end(), 0L);
+            expect(seen <= sum && sum <= round * changes * me.count());
+            seen = sum;
+            for (const auto& [index, value] : still.own()) expect(value == 7 && index < size);
+          }
+        });
+        expect(seen <= std::accumulate(span.begin(), span.end(), 0L));
+        expect(changed.sum() == round * changes * me.count());
+      }
+    });
+  }
 }
 
 TEST_CASE("superstep: of several objects none shows the next superstep, while its own part is read") {

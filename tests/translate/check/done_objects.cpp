@@ -71,6 +71,35 @@ void handed_on(pgas::pe& me) {
   updates.send(0, up);
 }
 
+// A reference is a second name of one actor.
+void second_names(pgas::pe& me) {
+  pgas::symmetric<part> table(me, 100);
+  pgas::actor_of one(table), other(table);
+  auto& same = one;
+  auto& again = same;
+  one.done();
+  other.send(0, up);
+  again.send(0, up);  // wrong: send() to mailbox 0 after done()
+  same.finish();
+  again.done();
+  one.send(0, up);  // wrong: send() to mailbox 0 after done()
+  one.finish();
+  same.send(0, up);
+  one.done();
+  [&it = one] { it.finish(); }();
+  one.send(0, up);
+}
+
+// Which of the two it is, is not to be known.
+void either(pgas::pe& me, bool first) {
+  pgas::symmetric<part> table(me, 100);
+  pgas::actor_of one(table), other(table);
+  auto& chosen = first ? one : other;
+  chosen.done();
+  one.send(0, up);
+  other.send(0, up);
+}
+
 void of_parameter(shop& s) {
   s.send<1>(0, 1L);
   s.done<1>();
@@ -88,5 +117,7 @@ int main(int argc, char** argv) {
     of_parameter(s);
     owner(me).run();
     handed_on(me);
+    second_names(me);
+    either(me, true);
   });
 }

@@ -18,6 +18,27 @@ void pause(long x) {
 }
 long twice(long x) { return 2 * x; }
 
+void linger(long x) { pause(x); }
+struct pausing {
+  explicit pausing(long x) : left(x) { linger(x); }
+  long left;
+};
+struct holding {
+  explicit holding(long x) : left(twice(x)) {}
+  long left;
+};
+void down(long x);
+void up(long x) {
+  if (x < 5) down(x + 1);
+}
+void down(long x) {
+  if (x > 5) up(x - 1);
+}
+template <class F>
+void each(part& mine, F f) {
+  for (long& x : mine) f(x);
+}
+
 template <class T>
 void step_back(T& x) {
   shunt::sched::this_fiber::yield();
@@ -47,6 +68,16 @@ void reach(pgas::pe& me) {
     });
     const auto rest = [] { shunt::sched::this_fiber::sleep_for(1ms); };
     rest();  // wrong: a handler calls a lambda, in which line
+  });
+  updates.send(0, [](part& mine) {
+    linger(mine[0]);            // wrong: a handler calls linger(), which calls pause(), in which line
+    mine[0] = pausing(1).left;  // wrong: the constructor of pausing, which calls linger(), which calls pause()
+    mine[0] += holding(1).left;
+    up(mine[0]);
+    each(mine, [](long& x) {
+      x = twice(x);
+      shunt::sched::this_fiber::yield();  // wrong: a handler calls yield()
+    });
   });
 
   updates.send(0, [](part& mine) {

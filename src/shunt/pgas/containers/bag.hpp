@@ -48,7 +48,8 @@ class bag final : private detail::distributed {
   /// Local, outside of supersteps. Puts an item onto this PE.
   void add(const T& item) { part_->items.push_back(item); }
 
-  /// Local. This PE's items; to be read, or changed, outside of supersteps.
+  /// Local. This PE's items; to be read, or changed, outside of supersteps. In one they are those from before it, in
+  /// drain() none.
   [[nodiscard]] std::vector<T>& local() noexcept { return part_->items; }
   /// The same, to read.
   [[nodiscard]] const std::vector<T>& local() const noexcept { return part_->items; }

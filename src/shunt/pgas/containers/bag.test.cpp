@@ -1,35 +1,19 @@
 #include <shunt/pgas/containers/bag.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <support/expect.hpp>
+#include <support/item_properties.hpp>
 #include <support/jobs.hpp>
 
 namespace pgas = shunt::pgas;
 using namespace shunt::testing;
 
 TEST_CASE("balance: each PE has as many as the others, in the same order, on any number of PEs") {
-  for (const auto& job : all_jobs(tiny)) {
-    pgas::run(job, [](pgas::pe& me) {
-      // PE p has p % 4 times 37 items, so some have none; they are numbered over all PEs.
-      std::vector<std::uint32_t> items(static_cast<std::size_t>(me.index() % 4) * 37);
-      const auto before = static_cast<std::uint32_t>(me.scan(items.size()));
-      std::iota(items.begin(), items.end(), before);
-      const auto all = me.sum(std::uint64_t{items.size()});
-      pgas::balance(me, items);
-      const auto pes = static_cast<std::uint64_t>(me.count());
-      expect(items.size() == all / pes + (static_cast<std::uint64_t>(me.index()) < all % pes ? 1 : 0));
-      const auto first = me.scan(items.size());
-      for (std::size_t k = 0; k != items.size(); ++k) expect(items[k] == first + k);
-    });
-  }
+  for (const auto& job : all_jobs(tiny)) pgas::run(job, balances);
 }
 
 TEST_CASE("balance: items that are aligned to more than a payload, and items of a PE that has them all") {
@@ -49,36 +33,25 @@ TEST_CASE("balance: items that are aligned to more than a payload, and items of 
 }
 
 TEST_CASE("bag: inserted items are spread over all PEs") {
-  for (const auto& job : all_jobs(tiny)) {
-    pgas::run(job, [](pgas::pe& me) {
-      pgas::bag<int> items(me);
-      pgas::superstep(me, [&] {
-        for (int i = 0; i != 3 * me.count(); ++i) items.insert(i);
-      });
-      expect(items.local().size() == 3 * static_cast<std::size_t>(me.count()));
-      if (me.index() == 0) items.add(1);
-      expect(items.size() == 3 * static_cast<std::uint64_t>(me.count()) * static_cast<std::uint64_t>(me.count()) + 1);
-    });
-  }
+  for (const auto& job : all_jobs(tiny)) pgas::run(job, bag_spreads);
 }
 
 TEST_CASE("bag: drain() works on what its work inserts, until nothing is left anywhere") {
-  for (const int pes : {1, 2, 7, 64}) {
-    pgas::run(small(pes, 2), [](pgas::pe& me) {
-      pgas::bag<int> work(me);
-      if (me.index() == me.count() - 1) work.add(10);  // each n > 0 becomes two of n - 1: 2^10 leaves
-      std::uint64_t leaves = 0;
-      work.drain([&](const int& n) {
-        if (n == 0) {
-          ++leaves;
-        } else {
-          work.insert(n - 1);
-          work.insert(n - 1);
+  for (const int pes : {1, 2, 7, 64}) pgas::run(small(pes, 2), bag_drains);
+}
+
+TEST_CASE("bag: in a superstep local() has the items from before it") {
+  for (const auto& job : {tiny(1, 1), tiny(3, 2), tiny(7, 2, 2)}) {
+    pgas::run(job, [](pgas::pe& me) {
+      pgas::bag<int> items(me);
+      items.add(me.index());
+      pgas::superstep(me, [&] {
+        for (int i = 0; i != 200; ++i) {
+          items.insert(i);
+          expect(items.local() == std::vector<int>{me.index()});
         }
       });
-      expect(me.sum(leaves) == 1024);
-      expect(me.count() == 1 || me.max(leaves) <= 1024 / static_cast<unsigned>(me.count()) + 1);
-      expect(work.size() == 0);
+      expect(items.size() == 201 * static_cast<std::uint64_t>(me.count()));
     });
   }
 }

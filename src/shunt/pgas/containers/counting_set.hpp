@@ -10,20 +10,18 @@
 ///
 /// Each PE counts hot keys itself, in a cache, and sends what it has counted when the key makes place for a hotter one,
 /// or at the end of the superstep. So a key that makes up half of all inserts does not make its owner the job's
-/// bottleneck.
+/// bottleneck, and words of a natural text cost a third of what they cost a map.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
 #include <source_location>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
+#include <shunt/pgas/containers/detail/hot_keys.hpp>
 #include <shunt/pgas/containers/detail/keyed.hpp>
 
 namespace shunt {
@@ -43,32 +41,20 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   using key_type = K;  ///< what is counted
 
   /// Collective, but does not wait for all: as actor_of's.
-  /// \param cached  keys that each PE counts itself, rounded up to a power of two, 0 for none; fewer where there are
-  ///                many PEs; texts of more than 64 bytes are not; memory: a key and 16 bytes each, from the first
-  ///                insert on
+  /// \param cached  keys that each PE counts itself, at most; rounded up to a power of two and to 8, 0 for none; fewer
+  ///                where there are many PEs; texts of more than 64 bytes are not. Memory: a key and 10 bytes each,
+  ///                of as many keys as there have been, or up to four times as many
   /// \throws std::bad_alloc
-  explicit counting_set(pe& me, std::size_t cached = most_cached) : base(me), cached_(cache_size(cached, me.count())) {}
+  explicit counting_set(pe& me, std::size_t cached = most_cached)
+      : base(me), caches_(cached != 0), cache_(cache_size(cached, me.count())) {}
   /// Collective: the last superstep is over.
   ~counting_set() = default;
 
   /// One-sided, in a superstep. The key was seen once more. \throws usage_error outside of one.
-  void insert(key_at at) {
+  [[gnu::always_inline]] void insert(key_at at) {
     this->check_change(at.line);
-    if (cached_ == 0 || is_long(at.key)) return this->to_owner(at.key, one_more(), at.line);
-    if (cache_.empty()) cache_.resize(cached_);
-    entry& e = cache_[(Hash()(at.key) >> 8U) & (cached_ - 1)];
-    if (e.count != 0 && e.key == at.key) {
-      ++e.count;
-      e.heat = std::min(e.heat + 1, hottest);
-    } else if (e.count == 0 || e.heat == 0) {
-      send(e, at.line);
-      e.key = at.key;
-      e.count = 1;
-      e.heat = 1;
-    } else {  // the one that is there is hotter, so far
-      --e.heat;
-      this->to_owner(at.key, one_more(), at.line);
-    }
+    const auto hash = Hash()(at.key);
+    if (!cache_.count(at.key, hash)) insert_uncounted(at, hash);
   }
   /// One-sided, in a superstep. The key was seen `count` times more. \throws usage_error outside of one.
   void insert(key_at at, std::uint64_t count) {
@@ -77,7 +63,8 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   }
 
   /// Local. This PE's keys and how often each was inserted, by any PE, in no order:
-  /// `for (auto [key, count] : s.local())`.
+  /// `for (auto [key, count] : s.local())`. In a superstep that inserts, on any PE, it lacks what PEs still count
+  /// themselves, and iterators end when the next count comes: superstep.hpp.
   [[nodiscard]] auto local() const noexcept {
     return std::ranges::subrange(this->table().begin(), this->table().end());
   }
@@ -113,15 +100,12 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   }
 
  private:
-  static constexpr std::size_t most_cached = 32'768;
+  static constexpr std::size_t most_cached = 131'072;
   static constexpr std::size_t most_in_job = 512 * 1024;
-  static constexpr std::uint32_t hottest = 16;  // other keys that come by before a hot key loses its place
 
-  struct entry {
-    K key{};
-    std::uint64_t count = 0;
-    std::uint32_t heat = 0;
-  };
+  using cache = detail::hot_keys<K, Hash>;
+  using entry = typename cache::entry;
+
   struct one_more {
     void operator()(part& p, detail::key_view<K> key) const { ++p.table.find_or_insert(key).first->value; }
   };
@@ -140,21 +124,29 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   }
   /// Of a thousand PEs in a process each has a smaller one.
   static std::size_t cache_size(std::size_t wanted, int pes) noexcept {
-    if (wanted == 0) return 0;
-    return std::bit_ceil(std::min(wanted, std::max<std::size_t>(16, most_in_job / static_cast<std::size_t>(pes))));
+    return std::min(wanted, std::max<std::size_t>(16, most_in_job / static_cast<std::size_t>(pes)));
   }
 
-  void send(entry& e, std::source_location where) {
-    if (e.count == 1) this->to_owner(e.key, one_more(), where);
-    if (e.count > 1) this->to_owner(e.key, more{e.count}, where);
-    e.count = 0;
+  /// Of a key that is not in the cache.
+  [[gnu::noinline]] void insert_uncounted(const key_at& at, std::uint64_t hash) {
+    const auto send = [&](const entry& e) {
+      if (e.count == 1) {
+        this->to_owner(e.key, one_more(), at.line);
+      } else {
+        this->to_owner(e.key, more{e.count}, at.line);
+      }
+    };
+    if (caches_ && !is_long(at.key) && cache_.take_in(at.key, hash, send)) return;
+    this->to_owner(at.key, hash, one_more(), at.line);
   }
+  /// All by one function, also keys that came once: two in turn would cost a head each.
   void send_rest() override {
-    for (entry& e : cache_) send(e, std::source_location::current());
+    cache_.take_out_all(
+        [this](const entry& e) { this->to_owner(e.key, more{e.count}, std::source_location::current()); });
   }
 
-  const std::size_t cached_;
-  std::vector<entry> cache_;
+  const bool caches_;
+  cache cache_;
 };
 
 }  // namespace pgas

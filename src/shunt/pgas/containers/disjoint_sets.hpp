@@ -106,7 +106,8 @@ class disjoint_sets final : private detail::distributed {
     return me().sum(mine);
   }
 
-  /// Local, outside of supersteps. What this PE's elements point to: after flatten(), their labels.
+  /// Local. What this PE's elements point to: after flatten(), their labels; in a superstep that unites, elements of
+  /// their sets, lesser ones with each union that comes.
   [[nodiscard]] std::span<const std::uint64_t> local() const noexcept { return part_->to; }
   /// Local. Which element local()[spot] is of.
   [[nodiscard]] std::uint64_t index_of(std::size_t spot) const noexcept { return part_->element(spot); }

@@ -147,14 +147,14 @@ class map final : private detail::keyed<K, detail::hash_table<K, V, Hash>, Hash>
 
   // --- outside of supersteps ----------------------------------------------------------------------------------------
 
-  /// Local. This PE's keys and values, in no order: `for (auto [key, value] : m.local())`. Values may be written. Not
-  /// to be iterated over while a superstep changes the map.
+  /// Local. This PE's keys and values, in no order: `for (auto [key, value] : m.local())`. Values may be written.
+  /// In a superstep that changes the map, on any PE, iterators end when the next change comes: superstep.hpp.
   [[nodiscard]] auto local() noexcept { return std::ranges::subrange(this->table().begin(), this->table().end()); }
   /// The same, to read.
   [[nodiscard]] auto local() const noexcept {
     return std::ranges::subrange(this->table().begin(), this->table().end());
   }
-  /// Local. The value of a key of this PE. \return null: this PE has no such key.
+  /// Local. The value of a key of this PE, until the next change comes. \return null: this PE has no such key.
   [[nodiscard]] V* find_local(detail::key_view<K> key) noexcept {
     auto* const at = this->table().find(key);
     return at == nullptr ? nullptr : &at->value;

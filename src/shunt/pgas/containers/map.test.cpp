@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -14,118 +13,18 @@
 #include <shunt/pgas/containers/multimap.hpp>
 #include <support/expect.hpp>
 #include <support/jobs.hpp>
+#include <support/keyed_properties.hpp>
 
 namespace pgas = shunt::pgas;
 using namespace shunt::testing;
 
 namespace {
 
-constexpr int rounds = 4;
-constexpr std::uint64_t different = 150;  // keys
-constexpr std::uint64_t changes = 120;    // of a PE in a round
-
-/// A key of two words.
-struct place {
-  std::int32_t x = 0;
-  std::int64_t y = 0;
-  bool operator==(const place&) const = default;
-  auto operator<=>(const place&) const = default;
-};
-/// Its padding is not hashed.
-struct place_hash {
-  std::uint64_t operator()(const place& p) const noexcept {
-    return pgas::key_hash<std::uint64_t>()(static_cast<std::uint64_t>(p.y) * 31 + static_cast<std::uint64_t>(p.x));
-  }
-};
-
-template <class K>
-K key_of(std::uint64_t n) {
-  if constexpr (std::is_same_v<K, std::string>) {
-    const std::string some = text(n % 29 == 0 ? 10'000 : 1 + n % 40, static_cast<int>(n));  // some longer than a train
-    return n < 90 ? some : some + std::to_string(n);  // text() has ninety different first letters
-  } else if constexpr (std::is_same_v<K, place>) {
-    return {static_cast<std::int32_t>(n % 3), static_cast<std::int64_t>(n)};
-  } else {
-    return static_cast<K>(n * 0x100000001ULL);
-  }
-}
-
-enum class change { insert, assign, add, add_if_present, natural, erase };
-
-/// Of one key, in one round, all PEs make the same change: so the order in which they happen does not matter.
-change change_of(std::uint64_t n, int round) {
-  return static_cast<change>(shunt::counter_random(7, static_cast<std::uint64_t>(round)).below(n, 6));
-}
-/// Calls f(n) for each key that PE p changes in a round; some of them often.
-template <class F>
-void each_change(int p, int round, F f) {
-  const shunt::counter_random random(static_cast<std::uint64_t>(p), static_cast<std::uint64_t>(round));
-  for (std::uint64_t i = 0; i != changes; ++i) f(i % 4 == 0 ? 5 : random.below(i, different));
-}
-
-/// What all changes make of the map, serially, by number of the key.
-std::map<std::uint64_t, long> wanted(int pes, int round, std::map<std::uint64_t, long> m) {
-  for (int p = 0; p != pes; ++p) {
-    each_change(p, round, [&](std::uint64_t n) {
-      switch (change_of(n, round)) {
-        case change::insert: m.emplace(n, round); break;
-        case change::assign: m[n] = 10 * round; break;
-        case change::add: m[n] += 3; break;
-        case change::add_if_present:
-          if (const auto at = m.find(n); at != m.end()) ++at->second;
-          break;
-        case change::natural: --m[n]; break;
-        case change::erase: m.erase(n); break;
-      }
-    });
-  }
-  return m;
-}
-
-template <class Map, class K>
-void make_change(Map& m, std::uint64_t n, int round) {
-  const K key = key_of<K>(n);
-  switch (change_of(n, round)) {
-    case change::insert: m.insert(key, round); break;
-    case change::assign: m.insert_or_assign(key, 10 * round); break;
-    case change::add: m.visit(key, [by = 3L](long& value) { value += by; }); break;
-    case change::add_if_present: m.visit_if_present(key, [](const K&, long& value) { ++value; }); break;
-    case change::natural: m[key] -= 1; break;
-    case change::erase: m.erase(key); break;
-  }
-}
-
 template <class K, class Hash = pgas::key_hash<K>>
-void expect_as_serial(const std::vector<pgas::options>& jobs) {
+void expect_map_as_serial(const std::vector<pgas::options>& jobs) {
   for (const auto& job : jobs) {
-    std::vector<std::map<std::uint64_t, long>> after{{}};
-    for (int round = 1; round <= rounds; ++round) after.push_back(wanted(job.pes, round, after.back()));
-    pgas::run(job, [&](pgas::pe& me) {
-      pgas::map<K, long, Hash> m(me);
-      for (int round = 1; round <= rounds; ++round) {
-        pgas::superstep(me, [&] {
-          each_change(me.index(), round, [&](std::uint64_t n) { make_change<decltype(m), K>(m, n, round); });
-        });
-        const auto& serial = after[static_cast<std::size_t>(round)];
-        std::size_t seen = 0;
-        for (std::uint64_t n = 0; n != different; ++n) {
-          const K key = key_of<K>(n);
-          const long* const value = m.find_local(key);
-          const auto at = serial.find(n);
-          expect((value != nullptr) == (at != serial.end() && m.owner(key) == me.index()), std::to_string(n));
-          if (value == nullptr) continue;
-          expect(*value == at->second, std::to_string(n));
-          ++seen;
-        }
-        std::size_t listed = 0;
-        for (const auto& [key, value] : m.local()) {
-          expect(m.find_local(key) == &value);
-          ++listed;
-        }
-        expect(seen == listed);
-        expect(m.size() == serial.size());
-      }
-    });
+    const map_as_serial<K, Hash> property(job.pes);
+    pgas::run(job, std::ref(property));
   }
 }
 
@@ -136,73 +35,23 @@ std::string failure_of(const std::function<void(pgas::pe&)>& program) {
 }  // namespace
 
 TEST_CASE("map: of plain keys, does what a serial one does, on any number of PEs") {
-  expect_as_serial<std::uint64_t>(all_jobs(tiny));
-  expect_as_serial<char>({tiny(3, 2)});
-  expect_as_serial<place, place_hash>({tiny(7, 2), tiny(7, 2, 2)});
+  expect_map_as_serial<std::uint64_t>(all_jobs(tiny));
+  expect_map_as_serial<char>({tiny(3, 2)});
+  expect_map_as_serial<pair_key, pair_key_hash>({tiny(7, 2), tiny(7, 2, 2)});
 }
 
 TEST_CASE("map: of texts from 1 byte to 10,000, does what a serial one does, on any number of PEs") {
   auto jobs = all_jobs(tiny);
   jobs.pop_back();
-  expect_as_serial<std::string>(jobs);
+  expect_map_as_serial<std::string>(jobs);
 }
 
 TEST_CASE("map: gather() finds what is there, on any number of PEs") {
-  for (const auto& job : all_jobs(small)) {
-    pgas::run(job, [](pgas::pe& me) {
-      pgas::map<int, double> numbers(me);
-      pgas::map<std::string, int> texts(me);
-      const int all = 3 * me.count();
-      pgas::superstep(me, [&] {
-        for (int i = me.index(); i < all; i += me.count()) {
-          numbers.insert(i, 0.5 * i);
-          texts.insert(key_of<std::string>(static_cast<std::uint64_t>(i)), i);
-        }
-      });
-      std::vector<int> keys(static_cast<std::size_t>(me.index() % 4) * 5);
-      for (std::size_t k = 0; k != keys.size(); ++k)
-        keys[k] = static_cast<int>(k * 7 % static_cast<std::size_t>(all + 9));
-      std::vector<std::optional<double>> values(keys.size());
-      numbers.gather(keys, values);
-      std::vector<std::string> words;
-      for (const int key : keys) words.push_back(key_of<std::string>(static_cast<std::uint64_t>(key)));
-      std::vector<std::optional<int>> found(keys.size());
-      texts.gather(words, found);
-      for (std::size_t k = 0; k != keys.size(); ++k) {
-        const bool there = keys[k] < all;
-        expect(values[k] == (there ? std::optional<double>(0.5 * keys[k]) : std::nullopt), std::to_string(keys[k]));
-        expect(found[k].has_value() == there && (!there || *found[k] == keys[k]), std::to_string(keys[k]));
-      }
-      expect(numbers.find(all - 1) == 0.5 * (all - 1));
-      expect(!numbers.find(all).has_value());
-      me.barrier();
-    });
-  }
+  for (const auto& job : all_jobs(small)) pgas::run(job, map_gathers);
 }
 
 TEST_CASE("map: values that are texts, of any length, under keys of both kinds") {
-  for (const int hops : {1, 2}) {
-    pgas::run(small(5, 2, hops), [](pgas::pe& me) {
-      pgas::map<int, std::string> by_number(me);
-      pgas::map<std::string, std::string> by_text(me);
-      const auto value = [](int i) { return text(i % 2 == 0 ? 20'000 : static_cast<std::size_t>(i), i); };
-      pgas::superstep(me, [&] {
-        for (int i = 0; i != 10; ++i) {
-          by_number.insert(i, value(i));
-          by_text.insert_or_assign(key_of<std::string>(static_cast<std::uint64_t>(29 * i)), value(i));
-        }
-      });
-      pgas::superstep(me, [&] { by_number.insert(1, "too late"); });
-      pgas::superstep(me, [&] { by_number.insert_or_assign(3, "in time"); });
-      for (int i = 0; i != 10; ++i) {
-        if (const auto* const found = by_number.find_local(i)) expect(*found == (i == 3 ? "in time" : value(i)));
-        const auto key = key_of<std::string>(static_cast<std::uint64_t>(29 * i));
-        if (const auto* const found = by_text.find_local(key)) expect(*found == value(i));
-      }
-      expect(by_number.size() == 10);
-      expect(by_text.size() == 10);
-    });
-  }
+  for (const int hops : {1, 2}) pgas::run(small(5, 2, hops), map_of_texts);
 }
 
 TEST_CASE("map: erase_if, clear, reserve, and values that do not travel") {
@@ -311,11 +160,11 @@ TEST_CASE("map: keys of other types: what does not fit is refused, structs and e
              }),
              Catch::Contains("the key -1"));
   pgas::run(tiny(3, 2), [](pgas::pe& me) {
-    pgas::map<place, int, place_hash> places(me);
+    pgas::map<pair_key, int, pair_key_hash> places(me);
     pgas::map<std::string, int> texts(me);
     pgas::map<bool, int> both(me);
     pgas::superstep(me, [&] {
-      ++places[place{1, 2}];
+      ++places[pair_key{1, 2}];
       ++texts[""];
       ++both[me.index() == 0];
     });
@@ -337,6 +186,17 @@ TEST_CASE("map: long texts with large captures, in trains of 256 bytes") {
     if (const long* const sum = m.find_local(text(5'000, 1))) expect(*sum == 6);
     expect(m.size() == 1);
   });
+}
+
+TEST_CASE("multimap: of keys of any length, has what serial ones have, on any number of PEs") {
+  for (const auto& job : all_jobs(tiny)) {
+    const multimap_as_serial<std::uint64_t> property(job.pes);
+    pgas::run(job, std::ref(property));
+  }
+  for (const auto& job : {tiny(1, 1), tiny(3, 2), tiny(7, 3), tiny(64, 2, 2)}) {
+    const multimap_as_serial<std::string> property(job.pes);
+    pgas::run(job, std::ref(property));
+  }
 }
 
 TEST_CASE("multimap: each key has all values that any PE inserted") {

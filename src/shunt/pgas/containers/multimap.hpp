@@ -50,7 +50,7 @@ class multimap final {
   /// One-sided, in a superstep. The key and its values are there no more. \throws usage_error outside of one.
   void erase(key_at at) { values_.erase(at); }
 
-  /// Local. This PE's keys, each with its values, a std::vector<V>&, in no order.
+  /// Local. This PE's keys, each with its values, a std::vector<V>&, in no order. In a superstep: as map's.
   [[nodiscard]] auto local() noexcept { return values_.local(); }
   /// Local. The values of a key of this PE. \return null: this PE has no such key.
   [[nodiscard]] std::vector<V>* find_local(detail::key_view<K> key) noexcept { return values_.find_local(key); }

@@ -52,8 +52,8 @@ class set final : private detail::keyed<K, detail::hash_table<K, detail::no_valu
     this->to_owner(at.key, eraser(), at.line);
   }
 
-  /// Local. This PE's keys, in no order: `for (const auto& key : s.local())`. Not to be iterated over while a superstep
-  /// changes the set.
+  /// Local. This PE's keys, in no order: `for (const auto& key : s.local())`. In a superstep that changes the set,
+  /// on any PE, iterators end when the next change comes: superstep.hpp.
   [[nodiscard]] auto local() const noexcept {
     return std::ranges::subrange(this->table().begin(), this->table().end()) |
            std::views::transform([](const auto& item) -> const K& { return item.first; });

@@ -1,31 +1,32 @@
 #include <shunt/pgas/containers/set.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <shunt/base/random.hpp>
-#include <shunt/pgas/containers/counting_set.hpp>
 #include <support/expect.hpp>
 #include <support/jobs.hpp>
+#include <support/keyed_properties.hpp>
 
 namespace pgas = shunt::pgas;
 using namespace shunt::testing;
 
-namespace {
-
-/// Numbers of which some are far more frequent than others.
-std::uint64_t skewed(const shunt::counter_random& random, std::uint64_t i) {
-  return random.below(i, 1 + random.below(i + 1'000'000, 400));
+TEST_CASE("set: of keys of any length, has what a serial one has, on any number of PEs") {
+  for (const auto& job : all_jobs(small)) {
+    const set_as_serial<std::uint64_t> property(job.pes);
+    pgas::run(job, std::ref(property));
+  }
+  for (const auto& job : {small(1, 1), small(3, 2), small(7, 2, 2)}) {
+    const set_as_serial<std::string> property(job.pes);
+    pgas::run(job, std::ref(property));
+  }
 }
-
-std::string word_of(std::uint64_t n) { return text(n % 31 == 7 ? 3'000 : 1 + n % 20, static_cast<int>(n)); }
-
-}  // namespace
 
 TEST_CASE("set: has what was inserted and not erased, on any number of PEs") {
   for (const auto& job : all_jobs(small)) {
@@ -35,13 +36,13 @@ TEST_CASE("set: has what was inserted and not erased, on any number of PEs") {
       const auto all = static_cast<std::uint64_t>(me.count()) + 60;
       pgas::superstep(me, [&] {
         for (auto n = static_cast<std::uint64_t>(me.index()); n < all; n += 2) numbers.insert(n);
-        words.insert(word_of(static_cast<std::uint64_t>(me.index() % 40)));
+        words.insert(nth_key<std::string>(static_cast<std::uint64_t>(me.index() % 40)));
       });
       pgas::superstep(me, [&] { numbers.erase(3); });
       const std::vector<std::uint64_t> asked{0, 3, all - 1, all + 5};
       const auto found = numbers.contains(asked);
       expect(found[0] && !found[1] && !found[3]);
-      const auto of_words = words.contains(std::vector<std::string>{word_of(0), "no such word"});
+      const auto of_words = words.contains(std::vector<std::string>{nth_key<std::string>(0), "no such word"});
       expect(of_words[0] && !of_words[1]);
       std::size_t listed = 0;
       for (const auto key : numbers.local()) {
@@ -59,57 +60,76 @@ TEST_CASE("set: has what was inserted and not erased, on any number of PEs") {
 }
 
 TEST_CASE("counting_set: counts as a serial map does, with and without a cache, whatever is frequent") {
-  constexpr std::uint64_t inserts = 300;
   for (const auto& job : all_jobs(tiny)) {
-    std::map<std::uint64_t, std::uint64_t> serial;
-    for (int p = 0; p != job.pes; ++p) {
-      const shunt::counter_random random(5, static_cast<std::uint64_t>(p));
-      for (std::uint64_t i = 0; i != inserts; ++i) ++serial[skewed(random, i)];
-    }
-    pgas::run(job, [&](pgas::pe& me) {
-      pgas::counting_set<std::uint64_t> numbers(me);
-      pgas::counting_set<std::uint64_t> narrow(me, 2);
-      pgas::counting_set<std::uint64_t> straight(me, 0);
-      const shunt::counter_random random(5, static_cast<std::uint64_t>(me.index()));
-      pgas::superstep(me, [&] {
-        for (std::uint64_t i = 0; i != inserts; ++i) {
-          const auto n = skewed(random, i);
-          numbers.insert(n);
-          narrow.insert(n);
-          straight.insert(n, 2);
-        }
-      });
-      for (const auto& [key, count] : serial) {
-        const auto expected = numbers.owner(key) == me.index() ? count : 0;
-        expect(numbers.count_local(key) == expected, std::to_string(key));
-        expect(narrow.count_local(key) == expected, std::to_string(key));
-        expect(straight.count_local(key) == 2 * expected, std::to_string(key));
-      }
-      expect(numbers.size() == serial.size());
-      expect(numbers.total() == inserts * static_cast<std::uint64_t>(me.count()));
-    });
+    const counting_set_as_serial<std::uint64_t> property(job.pes);
+    pgas::run(job, std::ref(property));
   }
+}
+
+TEST_CASE("counting_set: the cache loses no key while it grows and keys come and go, and keeps the hottest") {
+  using hash_of = pgas::key_hash<std::uint64_t>;
+  for (const std::size_t most : {1, 64, 4096}) {
+    pgas::detail::hot_keys<std::uint64_t, hash_of> cache(most);
+    std::map<std::uint64_t, std::uint64_t> serial, sent;
+    const auto send = [&](const auto& entry) { sent[entry.key] += entry.count; };
+    const shunt::counter_random random(most);
+    constexpr std::uint64_t hot = 77;
+    int hot_ones_missed = 0;
+    for (std::uint64_t i = 0; i != 60'000; ++i) {
+      const auto key = i % 2 == 0 ? hot : 100 + random.below(i, 1 + random.below(i + 1'000'000, 3000));
+      const auto hash = hash_of()(key);
+      ++serial[key];
+      if (!cache.count(key, hash)) {
+        if (key == hot) ++hot_ones_missed;
+        if (!cache.take_in(key, hash, send)) ++sent[key];
+      }
+      if (i == 30'000) cache.take_out_all(send);
+    }
+    cache.take_out_all(send);
+    CHECK(sent == serial);
+    CHECK(hot_ones_missed == 2);  // the first one, and the first after all were taken out
+  }
+}
+
+TEST_CASE("counting_set: keys that differ in one byte, of any length, are told apart") {
+  for (std::size_t size = 1; size != 40; ++size) {
+    const std::string a = text(size, 3);
+    CHECK(pgas::detail::same_bytes(a.data(), std::string(a).data(), size));
+    for (std::size_t at = 0; at != size; ++at) {
+      std::string b = a;
+      ++b[at];
+      CHECK(!pgas::detail::same_bytes(a.data(), b.data(), size));
+    }
+  }
+}
+
+TEST_CASE("counting_set: of words of which the r-th is as frequent as 1 / r, a tenth of a map's bytes travel") {
+  pgas::run(small(2, 2), [](pgas::pe& me) {
+    std::vector<std::string> words;
+    const shunt::counter_random random(1, static_cast<std::uint64_t>(me.index()));
+    for (std::uint64_t i = 0; i != 20'000; ++i) {
+      const auto rank = static_cast<std::uint64_t>(std::pow(1000, random.unit(i)));
+      words.push_back(text(4 + rank % 9, static_cast<int>(rank)) + std::to_string(rank));
+    }
+    const auto bytes_of = [&](const auto& insert) {
+      const auto before = me.traffic();
+      pgas::superstep(me, [&] {
+        for (const auto& word : words) insert(word);
+      });
+      return (me.traffic() - before).bytes;
+    };
+    pgas::map<std::string, std::uint64_t> m(me);
+    pgas::counting_set<std::string> s(me);
+    const auto of_map = bytes_of([&](const std::string& word) { ++m[word]; });
+    const auto of_set = bytes_of([&](const std::string& word) { s.insert(word); });
+    expect(10 * of_set < of_map, std::to_string(of_set) + " of " + std::to_string(of_map));
+    expect(s.total() == 20'000 * static_cast<std::uint64_t>(me.count()));
+  });
 }
 
 TEST_CASE("counting_set: counts words, superstep after superstep") {
   for (const int pes : {1, 3, 7}) {
-    pgas::run(small(pes, 2), [](pgas::pe& me) {
-      pgas::counting_set<std::string> words(me);
-      std::map<std::string, std::uint64_t> serial;
-      for (int round = 0; round != 3; ++round) {
-        for (int p = 0; p != me.count(); ++p) {
-          const shunt::counter_random random(static_cast<std::uint64_t>(p), static_cast<std::uint64_t>(round));
-          for (std::uint64_t i = 0; i != 200; ++i) ++serial[word_of(skewed(random, i))];
-        }
-        const shunt::counter_random random(static_cast<std::uint64_t>(me.index()), static_cast<std::uint64_t>(round));
-        pgas::superstep(me, [&] {
-          for (std::uint64_t i = 0; i != 200; ++i) words.insert(word_of(skewed(random, i)));
-        });
-        for (const auto& [word, count] : words.local()) expect(serial.at(word) == count);
-        expect(words.size() == serial.size());
-      }
-      words.clear();
-      expect(words.total() == 0);
-    });
+    const counting_set_as_serial<std::string> property(pes);
+    pgas::run(small(pes, 2), std::ref(property));
   }
 }

@@ -78,17 +78,17 @@ class sparse_matrix final : private detail::distributed {
   /// Collective. Entries of all PEs.
   [[nodiscard]] std::uint64_t entries() const { return me().sum(std::uint64_t{part_->columns.size()}); }
 
-  /// Local, outside of supersteps. Rows of this PE.
+  /// Local, as row(). Rows of this PE.
   [[nodiscard]] std::size_t local_rows() const noexcept { return part_->begin.size() - 1; }
   /// Local. Which row of the matrix this PE's row `spot` is.
   [[nodiscard]] std::uint64_t row_of(std::size_t spot) const noexcept { return layout_.element(me().index(), spot); }
-  /// Local, outside of supersteps. \param spot  0..local_rows()-1 (contract)
+  /// Local. In a superstep: as before it, without what add() brings. \param spot  0..local_rows()-1 (contract)
   [[nodiscard]] row_view row(std::size_t spot) noexcept {
     const auto begin = part_->begin[spot], count = part_->begin[spot + 1] - begin;
     return {std::span<const std::uint64_t>(part_->columns).subspan(begin, count),
             std::span<T>(part_->values).subspan(begin, count)};
   }
-  /// Local, outside of supersteps. Calls f(i, j, value) for each entry of this PE, row by row.
+  /// Local, as row(). Calls f(i, j, value) for each entry of this PE, row by row.
   template <class F>
   void each_entry(F&& f) {
     for (std::size_t spot = 0; spot != local_rows(); ++spot) {

@@ -131,10 +131,15 @@ class keyed : protected distributed {
   /// Calls op(part, key) at the key's owner; op is a function object of plain values.
   template <std::size_t Mailbox = 0, class Op>
   [[gnu::always_inline]] void to_owner(key_view<K> key, const Op& op, std::source_location where) {
+    to_owner<Mailbox>(key, Hash()(key), op, where);
+  }
+  /// The same, of a key whose hash is known.
+  template <std::size_t Mailbox = 0, class Op>
+  [[gnu::always_inline]] void to_owner(key_view<K> key, std::uint64_t hash, const Op& op, std::source_location where) {
     if constexpr (is_text<K>) {
-      send_text<Mailbox>(owner_of(Hash()(key)), key, op, where);
+      send_text<Mailbox>(owner_of(hash), key, op, where);
     } else {
-      messages_.template send<Mailbox>(owner_of(Hash()(key)), keyed_message<part, K, Op>{key, op}, where);
+      messages_.template send<Mailbox>(owner_of(hash), keyed_message<part, K, Op>{key, op}, where);
     }
   }
 
