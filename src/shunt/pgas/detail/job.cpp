@@ -12,6 +12,7 @@
 #include <shunt/base/memory_limit.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
+#include <shunt/pgas/detail/start_agreement.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -60,7 +61,7 @@ void job::agree() {
        << wanted_.shared_memory << ' ' << wanted_.checkpoint << ' '
        << wanted_.every.value_or(std::chrono::milliseconds(-1)).count() << ' ' << wanted_.checkpoint_signal << ' '
        << wanted_.restart << ' ' << wire::handler_table::size() << ' ' << wire::handler_table::digest();
-  const auto all = carrier_.exchange(mine.str());
+  const auto all = exchange_at_start(carrier_, mine.str());
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] != all.front()) {
       throw usage_error(error_number(905),
@@ -275,6 +276,7 @@ void job::run_explored(const std::function<void(pe&)>& program) {
 
 void job::run(const std::function<void(pe&)>& program) {
   set_up();
+  if (remote()) start_progress::of_process().come_to(start_progress::phase::begun);
   const exit_watch::serving no_exit(remote() ? this : nullptr);
   if (explored_) {
     run_explored(program);
