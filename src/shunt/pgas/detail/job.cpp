@@ -13,6 +13,7 @@
 #include <shunt/base/parse.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/start_agreement.hpp>
+#include <shunt/pgas/network_speed.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -86,6 +87,12 @@ void job::agree() {
   wanted_.pes = pes;
   layout_ = job_layout::over(pes, by_rank, carrier_.rank());
   trains_ = buffer_plan::of(layout_, wanted_.budget, wanted_.train_bytes, wanted_.hops);
+  // Between hosts longer trains may be faster. The network is measured where the budget has room for them.
+  const auto longer = buffer_plan::of(layout_, wanted_.budget, wanted_.train_bytes, wanted_.hops, long_train);
+  if (longer.capacity != trains_.capacity) {
+    const auto speed = measure_network(carrier_, wanted_.deadline, wanted_.name);
+    if (speed && speed->longest_train() == long_train) trains_ = longer;
+  }
   // What is recorded is read from the routes of messages.
   if (recorder_ != nullptr) {
     trains_.plain = trains_.requests_routed = false;
