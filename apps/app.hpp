@@ -44,11 +44,29 @@ struct app {
 /// \throws usage_error as parse() does.
 void rehearse(const app& which, int argc, char** argv);
 
+/// Bytes that may still be taken, by what limits them; infinite where nothing tells.
+struct memory_left {
+  double machine = 0;    ///< of the kernel, by all that it runs
+  double container = 0;  ///< by this process's group of processes
+  double process = 0;    ///< by this process
+};
+[[nodiscard]] memory_left available_memory();
+
+/// How often the bytes are taken of what each limit counts.
+struct memory_takers {
+  double machine = 1, container = 1, process = 1;
+};
+
 /// Before the program takes that much memory: for what the machine cannot give, an error with both numbers, instead of
 /// std::bad_alloc, or of the kernel's ending the process. Where the machine does not tell what it has, nothing is
 /// refused.
 /// \param cause  the options that ask for it, e.g. "--updates 1000"
+/// \param bytes  of one taker
 /// \throws usage_error
+void require_memory(std::string_view cause, double bytes, const memory_takers& by, const memory_left& has);
+
+/// The same, before a job begins: each process takes so many bytes, on this machine as many as the launcher has started
+/// here. They begin, and ask, at about the same time, before one of them has taken much.
 void require_memory(std::string_view cause, double bytes);
 
 }  // namespace shunt::apps

@@ -188,14 +188,15 @@ if(SHUNT_mpich_LAUNCHER)
 endif()
 
 # shunt_add_ranks_test(<name> RANKS <n>... COMMAND <target> <argument>...
-#                      [LAUNCHER_OPENMPI <word>...] [LAUNCHER_MPICH <word>...]
+#                      [LAUNCHER_OPENMPI <word>...] [LAUNCHER_MPICH <word>...] [AROUND <word>...]
 #                      [PROPERTIES <property> <value>...])
 # Makes the tests <name>.<mpi>.<n>, with the label `ranks`, for every MPI that was built and has a launcher, and
 # <name>.shmem.<n> for OpenSHMEM. They share the cores, so each takes all of them. LAUNCHER_...: further words for that
-# launcher. Trains go over the network, unless SHARED is given: then the names are <name>_shared.<mpi>.<n>.
+# launcher. AROUND: a command that runs the launcher. Trains go over the network, unless SHARED is given: then the names
+# are <name>_shared.<mpi>.<n>.
 function(shunt_add_ranks_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg
-    "SHARED" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;PROPERTIES")
+    "SHARED" "" "RANKS;COMMAND;LAUNCHER_OPENMPI;LAUNCHER_MPICH;AROUND;PROPERTIES")
   list(POP_FRONT arg_COMMAND target)
   set(shared 0)
   if(arg_SHARED)
@@ -213,7 +214,8 @@ function(shunt_add_ranks_test name)
     endif()
     foreach(n IN LISTS arg_RANKS)
       add_test(NAME ${name}.${mpi}.${n}
-        COMMAND ${SHUNT_MPIRUN_${MPI}} ${n} ${arg_LAUNCHER_${MPI}} $<TARGET_FILE:${target}> ${arg_COMMAND})
+        COMMAND ${arg_AROUND} ${SHUNT_MPIRUN_${MPI}} ${n} ${arg_LAUNCHER_${MPI}} $<TARGET_FILE:${target}>
+                ${arg_COMMAND})
       set_tests_properties(${name}.${mpi}.${n} PROPERTIES LABELS ranks RUN_SERIAL ON TIMEOUT 120
         # Every MPI leaks, from code that it has unloaded by then, so no suppression can name it; and gcc 12's
         # LeakSanitizer crashes in a process that has loaded MPICH.
@@ -223,17 +225,18 @@ function(shunt_add_ranks_test name)
   endforeach()
 endfunction()
 
-# shunt_add_processes_test(<name> RANKS <n>... COMMAND <target> <argument>... [PROPERTIES <property> <value>...])
+# shunt_add_processes_test(<name> RANKS <n>... COMMAND <target> <argument>... [AROUND <word>...]
+#                          [PROPERTIES <property> <value>...])
 # Makes the tests <name>.processes.<n>: processes of this machine, without MPI. None where there is no `shunt start`.
 function(shunt_add_processes_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS;COMMAND;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS;COMMAND;AROUND;PROPERTIES")
   list(POP_FRONT arg_COMMAND target)
   if(NOT TARGET shunt_cli)
     return()
   endif()
   foreach(n IN LISTS arg_RANKS)
     add_test(NAME ${name}.processes.${n}
-      COMMAND shunt_cli start --ranks ${n} $<TARGET_FILE:${target}> ${arg_COMMAND})
+      COMMAND ${arg_AROUND} $<TARGET_FILE:shunt_cli> start --ranks ${n} $<TARGET_FILE:${target}> ${arg_COMMAND})
     set_tests_properties(${name}.processes.${n} PROPERTIES LABELS ranks RUN_SERIAL ON TIMEOUT 120 ${arg_PROPERTIES})
   endforeach()
 endfunction()

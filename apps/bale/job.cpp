@@ -2,9 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <shunt/base/error.hpp>
+#include <shunt/base/machine.hpp>
 #include <system_error>
 
 #include "option.hpp"
@@ -85,8 +86,27 @@ void expect_same(pgas::pe& me, const std::string& file, std::uint64_t fingerprin
                     file + ": the processes read different graphs; is it another file on another machine?");
 }
 
+memory_takers takers_beside(std::span<const memory_place> all, const memory_place& mine) {
+  memory_takers by{0, 0, 0};
+  for (const auto& one : all) {
+    if (one.kernel != mine.kernel) continue;
+    ++by.machine;
+    if (one.container == mine.container) ++by.container;
+    if (one.rank == mine.rank) ++by.process;
+  }
+  return by;
+}
+
 void require_memory(pgas::pe& me, const std::string& cause, double bytes) {
-  require_memory(cause, bytes * std::ceil(static_cast<double>(me.count()) / me.ranks()));
+  const double here = me.count();
+  memory_takers by{here, here, here};
+  if (me.ranks() > 1) {  // else no PE need be told of all the others
+    const std::hash<std::string> number;
+    const memory_place mine{number(kernel_identity()), number(machine_identity()),
+                            static_cast<std::uint64_t>(me.rank())};
+    by = takers_beside(me.gather(mine), mine);
+  }
+  require_memory(cause, bytes, by, available_memory());
   me.barrier();  // all have asked before the first takes some
 }
 

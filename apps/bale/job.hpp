@@ -67,8 +67,15 @@ template <class Number>
 /// \throws usage_error unless all processes have read what has the same fingerprint
 void expect_same(pgas::pe& me, const std::string& file, std::uint64_t fingerprint);
 
-/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which each process asks for all its
-/// PEs.
+/// Where a PE takes memory: those of one kernel share the machine's, those of one container its limit.
+struct memory_place {
+  std::uint64_t kernel = 0, container = 0, rank = 0;
+};
+/// The PEs that take of what `mine` takes of.
+[[nodiscard]] memory_takers takers_beside(std::span<const memory_place> all, const memory_place& mine);
+
+/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which counts all PEs of this machine,
+/// of whatever processes.
 void require_memory(pgas::pe& me, const std::string& cause, double bytes);
 
 /// A line on a terminal that says how far a PE has come; nothing when standard error is no terminal.

@@ -205,6 +205,9 @@ bad '^shunt run triangle: --scale 31 --edge-factor 1048576: takes .* GiB of memo
   "$shunt" run triangle --scale 31 --edge-factor 1048576
 bad '^shunt run histogram: PE [0-9]+: --updates 1099511627776 .* takes .* GiB of memory' \
   "$shunt" run histogram --updates 1099511627776
+# All processes of this machine count, as their launcher says how many it has started here.
+bad '^shunt run word_count: --words 1000000: takes .* GiB of memory in all processes .*, and .* are left' \
+  env MPI_LOCALNRANKS=10000000 "$shunt" run word_count --words 1000000
 
 # Options that have no meaning together.
 printf '0 1\n1 2\n2 0\n' >graph.txt

@@ -2,10 +2,12 @@
 """Two hosts with a slow and lossy network between them: the same answers; a network that is cut: both sides say so.
 
   tests/lossy/check.py [--build FOLDER] [--delay MS] [--loss PERCENT,PERCENT...] [--cut SECONDS]
+                       [--over openmpi,mpich,shmem]
 
+Over both MPIs, and over OpenSHMEM, of which the scenarios of tests/ranks are tried as well (`orderly`), at no delay.
 Run by hand, as root, on Linux with ip(8), unshare(1) and /dev/net/tun. A host is a network namespace with a host's name
-and shared memory of its own; the network is this program, which carries every packet from one to the other, late or
-not at all. No packet leaves the two namespaces, and they go when this program ends, however it ends.
+and shared memory of its own; the network is this program, which carries every packet from one to the other, late or not
+at all. No packet leaves the two namespaces, and they go when this program ends, however it ends.
 
 The application `daq` is not here: it asks about a host, between a process and its generator.
 """
@@ -34,6 +36,9 @@ DEADLINE = 5   # seconds of silence, the default of a job
 # Beside the deadline: a look every 0.2 s, and 1.5 s for each rank before; and a machine of two CPUs that also carries
 # the packets.
 BESIDE = 6.0
+
+# What ranks of OpenSHMEM on the other host have to be told.
+SYMMETRIC = ["SHMEM_SYMMETRIC_SIZE", "UCX_TLS", "UCX_NET_DEVICES", "SHUNT_START_DEADLINE"]
 
 SET_NETWORK_NAMESPACE = 0x40000000  # CLONE_NEWNET
 TUNSETIFF = 0x400454CA
@@ -182,25 +187,30 @@ class Hosts:
         os.rmdir(self.folder)
 
 
-def launcher(mpi, hosts, per_host=1):
+def launcher(over, hosts, per_host=1):
     """A job of `per_host` ranks on each host, started on host a; TCP only, over the link."""
     environment = {**os.environ, "SHUNT_START_DEADLINE": "10",
                    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    if mpi == "openmpi":
-        words = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
+    if over != "openmpi":
+        environment.update({"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE})
+    if over != "mpich":
+        words = ["oshrun" if over == "shmem" else "mpirun.openmpi",
+                 "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
                  "--mca", "plm_rsh_agent", hosts.path("agent"), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
                  "--mca", "btl_tcp_if_include", DEVICE, "--mca", "oob_tcp_if_include", DEVICE,
                  "-host", f"hosta:{per_host},hostb:{per_host}", "-np", str(2 * per_host)]
+        if over == "shmem":
+            environment["SHMEM_SYMMETRIC_SIZE"] = "64M"
+            words += [word for name in SYMMETRIC for word in ("-x", name)]
     else:
-        environment.update({"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE})
         words = ["mpiexec.mpich", "-bind-to", "none", "-launcher", "ssh", "-launcher-exec", hosts.path("agent"),
                  "-iface", DEVICE, "-hosts", f"hosta:{per_host},hostb:{per_host}", "-np", str(2 * per_host),
                  "-genvlist", "UCX_TLS,UCX_NET_DEVICES,SHUNT_START_DEADLINE"]
     return [hosts.path("agent"), "hosta", *words, hosts.path("rank")], environment
 
 
-def start(mpi, hosts, command):
-    words, environment = launcher(mpi, hosts)
+def start(over, hosts, command):
+    words, environment = launcher(over, hosts)
     return subprocess.Popen([*words, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", env=environment)
 
@@ -232,6 +242,15 @@ def applications(shunt):
         yield [shunt, "run", "triangle", "--scale", "9", "--check", "--form", form]
 
 
+def orderly(hosts, network, program):
+    """The scenarios of a transport that serves well, between hosts: thousands of trains, each of which asks twice."""
+    delay, network.delay, network.loss = network.delay, 0.0, 0.0
+    hosts.forget()
+    status, text = wait(start("shmem", hosts, ["env", "SHUNT_TRANSPORT=shmem", program, "orderly", "2"]), hosts, GUARD)
+    check(status == 0 and "all well" in text, f"shmem: orderly, status {status}", text + hosts.said(0) + hosts.said(1))
+    network.delay = delay
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build/release")
@@ -239,7 +258,7 @@ def main():
     parser.add_argument("--loss", default="0,1,5", help="percent of the packets")
     parser.add_argument("--cut", type=float, default=20, help="seconds")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--mpi", default="openmpi,mpich")
+    parser.add_argument("--over", "--mpi", default="openmpi,mpich,shmem")
     wanted = parser.parse_args()
     shunt = os.path.abspath(os.path.join(wanted.build, "bin", "shunt"))
     fault_job = os.path.abspath(os.path.join(wanted.build, "bin", "fault_job"))
@@ -249,8 +268,11 @@ def main():
     hosts = Hosts()
     network = Network(hosts.spaces, wanted.seed)
     network.delay = wanted.delay / 1e3
-    job = ["--pes", "4", "--transport", "mpi", "--json"]
-    for mpi in wanted.mpi.split(","):
+    for mpi in wanted.over.split(","):
+        transport = "shmem" if mpi == "shmem" else "mpi"
+        job = ["--pes", "4", "--transport", transport, "--json"]
+        if mpi == "shmem":
+            orderly(hosts, network, os.path.join(os.path.dirname(shunt), "transport_ranks"))
         for loss in (float(word) for word in wanted.loss.split(",")):
             network.loss = loss / 100
             for command in applications(shunt):
@@ -275,7 +297,7 @@ def main():
 
         network.loss = 0.01
         hosts.forget()
-        process = start(mpi, hosts, [fault_job, "endless", "--pes", "4", "--transport", "mpi", "--train", "1k",
+        process = start(mpi, hosts, [fault_job, "endless", "--pes", "4", "--transport", transport, "--train", "1k",
                                      "--deadline", str(DEADLINE)])
         lines = [process.stdout.readline(), process.stdout.readline()]
         time.sleep(2)

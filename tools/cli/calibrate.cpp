@@ -5,6 +5,8 @@
 ///   a train more in a stream          bytes G + g: long trains and short ones, each in a job of its own, tell the two
 ///                                     apart
 ///   a message more in a histogram     loading, and handling
+///   one train each way, of more and   eager, where a length more takes a way longer than its bytes; and R, by how much
+///   more bytes
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,6 +18,8 @@
 #include <numeric>
 #include <shunt/base.hpp>
 #include <shunt/pgas.hpp>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "cli.hpp"
@@ -30,6 +34,8 @@ using std::chrono::steady_clock;
 /// What one message fills, with the heads around it.
 constexpr std::size_t short_train = 1'024, long_train = 16'384;
 constexpr std::size_t heads = 64;
+/// Where trains of all lengths are tried: the shortest, the longest, and how exactly `eager` is found.
+constexpr std::size_t shortest_try = 1'024, longest_try = 262'144, exactness = 2'048;
 
 double ns_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(steady_clock::now() - start).count();
@@ -94,11 +100,83 @@ double ns_a_train(pgas::pe& me, int trains) {
   return std::max(0.0, (median(many) - median(few)) / (3 * trains));
 }
 
+/// Collective. One train each way, and the end of the superstep, in ns.
+double superstep_time(pgas::pe& me, std::size_t train, int supersteps) {
+  constexpr int parts = 5;
+  const int each = std::max(1, supersteps / parts);
+  const std::vector<std::byte> payload(train - 2 * heads);  // with a length of its own
+  pgas::symmetric<std::int64_t> sum(me, 0);
+  pgas::actor_of to(sum);
+  std::vector<double> samples;
+  me.barrier();
+  // Several together: one PE may come out of a superstep a way ahead of the other.
+  for (int part = 0; part < parts; ++part) {
+    const auto start = steady_clock::now();
+    for (int i = 0; i < each; ++i) {
+      to.send(1 - me.index(), std::span<const std::byte>(payload),
+              [](std::int64_t& n, std::span<const std::byte> bytes) { n += static_cast<std::int64_t>(bytes.size()); });
+      to.finish();
+    }
+    samples.push_back(ns_since(start) / each);
+  }
+  check_count("a superstep of one train", *sum, static_cast<std::int64_t>(payload.size()) * each * parts);
+  return me.max(median(samples));
+}
+
+/// Collective. Lengths twice as long take twice the time more, as long as only their bytes count: the length that takes
+/// a whole way more is the first that asks. Both PEs see the same times, and go the same way.
+/// \param one_way  what a barrier takes
+simulate::line asking_of(pgas::pe& me, double one_way, int supersteps) {
+  const auto time = [&](std::size_t train) { return superstep_time(me, train, supersteps); };
+  double before = time(shortest_try), at_low = time(2 * shortest_try), slope = 0, low_time = 0, answer = 0;
+  std::size_t low = 0, high = 0;
+  for (std::size_t train = 4 * shortest_try; train <= longest_try; train *= 2) {
+    const double now = time(train), a_byte = std::max(0.0, at_low - before) / static_cast<double>(train / 4);
+    const double more = now - at_low - a_byte * static_cast<double>(train / 2);
+    if (more > std::max(answer, one_way)) {
+      answer = more;
+      low = train / 2;
+      high = train;
+      slope = a_byte;
+      low_time = at_low;
+    }
+    before = at_low;
+    at_low = now;
+  }
+  simulate::line found;
+  if (answer == 0) return found;
+  for (const std::size_t from = low; high - low > exactness;) {
+    const std::size_t middle = (low + high) / 2;
+    const double bytes_alone = low_time + slope * static_cast<double>(middle - from);
+    (time(middle) - bytes_alone > answer / 2 ? high : low) = middle;
+  }
+  found.eager = static_cast<std::int64_t>(low);
+  found.answer = static_cast<simulate::picoseconds>(std::llround(answer * nanosecond));
+  return found;
+}
+
 /// What the way between two workers is like.
 struct way {
   simulate::line measured;
   bool network = false, processes = false;
 };
+
+void note_distance(way& found, pgas::pe& me) {
+  found.network = me.traffic().network_bytes > 0;
+  found.processes = me.ranks() > 1;
+}
+
+/// Which trains ask before they leave; of the line nothing else is measured.
+way way_of_long(const pgas::options& wanted, int rounds) {
+  way found;
+  pgas::run(wanted, [&](pgas::pe& me) {
+    const auto asking = asking_of(me, barrier_time(me, rounds), std::max(5, rounds / 10));
+    if (me.rank() != 0 || me.index() != 0) return;
+    found.measured = asking;
+    note_distance(found, me);
+  });
+  return found;
+}
 
 /// \param known  what long trains have shown before; null: nothing
 way way_of(const pgas::options& wanted, int rounds, const simulate::line* known) {
@@ -108,7 +186,6 @@ way way_of(const pgas::options& wanted, int rounds, const simulate::line* known)
     const bool in_short = me.train_bytes() < long_train;
     const double a_train =
         in_short ? ns_a_train<short_train - heads>(me, rounds) : ns_a_train<long_train - heads>(me, rounds);
-    const auto moved = me.traffic();
     if (me.rank() != 0 || me.index() != 0) return;
     // Of long trains g is not seen; short ones show it to whom knows what long ones take.
     const double bytes = static_cast<double>(in_short ? short_train : long_train);
@@ -123,8 +200,7 @@ way way_of(const pgas::options& wanted, int rounds, const simulate::line* known)
     const auto ps = [](double ns) { return static_cast<simulate::picoseconds>(std::llround(ns * nanosecond)); };
     found.measured = {ps(std::max(0.0, one_way - 2 * overhead)), ps(overhead), ps(overhead),
                       ps(me.ranks() > 1 ? after : 0), std::llround(a_byte * 1e6)};
-    found.network = moved.network_bytes > 0;
-    found.processes = me.ranks() > 1;
+    note_distance(found, me);
   });
   return found;
 }
@@ -163,23 +239,33 @@ std::pair<double, double> message_costs() {
 
 int calibrate(std::vector<std::string> words) {
   const auto known = take(words, "--machine"), out = take(words, "--out");
-  const bool in_short = choice(words, "--trains", "long", "short") == "short";
+  const auto trains = take(words, "--trains").value_or("long");
+  const bool in_short = trains == "short", asking = trains == "longest";
+  if (!in_short && !asking && trains != "long") {
+    throw usage_error(error_number(1102), "--trains " + trains + ": must be long, short or longest");
+  }
   const auto rounds = static_cast<int>(parse_count("--rounds", take(words, "--rounds").value_or("400"), 4, 1'000'000));
   if (!words.empty()) throw usage_error(error_number(1101), "calibrate: unexpected `" + words[0] + "`");
+  const bool alone = !pgas::under_launcher();
+  if (asking && (alone || !known)) {
+    throw usage_error(error_number(1103),
+                      "--trains longest: needs two ranks, and --machine FILE with what else is known of their line");
+  }
   simulate::machine m;
   if (known) m = simulate::machine_in(*known);
-  const bool alone = !pgas::under_launcher();
   auto wanted = pgas::options_from_environment();
   wanted.pes = 2;
-  wanted.train_bytes = in_short ? short_train : long_train;
+  wanted.train_bytes = asking ? longest_try : in_short ? short_train : long_train;
   wanted.workers = alone ? 2 : 1;
   wanted.name = "shunt calibrate";
   const auto [send, handle] = message_costs();
-  const way found = way_of(wanted, rounds, known && !alone ? &m.between_nodes : nullptr);
+  const way found =
+      asking ? way_of_long(wanted, rounds) : way_of(wanted, rounds, known && !alone ? &m.between_nodes : nullptr);
   if (rank_by_launcher() != 0) return 0;
   m.send_message = static_cast<simulate::picoseconds>(std::llround(send * nanosecond));
   m.handle_message = static_cast<simulate::picoseconds>(std::llround(handle * nanosecond));
   const char* const which = found.network ? "between_nodes" : found.processes ? "within_node" : "within_rank";
+  auto& line = found.network ? m.between_nodes : found.processes ? m.within_node : m.within_rank;
   if (!known) {
     m.name = "calibrated";
     m.nodes = found.network ? 2 : 1;
@@ -190,7 +276,10 @@ int calibrate(std::vector<std::string> words) {
   } else {
     m.source += std::string(m.source.empty() ? "" : "; ") + which + " and costs of messages by shunt calibrate";
   }
-  (found.network ? m.between_nodes : found.processes ? m.within_node : m.within_rank) = found.measured;
+  auto measured = asking ? line : found.measured;
+  measured.eager = asking ? found.measured.eager : line.eager;
+  measured.answer = asking ? found.measured.answer : line.answer;
+  line = measured;
   const auto text = text_of(m);
   if (!out) {
     fmt::print("{}", text);

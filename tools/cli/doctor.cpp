@@ -25,6 +25,7 @@
 #include <shunt/base/topology.hpp>
 #include <shunt/io.hpp>
 #include <shunt/pgas/launch.hpp>
+#include <shunt/pgas/network_speed.hpp>
 #include <shunt/pgas/placement.hpp>
 #include <shunt/sched.hpp>
 #include <shunt/transport.hpp>
@@ -477,6 +478,7 @@ void print(const ordered_json& report) {
     }
   }
   if (report.contains("between_ranks")) row("trains", report["between_ranks"].get<std::string>());
+  if (report.contains("between_hosts")) row("network", report["between_hosts"].get<std::string>());
   row("input/output", report["io"].get<std::string>());
   for (const auto& [name, value] : report["environment"].items())
     row("environment", name + "=" + value.get<std::string>());
@@ -508,18 +510,20 @@ std::string way_between_ranks(transport::carrier& carrier, bool shared_memory) {
 int doctor(bool as_json) {
   // Under a launcher all processes tell each other what they may use, and the first one reports.
   std::vector<pgas::rank_cpus> job;
-  std::string way;
+  std::string way, network;
   if (pgas::under_launcher()) {
     const auto carrier = transport::open("auto", environment::read("SHUNT_PLUGINS").value_or(""), {.name = "doctor"});
     const auto wanted = pgas::options_from_environment();
     if (carrier->ranks() > 1) {
       job = pgas::placement(*carrier, wanted.workers);
       way = way_between_ranks(*carrier, wanted.shared_memory);
+      if (const auto speed = pgas::measure_network(*carrier, wanted.deadline, "doctor")) network = speed->text();
     }
     if (carrier->rank() > 0) return 0;
   }
   auto report = examine(job);
   if (!way.empty()) report["between_ranks"] = way;
+  if (!network.empty()) report["between_hosts"] = network;
   if (as_json) {
     fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {

@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -17,7 +16,7 @@
 #include <report.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/pgas/checkpoint.hpp>
-#include <thread>
+#include <shunt/pgas/launch.hpp>
 
 #include "cli.hpp"
 
@@ -126,24 +125,21 @@ int answer(const std::vector<std::string>& words) {
   throw usage_error(error_number(1108), "unknown command `" + name + "`; " + shunt::cli::near(name, names));
 }
 
-// One line, however many the report has, and whatever characters a name in it has.
-int fail(const std::string& speaker, std::string what, int status) noexcept {
-  // A usage error is found by every rank at once. Rank 0 prints it, and its end makes Open MPI end the others within
-  // some 1.5 s. The others wait for that, so that the line comes once; what only another rank has found (a file that
-  // one machine lacks) is still printed.
-  if (status == 2 && shunt::cli::rank_by_launcher() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+// One line, however many the report has, and whatever characters a name in it has. In a job of several ranks it comes
+// once, if all have found the same.
+int fail(const std::string& speaker, std::string what, int status, int argc, char** argv) noexcept {
   while (!what.empty() && what.back() == '\n') what.pop_back();
   std::replace(what.begin(), what.end(), '\n', ' ');
   if (what.starts_with(speaker + ": ")) what.erase(0, speaker.size() + 2);  // a job names itself
   std::fflush(stdout);
-  const int rank = shunt::cli::rank_by_launcher();
-  const std::string line =
-      speaker + ": " + (rank > 0 ? "rank " + std::to_string(rank) + ": " : "") + shunt::apps::one_line(what) + "\n";
   // The status is returned even where the line cannot be written: to a full disk, a closed descriptor, a pipe that is
-  // not read. One write: lines of several ranks do not mix.
+  // not read.
   ::signal(SIGPIPE, SIG_IGN);
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-  return status;
+  try {
+    return shunt::pgas::report_failure(speaker + ": ", shunt::apps::one_line(what), status, argc, argv);
+  } catch (const std::exception&) {
+    return status;
+  }
 }
 
 /// Makes sure that descriptors 0 to 2 exist. Where the caller closed one, the next file or socket that is opened would
@@ -167,17 +163,17 @@ int main(int argc, char** argv) {
   try {
     const int status = answer(words);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
+      return fail("shunt", fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1, argc, argv);
     }
     return status;
   } catch (const shunt::pgas::checkpoint_stop& stop) {
     return shunt::cli::rank_by_launcher() > 0 ? shunt::pgas::status_of_stop
-                                              : fail(speaker, stop.what(), shunt::pgas::status_of_stop);
+                                              : fail(speaker, stop.what(), shunt::pgas::status_of_stop, argc, argv);
   } catch (const usage_error& bad) {
-    return fail(speaker, bad.what(), 2);
+    return fail(speaker, bad.what(), 2, argc, argv);
   } catch (const std::bad_alloc&) {
-    return fail(speaker, "out of memory", 1);
+    return fail(speaker, "out of memory", 1, argc, argv);
   } catch (const std::exception& failed) {
-    return fail(speaker, failed.what(), 1);
+    return fail(speaker, failed.what(), 1, argc, argv);
   }
 }

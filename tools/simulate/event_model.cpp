@@ -24,7 +24,7 @@ const line& line_by(const machine& on, distance how) noexcept {
 picoseconds way(const machine& on, distance how, std::int64_t bytes) noexcept {
   const line& by = line_by(on, how);
   const picoseconds injected = how == distance::network ? on.to_inject(bytes) : 0;
-  return by.send + by.latency + std::max(by.for_bytes(bytes), injected) + by.receive;
+  return by.send + by.for_answer(bytes) + by.latency + std::max(by.for_bytes(bytes), injected) + by.receive;
 }
 
 /// Dissemination (Hensgen, Finkel, Manber, IJPP 17, 1988): in round k each worker waits for the one 2^k before it.

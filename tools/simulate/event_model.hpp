@@ -7,6 +7,7 @@
 /// What the model follows, of what the library does
 ///   - A train leaves when the next message finds no room in it, or when its worker has nothing else to do.
 ///   - A worker unloads what has come whenever a train of its program has left, and when it waits.
+///   - A train that is longer than what the network sends unasked travels once the receiver has answered.
 ///   - A program waits while as many trains of its worker are under way as its budget allows.
 ///   - finish() sends an end mark to each neighbour, over two hops another one when all of the first hop have come, and
 ///     ends with a dissemination barrier.

@@ -76,6 +76,7 @@ TEST_CASE("event model: without a network a balanced superstep is program, loadi
   const int workers = GENERATE(1, 2, 3, 8);
   const std::int64_t messages = GENERATE(0, 1, 7, 1000, 4096);
   machine ideal = slow_network();
+  ideal.between_nodes.answer = 9'000'000;  // every train asks
   ideal.make_network_ideal();
   const auto work = balanced(workers, messages);
   CAPTURE(workers, messages);
@@ -215,6 +216,50 @@ TEST_CASE("event model: a receiver without o_r is another machine") {
   const auto right = simulate_events(m, far_apart(2, 96), {work}, 1).time;
   m.between_nodes.receive = 0;
   CHECK(simulate_events(m, far_apart(2, 96), {work}, 1).time < right * 7 / 10);
+}
+
+TEST_CASE("event model: a train that asks takes o_s + R + L + bytes G + o_r, one that is short enough no R") {
+  machine m = slow_network();
+  m.send_message = 0;
+  line& n = m.between_nodes;
+  n.eager = GENERATE(1'000, 1'024, 10'000);
+  n.answer = 11'000'000;
+  auto work = of_workers(2, ending::barrier);
+  sends(work, 0).push_back({1, distance::network, 1, 1024 - batch_head, 0});
+  const picoseconds asks = n.eager < 1024 ? n.answer : 0;
+  const picoseconds to_all = n.send + n.latency + n.for_bytes(token) + n.receive;
+  CHECK(simulate_events(m, far_apart(2, 1024), {work}, 1).time ==
+        n.send + asks + n.latency + n.for_bytes(1024) + n.receive + to_all);
+  // What the validation must find: without R it is another machine.
+  n.answer = 0;
+  CHECK(simulate_events(m, far_apart(2, 1024), {work}, 1).time ==
+        n.send + n.latency + n.for_bytes(1024) + n.receive + to_all);
+}
+
+TEST_CASE("event model: trains that ask overlap as far as the budget goes") {
+  machine m;
+  line& n = m.between_nodes;
+  n = {.byte_fs = 1'000'000, .eager = 1'000, .answer = 5'000'000};
+  auto work = of_workers(2, ending::barrier);
+  const std::int64_t trains = 10, a_train = (1024 - batch_head) / 8;
+  sends(work, 0).push_back({1, distance::network, trains * a_train, trains * a_train * 8, 0});
+  auto job = far_apart(2, 1024);
+  CHECK(simulate_events(m, job, {work}, 1).time == n.answer + trains * 1024 * 1000 + token * 1000);
+  job.regular = 1;  // each waits for the answer to the one before
+  CHECK(simulate_events(m, job, {work}, 1).time == trains * (n.answer + 1024 * 1000) + token * 1000);
+}
+
+TEST_CASE("event model: a train of more than 4,000 bytes keeps its place of the budget until it is received") {
+  machine m;
+  line& n = m.between_nodes;
+  n = {.byte_fs = 1'000'000, .eager = 65'536, .answer = 5'000'000};
+  auto work = of_workers(2, ending::barrier);
+  const std::int64_t train = GENERATE(2'048, 8'192), trains = 10, a_train = (train - batch_head) / 8;
+  sends(work, 0).push_back({1, distance::network, trains * a_train, trains * a_train * 8, 0});
+  auto job = far_apart(2, train);
+  job.regular = 1;
+  const picoseconds confirmed = train > 4'000 ? n.answer : 0;  // the last one arrives without it
+  CHECK(simulate_events(m, job, {work}, 1).time == trains * (confirmed + train * 1000) - confirmed + token * 1000);
 }
 
 TEST_CASE("event model: a sum goes up a tree and down again, and the tree's root goes on first") {

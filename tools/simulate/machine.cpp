@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double most_workers = 65'536;
+constexpr double most_ns = 1e12;
 
 /// Reads one object, and refuses what it does not know.
 class reader {
@@ -62,13 +63,27 @@ class reader {
     if (at == from_.end()) refuse(key, "is missing");
     return {*at, file_, where_ + key + "."};
   }
-  [[nodiscard]] line line_of(const std::string& key) const {
+  /// \param asks  whether long trains of such a line may ask first
+  [[nodiscard]] line line_of(const std::string& key, bool asks = true) const {
     const reader in = inside(key);
-    in.expect_only({"L_ns", "o_s_ns", "o_r_ns", "g_ns", "G_ns_a_byte"});
-    const auto time = [&](const char* name) { return std::llround(in.number(name, 0, 1e12) * 1e3); };
-    return {time("L_ns"), time("o_s_ns"), time("o_r_ns"), time("g_ns"),
-            std::llround(in.number("G_ns_a_byte", 0, 1e6) * 1e6)};
+    if (asks) {
+      in.expect_only({"L_ns", "o_s_ns", "o_r_ns", "g_ns", "G_ns_a_byte", "eager_bytes", "R_ns"});
+    } else {
+      in.expect_only({"L_ns", "o_s_ns", "o_r_ns", "g_ns", "G_ns_a_byte"});
+    }
+    const auto time = [&](const char* name) { return std::llround(in.number(name, 0, most_ns) * 1e3); };
+    line l{time("L_ns"), time("o_s_ns"), time("o_r_ns"), time("g_ns"),
+           std::llround(in.number("G_ns_a_byte", 0, 1e6) * 1e6)};
+    if (in.has("eager_bytes") != in.has("R_ns")) {
+      in.refuse(in.has("R_ns") ? "R_ns" : "eager_bytes", "`eager_bytes` and `R_ns` go together");
+    }
+    if (in.has("R_ns")) {
+      l.eager = std::llround(in.number("eager_bytes", 0, 1e12));
+      l.answer = time("R_ns");
+    }
+    return l;
   }
+  [[nodiscard]] bool has(const std::string& key) const { return from_.contains(key); }
 
  private:
   const json& from_;
@@ -95,11 +110,16 @@ std::vector<link_group> groups_of(const json& all, const std::string& file, int 
 
 json json_of(const line& l) {
   const auto ns = [](picoseconds t) { return static_cast<double>(t) / 1e3; };
-  return {{"L_ns", ns(l.latency)},
-          {"o_s_ns", ns(l.send)},
-          {"o_r_ns", ns(l.receive)},
-          {"g_ns", ns(l.gap)},
-          {"G_ns_a_byte", static_cast<double>(l.byte_fs) / 1e6}};
+  json all{{"L_ns", ns(l.latency)},
+           {"o_s_ns", ns(l.send)},
+           {"o_r_ns", ns(l.receive)},
+           {"g_ns", ns(l.gap)},
+           {"G_ns_a_byte", static_cast<double>(l.byte_fs) / 1e6}};
+  if (l.answer != 0) {
+    all["eager_bytes"] = l.eager;
+    all["R_ns"] = ns(l.answer);
+  }
+  return all;
 }
 
 }  // namespace
@@ -130,7 +150,7 @@ machine machine_from(std::string_view text, const std::string& file) {
   if (static_cast<double>(m.nodes) * m.ranks_a_node * m.workers_a_rank > most_workers) {
     in.refuse("nodes", "with `ranks_a_node` and `workers_a_rank` more than 65536 workers");
   }
-  m.within_rank = in.line_of("within_rank");
+  m.within_rank = in.line_of("within_rank", false);
   m.within_node = in.line_of("within_node");
   m.between_nodes = in.line_of("between_nodes");
   m.injection = std::llround(in.number_or("injection_bytes_a_second", 0, 1, 1e18));

@@ -10,6 +10,11 @@
 ///   G    a process needs so long for each byte that it sends
 ///   g    and so long after the last one, before the next train begins
 ///
+/// A line between processes may have two more, of a network that sends long trains by a rendezvous:
+///
+///   eager  a train of more bytes first asks the receiver whether it has room
+///   R      until its answer is back: a round trip, as a rule
+///
 /// Beside them a node has an injection limit, which all its processes share.
 #pragma once
 
@@ -29,8 +34,12 @@ struct line {
   picoseconds receive = 0;   ///< o_r
   picoseconds gap = 0;       ///< g
   std::int64_t byte_fs = 0;  ///< G, in femtoseconds: 100,000 is 10 GB/s
+  std::int64_t eager = 0;    ///< bytes of the longest train that leaves without a question
+  picoseconds answer = 0;    ///< R; 0: no train asks
   /// What `bytes` take.
   [[nodiscard]] picoseconds for_bytes(std::int64_t bytes) const noexcept { return scaled(bytes, byte_fs, 1000); }
+  /// How long the bytes of a train wait for the receiver's answer.
+  [[nodiscard]] picoseconds for_answer(std::int64_t bytes) const noexcept { return bytes > eager ? answer : 0; }
 };
 
 /// Links that trains of some nodes share on their way out of these nodes, and into them: a group of a dragonfly, a

@@ -47,6 +47,26 @@ TEST_CASE("machine: numbers are whole picoseconds, and a description survives be
   CHECK(again.between_nodes.byte_fs == m.between_nodes.byte_fs);
 }
 
+TEST_CASE("machine: a line between processes may say which trains ask first, and what the answer takes") {
+  auto text = described();
+  const std::string asking =
+      R"({"L_ns": 1, "o_s_ns": 0, "o_r_ns": 0, "g_ns": 0, "G_ns_a_byte": 0, "eager_bytes": 65536, "R_ns": 2.5})";
+  text.replace(text.rfind(line), line.size(), asking);
+  const auto m = machine_from(text, "m.json");
+  CHECK(m.between_nodes.for_answer(65'536) == 0);
+  CHECK(m.between_nodes.for_answer(65'537) == 2'500);
+  CHECK(m.within_node.for_answer(65'537) == 0);
+  CHECK(machine_from(text_of(m), "again.json").between_nodes.for_answer(65'537) == 2'500);
+  CHECK(text_of(machine_from(described(), "m.json")).find("R_ns") == std::string::npos);
+
+  const auto half = asking.substr(0, asking.find(", \"R_ns\"")) + "}";
+  text.replace(text.rfind(asking), asking.size(), half);
+  CHECK(refusal(text) == "m.json: `between_nodes.eager_bytes`: `eager_bytes` and `R_ns` go together [SHUNT-0862]");
+  text = described();  // trains within a rank are handed over, and ask nothing
+  text.replace(text.find(line), line.size(), asking);
+  CHECK(refusal(text) == "m.json: `within_rank.R_ns`: no such key [SHUNT-0862]");
+}
+
 TEST_CASE("machine: what is wrong is refused by file, key and reason") {
   CHECK(refusal("{") == "m.json: is no JSON: byte 2 [SHUNT-0861]");
   CHECK(refusal("[]") == "m.json: ``: expected an object [SHUNT-0862]");

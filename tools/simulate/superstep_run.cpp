@@ -10,6 +10,9 @@ namespace {
 /// A batch's head, the head of a message between workers, and what the mark says.
 constexpr std::int64_t mark_bytes = 64;
 
+/// Longer trains are sent synchronously (transport/mpi/progress_engine.cpp: eager_bytes): home once they are received.
+constexpr std::int64_t unconfirmed_bytes = 4'000;
+
 constexpr std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 constexpr std::size_t at(stage s) noexcept { return static_cast<std::size_t>(s); }
 
@@ -257,7 +260,9 @@ void superstep_run::hand_over(std::int32_t w, picoseconds now) {
   }
 }
 
-/// A process begins a train when its line is free, and between nodes when the node's NIC is, too.
+/// A process begins a train when its line is free, and between nodes when the node's NIC is, too. While one that asks
+/// waits for its answer others leave: the network takes no place for it. It keeps its place of the budget until the
+/// answer has come, as each train does that the transport sends synchronously.
 void superstep_run::over_the_network(std::uint32_t id, const line& by, picoseconds now) {
   const train& t = trains_[id];
   const worker_place& from = job_.workers[at(t.from)];
@@ -273,7 +278,11 @@ void superstep_run::over_the_network(std::uint32_t id, const line& by, picosecon
   line_free_[at(from.rank)] = begin + on_line;
   line_busy_[at(from.rank)] += on_line;
   const picoseconds bytes_out = std::max(by.for_bytes(t.what.bytes), in_nic);
-  if (t.what.of == stage::programs) queue_.add(begin + bytes_out, t.from, event::kind::credit_returns);
+  if (t.what.of == stage::programs) {
+    const picoseconds confirmed = t.what.bytes > unconfirmed_bytes ? by.answer : by.for_answer(t.what.bytes);
+    queue_.add(begin + confirmed + bytes_out, t.from, event::kind::credit_returns);
+  }
+  begin += by.for_answer(t.what.bytes);
   if (injected && links_.cross(from.node, job_.workers[at(t.what.to)].node)) {
     queue_.add(begin, t.from, event::kind::transfer_begins, id);
   } else {

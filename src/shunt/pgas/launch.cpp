@@ -1,8 +1,11 @@
 #include <shunt/pgas/launch.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/parse.hpp>
@@ -10,6 +13,7 @@
 #include <shunt/pgas/checkpoint.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/job.hpp>
+#include <shunt/pgas/detail/start_agreement.hpp>
 #include <shunt/pgas/detail/stop_signal.hpp>
 #include <shunt/transport/processes.hpp>
 
@@ -22,6 +26,8 @@ constexpr std::uint64_t least_train_option = 256;
 constexpr std::uint64_t most_train_option = std::uint64_t{1} << 26;
 /// Ranks do not reach MPI_Init at the same time: programs are read from disks, and read their input.
 constexpr int deadlines_a_start = 6;
+constexpr int status_of_error = 1;
+constexpr int status_of_usage_error = 2;
 
 /// A directory as the user named it, without a slash at its end.
 std::string directory(std::string_view option, std::string_view text) {
@@ -88,14 +94,6 @@ constexpr setting settings[] = {
      [](options& o, std::string_view s, std::string_view t) { o.restart = directory(s, t); }},
 };
 
-/// Whether a launcher says that it has started others beside this process.
-bool one_of_several() {
-  for (const char* const size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (const char* const text = std::getenv(size)) return std::string_view(text) != "1";
-  }
-  return under_launcher();
-}
-
 }  // namespace
 
 options options_from_environment() {
@@ -109,8 +107,8 @@ options options_from_environment() {
 
 options options_from(int& argc, char** argv) {
   options o = options_from_environment();
-  int kept = argc > 0 ? 1 : 0;
-  for (int i = kept; i < argc; ++i) {
+  std::vector<char*> kept(argv, argv + std::min(argc, 1));
+  for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const auto equals = word.find('=');
     const setting* hit = nullptr;
@@ -118,7 +116,7 @@ options options_from(int& argc, char** argv) {
       if (word.substr(0, equals) == s.option) hit = &s;
     }
     if (hit == nullptr) {
-      argv[kept++] = argv[i];
+      kept.push_back(argv[i]);
     } else if (equals != word.npos) {
       hit->set(o, hit->option, word.substr(equals + 1));
     } else if (i + 1 < argc) {
@@ -127,7 +125,8 @@ options options_from(int& argc, char** argv) {
       throw usage_error(error_number(929), std::string(hit->option) + " needs a value");
     }
   }
-  argc = kept;
+  std::copy(kept.begin(), kept.end(), argv);
+  argc = static_cast<int>(kept.size());
   argv[argc] = nullptr;
   if (argc > 0) {
     const std::string_view program = argv[0];
@@ -170,16 +169,65 @@ bool under_launcher() {
          std::getenv("PMIX_RANK") != nullptr;
 }
 
+bool detail::one_of_several() {
+  for (const char* const size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const char* const text = std::getenv(size)) return std::string_view(text) != "1";
+  }
+  return under_launcher();
+}
+
 namespace {
+
+using start_phase = detail::start_progress::phase;
+
+std::unique_ptr<transport::carrier> open_transport_of(const options& wanted, bool explored) {
+  auto& progress = detail::start_progress::of_process();
+  progress.come_to(start_phase::opening);
+  try {
+    auto carrier = transport::open(
+        explored ? "threads" : wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
+        {.deadline = wanted.deadline,
+         .gather = wanted.start_deadline.count() != 0 ? wanted.start_deadline : deadlines_a_start * wanted.deadline,
+         .name = wanted.name});
+    progress.come_to(carrier->ranks() > 1 ? start_phase::open : start_phase::alone);
+    return carrier;
+  } catch (const usage_error&) {  // no network has been asked
+    progress.come_to(start_phase::before);
+    throw;
+  }
+}
+
+/// Collective. What one rank finds wrong with the job's start, all learn.
+void prepare_job(std::optional<detail::job>& whole, const options& wanted, transport::carrier& carrier) {
+  auto& progress = detail::start_progress::of_process();
+  const auto agree = [&](const std::exception& failed, int status) {
+    if (carrier.ranks() == 1) return;
+    try {
+      progress.agree(detail::tell_failure(carrier, failed.what(), status));
+    } catch (const std::exception&) {  // the network fails too: what was first is what the user is told
+    }
+  };
+  try {
+    whole.emplace(wanted, carrier);
+  } catch (const detail::failed_elsewhere& known) {
+    progress.agree(known.agreed);
+    if (known.agreed.status == status_of_usage_error) throw usage_error(known.agreed.what);
+    throw error(known.agreed.what);
+  } catch (const usage_error& bad) {
+    agree(bad, status_of_usage_error);
+    throw;
+  } catch (const std::exception& bad) {
+    agree(bad, status_of_error);
+    throw;
+  }
+}
 
 /// \return the folder of the checkpoint after which the job has stopped; empty: it has run to its end.
 std::string run_job(const options& wanted, bool explored, const std::function<void(pe&)>& program) {
-  const auto carrier = transport::open(
-      explored ? "threads" : wanted.transport, environment::read("SHUNT_PLUGINS").value_or(""),
-      {.deadline = wanted.deadline,
-       .gather = wanted.start_deadline.count() != 0 ? wanted.start_deadline : deadlines_a_start * wanted.deadline,
-       .name = wanted.name});
-  detail::job whole(wanted, *carrier);
+  const auto carrier = open_transport_of(wanted, explored);
+  std::optional<detail::job> prepared;
+  prepare_job(prepared, wanted, *carrier);
+  detail::job& whole = *prepared;
   whole.run(program);
   if (!whole.keeper().used() && (!wanted.checkpoint.empty() || !wanted.restart.empty()) && carrier->rank() == 0) {
     std::fprintf(stderr, "%s%s--%s: the program has made no pgas::checkpoint, so nothing was written or taken up\n",
@@ -199,7 +247,7 @@ std::string run_job(const options& wanted, bool explored, const std::function<vo
 
 void run(const options& wanted, const std::function<void(pe&)>& program) {
   check(wanted);
-  const detail::exit_watch no_exit(wanted.transport != "threads" && one_of_several(), wanted.name);
+  const detail::exit_watch no_exit(wanted.transport != "threads" && detail::one_of_several(), wanted.name);
   const bool explored = sched::this_worker::controlled();
   if (!explored && sched::this_worker::index() >= 0) {
     throw usage_error(error_number(931),
@@ -256,11 +304,9 @@ int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
     if (!is_another_rank()) std::fprintf(stderr, "%s\n", stop.what());
     return status_of_stop;
   } catch (const usage_error& bad) {
-    std::fprintf(stderr, "%s\n", bad.what());
-    return 2;
+    return report_failure("", bad.what(), status_of_usage_error, argc, argv);
   } catch (const std::exception& bad) {
-    std::fprintf(stderr, "%s\n", bad.what());
-    return 1;
+    return report_failure("", bad.what(), status_of_error, argc, argv);
   }
 }
 

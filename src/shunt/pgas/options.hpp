@@ -17,6 +17,13 @@ inline constexpr std::size_t default_budget = std::size_t{16} << 20;
 /// Trains that may wait on a rank, of each channel of a network: no job has more.
 inline constexpr std::size_t most_receive_trains = 16;
 
+/// Bytes of the longest train of a job on one host: past it throughput grows no more there, and a train should stay in
+/// the first-level cache from filling to unloading.
+inline constexpr std::size_t usual_train = std::size_t{16} << 10;
+/// Bytes of the longest train between hosts. Over TCP a train costs some ten microseconds, whatever it carries; and with
+/// its heads this one is no longer than what Open MPI sends there without asking the receiver, 64 KiB.
+inline constexpr std::size_t long_train = std::size_t{63} << 10;
+
 /// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are
 /// the same on every rank: others are a usage_error.
 struct options {
@@ -39,7 +46,8 @@ struct options {
   /// Memory is taken when needed, so that an ordinary job uses a fraction. `--budget`, SHUNT_BUDGET.
   std::size_t budget = default_budget;
 
-  /// Bytes of messages a train carries: the longest message is a little less. 0: from the budget.
+  /// Bytes of messages a train carries: the longest message is a little less. 0: from the budget, and between hosts
+  /// from the network, which is measured as the job begins (network_speed.hpp).
   /// `--train`, SHUNT_TRAIN.
   std::size_t train_bytes = 0;
 

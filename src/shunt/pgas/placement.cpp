@@ -6,6 +6,7 @@
 
 #include <shunt/base/error.hpp>
 #include <shunt/base/machine.hpp>
+#include <shunt/pgas/detail/start_agreement.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -75,7 +76,8 @@ void divide(std::vector<rank_cpus>& ranks) {
 }  // namespace
 
 std::vector<rank_cpus> placement(transport::carrier& over, int workers) {
-  const auto all = over.exchange(packed({kernel_identity(), {usable_cpus(), cpu_limits(), workers}, {}}));
+  const auto all =
+      detail::exchange_at_start(over, packed({kernel_identity(), {usable_cpus(), cpu_limits(), workers}, {}}));
   std::vector<rank_cpus> ranks;
   for (std::size_t r = 0; r < all.size(); ++r) ranks.push_back(unpacked(all[r], static_cast<int>(r)));
   divide(ranks);

@@ -44,9 +44,10 @@ class poller {
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
 
   /// Where the worker sleeps, in memory that other processes map too: they wake it by leave_token() (base/futex.hpp)
-  /// instead of runtime::unpark(); null: on a word of its own. A worker that also sleeps on a descriptor sees such a
-  /// token within a millisecond. attach() asks for it, before run(); it stays the same, and mapped as long as the
-  /// process. At most one poller of a worker may have one.
+  /// instead of runtime::unpark(); null: on a word of its own. A worker that also sleeps on a descriptor looks for such
+  /// a token after an eighth of the time that nothing has moved, at the latest after a millisecond. attach() asks for
+  /// it, before run(); it stays the same, and mapped as long as the process. At most one poller of a worker may have
+  /// one.
   [[nodiscard]] virtual std::atomic<std::uint32_t>* shared_token() const noexcept { return nullptr; }
 
   /// Whether anything but this worker's own fibers can bring work: another thread, the kernel. False lets a run with a

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shunt {
@@ -45,6 +46,20 @@ inline constexpr const char* rank_variables[] = {"SHUNT_RANK", "OMPI_COMM_WORLD_
     if (const char* const rank = std::getenv(variable)) return rank;
   }
   return nullptr;
+}
+
+/// Any thread, while none changes the environment. How many processes of the job the launcher has started on this
+/// machine, this one included, before the transport is open; 0: it does not say.
+[[nodiscard]] inline int ranks_here_by_launcher() noexcept {
+  // This one's begins with the number of ranks, all of which are here.
+  for (const char* const variable : {"SHUNT_JOB", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const char* const count = std::getenv(variable)) return std::atoi(count);
+  }
+  // "4", or "4(x2)" for the same on two machines. A list does not say which of its numbers is this machine's.
+  if (const char* const slurm = std::getenv("SLURM_STEP_TASKS_PER_NODE")) {
+    if (std::string_view(slurm).find(',') == std::string_view::npos) return std::atoi(slurm);
+  }
+  return 0;
 }
 
 /// For launchers, which do nothing else: from here on SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 that a

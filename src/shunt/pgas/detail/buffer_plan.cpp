@@ -15,9 +15,6 @@ namespace pgas {
 namespace detail {
 namespace {
 
-/// Largest train without being asked: past it throughput grows no more, and a train should stay in the first-level
-/// cache from filling to unloading.
-constexpr std::size_t full_train = std::size_t{16} << 10;
 /// Below it the handing over of a train costs more than what it carries.
 constexpr std::size_t useful_train = 1024;
 constexpr std::size_t least_train = 512;
@@ -38,7 +35,7 @@ constexpr std::size_t deep_ring = std::size_t{2} << 20;
 }  // namespace
 
 buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops,
-                            int buffers_of_two_hops) {
+                            int buffers_of_two_hops, std::size_t longest) {
   const std::size_t share = budget / 4;  // regular trains of programs; as much for handlers; half to spare
   const auto affordable = [&](std::size_t buffers) {
     const std::size_t each = std::min(share / trains_a_buffer, open_trains) / buffers;
@@ -54,7 +51,7 @@ buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_
   t.requests_routed = t.plain && pes > std::max(workers, most_plain_requests);
   const std::size_t buffers = t.plain ? by_pe : t.hops == 1 ? by_worker : by_hop;
   t.capacity = wanted_capacity != 0 ? wire::round_up(wanted_capacity, cache_line)
-                                    : std::clamp(affordable(buffers), least_train, full_train);
+                                    : std::clamp(affordable(buffers), least_train, longest);
   const std::size_t each = t.capacity + sizeof(rail::train);
   const std::size_t under_way = std::min((trains_a_buffer - 1) * buffers, (trains_a_buffer - 1) * deep_ring / each);
   t.regular = std::min(share / each, buffers + std::max(under_way, deep_ring / each));
@@ -69,10 +66,10 @@ buffer_plan buffer_plan::of(std::size_t budget, int pes, int workers, std::size_
 }
 
 buffer_plan buffer_plan::of(const job_layout& layout, std::size_t budget_of_pe, std::size_t wanted_capacity,
-                            int wanted_hops) {
+                            int wanted_hops, std::size_t longest) {
   const auto least_pes = static_cast<std::size_t>(layout.pes / std::max(1, layout.workers));
   return of(budget_of_pe * std::max<std::size_t>(1, least_pes), layout.pes, layout.workers, wanted_capacity,
-            wanted_hops, layout.buffers_of_two_hops());
+            wanted_hops, layout.buffers_of_two_hops(), longest);
 }
 
 }  // namespace detail

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <shunt/pgas/options.hpp>
+
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
@@ -29,12 +31,13 @@ struct buffer_plan {
   /// \param wanted_capacity  0: as large as the budget allows
   /// \param wanted_hops      0: two where trains would else be too short
   /// \param buffers_of_two_hops  as job_layout has it; 0: those of a square grid
+  /// \param longest          bytes that a train carries at most, unless they are wanted
   /// \throws usage_error if the budget is too small for any plan.
   static buffer_plan of(std::size_t budget, int pes, int workers, std::size_t wanted_capacity, int wanted_hops,
-                        int buffers_of_two_hops = 0);
+                        int buffers_of_two_hops = 0, std::size_t longest = usual_train);
   /// Of a job. \param budget_of_pe  bytes; the PEs of a worker put theirs together
   static buffer_plan of(const job_layout& layout, std::size_t budget_of_pe, std::size_t wanted_capacity,
-                        int wanted_hops);
+                        int wanted_hops, std::size_t longest = usual_train);
 };
 
 }  // namespace detail

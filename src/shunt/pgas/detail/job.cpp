@@ -12,6 +12,8 @@
 #include <shunt/base/memory_limit.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/pgas/detail/exit_watch.hpp>
+#include <shunt/pgas/detail/start_agreement.hpp>
+#include <shunt/pgas/network_speed.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -60,7 +62,7 @@ void job::agree() {
        << wanted_.shared_memory << ' ' << wanted_.checkpoint << ' '
        << wanted_.every.value_or(std::chrono::milliseconds(-1)).count() << ' ' << wanted_.checkpoint_signal << ' '
        << wanted_.restart << ' ' << wire::handler_table::size() << ' ' << wire::handler_table::digest();
-  const auto all = carrier_.exchange(mine.str());
+  const auto all = exchange_at_start(carrier_, mine.str());
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] != all.front()) {
       throw usage_error(error_number(905),
@@ -85,6 +87,12 @@ void job::agree() {
   wanted_.pes = pes;
   layout_ = job_layout::over(pes, by_rank, carrier_.rank());
   trains_ = buffer_plan::of(layout_, wanted_.budget, wanted_.train_bytes, wanted_.hops);
+  // Between hosts longer trains may be faster. The network is measured where the budget has room for them.
+  const auto longer = buffer_plan::of(layout_, wanted_.budget, wanted_.train_bytes, wanted_.hops, long_train);
+  if (longer.capacity != trains_.capacity) {
+    const auto speed = measure_network(carrier_, wanted_.deadline, wanted_.name);
+    if (speed && speed->longest_train() == long_train) trains_ = longer;
+  }
   // What is recorded is read from the routes of messages.
   if (recorder_ != nullptr) {
     trains_.plain = trains_.requests_routed = false;
@@ -275,6 +283,7 @@ void job::run_explored(const std::function<void(pe&)>& program) {
 
 void job::run(const std::function<void(pe&)>& program) {
   set_up();
+  if (remote()) start_progress::of_process().come_to(start_progress::phase::begun);
   const exit_watch::serving no_exit(remote() ? this : nullptr);
   if (explored_) {
     run_explored(program);

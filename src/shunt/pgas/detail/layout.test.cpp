@@ -130,6 +130,18 @@ TEST_CASE("job_layout: where ranks have equal numbers of workers, a message cros
   CHECK(job_layout::over(16, {16}, 0).columns == 4);
 }
 
+TEST_CASE("buffer_plan: between hosts trains may be longer, as far as the budget goes, and what is wanted stays") {
+  const auto bytes = [](std::size_t budget, int pes, std::size_t wanted, std::size_t longest) {
+    return buffer_plan::of(budget, pes, pes, wanted, 0, 0, longest).capacity;
+  };
+  constexpr std::size_t budget = std::size_t{16} << 20;
+  CHECK(bytes(budget, 2, 0, pgas::usual_train) == 16'384);
+  CHECK(bytes(budget, 2, 0, pgas::long_train) == 64'512);
+  CHECK(bytes(budget, 32, 0, pgas::long_train) == 32'768);
+  CHECK(bytes(budget, 64, 0, pgas::long_train) == bytes(budget, 64, 0, pgas::usual_train));
+  CHECK(bytes(budget, 2, 8'192, pgas::long_train) == 8'192);
+}
+
 TEST_CASE("buffer_plan: a budget that is too small is refused, and says how much is enough") {
   const int workers = GENERATE(1, 3, 64);
   const std::size_t capacity = GENERATE(0U, 512U, 1000U, 65536U);

@@ -33,6 +33,7 @@ class pollers final : public poller {
   void show_in(worker_state& state) noexcept {
     state.outside = all_.empty() ? nullptr : all_.size() == 1 ? all_.front() : this;
     state.mark = mark();
+    looks_for_tokens_ = shared_token() != nullptr && descriptor() >= 0;
   }
   [[nodiscard]] poller* find(const std::type_info& kind) const noexcept {
     const auto at = std::find_if(all_.begin(), all_.end(), [&](const poller* one) { return typeid(*one) == kind; });
@@ -42,6 +43,7 @@ class pollers final : public poller {
   bool poll() override {
     bool moved = false;
     for (poller* const one : all_) moved |= one->poll();
+    if (moved && looks_for_tokens_) last_moved_ = std::chrono::steady_clock::now();
     return moved;
   }
   /// Arms all of them, or none.
@@ -59,9 +61,14 @@ class pollers final : public poller {
   std::chrono::nanoseconds patience() override {
     auto least = std::chrono::nanoseconds::max();
     for (poller* const one : all_) least = std::min(least, one->patience());
-    // A token of another process does not end a sleep on descriptors.
-    if (shared_token() != nullptr && descriptor() >= 0) least = std::min<std::chrono::nanoseconds>(least, token_delay);
+    if (looks_for_tokens_) least = std::min(least, token_delay(std::chrono::steady_clock::now() - last_moved_));
     return least;
+  }
+  /// A token of another process does not end a sleep on descriptors. So such a sleep ends by itself, after an eighth of
+  /// the time that nothing has moved: it makes no wait longer than by that.
+  /// \param quiet  that time
+  [[nodiscard]] static std::chrono::nanoseconds token_delay(std::chrono::nanoseconds quiet) noexcept {
+    return std::clamp<std::chrono::nanoseconds>(quiet / 8, shortest_delay, longest_delay);
   }
   /// At most one of them has a descriptor: see runtime::attach().
   [[nodiscard]] int descriptor() const noexcept override {
@@ -89,8 +96,11 @@ class pollers final : public poller {
   }
 
  private:
-  static constexpr std::chrono::milliseconds token_delay{1};
+  static constexpr std::chrono::microseconds shortest_delay{20};  // about what a wake-up costs
+  static constexpr std::chrono::milliseconds longest_delay{1};
 
+  bool looks_for_tokens_ = false;  // other processes leave tokens, and the worker sleeps on a descriptor
+  std::chrono::steady_clock::time_point last_moved_{};
   std::vector<poller*> all_;
   std::vector<std::unique_ptr<poller>> kept_;
 };

@@ -1,6 +1,8 @@
 // The pollers of one worker, which look like one; which workers sleep; and what a worker shows of itself.
 #include <shunt/sched/detail/pollers.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -35,6 +37,7 @@ struct noted : sched::poller {
   std::chrono::nanoseconds patience() override { return longest; }
   [[nodiscard]] int descriptor() const noexcept override { return its_descriptor; }
   [[nodiscard]] std::uint32_t mark() const noexcept override { return its_mark; }
+  [[nodiscard]] std::atomic<std::uint32_t>* shared_token() const noexcept override { return its_token; }
 
   std::string& log;
   char name;
@@ -42,6 +45,7 @@ struct noted : sched::poller {
   std::chrono::nanoseconds longest = std::chrono::nanoseconds::max();
   int its_descriptor = -1;
   std::uint32_t its_mark = 0;
+  std::atomic<std::uint32_t>* its_token = nullptr;
 };
 struct of_another_class final : noted {
   using noted::noted;
@@ -103,6 +107,37 @@ TEST_CASE("pollers: the least patience counts, and the descriptor and the mark o
   b.its_mark = 7;
   CHECK(all.descriptor() == 0);
   CHECK(all.mark() == 7);
+}
+
+TEST_CASE("pollers: where tokens of other processes end no sleep, it lasts an eighth of the quiet before it") {
+  CHECK(pollers::token_delay(0ns) == 20us);
+  CHECK(pollers::token_delay(160us) == 20us);
+  CHECK(pollers::token_delay(800us) == 100us);
+  CHECK(pollers::token_delay(8ms) == 1ms);
+  CHECK(pollers::token_delay(1h) == 1ms);
+
+  using clock = std::chrono::steady_clock;
+  std::string log;
+  noted trains(log), sockets(log);
+  std::atomic<std::uint32_t> word{0};
+  trains.its_token = &word;
+  pollers all;
+  sched::detail::worker_state state;
+  all.add(trains);
+  all.add(sockets);
+  all.show_in(state);
+  CHECK(all.patience() == std::chrono::nanoseconds::max());  // it sleeps on the token
+  sockets.its_descriptor = 0;
+  all.show_in(state);
+  CHECK(all.patience() == 1ms);  // nothing has moved yet
+  trains.moves = true;
+  const auto before = clock::now();
+  CHECK(all.poll());
+  const auto patience = all.patience();
+  CHECK(patience >= 20us);
+  CHECK(patience <= std::max<std::chrono::nanoseconds>(20us, (clock::now() - before) / 8));
+  sockets.longest = 1us;
+  CHECK(all.patience() == 1us);
 }
 
 TEST_CASE("pollers: the loop asks nothing, the only poller itself, or all of them") {

@@ -1,0 +1,37 @@
+/// Jobs whose start fails, on all ranks or on one: what is wrong is said once.
+///
+///   start_ranks option         every rank is given a wrong option
+///   start_ranks option_of_1    rank 1 is
+///   start_ranks variable_of_1  rank 1 has a wrong variable, which it reads once the ranks know of each other
+///   start_ranks few            fewer PEs than ranks: they find that together
+///   start_ranks transport      every rank is told of a transport that there is not
+///   start_ranks error_of_1     rank 1 fails before it calls launch(), and reports that itself
+///
+/// The status is that of launch(); 3 where a job begins all the same.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <shunt/pgas.hpp>
+#include <shunt/transport/processes.hpp>
+
+using namespace shunt;
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const char* const rank = transport::rank_by_launcher();
+  const bool is_1 = rank != nullptr && std::string(rank) == "1";
+  std::vector<std::string> words{argv[0]};
+  if (what == "option" || (what == "option_of_1" && is_1)) words.insert(words.end(), {"--pes", "none"});
+  if (what == "few") words.insert(words.end(), {"--pes", "1"});
+  if (what == "transport") words.insert(words.end(), {"--transport", "pigeons"});
+  if (what == "variable_of_1" && is_1) ::setenv("SHUNT_CHECK", "7", 1);
+  if (what == "error_of_1" && is_1) return pgas::report_failure("start_ranks: ", "no such file", 2, argc, argv);
+  std::vector<char*> pointers;
+  for (auto& w : words) pointers.push_back(w.data());
+  pointers.push_back(nullptr);
+  int count = static_cast<int>(words.size());
+  const int status = pgas::launch(count, pointers.data(), [](pgas::pe& me) { me.barrier(); });
+  return status == 0 ? 3 : status;
+}
