@@ -2,8 +2,8 @@
 ///
 /// An actor is known by its variable, by the member of `this` that it is, or is `this`. A local reference that is made
 /// of one of these is a second name of it. Where the function hands it on, to a function or a lambda that is called,
-/// anything may happen to it: then it is `lost`, and nothing is known of it until it is used again. A variable that gets
-/// another second name, by a pointer or by `first ? a : b`, is left out altogether.
+/// anything may happen to it: then it is `lost`, and nothing is known of it until it is used again. A variable that
+/// gets another second name, by a pointer or by `first ? a : b`, is left out altogether.
 #pragma once
 
 #include <clang/Analysis/CFG.h>

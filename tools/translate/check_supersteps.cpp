@@ -4,8 +4,8 @@
 /// scatter(), find() or another superstep begins. What a PE reads of its own part, by local(), own(), sum() and the
 /// like, is right in a superstep that changes other objects, and wrong in one that changes this object, since changes
 /// arrive meanwhile: the second is found. Bodies are lambdas that superstep() or bag::drain() is given, with the
-/// lambdas in them. Functions that they call are looked into for what ends the job (check_reasons.hpp), not for reads of
-/// the PE's own part, which may be of another object.
+/// lambdas in them. Functions that they call are looked into for what ends the job (check_reasons.hpp), not for reads
+/// of the PE's own part, which may be of another object.
 ///
 /// Outside, a change is found if the same function has made the object, as a local variable, and the change stands in
 /// no lambda: no superstep can surround it then.

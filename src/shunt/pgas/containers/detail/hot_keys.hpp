@@ -1,17 +1,17 @@
-/// What a PE has counted of hot keys itself: a cache, of which a key's hash names the group of eight.
+/// What a PE has counted of hot keys itself: a cache, of which a key's hash names the bucket of eight.
 ///
-///   group       eight tags, each 7 bits of a key's hash, 0 for a free place; and eight heats
-///   entries     of a group: eight keys with their counts
+///   bucket      eight tags, each 7 bits of a key's hash, 0 for a free place; and eight heats
+///   entries     of a bucket: eight keys with their counts
 ///
 /// A look compares the eight tags at once, as hash_table does, and reads an entry only where the tag is the key's: so a
-/// key that is not there costs one line of memory. Where a group is full, a key that is not there takes a degree of
+/// key that is not there costs one line of memory. Where a bucket is full, a key that is not there takes a degree of
 /// heat from one of the eight, chosen by its hash, or the place of one that has none left: what comes often stays.
 ///
-/// Groups are doubled while most of them are in use, up to a limit. A group's keys then stay in their places, or go to
-/// the same places of one new group, which is empty: so none is lost.
+/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go to
+/// the same places of one new bucket, which is empty: so none is lost.
 ///
 /// Invariants
-///   K1  A key lies in the group of its hash, in one place at most; tags of used places have a top bit.
+///   K1  A key lies in the bucket of its hash, in one place at most; tags of used places have a top bit.
 ///   K2  used_ is the number of used places.
 #pragma once
 
@@ -57,15 +57,15 @@ class hot_keys {
     std::uint64_t count = 0;
   };
 
-  /// \param most  keys; rounded up to a power of two, at least a group
-  explicit hot_keys(std::size_t most) noexcept : most_groups_(std::bit_ceil(std::max(most, places)) / places) {}
+  /// \param most  keys; rounded up to a power of two, at least a bucket
+  explicit hot_keys(std::size_t most) noexcept : most_buckets_(std::bit_ceil(std::max(most, places)) / places) {}
 
   /// Counts the key, if it is there. \return whether it is
   [[gnu::always_inline]] bool count(key_view<K> key, std::uint64_t hash) noexcept {
-    if (groups_.empty()) [[unlikely]]
+    if (buckets_.empty()) [[unlikely]]
       return false;
     const std::size_t at = hash & mask_;
-    group& g = groups_[at];
+    bucket& g = buckets_[at];
     const std::uint64_t differing = g.tags ^ (each * tag_of(hash));
     // A top bit for each byte that is 0, and perhaps for the one above it: the key is compared anyway.
     for (std::uint64_t same = (differing - each) & ~differing & tops; same != 0; same &= same - 1) {
@@ -85,10 +85,10 @@ class hot_keys {
   /// \throws std::bad_alloc: then nothing has changed; what `send` throws
   template <class Send>
   bool take_in(key_view<K> key, std::uint64_t hash, Send&& send) {
-    if (groups_.empty()) grow();
-    while (is_full(groups_[hash & mask_]) && 2 * used_ > entries_.size() && groups_.size() < most_groups_) grow();
+    if (buckets_.empty()) grow();
+    while (is_full(buckets_[hash & mask_]) && 2 * used_ > entries_.size() && buckets_.size() < most_buckets_) grow();
     const std::size_t at = hash & mask_;
-    group& g = groups_[at];
+    bucket& g = buckets_[at];
     if (!is_full(g)) {
       const auto place = static_cast<unsigned>(std::countr_zero(~g.tags & tops)) / 8;
       entries_[at * places + place] = entry{K(key), 1};
@@ -111,7 +111,7 @@ class hot_keys {
   template <class Send>
   void take_out_all(Send&& send) {
     for (std::size_t at = 0; used_ != 0; ++at) {
-      for (group& g = groups_[at]; g.tags != 0;) {
+      for (bucket& g = buckets_[at]; g.tags != 0;) {
         const auto place = static_cast<unsigned>(std::countr_zero(g.tags & tops)) / 8;
         g.tags &= ~(std::uint64_t{0xFF} << (8 * place));
         --used_;
@@ -121,12 +121,12 @@ class hot_keys {
   }
 
  private:
-  static constexpr std::size_t places = 8;  // of a group: a byte of a word each
-  static constexpr std::size_t first_groups = 16;
+  static constexpr std::size_t places = 8;  // of a bucket: a byte of a word each
+  static constexpr std::size_t first_buckets = 16;
   static constexpr std::uint64_t each = 0x0101010101010101U, tops = each << 7U;
   static constexpr std::uint64_t hottest = 16;  // keys that come by before a hot one loses its place
 
-  struct group {
+  struct bucket {
     std::uint64_t tags = 0;   // a byte a place
     std::uint64_t heats = 0;  // the same, 0..hottest
 
@@ -140,7 +140,7 @@ class hot_keys {
   };
 
   static std::uint64_t tag_of(std::uint64_t hash) noexcept { return 0x80U | ((hash >> 32U) & 0x7FU); }
-  static bool is_full(const group& g) noexcept { return (~g.tags & tops) == 0; }
+  static bool is_full(const bucket& g) noexcept { return (~g.tags & tops) == 0; }
   static bool equal(const K& a, key_view<K> b) noexcept {
     if constexpr (std::is_same_v<K, std::string>) {
       return a.size() == b.size() && same_bytes(a.data(), b.data(), b.size());
@@ -149,20 +149,20 @@ class hot_keys {
     }
   }
 
-  /// Twice as many groups, or the first ones.
+  /// Twice as many buckets, or the first ones.
   void grow() {
-    const std::size_t before = groups_.size();
-    const std::size_t wanted = before == 0 ? std::min(first_groups, most_groups_) : 2 * before;
+    const std::size_t before = buckets_.size();
+    const std::size_t wanted = before == 0 ? std::min(first_buckets, most_buckets_) : 2 * before;
     entries_.resize(wanted * places);
-    groups_.resize(wanted);
+    buckets_.resize(wanted);
     mask_ = wanted - 1;
     for (std::size_t at = 0; at != before; ++at) {
       for (unsigned place = 0; place != places; ++place) {
-        group& g = groups_[at];
+        bucket& g = buckets_[at];
         const std::uint64_t byte = std::uint64_t{0xFF} << (8 * place);
         entry& e = entries_[at * places + place];
         if ((g.tags & byte) == 0 || (Hash()(e.key) & before) == 0) continue;
-        group& to = groups_[at + before];
+        bucket& to = buckets_[at + before];
         to.tags |= g.tags & byte;
         to.heats |= g.heats & byte;
         g.tags &= ~byte;
@@ -172,11 +172,11 @@ class hot_keys {
     }
   }
 
-  std::vector<group> groups_;  // a power of two, or none
+  std::vector<bucket> buckets_;  // a power of two, or none
   std::vector<entry> entries_;
   std::size_t mask_ = 0;
   std::size_t used_ = 0;
-  std::size_t most_groups_;
+  std::size_t most_buckets_;
 };
 
 }  // namespace detail
