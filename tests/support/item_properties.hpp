@@ -1,6 +1,6 @@
 /// What sorting, scans and the other functions over the items of all PEs make of random and of skewed ones, against
-/// what the standard's algorithms make of the same, and how bags and balance() deal items out. Called as the properties of
-/// keyed_properties.hpp are, on threads and between processes.
+/// what the standard's algorithms make of the same, and how bags and balance() deal items out. Called as the
+/// properties of keyed_properties.hpp are, on threads and between processes.
 #pragma once
 
 #include <algorithm>

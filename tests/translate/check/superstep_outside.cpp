@@ -50,7 +50,7 @@ void change(pgas::pe& me, pgas::array<long>& given) {
 int main(int argc, char** argv) {
   return pgas::launch(argc, argv, [](pgas::pe& me) {
     pgas::array<long> own(me, 10);
-    ++own[3];  // wrong: `own` is changed outside of a superstep
+    ++own[3];                                       // wrong: `own` is changed outside of a superstep
     pgas::superstep(me, [&] { change(me, own); });  // wrong: change() is called inside of a superstep, in which line 27
   });
 }

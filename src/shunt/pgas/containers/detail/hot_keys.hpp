@@ -1,14 +1,14 @@
 /// What a PE has counted of hot keys itself: a cache, of which a key's hash names the bucket of eight.
 ///
-///   bucket       eight tags, each 7 bits of a key's hash, 0 for a free place; and eight heats
+///   bucket      eight tags, each 7 bits of a key's hash, 0 for a free place; and eight heats
 ///   entries     of a bucket: eight keys with their counts
 ///
 /// A look compares the eight tags at once, as hash_table does, and reads an entry only where the tag is the key's: so a
 /// key that is not there costs one line of memory. Where a bucket is full, a key that is not there takes a degree of
 /// heat from one of the eight, chosen by its hash, or the place of one that has none left: what comes often stays.
 ///
-/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go
-/// to the same places of one new bucket, which is empty: so none is lost.
+/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go to
+/// the same places of one new bucket, which is empty: so none is lost.
 ///
 /// Invariants
 ///   K1  A key lies in the bucket of its hash, in one place at most; tags of used places have a top bit.
