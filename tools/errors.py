@@ -20,7 +20,7 @@ import source
 
 PAGE = "docs/errors.md"
 FOLDERS = ["src", "apps", "tools/cli", "tools/simulate"]
-UNNUMBERED = {("src/shunt/pgas/detail/job.cpp", "message_")}
+UNNUMBERED = {("src/shunt/pgas/detail/job.cpp", "message_"), ("src/shunt/pgas/launch.cpp", "known.agreed.what")}
 CLASSES = r"(?:usage_error|error|deadlock|mailbox_full|unanswered|broken_promise|stalled|blocking_in_transaction)"
 THROW = re.compile(rf"\bthrow\s+(?:\w+::)*{CLASSES}\s*\(")
 NUMBER = re.compile(r"\berror_number\((\d+)\)")

@@ -74,8 +74,8 @@ struct memory_place {
 /// The PEs that take of what `mine` takes of.
 [[nodiscard]] memory_takers takers_beside(std::span<const memory_place> all, const memory_place& mine);
 
-/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp, which counts all PEs of this machine,
-/// of whatever processes.
+/// Collective, before each PE takes so many bytes: see require_memory() in app.hpp. All PEs of this machine count, of
+/// whatever processes.
 void require_memory(pgas::pe& me, const std::string& cause, double bytes);
 
 /// A line on a terminal that says how far a PE has come; nothing when standard error is no terminal.

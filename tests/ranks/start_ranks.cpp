@@ -5,6 +5,7 @@
 ///   start_ranks variable_of_1  rank 1 has a wrong variable, which it reads once the ranks know of each other
 ///   start_ranks few            fewer PEs than ranks: they find that together
 ///   start_ranks transport      every rank is told of a transport that there is not
+///   start_ranks input          the program of every PE finds that its input is not there
 ///   start_ranks error_of_1     rank 1 fails before it calls launch(), and reports that itself
 ///
 /// The status is that of launch(); 3 where a job begins all the same.
@@ -32,6 +33,9 @@ int main(int argc, char** argv) {
   for (auto& w : words) pointers.push_back(w.data());
   pointers.push_back(nullptr);
   int count = static_cast<int>(words.size());
-  const int status = pgas::launch(count, pointers.data(), [](pgas::pe& me) { me.barrier(); });
+  const int status = pgas::launch(count, pointers.data(), [&what](pgas::pe& me) {
+    me.barrier();
+    if (what == "input") throw usage_error("no such file");
+  });
   return status == 0 ? 3 : status;
 }

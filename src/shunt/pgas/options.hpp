@@ -20,8 +20,8 @@ inline constexpr std::size_t most_receive_trains = 16;
 /// Bytes of the longest train of a job on one host: past it throughput grows no more there, and a train should stay in
 /// the first-level cache from filling to unloading.
 inline constexpr std::size_t usual_train = std::size_t{16} << 10;
-/// Bytes of the longest train between hosts. Over TCP a train costs some ten microseconds, whatever it carries; and with
-/// its heads this one is no longer than what Open MPI sends there without asking the receiver, 64 KiB.
+/// Bytes of the longest train between hosts. Over TCP a train costs some ten microseconds, whatever it carries; and
+/// with its heads this one is no longer than what Open MPI sends there without asking the receiver, 64 KiB.
 inline constexpr std::size_t long_train = std::size_t{63} << 10;
 
 /// The job that run() and launch() start. `pes`, `budget`, `train_bytes`, `hops`, and what is said of checkpoints are

@@ -29,6 +29,8 @@ constexpr auto grace = std::chrono::seconds(3);
 /// of another, which all see at once.
 constexpr auto failure_turn = std::chrono::milliseconds(350);
 constexpr auto loss_turn = std::chrono::milliseconds(1500);
+/// How often a rank that waits for its turn looks whether one before it has ended.
+constexpr auto look_in_turn = std::chrono::milliseconds(50);
 
 bool is_checked(const options& wanted) {
   if (wanted.check) return *wanted.check;
@@ -38,6 +40,23 @@ bool is_checked(const options& wanted) {
 #else
   return true;
 #endif
+}
+
+/// Lets a rank that has failed wait for its turn. What is wrong with a program's input other ranks have found, too:
+/// then one before this one that has ended meanwhile has said it. (Of another failure one that is lost may be the
+/// cause.)
+/// \return whether that is so
+bool said_before(transport::carrier& over, bool of_input) noexcept {
+  const auto turn = std::chrono::steady_clock::now() + failure_turn * std::min(over.rank(), 2);
+  while (std::chrono::steady_clock::now() < turn) {
+    std::this_thread::sleep_for(look_in_turn);
+    try {
+      const auto lost = over.beat();
+      if (of_input && lost && lost->rank < over.rank() && lost->why.starts_with("ended")) return true;
+    } catch (const std::exception&) {  // what was first is what the user is told
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -293,8 +312,9 @@ void job::run(const std::function<void(pe&)>& program) {
   tear_down();
   if (recorder_ != nullptr && !failed()) recorder_->job_ended();
   if (failed()) {
-    if (remote()) end_now(message_, failure_turn);
-    if (kind_.load(std::memory_order_relaxed) == fault::usage) throw usage_error(message_);  // relaxed: all have joined
+    const bool of_input = kind_.load(std::memory_order_relaxed) == fault::usage;  // relaxed: all have joined
+    if (remote()) end_now(said_before(carrier_, of_input) ? "" : message_, std::chrono::milliseconds(0));
+    if (of_input) throw usage_error(message_);
     throw error(message_);
   }
   if (remote()) carrier_.stop();
@@ -354,9 +374,10 @@ std::string job::pes_of(int rank) const {
 
 /// The job cannot go on, and a PE may be unable to unwind: says why and ends every process.
 /// Ranks that know the same would all say it: each gives those before it time to end the job.
+/// \param message  empty: another rank has said why
 void job::end_now(const std::string& message, std::chrono::milliseconds turn) noexcept {
   std::this_thread::sleep_for(turn * std::min(rank(), 2));
-  std::fprintf(stderr, "%s\n", message.c_str());
+  if (!message.empty()) std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
   if (remote()) std::this_thread::sleep_for(drain);
   ending_.store(true, std::memory_order_relaxed);  // relaxed: read by exited() on this thread, below MPI_Abort
@@ -376,7 +397,8 @@ void job::watch() noexcept {
   std::unique_lock lock(guard_);
   while (!over_changed_.wait_for(lock, beat_interval, [this] { return over_; })) {
     if (failed() && std::chrono::steady_clock::now() - failed_at_ > grace) {
-      end_now(message_, failure_turn);
+      const bool of_input = kind_.load(std::memory_order_relaxed) == fault::usage;  // relaxed: stored before `failed_`
+      end_now(said_before(carrier_, of_input) ? "" : message_, std::chrono::milliseconds(0));
     }
     if (!remote()) continue;
     lock.unlock();
