@@ -7,8 +7,8 @@
 /// key that is not there costs one line of memory. Where a bucket is full, a key that is not there takes a degree of
 /// heat from one of the eight, chosen by its hash, or the place of one that has none left: what comes often stays.
 ///
-/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go to
-/// the same places of one new bucket, which is empty: so none is lost.
+/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go
+/// to the same places of one new bucket, which is empty: so none is lost.
 ///
 /// Invariants
 ///   K1  A key lies in the bucket of its hash, in one place at most; tags of used places have a top bit.
