@@ -187,8 +187,9 @@ explored explore(const std::function<void()>& program, std::size_t runs, const e
     if (!run.failure.empty()) {
       all.schedule = s.text();
       all.failure = run.failure;
-      std::fprintf(stderr, "explore: run %zu of %zu failed: %s\nThe same again: SHUNT_SCHEDULE=%s\n", all.runs, runs,
-                   all.failure.c_str(), all.schedule.c_str());
+      const auto told = "explore: run " + std::to_string(all.runs) + " of " + std::to_string(runs) +
+                        " failed: " + all.failure + "\nThe same again: SHUNT_SCHEDULE=" + all.schedule + '\n';
+      how.report ? how.report(told) : static_cast<void>(std::fwrite(told.data(), 1, told.size(), stderr));
       break;
     }
     ++s.seed;

@@ -21,8 +21,10 @@
 ///   - if it ends the process, by a signal or otherwise;
 ///   - if it takes more than `most_steps`, or `patience` without an end.
 ///
-/// Then its schedule, a short text, is reported and printed to stderr. With SHUNT_SCHEDULE set to it, explore() makes
-/// this one run. (gdb follows it after `set follow-fork-mode child`.)
+/// Then its schedule, a short text, is reported and printed to stderr, with the failure and what that run wrote. With
+/// SHUNT_SCHEDULE set to it, explore() makes this one run. (gdb follows it after `set follow-fork-mode child`.) Nothing
+/// else is printed: what runs write that do not fail is dropped. A test that wants a failure takes it by
+/// exploration::report.
 ///
 /// A program may run a job of PEs (pgas::run): see pgas/launch.hpp.
 ///
@@ -36,6 +38,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace shunt {
 inline namespace v1 {
@@ -63,6 +66,9 @@ struct exploration {
   int most_preemptions = 1'000'000;
   std::size_t most_steps = 100'000;            ///< of a run; a run that takes more fails
   std::chrono::milliseconds patience{20'000};  ///< in real time; a run that takes longer fails
+  /// Gets what would be printed of the run that fails and so ends the search: some lines, the last one ended. For tests
+  /// that want a failure. Null: it is written to stderr.
+  std::function<void(std::string_view)> report{};
 };
 
 /// What explore() found.
