@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -84,7 +85,8 @@ struct explored {
 /// \param program  called once a run. What it changes outside of itself is gone with the run's process.
 /// \throws usage_error on a worker, or for a depth or a SHUNT_SCHEDULE that makes no sense; shunt::error if the system
 ///         gives no process. Cost: some 0.3 ms a run, and what the program does.
-[[nodiscard]] explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how = {});
+[[nodiscard]] explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how = {},
+                               std::source_location where = std::source_location::current());
 
 }  // namespace test
 }  // namespace v1

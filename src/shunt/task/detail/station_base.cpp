@@ -33,10 +33,18 @@ bool let_pass(bool fiber) {
 
 }  // namespace
 
-poll_result station_base::await(time_point deadline, const std::stop_token& stop) {
+/// A wait whose time has passed is none.
+void station_base::require_wait(time_point deadline, const std::stop_token& stop, call_site call) {
+  if (!sched::this_fiber::inside() || (deadline != never && deadline <= clock::now())) return;
+  sched::this_fiber::require_wait(call);
+  if (stop.stop_possible()) sched::this_fiber::lend_frame(call);
+}
+
+poll_result station_base::await(time_point deadline, const std::stop_token& stop, call_site call) {
   count_wait();
   poll_result seen = at_.poll();
   if (seen != poll_result::nothing) return seen;
+  require_wait(deadline, stop, call);
   if (profile_ != wait_profile::latency) seen = spin(deadline, stop);  // for latency poll_on() has polled already
   return seen == poll_result::nothing ? sleep(deadline, stop) : seen;
 }
@@ -108,7 +116,6 @@ bool station_base::may_poll_on(unsigned round, time_point deadline, const std::s
 /// request, and the request this fiber.
 poll_result station_base::sleep(time_point deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
-  if (stop.stop_possible()) sched::this_fiber::lend_frame("a wait with a stop token");
   // release: edge `sleeper` out
   fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_release);
   const std::stop_callback on_stop(stop, [this] { wake(); });

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/clock.hpp>
 #include <shunt/rail/line.hpp>
 #include <shunt/sched.hpp>
@@ -57,16 +58,19 @@ class station_base : public rail::waker {
   rail::station& at_;
 
   /// Waits until a train stands here, or an end is seen; at the longest until the deadline or a stop request, then
-  /// `nothing`.
-  [[nodiscard, gnu::noinline]] rail::poll_result await(time_point deadline, const std::stop_token& stop);
+  /// `nothing`. \param call  the function that the program called, for errors
+  [[nodiscard, gnu::noinline]] rail::poll_result await(time_point deadline, const std::stop_token& stop,
+                                                       call_site call);
 
   /// wait_profile::latency, before await(): polls on and on, in the frame of the caller that will use the train. So
   /// little code runs between the poll that finds it and its use, and no code that has not run for as long as the wait
   /// took.
   /// \param here  whether a train stands here; cheap. \return true once it does; false: await() knows more.
   template <typename Here>
-  [[nodiscard, gnu::always_inline]] bool poll_on(Here&& here, time_point deadline, const std::stop_token& stop) {
+  [[nodiscard, gnu::always_inline]] bool poll_on(Here&& here, time_point deadline, const std::stop_token& stop,
+                                                 call_site call) {
     if (profile_ != wait_profile::latency) return false;
+    require_wait(deadline, stop, call);
     for (unsigned round = 0; may_poll_on(round, deadline, stop); ++round) {
       for (int i = 0; i != polls_per_round; ++i) {
         relax();
@@ -99,6 +103,8 @@ class station_base : public rail::waker {
   void count_wait() noexcept {
     waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }
+  /// Throws what the wait would throw, under the name of the call.
+  static void require_wait(time_point deadline, const std::stop_token& stop, call_site call);
   void keep_distance(bool fiber);
   rail::poll_result spin(time_point deadline, const std::stop_token& stop);
   rail::poll_result sleep(time_point deadline, const std::stop_token& stop);
