@@ -1,4 +1,5 @@
-/// The part of a railway's station that is no template: waiting, counting, its name.
+/// The part of a railway's station that is no template: waiting, counting, its name. A report of what is stuck names
+/// the sources that a sleeping station waits for: those before it that have not closed.
 ///
 /// A station that finds no train polls, spins or sleeps, as its wait_profile says:
 ///
@@ -24,6 +25,7 @@
 #include <shunt/base/clock.hpp>
 #include <shunt/rail/line.hpp>
 #include <shunt/sched.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 #include <shunt/task/railway_options.hpp>
 
 namespace shunt {
@@ -52,8 +54,9 @@ class station_base : public rail::waker {
         profile_(profile),
         few_trains_(trains < most_few_trains ? trains - 1 : most_few_trains) {
     at.set_waker(*this);
+    enlist();
   }
-  ~station_base() = default;
+  ~station_base() { delist(); }
 
   rail::station& at_;
 
@@ -108,6 +111,10 @@ class station_base : public rail::waker {
   void keep_distance(bool fiber);
   rail::poll_result spin(time_point deadline, const std::stop_token& stop);
   rail::poll_result sleep(time_point deadline, const std::stop_token& stop);
+  void enlist();
+  void delist() noexcept;
+  static void note_sources(sched::detail::wait_notes& to);
+  [[nodiscard]] std::string open_sources() const;
 
   const std::string name_;
   const wait_profile profile_;
@@ -116,6 +123,9 @@ class station_base : public rail::waker {
   std::uint64_t last_ = 0;          // trains that had left at the last wait
   int distance_ = 0;                // polls to leave out, see keep_distance()
 
+  station_base* next_ = nullptr;  // in the list of all stations, for reports; under its lock
+  station_base* previous_ = nullptr;
+
   std::atomic<std::uint64_t> goods_{0};
   std::atomic<std::uint64_t> waits_{0};
   std::atomic<std::uint64_t> sleeps_{0};
@@ -123,6 +133,7 @@ class station_base : public rail::waker {
   // The fiber that sleeps here; none: a thread does, on token_.
   alignas(quiet_distance) std::atomic<sched::waker> fiber_{};
   std::atomic<std::uint32_t> token_{0};
+  std::atomic<bool> asleep_{false};  // that fiber sleeps now; for reports
 };
 
 }  // namespace detail
