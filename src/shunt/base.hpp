@@ -15,6 +15,7 @@
 #include <shunt/base/latency_histogram.hpp>
 #include <shunt/base/owned_descriptor.hpp>
 #include <shunt/base/parse.hpp>
+#include <shunt/base/quoted.hpp>
 #include <shunt/base/random.hpp>
 #include <shunt/base/spelling.hpp>
 #include <shunt/base/symbols.hpp>

@@ -68,7 +68,9 @@ struct by_yielding final : pgas::detail::waiting {
 
 /// The test decides what a wait for trains is.
 struct asked_credit final : rail::credit {
-  void wait(std::uint8_t channel, std::size_t trains, const char* call) override { on_wait(channel, trains, call); }
+  void wait(std::uint8_t channel, std::size_t trains, shunt::call_site call) override {
+    on_wait(channel, trains, call.name());
+  }
   void came_home(std::size_t trains) noexcept override { home += trains; }
   std::function<void(std::uint8_t, std::size_t, const char*)> on_wait = [](auto, auto, const char* call) {
     throw std::logic_error(std::string(call) + ": no train");

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <shunt/base/random.hpp>
 #include <shunt/task/fiber.hpp>
+#include <source_location>
 #include <string>
 #include <support/expect.hpp>
 #include <support/runtimes.hpp>
@@ -413,6 +414,7 @@ TEST_CASE("actor: fibers that migrate ask, and are answered, wherever they go") 
 namespace {
 struct asker {
   void meet(ref<asker> o) { other = o; }
+  static constexpr auto line_of_get = std::source_location::current().line() + 1;
   int ask_on(int left) { return left == 0 ? 0 : other.ask<&asker::ask_on>(left - 1).get(); }
   /// Sends when the gate is open; handles nothing before it is through.
   void flood(int n, shunt::future<void> until, std::atomic<int>* begun) {
@@ -436,8 +438,9 @@ TEST_CASE("actor: one of the actors in a circle of asks that can never end gets 
   for (std::size_t i = 0; i < 3; ++i) {
     const auto name = [&](std::size_t j) { return std::string("`") + names[i + j] + '`'; };
     circles.push_back("future::get: deadlock: actor " + name(0) + " waits for an answer of " + name(1) +
-                      ", which waits for an answer of " + name(2) + ", which waits for an answer of " + name(0) +
-                      " [SHUNT-0119]");
+                      ", which waits for an answer of " + name(2) + ", which waits for an answer of " + name(0) + " (" +
+                      std::source_location::current().file_name() + ':' + std::to_string(asker::line_of_get) +
+                      ") [SHUNT-0119]");
   }
   CHECK_THAT(circles, Catch::Matchers::VectorContains(failure_of(ring[0].ask<&asker::ask_on>(3))));
   auto me = all.spawn<asker>({.name = "me"});

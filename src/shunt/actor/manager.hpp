@@ -70,18 +70,21 @@ struct actor_options {
   overflow when_full = overflow::suspend;     ///< what happens to a message for which there is no room
   supervisor under{};                         ///< decides when it fails; null: it ends then
   bool restarts = true;                       ///< false: it ends when it fails (OTP's temporary)
+  /// The line that errors name: where the options are made, by braces. Programs leave it out.
+  std::source_location where = std::source_location::current();
 };
 
 /// Any thread and any fiber may call anything, unless said otherwise.
 class manager {
  public:
   /// With workers of its own, on threads that it starts. \throws what sched::runtime and its run() throw.
-  explicit manager(manager_options wanted = {});
+  explicit manager(manager_options wanted = {}, std::source_location where = std::source_location::current());
   /// The same, with the other options as they are by default.
-  explicit manager(const sched::options& workers);
+  explicit manager(const sched::options& workers, std::source_location where = std::source_location::current());
   /// On the workers of `on`. A fiber of its run(), which must also end the manager. \throws usage_error elsewhere, or
   /// if there is a manager on these workers already.
-  explicit manager(sched::runtime& on, manager_options wanted = {});
+  explicit manager(sched::runtime& on, manager_options wanted = {},
+                   std::source_location where = std::source_location::current());
 
   /// Not a handler. As stop(), without a limit in time: all actors have ended, and all refs are void.
   ~manager();
@@ -99,14 +102,14 @@ class manager {
     requires std::constructible_from<T, A...> && std::is_nothrow_destructible_v<T>
   ref<T> spawn(actor_options how = {}, A&&... arguments) {
     using namespace detail;
-    if (how.capacity == 0) throw usage_error(error_number(514), "spawn: a mailbox's capacity must be at least 1");
-    dispatcher& at = system_->choose(how.worker);
+    if (how.capacity == 0) refuse_capacity(how.where);
+    dispatcher& at = system_->choose(how.worker, how.where);
     auto about = std::make_unique<lifecycle>();
     about->name = std::move(how.name);
     about->destroy = [](void* p) noexcept { static_cast<T*>(p)->~T(); };
     about->free = [](void* p) noexcept { ::operator delete(p, std::align_val_t(alignof(T))); };
     about->restarts = how.restarts;
-    if (how.under && how.restarts) about->construct = maker<T, std::decay_t<A>...>(arguments...);
+    if (how.under && how.restarts) about->construct = maker<T, std::decay_t<A>...>(how.where, arguments...);
     about->supervisor = how.under.state_;
     void* const room = ::operator new(sizeof(T), std::align_val_t(alignof(T)));
     try {
@@ -148,39 +151,51 @@ class manager {
   template <typename I>
   ref<I> create(actor_options how = {}) {
     const auto make = implementations_.of(std::type_index(typeid(I)));
-    if (make == nullptr) detail::throw_no_implementation(typeid(I));
+    if (make == nullptr) detail::throw_no_implementation(typeid(I), how.where);
     return ref<I>((*make)(std::move(how)));
   }
 
   /// \return the living actor of that name; a null ref if there is none. \throws usage_error if it was spawned as
   /// another class.
   template <typename T>
-  [[nodiscard]] ref<T> find(const std::string& name) const {
-    return ref<T>(system_->names().find(name, std::type_index(typeid(T))));
+  [[nodiscard]] ref<T> find(const std::string& name,
+                            std::source_location where = std::source_location::current()) const {
+    return ref<T>(system_->names().find(name, std::type_index(typeid(T)), {"find", where}));
   }
 
   /// The actor ends before its next message; messages in its mailbox become dead letters, and fibers that asked get
   /// `unanswered`. Does not wait for it. Exempt from the mailbox's bound. Does nothing if it has ended.
   template <typename T>
-  void stop(const ref<T>& actor) {
-    actor.must_not_be_null("stop");
+  void stop(const ref<T>& actor, std::source_location where = std::source_location::current()) {
+    actor.must_not_be_null({"stop", where});
     actor.address_.to->home->call_soon(
         [a = actor.address_] { a.to->home->actors().request(*a.to, a.incarnation(), detail::request_end); });
   }
 
   /// Not a handler. Waits until no message is in a mailbox, on its way, or in a handler. Messages that threads and
   /// fibers outside of handlers send meanwhile may count or not; timers that have not fired do not count.
-  void drain() { static_cast<void>(system_->drain(std::chrono::steady_clock::time_point::max())); }
+  void drain(std::source_location where = std::source_location::current()) {
+    static_cast<void>(system_->drain(std::chrono::steady_clock::time_point::max(), {"drain", where}));
+  }
   /// The same, so long at most. \return whether no message was left.
-  [[nodiscard]] bool drain_for(std::chrono::nanoseconds time) { return system_->drain(sched::after(time)); }
+  [[nodiscard]] bool drain_for(std::chrono::nanoseconds time,
+                               std::source_location where = std::source_location::current()) {
+    return system_->drain(sched::after(time), {"drain_for", where});
+  }
 
   /// Not a handler. Ends all actors, each before its next message, and waits for that. From then on spawn() throws.
-  void stop() { static_cast<void>(system_->stop(std::chrono::steady_clock::time_point::max())); }
+  void stop(std::source_location where = std::source_location::current()) {
+    static_cast<void>(system_->stop(std::chrono::steady_clock::time_point::max(), {"stop", where}));
+  }
   /// The same, so long at most. \return whether all have ended; if not, they still will.
-  [[nodiscard]] bool stop_for(std::chrono::nanoseconds time) { return system_->stop(sched::after(time)); }
+  [[nodiscard]] bool stop_for(std::chrono::nanoseconds time,
+                              std::source_location where = std::source_location::current()) {
+    return system_->stop(sched::after(time), {"stop_for", where});
+  }
 
   /// \throws usage_error for a negative number of restarts.
-  [[nodiscard]] supervisor supervise(const supervisor_options& how = {});
+  [[nodiscard]] supervisor supervise(const supervisor_options& how = {},
+                                     std::source_location where = std::source_location::current());
 
   /// Waits for the result, as future::get(). \return a value.
   template <typename T>
@@ -203,19 +218,19 @@ class manager {
 
  private:
   template <typename T, typename... Kept, typename... A>
-  [[nodiscard]] static std::function<void(void*)> maker(const A&... arguments) {
+  [[nodiscard]] static std::function<void(void*)> maker(std::source_location where, const A&... arguments) {
     if constexpr ((... && std::is_constructible_v<Kept, const A&>) && (... && std::is_copy_constructible_v<Kept>) &&
                   std::is_constructible_v<T, const Kept&...>) {
       return [kept = std::tuple<Kept...>(arguments...)](void* at) {
         std::apply([at](const Kept&... k) { ::new (at) T(k...); }, kept);
       };
     } else {
-      throw usage_error(error_number(515),
-                        "spawn: under a supervisor an actor's arguments are kept, and these cannot be copied; "
-                        "say .restarts = false");
+      refuse_arguments(where);
     }
   }
 
+  [[noreturn, gnu::cold]] static void refuse_capacity(std::source_location where);
+  [[noreturn, gnu::cold]] static void refuse_arguments(std::source_location where);
   detail::address enter(detail::dispatcher& at, std::unique_ptr<detail::lifecycle> about, void* object,
                         const actor_options& how, std::type_index is);
 

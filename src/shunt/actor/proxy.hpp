@@ -9,7 +9,9 @@
 /// template <>
 /// struct shunt::actor::proxy<player> : shunt::proxy_of<player> {
 ///   using proxy_of::proxy_of;
-///   void hit(shunt::ref<player> from, long ball) const { tell<&player::hit>(from, ball); }
+///   void hit(shunt::ref<player> from, long ball, std::source_location where = std::source_location::current()) const {
+///     tell<&player::hit>(from, ball, where);
+///   }
 ///   shunt::future<long> hits() const { return ask<&player::hits>(); }
 /// };
 /// void serve(shunt::ref<player> a, shunt::ref<player> b) {
@@ -17,7 +19,8 @@
 /// }
 /// ```
 ///
-/// Each method of the proxy names the interface's, so the compiler holds its arguments against them.
+/// Each method of the proxy names the interface's, so the compiler holds its arguments against them. With a `where`
+/// that it passes on, errors name the line of the call through the proxy; without one, the proxy's own line.
 ///
 /// Source: Papou, Railway: high-performance inter-thread communication, 2014: actors behind interfaces, and a manager
 /// that makes them.
@@ -46,28 +49,17 @@ class proxy {
 
 /// What a proxy is made of. Copyable, as a ref is.
 template <typename I>
-class proxy_of {
+class proxy_of : protected ref<I> {
  public:
   /// \param to  whom the calls go to; null: the first call throws, as ref's do.
-  explicit proxy_of(const ref<I>& to) noexcept : to_(to) {}
+  explicit proxy_of(const ref<I>& to) noexcept : ref<I>(to) {}
 
   /// `ref->method(...)`
   [[nodiscard]] const proxy<I>* operator->() const noexcept { return static_cast<const proxy<I>*>(this); }
 
  protected:
-  /// As of ref.
-  template <auto M, typename... A>
-  void tell(A&&... arguments) const {
-    to_.template tell<M>(std::forward<A>(arguments)...);
-  }
-  /// As of ref: a future of the answer.
-  template <auto M, typename... A>
-  [[nodiscard]] auto ask(A&&... arguments) const {
-    return to_.template ask<M>(std::forward<A>(arguments)...);
-  }
-
- private:
-  ref<I> to_;
+  using ref<I>::tell;  ///< as of ref
+  using ref<I>::ask;   ///< as of ref: a future of the answer
 };
 
 template <typename T>

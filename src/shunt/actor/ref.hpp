@@ -6,7 +6,9 @@
 /// shunt::future<int> sum = co.ask<&counter::add>(3);
 /// ```
 ///
-/// A message is a call that will be made: the method is named at compile time, the arguments travel by value.
+/// A message is a call that will be made: the method is named at compile time, the arguments travel by value. Errors
+/// name the line of the call: a last parameter has it, which programs leave out. (Calls with more than four arguments
+/// have no such parameter.)
 /// Messages of one sender to one actor are handled in the order in which they were sent; a fiber that migrates is
 /// several senders. An actor handles one message at a time: also while its handler waits.
 ///
@@ -22,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -93,11 +96,42 @@ class ref {
   ///         error if there is no memory for a train; std::bad_alloc.
   /// Cost: about 5 ns to an actor of the same worker, its handling included. Arguments of more than 40 bytes, aligned
   /// to more than 8, or that may throw when moved, are allocated. Moving an argument must neither wait nor send.
+  template <auto M>
+    requires message_to<M, T>
+  [[gnu::always_inline]] void tell(std::source_location where = std::source_location::current()) const {
+    send<M>(where);
+  }
+  /// The same, with one argument.
+  template <auto M, typename A>
+    requires message_to<M, T, A>
+  [[gnu::always_inline]] void tell(A&& a, std::source_location where = std::source_location::current()) const {
+    send<M>(where, std::forward<A>(a));
+  }
+  /// The same, with two arguments.
+  template <auto M, typename A, typename B>
+    requires message_to<M, T, A, B>
+  [[gnu::always_inline]] void tell(A&& a, B&& b, std::source_location where = std::source_location::current()) const {
+    send<M>(where, std::forward<A>(a), std::forward<B>(b));
+  }
+  /// The same, with three arguments.
+  template <auto M, typename A, typename B, typename C>
+    requires message_to<M, T, A, B, C>
+  [[gnu::always_inline]] void tell(A&& a, B&& b, C&& c,
+                                   std::source_location where = std::source_location::current()) const {
+    send<M>(where, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c));
+  }
+  /// The same, with four arguments.
+  template <auto M, typename A, typename B, typename C, typename D>
+    requires message_to<M, T, A, B, C, D>
+  [[gnu::always_inline]] void tell(A&& a, B&& b, C&& c, D&& d,
+                                   std::source_location where = std::source_location::current()) const {
+    send<M>(where, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d));
+  }
+  /// The same, with more; errors name no line.
   template <auto M, typename... A>
-    requires message_to<M, T, A...>
+    requires(sizeof...(A) > 4 && message_to<M, T, A...>)
   [[gnu::always_inline]] void tell(A&&... arguments) const {
-    using message = detail::tell_message<T, M>;
-    detail::post_safely<message>(address_, "tell", std::in_place, std::forward<A>(arguments)...);
+    send<M>(std::source_location(), std::forward<A>(arguments)...);
   }
 
   /// Chosen for what is no message: `Mistake` says why.
@@ -112,16 +146,43 @@ class ref {
   /// that actor, perhaps through others, waits for the handler's. A thread waits by manager::await().
   /// Cost: on one worker about 20 ns where many answers are waited for together, 30 to 50 ns where a fiber or a handler
   /// asks and waits one by one.
+  template <auto M>
+    requires message_to<M, T>
+  [[nodiscard]] detail::answer_to<M> ask(std::source_location where = std::source_location::current()) const {
+    return request<M>(where);
+  }
+  /// The same, with one argument.
+  template <auto M, typename A>
+    requires message_to<M, T, A>
+  [[nodiscard]] detail::answer_to<M> ask(A&& a, std::source_location where = std::source_location::current()) const {
+    return request<M>(where, std::forward<A>(a));
+  }
+  /// The same, with two arguments.
+  template <auto M, typename A, typename B>
+    requires message_to<M, T, A, B>
+  [[nodiscard]] detail::answer_to<M> ask(A&& a, B&& b,
+                                         std::source_location where = std::source_location::current()) const {
+    return request<M>(where, std::forward<A>(a), std::forward<B>(b));
+  }
+  /// The same, with three arguments.
+  template <auto M, typename A, typename B, typename C>
+    requires message_to<M, T, A, B, C>
+  [[nodiscard]] detail::answer_to<M> ask(A&& a, B&& b, C&& c,
+                                         std::source_location where = std::source_location::current()) const {
+    return request<M>(where, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c));
+  }
+  /// The same, with four arguments.
+  template <auto M, typename A, typename B, typename C, typename D>
+    requires message_to<M, T, A, B, C, D>
+  [[nodiscard]] detail::answer_to<M> ask(A&& a, B&& b, C&& c, D&& d,
+                                         std::source_location where = std::source_location::current()) const {
+    return request<M>(where, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d));
+  }
+  /// The same, with more; errors name no line.
   template <auto M, typename... A>
-    requires message_to<M, T, A...>
-  [[nodiscard]] future<typename detail::method_traits<decltype(M)>::result> ask(A&&... arguments) const {
-    using message = detail::ask_message<T, M>;
-    must_not_be_null("ask");
-    promise<typename message::result> made;
-    auto answer = made.get_future();
-    task::detail::event_behind::of(answer, "ask").watched_by(*address_.to);
-    detail::post_safely<message>(address_, "ask", std::move(made), std::forward<A>(arguments)...);
-    return answer;
+    requires(sizeof...(A) > 4 && message_to<M, T, A...>)
+  [[nodiscard]] detail::answer_to<M> ask(A&&... arguments) const {
+    return request<M>(std::source_location(), std::forward<A>(arguments)...);
   }
 
   /// Chosen for calls that do not fit the method: an error that says what is wrong.
@@ -138,25 +199,26 @@ class ref {
   /// Cost: an allocation, and O(log n) in the timers that run.
   template <auto M, typename... A>
     requires message_to<M, T, A...>
-  timer tell_after(std::chrono::nanoseconds time, A&&... arguments) const {
-    return begin<M>("tell_after", std::chrono::nanoseconds::zero(), time, std::forward<A>(arguments)...);
+  timer tell_after(const timer_duration& time, A&&... arguments) const {
+    return begin<M>(time.call("tell_after"), std::chrono::nanoseconds::zero(), time, std::forward<A>(arguments)...);
   }
   /// Each `period`, first in one, until it is cancelled or the actor has ended. While one of its messages waits to be
   /// handled no other one comes. \param period  more than 0. \throws usage_error for another.
   template <auto M, typename... A>
     requires message_to<M, T, A...>
-  timer tell_every(std::chrono::nanoseconds period, A&&... arguments) const {
-    if (period <= period.zero()) throw usage_error(error_number(516), "tell_every: a period must be more than 0");
-    return begin<M>("tell_every", period, period, std::forward<A>(arguments)...);
+  timer tell_every(const timer_duration& period, A&&... arguments) const {
+    const call_site call = period.call("tell_every");
+    if (period.time() <= std::chrono::nanoseconds::zero()) detail::throw_no_period(call);
+    return begin<M>(call, period.time(), period, std::forward<A>(arguments)...);
   }
 
   /// Calls M with a shunt::ended when `whom` ends, or at once if it has ended. Exempt from the mailbox's bound; comes
   /// once.
   template <auto M, typename U>
     requires method_of_the_actor<M, T> && arguments_fit_the_method<M, ended>
-  void monitor(const ref<U>& whom) const {
-    must_not_be_null("monitor");
-    whom.must_not_be_null("monitor");
+  void monitor(const ref<U>& whom, std::source_location where = std::source_location::current()) const {
+    must_not_be_null({"monitor", where});
+    whom.must_not_be_null({"monitor", where});
     auto tell = [to = address_](const ended& what) {
       to.to->home->call_soon([to, what] {
         using message = detail::tell_message<T, M>;
@@ -182,7 +244,23 @@ class ref {
   friend struct std::hash<ref<T>>;
   explicit ref(const detail::address& a) noexcept : address_(a) {}
 
-  void must_not_be_null(const char* call) const {
+  template <auto M, typename... A>
+  [[gnu::always_inline]] void send(std::source_location where, A&&... arguments) const {
+    using message = detail::tell_message<T, M>;
+    detail::post_safely<message>(address_, where, std::in_place, std::forward<A>(arguments)...);
+  }
+  template <auto M, typename... A>
+  [[nodiscard]] detail::answer_to<M> request(std::source_location where, A&&... arguments) const {
+    using message = detail::ask_message<T, M>;
+    must_not_be_null({"ask", where});
+    promise<typename message::result> made;
+    auto answer = made.get_future();
+    task::detail::event_behind::of(answer, "ask").watched_by(*address_.to);
+    detail::post_safely<message>(address_, where, std::move(made), std::forward<A>(arguments)...);
+    return answer;
+  }
+
+  void must_not_be_null(call_site call) const {
     if (address_.to == nullptr) [[unlikely]]
       detail::throw_null_ref(call);
   }
@@ -196,12 +274,11 @@ class ref {
   }
 
   template <auto M, typename... A>
-  timer begin(const char* call, std::chrono::nanoseconds period, std::chrono::nanoseconds first,
-              A&&... arguments) const {
+  timer begin(call_site call, std::chrono::nanoseconds period, const timer_duration& first, A&&... arguments) const {
     must_not_be_null(call);
     auto made = std::make_shared<detail::timer_message<T, M>>(address_, std::forward<A>(arguments)...);
     made->period = period;
-    address_.to->home->system().clock().schedule(made, sched::after(first));
+    address_.to->home->system().clock().schedule(made, sched::after(first.time()));
     return timer(std::move(made));
   }
 
@@ -210,7 +287,7 @@ class ref {
 
 namespace this_actor {
 /// A handler only: its actor ends when it returns. \throws usage_error elsewhere.
-void stop();
+void stop(std::source_location where = std::source_location::current());
 }  // namespace this_actor
 
 }  // namespace actor

@@ -112,6 +112,16 @@ TEST_CASE("environment: reads registered variables; empty is unset") {
   }
 }
 
+TEST_CASE("quoted: bytes are printable and on one line, and of many the first 40") {
+  using namespace std::string_literals;
+  CHECK(shunt::quoted("") == R"("")");
+  CHECK(shunt::quoted("a b") == R"("a b")");
+  CHECK(shunt::quoted("a\t\r\n\"\\\x1b\0\xc3"s) == R"("a\t\r\n\"\\\x1b\x00\xc3")");
+  CHECK(shunt::quoted(std::string(40, 'x')) == '"' + std::string(40, 'x') + '"');
+  CHECK(shunt::quoted(std::string(41, 'x')) == '"' + std::string(40, 'x') + "\"...");
+  CHECK(shunt::escaped('\x7f') == "\\x7f");
+}
+
 TEST_CASE("edit_distance: insertions, deletions and replacements") {
   CHECK(shunt::edit_distance("", "") == 0);
   CHECK(shunt::edit_distance("", "pes") == 3);

@@ -127,7 +127,7 @@ std::vector<address> look_up_host(host_and_port of, std::error_code& ec, const d
   mine->asker = sched::this_fiber::self();
   sched::this_worker::current("resolve").spawn(
       [mine] { run_look_up(*mine); },
-      {.worker = sched::this_worker::index(), .name = "resolve", .even_without_stack = true});
+      {.worker = sched::this_worker::index(), .name = "resolve", .even_without_stack = true}, until.where());
   const auto done = [&mine] {
     const std::lock_guard held(mine->guard);
     return mine->done;

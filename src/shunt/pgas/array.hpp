@@ -189,7 +189,7 @@ class array final : private detail::distributed {
   template <std::integral I>
   void gather(std::span<const I> indices, std::span<T> into,
               std::source_location where = std::source_location::current()) {
-    if (open()) detail::refuse_read_amid(me().index(), "gather()", where);
+    check_read("gather()", where);
     if (indices.size() != into.size())
       detail::refuse_lengths(me().index(), "gather()", indices.size(), into.size(), where);
     part_->into = into.data();
@@ -207,7 +207,7 @@ class array final : private detail::distributed {
   template <std::integral I>
   void scatter(std::span<const I> indices, std::span<const T> values,
                std::source_location where = std::source_location::current()) {
-    if (open()) detail::refuse_read_amid(me().index(), "scatter()", where);
+    check_read("scatter()", where);
     if (indices.size() != values.size())
       detail::refuse_lengths(me().index(), "scatter()", indices.size(), values.size(), where);
     for (std::size_t k = 0; k != indices.size(); ++k) {
@@ -301,7 +301,7 @@ class array final : private detail::distributed {
     }
   }
   [[nodiscard]] T read(array_index at) {
-    if (open()) detail::refuse_read_amid(me().index(), "an element", at.line);
+    check_read("an element", at.line);
     const auto from = place_of(at);
     return changes_.fetch(from.pe, [spot = from.spot](const part& there) { return there.values[spot]; }, at.line);
   }

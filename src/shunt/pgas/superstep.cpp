@@ -30,6 +30,10 @@ void distributed::finish(pe& me, std::span<distributed* const> some) {
   for (distributed* const each : some) each->ended();
 }
 
+void distributed::check_read(const char* call, std::source_location where) const {
+  if (open()) refuse_read_amid(me_->index(), call, where);
+}
+
 void open_superstep(pe& me, std::source_location where) {
   if (std::exchange(me.supersteps().open, true)) refuse_superstep(me.index(), where);
   for (distributed* const each : me.supersteps().all) each->set_open(true);

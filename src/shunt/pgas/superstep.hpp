@@ -62,6 +62,8 @@ class distributed {
   ~distributed();
   /// Whether a superstep of this PE is open.
   [[nodiscard]] bool open() const noexcept;
+  /// What reads calls it first. \param call  static text: "gather()". \throws usage_error if a superstep is open.
+  void check_read(const char* call, std::source_location where) const;
   [[nodiscard]] pe& me() const noexcept { return *me_; }
   [[nodiscard]] std::uint64_t elements() const noexcept { return size_; }
   /// Elements that may be changed now: all in a superstep, none outside. One comparison finds both mistakes.

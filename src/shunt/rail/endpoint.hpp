@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/rail/train.hpp>
 #include <shunt/rail/train_inbox.hpp>
@@ -38,8 +39,8 @@ class credit {
  public:
   /// Returns once pool().has(channel, trains) has been true, or throws what ends the wait. Other code of the owner may
   /// run meanwhile and take trains: the caller looks again.
-  /// \param call  the function that the program called, for errors and reports; static text
-  virtual void wait(std::uint8_t channel, std::size_t trains, const char* call) = 0;
+  /// \param call  the function that the program called, for errors and reports
+  virtual void wait(std::uint8_t channel, std::size_t trains, call_site call) = 0;
   /// So many trains have come home since the last time: at least 1.
   virtual void came_home(std::size_t trains) noexcept = 0;
 
@@ -174,11 +175,13 @@ class endpoint {
   }
   /// Waits until the pool has so many trains for a channel.
   /// \throws error when the machine has no memory for them, and what credit::wait() throws.
-  void wait_for_trains(std::uint8_t channel, std::size_t trains, const char* call) {
+  void wait_for_trains(std::uint8_t channel, std::size_t trains, call_site call) {
     // A pool that could not buy a train has lowered its limit to what it has.
     if (pool_.limit() < trains) {
       throw error(error_number(820),
-                  std::string(call) + ": no memory for a train of " + std::to_string(pool_.capacity()) + " bytes");
+                  std::string(call.name()) + ": no memory for a train of " + std::to_string(pool_.capacity()) +
+                      " bytes" + call.place(),
+                  call.where());
     }
     credit_->wait(channel, trains, call);
   }

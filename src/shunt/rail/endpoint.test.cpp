@@ -20,8 +20,8 @@ using endpoint = shunt::rail::endpoint<cursor, 2>;
 
 /// Notes what it is told. Waiting is what the test says.
 struct noted : shunt::rail::credit {
-  void wait(std::uint8_t channel, std::size_t trains, const char* call) override {
-    waits.push_back(std::string(call) + " " + std::to_string(channel) + " " + std::to_string(trains));
+  void wait(std::uint8_t channel, std::size_t trains, shunt::call_site call) override {
+    waits.push_back(std::string(call.name()) + " " + std::to_string(channel) + " " + std::to_string(trains));
   }
   void came_home(std::size_t trains) noexcept override { home.push_back(trains); }
   std::vector<std::string> waits;

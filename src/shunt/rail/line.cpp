@@ -172,6 +172,12 @@ std::uint64_t unloader::departed() const noexcept {
   return sum;
 }
 
+void unloader::append_open_sources(std::vector<const waker*>& to) const {
+  for (const ring_reader& r : readers_) {
+    if ((r.ring_->loaded_.read() & progress::ended) == 0) to.push_back(waker_of(*r.ring_->owner_));
+  }
+}
+
 std::uint64_t unloader::waiting() const noexcept {
   std::uint64_t sum = 0;
   for (const ring_reader& r : readers_) {

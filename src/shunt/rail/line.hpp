@@ -189,6 +189,10 @@ class station {
   /// Any thread. Trains that have left here, of all rings.
   [[nodiscard]] virtual std::uint64_t departed() const noexcept = 0;
 
+  /// Any thread, once trains run; for reports. Appends the wakers of the sources whose trains come here and that have
+  /// not ended, as of a moment. \throws std::bad_alloc
+  virtual void append_open_sources(std::vector<const waker*>& to) const { static_cast<void>(to); }
+
   /// Any thread. The owner polls again, if it sleeps.
   void wake() noexcept {
     // acquire: the sleeper's own words, set before it fell asleep. seq_cst: pairs `slept` and `stopped`.
@@ -233,6 +237,8 @@ class station {
   static void add_sleeper(progress& p, station& s) { p.sleepers_.push_back(&s); }
   /// Before trains run, or after their end.
   static void remove_sleeper(progress& p, station& s) { std::erase(p.sleepers_, &s); }
+  /// What set_waker() was given.
+  [[nodiscard]] static const waker* waker_of(const station& s) noexcept { return s.waker_; }
 
   /// Whether fences are asymmetric here.
   const bool asymmetric_ = asymmetric_fence::usable();
@@ -418,6 +424,7 @@ class unloader final : public station {
   /// Whether no other station comes after it.
   [[nodiscard]] bool is_sink() const noexcept { return sink_; }
   [[nodiscard]] std::uint64_t departed() const noexcept override;
+  void append_open_sources(std::vector<const waker*>& to) const override;
   /// Any thread. Trains that have left the sources and not this station; a moment's view.
   [[nodiscard]] std::uint64_t waiting() const noexcept;
 

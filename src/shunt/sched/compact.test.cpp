@@ -316,7 +316,7 @@ TEST_CASE("compact: what cannot be is refused") {
         },
         {.worker = 0, .compact = true});
   });
-  CHECK(migrates == "spawn: a compact fiber cannot migrate: its frames have their place on one worker [SHUNT-0115]");
+  CHECK(migrates.starts_with("spawn: a compact fiber cannot migrate: its frames have their place on one worker ("));
   CHECK(stops.find("the stack of a compact fiber") != std::string::npos);
   CHECK(went_on);
 }

@@ -15,8 +15,8 @@ class no_wait {
   virtual ~no_wait() = default;
   /// Throws. \param call  the function that the program called: "park", "yield"; and its line, where that is known.
   [[noreturn]] virtual void refuse(call_site call) const = 0;
-  /// A fiber is about to be spawned here. Throws where not even that may be done.
-  virtual void on_spawn() const {}
+  /// A fiber is about to be spawned here. Throws where not even that may be done. \param call  as of refuse()
+  virtual void on_spawn(call_site call) const { static_cast<void>(call); }
   /// Whether it still refuses. Asked when something would wait here; false: it is cleared, as by forbid_wait(nullptr).
   /// So code that forbids often need not clear it each time.
   [[nodiscard]] virtual bool in_force() const noexcept { return true; }

@@ -78,14 +78,16 @@ std::string thread_limit_now() noexcept {
 }  // namespace
 
 struct runtime::parts {
-  parts(runtime& face, const options& wanted) : all(face, wanted) {}
+  parts(runtime& face, const options& wanted, call_site call) : all(face, wanted, call) {}
 
   worker& at(int index) noexcept { return *all.workers[static_cast<std::size_t>(index)]; }
 
-  void check_worker(const char* call, int index) const {
+  void check_worker(call_site call, int index) const {
     if (index >= 0 && index < all.settings.workers) return;
-    throw usage_error(error_number(112), std::string(call) + ": worker " + std::to_string(index) + " of 0.." +
-                                             std::to_string(all.settings.workers - 1));
+    throw usage_error(error_number(112),
+                      std::string(call.name()) + ": worker " + std::to_string(index) + " of 0.." +
+                          std::to_string(all.settings.workers - 1) + call.place(),
+                      call.where());
   }
 
   // On behalf of a thread that is no worker of this runtime.
@@ -117,7 +119,7 @@ struct runtime::parts {
 
   /// Makes all that a run needs: the root's fiber, and the threads, which wait. Afterwards nothing can fail.
   /// \throws as run(); then nothing has happened.
-  void prepare(std::function<void()> root, worker_threads& threads) {
+  void prepare(std::function<void()> root, worker_threads& threads, call_site call) {
     try {
       auto name = detail::fiber::named("root");
       detail::fiber* const f = new_fiber_outside();
@@ -144,8 +146,8 @@ struct runtime::parts {
       } catch (const std::system_error& refused) {
         throw error(error_number(113),
                     "run: cannot start thread " + std::to_string(threads.started() + 1) + " of " +
-                        std::to_string(all.settings.workers) + ": " + refused.what() + "; " + limit,
-                    error::facts{-1, -1, refused.code().value()});
+                        std::to_string(all.settings.workers) + ": " + refused.what() + "; " + limit + call.place(),
+                    error::facts{-1, -1, refused.code().value()}, call.where());
       }
     }
   }
@@ -153,7 +155,8 @@ struct runtime::parts {
   detail::shared all;
 };
 
-runtime::runtime(options wanted) : parts_(std::make_unique<parts>(*this, wanted)) {}
+runtime::runtime(options wanted, std::source_location where)
+    : parts_(std::make_unique<parts>(*this, wanted, call_site("runtime", where))) {}
 
 /// A runtime that still runs cannot be destroyed, and a destructor cannot throw: it says so and aborts.
 runtime::~runtime() {
@@ -196,16 +199,18 @@ void runtime::unpark(int index) noexcept {
 }
 
 /// Checks everything before it takes a block, counts the fiber before another thread can run it, and enqueues it last.
-fiber_id runtime::spawn(std::function<void()> body, spawn_options where) {
-  if (where.worker != -1) parts_->check_worker("spawn", where.worker);
-  detail::check_stack("spawn", where.stack_bytes);
+fiber_id runtime::spawn(std::function<void()> body, spawn_options where, std::source_location called_at) {
+  const call_site call("spawn", called_at);
+  if (where.worker != -1) parts_->check_worker(call, where.worker);
+  detail::check_stack(call, where.stack_bytes);
   if (where.compact && where.migrates) {
     throw usage_error(error_number(115),
-                      "spawn: a compact fiber cannot migrate: its frames have their place on one worker");
+                      "spawn: a compact fiber cannot migrate: its frames have their place on one worker" + call.place(),
+                      call.where());
   }
   worker* here = worker::current();
   if (here != nullptr && here->waiting_forbidden()) [[unlikely]]
-    here->forbid->on_spawn();
+    here->forbid->on_spawn(call);
   if (here != nullptr && &here->all != &parts_->all) here = nullptr;
 
   auto name = detail::fiber::named(std::move(where.name));
@@ -259,7 +264,7 @@ void runtime::run(std::function<void()> root, std::source_location where) {
   std::exception_ptr failure;
   try {
     worker_threads threads;
-    parts_->prepare(std::move(root), threads);
+    parts_->prepare(std::move(root), threads, call);
     threads.open();
     parts_->put_on_cpu(0);
     parts_->at(0).work();

@@ -127,7 +127,7 @@ class runtime {
  public:
   /// Starts nothing yet. \throws usage_error for a negative number of workers, or for stacks of more than
   /// context::stack_pool::largest; std::bad_alloc.
-  explicit runtime(options wanted = {});
+  explicit runtime(options wanted = {}, std::source_location where = std::source_location::current());
 
   /// Not while run() runs: neither in one of its fibers nor on another thread. A destructor cannot throw, so this
   /// breach of contract is written to stderr, and ends the process (std::abort), in every build.
@@ -165,7 +165,8 @@ class runtime {
   /// \throws usage_error for a worker out of range, a stack of more than context::stack_pool::largest, or a compact
   ///         fiber that migrates; std::bad_alloc. Cost: about 100 ns. The stack is taken when the fiber starts: see
   ///         run() and spawn_options::even_without_stack for what happens if there is none.
-  fiber_id spawn(std::function<void()> body, spawn_options where = {});
+  fiber_id spawn(std::function<void()> body, spawn_options where = {},
+                 std::source_location called_at = std::source_location::current());
 
   /// Any thread. Asks everything in the present run to end, once: through stop_token(), and with it every
   /// shunt::fiber's token. Waits that were given such a token end then; other waits go on. Outside of a run nothing
@@ -186,8 +187,9 @@ class runtime {
 };
 
 namespace detail {
-/// Any thread. \throws usage_error "what: a stack of ..." for a stack of more than context::stack_pool::largest.
-void check_stack(const char* what, std::size_t bytes);
+/// Any thread. \param what  of which the name is what the stack is for. \throws usage_error "what: a stack of ..." for
+/// a stack of more than context::stack_pool::largest.
+void check_stack(call_site what, std::size_t bytes);
 /// The poller of that class among a worker's several; nullptr: none.
 [[nodiscard]] poller* one_of(poller& several, const std::type_info& kind) noexcept;
 }  // namespace detail

@@ -286,7 +286,7 @@ TEST_CASE("no_wait: while set, park and yield throw what it throws; afterwards t
 TEST_CASE("no_wait: once it is not in force any more, waits, spawns and pushed jobs are as if it had been cleared") {
   struct lapsing final : shunt::sched::no_wait {
     [[noreturn]] void refuse(shunt::call_site call) const override { throw refused{call.name()}; }
-    void on_spawn() const override { refuse("spawn"); }
+    void on_spawn(shunt::call_site call) const override { refuse(call); }
     [[nodiscard]] bool in_force() const noexcept override { return still; }
     bool still = true;
   };
@@ -464,8 +464,9 @@ TEST_CASE("runtime: stacks larger than any address space are refused where they 
   CHECK_THROWS_AS(sched::runtime({.workers = 1, .stack_bytes = huge}), shunt::usage_error);
   CHECK_THROWS_AS(sched::runtime({.workers = 1, .root_stack_bytes = huge}), shunt::usage_error);
   sched::runtime one({.workers = 1});
-  CHECK_THROWS_WITH(one.spawn([] {}, {.stack_bytes = huge}), "spawn: a stack of " + std::to_string(huge) +
-                                                                 " bytes: a stack has at most 262144 GiB [SHUNT-0104]");
+  CHECK_THROWS_WITH(
+      one.spawn([] {}, {.stack_bytes = huge}, {}),
+      "spawn: a stack of " + std::to_string(huge) + " bytes: a stack has at most 262144 GiB [SHUNT-0104]");
   bool ran = false;
   one.run([&] {
     ran = true;

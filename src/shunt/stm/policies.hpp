@@ -1,6 +1,8 @@
 /// What the scheduler of transactions does, and how to switch parts of it off.
 #pragma once
 
+#include <source_location>
+
 namespace shunt {
 inline namespace v1 {
 namespace stm {
@@ -28,7 +30,7 @@ struct policies {
 /// Any thread, at any time, but one call at a time: of two that overlap each policy may be either's, and a class of
 /// transactions may keep other ones than current_policies() says. For all transactions that begin after the call; one
 /// that begins meanwhile may see some of the new policies. \throws usage_error if `workers` is negative.
-void set_policies(const policies& wanted);
+void set_policies(const policies& wanted, std::source_location where = std::source_location::current());
 /// Any thread, at any time. During a call of set_policies() a mixture of before and after.
 [[nodiscard]] policies current_policies() noexcept;
 

@@ -1,6 +1,8 @@
 /// Waiting until no transaction sees what was unlinked.
 #pragma once
 
+#include <source_location>
+
 namespace shunt {
 inline namespace v1 {
 namespace stm {
@@ -9,7 +11,7 @@ namespace stm {
 /// transaction that ran when it was called has ended; deletes what this thread's transactions have replaced or
 /// destroyed. Call it after taking an object out of all variables, before using that object without transactions.
 /// \throws usage_error inside a transaction. Cost: some microseconds, and the longest body that runs.
-void tx_quiesce();
+void tx_quiesce(std::source_location where = std::source_location::current());
 
 }  // namespace stm
 }  // namespace v1

@@ -1,3 +1,5 @@
+#include <shunt/base/call_site.hpp>
+#include <shunt/base/error.hpp>
 #include <shunt/stm/atomically.hpp>
 #include <shunt/stm/detail/engine/registry.hpp>
 #include <shunt/stm/quiesce.hpp>
@@ -33,10 +35,13 @@ void tx::on_commit(std::function<void()> what) { attempt::on_commit(std::move(wh
 void tx::on_abort(std::function<void()> what) { attempt::on_abort(std::move(what)); }
 void tx::become_irrevocable() { attempt::require_irrevocable(); }
 
-void tx_quiesce() {
+void tx_quiesce(std::source_location where) {
   auto& mine = detail::stm_access::this_thread();
-  if (mine.inside())
-    throw usage_error(error_number(710), "tx_quiesce: called inside a transaction, which it would wait for");
+  if (mine.inside()) {
+    const call_site call("tx_quiesce", where);
+    throw usage_error(error_number(710),
+                      "tx_quiesce: called inside a transaction, which it would wait for" + call.place(), call.where());
+  }
   detail::participant::heavy_fence();
   for (const auto* p = detail::the_registry().first(); p != nullptr; p = p->next) {
     if (p != &mine) p->wait_until_left();

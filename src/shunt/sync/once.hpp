@@ -5,6 +5,7 @@
 #include <concepts>
 #include <functional>
 #include <mutex>
+#include <source_location>
 #include <utility>
 
 #include <shunt/sync/mutex.hpp>
@@ -32,17 +33,29 @@ class once {
   once& operator=(const once&) = delete;
 
   /// Any fiber or thread, not from within the function. \throws what the function throws; what mutex::lock() throws.
+  template <class F>
+    requires(std::invocable<F> && !std::invocable<F, std::source_location>)
+  void call(F&& f, std::source_location where = std::source_location::current()) {
+    if (!done()) call_first(where, std::forward<F>(f));
+  }
+  /// The same, with arguments of `f`; errors name no line.
   template <class F, class... Args>
-    requires std::invocable<F, Args...>
+    requires(std::invocable<F, Args...> && (sizeof...(Args) > 0 || std::invocable<F, std::source_location>))
   void call(F&& f, Args&&... args) {
-    if (done_.load(std::memory_order_acquire)) return;  // edge `done` in
-    const std::lock_guard held(running_);
+    if (!done()) call_first(std::source_location(), std::forward<F>(f), std::forward<Args>(args)...);
+  }
+
+ private:
+  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }  // edge `done` in
+  template <class F, class... Args>
+  void call_first(std::source_location where, F&& f, Args&&... args) {
+    running_.lock(where);
+    const std::lock_guard held(running_, std::adopt_lock);
     if (done_.load(std::memory_order_relaxed)) return;  // relaxed: running_ orders it
     std::invoke(std::forward<F>(f), std::forward<Args>(args)...);
     done_.store(true, std::memory_order_release);  // edge `done` out
   }
 
- private:
   std::atomic<bool> done_{false};
   mutex running_;
 };

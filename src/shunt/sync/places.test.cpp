@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <shunt/sched.hpp>
 #include <shunt/sync.hpp>
 #include <stop_token>
@@ -79,6 +80,31 @@ TEST_CASE("errors: a wait where waiting is forbidden names its line; what need n
     expect_place<usage_error>([&] { static_cast<void>(written.try_lock_shared_until(later)); });
     read.unlock_shared();
     written.unlock();
+  });
+}
+
+TEST_CASE("errors: a select names the line of its first case, and once the line of its call") {
+  shunt::sched::runtime().run([] {
+    shunt::channel<int> items(1), others(1);
+    CHECK(others.send(1));
+    const refusing refuses;
+    const shunt::sched::waits_forbidden here(refuses);
+    const auto got = [](std::optional<int>) {};
+    const auto sent = [](shunt::send_result) {};
+    int item = 2;
+    const auto later = shunt::sched::after(std::chrono::hours(1));
+    expect_place<usage_error>(
+        [&] { shunt::select(shunt::on_receive(items, got), shunt::on_send(others, item, sent)); });
+    expect_place<usage_error>([&] { shunt::select_until(later, {}, shunt::on_send(others, item, sent)); });
+    expect_place<usage_error>([&] { shunt::select_for(std::chrono::hours(1), shunt::on_receive(items, got)); });
+  });
+  shunt::sched::runtime().run([] {
+    shunt::once first, second;
+    // From within the function, which is a mistake.
+    first.call([&] { expect_place<shunt::sched::deadlock>([&] { first.call([] {}); }); });
+    int sum = 0;
+    second.call([&](int a, int b) { sum = a + b; }, 1, 2);
+    expect(sum == 3);
   });
 }
 

@@ -28,7 +28,7 @@ void coroutine_waiter::resume(listener& l) noexcept {
   try {
     // go_on is two pointers, which std::function holds without an allocation. A fiber without a stack is enough:
     // another co_await needs none, and a call that parks the fiber throws into the coroutine why it has none.
-    me.runtime_->spawn(go_on, {.even_without_stack = true});
+    me.runtime_->spawn(go_on, {.even_without_stack = true}, std::source_location());  // no line of the program
   } catch (...) {
     if (!sched::this_fiber::inside()) std::terminate();
     auto* const own_scope = sched::this_fiber::scope();

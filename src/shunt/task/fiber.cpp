@@ -6,9 +6,9 @@ namespace shunt {
 inline namespace v1 {
 namespace task {
 
-void fiber::begin(std::function<void()> body, sched::spawn_options where) {
-  where.even_without_stack = true;
-  id_ = sched::this_worker::current("fiber").spawn(std::move(body), std::move(where));
+void fiber::begin(std::function<void()> body, sched::spawn_options how) {
+  how.even_without_stack = true;
+  id_ = sched::this_worker::current({"fiber", made_at_}).spawn(std::move(body), std::move(how), made_at_);
   detail::event_behind::of(done_, "fiber").made_by(id_);
 }
 
@@ -17,8 +17,8 @@ void fiber::end() noexcept {
   if (!joinable()) return;
   request_stop();
   if (!done_.ready()) {
-    const sched::late_stop late("fiber", nullptr, id_);
-    done_.wait(std::source_location());  // no line of the program
+    const sched::late_stop late({"fiber", made_at_}, nullptr, id_);
+    done_.wait(made_at_);
   }
   done_ = {};
 }

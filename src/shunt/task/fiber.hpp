@@ -35,11 +35,12 @@ class fiber {
   /// \throws what sched::runtime::spawn() throws; then there is no fiber.
   template <typename F>
     requires std::invocable<std::decay_t<F>&> || std::invocable<std::decay_t<F>&, std::stop_token>
-  explicit fiber(F&& body, sched::spawn_options where = {}) {
+  explicit fiber(F&& body, sched::spawn_options how = {}, std::source_location where = std::source_location::current())
+      : made_at_(where) {
     promise<void> made;
     done_ = made.get_future();
     begin(detail::as_function(
-              [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body)), source = stop_]() mutable {
+              [p = std::move(made), f = std::decay_t<F>(std::forward<F>(body)), source = stop_, where]() mutable {
                 try {
                   sched::this_fiber::require_stack();
                   auto stop = source.get_token();
@@ -53,17 +54,17 @@ class fiber {
                           static_cast<void>(f());
                         }
                       },
-                      std::source_location());  // no line of the program
+                      where);
                 } catch (...) {
                   return p.set_exception(std::current_exception());
                 }
                 p.set_value();
               }),
-          std::move(where));
+          std::move(how));
   }
 
   /// If joinable(): requests a stop, waits, and drops the exception of the fiber. If that takes
-  /// sched::options::stop_after, a report says where the fiber is.
+  /// sched::options::stop_after, a report says where the fiber is, and names the line that made it.
   ~fiber() { end(); }
   /// The other one is not joinable() afterwards.
   fiber(fiber&&) noexcept = default;
@@ -74,6 +75,7 @@ class fiber {
       done_ = std::move(other.done_);
       stop_ = std::exchange(other.stop_, std::stop_source(std::nostopstate));
       id_ = std::exchange(other.id_, {});
+      made_at_ = other.made_at_;
     }
     return *this;
   }
@@ -115,12 +117,13 @@ class fiber {
   [[nodiscard]] sched::fiber_id id() const noexcept { return id_; }
 
  private:
-  void begin(std::function<void()> body, sched::spawn_options where);
+  void begin(std::function<void()> body, sched::spawn_options how);
   void end() noexcept;
 
   std::stop_source stop_;
   future<void> done_;
   sched::fiber_id id_;
+  std::source_location made_at_;
 };
 
 }  // namespace task

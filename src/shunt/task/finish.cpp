@@ -87,8 +87,9 @@ void finish_scope::rethrow() {
 
 sched::fiber_id spawn_into(call_site call, finish_scope* scope, std::function<void()> body, sched::spawn_options how) {
   auto& rt = sched::this_worker::current(call);
+  const auto line = call.where({});  // unknown, rather than one of the library
   how.even_without_stack = true;
-  if (scope == nullptr) return rt.spawn(std::move(body), std::move(how));
+  if (scope == nullptr) return rt.spawn(std::move(body), std::move(how), line);
   scope->enter();
   try {
     return rt.spawn(
@@ -106,7 +107,7 @@ sched::fiber_id spawn_into(call_site call, finish_scope* scope, std::function<vo
           }
           scope->leave();
         },
-        std::move(how));
+        std::move(how), line);
   } catch (...) {
     scope->leave();
     throw;

@@ -123,7 +123,7 @@ struct waiter : one_event::listener {
 class watched_wait {
  public:
   watched_wait(one_event::watcher* watcher, const one_event& e, call_site call)
-      : watcher_(watcher != nullptr && watcher->wait_begins(e, call.name()) ? watcher : nullptr) {}
+      : watcher_(watcher != nullptr && watcher->wait_begins(e, call) ? watcher : nullptr) {}
   ~watched_wait() {
     if (watcher_ != nullptr) watcher_->wait_ends();
   }

@@ -75,7 +75,7 @@ class one_event {
     /// The running fiber is about to wait without a deadline, unless `e` has happened.
     /// \return whether wait_ends() must be called.
     /// \throws sched::deadlock, or another exception: then the fiber does not wait.
-    [[nodiscard]] virtual bool wait_begins(const one_event& e, const char* call) = 0;
+    [[nodiscard]] virtual bool wait_begins(const one_event& e, call_site call) = 0;
     /// The same fiber.
     virtual void wait_ends() noexcept = 0;
 
@@ -268,6 +268,9 @@ struct event_behind {
 /// The writing end. Any thread, one at a time. Moves, does not copy.
 template <future_value T>
 class promise {
+  template <typename... Arguments>
+  static constexpr bool made_of = std::is_constructible_v<typename detail::shared_result<T>::stored, Arguments...>;
+
  public:
   /// \throws std::bad_alloc
   promise() : result_(detail::hold<T>::of_new()) {}
@@ -299,20 +302,22 @@ class promise {
   /// Satisfies every future, and wakes their waiters. Does not wait.
   /// \throws shunt::error if already satisfied or moved from; what T's constructor throws: then the
   ///         futures deliver that exception as well.
-  template <typename... Arguments>
-  void set_value(Arguments&&... arguments)
-    requires(std::is_constructible_v<typename detail::shared_result<T>::stored, Arguments...>)
+  void set_value(std::source_location where = std::source_location::current())
+    requires(made_of<> && !made_of<std::source_location>)
   {
-    sched::this_fiber::interleave();
-    auto& s = claimed("promise::set_value");
-    try {
-      s.value.emplace(std::forward<Arguments>(arguments)...);
-    } catch (...) {
-      s.exception = std::current_exception();
-      s.ready.happen();
-      throw;
-    }
-    s.ready.happen();
+    satisfy({"promise::set_value", where});
+  }
+  /// The same, with the result, or what it is made of.
+  template <typename Argument>
+    requires(made_of<Argument> && !made_of<Argument, std::source_location>)
+  void set_value(Argument&& argument, std::source_location where = std::source_location::current()) {
+    satisfy({"promise::set_value", where}, std::forward<Argument>(argument));
+  }
+  /// The same, with several arguments of T's constructor, or where the last one may be a line; errors name no line.
+  template <typename... Arguments>
+    requires(made_of<Arguments...> && (sizeof...(Arguments) > 1 || made_of<Arguments..., std::source_location>))
+  void set_value(Arguments&&... arguments) {
+    satisfy("promise::set_value", std::forward<Arguments>(arguments)...);
   }
 
   /// As set_value. \param what  not null (contract).
@@ -325,6 +330,19 @@ class promise {
   }
 
  private:
+  template <typename... Arguments>
+  void satisfy(call_site call, Arguments&&... arguments) {
+    sched::this_fiber::interleave();
+    auto& s = claimed(call);
+    try {
+      s.value.emplace(std::forward<Arguments>(arguments)...);
+    } catch (...) {
+      s.exception = std::current_exception();
+      s.ready.happen();
+      throw;
+    }
+    s.ready.happen();
+  }
   detail::shared_result<T>& claimed(call_site call) {
     if (!result_) detail::throw_no_state(call);
     if (!result_->claim()) detail::throw_satisfied(call);

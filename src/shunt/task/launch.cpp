@@ -15,10 +15,11 @@ void say(const char* what) noexcept { std::fprintf(stderr, "%s: %s\n", program_i
 
 }  // namespace
 
-int detail::launch(const std::function<int()>& root, const sched::options& how) noexcept try {
+int detail::launch(const std::function<int()>& root, const sched::options& how, std::source_location where) noexcept
+    try {
   int status = 0;
-  sched::runtime workers(how);
-  workers.run([&] { status = root(); }, std::source_location());  // no line of the program
+  sched::runtime workers(how, where);
+  workers.run([&] { status = root(); }, where);
   return status;
 } catch (const usage_error& bad) {
   say(bad.what());

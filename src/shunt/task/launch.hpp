@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <functional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +20,8 @@ namespace shunt {
 inline namespace v1 {
 namespace task {
 namespace detail {
-[[nodiscard]] int launch(const std::function<int()>& root, const sched::options& how) noexcept;
+[[nodiscard]] int launch(const std::function<int()>& root, const sched::options& how,
+                         std::source_location where) noexcept;
 }  // namespace detail
 
 /// The main thread, outside of any runtime. Runs `root` as the first fiber of a new runtime, and waits for all fibers
@@ -29,7 +31,8 @@ namespace detail {
 /// \return the status for main(): 0 or what `root` returned; 1 after an exception; 2 after a usage_error.
 template <std::invocable F>
   requires std::copy_constructible<std::decay_t<F>>
-[[nodiscard]] int launch(F&& root, const sched::options& how = {}) {
+[[nodiscard]] int launch(F&& root, const sched::options& how = {},
+                         std::source_location where = std::source_location::current()) {
   return detail::launch(
       [f = std::decay_t<F>(std::forward<F>(root))]() mutable -> int {
         if constexpr (std::is_same_v<std::invoke_result_t<std::decay_t<F>&>, int>) {
@@ -39,7 +42,7 @@ template <std::invocable F>
           return 0;
         }
       },
-      how);
+      how, where);
 }
 
 }  // namespace task

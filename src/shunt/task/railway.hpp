@@ -44,6 +44,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -56,6 +57,7 @@
 #include <shunt/base/latency_histogram.hpp>
 #include <shunt/rail/line.hpp>
 #include <shunt/sched.hpp>
+#include <shunt/task/detail/run_stations.hpp>
 #include <shunt/task/detail/station_base.hpp>
 #include <shunt/task/detail/train_shape.hpp>
 #include <shunt/task/finish.hpp>
@@ -64,18 +66,6 @@
 namespace shunt {
 inline namespace v1 {
 namespace task {
-namespace detail {
-
-/// Runs the bodies as fibers, in blocks of equal size on the workers; in a runtime of its own if the caller is no
-/// fiber.
-void run_stations(const std::vector<std::function<void()>>& bodies, const std::vector<std::string_view>& names,
-                  int workers);
-
-/// \param name  of the station; "": none was named.
-[[noreturn]] void throw_bad_predecessor(std::string_view name);
-[[noreturn]] void throw_cannot_be_empty();
-
-}  // namespace detail
 
 /// Moves goods of type T in trains along a line of stations. One thread or fiber builds it. Then one thread or fiber at
 /// a time uses each station, every station its own. The railway outlives that.
@@ -134,19 +124,21 @@ class railway {
     /// Waits until a train is here. \return its space that is not loaded yet; empty: no more trains are wanted, because
     ///         of request_stop(), of a failure, or because no station is left that unloads them.
     /// \throws what sched::this_fiber::park() throws.
-    [[nodiscard]] std::span<T> board() {
-      if (space_ == nullptr && !await_train(this->never, {})) return {};
+    [[nodiscard]] std::span<T> board(std::source_location where = std::source_location::current()) {
+      if (space_ == nullptr && !await_train(this->never, {}, {"board", where})) return {};
       return {space_ + loaded_, capacity_ - loaded_};
     }
     /// The same, at the longest until `deadline` or until `stop` is asked to stop: then the result is empty, too.
     [[nodiscard]] std::span<T> board_until(std::chrono::steady_clock::time_point deadline,
-                                           const std::stop_token& stop = {}) {
-      if (space_ == nullptr && !await_train(deadline, stop)) return {};
+                                           const std::stop_token& stop = {},
+                                           std::source_location where = std::source_location::current()) {
+      if (space_ == nullptr && !await_train(deadline, stop, {"board_until", where})) return {};
       return {space_ + loaded_, capacity_ - loaded_};
     }
     /// The same, `time` from now at the latest.
-    [[nodiscard]] std::span<T> board_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
-      return board_until(sched::after(time), stop);
+    [[nodiscard]] std::span<T> board_for(std::chrono::nanoseconds time, const std::stop_token& stop = {},
+                                         std::source_location where = std::source_location::current()) {
+      return board_until(sched::after(time), stop, where);
     }
 
     /// The train leaves with the goods that put() loaded, and the first `goods` of board()'s space. Without any goods
@@ -164,8 +156,8 @@ class railway {
     }
 
     /// Loads one good; the train leaves when it is full. \return false: no more are wanted, as board() says.
-    bool put(T good) {
-      if (space_ == nullptr && !await_train(this->never, {})) [[unlikely]]
+    [[gnu::always_inline]] bool put(T good, std::source_location where = std::source_location::current()) {
+      if (space_ == nullptr && !await_train(this->never, {}, {"put", where})) [[unlikely]]
         return false;
       space_[loaded_] = std::move(good);
       if (++loaded_ == capacity_) depart();
@@ -191,11 +183,12 @@ class railway {
     /// \return that train, perhaps empty, valid until the loader's next call; false: no train is out that will come
     ///         back. After a failure, or when the last stations have closed, the trains come that had left them before.
     /// \throws what sched::this_fiber::park() throws; not the failure, which run() throws.
-    [[nodiscard]] train await_returned() {
+    [[nodiscard]] train await_returned(std::source_location where = std::source_location::current()) {
+      const call_site call("await_returned", where);
       rail::source::unloading back(end_, loaded_ == 0);
       const auto here = [this] { return end_.has_train(); };
-      if (!here() && !this->poll_on(here, this->never, {}) &&
-          this->await(this->never, {}) != rail::poll_result::train) {
+      if (!here() && !this->poll_on(here, this->never, {}, call) &&
+          this->await(this->never, {}, call) != rail::poll_result::train) {
         return {};
       }
       const auto came = back.next();
@@ -219,9 +212,9 @@ class railway {
     loader(railway& of, rail::source& end, std::string name)
         : cursor(of, end, std::move(name)), end_(end), capacity_(of.capacity()), stamps_(of.stamps()) {}
     railway& of() const noexcept { return this->of_; }
-    bool await_train(detail::station_base::time_point deadline, const std::stop_token& stop) {
-      if (!end_.board() && !this->poll_on([&] { return end_.board(); }, deadline, stop) &&
-          this->await(deadline, stop) != rail::poll_result::train) {
+    bool await_train(detail::station_base::time_point deadline, const std::stop_token& stop, call_site call) {
+      if (!end_.board() && !this->poll_on([&] { return end_.board(); }, deadline, stop, call) &&
+          this->await(deadline, stop, call) != rail::poll_result::train) {
         return false;
       }
       space_ = this->goods_in(end_.train());
@@ -251,27 +244,31 @@ class railway {
     /// \return false: the end, no further train will come.
     /// \throws the failure of a station before this one, after the trains that left before it; what
     ///         sched::this_fiber::park() throws.
-    [[nodiscard]] train arrive() {
+    [[nodiscard]] train arrive(std::source_location where = std::source_location::current()) {
       depart();
       std::uint64_t goods;
       if (!end_.arrive(goods)) [[unlikely]] {
-        if (!this->poll_on([&] { return end_.arrive(goods); }, this->never, {})) return arrive_later(this->never, {});
+        if (!this->poll_on([&] { return end_.arrive(goods); }, this->never, {}, {"arrive", where}))
+          return arrive_later(this->never, {}, {"arrive", where});
       }
       return take(goods);
     }
     /// The same, at the longest until `deadline` or until `stop` is asked to stop: then the result is false, and so is
     /// ended().
-    [[nodiscard]] train arrive_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {}) {
+    [[nodiscard]] train arrive_until(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop = {},
+                                     std::source_location where = std::source_location::current()) {
       depart();
+      const call_site call("arrive_until", where);
       std::uint64_t goods;
-      if (!end_.arrive(goods) && !this->poll_on([&] { return end_.arrive(goods); }, deadline, stop)) {
-        return arrive_later(deadline, stop);
+      if (!end_.arrive(goods) && !this->poll_on([&] { return end_.arrive(goods); }, deadline, stop, call)) {
+        return arrive_later(deadline, stop, call);
       }
       return take(goods);
     }
     /// The same, `time` from now at the latest.
-    [[nodiscard]] train arrive_for(std::chrono::nanoseconds time, const std::stop_token& stop = {}) {
-      return arrive_until(sched::after(time), stop);
+    [[nodiscard]] train arrive_for(std::chrono::nanoseconds time, const std::stop_token& stop = {},
+                                   std::source_location where = std::source_location::current()) {
+      return arrive_until(sched::after(time), stop, where);
     }
 
     /// The train that is here leaves now, rather than with the next arrive(). Does nothing if there is none.
@@ -285,9 +282,9 @@ class railway {
     /// The train that is here will carry its first `goods` goods, which may be more than came. Only for a station
     /// without another one beside it. \param goods  at most capacity() (contract).
     /// \return all of them. \throws usage_error for 0 where capacity() is 1: such a train cannot say that it is empty.
-    train resize(std::size_t goods) {
+    train resize(std::size_t goods, std::source_location where = std::source_location::current()) {
       SHUNT_ASSERT(standing_ && goods <= this->of_.capacity());
-      if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty();
+      if (this->of_.capacity() == 1 && goods == 0) detail::throw_cannot_be_empty(where);
       if (!this->of_.shape_.headers) return train({this->goods_in(end_.train()), goods_});
       end_.set_goods(goods);
       goods_ = goods;
@@ -327,8 +324,9 @@ class railway {
       }
       return train({this->goods_in(end_.train()), goods_});
     }
-    [[gnu::noinline]] train arrive_later(detail::station_base::time_point deadline, const std::stop_token& stop) {
-      switch (this->await(deadline, stop)) {
+    [[gnu::noinline]] train arrive_later(detail::station_base::time_point deadline, const std::stop_token& stop,
+                                         call_site call) {
+      switch (this->await(deadline, stop, call)) {
         case rail::poll_result::train: break;
         case rail::poll_result::nothing: return {};
         case rail::poll_result::ended: ended_ = true; return {};
@@ -347,8 +345,8 @@ class railway {
   };
 
   /// \throws usage_error for an impossible capacity or number of trains.
-  explicit railway(railway_options wanted = {})
-      : wanted_(std::move(wanted)), shape_(detail::shape_of(wanted_, sizeof(T), alignof(T))) {}
+  explicit railway(railway_options wanted = {}, std::source_location where = std::source_location::current())
+      : wanted_(std::move(wanted)), shape_(detail::shape_of(wanted_, sizeof(T), alignof(T), {"railway", where})) {}
 
   /// No fiber or thread uses its stations any more (contract). Destroys the goods in its trains.
   ~railway() {
@@ -383,17 +381,19 @@ class railway {
   /// \param before  sources and stations of this railway, at least one, each once. \throws usage_error, std::bad_alloc.
   template <std::ranges::input_range Before>
     requires std::convertible_to<std::ranges::range_reference_t<const Before&>, cursor*>
-  station& after(const Before& before, std::string name = {}) {
-    return after(std::vector<cursor*>(std::ranges::begin(before), std::ranges::end(before)), std::move(name));
+  station& after(const Before& before, std::string name = {},
+                 std::source_location where = std::source_location::current()) {
+    return after(std::vector<cursor*>(std::ranges::begin(before), std::ranges::end(before)), std::move(name), where);
   }
   /// The same: `after({&x, &y})`.
-  station& after(const std::vector<cursor*>& before, std::string name = {}) {
+  station& after(const std::vector<cursor*>& before, std::string name = {},
+                 std::source_location where = std::source_location::current()) {
     std::vector<rail::station*> ends;
     for (cursor* const p : before) {
-      if (&p->of_ != this || std::ranges::count(before, p) != 1) detail::throw_bad_predecessor(p->name());
+      if (&p->of_ != this || std::ranges::count(before, p) != 1) detail::throw_bad_predecessor(p->name(), where);
       ends.push_back(&p->at_);
     }
-    if (ends.empty()) detail::throw_bad_predecessor("");
+    if (ends.empty()) detail::throw_bad_predecessor("", where);
     return *stations_.emplace_back(new station(*this, line_.add_unloader(ends), std::move(name)));
   }
 
@@ -417,11 +417,12 @@ class railway {
   ///        longer from another core than from a core's own cache.
   /// \param stop  calls request_stop() when it is asked to stop.
   /// \throws the first exception that left a body, after all have ended; what sched::runtime::run() throws.
-  void run(int workers = 0, const std::stop_token& stop = {}) {
+  void run(int workers = 0, const std::stop_token& stop = {},
+           std::source_location where = std::source_location::current()) {
     const auto bodies = std::exchange(bodies_, {});
     const auto names = std::exchange(names_, {});
     const std::stop_callback on_stop(stop, [this] { request_stop(); });
-    detail::run_stations(bodies, names, workers);
+    detail::run_stations(bodies, names, workers, where);
     if (const auto what = failure()) std::rethrow_exception(what);
   }
 
@@ -463,8 +464,7 @@ class railway {
       c.age = s->age_.get();
     }
     for (auto& c : all) {
-      const auto most = static_cast<double>(c.trains) * static_cast<double>(capacity());
-      if (c.trains != 0) c.mean_fill = static_cast<double>(c.goods) / most;
+      if (c.trains != 0) c.mean_fill = double(c.goods) / (double(c.trains) * double(capacity()));
     }
     return all;
   }

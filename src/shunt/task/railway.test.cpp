@@ -405,6 +405,42 @@ TEST_CASE("railway: a source loads a train in place, in parts; the train departs
   CHECK_FALSE(out.arrive());
 }
 
+namespace {
+
+/// The report of a line of which so many sources, and another one that closes, lead to a station and on to a last one.
+std::string report_of_open(int sources) {
+  numbers line({.capacity = 1, .trains = 2, .wait = shunt::wait_profile::battery});
+  std::vector<numbers::cursor*> before;
+  std::vector<numbers::loader*> open;
+  auto& closes = line.source("closes");
+  before.push_back(&closes);
+  for (int i = 0; i != sources; ++i) before.push_back(open.emplace_back(&line.source("s" + std::to_string(i))));
+  auto& first = line.after(before, "first");
+  auto& last = line.after({&first}, "last");
+  line.operate(closes, [](auto& s) { load(s, 0, 3); });
+  line.operate(first, [](auto& s) { unload(s); });
+  line.operate(last, [](auto& s) { unload(s); });
+  std::string told;
+  shunt::sched::runtime one(
+      {.workers = 1, .stuck_after = 1ms, .end_if_stuck = false, .report = [&](std::string_view t) {
+         told += t;
+         for (auto* const each : open) each->close();  // no station uses them
+       }});
+  one.run([&] { line.run(); });
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("railway: a report of what is stuck names the sources that have not closed, of each station that waits") {
+  using Catch::Contains;
+  CHECK_THAT(report_of_open(1), Contains("`first`") && Contains("`last`") &&
+                                    Contains("waits for a train, as source `s0` has not closed; stack "));
+  CHECK_THAT(report_of_open(2), Contains("waits for a train, as sources `s0`, `s1` have not closed"));
+  CHECK_THAT(report_of_open(7),
+             Contains("waits for a train, as sources `s0`, `s1`, `s2`, `s3`, `s4` and 2 more have not closed"));
+}
+
 TEST_CASE("railway: resize(0) of a train of one good is a usage error that says so") {
   numbers line({.capacity = 1, .trains = 2});
   auto& in = line.source("in");

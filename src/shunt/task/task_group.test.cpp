@@ -377,14 +377,17 @@ TEST_CASE("task_group: with stop_after 0 nothing is reported") {
 
 TEST_CASE("fiber: a handle that is destroyed reports its fiber, if that does not end after the stop") {
   opened_by_report by;
+  std::string made;
   shunt::sched::runtime(by.options()).run([&] {
     const shunt::fiber beside([gate = by.gate()](std::stop_token) { gate.wait(); }, {.name = "beside"});
+    made = place_after(std::source_location::current());
     shunt::fiber deaf([gate = by.gate()] { gate.wait(); }, {.name = "deaf"});
     while (!says(shunt::sched::report_fibers(), "waits for a future")) this_fiber::yield();
     deaf = shunt::fiber();  // it may not have begun: its body does not ask for the stop either
   });
   REQUIRE(!by.texts().empty());
   CHECK(says(by.texts().front(), "fiber: asked to stop, and not ended"));
+  CHECK(says(by.texts().front(), "give it the token." + made));
   CHECK(says(by.texts().front(), "`deaf`"));
   CHECK_FALSE(says(by.texts().front(), "`beside`"));
 }

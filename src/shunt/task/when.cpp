@@ -7,8 +7,10 @@ inline namespace v1 {
 namespace task {
 namespace detail {
 
-void must_have_some(const char* call, bool some) {
-  if (!some) throw usage_error(error_number(208), std::string(call) + ": needs at least one future");
+void must_have_some(call_site call, bool some) {
+  if (some) return;
+  throw usage_error(error_number(208), std::string(call.name()) + ": needs at least one future" + call.place(),
+                    call.where());
 }
 
 }  // namespace detail

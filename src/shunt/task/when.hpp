@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/task/future.hpp>
 
@@ -104,7 +105,7 @@ class gathering {
 };
 
 template <bool All, typename Futures>
-auto gather(Futures futures, const char* call) {
+auto gather(Futures futures, call_site call) {
   std::vector<one_event*> events;
   if constexpr (requires { futures.begin(); }) {
     events.reserve(futures.size());
@@ -116,7 +117,7 @@ auto gather(Futures futures, const char* call) {
 }
 
 /// \throws usage_error unless `some`.
-void must_have_some(const char* call, bool some);
+void must_have_some(call_site call, bool some);
 
 }  // namespace detail
 
@@ -124,29 +125,69 @@ void must_have_some(const char* call, bool some);
 /// of one of them stays in that one.
 /// \throws shunt::error for a future of no promise, std::bad_alloc.
 /// Cost: one allocation, and one exchange for each future.
+template <future_value A, future_value B>
+[[nodiscard]] future<std::tuple<future<A>, future<B>>> when_all(
+    future<A> a, future<B> b, std::source_location where = std::source_location::current()) {
+  return detail::gather<true>(std::tuple(std::move(a), std::move(b)), {"when_all", where});
+}
+/// The same, of three.
+template <future_value A, future_value B, future_value C>
+[[nodiscard]] future<std::tuple<future<A>, future<B>, future<C>>> when_all(
+    future<A> a, future<B> b, future<C> c, std::source_location where = std::source_location::current()) {
+  return detail::gather<true>(std::tuple(std::move(a), std::move(b), std::move(c)), {"when_all", where});
+}
+/// The same, of four.
+template <future_value A, future_value B, future_value C, future_value D>
+[[nodiscard]] future<std::tuple<future<A>, future<B>, future<C>, future<D>>> when_all(
+    future<A> a, future<B> b, future<C> c, future<D> d, std::source_location where = std::source_location::current()) {
+  return detail::gather<true>(std::tuple(std::move(a), std::move(b), std::move(c), std::move(d)), {"when_all", where});
+}
+/// The same, of any other number; errors name no line.
 template <future_value... T>
+  requires(sizeof...(T) < 2 || sizeof...(T) > 4)
 [[nodiscard]] future<std::tuple<future<T>...>> when_all(future<T>... futures) {
   return detail::gather<true>(std::tuple<future<T>...>(std::move(futures)...), "when_all");
 }
 /// The same for a vector of futures of one type.
 template <future_value T>
-[[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures) {
-  return detail::gather<true>(std::move(futures), "when_all");
+[[nodiscard]] future<std::vector<future<T>>> when_all(std::vector<future<T>> futures,
+                                                      std::source_location where = std::source_location::current()) {
+  return detail::gather<true>(std::move(futures), {"when_all", where});
 }
 
 /// Any thread. \return a future of all of them, ready once one of them is; with the index of that one. The others go
 /// on, and the caller may wait for them.
 /// \throws as when_all(); usage_error for none.
+template <future_value A, future_value B>
+[[nodiscard]] future<when_any_result<std::tuple<future<A>, future<B>>>> when_any(
+    future<A> a, future<B> b, std::source_location where = std::source_location::current()) {
+  return detail::gather<false>(std::tuple(std::move(a), std::move(b)), {"when_any", where});
+}
+/// The same, of three.
+template <future_value A, future_value B, future_value C>
+[[nodiscard]] future<when_any_result<std::tuple<future<A>, future<B>, future<C>>>> when_any(
+    future<A> a, future<B> b, future<C> c, std::source_location where = std::source_location::current()) {
+  return detail::gather<false>(std::tuple(std::move(a), std::move(b), std::move(c)), {"when_any", where});
+}
+/// The same, of four.
+template <future_value A, future_value B, future_value C, future_value D>
+[[nodiscard]] future<when_any_result<std::tuple<future<A>, future<B>, future<C>, future<D>>>> when_any(
+    future<A> a, future<B> b, future<C> c, future<D> d, std::source_location where = std::source_location::current()) {
+  return detail::gather<false>(std::tuple(std::move(a), std::move(b), std::move(c), std::move(d)), {"when_any", where});
+}
+/// The same, of any other number but none; errors name no line.
 template <future_value... T>
-  requires(sizeof...(T) > 0)
+  requires(sizeof...(T) == 1 || sizeof...(T) > 4)
 [[nodiscard]] future<when_any_result<std::tuple<future<T>...>>> when_any(future<T>... futures) {
   return detail::gather<false>(std::tuple<future<T>...>(std::move(futures)...), "when_any");
 }
 /// The same for a vector of futures of one type.
 template <future_value T>
-[[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(std::vector<future<T>> futures) {
-  detail::must_have_some("when_any", !futures.empty());
-  return detail::gather<false>(std::move(futures), "when_any");
+[[nodiscard]] future<when_any_result<std::vector<future<T>>>> when_any(
+    std::vector<future<T>> futures, std::source_location where = std::source_location::current()) {
+  const call_site call("when_any", where);
+  detail::must_have_some(call, !futures.empty());
+  return detail::gather<false>(std::move(futures), call);
 }
 
 /// A fiber only. Makes a task, of the caller's innermost finish, that waits for `before` and calls next(value), or

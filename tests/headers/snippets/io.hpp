@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include <shunt/io.hpp>
 #include <shunt/io/http.hpp>
@@ -54,6 +57,12 @@ extern std::stop_token stop;
 namespace examples::io_signals {
 void serve(shunt::io::listener& door);
 }  // namespace examples::io_signals
+
+namespace examples::io_buffer {
+extern shunt::io::stream peer;
+extern std::byte key[32];
+extern char line[80];
+}  // namespace examples::io_buffer
 
 namespace examples::io_buffered {
 extern shunt::io::stream peer;

@@ -24,7 +24,7 @@ void actor_cell::handler_waits() noexcept {
 
 /// A fiber is about to wait for an answer of this actor. If it runs on the actor's worker, a handler fiber there
 /// answers first: then no fiber parks, and no edge is needed.
-bool actor_cell::wait_begins(const one_event& e, const char* call) {
+bool actor_cell::wait_begins(const one_event& e, call_site call) {
   if (home == dispatcher::here()) {
     home->let_handlers_run();
     if (e.happened()) return false;

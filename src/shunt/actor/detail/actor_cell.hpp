@@ -220,7 +220,7 @@ struct alignas(cache_line) actor_cell final : one_event::watcher {
   std::int64_t marked = 0;      // actor_cell.C7
   std::uint32_t marked_at = 0;  // CLOCK_MONOTONIC_COARSE, ms
 
-  bool wait_begins(const one_event& e, const char* call) override;
+  bool wait_begins(const one_event& e, call_site call) override;
   void wait_ends() noexcept override;
 };
 static_assert(sizeof(void*) != 8 || sizeof(actor_cell) == 3 * cache_line);

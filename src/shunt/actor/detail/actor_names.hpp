@@ -8,6 +8,7 @@
 #include <typeindex>
 
 #include <shunt/actor/detail/actor_cell.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 
 namespace shunt {
@@ -24,12 +25,14 @@ class actor_names {
   }
 
   /// \return a null address if there is none. \throws usage_error if it is of another class.
-  [[nodiscard]] address find(const std::string& name, std::type_index type) const {
+  [[nodiscard]] address find(const std::string& name, std::type_index type, call_site call = "find") const {
     const std::scoped_lock held(lock_);
     const auto found = names_.find(name);
     if (found == names_.end()) return {};
     if (found->second.type != type) {
-      throw usage_error(error_number(501), "find: actor `" + name + "` is of another class than the one asked for");
+      throw usage_error(error_number(501),
+                        "find: actor `" + name + "` is of another class than the one asked for" + call.place(),
+                        call.where());
     }
     return found->second.actor;
   }

@@ -15,17 +15,17 @@ using std::chrono::steady_clock;
 // --- beginning and end ---
 
 /// Starts all that has to run, and waits until each part has reported that it has begun, or why it could not.
-actor_system::actor_system(settings wanted, sched::runtime* on)
+actor_system::actor_system(settings wanted, sched::runtime* on, call_site call)
     : wanted_(std::move(wanted)),
-      own_(on == nullptr ? std::make_unique<sched::runtime>(wanted_.runtime) : nullptr),
+      own_(on == nullptr ? std::make_unique<sched::runtime>(wanted_.runtime, call.where({})) : nullptr),
       runtime_(on == nullptr ? own_.get() : on),
       timers_(*this) {
-  sched::detail::check_stack("actors: stack_bytes", wanted_.stack_bytes);
+  sched::detail::check_stack({"actors: stack_bytes", call.where({})}, wanted_.stack_bytes);
   const int workers = runtime_->workers();
   for (int i = 0; i < workers; ++i) dispatchers_.push_back(std::make_unique<dispatcher>(*this, i, workers));
-  own_ == nullptr ? start() : start_thread();
+  own_ == nullptr ? start() : start_thread(call);
   const auto begun = [&] { return begun_ == workers + 1 || run_over_; };
-  static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers", "manager"));
+  static_cast<void>(wait_until(begun, steady_clock::time_point::max(), "its workers", call));
   std::exception_ptr failure;
   {
     const std::scoped_lock held(lock_);
@@ -37,14 +37,14 @@ actor_system::actor_system(settings wanted, sched::runtime* on)
   }
 }
 
-void actor_system::start_thread() {
+void actor_system::start_thread(call_site call) {
   try {
     thread_ = std::thread([this] { run_on_own_workers(); });
   } catch (const std::system_error& refused) {
-    throw error(
-        error_number(502),
-        std::string("manager: cannot start its first thread: ") + refused.what() + "; " + thread_limit_in_force(),
-        error::facts{-1, -1, refused.code().value()});
+    throw error(error_number(502),
+                std::string("manager: cannot start its first thread: ") + refused.what() + "; " +
+                    thread_limit_in_force() + call.place(),
+                error::facts{-1, -1, refused.code().value()}, call.where());
   }
 }
 
@@ -164,7 +164,7 @@ struct actor_system::watcher : listed_waiter {
 };
 
 bool actor_system::wait_until(const std::function<bool()>& so, steady_clock::time_point deadline, const char* what,
-                              const char* call) {
+                              call_site call) {
   for (bool in_time = true;;) {
     watcher me(*this);
     {
@@ -197,17 +197,17 @@ bool actor_system::quiet() const noexcept {
   return done == sent;
 }
 
-bool actor_system::drain(steady_clock::time_point deadline) {
-  return wait_until([this] { return quiet(); }, deadline, "messages to be handled", "drain");
+bool actor_system::drain(steady_clock::time_point deadline, call_site call) {
+  return wait_until([this] { return quiet(); }, deadline, "messages to be handled", call);
 }
 
-bool actor_system::stop(steady_clock::time_point deadline) {
+bool actor_system::stop(steady_clock::time_point deadline, call_site call) {
   // No actor is spawned from here on, however long a handler keeps its worker from what follows.
   for (const auto& d : dispatchers_) d->actors().close();
   for (const auto& d : dispatchers_) d->call_soon([at = d.get()] { at->actors().end_all(); });
   // acquire: edge `ended` in
   return wait_until([this] { return living.load(std::memory_order_acquire) == 0 && quiet(); }, deadline,
-                    "actors to end", "stop");
+                    "actors to end", call);
 }
 
 void actor_system::actor_ended() noexcept {
@@ -215,11 +215,18 @@ void actor_system::actor_ended() noexcept {
   living.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-dispatcher& actor_system::choose(int worker) {
+call_site spawn_call(const std::source_location& where) noexcept {
+  if (std::string_view(where.file_name()).ends_with("shunt/actor/manager.hpp")) return "spawn";
+  return {"spawn", where};
+}
+
+dispatcher& actor_system::choose(int worker, std::source_location where) {
   const auto count = dispatchers_.size();
   if (worker < -1 || worker >= static_cast<int>(count)) {
+    const call_site call = spawn_call(where);
     throw usage_error(error_number(503),
-                      "spawn: worker " + std::to_string(worker) + " of 0.." + std::to_string(count - 1));
+                      "spawn: worker " + std::to_string(worker) + " of 0.." + std::to_string(count - 1) + call.place(),
+                      call.where());
   }
   const auto index = worker >= 0
                          ? static_cast<std::size_t>(worker)

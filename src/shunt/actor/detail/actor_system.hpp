@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +21,7 @@
 #include <shunt/actor/detail/timers.hpp>
 #include <shunt/actor/detail/waiter.hpp>
 #include <shunt/actor/mailbox.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched.hpp>
 
 namespace shunt {
@@ -35,6 +37,10 @@ struct settings {
   std::function<void(std::string_view)> report;
 };
 
+/// The call of spawn() that was given options made at that line. Options that a program makes without braces have a
+/// line of the library's: it is not known then.
+[[nodiscard, gnu::cold]] call_site spawn_call(const std::source_location& where) noexcept;
+
 /// Edges
 ///   `idled`  idle -> watcher                     what the dispatcher has counted
 ///   `left`   dispatcher_left -> end_dispatchers  what the dispatcher wrote
@@ -45,8 +51,8 @@ struct settings {
 /// before it.
 class actor_system {
  public:
-  /// \param on  null: workers of its own.
-  actor_system(settings wanted, sched::runtime* on);
+  /// \param on  null: workers of its own. \param call  for errors
+  actor_system(settings wanted, sched::runtime* on, call_site call = "manager");
   /// Ends all actors, and waits for that. Not in a handler.
   ~actor_system();
   actor_system(const actor_system&) = delete;
@@ -59,8 +65,8 @@ class actor_system {
   [[nodiscard]] bool quiet() const noexcept;
   /// A dispatcher goes idle: a thread that asks later sees all that it counted, and one that has asked is woken.
   void idle() noexcept;
-  [[nodiscard]] bool drain(std::chrono::steady_clock::time_point deadline);
-  [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] bool drain(std::chrono::steady_clock::time_point deadline, call_site call = "drain");
+  [[nodiscard]] bool stop(std::chrono::steady_clock::time_point deadline, call_site call = "stop");
 
   // --- what the parts report ---
 
@@ -85,8 +91,9 @@ class actor_system {
   /// other and with the same text: it is reported once in a row. Takes the lock.
   [[nodiscard]] bool is_news(const std::string& text);
 
-  /// \param worker  -1: any, in turn. \throws usage_error if there is none of that number.
-  [[nodiscard]] dispatcher& choose(int worker);
+  /// \param worker  -1: any, in turn. \param where  of the actor's options. \throws usage_error if there is none of
+  /// that number.
+  [[nodiscard]] dispatcher& choose(int worker, std::source_location where = {});
   [[nodiscard]] const settings& wanted() const noexcept { return wanted_; }
   [[nodiscard]] sched::runtime& runtime() const noexcept { return *runtime_; }
   [[nodiscard]] const std::vector<std::unique_ptr<dispatcher>>& dispatchers() const noexcept { return dispatchers_; }
@@ -101,11 +108,11 @@ class actor_system {
  private:
   struct watcher;
   void run_on_own_workers();
-  void start_thread();
+  void start_thread(call_site call);
   void start();
   void end_dispatchers();
   [[nodiscard]] bool wait_until(const std::function<bool()>& so, std::chrono::steady_clock::time_point deadline,
-                                const char* what, const char* call);
+                                const char* what, call_site call);
 
   settings wanted_;
   std::unique_ptr<sched::runtime> own_;

@@ -76,10 +76,13 @@ waiting_sender* backpressure::end_incarnation(actor_cell& c) noexcept {
   return std::exchange(c.waiting, nullptr);
 }
 
-bool backpressure::must_wait(const actor_cell& c, const char* call) {
+bool backpressure::must_wait(const actor_cell& c, call_site call) {
   if (!c.full.load(std::memory_order_relaxed)) return false;  // relaxed: a hint; a sender looks again under the gate
   const auto policy = c.when_full.load(std::memory_order_relaxed);  // relaxed: constant while the actor lives
-  if (policy == overflow::fail) throw mailbox_full(error_number(504), std::string(call) + ": the mailbox is full");
+  if (policy == overflow::fail) {
+    throw mailbox_full(error_number(504), std::string(call.name()) + ": the mailbox is full" + call.place(),
+                       call.where());
+  }
   return policy == overflow::suspend;
 }
 
@@ -103,7 +106,7 @@ bool backpressure::leave(const waiting_sender& s, actor_cell& c) noexcept {
 /// Enters the list of waiting senders and then the wait graph, under both locks. Under the gate `full` says whether the
 /// dispatcher will look at the list; under the graph's lock a circle of waiting actors is seen by the one that closes
 /// it.
-bool backpressure::wait_for_room(envelope& m, const char* call) {
+bool backpressure::wait_for_room(envelope& m, call_site call) {
   actor_cell& c = *m.to;
   if (sched::this_fiber::inside()) sched::this_fiber::require_wait(call);
   waiting_sender me(m, dispatcher::here());

@@ -38,10 +38,10 @@ class backpressure {
   // --- any thread ---
 
   /// Not on the actor's worker. \return whether a sender has to wait for room. \throws mailbox_full
-  [[nodiscard]] static bool must_wait(const actor_cell& c, const char* call);
+  [[nodiscard]] static bool must_wait(const actor_cell& c, call_site call);
   /// Waits until the actor's dispatcher has taken the message out of the caller's frame.
   /// \return false: it was not taken, as there is room, or no actor. \throws sched::deadlock, what park() throws.
-  [[nodiscard]] static bool wait_for_room(envelope& m, const char* call);
+  [[nodiscard]] static bool wait_for_room(envelope& m, call_site call);
 
  private:
   static void enter(waiting_sender& s, actor_cell& c) noexcept;

@@ -60,7 +60,7 @@ void dispatcher::call_soon(std::function<void()> what) {
 /// Tries the way that fits the calling thread: into the mailbox, into a train, or, from a thread outside or of another
 /// manager, into the thread's ring. Each may wait, and the caller's fiber may then be on another worker: so the choice
 /// is made anew each time.
-void dispatcher::send(envelope& m, const char* call) {
+void dispatcher::send(envelope& m, call_site call) {
   actor_cell& c = *m.to;
   try {
     for (;;) {

@@ -36,6 +36,7 @@
 #include <shunt/actor/detail/mailboxes.hpp>
 #include <shunt/actor/detail/outbox.hpp>
 #include <shunt/actor/detail/ready_actors.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/thread_pointer.hpp>
 #include <shunt/rail.hpp>
 
@@ -69,7 +70,7 @@ class alignas(quiet_distance) dispatcher {
   [[nodiscard, gnu::always_inline]] envelope* try_take_envelope() noexcept { return envelopes_.try_take(); }
   [[gnu::always_inline]] void give_back(envelope& e) noexcept { envelopes_.give_back(e); }
   /// The message has been built there, for an actor of this dispatcher. May wait. \throws as send()
-  [[gnu::always_inline]] void tell(actor_cell& c, envelope* e, const char* call) {
+  [[gnu::always_inline]] void tell(actor_cell& c, envelope* e, call_site call) {
     if (c.incarnation == e->incarnation() && c.state == cell_state::idle) [[likely]]
       return tell_idle(c, e);
     mailboxes_.tell(c, e, call);
@@ -91,7 +92,7 @@ class alignas(quiet_distance) dispatcher {
   /// \param m  built, with `to` and `target`, in the caller's frame. Empty afterwards, unless this throws.
   /// \throws mailbox_full, sched::deadlock, error if there is no memory for a train, what park() throws;
   /// std::bad_alloc.
-  static void send(envelope& m, const char* call);
+  static void send(envelope& m, call_site call);
   /// A message that is exempt from the mailbox's bound. If the actor has ended, it is dead. `m` is empty afterwards.
   void send_exempt(envelope& m) noexcept;
 

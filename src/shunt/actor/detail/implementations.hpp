@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <typeindex>
 #include <typeinfo>
 #include <unordered_map>
@@ -43,8 +44,8 @@ class implementations {
   std::unordered_map<std::type_index, std::shared_ptr<const maker>> by_interface_;
 };
 
-/// \throws usage_error that names the interface
-[[noreturn]] void throw_no_implementation(const std::type_info& interface);
+/// \param where  of the actor's options. \throws usage_error that names the interface
+[[noreturn]] void throw_no_implementation(const std::type_info& interface, std::source_location where);
 
 }  // namespace detail
 }  // namespace actor

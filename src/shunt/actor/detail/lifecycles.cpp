@@ -33,9 +33,13 @@ std::string limit_of(const supervisor_state& s) {
 
 }  // namespace
 
-address lifecycles::spawn(std::unique_ptr<lifecycle>& about, void* object, std::uint32_t capacity, overflow when_full) {
+address lifecycles::spawn(std::unique_ptr<lifecycle>& about, void* object, std::uint32_t capacity, overflow when_full,
+                          std::source_location where) {
   const std::scoped_lock held(lock_);
-  if (closed_) throw error(error_number(505), "spawn: the manager has been stopped");
+  if (closed_) {
+    const call_site call = spawn_call(where);
+    throw error(error_number(505), "spawn: the manager has been stopped" + call.place(), call.where());
+  }
   if (vacant_ == nullptr) {
     cells_.push_back(std::make_unique<actor_cell>(of_));
     vacant_ = cells_.back().get();

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ class lifecycles {
   // --- any thread ---
 
   /// A cell for an object that has been made. \throws error once this is closed; then `about` is as it was.
+  /// \param where  of the actor's options
   [[nodiscard]] address spawn(std::unique_ptr<lifecycle>& about, void* object, std::uint32_t capacity,
-                              overflow when_full);
+                              overflow when_full, std::source_location where = {});
   /// From now on spawn() throws.
   void close() noexcept;
 

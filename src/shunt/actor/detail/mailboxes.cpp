@@ -36,7 +36,7 @@ envelope* mailboxes::place(actor_cell& c, std::uint32_t incarnation) {
 
 /// The actor is not idle, or has ended. If its mailbox has a place, the message moves there. Else it goes the whole way
 /// from the caller's frame, as the caller may wait, and go on on another thread.
-void mailboxes::tell(actor_cell& c, envelope* e, const char* call) {
+void mailboxes::tell(actor_cell& c, envelope* e, call_site call) {
   try {
     if (envelope* const to = place(c, e->incarnation())) {
       e->move_to(*to);
@@ -57,7 +57,7 @@ void mailboxes::tell(actor_cell& c, envelope* e, const char* call) {
 void lose(envelope& m) noexcept { m.ops->drop(m, {{}, m.ops->method, "it could not be sent"}); }
 
 /// \return whether the message has left the caller's frame; if not, the caller tries again.
-bool mailboxes::send(envelope& m, const char* call) {
+bool mailboxes::send(envelope& m, call_site call) {
   actor_cell& c = *m.to;
   if (c.incarnation != m.incarnation()) {
     of_.system_.end_dead(m, {}, actor_has_ended);
@@ -68,8 +68,10 @@ bool mailboxes::send(envelope& m, const char* call) {
       case overflow::drop_newest: of_.system_.end_dead(m, c.name(), mailbox_is_full); return true;
       case overflow::drop_oldest: of_.backpressure_.drop_oldest(c); break;
       case overflow::fail:
-        throw mailbox_full(error_number(504), std::string(call) + ": the mailbox of actor `" + std::string(c.name()) +
-                                                  "` is full: " + std::to_string(c.capacity - c.room) + " messages");
+        throw mailbox_full(error_number(504),
+                           std::string(call.name()) + ": the mailbox of actor `" + std::string(c.name()) +
+                               "` is full: " + std::to_string(c.capacity - c.room) + " messages" + call.place(),
+                           call.where());
       case overflow::suspend: of_.backpressure_.declare_full(c); return backpressure::wait_for_room(m, call);
     }
   }

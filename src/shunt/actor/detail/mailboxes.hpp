@@ -18,10 +18,10 @@ class mailboxes {
   /// mailbox is full. \throws std::bad_alloc
   [[nodiscard]] envelope* place(actor_cell& c, std::uint32_t incarnation);
   /// A message in an envelope of the pool. May wait. \throws as dispatcher::send()
-  [[gnu::noinline]] void tell(actor_cell& c, envelope* e, const char* call);
+  [[gnu::noinline]] void tell(actor_cell& c, envelope* e, call_site call);
   /// A message in the caller's frame. May wait.
   /// \return whether it has left the frame; if not, the caller tries again. \throws as dispatcher::send()
-  [[nodiscard]] bool send(envelope& m, const char* call);
+  [[nodiscard]] bool send(envelope& m, call_site call);
   /// The same, with room or without. `m` is empty then.
   void deliver(actor_cell& c, envelope& m) noexcept;
   /// For so many messages that have arrived, for an actor that is not idle: see backpressure::add_vacant_for().

@@ -45,7 +45,7 @@ std::byte* message_ring::place_slowly(const actor_cell& c, std::uint64_t target,
 }
 
 /// A thread looks for a moment first. Lists itself, and looks once more: the dispatcher that comes later wakes it.
-void message_ring::wait_for_room(const char* call) {
+void message_ring::wait_for_room(call_site call) {
   if (sched::this_fiber::inside()) {
     sched::this_fiber::require_wait(call);  // wait() below does not throw, then
   } else if (static const bool may_spin = usable_cpus().size() > 1; may_spin) {

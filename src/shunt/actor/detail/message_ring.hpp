@@ -45,6 +45,7 @@
 #include <shunt/actor/detail/waiter.hpp>
 #include <shunt/base/asymmetric_fence.hpp>
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/spin_lock.hpp>
 #include <shunt/rail/train.hpp>
 
@@ -102,7 +103,7 @@ class message_ring final : public rail::train {
     return written_ + 2 * longest_message <= taken_.load(std::memory_order_seq_cst) + capacity;
   }
   /// Returns when there was room, or throws what ends the wait. The caller looks again: it may be on another thread.
-  void wait_for_room(const char* call);
+  void wait_for_room(call_site call);
 
   // --- the dispatcher ---
 

@@ -61,6 +61,10 @@ struct method_traits<R (C::*)(P...) noexcept> : method_traits<R (C::*)(P...)> {}
 template <typename R, typename C, typename... P>
 struct method_traits<R (C::*)(P...) const noexcept> : method_traits<R (C::*)(P...)> {};
 
+/// What ask() returns for M.
+template <auto M>
+using answer_to = future<typename method_traits<decltype(M)>::result>;
+
 /// "&counter::add"
 template <auto M>
 [[nodiscard]] constexpr std::string_view method_name() noexcept {
@@ -88,6 +92,7 @@ template <typename T, auto M>
 struct tell_message {
   using traits = method_traits<decltype(M)>;
   using content = typename traits::stored;
+  static constexpr const char* call = "tell";  // whose errors name it
 
   static void run(envelope& e, void* object) {
     T& self = e.part_of<T>(object);
@@ -108,6 +113,7 @@ template <typename T, auto M>
 struct ask_message {
   using traits = method_traits<decltype(M)>;
   using result = typename traits::result;
+  static constexpr const char* call = "ask";
   struct content {
     template <typename... A>
     explicit content(promise<result>&& p,

@@ -69,7 +69,7 @@ void outbox::depart(std::size_t to) noexcept {
   of_.system().dispatchers()[to]->inbox().deliver(line_.take_open(0, to));
 }
 
-bool outbox::send(envelope& m, const char* call) {
+bool outbox::send(envelope& m, call_site call) {
   actor_cell& c = *m.to;
   const auto to = static_cast<std::size_t>(c.home->index());
   if (backpressure::must_wait(c, call)) {
@@ -91,7 +91,7 @@ bool outbox::send(envelope& m, const char* call) {
 
 /// Waits until trains have come home, once: the fiber may go on on another worker, and another sender may have taken
 /// the train, so send() begins anew. Lets the open trains depart first, as they are among those that have to come home.
-void outbox::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, const char* call) {
+void outbox::wait(std::uint8_t /*channel*/, std::size_t /*trains*/, call_site call) {
   sched::this_fiber::require_wait(call);
   depart_all();
   listed_waiter w;

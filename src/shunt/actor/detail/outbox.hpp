@@ -44,7 +44,7 @@ class outbox final : rail::credit {
 
   /// A message for another dispatcher's actor, whatever its mailbox. May wait.
   /// \return false: it was not sent, the caller tries again. \throws as dispatcher::send()
-  [[nodiscard]] bool send(envelope& m, const char* call);
+  [[nodiscard]] bool send(envelope& m, call_site call);
 
   /// All open trains depart. \return whether there was any.
   bool depart_all() noexcept {
@@ -63,7 +63,7 @@ class outbox final : rail::credit {
   [[nodiscard]] bool has_become_full(const actor_cell& c) noexcept;
   [[gnu::noinline]] void depart(std::size_t to) noexcept;
 
-  void wait(std::uint8_t channel, std::size_t trains, const char* call) override;
+  void wait(std::uint8_t channel, std::size_t trains, call_site call) override;
   /// Wakes all of them: a fiber may find no use for a train, as its mailbox has become full.
   void came_home(std::size_t /*trains*/) noexcept override { wake_all(waiting_); }
 

@@ -154,7 +154,7 @@ std::uint64_t ring_list::published() const noexcept {
 // --- sending ---
 
 /// The calling thread's. The caller must not keep it over a wait.
-message_ring& outside_senders::ring_of_this_thread(const dispatcher& to, const char* call) {
+message_ring& outside_senders::ring_of_this_thread(const dispatcher& to, call_site call) {
   if (message_ring* const ring = recent_rings_by_call()->find(to.serial)) return *ring;
   try {
     sending_thread& me = this_thread();
@@ -164,11 +164,13 @@ message_ring& outside_senders::ring_of_this_thread(const dispatcher& to, const c
     return *ring;
   } catch (const std::bad_alloc&) {
     throw error(error_number(506),
-                std::string(call) + ": no memory for a ring of " + std::to_string(sizeof(message_ring)) + " bytes");
+                std::string(call.name()) + ": no memory for a ring of " + std::to_string(sizeof(message_ring)) +
+                    " bytes" + call.place(),
+                call.where());
   }
 }
 
-void outside_senders::send(envelope& m, const char* call) {
+void outside_senders::send(envelope& m, call_site call) {
   for (;;) {
     message_ring& ring = ring_of_this_thread(*m.to->home, call);
     if (std::byte* const place = ring.place(*m.to, m.target, *m.ops)) {

@@ -108,12 +108,12 @@ class outside_senders {
   static void publish(const actor_cell& c, message_ring& ring, std::size_t bytes) noexcept;
   /// Any thread. Waits while its ring is full. `m` is empty afterwards, unless this throws.
   /// \throws error if there is no memory for a ring, and what park() throws where waiting is impossible.
-  void send(envelope& m, const char* call);
+  void send(envelope& m, call_site call);
   [[nodiscard]] const ring_list& rings() const noexcept { return *rings_; }
   [[nodiscard]] ring_list& rings() noexcept { return *rings_; }
 
  private:
-  [[gnu::noinline]] message_ring& ring_of_this_thread(const dispatcher& to, const char* call);
+  [[gnu::noinline]] message_ring& ring_of_this_thread(const dispatcher& to, call_site call);
 
   const std::shared_ptr<ring_list> rings_;
 };

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include <shunt/actor/detail/dispatcher.hpp>
 #include <shunt/actor/detail/envelope.hpp>
 #include <shunt/actor/detail/method_call.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched.hpp>
 
 namespace shunt {
@@ -21,11 +23,14 @@ namespace actor::detail {
 template <typename Message>
 struct rebuilt {
   using content = kept<typename Message::content>;
+  static constexpr const char* call = Message::call;
   static constexpr const message_ops& ops = Message::ops;
 };
 
 /// \throws usage_error: the ref is null.
-[[noreturn]] void throw_null_ref(const char* call);
+[[noreturn, gnu::cold]] void throw_null_ref(call_site call);
+/// \throws usage_error: the period of a timer is not more than 0.
+[[noreturn, gnu::cold]] void throw_no_period(call_site call);
 
 template <typename Content, typename... A>
 [[nodiscard]] kept<Content> make_kept(A&&... a) {
@@ -74,10 +79,11 @@ inline constexpr bool plain<ask_message<T, M>, In, A...> =
 
 /// The longer way: a mailbox without vacant envelopes, another worker, another thread, a null ref, or a controlled
 /// scheduler. Tries the ways that build the message in place, then builds it in this frame and sends it.
+/// \param where  the line of the call, of which the message knows the name: so both take one register.
 template <typename Message, typename... A>
-[[gnu::noinline]] void post_slowly(address to, const char* call, A... a) {
+[[gnu::noinline]] void post_slowly(address to, std::source_location where, A... a) {
   sched::this_fiber::interleave();
-  if (to.to == nullptr) throw_null_ref(call);
+  if (to.to == nullptr) throw_null_ref({Message::call, where});
   if constexpr (plain<Message, A...>) {
     if (dispatcher* const at = dispatcher::quick(); at == to.to->home) {
       if (envelope* const e = at->own_mailboxes().place(*to.to, to.incarnation())) {
@@ -98,13 +104,13 @@ template <typename Message, typename... A>
   envelope e;
   build<Message>(e, to, std::forward<A>(a)...);
   e.to = to.to;
-  dispatcher::send(e, call);
+  dispatcher::send(e, {Message::call, where});
 }
 
 /// Builds a message and sends it. Copying `a` must not throw: it happens in the middle of the work. Most messages end
 /// here: they are for an actor of this worker that has a vacant envelope, or is idle.
 template <typename Message, typename... A>
-[[gnu::always_inline]] inline void post(const address& to, const char* call, A&&... a) {
+[[gnu::always_inline]] inline void post(const address& to, std::source_location where, A&&... a) {
   if (to.to != nullptr) [[likely]] {
     dispatcher* const at = dispatcher::quick();
     if (at == to.to->home) [[likely]] {
@@ -120,22 +126,22 @@ template <typename Message, typename... A>
         }
       } else if (envelope* const e = at->try_take_envelope()) {
         build<Message>(*e, to, std::forward<A>(a)...);
-        return at->tell(*to.to, e, call);
+        return at->tell(*to.to, e, {Message::call, where});
       }
     }
   }
-  post_slowly<Message, passed<A>...>(to, call, std::forward<A>(a)...);
+  post_slowly<Message, passed<A>...>(to, where, std::forward<A>(a)...);
 }
 
 /// The same for any `a`: what may throw is done before. (What cannot throw is not: building a message twice, and
 /// reading at once what was just written in other pieces, would cost more than all the rest.)
 template <typename Message, typename... A>
-[[gnu::always_inline]] inline void post_safely(const address& to, const char* call, A&&... a) {
+[[gnu::always_inline]] inline void post_safely(const address& to, std::source_location where, A&&... a) {
   using content = typename Message::content;
   if constexpr (fits<content> && std::is_nothrow_constructible_v<content, A...>) {
-    post<Message>(to, call, std::forward<A>(a)...);
+    post<Message>(to, where, std::forward<A>(a)...);
   } else {
-    post<rebuilt<Message>>(to, call, make_kept<content>(std::forward<A>(a)...));
+    post<rebuilt<Message>>(to, where, make_kept<content>(std::forward<A>(a)...));
   }
 }
 

@@ -1,5 +1,6 @@
 #include <shunt/actor/detail/supervision.hpp>
 
+#include <shunt/actor/detail/actor_system.hpp>
 #include <shunt/actor/detail/dispatcher.hpp>
 #include <shunt/sched.hpp>
 
@@ -46,9 +47,12 @@ void supervisor_state::request_from_others(const actor_cell* actor, const superv
   }
 }
 
-void supervisor_state::adopt(actor_cell& c, std::uint32_t incarnation) {
+void supervisor_state::adopt(actor_cell& c, std::uint32_t incarnation, std::source_location where) {
   const std::scoped_lock held(lock_);
-  if (given_up_) throw error(error_number(507), "spawn: supervisor `" + name + "` has given up");
+  if (given_up_) {
+    const call_site call = spawn_call(where);
+    throw error(error_number(507), "spawn: supervisor `" + name + "` has given up" + call.place(), call.where());
+  }
   children_.push_back({&c, incarnation});
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct supervisor_state {
   /// Any thread. A child has failed: `actor`, or a supervisor below (then `actor` is null). The other children are told
   /// what they have to do. \return what the child has to do.
   verdict failure(const actor_cell* actor, const supervisor_state* below);
-  void adopt(actor_cell& c, std::uint32_t incarnation);
+  /// \param where  of the actor's options. \throws error if it has given up.
+  void adopt(actor_cell& c, std::uint32_t incarnation, std::source_location where = {});
   void adopt(const std::shared_ptr<supervisor_state>& below);
   void forget(const actor_cell& c) noexcept;
 

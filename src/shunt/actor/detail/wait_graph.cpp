@@ -63,8 +63,8 @@ void add_edge(actor_cell& c, const wait_edge& edge) {
 }
 
 /// The circle that `me` closes, with some twenty names.
-std::string text_of_circle(const actor_cell& me, const char* call) {
-  std::string text = std::string(call) + ": deadlock: actor " + called(me) + step(me);
+std::string text_of_circle(const actor_cell& me, call_site call) {
+  std::string text = std::string(call.name()) + ": deadlock: actor " + called(me) + step(me);
   std::size_t others = 0;
   const actor_cell* at = nullptr;
   for (at = me.edge.on; at != &me; at = at->edge.on) ++others;
@@ -78,7 +78,7 @@ std::string text_of_circle(const actor_cell& me, const char* call) {
     }
     text += ", which" + step(*at);
   }
-  return text;
+  return text + call.place();
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::mutex& wait_graph_lock() noexcept {
 }
 
 /// Enters the edge, and follows the edges that hold. If they lead back, the caller closes a circle.
-void begin_wait(const wait_edge& edge, const char* call) {
+void begin_wait(const wait_edge& edge, call_site call) {
   actor_cell* const me = actor_of_this_fiber();
   if (me == nullptr) return;
   add_edge(*me, edge);
@@ -100,7 +100,7 @@ void begin_wait(const wait_edge& edge, const char* call) {
   } while (at != me);
   const auto text = text_of_circle(*me, call);
   remove_edge(*me);
-  throw sched::deadlock(error_number(119), text);
+  throw sched::deadlock(error_number(119), text, call.where());
 }
 
 void end_wait() noexcept {

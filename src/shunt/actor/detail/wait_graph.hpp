@@ -8,6 +8,7 @@
 
 #include <mutex>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/sched/waiter.hpp>
 #include <shunt/task/future.hpp>
 
@@ -33,7 +34,7 @@ struct wait_edge {
 [[nodiscard]] std::mutex& wait_graph_lock() noexcept;
 /// Under that lock. If the caller is a handler, its actor waits for that from now on, until end_wait().
 /// \throws sched::deadlock if it would wait for itself, perhaps through other actors; then it does not wait.
-void begin_wait(const wait_edge& edge, const char* call);
+void begin_wait(const wait_edge& edge, call_site call);
 /// Takes the lock.
 void end_wait() noexcept;
 

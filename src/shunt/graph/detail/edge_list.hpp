@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <shunt/base/quoted.hpp>
 #include <shunt/graph/detail/line_parser.hpp>
 #include <shunt/graph/detail/ranks.hpp>
 #include <shunt/graph/graph.hpp>

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <shunt/base/quoted.hpp>
 #include <shunt/graph/detail/text_source.hpp>
 #include <shunt/graph/read.hpp>
 #include <string>

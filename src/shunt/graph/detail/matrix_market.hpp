@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <shunt/base/quoted.hpp>
 #include <shunt/graph/detail/line_parser.hpp>
 #include <shunt/graph/graph.hpp>
 #include <shunt/graph/read.hpp>

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <shunt/base/error.hpp>
+#include <shunt/base/quoted.hpp>
 #include <system_error>
 #include <utility>
 
@@ -19,18 +20,6 @@ namespace detail {
 namespace {
 
 constexpr std::size_t input_bytes = std::size_t{256} << 10;
-constexpr std::size_t shown_bytes = 40;
-
-std::string escaped(char byte) {
-  constexpr char digits[] = "0123456789abcdef";
-  const auto value = static_cast<unsigned char>(byte);
-  switch (byte) {
-    case '\t': return "\\t";
-    case '\n': return "\\n";
-    case '\r': return "\\r";
-    default: return {'\\', 'x', digits[value >> 4], digits[value & 15]};
-  }
-}
 
 /// A path as a user typed it, but on one line.
 std::string shown(const std::string& path) {
@@ -72,21 +61,6 @@ constexpr std::pair<std::string_view, const char*> foreign[] = {
 };
 
 }  // namespace
-
-std::string quoted(std::string_view bytes) {
-  std::string out = "\"";
-  for (const char c : bytes.substr(0, shown_bytes)) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c >= 0x20 && c < 0x7f) {
-      out += c;
-    } else {
-      out += escaped(c);
-    }
-  }
-  return out + (bytes.size() > shown_bytes ? "\"..." : "\"");
-}
 
 void fail(const std::string& path, std::uint64_t line, const std::string& found, const std::string& expected) {
   throw usage_error(error_number(1004),

@@ -23,9 +23,6 @@ inline namespace v1 {
 namespace graph {
 namespace detail {
 
-/// Bytes in one line of a message: printable, in quotes, shortened to about 40.
-[[nodiscard]] std::string quoted(std::string_view bytes);
-
 /// Throws usage_error "path:line: found FOUND, expected EXPECTED".
 [[noreturn]] void fail(const std::string& path, std::uint64_t line, const std::string& found,
                        const std::string& expected);

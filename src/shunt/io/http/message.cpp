@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/quoted.hpp>
 #include <shunt/io/detail/http_wire.hpp>
 
 namespace shunt {
@@ -34,14 +35,6 @@ bool is_token(std::string_view text) noexcept {
     return (c >= '0' && c <= '9') || (small_letter(c) >= 'a' && small_letter(c) <= 'z') ||
            std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });
-}
-
-/// `text` for a message: short, and on one line.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t most = 40;
-  std::string shown = "\"";
-  for (const char c : text.substr(0, most)) shown += is_control(c) ? '?' : c;
-  return shown + (text.size() > most ? "...\"" : "\"");
 }
 
 /// \return 0..15; -1: no digit.

@@ -180,7 +180,8 @@ bool accept_one(listener& at, const std::stop_token& stop, const Take& take) {
     auto peer = std::make_shared<stream>(at.accept(ec, stop));
     if (!ec) {
       sched::this_worker::current("http::serve")
-          .spawn([take, peer] { take(std::move(*peer)); }, {.name = "http", .even_without_stack = true});
+          .spawn([take, peer] { take(std::move(*peer)); }, {.name = "http", .even_without_stack = true},
+                 std::source_location());  // no line of the program
       return true;
     }
     if (ec == errc::closed || ec == errc::cancelled) return false;

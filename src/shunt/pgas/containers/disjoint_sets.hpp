@@ -75,7 +75,7 @@ class disjoint_sets final : private detail::distributed {
   /// and local() have it. Cost: rounds of one request and reply an element that is not there yet; as many as the
   /// logarithm of the longest path.
   void flatten(std::source_location where = std::source_location::current()) {
-    if (open()) detail::refuse_read_amid(me().index(), "flatten()", where);
+    check_read("flatten()", where);
     std::vector<std::uint32_t> left;  // elements of this PE that may not point to their label
     for (std::size_t spot = 0; spot != part_->to.size(); ++spot) {
       if (part_->to[spot] != part_->element(spot)) left.push_back(static_cast<std::uint32_t>(spot));

@@ -120,7 +120,7 @@ class sparse_matrix final : private detail::distributed {
   /// Cost: each row of b that this PE needs comes here once, a request and a reply an entry, and is kept until the
   /// product is done.
   void multiply(sparse_matrix& b, sparse_matrix& into, std::source_location where = std::source_location::current()) {
-    if (open()) detail::refuse_read_amid(me().index(), "multiply()", where);
+    check_read("multiply()", where);
     if (b.rows() != columns_) detail::refuse_shape(me().index(), "multiply()", columns_, b.rows(), where);
     if (into.rows() != rows()) detail::refuse_shape(me().index(), "multiply()", rows(), into.rows(), where);
     if (into.columns() != b.columns()) {

@@ -205,8 +205,8 @@ bool pe_worker::idle_step(int& idle) {
   return ++idle >= idle_steps;
 }
 
-void pe_worker::wait(std::uint8_t channel, std::size_t trains, const char* call) {
-  until(trains_home_, call, [this, channel, trains] { return out.pool().has(channel, trains); });
+void pe_worker::wait(std::uint8_t channel, std::size_t trains, call_site call) {
+  until(trains_home_, call.name(), [this, channel, trains] { return out.pool().has(channel, trains); });
 }
 
 void pe_worker::came_home(std::size_t trains) noexcept {

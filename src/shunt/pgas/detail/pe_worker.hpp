@@ -139,7 +139,7 @@ class pe_worker final : public waiting, public sched::poller, private rail::cred
   void say_all_done(selector_state& s, int pe, std::span<bool> said);
   bool notice_failure();
   [[nodiscard]] bool open_trains_are_due() noexcept;
-  void wait(std::uint8_t channel, std::size_t trains, const char* call) override;  // rail::credit
+  void wait(std::uint8_t channel, std::size_t trains, call_site call) override;  // rail::credit
   void came_home(std::size_t trains) noexcept override;
 
   job_link& job_;

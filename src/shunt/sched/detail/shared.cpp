@@ -22,25 +22,31 @@ inline namespace v1 {
 namespace sched {
 namespace detail {
 
-void check_stack(const char* what, std::size_t bytes) {
+void check_stack(call_site what, std::size_t bytes) {
   if (bytes <= context::stack_pool::largest) return;
-  throw usage_error(error_number(104), std::string(what) + ": a stack of " + std::to_string(bytes) +
-                                           " bytes: " + context::stack_pool::bounds());
+  throw usage_error(error_number(104),
+                    std::string(what.name()) + ": a stack of " + std::to_string(bytes) +
+                        " bytes: " + context::stack_pool::bounds() + what.place(),
+                    what.where());
 }
 
 namespace {
 
 /// The options as the runtime uses them: checked, with the number of workers, and with what the environment says.
-options resolved(options wanted) {
-  check_stack("stack_bytes", wanted.stack_bytes);
-  check_stack("root_stack_bytes", wanted.root_stack_bytes);
+/// \param call  that was given them
+options resolved(options wanted, call_site call) {
+  check_stack({"stack_bytes", call.where({})}, wanted.stack_bytes);
+  check_stack({"root_stack_bytes", call.where({})}, wanted.root_stack_bytes);
   if (wanted.workers < 0) {
-    throw usage_error(error_number(105), "workers: " + std::to_string(wanted.workers) + " is less than 0");
+    throw usage_error(error_number(105),
+                      "workers: " + std::to_string(wanted.workers) + " is less than 0" + call.place(), call.where());
   }
   if (wanted.strategy != nullptr) {
     if (wanted.workers > 1) {
-      throw usage_error(error_number(106),
-                        "workers: " + std::to_string(wanted.workers) + ", but a strategy decides for one only");
+      throw usage_error(
+          error_number(106),
+          "workers: " + std::to_string(wanted.workers) + ", but a strategy decides for one only" + call.place(),
+          call.where());
     }
     wanted.workers = 1;
     wanted.pin = false;
@@ -55,8 +61,8 @@ options resolved(options wanted) {
 
 }  // namespace
 
-shared::shared(runtime& its_face, const options& wanted)
-    : face(its_face), settings(resolved(wanted)), asleep(settings.workers) {
+shared::shared(runtime& its_face, const options& wanted, call_site call)
+    : face(its_face), settings(resolved(wanted, call)), asleep(settings.workers) {
   const auto count = static_cast<std::size_t>(settings.workers);
   oversubscribed = settings.workers > default_workers();
   auto usable = usable_cpus();

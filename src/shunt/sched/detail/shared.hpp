@@ -34,7 +34,8 @@ class worker;
 
 class shared {
  public:
-  shared(runtime& its_face, const options& wanted);
+  /// \param call  of the runtime's constructor, for errors
+  shared(runtime& its_face, const options& wanted, call_site call = "runtime");
   ~shared();
   shared(const shared&) = delete;
   shared& operator=(const shared&) = delete;

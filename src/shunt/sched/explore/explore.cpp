@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/base/owned_descriptor.hpp>
@@ -169,11 +170,17 @@ schedule first_of(const exploration& how) {
 }  // namespace
 
 /// Derives each run's schedule from the one before it: the next seed, or the next path.
-explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how) {
-  if (sched::this_worker::index() >= 0)
-    throw usage_error(error_number(110), "explore: called on a worker of a runtime");
-  if (how.depth < 1)
-    throw usage_error(error_number(111), "explore: a depth of " + std::to_string(how.depth) + "; it is at least 1");
+explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how,
+                 std::source_location where) {
+  const call_site call("explore", where);
+  if (sched::this_worker::index() >= 0) {
+    throw usage_error(error_number(110), "explore: called on a worker of a runtime" + call.place(), call.where());
+  }
+  if (how.depth < 1) {
+    throw usage_error(error_number(111),
+                      "explore: a depth of " + std::to_string(how.depth) + "; it is at least 1" + call.place(),
+                      call.where());
+  }
   const auto wanted = environment::read("SHUNT_SCHEDULE").value_or(how.schedule);
   schedule s = wanted.empty() ? first_of(how) : schedule::parse(wanted);
   if (!wanted.empty()) runs = std::min<std::size_t>(runs, 1);
@@ -187,8 +194,9 @@ explored explore(const std::function<void()>& program, std::size_t runs, const e
     if (!run.failure.empty()) {
       all.schedule = s.text();
       all.failure = run.failure;
-      std::fprintf(stderr, "explore: run %zu of %zu failed: %s\nThe same again: SHUNT_SCHEDULE=%s\n", all.runs, runs,
-                   all.failure.c_str(), all.schedule.c_str());
+      const auto told = "explore: run " + std::to_string(all.runs) + " of " + std::to_string(runs) +
+                        " failed: " + all.failure + "\nThe same again: SHUNT_SCHEDULE=" + all.schedule + '\n';
+      how.report ? how.report(told) : static_cast<void>(std::fwrite(told.data(), 1, told.size(), stderr));
       break;
     }
     ++s.seed;

@@ -21,8 +21,10 @@
 ///   - if it ends the process, by a signal or otherwise;
 ///   - if it takes more than `most_steps`, or `patience` without an end.
 ///
-/// Then its schedule, a short text, is reported and printed to stderr. With SHUNT_SCHEDULE set to it, explore() makes
-/// this one run. (gdb follows it after `set follow-fork-mode child`.)
+/// Then its schedule, a short text, is reported and printed to stderr, with the failure and what that run wrote. With
+/// SHUNT_SCHEDULE set to it, explore() makes this one run. (gdb follows it after `set follow-fork-mode child`.) Nothing
+/// else is printed: what runs write that do not fail is dropped. A test that wants a failure takes it by
+/// exploration::report.
 ///
 /// A program may run a job of PEs (pgas::run): see pgas/launch.hpp.
 ///
@@ -35,7 +37,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <source_location>
 #include <string>
+#include <string_view>
 
 namespace shunt {
 inline namespace v1 {
@@ -63,6 +67,9 @@ struct exploration {
   int most_preemptions = 1'000'000;
   std::size_t most_steps = 100'000;            ///< of a run; a run that takes more fails
   std::chrono::milliseconds patience{20'000};  ///< in real time; a run that takes longer fails
+  /// Gets what would be printed of the run that fails and so ends the search: some lines, the last one ended. For tests
+  /// that want a failure. Null: it is written to stderr.
+  std::function<void(std::string_view)> report{};
 };
 
 /// What explore() found.
@@ -78,7 +85,8 @@ struct explored {
 /// \param program  called once a run. What it changes outside of itself is gone with the run's process.
 /// \throws usage_error on a worker, or for a depth or a SHUNT_SCHEDULE that makes no sense; shunt::error if the system
 ///         gives no process. Cost: some 0.3 ms a run, and what the program does.
-[[nodiscard]] explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how = {});
+[[nodiscard]] explored explore(const std::function<void()>& program, std::size_t runs, const exploration& how = {},
+                               std::source_location where = std::source_location::current());
 
 }  // namespace test
 }  // namespace v1

@@ -1,11 +1,14 @@
 #include <shunt/sched/explore/explore.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -15,6 +18,7 @@
 #include <shunt/sched.hpp>
 #include <shunt/sched/explore/detail/schedule.hpp>
 #include <support/expect.hpp>
+#include <support/process.hpp>
 
 using namespace std::chrono_literals;
 using shunt::test::exploration;
@@ -113,6 +117,18 @@ void lost_update() {
   expect(sum == 2, "an addition is lost");
 }
 
+/// For searches that are to find a failure: keeps what would be printed.
+std::function<void(std::string_view)> into(std::string& told) {
+  return [&told](std::string_view text) { told += text; };
+}
+void drop(std::string_view) {}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 const auto each_policy = [] { return GENERATE(policy::random, policy::pct, policy::exhaustive); };
 
 }  // namespace
@@ -125,11 +141,11 @@ TEST_CASE("explore: finds a lost wake-up, a deadlock and a lost update, by each 
   const auto what = GENERATE(planted{lost_wake, "waits for goods"}, planted{deadlock, "waits for a lock"},
                              planted{lost_update, "an addition is lost"});
   const auto how = each_policy();
-  const auto found = explore(what.program, 300, {.how = how});
+  const auto found = explore(what.program, 300, {.how = how, .report = drop});
   CAPTURE(found.schedule, found.failure);
   REQUIRE_FALSE(found.schedule.empty());
   CHECK(found.failure.find(what.told) != std::string::npos);
-  const auto again = explore(what.program, 300, {.schedule = found.schedule});
+  const auto again = explore(what.program, 300, {.schedule = found.schedule, .report = drop});
   CHECK(again.runs == 1);
   CHECK(again.schedule == found.schedule);
   CHECK(again.failure == found.failure);
@@ -228,7 +244,10 @@ TEST_CASE(
 }
 
 TEST_CASE("explore: reports a crash, an exit and a run without end, with what was written, and goes on") {
-  const auto told = [](auto program, exploration how = {}) { return explore(program, 1, how).failure; };
+  const auto told = [](auto program, exploration how = {}) {
+    how.report = drop;
+    return explore(program, 1, how).failure;
+  };
   CHECK(told([] { std::abort(); }).find("signal 6") != std::string::npos);
   CHECK(told([] { _exit(7); }).find("status 7") != std::string::npos);
   CHECK(told([] {
@@ -261,11 +280,72 @@ TEST_CASE("explore: a program may ask which way to go, and an exhaustive search 
     };
   };
   const auto how = each_policy();
-  for (int wrong = 0; wrong < 9; wrong += 4) CHECK_FALSE(explore(by(wrong), 200, {.how = how}).schedule.empty());
+  for (int wrong = 0; wrong < 9; wrong += 4)
+    CHECK_FALSE(explore(by(wrong), 200, {.how = how, .report = drop}).schedule.empty());
   const auto none = explore(by(9), 50, {.how = how});
   CHECK(none.failure == "");
   CHECK(none.runs == (how == policy::exhaustive ? 9 : 50));
   CHECK(sched::this_worker::choose(3) == 0);
+}
+
+namespace {
+/// Fails where the body of that number comes first. In each order both bodies throw what the program expects, and
+/// write.
+auto fails_if_first(int wrong) {
+  return [wrong] {
+    int first = 0;
+    const auto body = [&first](int number) {
+      return [&first, number] {
+        try {
+          throw std::runtime_error("as planned");
+        } catch (const std::runtime_error& thrown) {
+          std::fprintf(stderr, "%s\n", thrown.what());
+        }
+        this_fiber::interleave();
+        if (first == 0) first = number;
+      };
+    };
+    together(body(1), body(2));
+    expect(first != wrong, "it came first");
+  };
+}
+void writes() { std::fprintf(stderr, "as planned\n"); }
+}  // namespace
+
+TEST_CASE("explore: of a search only the failure that ends it is told, once, with its schedule") {
+  std::size_t most_runs = 0;
+  for (const int wrong : {1, 2}) {
+    std::string told;
+    const auto seen = explore(fails_if_first(wrong), 300, {.how = policy::exhaustive, .report = into(told)});
+    CAPTURE(told);
+    REQUIRE_FALSE(seen.schedule.empty());
+    CHECK(told == "explore: run " + std::to_string(seen.runs) + " of 300 failed: " + seen.failure +
+                      "\nThe same again: SHUNT_SCHEDULE=" + seen.schedule + '\n');
+    CHECK(count_of(told, "it came first") == 1);
+    CHECK(count_of(told, "as planned") == 2);  // by the two bodies of that run
+    most_runs = std::max(most_runs, seen.runs);
+  }
+  CHECK(most_runs > 1);
+  std::string told;
+  CHECK(explore(writes, 20, {.report = into(told)}).failure.empty());
+  CHECK(told.empty());
+}
+
+TEST_CASE("program: explores what fails in some orders", "[.child]") {
+  static_cast<void>(explore(writes, 20));
+  for (const int wrong : {1, 2}) {
+    if (explore(fails_if_first(wrong), 300, {.how = policy::exhaustive}).schedule.empty()) _exit(1);
+  }
+  _exit(0);
+}
+
+TEST_CASE("explore: without a report that is all that it prints") {
+  const auto child = shunt::testing::this_program_runs("program: explores what fails in some orders");
+  INFO(child.said);
+  CHECK(child.ended_with(0));
+  CHECK(count_of(child.said, "explore: run ") == 2);
+  CHECK(count_of(child.said, "The same again: SHUNT_SCHEDULE=path:") == 2);
+  CHECK(count_of(child.said, "as planned") == 4);
 }
 
 TEST_CASE("explore: SHUNT_SCHEDULE makes it the one run, and one that is none is refused") {

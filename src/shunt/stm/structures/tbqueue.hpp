@@ -10,9 +10,11 @@
 #include <memory>
 #include <optional>
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/stm/atomically.hpp>
 #include <shunt/stm/structures/tx_item.hpp>
+#include <source_location>
 #include <utility>
 
 namespace shunt {
@@ -32,7 +34,8 @@ template <tx_item T>
 class tbqueue {
  public:
   /// \param capacity  items, at least 1. \throws usage_error for 0, std::bad_alloc
-  explicit tbqueue(std::size_t capacity) : capacity_(checked(capacity)), slots_(std::make_unique<slot[]>(capacity)) {}
+  explicit tbqueue(std::size_t capacity, std::source_location where = std::source_location::current())
+      : capacity_(checked(capacity, {"tbqueue", where})), slots_(std::make_unique<slot[]>(capacity)) {}
   tbqueue(const tbqueue&) = delete;
   tbqueue& operator=(const tbqueue&) = delete;
 
@@ -129,9 +132,12 @@ class tbqueue {
   static constexpr const auto& kind = detail::class_of_tbqueues;
   using slot = tvar<std::optional<T>>;
 
-  static std::size_t checked(std::size_t capacity) {
-    if (capacity == 0)
-      throw usage_error(error_number(707), "tbqueue: with a capacity of 0 no push would end: ask for 1 or more");
+  static std::size_t checked(std::size_t capacity, call_site call) {
+    if (capacity == 0) {
+      throw usage_error(error_number(707),
+                        "tbqueue: with a capacity of 0 no push would end: ask for 1 or more" + call.place(),
+                        call.where());
+    }
     return capacity;
   }
 

@@ -12,9 +12,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/stm/atomically.hpp>
 #include <shunt/stm/structures/tx_item.hpp>
+#include <source_location>
 #include <utility>
 
 namespace shunt {
@@ -94,7 +96,8 @@ template <tx_item T>
 class tchan<T>::reader {
  public:
   /// Reads what is written from now on. Not inside a transaction, because that may be undone. \throws usage_error
-  explicit reader(tchan& from) : from_(from), next_(joined(from)) {}
+  explicit reader(tchan& from, std::source_location where = std::source_location::current())
+      : from_(from), next_(joined(from, {"tchan::reader", where})) {}
   /// Reads what `other` has yet to read. O(those items). Not inside a transaction. \throws usage_error
   reader(const reader& other) : from_(other.from_), next_(joined(other)) {}
   reader& operator=(const reader&) = delete;
@@ -146,20 +149,22 @@ class tchan<T>::reader {
     return next;
   }
 
-  static void refuse_inside() {
-    if (detail::stm_access::inside())
+  static void refuse_inside(call_site call) {
+    if (detail::stm_access::inside()) {
       throw usage_error(error_number(708),
-                        "tchan::reader: made inside a transaction, which may be undone: make it before");
+                        "tchan::reader: made inside a transaction, which may be undone: make it before" + call.place(),
+                        call.where());
+    }
   }
-  static place* joined(tchan& from) {
-    refuse_inside();
+  static place* joined(tchan& from, call_site call) {
+    refuse_inside(call);
     return atomically(kind, [&](tx& t) {
       t.modify(from.readers_, [](std::size_t n) { return n + 1; });
       return t.read(from.tail_);
     });
   }
   static place* joined(const reader& other) {
-    refuse_inside();
+    refuse_inside("tchan::reader");
     return atomically(kind, [&](tx& t) {
       t.modify(other.from_.readers_, [](std::size_t n) { return n + 1; });
       place* const first = t.read(other.next_);

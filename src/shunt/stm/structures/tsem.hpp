@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/stm/atomically.hpp>
+#include <source_location>
 
 namespace shunt {
 inline namespace v1 {
@@ -42,15 +44,19 @@ class tsem {
   }
 
   /// \throws usage_error if there would be more than 2^64 - 1 permits; then nothing is done.
-  void release(tx& t, std::uint64_t count = 1) {
+  void release(tx& t, std::uint64_t count = 1, std::source_location where = std::source_location::current()) {
     const auto now = t.read(permits_);
-    if (count > std::numeric_limits<std::uint64_t>::max() - now)
-      throw usage_error(error_number(709), "tsem: more permits than 2^64 - 1: release only what was acquired");
+    if (count > std::numeric_limits<std::uint64_t>::max() - now) {
+      const call_site call("tsem::release", where);
+      throw usage_error(error_number(709),
+                        "tsem: more permits than 2^64 - 1: release only what was acquired" + call.place(),
+                        call.where());
+    }
     t.write(permits_, now + count);
   }
   /// The same as a transaction of its own.
-  void release(std::uint64_t count = 1) {
-    atomically(kind, [&](tx& t) { release(t, count); });
+  void release(std::uint64_t count = 1, std::source_location where = std::source_location::current()) {
+    atomically(kind, [&](tx& t) { release(t, count, where); });
   }
 
   /// Permits that are free.

@@ -31,7 +31,7 @@ lock_graph::entry*& row_of(sched::waker fiber) noexcept {
   return listed[(address * 0x9E3779B97F4A7C15U >> 40) % rows];
 }
 
-std::string quoted(std::string_view name) {
+std::string fiber_named(std::string_view name) {
   return name.empty() ? std::string("a fiber without a name") : "fiber `" + std::string(name) + "`";
 }
 
@@ -59,11 +59,11 @@ void lock_graph::throw_if_circle(const entry& from, call_site call) {
     at = after(*at);
   }
   if (at == nullptr) return;
-  std::string text = std::string(call.name()) + ": deadlock: " + quoted(from.name_);
+  std::string text = std::string(call.name()) + ": deadlock: " + fiber_named(from.name_);
   const entry* each = &from;
   do {
     each = after(*each);
-    text += " waits for a mutex of " + quoted(each->name_) + (each == &from ? "" : ", which");
+    text += " waits for a mutex of " + fiber_named(each->name_) + (each == &from ? "" : ", which");
   } while (each != &from);
   throw sched::deadlock(error_number(119), text + call.place(), call.where());
 }

@@ -49,7 +49,8 @@ void run_in_fiber(sched::runtime& on, Operation& op) noexcept {
   std::exception_ptr failure;
   try {
     held = std::make_shared<handle>(op);
-    on.spawn([held] { std::exchange(held->op, nullptr)->run(); }, {.even_without_stack = true});
+    on.spawn([held] { std::exchange(held->op, nullptr)->run(); }, {.even_without_stack = true},
+             std::source_location());  // no line of the program
   } catch (...) {
     if (held) held->op = nullptr;
     failure = std::current_exception();

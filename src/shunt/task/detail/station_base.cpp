@@ -1,7 +1,9 @@
 #include <shunt/task/detail/station_base.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <shunt/base/futex.hpp>
 
@@ -31,12 +33,88 @@ bool let_pass(bool fiber) {
   return false;
 }
 
+// All stations of the process; for reports.
+std::mutex& stations_lock() noexcept {
+  static std::mutex lock;
+  return lock;
+}
+station_base* first_station = nullptr;  // under the lock
+
+constexpr std::size_t most_sources_told = 5;
+
+/// While it lives, the flag is set.
+class flagged {
+ public:
+  explicit flagged(std::atomic<bool>& flag) noexcept : flag_(flag) {
+    flag_.store(true, std::memory_order_relaxed);  // relaxed: for a report, which may be late
+  }
+  ~flagged() { flag_.store(false, std::memory_order_relaxed); }  // relaxed: likewise
+  flagged(const flagged&) = delete;
+  flagged& operator=(const flagged&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 }  // namespace
 
-poll_result station_base::await(time_point deadline, const std::stop_token& stop) {
+// --- for reports ---
+
+void station_base::enlist() {
+  static const bool once = (sched::detail::add_note_source(&note_sources), true);
+  static_cast<void>(once);
+  const std::scoped_lock held(stations_lock());
+  next_ = first_station;
+  if (next_ != nullptr) next_->previous_ = this;
+  first_station = this;
+}
+
+void station_base::delist() noexcept {
+  const std::scoped_lock held(stations_lock());
+  (previous_ == nullptr ? first_station : previous_->next_) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+}
+
+/// Of each station that sleeps: a station without an open source before it waits for the station in front of it, which
+/// has a line of its own.
+void station_base::note_sources(sched::detail::wait_notes& to) {
+  const std::scoped_lock held(stations_lock());
+  for (const station_base* each = first_station; each != nullptr; each = each->next_) {
+    if (!each->asleep_.load(std::memory_order_relaxed)) continue;  // relaxed: as of a moment
+    // relaxed: nothing is read through it
+    const auto* const fiber = sched::detail::fiber::behind(each->fiber_.load(std::memory_order_relaxed));
+    if (auto text = each->open_sources(); !text.empty()) to[fiber] = std::move(text);
+  }
+}
+
+/// Under the lock: a railway's stations go before its sources.
+std::string station_base::open_sources() const {
+  std::vector<const rail::waker*> open;
+  at_.append_open_sources(open);
+  if (open.empty()) return {};
+  std::string text = open.size() == 1 ? ", as source " : ", as sources ";
+  for (std::size_t i = 0; i != std::min(open.size(), most_sources_told); ++i) {
+    const auto name = static_cast<const station_base*>(open[i])->name();
+    text += (i == 0 ? "" : ", ") + (name.empty() ? std::string("without a name") : '`' + std::string(name) + '`');
+  }
+  if (open.size() > most_sources_told) text += " and " + std::to_string(open.size() - most_sources_told) + " more";
+  return text + (open.size() == 1 ? " has not closed" : " have not closed");
+}
+
+// --- waiting ---
+
+/// A wait whose time has passed is none.
+void station_base::require_wait(time_point deadline, const std::stop_token& stop, call_site call) {
+  if (!sched::this_fiber::inside() || (deadline != never && deadline <= clock::now())) return;
+  sched::this_fiber::require_wait(call);
+  if (stop.stop_possible()) sched::this_fiber::lend_frame(call);
+}
+
+poll_result station_base::await(time_point deadline, const std::stop_token& stop, call_site call) {
   count_wait();
   poll_result seen = at_.poll();
   if (seen != poll_result::nothing) return seen;
+  require_wait(deadline, stop, call);
   if (profile_ != wait_profile::latency) seen = spin(deadline, stop);  // for latency poll_on() has polled already
   return seen == poll_result::nothing ? sleep(deadline, stop) : seen;
 }
@@ -108,7 +186,6 @@ bool station_base::may_poll_on(unsigned round, time_point deadline, const std::s
 /// request, and the request this fiber.
 poll_result station_base::sleep(time_point deadline, const std::stop_token& stop) {
   const bool fiber = sched::this_fiber::inside();
-  if (stop.stop_possible()) sched::this_fiber::lend_frame("a wait with a stop token");
   // release: edge `sleeper` out
   fiber_.store(fiber ? sched::this_fiber::self() : sched::waker(), std::memory_order_release);
   const std::stop_callback on_stop(stop, [this] { wake(); });
@@ -121,6 +198,7 @@ poll_result station_base::sleep(time_point deadline, const std::stop_token& stop
     if (seen != poll_result::nothing || stop.stop_requested() || clock::now() >= deadline) break;
     slept = true;
     if (fiber) {
+      const flagged sleeps(asleep_);
       static_cast<void>(sched::this_fiber::rest_until(deadline, "a train"));
     } else {
       futex_wait(token_, token, deadline == never ? std::chrono::nanoseconds::max() : deadline - clock::now());

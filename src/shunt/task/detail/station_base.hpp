@@ -1,4 +1,5 @@
-/// The part of a railway's station that is no template: waiting, counting, its name.
+/// The part of a railway's station that is no template: waiting, counting, its name. A report of what is stuck names
+/// the sources that a sleeping station waits for: those before it that have not closed.
 ///
 /// A station that finds no train polls, spins or sleeps, as its wait_profile says:
 ///
@@ -20,9 +21,11 @@
 #include <string_view>
 
 #include <shunt/base/cache_line.hpp>
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/clock.hpp>
 #include <shunt/rail/line.hpp>
 #include <shunt/sched.hpp>
+#include <shunt/sched/observe/report_notes.hpp>
 #include <shunt/task/railway_options.hpp>
 
 namespace shunt {
@@ -51,22 +54,26 @@ class station_base : public rail::waker {
         profile_(profile),
         few_trains_(trains < most_few_trains ? trains - 1 : most_few_trains) {
     at.set_waker(*this);
+    enlist();
   }
-  ~station_base() = default;
+  ~station_base() { delist(); }
 
   rail::station& at_;
 
   /// Waits until a train stands here, or an end is seen; at the longest until the deadline or a stop request, then
-  /// `nothing`.
-  [[nodiscard, gnu::noinline]] rail::poll_result await(time_point deadline, const std::stop_token& stop);
+  /// `nothing`. \param call  the function that the program called, for errors
+  [[nodiscard, gnu::noinline]] rail::poll_result await(time_point deadline, const std::stop_token& stop,
+                                                       call_site call);
 
   /// wait_profile::latency, before await(): polls on and on, in the frame of the caller that will use the train. So
   /// little code runs between the poll that finds it and its use, and no code that has not run for as long as the wait
   /// took.
   /// \param here  whether a train stands here; cheap. \return true once it does; false: await() knows more.
   template <typename Here>
-  [[nodiscard, gnu::always_inline]] bool poll_on(Here&& here, time_point deadline, const std::stop_token& stop) {
+  [[nodiscard, gnu::always_inline]] bool poll_on(Here&& here, time_point deadline, const std::stop_token& stop,
+                                                 call_site call) {
     if (profile_ != wait_profile::latency) return false;
+    require_wait(deadline, stop, call);
     for (unsigned round = 0; may_poll_on(round, deadline, stop); ++round) {
       for (int i = 0; i != polls_per_round; ++i) {
         relax();
@@ -99,9 +106,15 @@ class station_base : public rail::waker {
   void count_wait() noexcept {
     waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // relaxed: one writer
   }
+  /// Throws what the wait would throw, under the name of the call.
+  static void require_wait(time_point deadline, const std::stop_token& stop, call_site call);
   void keep_distance(bool fiber);
   rail::poll_result spin(time_point deadline, const std::stop_token& stop);
   rail::poll_result sleep(time_point deadline, const std::stop_token& stop);
+  void enlist();
+  void delist() noexcept;
+  static void note_sources(sched::detail::wait_notes& to);
+  [[nodiscard]] std::string open_sources() const;
 
   const std::string name_;
   const wait_profile profile_;
@@ -110,6 +123,9 @@ class station_base : public rail::waker {
   std::uint64_t last_ = 0;          // trains that had left at the last wait
   int distance_ = 0;                // polls to leave out, see keep_distance()
 
+  station_base* next_ = nullptr;  // in the list of all stations, for reports; under its lock
+  station_base* previous_ = nullptr;
+
   std::atomic<std::uint64_t> goods_{0};
   std::atomic<std::uint64_t> waits_{0};
   std::atomic<std::uint64_t> sleeps_{0};
@@ -117,6 +133,7 @@ class station_base : public rail::waker {
   // The fiber that sleeps here; none: a thread does, on token_.
   alignas(quiet_distance) std::atomic<sched::waker> fiber_{};
   std::atomic<std::uint32_t> token_{0};
+  std::atomic<bool> asleep_{false};  // that fiber sleeps now; for reports
 };
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <shunt/base/call_site.hpp>
 #include <shunt/task/railway_options.hpp>
 
 namespace shunt {
@@ -19,8 +20,9 @@ struct train_shape {
   std::size_t alignment;
 };
 
-/// \throws usage_error
-[[nodiscard]] train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment);
+/// \param call  of the railway's constructor, for errors. \throws usage_error
+[[nodiscard]] train_shape shape_of(const railway_options& wanted, std::size_t good_bytes, std::size_t good_alignment,
+                                   call_site call);
 
 }  // namespace detail
 }  // namespace task

@@ -229,7 +229,7 @@ result scheduler::run(int workers) {
     sched::options o;
     o.workers = workers;
     sched::runtime own(o);
-    own.run([&] { run_in_fiber(own, workers); });
+    own.run([&] { run_in_fiber(own, workers); }, std::source_location());  // no line of the program
   }
   result sum;
   for (const auto& s : loops_) {

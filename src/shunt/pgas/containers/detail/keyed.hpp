@@ -124,9 +124,6 @@ class keyed : protected distributed {
     if (changeable() == 0) [[unlikely]]
       refuse_change(me().index(), false, 0, 0, where);
   }
-  void check_read(const char* call, std::source_location where) const {
-    if (open()) refuse_read_amid(me().index(), call, where);
-  }
 
   /// Calls op(part, key) at the key's owner; op is a function object of plain values.
   template <std::size_t Mailbox = 0, class Op>

@@ -246,8 +246,10 @@ bool transaction::finish_retry(attempt& a) {
   bool enlisted = false;
   try {
     std::vector<const variable*> read(a.reads().begin(), a.reads().end());
-    if (read.empty() && limits_ == nullptr)
-      throw error(error_number(705), "retry: the transaction has read nothing, so nothing would end its wait");
+    if (read.empty() && limits_ == nullptr) {
+      throw error(error_number(705),
+                  "retry: the transaction has read nothing, so nothing would end its wait (" + class_.name + ")");
+    }
     enlisted = waiter_.emplace(read).enlist(a.reads().limit());
     if (enlisted) waiter_->describe(class_.waits, the_names().of_some(read));
     counts::add(a.binding.present().retries, 1);

@@ -37,7 +37,7 @@ class refusal final : public sched::no_wait {
  public:
   [[noreturn]] void refuse(call_site call) const override;
   [[nodiscard]] bool in_force() const noexcept override;
-  void on_spawn() const override { refuse("spawn"); }
+  void on_spawn(call_site call) const override { refuse(call); }
 };
 extern const refusal refuses_waits;
 

@@ -1,3 +1,4 @@
+#include <shunt/base/call_site.hpp>
 #include <shunt/base/error.hpp>
 #include <shunt/stm/detail/engine/registry.hpp>
 #include <shunt/stm/detail/policy/policies.hpp>
@@ -10,10 +11,12 @@ namespace stm {
 
 /// relaxed, all: policy; each word stands alone, and no other data depends on it. A class that is made meanwhile has
 /// the new words: it is made under the registry's lock, which is also held where classes are reset.
-void set_policies(const policies& wanted) {
+void set_policies(const policies& wanted, std::source_location where) {
   if (wanted.workers < 0) {
+    const call_site call("set_policies", where);
     throw usage_error(error_number(706),
-                      "set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0");
+                      "set_policies: workers: " + std::to_string(wanted.workers) + " is less than 0" + call.place(),
+                      call.where());
   }
   auto& now = detail::the_policies;
   now.adapt.store(wanted.adapt, std::memory_order_relaxed);
