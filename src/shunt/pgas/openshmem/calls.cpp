@@ -62,17 +62,16 @@ void change(void* at, std::size_t bytes, operation what, std::uint64_t operand, 
 
 std::uint64_t fetch_change(void* at, std::size_t bytes, operation what, std::uint64_t operand, int pe) {
   return as_integers(at, bytes, [&]<class T>(T* element) -> std::uint64_t {
-    return world::here().fetch(
-        element, pe, [value = static_cast<T>(operand), what](T& x) { return apply_to(x, what, value); });
+    return world::here().fetch(element, pe,
+                               [value = static_cast<T>(operand), what](T& x) { return apply_to(x, what, value); });
   });
 }
 
 std::uint64_t compare_swap(void* at, std::size_t bytes, std::uint64_t expected, std::uint64_t operand, int pe) {
   return as_integers(at, bytes, [&]<class T>(T* element) -> std::uint64_t {
-    return world::here().fetch(element, pe,
-                               [old = static_cast<T>(expected), value = static_cast<T>(operand)](T& x) {
-                                 return x == old ? std::exchange(x, value) : T{x};
-                               });
+    return world::here().fetch(element, pe, [old = static_cast<T>(expected), value = static_cast<T>(operand)](T& x) {
+      return x == old ? std::exchange(x, value) : T{x};
+    });
   });
 }
 

@@ -48,23 +48,26 @@ typedef int shmem_team_t;
 #define SHMEM_TEAM_WORLD ((shmem_team_t)0)
 
 /* Lists of types: X(type, name). */
-#define SHUNT_SHMEM_INTEGERS(X)                                                                               \
-  X(int, int) X(long, long) X(long long, longlong) X(unsigned int, uint) X(unsigned long, ulong)              \
-  X(unsigned long long, ulonglong) X(int32_t, int32) X(int64_t, int64) X(uint32_t, uint32) X(uint64_t, uint64) \
-  X(size_t, size) X(ptrdiff_t, ptrdiff)
+#define SHUNT_SHMEM_INTEGERS(X)                                                                                       \
+  X(int, int)                                                                                                         \
+  X(long, long) X(long long, longlong) X(unsigned int, uint) X(unsigned long, ulong) X(unsigned long long, ulonglong) \
+      X(int32_t, int32) X(int64_t, int64) X(uint32_t, uint32) X(uint64_t, uint64) X(size_t, size)                     \
+          X(ptrdiff_t, ptrdiff)
 #define SHUNT_SHMEM_FLOATS(X) X(float, float) X(double, double)
-#define SHUNT_SHMEM_SHORT(X)                                                                      \
-  X(char, char) X(signed char, schar) X(short, short) X(unsigned char, uchar) X(unsigned short, ushort) \
-  X(int8_t, int8) X(int16_t, int16) X(uint8_t, uint8) X(uint16_t, uint16)
+#define SHUNT_SHMEM_SHORT(X)                                                                              \
+  X(char, char)                                                                                           \
+  X(signed char, schar) X(short, short) X(unsigned char, uchar) X(unsigned short, ushort) X(int8_t, int8) \
+      X(int16_t, int16) X(uint8_t, uint8) X(uint16_t, uint16)
 #define SHUNT_SHMEM_TYPES(X) SHUNT_SHMEM_INTEGERS(X) SHUNT_SHMEM_FLOATS(X) SHUNT_SHMEM_SHORT(X)
 #define SHUNT_SHMEM_SWAPPED(X) SHUNT_SHMEM_INTEGERS(X) SHUNT_SHMEM_FLOATS(X)
 /* Each type once, for calls without a type in their names. */
-#define SHUNT_SHMEM_DISTINCT(X)                                                                                 \
-  X(int, int) X(long, long) X(long long, longlong) X(unsigned int, uint) X(unsigned long, ulong)                \
-  X(unsigned long long, ulonglong)
-#define SHUNT_SHMEM_DISTINCT_OTHERS(X)                                                                    \
-  X(float, float) X(double, double) X(char, char) X(signed char, schar) X(short, short) X(unsigned char, uchar) \
-  X(unsigned short, ushort)
+#define SHUNT_SHMEM_DISTINCT(X) \
+  X(int, int)                   \
+  X(long, long) X(long long, longlong) X(unsigned int, uint) X(unsigned long, ulong) X(unsigned long long, ulonglong)
+#define SHUNT_SHMEM_DISTINCT_OTHERS(X)                                                          \
+  X(float, float)                                                                               \
+  X(double, double) X(char, char) X(signed char, schar) X(short, short) X(unsigned char, uchar) \
+      X(unsigned short, ushort)
 #define SHUNT_SHMEM_WIDTHS(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
 #ifdef __cplusplus
@@ -113,53 +116,53 @@ void shmem_putmem(void* to, const void* from, size_t bytes, int pe);
 void shmem_putmem_nbi(void* to, const void* from, size_t bytes, int pe);
 void shmem_getmem(void* to, const void* from, size_t bytes, int pe);
 void shmem_getmem_nbi(void* to, const void* from, size_t bytes, int pe);
-#define SHUNT_SHMEM_OF_WIDTH(BITS, BYTES)                                          \
-  void shmem_put##BITS(void* to, const void* from, size_t n, int pe);              \
-  void shmem_put##BITS##_nbi(void* to, const void* from, size_t n, int pe);        \
-  void shmem_get##BITS(void* to, const void* from, size_t n, int pe);              \
+#define SHUNT_SHMEM_OF_WIDTH(BITS, BYTES)                                   \
+  void shmem_put##BITS(void* to, const void* from, size_t n, int pe);       \
+  void shmem_put##BITS##_nbi(void* to, const void* from, size_t n, int pe); \
+  void shmem_get##BITS(void* to, const void* from, size_t n, int pe);       \
   void shmem_get##BITS##_nbi(void* to, const void* from, size_t n, int pe);
 SHUNT_SHMEM_WIDTHS(SHUNT_SHMEM_OF_WIDTH)
 /* A: an attribute; N: the type in the name, with a `_` behind it. */
-#define SHUNT_SHMEM_ELEMENTS(TYPE, N, A)                                                                          \
-  void A shmem_##N##p(TYPE* to, TYPE value, int pe);                                                              \
-  TYPE A shmem_##N##g(const TYPE* from, int pe);                                                                  \
-  void A shmem_##N##put(TYPE* to, const TYPE* from, size_t n, int pe);                                            \
-  void A shmem_##N##put_nbi(TYPE* to, const TYPE* from, size_t n, int pe);                                        \
-  void A shmem_##N##get(TYPE* to, const TYPE* from, size_t n, int pe);                                            \
-  void A shmem_##N##get_nbi(TYPE* to, const TYPE* from, size_t n, int pe);                                        \
-  void A shmem_##N##iput(TYPE* to, const TYPE* from, ptrdiff_t to_step, ptrdiff_t from_step, size_t n, int pe);   \
+#define SHUNT_SHMEM_ELEMENTS(TYPE, N, A)                                                                        \
+  void A shmem_##N##p(TYPE* to, TYPE value, int pe);                                                            \
+  TYPE A shmem_##N##g(const TYPE* from, int pe);                                                                \
+  void A shmem_##N##put(TYPE* to, const TYPE* from, size_t n, int pe);                                          \
+  void A shmem_##N##put_nbi(TYPE* to, const TYPE* from, size_t n, int pe);                                      \
+  void A shmem_##N##get(TYPE* to, const TYPE* from, size_t n, int pe);                                          \
+  void A shmem_##N##get_nbi(TYPE* to, const TYPE* from, size_t n, int pe);                                      \
+  void A shmem_##N##iput(TYPE* to, const TYPE* from, ptrdiff_t to_step, ptrdiff_t from_step, size_t n, int pe); \
   void A shmem_##N##iget(TYPE* to, const TYPE* from, ptrdiff_t to_step, ptrdiff_t from_step, size_t n, int pe);
-#define SHUNT_SHMEM_SWAPS(TYPE, N, A)                                      \
-  TYPE A shmem_##N##atomic_fetch(const TYPE* from, int pe);                \
-  void A shmem_##N##atomic_set(TYPE* at, TYPE value, int pe);              \
+#define SHUNT_SHMEM_SWAPS(TYPE, N, A)                         \
+  TYPE A shmem_##N##atomic_fetch(const TYPE* from, int pe);   \
+  void A shmem_##N##atomic_set(TYPE* at, TYPE value, int pe); \
   TYPE A shmem_##N##atomic_swap(TYPE* at, TYPE value, int pe);
-#define SHUNT_SHMEM_ATOMICS(TYPE, N, A)                                                 \
-  void A shmem_##N##atomic_inc(TYPE* at, int pe);                                       \
-  void A shmem_##N##atomic_add(TYPE* at, TYPE value, int pe);                           \
-  void A shmem_##N##atomic_and(TYPE* at, TYPE value, int pe);                           \
-  void A shmem_##N##atomic_or(TYPE* at, TYPE value, int pe);                            \
-  void A shmem_##N##atomic_xor(TYPE* at, TYPE value, int pe);                           \
-  TYPE A shmem_##N##atomic_fetch_inc(TYPE* at, int pe);                                 \
-  TYPE A shmem_##N##atomic_fetch_add(TYPE* at, TYPE value, int pe);                     \
-  TYPE A shmem_##N##atomic_fetch_and(TYPE* at, TYPE value, int pe);                     \
-  TYPE A shmem_##N##atomic_fetch_or(TYPE* at, TYPE value, int pe);                      \
-  TYPE A shmem_##N##atomic_fetch_xor(TYPE* at, TYPE value, int pe);                     \
-  TYPE A shmem_##N##atomic_compare_swap(TYPE* at, TYPE expected, TYPE value, int pe);   \
-  void A shmem_##N##wait_until(TYPE* at, int how, TYPE value);                          \
+#define SHUNT_SHMEM_ATOMICS(TYPE, N, A)                                               \
+  void A shmem_##N##atomic_inc(TYPE* at, int pe);                                     \
+  void A shmem_##N##atomic_add(TYPE* at, TYPE value, int pe);                         \
+  void A shmem_##N##atomic_and(TYPE* at, TYPE value, int pe);                         \
+  void A shmem_##N##atomic_or(TYPE* at, TYPE value, int pe);                          \
+  void A shmem_##N##atomic_xor(TYPE* at, TYPE value, int pe);                         \
+  TYPE A shmem_##N##atomic_fetch_inc(TYPE* at, int pe);                               \
+  TYPE A shmem_##N##atomic_fetch_add(TYPE* at, TYPE value, int pe);                   \
+  TYPE A shmem_##N##atomic_fetch_and(TYPE* at, TYPE value, int pe);                   \
+  TYPE A shmem_##N##atomic_fetch_or(TYPE* at, TYPE value, int pe);                    \
+  TYPE A shmem_##N##atomic_fetch_xor(TYPE* at, TYPE value, int pe);                   \
+  TYPE A shmem_##N##atomic_compare_swap(TYPE* at, TYPE expected, TYPE value, int pe); \
+  void A shmem_##N##wait_until(TYPE* at, int how, TYPE value);                        \
   int A shmem_##N##test(TYPE* at, int how, TYPE value);
 #define SHUNT_SHMEM_OF_TYPE(TYPE, NAME) SHUNT_SHMEM_ELEMENTS(TYPE, NAME##_, )
-#define SHUNT_SHMEM_OF_SWAPPED(TYPE, NAME)                 \
-  SHUNT_SHMEM_SWAPS(TYPE, NAME##_, )                       \
-  TYPE shmem_##NAME##_fetch(const TYPE* from, int pe);     \
-  void shmem_##NAME##_set(TYPE* at, TYPE value, int pe);   \
+#define SHUNT_SHMEM_OF_SWAPPED(TYPE, NAME)               \
+  SHUNT_SHMEM_SWAPS(TYPE, NAME##_, )                     \
+  TYPE shmem_##NAME##_fetch(const TYPE* from, int pe);   \
+  void shmem_##NAME##_set(TYPE* at, TYPE value, int pe); \
   TYPE shmem_##NAME##_swap(TYPE* at, TYPE value, int pe);
-#define SHUNT_SHMEM_OF_INTEGER(TYPE, NAME)                                  \
-  SHUNT_SHMEM_ATOMICS(TYPE, NAME##_, )                                      \
-  void shmem_##NAME##_inc(TYPE* at, int pe);                                \
-  void shmem_##NAME##_add(TYPE* at, TYPE value, int pe);                    \
-  TYPE shmem_##NAME##_finc(TYPE* at, int pe);                               \
-  TYPE shmem_##NAME##_fadd(TYPE* at, TYPE value, int pe);                   \
-  TYPE shmem_##NAME##_cswap(TYPE* at, TYPE expected, TYPE value, int pe);   \
+#define SHUNT_SHMEM_OF_INTEGER(TYPE, NAME)                                \
+  SHUNT_SHMEM_ATOMICS(TYPE, NAME##_, )                                    \
+  void shmem_##NAME##_inc(TYPE* at, int pe);                              \
+  void shmem_##NAME##_add(TYPE* at, TYPE value, int pe);                  \
+  TYPE shmem_##NAME##_finc(TYPE* at, int pe);                             \
+  TYPE shmem_##NAME##_fadd(TYPE* at, TYPE value, int pe);                 \
+  TYPE shmem_##NAME##_cswap(TYPE* at, TYPE expected, TYPE value, int pe); \
   void shmem_##NAME##_wait(TYPE* at, TYPE value);
 SHUNT_SHMEM_TYPES(SHUNT_SHMEM_OF_TYPE)
 SHUNT_SHMEM_SWAPPED(SHUNT_SHMEM_OF_SWAPPED)
@@ -181,18 +184,18 @@ SHUNT_SHMEM_DISTINCT(SHUNT_SHMEM_GENERIC_ATOMICS)
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, prod)  \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, min)   \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, max)
-#define SHUNT_SHMEM_BITS(TYPE, NAME)      \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, and)  \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, or)   \
+#define SHUNT_SHMEM_BITS(TYPE, NAME)     \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, and) \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, or)  \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, xor)
 SHUNT_SHMEM_TYPES(SHUNT_SHMEM_ARITHMETIC)
 SHUNT_SHMEM_INTEGERS(SHUNT_SHMEM_BITS)
 SHUNT_SHMEM_BITS(short, short)
-#define SHUNT_SHMEM_COLLECTION(BITS)                                                                                \
-  void shmem_broadcast##BITS(void* to, const void* from, size_t n, int root, int start, int log_stride, int pes,    \
-                             long* work);                                                                           \
-  void shmem_collect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long* work);   \
-  void shmem_fcollect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long* work);  \
+#define SHUNT_SHMEM_COLLECTION(BITS)                                                                               \
+  void shmem_broadcast##BITS(void* to, const void* from, size_t n, int root, int start, int log_stride, int pes,   \
+                             long* work);                                                                          \
+  void shmem_collect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long* work);  \
+  void shmem_fcollect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long* work); \
   void shmem_alltoall##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long* work);
 SHUNT_SHMEM_COLLECTION(32)
 SHUNT_SHMEM_COLLECTION(64)

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include <shunt/pgas/openshmem/calls.hpp>
 #include <shunt/pgas/openshmem/shmem.h>
+#include <shunt/pgas/openshmem/calls.hpp>
 
 // --- the program -----------------------------------------------------------------------------------------------------
 
@@ -95,14 +95,14 @@ inline void shmem_getmem(void* to, const void* from, size_t bytes, int pe) {
   shmem_getmem_nbi(to, from, bytes, pe);
   shunt::pgas::openshmem::answered();
 }
-#define SHUNT_SHMEM_OF_WIDTH(BITS, BYTES)                                                                              \
-  inline void shmem_put##BITS(void* to, const void* from, size_t n, int pe) { shmem_putmem(to, from, n * BYTES, pe); } \
-  inline void shmem_put##BITS##_nbi(void* to, const void* from, size_t n, int pe) {                                    \
-    shmem_putmem(to, from, n * BYTES, pe);                                                                             \
-  }                                                                                                                    \
-  inline void shmem_get##BITS(void* to, const void* from, size_t n, int pe) { shmem_getmem(to, from, n * BYTES, pe); } \
-  inline void shmem_get##BITS##_nbi(void* to, const void* from, size_t n, int pe) {                                    \
-    shmem_getmem_nbi(to, from, n * BYTES, pe);                                                                         \
+#define SHUNT_SHMEM_OF_WIDTH(BITS, BYTES)                                                                             \
+  inline void shmem_put##BITS(void* to, const void* from, size_t n, int pe) { shmem_putmem(to, from, n* BYTES, pe); } \
+  inline void shmem_put##BITS##_nbi(void* to, const void* from, size_t n, int pe) {                                   \
+    shmem_putmem(to, from, n* BYTES, pe);                                                                             \
+  }                                                                                                                   \
+  inline void shmem_get##BITS(void* to, const void* from, size_t n, int pe) { shmem_getmem(to, from, n* BYTES, pe); } \
+  inline void shmem_get##BITS##_nbi(void* to, const void* from, size_t n, int pe) {                                   \
+    shmem_getmem_nbi(to, from, n* BYTES, pe);                                                                         \
   }
 SHUNT_SHMEM_WIDTHS(SHUNT_SHMEM_OF_WIDTH)
 #undef SHUNT_SHMEM_OF_WIDTH
@@ -181,16 +181,16 @@ template <class T>
 }  // namespace v1
 }  // namespace shunt
 
-#define SHUNT_SHMEM_ATOMIC(OP, WHAT)                                                       \
-  template <class T>                                                                       \
-  void shmem_atomic##OP(T* at, std::type_identity_t<T> value, int pe) {                   \
-    namespace calls = shunt::pgas::openshmem;                                              \
-    calls::change_value<T>(at, calls::operation::WHAT, value, pe);                         \
-  }                                                                                        \
-  template <class T>                                                                       \
-  T shmem_atomic_fetch##OP(T* at, std::type_identity_t<T> value, int pe) {                \
-    namespace calls = shunt::pgas::openshmem;                                              \
-    return calls::fetch_change_value<T>(at, calls::operation::WHAT, value, pe);            \
+#define SHUNT_SHMEM_ATOMIC(OP, WHAT)                                            \
+  template <class T>                                                            \
+  void shmem_atomic##OP(T* at, std::type_identity_t<T> value, int pe) {         \
+    namespace calls = shunt::pgas::openshmem;                                   \
+    calls::change_value<T>(at, calls::operation::WHAT, value, pe);              \
+  }                                                                             \
+  template <class T>                                                            \
+  T shmem_atomic_fetch##OP(T* at, std::type_identity_t<T> value, int pe) {      \
+    namespace calls = shunt::pgas::openshmem;                                   \
+    return calls::fetch_change_value<T>(at, calls::operation::WHAT, value, pe); \
   }
 SHUNT_SHMEM_ATOMIC(_add, add)
 SHUNT_SHMEM_ATOMIC(_and, bit_and)
@@ -222,8 +222,7 @@ T shmem_atomic_swap(T* at, std::type_identity_t<T> value, int pe) {
 template <class T>
 T shmem_atomic_compare_swap(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value, int pe) {
   namespace calls = shunt::pgas::openshmem;
-  return calls::from_bits<T>(
-      calls::compare_swap(at, sizeof(T), calls::bits_of(expected), calls::bits_of(value), pe));
+  return calls::from_bits<T>(calls::compare_swap(at, sizeof(T), calls::bits_of(expected), calls::bits_of(value), pe));
 }
 template <class T>
 void shmem_wait_until(T* at, int how, std::type_identity_t<T> value) {
@@ -258,77 +257,77 @@ SHUNT_SHMEM_TYPES(SHUNT_SHMEM_OF_TYPE)
 #undef SHUNT_SHMEM_OF_TYPE
 
 // Those without `atomic` are of OpenSHMEM 1.3.
-#define SHUNT_SHMEM_OF_SWAPPED(TYPE, NAME)                                                                     \
-  inline TYPE shmem_##NAME##_atomic_fetch(const TYPE* from, int pe) { return shmem_g(from, pe); }              \
-  inline TYPE shmem_##NAME##_fetch(const TYPE* from, int pe) { return shmem_g(from, pe); }                     \
-  inline void shmem_##NAME##_atomic_set(TYPE* at, TYPE value, int pe) { shmem_p(at, value, pe); }              \
-  inline void shmem_##NAME##_set(TYPE* at, TYPE value, int pe) { shmem_p(at, value, pe); }                     \
+#define SHUNT_SHMEM_OF_SWAPPED(TYPE, NAME)                                                                          \
+  inline TYPE shmem_##NAME##_atomic_fetch(const TYPE* from, int pe) { return shmem_g(from, pe); }                   \
+  inline TYPE shmem_##NAME##_fetch(const TYPE* from, int pe) { return shmem_g(from, pe); }                          \
+  inline void shmem_##NAME##_atomic_set(TYPE* at, TYPE value, int pe) { shmem_p(at, value, pe); }                   \
+  inline void shmem_##NAME##_set(TYPE* at, TYPE value, int pe) { shmem_p(at, value, pe); }                          \
   inline TYPE shmem_##NAME##_atomic_swap(TYPE* at, TYPE value, int pe) { return shmem_atomic_swap(at, value, pe); } \
   inline TYPE shmem_##NAME##_swap(TYPE* at, TYPE value, int pe) { return shmem_atomic_swap(at, value, pe); }
 SHUNT_SHMEM_SWAPPED(SHUNT_SHMEM_OF_SWAPPED)
 #undef SHUNT_SHMEM_OF_SWAPPED
 
-#define SHUNT_SHMEM_OF_INTEGER(TYPE, NAME)                                                                           \
-  inline void shmem_##NAME##_atomic_inc(TYPE* at, int pe) { shmem_atomic_inc(at, pe); }                              \
-  inline void shmem_##NAME##_inc(TYPE* at, int pe) { shmem_atomic_inc(at, pe); }                                     \
-  inline void shmem_##NAME##_atomic_add(TYPE* at, TYPE value, int pe) { shmem_atomic_add(at, value, pe); }           \
-  inline void shmem_##NAME##_add(TYPE* at, TYPE value, int pe) { shmem_atomic_add(at, value, pe); }                  \
-  inline TYPE shmem_##NAME##_atomic_fetch_inc(TYPE* at, int pe) { return shmem_atomic_fetch_inc(at, pe); }           \
-  inline TYPE shmem_##NAME##_finc(TYPE* at, int pe) { return shmem_atomic_fetch_inc(at, pe); }                       \
-  inline TYPE shmem_##NAME##_atomic_fetch_add(TYPE* at, TYPE value, int pe) {                                        \
-    return shmem_atomic_fetch_add(at, value, pe);                                                                    \
-  }                                                                                                                  \
-  inline TYPE shmem_##NAME##_fadd(TYPE* at, TYPE value, int pe) { return shmem_atomic_fetch_add(at, value, pe); }    \
-  inline void shmem_##NAME##_atomic_and(TYPE* at, TYPE value, int pe) { shmem_atomic_and(at, value, pe); }           \
-  inline void shmem_##NAME##_atomic_or(TYPE* at, TYPE value, int pe) { shmem_atomic_or(at, value, pe); }             \
-  inline void shmem_##NAME##_atomic_xor(TYPE* at, TYPE value, int pe) { shmem_atomic_xor(at, value, pe); }           \
-  inline TYPE shmem_##NAME##_atomic_fetch_and(TYPE* at, TYPE value, int pe) {                                        \
-    return shmem_atomic_fetch_and(at, value, pe);                                                                    \
-  }                                                                                                                  \
-  inline TYPE shmem_##NAME##_atomic_fetch_or(TYPE* at, TYPE value, int pe) {                                         \
-    return shmem_atomic_fetch_or(at, value, pe);                                                                     \
-  }                                                                                                                  \
-  inline TYPE shmem_##NAME##_atomic_fetch_xor(TYPE* at, TYPE value, int pe) {                                        \
-    return shmem_atomic_fetch_xor(at, value, pe);                                                                    \
-  }                                                                                                                  \
-  inline TYPE shmem_##NAME##_atomic_compare_swap(TYPE* at, TYPE expected, TYPE value, int pe) {                      \
-    return shmem_atomic_compare_swap(at, expected, value, pe);                                                       \
-  }                                                                                                                  \
-  inline TYPE shmem_##NAME##_cswap(TYPE* at, TYPE expected, TYPE value, int pe) {                                    \
-    return shmem_atomic_compare_swap(at, expected, value, pe);                                                       \
-  }                                                                                                                  \
-  inline void shmem_##NAME##_wait_until(TYPE* at, int how, TYPE value) { shmem_wait_until(at, how, value); }         \
-  inline void shmem_##NAME##_wait(TYPE* at, TYPE value) { shmem_wait_until(at, SHMEM_CMP_NE, value); }               \
+#define SHUNT_SHMEM_OF_INTEGER(TYPE, NAME)                                                                        \
+  inline void shmem_##NAME##_atomic_inc(TYPE* at, int pe) { shmem_atomic_inc(at, pe); }                           \
+  inline void shmem_##NAME##_inc(TYPE* at, int pe) { shmem_atomic_inc(at, pe); }                                  \
+  inline void shmem_##NAME##_atomic_add(TYPE* at, TYPE value, int pe) { shmem_atomic_add(at, value, pe); }        \
+  inline void shmem_##NAME##_add(TYPE* at, TYPE value, int pe) { shmem_atomic_add(at, value, pe); }               \
+  inline TYPE shmem_##NAME##_atomic_fetch_inc(TYPE* at, int pe) { return shmem_atomic_fetch_inc(at, pe); }        \
+  inline TYPE shmem_##NAME##_finc(TYPE* at, int pe) { return shmem_atomic_fetch_inc(at, pe); }                    \
+  inline TYPE shmem_##NAME##_atomic_fetch_add(TYPE* at, TYPE value, int pe) {                                     \
+    return shmem_atomic_fetch_add(at, value, pe);                                                                 \
+  }                                                                                                               \
+  inline TYPE shmem_##NAME##_fadd(TYPE* at, TYPE value, int pe) { return shmem_atomic_fetch_add(at, value, pe); } \
+  inline void shmem_##NAME##_atomic_and(TYPE* at, TYPE value, int pe) { shmem_atomic_and(at, value, pe); }        \
+  inline void shmem_##NAME##_atomic_or(TYPE* at, TYPE value, int pe) { shmem_atomic_or(at, value, pe); }          \
+  inline void shmem_##NAME##_atomic_xor(TYPE* at, TYPE value, int pe) { shmem_atomic_xor(at, value, pe); }        \
+  inline TYPE shmem_##NAME##_atomic_fetch_and(TYPE* at, TYPE value, int pe) {                                     \
+    return shmem_atomic_fetch_and(at, value, pe);                                                                 \
+  }                                                                                                               \
+  inline TYPE shmem_##NAME##_atomic_fetch_or(TYPE* at, TYPE value, int pe) {                                      \
+    return shmem_atomic_fetch_or(at, value, pe);                                                                  \
+  }                                                                                                               \
+  inline TYPE shmem_##NAME##_atomic_fetch_xor(TYPE* at, TYPE value, int pe) {                                     \
+    return shmem_atomic_fetch_xor(at, value, pe);                                                                 \
+  }                                                                                                               \
+  inline TYPE shmem_##NAME##_atomic_compare_swap(TYPE* at, TYPE expected, TYPE value, int pe) {                   \
+    return shmem_atomic_compare_swap(at, expected, value, pe);                                                    \
+  }                                                                                                               \
+  inline TYPE shmem_##NAME##_cswap(TYPE* at, TYPE expected, TYPE value, int pe) {                                 \
+    return shmem_atomic_compare_swap(at, expected, value, pe);                                                    \
+  }                                                                                                               \
+  inline void shmem_##NAME##_wait_until(TYPE* at, int how, TYPE value) { shmem_wait_until(at, how, value); }      \
+  inline void shmem_##NAME##_wait(TYPE* at, TYPE value) { shmem_wait_until(at, SHMEM_CMP_NE, value); }            \
   inline int shmem_##NAME##_test(TYPE* at, int how, TYPE value) { return shmem_test(at, how, value); }
 SHUNT_SHMEM_INTEGERS(SHUNT_SHMEM_OF_INTEGER)
 #undef SHUNT_SHMEM_OF_INTEGER
 
 // --- collective calls ------------------------------------------------------------------------------------------------
 
-#define SHUNT_SHMEM_REDUCTION(TYPE, NAME, OP, EXPRESSION)                                                          \
-  inline int shmem_##NAME##OP##_reduce(shmem_team_t, TYPE* to, const TYPE* from, size_t n) {                    \
-    shunt::pgas::openshmem::reduce(to, from, n, sizeof(TYPE), [](void* into, const void* of, std::size_t count) {  \
-      auto* const all = static_cast<TYPE*>(into);                                                                  \
-      for (std::size_t i = 0; i != count; ++i) {                                                                   \
-        const TYPE a = all[i], b = static_cast<const TYPE*>(of)[i];                                                \
-        all[i] = static_cast<TYPE>(EXPRESSION);                                                                    \
-      }                                                                                                            \
-    });                                                                                                            \
-    return 0;                                                                                                      \
-  }                                                                                                                \
-  inline void shmem_##NAME##OP##_to_all(TYPE* to, const TYPE* from, int n, int start, int log_stride, int pes,  \
-                                           TYPE*, long*) {                                                         \
-    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                               \
-    static_cast<void>(shmem_##NAME##OP##_reduce(SHMEM_TEAM_WORLD, to, from, static_cast<size_t>(n)));           \
+#define SHUNT_SHMEM_REDUCTION(TYPE, NAME, OP, EXPRESSION)                                                             \
+  inline int shmem_##NAME##OP##_reduce(shmem_team_t, TYPE* to, const TYPE* from, size_t n) {                          \
+    shunt::pgas::openshmem::reduce(to, from, n, sizeof(TYPE), [](void* into, const void* of, std::size_t count) {     \
+      auto* const all = static_cast<TYPE*>(into);                                                                     \
+      for (std::size_t i = 0; i != count; ++i) {                                                                      \
+        const TYPE a = all[i], b = static_cast<const TYPE*>(of)[i];                                                   \
+        all[i] = static_cast<TYPE>(EXPRESSION);                                                                       \
+      }                                                                                                               \
+    });                                                                                                               \
+    return 0;                                                                                                         \
+  }                                                                                                                   \
+  inline void shmem_##NAME##OP##_to_all(TYPE* to, const TYPE* from, int n, int start, int log_stride, int pes, TYPE*, \
+                                        long*) {                                                                      \
+    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                  \
+    static_cast<void>(shmem_##NAME##OP##_reduce(SHMEM_TEAM_WORLD, to, from, static_cast<size_t>(n)));                 \
   }
-#define SHUNT_SHMEM_ARITHMETIC(TYPE, NAME)             \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _sum, a + b)        \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _prod, a * b)       \
+#define SHUNT_SHMEM_ARITHMETIC(TYPE, NAME)               \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _sum, a + b)         \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _prod, a* b)         \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, _min, b < a ? b : a) \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, _max, a < b ? b : a)
-#define SHUNT_SHMEM_BITS(TYPE, NAME)              \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _and, a & b)   \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _or, a | b)    \
+#define SHUNT_SHMEM_BITS(TYPE, NAME)            \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _and, a& b) \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _or, a | b) \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, _xor, a ^ b)
 SHUNT_SHMEM_TYPES(SHUNT_SHMEM_ARITHMETIC)
 SHUNT_SHMEM_INTEGERS(SHUNT_SHMEM_BITS)
@@ -337,23 +336,23 @@ SHUNT_SHMEM_BITS(short, short)
 #undef SHUNT_SHMEM_ARITHMETIC
 #undef SHUNT_SHMEM_REDUCTION
 
-#define SHUNT_SHMEM_COLLECTION(BITS)                                                                                   \
-  inline void shmem_broadcast##BITS(void* to, const void* from, size_t n, int root, int start, int log_stride,         \
-                                    int pes, long*) {                                                                  \
-    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                   \
-    shunt::pgas::openshmem::broadcast(to, from, n * (BITS / 8), root, false);                                          \
-  }                                                                                                                    \
-  inline void shmem_collect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long*) {   \
-    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                   \
-    shunt::pgas::openshmem::collect(to, from, n * (BITS / 8));                                                         \
-  }                                                                                                                    \
-  inline void shmem_fcollect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes,           \
-                                   long* work) {                                                                       \
-    shmem_collect##BITS(to, from, n, start, log_stride, pes, work);                                                    \
-  }                                                                                                                    \
-  inline void shmem_alltoall##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long*) {  \
-    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                   \
-    shunt::pgas::openshmem::all_to_all(to, from, n * (BITS / 8));                                                      \
+#define SHUNT_SHMEM_COLLECTION(BITS)                                                                                  \
+  inline void shmem_broadcast##BITS(void* to, const void* from, size_t n, int root, int start, int log_stride,        \
+                                    int pes, long*) {                                                                 \
+    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                  \
+    shunt::pgas::openshmem::broadcast(to, from, n*(BITS / 8), root, false);                                           \
+  }                                                                                                                   \
+  inline void shmem_collect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long*) {  \
+    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                  \
+    shunt::pgas::openshmem::collect(to, from, n*(BITS / 8));                                                          \
+  }                                                                                                                   \
+  inline void shmem_fcollect##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes,          \
+                                   long* work) {                                                                      \
+    shmem_collect##BITS(to, from, n, start, log_stride, pes, work);                                                   \
+  }                                                                                                                   \
+  inline void shmem_alltoall##BITS(void* to, const void* from, size_t n, int start, int log_stride, int pes, long*) { \
+    shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                  \
+    shunt::pgas::openshmem::all_to_all(to, from, n*(BITS / 8));                                                       \
   }
 SHUNT_SHMEM_COLLECTION(32)
 SHUNT_SHMEM_COLLECTION(64)

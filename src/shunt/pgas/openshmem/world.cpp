@@ -116,15 +116,16 @@ world::~world() noexcept(false) = default;
 
 world& world::here() {
   if (the_world == nullptr) {
-    throw usage_error(error_number(971), "a call of OpenSHMEM outside of openshmem::launch(): `shunt-translate loops` "
-                                         "writes main() so that it calls that");
+    throw usage_error(error_number(971),
+                      "a call of OpenSHMEM outside of openshmem::launch(): `shunt-translate loops` "
+                      "writes main() so that it calls that");
   }
   return *the_world;
 }
 
 void world::refuse_pe(int pe) const {
-  throw usage_error(error_number(969), "PE " + std::to_string(pe) + ": the program has PEs 0.." +
-                                           std::to_string(me_->count() - 1));
+  throw usage_error(error_number(969),
+                    "PE " + std::to_string(pe) + ": the program has PEs 0.." + std::to_string(me_->count() - 1));
 }
 
 void world::put(void* to, const void* from, std::size_t bytes, int pe) {
