@@ -115,6 +115,8 @@ bool only_computes(const clang::FunctionDecl* f) {
 bool is_pure(const clang::FunctionDecl* f) {
   if (!f) return false;
   const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
+  if (!method && f->getDeclName().isIdentifier() && (f->getName() == "shmem_my_pe" || f->getName() == "shmem_n_pes"))
+    return true;
   if (!method || method->isStatic()) return only_computes(f);
   const auto* type = method->getParent();
   if (method->isOverloadedOperator()) {

@@ -327,6 +327,11 @@ verdict shmem_loops::must_stay_alone(const function& f, const Stmt* loop, const 
       return refusal{at, "which of this PE's own additions by " + c.name +
                              "() an element sees first would no longer be told by the loop's order: --reorder allows "
                              "that"};
+    for (const auto& other : all) {
+      const bool elsewhere = other.what.kind == shmem_kind::other || other.what.kind == shmem_kind::waits;
+      if (!elsewhere || other.what.name == "shmem_my_pe" || other.what.name == "shmem_n_pes") continue;
+      return refusal{at, other.what.name + "() stands in the same loop: what is read may depend on it"};
+    }
     const auto* root = root_of_address(c.at);
     if (!root) return refusal{at, "which variable has the element that " + c.name + "() reads cannot be seen"};
     if (bodies.changes(root))
@@ -338,10 +343,7 @@ verdict shmem_loops::must_stay_alone(const function& f, const Stmt* loop, const 
     for (const auto& other : all) {
       const bool both_read = is_read(other.what.kind) && !changes;
       if (other.what.call == c.call || other.what.kind == shmem_kind::get_later || both_read) continue;
-      if (other.what.kind == shmem_kind::other || other.what.kind == shmem_kind::waits) {
-        if (other.what.name == "shmem_my_pe" || other.what.name == "shmem_n_pes") continue;
-        return refusal{at, other.what.name + "() stands in the same loop: what is read may depend on it"};
-      }
+      if (other.what.kind == shmem_kind::other || other.what.kind == shmem_kind::waits) continue;
       if (may_be_one(context, other.what.element, c.element))
         return refusal{at, "elements are read by " + c.name + "() and changed by " + other.what.name +
                                "() in one loop, and may be the same"};

@@ -44,6 +44,8 @@ class program_pieces final : public clang::RecursiveASTVisitor<program_pieces> {
     const auto from = e->getSubExpr()->getType(), to = e->getType();
     if (!from->isVoidPointerType() || !to->isPointerType() || to->isVoidPointerType()) return true;
     const auto* value = e->getSubExpr()->IgnoreImplicit();
+    if (value->isNullPointerConstant(source_.context(), Expr::NPC_ValueDependentIsNull) != Expr::NPCK_NotNull)
+      return true;
     if (!source_.is_here(value->getSourceRange())) {
       if (source_.manager().isWrittenInMainFile(source_.manager().getExpansionLoc(value->getBeginLoc())))
         findings_.push_back(
