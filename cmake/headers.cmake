@@ -4,7 +4,7 @@
 # include, and that these include, and so on. Both are installed, by install.cmake, and nothing else.
 cmake_policy(VERSION 3.25)  # of the function; a script that installs sets none
 function(shunt_headers source public needed)
-  file(GLOB_RECURSE headers RELATIVE ${source} ${source}/shunt/*.hpp)
+  file(GLOB_RECURSE headers RELATIVE ${source} ${source}/shunt/*.hpp ${source}/shunt/*/shmem.h)
   list(FILTER headers EXCLUDE REGEX "/detail/|/transport/(mpi|network|shmem)/")
   set(${public} ${headers} PARENT_SCOPE)
   set(private "")

@@ -29,8 +29,11 @@ struct element_change {
 struct element_read {
   const distributed_array* array;
   const clang::Expr* index;
-  const clang::Expr* whole;  ///< `h[i]`
-  bool conditional;          ///< behind &&, || or ?:
+  const clang::Expr* whole;            ///< `h[i]`
+  bool conditional;                    ///< behind &&, || or ?:
+  const clang::Expr* pe = nullptr;     ///< of OpenSHMEM: `index` is the element's address there
+  const clang::Expr* value = nullptr;  ///< of OpenSHMEM: what is added to the element
+  bool counted = false;                ///< of OpenSHMEM: 1 is added
 };
 
 /// One place of the text that names an array in another way, but for size() and the like.

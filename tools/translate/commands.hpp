@@ -15,6 +15,7 @@ struct compile_options;
 struct outcome {
   std::vector<finding> findings;  ///< check: mistakes; the others: what they refuse to translate, and why
   std::string before, after;      ///< the file's text, and what it becomes; equal where nothing changes
+  std::string name_after{};       ///< the file that `after` is written to; "": the same one
 };
 
 /// Mistakes that the compiler cannot refuse: see check.cpp.

@@ -65,6 +65,17 @@ void edits::replace(std::size_t begin, std::size_t end, std::string text) {
   all_.push_back({begin, end, std::move(text)});
 }
 
+void edits::add_outside(const edits& other) {
+  const auto count = all_.size();
+  for (const auto& c : other.all_) {
+    const auto within = [&c](const change& mine) {
+      return mine.begin < mine.end && mine.begin <= c.begin && c.end <= mine.end &&
+             (c.begin != c.end || (mine.begin < c.begin && c.end < mine.end));
+    };
+    if (std::none_of(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(count), within)) all_.push_back(c);
+  }
+}
+
 std::string edits::apply(const std::string& original) const {
   auto sorted = all_;
   std::ranges::stable_sort(sorted, {}, [](const change& c) { return std::pair(c.begin, c.end); });
@@ -78,7 +89,8 @@ std::string edits::apply(const std::string& original) const {
   return result.append(original, done);
 }
 
-std::string unified_diff(const std::string& name, const std::string& before, const std::string& after) {
+std::string unified_diff(const std::string& name, const std::string& new_name, const std::string& before,
+                         const std::string& after) {
   constexpr std::size_t context = 3;
   const auto all = compare(lines_of(before), lines_of(after));
   std::string text;
@@ -103,7 +115,7 @@ std::string unified_diff(const std::string& name, const std::string& before, con
       if (!all[i].line.ends_with('\n')) body += "\n\\ No newline at end of file\n";
       removed += all[i].mark != '+', added += all[i].mark != '-';
     }
-    if (text.empty()) text = "--- " + name + "\n+++ " + name + '\n';
+    if (text.empty()) text = "--- " + name + "\n+++ " + new_name + '\n';
     text += "@@ -" + range_of(old_line - before_it, removed) + " +" + range_of(new_line - before_it, added) + " @@\n";
     text += body;
     old_line += removed - before_it, new_line += added - before_it, at = end;

@@ -18,6 +18,9 @@ class edits {
   /// All changes of another set.
   void add(const edits& other) { all_.insert(all_.end(), other.all_.begin(), other.all_.end()); }
 
+  /// Of another set, the changes that lie in nothing which is replaced already.
+  void add_outside(const edits& other);
+
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   /// \return `original` with all changes. \throws std::logic_error if two overlap
   [[nodiscard]] std::string apply(const std::string& original) const;
@@ -31,7 +34,8 @@ class edits {
 };
 
 /// The difference of two texts as `diff -u` writes it; empty for equal ones.
-/// \param name  of the file, for both head lines
-[[nodiscard]] std::string unified_diff(const std::string& name, const std::string& before, const std::string& after);
+/// \param name  of the file \param new_name  of the file with the changes
+[[nodiscard]] std::string unified_diff(const std::string& name, const std::string& new_name, const std::string& before,
+                                       const std::string& after);
 
 }  // namespace shunt::translate

@@ -115,6 +115,8 @@ bool only_computes(const clang::FunctionDecl* f) {
 bool is_pure(const clang::FunctionDecl* f) {
   if (!f) return false;
   const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
+  if (!method && f->getDeclName().isIdentifier() && (f->getName() == "shmem_my_pe" || f->getName() == "shmem_n_pes"))
+    return true;
   if (!method || method->isStatic()) return only_computes(f);
   const auto* type = method->getParent();
   if (method->isOverloadedOperator()) {
@@ -303,17 +305,34 @@ bool counts_own(const clang::ForStmt* loop) {
   return declared && v && llvm::is_contained(declared->decls(), v);
 }
 
-effects::effects(const source& s, const Stmt* of, scope which, const std::set<const clang::VarDecl*>& escaped)
-    : which_(which), escaped_(&escaped), context_(&s.context()) {
+effects::effects(const source& s, const Stmt* of, scope which, const std::set<const clang::VarDecl*>& escaped,
+                 const std::set<const clang::VarDecl*>* fresh)
+    : which_(which), escaped_(&escaped), fresh_(fresh), context_(&s.context()) {
   std::set<const Stmt*> heads;  // that do not count
   each_spelled(of, [&](const Stmt* part) {
     if (heads.contains(part)) return false;
     if (const auto* loop = dyn_cast<clang::ForStmt>(part); loop && which == scope::bodies && counts_own(loop))
       heads.insert(loop->getInc()->IgnoreUnlessSpelledInSource());
     if (const auto* range = dyn_cast<clang::CXXForRangeStmt>(part)) look_at_declaration(range->getLoopVariable());
-    look_at(part);
+    const auto call = shmem_call_of(part);
+    if (call && call->at) {
+      look_at_shmem(*call);
+    } else if (!addresses_.contains(part)) {
+      look_at(part);
+    }
     return true;
   });
+}
+
+/// What goes to another PE changes nothing here, but where this one is meant: that is the caller's matter. A `get`
+/// writes to its target.
+void effects::look_at_shmem(const shmem_call& call) {
+  addresses_.insert(call.at);
+  if (!call.local) return;
+  addresses_.insert(call.local);
+  if (call.kind != shmem_kind::get && call.kind != shmem_kind::get_later) return;
+  const auto* element = addressed(call.local);
+  write(element ? element : call.local);
 }
 
 void effects::write(const Expr* to) {
@@ -376,8 +395,8 @@ void effects::look_at_declaration(const clang::VarDecl* v) {
     write(v->getInit());
 }
 
-/// Whether only statements that name the variable can change it.
 bool effects::is_private(const clang::VarDecl* v) const {
+  if (fresh_ && fresh_->contains(v)) return true;
   return v->hasLocalStorage() && owns(v->getType()) && !escaped_->contains(v);
 }
 

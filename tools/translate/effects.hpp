@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "shmem_calls.hpp"
 #include "source.hpp"
 
 namespace shunt::translate {
@@ -40,12 +41,16 @@ class effects {
     all,     ///< also that of a loop's counter by its head, and of a variable by its declaration
     bodies,  ///< only those by the statements of the bodies
   };
-  effects(const source& s, const clang::Stmt* of, scope which, const std::set<const clang::VarDecl*>& escaped);
+  /// \param fresh  pointers to memory that nothing else points to (memory.hpp); null: none are known
+  effects(const source& s, const clang::Stmt* of, scope which, const std::set<const clang::VarDecl*>& escaped,
+          const std::set<const clang::VarDecl*>* fresh = nullptr);
 
   /// Whether the statement may change this variable, or what belongs to it: elements, members.
   [[nodiscard]] bool changes(const clang::VarDecl* v) const;
   /// Whether an expression has the same value before and behind the statement.
   [[nodiscard]] bool leaves(const clang::Stmt* e) const;
+  /// Whether only statements that name the variable can change it, or what it points to.
+  [[nodiscard]] bool is_private(const clang::VarDecl* v) const;
   /// The variable of `e` that may be changed; null if none.
   [[nodiscard]] const clang::VarDecl* changed_of(const clang::Stmt* e) const;
 
@@ -58,14 +63,16 @@ class effects {
   void look_at(const clang::Stmt* part);
   void look_at_call(const clang::CallExpr* call);
   void look_at_declaration(const clang::VarDecl* v);
+  void look_at_shmem(const shmem_call& call);
   void write(const clang::Expr* to);
-  [[nodiscard]] bool is_private(const clang::VarDecl* v) const;
 
   std::set<const clang::VarDecl*> changed_;  // by name
   std::vector<written> written_;
   bool unknown_ = false;  // calls something that it cannot see through, or writes what it cannot name
   scope which_;
   const std::set<const clang::VarDecl*>* escaped_;
+  const std::set<const clang::VarDecl*>* fresh_;
+  std::set<const clang::Stmt*> addresses_;  // `&x` that say where an element of another PE lies
   const clang::ASTContext* context_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "loop_text.hpp"
 #include "vocabulary.hpp"
 
 namespace shunt::translate {
@@ -29,8 +30,13 @@ std::string name_of(const clang::VarDecl* v) {
 }  // namespace
 
 inspector::inspector(const source& s, const Stmt* loop, const accesses& all,
-                     const std::set<const clang::VarDecl*>& escaped, std::string unit)
-    : source_(s), loop_(loop), all_(all), bodies_(s, loop, effects::scope::bodies, escaped), unit_(std::move(unit)) {
+                     const std::set<const clang::VarDecl*>& escaped, std::string unit,
+                     const std::set<const clang::VarDecl*>* fresh)
+    : source_(s),
+      loop_(loop),
+      all_(all),
+      bodies_(s, loop, effects::scope::bodies, escaped, fresh),
+      unit_(std::move(unit)) {
   judge();
 }
 
@@ -39,6 +45,7 @@ void inspector::judge() {
   for (const auto& r : all_.reads) {
     if (r.conditional)
       return refuse(r.whole->getBeginLoc(), "an element is read behind &&, || or ?: and perhaps not at all");
+    if (r.pe) continue;
     if (!r.index->getType()->isIntegerType()) return refuse(r.index->getBeginLoc(), "the index is no integer");
     if (r.array->element->isBooleanType())
       return refuse(r.whole->getBeginLoc(), "elements of type bool are not gathered: use char");
@@ -85,6 +92,12 @@ void inspector::keep(const Stmt* e) {
   if (e) kept_.push_back(e);
 }
 
+void inspector::keep_read(std::size_t i) {
+  keep(all_.reads[i].index);
+  keep(all_.reads[i].pe);
+  keep(all_.reads[i].value);
+}
+
 void inspector::look_at(const Stmt* s) {
   if (!s || problem_) return;
   if (const auto* declared = dyn_cast<clang::DeclStmt>(s)) {
@@ -104,7 +117,7 @@ void inspector::look_at(const Stmt* s) {
   } else if (isa<clang::CompoundStmt>(s)) {
     for (const auto* part : s->children()) look_at(part);
   } else if (isa<Expr, clang::DeclStmt>(s)) {
-    for (const auto i : reads) keep(all_.reads[i].index);
+    for (const auto i : reads) keep_read(i);
   } else {
     refuse(s->getBeginLoc(),
            "elements are read in a statement that is no `for`, no `if` and no expression: how many "
@@ -149,7 +162,7 @@ void inspector::look_at_branch(const clang::IfStmt* branch) {
   const bool inside = !reads_in(branch->getThen()).empty() || !reads_in(branch->getElse()).empty();
   if (!in_condition.empty() && inside)
     return refuse(branch->getBeginLoc(), "whether an element is read depends on an element of a distributed array");
-  for (const auto i : in_condition) keep(all_.reads[i].index);
+  for (const auto i : in_condition) keep_read(i);
   if (!inside) return;
   keep(branch->getCond());
   look_at(branch->getThen());
@@ -167,6 +180,20 @@ void inspector::keep_declarations() {
       if (v->getInit()) keep(v->getInit());
     }
   }
+}
+
+/// What is collected of a read. In braces a number is not converted by itself.
+std::string inspector::place(std::size_t i) const {
+  const auto& r = all_.reads[i];
+  auto text = source_.letters(r.index->getSourceRange());
+  if (!r.pe) return text;
+  const auto as = [this](const Expr* e, clang::QualType type, const std::string& name) {
+    const auto letters = source_.letters(e->getSourceRange());
+    return same_type(e->getType(), type) ? letters : "static_cast<" + name + ">(" + letters + ')';
+  };
+  text = '{' + text + ", " + as(r.pe, source_.context().IntTy, "int");
+  if (r.value) text += ", " + as(r.value, r.array->element, element_name(*r.array));
+  return text + (r.counted ? ", 1}" : "}");
 }
 
 std::string inspector::emit(const Stmt* s, const std::vector<std::string>& names, const std::string& indent) const {
@@ -187,9 +214,7 @@ std::string inspector::emit(const Stmt* s, const std::vector<std::string>& names
     return text;
   }
   if (reads.empty()) return {};
-  const auto push = [&](std::size_t i) {
-    return indent + names[i] + ".push_back(" + source_.letters(all_.reads[i].index->getSourceRange()) + ");" + end;
-  };
+  const auto push = [&](std::size_t i) { return indent + names[i] + ".push_back(" + place(i) + ");" + end; };
   const auto head = [&](clang::SourceLocation last) {
     return indent + source_.letters({s->getBeginLoc(), last}) + " {" + end;
   };

@@ -21,14 +21,15 @@ namespace shunt::translate {
 /// The loop that collects, for one loop.
 class inspector {
  public:
-  /// \param unit  of indentation
+  /// \param unit  of indentation \param fresh  see effects
   inspector(const source& s, const clang::Stmt* loop, const accesses& all,
-            const std::set<const clang::VarDecl*>& escaped, std::string unit);
+            const std::set<const clang::VarDecl*>& escaped, std::string unit,
+            const std::set<const clang::VarDecl*>* fresh = nullptr);
 
   /// Why the indices cannot be known before the loop runs; none if they can.
   [[nodiscard]] const verdict& problem() const noexcept { return problem_; }
 
-  /// The loop that calls `NAME.push_back(index)` for each read.
+  /// The loop that calls `NAME.push_back(index)` for each read; of OpenSHMEM `NAME.push_back({address, pe})`.
   /// \param names   of the vectors of indices, by read
   /// \param indent  of its first line
   [[nodiscard]] std::string text(const std::vector<std::string>& names, const std::string& indent) const;
@@ -44,9 +45,11 @@ class inspector {
   void look_at_for(const clang::ForStmt* loop);
   void look_at_branch(const clang::IfStmt* branch);
   void keep(const clang::Stmt* e);
+  void keep_read(std::size_t i);
   void keep_declarations();
   void refuse(clang::SourceLocation at, std::string reason);
   [[nodiscard]] std::vector<std::size_t> reads_in(const clang::Stmt* s) const;
+  [[nodiscard]] std::string place(std::size_t i) const;
   [[nodiscard]] std::string emit(const clang::Stmt* s, const std::vector<std::string>& names,
                                  const std::string& indent) const;
 

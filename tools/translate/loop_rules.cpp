@@ -75,21 +75,11 @@ const clang::VarDecl* counter_of(const Stmt* loop) {
 verdict assigns_once(const source& s, const Stmt* loop, const element_change& c,
                      const std::set<const clang::VarDecl*>& escaped) {
   if (isa<Expr>(loop)) return {};  // no loop: it is done once
-  const auto* counter = counter_of(loop);
-  const refusal no{c.whole->getBeginLoc(),
-                   "an assignment to " + name_of(*c.array) +
-                       " whose index may be the same twice: the last message to arrive would win, not the last one of "
-                       "the loop; let the index be the counter of a single loop, or use min() or max()"};
-  if (!counter) return no;
-  // The counter of this loop, not of one around it, and only the head counts.
-  bool inner = false;
-  each_spelled(clang::cast<clang::ForStmt>(loop)->getBody(), [&](const Stmt* part) {
-    inner = inner || is_loop(part);
-    return !inner;
-  });
-  const effects body(s, clang::cast<clang::ForStmt>(loop)->getBody(), effects::scope::all, escaped);
-  if (inner || body.changes(counter) || !is_one_to_one(c.index, counter, body)) return no;
-  return {};
+  if (index_differs(s, loop, c.index, escaped)) return {};
+  return refusal{c.whole->getBeginLoc(),
+                 "an assignment to " + name_of(*c.array) +
+                     " whose index may be the same twice: the last message to arrive would win, not the last one of "
+                     "the loop; let the index be the counter of a single loop, or use min() or max()"};
 }
 
 /// Whether two names may be one array: of two references that is not known, nor of a reference that is no parameter. A
@@ -153,6 +143,21 @@ verdict commutes(const element_change& c, clang::QualType value, bool reorder) {
 }
 
 }  // namespace
+
+bool index_differs(const source& s, const Stmt* loop, const Expr* index, const std::set<const clang::VarDecl*>& escaped,
+                   const std::set<const clang::VarDecl*>* fresh) {
+  const auto* counter = counter_of(loop);
+  if (!counter) return false;
+  // The counter of this loop, not of one around it, and only the head counts.
+  const auto* body = clang::cast<clang::ForStmt>(loop)->getBody();
+  bool inner = false;
+  each_spelled(body, [&](const Stmt* part) {
+    inner = inner || is_loop(part);
+    return !inner;
+  });
+  const effects of_body(s, body, effects::scope::all, escaped, fresh);
+  return !inner && !of_body.changes(counter) && is_one_to_one(index, counter, of_body);
+}
 
 verdict must_commute(const source& s, const Stmt* loop, const accesses& all,
                      const std::set<const clang::VarDecl*>& escaped, bool reorder) {

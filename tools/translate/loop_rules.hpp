@@ -26,6 +26,12 @@ using verdict = std::optional<refusal>;  ///< none: the rule is met
 [[nodiscard]] verdict must_commute(const source& s, const clang::Stmt* loop, const accesses& all,
                                    const std::set<const clang::VarDecl*>& escaped, bool reorder);
 
+/// Whether an index is another one in each round of a loop: it counts with the loop's counter, and the loop is a single
+/// one. \param fresh  see effects
+[[nodiscard]] bool index_differs(const source& s, const clang::Stmt* loop, const clang::Expr* index,
+                                 const std::set<const clang::VarDecl*>& escaped,
+                                 const std::set<const clang::VarDecl*>* fresh = nullptr);
+
 /// Nothing leaves the loop but at its end, and nothing in it waits for other PEs or names an array in another way. In
 /// a loop that reads elements `break` and `continue` would change how many.
 [[nodiscard]] verdict must_stay_inside(const source& s, const clang::Stmt* loop, const accesses& all,

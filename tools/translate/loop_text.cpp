@@ -59,17 +59,18 @@ loop_text::loop_text(const source& s, const Stmt* loop, const accesses& all,
                      const std::set<const clang::VarDecl*>& escaped, spelling names)
     : source_(s), loop_(loop), all_(all), escaped_(escaped), names_(std::move(names)) {}
 
-/// A step of indentation: a tab where the loop's own line begins with one, else two blanks.
-std::string loop_text::unit() const {
-  const auto own = source_.indent_at(source_.bytes(loop_->getSourceRange()).first);
+std::string indent_unit(const source& s, const Stmt* statement) {
+  const auto own = s.indent_at(s.bytes(statement->getSourceRange()).first);
   return own.find('\t') != std::string::npos ? "\t" : "  ";
 }
 
-std::string loop_text::fresh(const std::string& base) const {
+std::string fresh_name(const source& s, const std::string& base) {
   std::string name = base;
-  for (int i = 2; source_.text().find(name) != std::string::npos; ++i) name = base + '_' + std::to_string(i);
+  for (int i = 2; s.text().find(name) != std::string::npos; ++i) name = base + '_' + std::to_string(i);
   return name;
 }
+
+namespace {
 
 /// The part of a statement with which it ends.
 const Stmt* last_of(const Stmt* s) {
@@ -87,18 +88,18 @@ const Stmt* last_of(const Stmt* s) {
   }
 }
 
-/// Behind the statement, and its semicolon if it has one.
-std::size_t loop_text::end() const {
-  const auto last = source_.bytes(loop_->getSourceRange()).second;
-  if (isa<clang::CompoundStmt, clang::DeclStmt, clang::NullStmt, clang::CXXTryStmt>(last_of(loop_))) return last;
-  const auto next = clang::Lexer::findNextToken(loop_->getEndLoc(), source_.manager(), source_.context().getLangOpts());
-  return next && next->is(clang::tok::semi) ? source_.bytes({next->getLocation(), next->getLocation()}).second : last;
+}  // namespace
+
+std::size_t end_of(const source& s, const Stmt* statement) {
+  const auto last = s.bytes(statement->getSourceRange()).second;
+  if (isa<clang::CompoundStmt, clang::DeclStmt, clang::NullStmt, clang::CXXTryStmt>(last_of(statement))) return last;
+  const auto next = clang::Lexer::findNextToken(statement->getEndLoc(), s.manager(), s.context().getLangOpts());
+  return next && next->is(clang::tok::semi) ? s.bytes({next->getLocation(), next->getLocation()}).second : last;
 }
 
-/// Moves all lines of the loop but its first to the right, unless one of them begins in a string.
-void loop_text::indent(edits& into, const std::string& by) const {
-  const auto begin = source_.bytes(loop_->getSourceRange()).first, last = end();
-  const auto text = std::string_view(source_.text()).substr(begin, last - begin);
+void shift_lines(const source& s, const Stmt* statement, edits& into, const std::string& by) {
+  const auto begin = s.bytes(statement->getSourceRange()).first, last = end_of(s, statement);
+  const auto text = std::string_view(s.text()).substr(begin, last - begin);
   if (text.find("R\"") != std::string_view::npos || text.find("\\\n") != std::string_view::npos) return;
   for (auto at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
     const bool blank = at + 1 >= text.size() || text[at + 1] == '\n' || text[at + 1] == '\r' || text[at + 1] == '#';
@@ -173,13 +174,13 @@ std::string loop_text::copy_as_gather() const {
 }
 
 verdict loop_text::write(edits& into) const {
-  const auto begin = source_.bytes(loop_->getSourceRange()).first, last = end();
-  const std::string own = source_.indent_at(begin), step = unit(), line = source_.line_end();
+  const auto begin = source_.bytes(loop_->getSourceRange()).first, last = end_of(source_, loop_);
+  const std::string own = source_.indent_at(begin), step = indent_unit(source_, loop_), line = source_.line_end();
   const std::string open = names_.prefix + "superstep(" + names_.pe + ", [&] {" + line;
   const bool changes = !all_.changes.empty();
   if (all_.reads.empty()) {
     into.insert(begin, open + own + step);
-    indent(into, step);
+    shift_lines(source_, loop_, into, step);
     spell_changes(into);
     into.insert(last, line + own + "});");
     return {};
@@ -197,8 +198,8 @@ verdict loop_text::write(edits& into) const {
   for (std::size_t k = 0; k < all_.reads.size(); ++k) {
     const auto& r = all_.reads[k];
     const auto name = r.array->name->getNameAsString() + (k == 0 ? "" : '_' + std::to_string(k + 1));
-    const auto values = fresh("values_of_" + name), next = fresh("next_of_" + name);
-    places.push_back(fresh("places_of_" + name));
+    const auto values = fresh_name(source_, "values_of_" + name), next = fresh_name(source_, "next_of_" + name);
+    places.push_back(fresh_name(source_, "places_of_" + name));
     const auto array = source_.letters(array_of(r.whole)->getSourceRange());
     before += (k == 0 ? "" : inner) + "std::vector<std::uint64_t> " + places.back() + ";" + line;
     gathers +=
@@ -211,7 +212,7 @@ verdict loop_text::write(edits& into) const {
   into.insert(begin, "{" + line + inner + before + collect.text(places, inner) + gathers + inner +
                          (changes ? open + inner + step : ""));
   collect.mark_unused(into);
-  indent(into, changes ? step + step : step);
+  shift_lines(source_, loop_, into, changes ? step + step : step);
   spell_changes(into);
   into.insert(last, (changes ? line + inner + "});" : "") + line + own + "}");
   return {};

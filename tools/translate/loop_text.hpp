@@ -21,6 +21,15 @@ struct spelling {
 /// The type of an array's elements, as the program writes it.
 [[nodiscard]] std::string element_name(const distributed_array& array);
 
+/// A step of indentation: a tab where the statement's own line begins with one, else two blanks.
+[[nodiscard]] std::string indent_unit(const source& s, const clang::Stmt* statement);
+/// A name that the file does not have: `base`, or with a number behind it.
+[[nodiscard]] std::string fresh_name(const source& s, const std::string& base);
+/// Behind a statement, and its semicolon if it has one.
+[[nodiscard]] std::size_t end_of(const source& s, const clang::Stmt* statement);
+/// Moves all lines of a statement but its first to the right, unless one of them begins in a string.
+void shift_lines(const source& s, const clang::Stmt* statement, edits& into, const std::string& by);
+
 /// One statement, of which the rules (loop_rules.hpp) are met.
 class loop_text {
  public:
@@ -32,10 +41,6 @@ class loop_text {
 
  private:
   [[nodiscard]] std::string copy_as_gather() const;
-  [[nodiscard]] std::string unit() const;
-  [[nodiscard]] std::string fresh(const std::string& base) const;
-  [[nodiscard]] std::size_t end() const;
-  void indent(edits& into, const std::string& by) const;
   void spell_changes(edits& into) const;
 
   const source& source_;

@@ -4,6 +4,8 @@
 /// loop that reads elements becomes two, with one gather() between them (inspector.hpp); where the loop only copies,
 /// it becomes the gather(). Plain arrays that are marked (distributed.hpp) become pgas::array.
 ///
+/// Calls of OpenSHMEM become messages (shmem_loops.hpp), and a program of OpenSHMEM one of Shunt (shmem_program.hpp).
+///
 /// What one PE's loop computes stays the same. The PEs' loops run side by side, as they did.
 #include <clang/AST/RecursiveASTVisitor.h>
 
@@ -13,6 +15,8 @@
 #include "commands.hpp"
 #include "edits.hpp"
 #include "loop_plan.hpp"
+#include "shmem_loops.hpp"
+#include "shmem_program.hpp"
 #include "vocabulary.hpp"
 
 namespace shunt::translate {
@@ -90,6 +94,35 @@ class functions final : public clang::RecursiveASTVisitor<functions> {
   plans& plans_;
 };
 
+/// Finds the functions of a file, for their calls of OpenSHMEM.
+class shmem_functions final : public clang::RecursiveASTVisitor<shmem_functions> {
+ public:
+  shmem_functions(const source& s, shmem_loops& all) : source_(s), all_(all) {}
+
+  bool shouldVisitTemplateInstantiations() const { return false; }
+
+  bool VisitFunctionDecl(clang::FunctionDecl* f) {
+    const auto* method = dyn_cast<clang::CXXMethodDecl>(f);
+    const bool of_lambda = method && method->getParent()->isLambda();
+    if (!of_lambda && f->doesThisDeclarationHaveABody() && source_.is_here(f->getSourceRange()))
+      all_.look_at(f->getBody(), f->isDependentContext());
+    return true;
+  }
+  bool VisitLambdaExpr(clang::LambdaExpr* l) {
+    if (source_.is_here(l->getSourceRange())) all_.look_at(l->getBody(), l->getCallOperator()->isDependentContext());
+    return true;
+  }
+
+ private:
+  const source& source_;
+  shmem_loops& all_;
+};
+
+/// "x.cpp", of "x.c" that becomes C++.
+std::string name_as_cpp(const std::string& file) {
+  return file.ends_with(".c") ? file.substr(0, file.size() - 1) + "cpp" : "";
+}
+
 }  // namespace
 
 outcome loops(const std::string& file, const compile_options& options) {
@@ -101,7 +134,18 @@ outcome loops(const std::string& file, const compile_options& options) {
   functions(s, arrays, inside, all).TraverseDecl(s.context().getTranslationUnitDecl());
   edits changes;
   all.settle(changes);
-  return {all.findings(), s.text(), changes.apply(s.text())};
+  auto findings = all.findings();
+  std::string name_after;
+  if (uses_shmem(s)) {
+    shmem_loops messages(s, options.reorder);
+    shmem_functions(s, messages).TraverseDecl(s.context().getTranslationUnitDecl());
+    changes.add(messages.changes());
+    findings.insert(findings.end(), messages.findings().begin(), messages.findings().end());
+    write_shmem_program(s, changes, findings);
+    std::ranges::stable_sort(findings, {}, [](const finding& f) { return std::pair(f.line, f.column); });
+    name_after = name_as_cpp(file);
+  }
+  return {std::move(findings), s.text(), changes.apply(s.text()), std::move(name_after)};
 }
 
 }  // namespace shunt::translate

@@ -5,6 +5,8 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,14 @@ void write(const std::string& name, const std::string& text) {
   if (!(file << text).flush()) throw std::runtime_error(name + ": cannot be written");
 }
 
+/// A file that the user did not name is written only where there is none, or the same.
+void must_not_lose(const std::string& name, const std::string& text) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file) return;
+  const std::string there{std::istreambuf_iterator<char>(file), {}};
+  if (there != text) throw std::runtime_error(name + ": is there already, with another text: it is not overwritten");
+}
+
 int run(const command& c, wishes w) {
   int code = clean;
   if (!w.out.empty()) w.compile.out_folder = std::filesystem::absolute(w.out).parent_path().string();
@@ -61,10 +71,14 @@ int run(const command& c, wishes w) {
         w.out.empty() ? void(std::fputs(result.after.c_str(), stdout)) : write(w.out, result.after);
       } else if (result.after == result.before) {
         continue;
-      } else if (w.in_place) {
-        write(file, result.after);
       } else {
-        std::fputs(unified_diff(file, result.before, result.after).c_str(), stdout);
+        const auto name = result.name_after.empty() ? file : result.name_after;
+        if (w.in_place) {
+          if (name != file) must_not_lose(name, result.after);
+          write(name, result.after);
+        } else {
+          std::fputs(unified_diff(file, name, result.before, result.after).c_str(), stdout);
+        }
       }
     } catch (const std::exception& problem) {
       std::fprintf(stderr, "%s", problem.what());

@@ -39,7 +39,8 @@ std::unique_ptr<tooling::CompilationDatabase> commands(const std::string& file, 
   }
   auto arguments = options.arguments;
   if (arguments.empty()) {
-    arguments = {"-I" + headers(), "-I" + fs::absolute(file).parent_path().string()};
+    arguments = {"-I" + headers(), "-I" + headers() + "/shunt/pgas/openshmem",
+                 "-I" + fs::absolute(file).parent_path().string()};
     if (!file.ends_with(".c")) arguments.insert(arguments.end(), {"-std=c++20", "-xc++"});
   }
   return std::make_unique<tooling::FixedCompilationDatabase>(".", arguments);
@@ -79,7 +80,7 @@ source::source(const std::string& file, const compile_options& options) : file_(
   tooling::ClangTool tool(*known, {file});
   // Clang's own headers lie beside Clang, not beside this program.
   tool.appendArgumentsAdjuster(tooling::getInsertArgumentAdjuster(
-      {"-resource-dir", SHUNT_TRANSLATE_RESOURCES, "-Wno-everything", "-fsyntax-only"},
+      {"-resource-dir", SHUNT_TRANSLATE_RESOURCES, "-Wno-everything", "-fsyntax-only", "-DSHUNT_TRANSLATE"},
       tooling::ArgumentInsertPosition::END));
   errors said;
   tool.setDiagnosticConsumer(&said);

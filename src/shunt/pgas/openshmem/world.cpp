@@ -1,0 +1,266 @@
+#include <shunt/pgas/openshmem/world.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <shunt/base/environment.hpp>
+#include <shunt/base/error.hpp>
+#include <shunt/base/parse.hpp>
+#include <shunt/pgas/detail/symmetric_heap.hpp>
+#include <shunt/pgas/launch.hpp>
+#include <shunt/sched/fiber.hpp>
+#include <shunt/sched/runtime.hpp>
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+namespace openshmem {
+namespace {
+
+/// Of address space; the system gives what is touched.
+constexpr std::size_t usual_heap = std::size_t{1} << 30;
+/// As a main thread has it.
+constexpr std::size_t stack_of_program = std::size_t{8} << 20;
+/// Bytes that one message of a long put carries at most, so that several of them share a train.
+constexpr std::size_t most_of_a_put = 4096;
+
+world* the_world = nullptr;  // of this process; only its worker's thread touches it
+
+/// SHMEM_SYMMETRIC_SIZE, as the standard calls it.
+std::size_t heap_bytes() {
+  const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
+  if (text == nullptr) return usual_heap;
+  return parse_bytes("SHMEM_SYMMETRIC_SIZE", text, 4096, std::uint64_t{1} << 46);
+}
+
+/// Some bytes of an element's size that a message may return.
+template <std::size_t Bytes>
+struct piece {
+  std::byte bytes[Bytes];
+};
+
+/// Runs a PE's program on a stack of its own, which is as large as that of a main thread. The PE's fiber waits.
+int run_on_large_stack(const std::function<int()>& program) {
+  int status = 0;
+  bool over = false;
+  std::exception_ptr thrown;
+  const auto caller = sched::this_fiber::self();
+  const auto body = [&] {
+    try {
+      sched::this_fiber::require_stack();
+      status = program();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    over = true;
+    caller.wake();
+  };
+  sched::this_worker::current().spawn(body, {.worker = sched::this_worker::index(),
+                                             .name = "main",
+                                             .stack_bytes = stack_of_program,
+                                             .even_without_stack = true});
+  while (!over) sched::this_fiber::park("the program of an OpenSHMEM PE");
+  if (thrown) std::rethrow_exception(thrown);
+  return status;
+}
+
+int run_pe(pe& me, std::span<std::byte> data, const std::function<int()>& program) {
+  if (me.count() != me.ranks()) {
+    throw usage_error(error_number(970), "a PE of an OpenSHMEM program is a process: " + std::to_string(me.count()) +
+                                             " PEs in " + std::to_string(me.ranks()) +
+                                             " processes; start it by `shunt start --ranks N`, without SHUNT_PES");
+  }
+  world all(me, data);
+  the_world = &all;
+  int status = 1;
+  try {
+    status = run_on_large_stack(program);
+  } catch (...) {
+    the_world = nullptr;
+    throw;
+  }
+  if (status != 0 && me.ranks() > 1) {  // the other PEs would wait for this one; a launcher ends them
+    std::fflush(nullptr);
+    std::_Exit(status);
+  }
+  the_world = nullptr;
+  return status;
+}
+
+}  // namespace
+
+void memory::refuse_address(const void* at) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", at);
+  throw usage_error(error_number(968), std::string("the address ") + text +
+                                           " is not symmetric: it lies neither in what shmem_malloc() returned nor in "
+                                           "a static or global variable of the program");
+}
+
+world::world(pe& me, std::span<std::byte> data)
+    : me_(&me),
+      heap_(std::make_unique<detail::symmetric_heap>(heap_bytes())),
+      memory_(me, std::span(heap_->begin(), heap_->bytes()), data, me.count()),
+      messages_(memory_),
+      sent_(static_cast<std::size_t>(me.count())),
+      confirmed_(sent_) {}
+
+world::~world() noexcept(false) = default;
+
+world& world::here() {
+  if (the_world == nullptr) {
+    throw usage_error(error_number(971),
+                      "a call of OpenSHMEM outside of openshmem::launch(): `shunt-translate loops` "
+                      "writes main() so that it calls that");
+  }
+  return *the_world;
+}
+
+void world::refuse_pe(int pe) const {
+  throw usage_error(error_number(969),
+                    "PE " + std::to_string(pe) + ": the program has PEs 0.." + std::to_string(me_->count() - 1));
+}
+
+void world::put(void* to, const void* from, std::size_t bytes, int pe) {
+  if (bytes == 0) return;
+  const auto index = index_of(pe);
+  auto place = memory_->place_of(to, bytes);
+  const auto most = std::min(most_of_a_put, me_->train_bytes() / 2);
+  auto left = std::span(static_cast<const std::byte*>(from), bytes);
+  while (!left.empty()) {
+    const auto part = left.first(std::min(left.size(), most));
+    ++sent_[index];
+    messages_.send(pe, part,
+                   [place, sender = std::int64_t{me_->index()}](memory& there, std::span<const std::byte> what) {
+                     std::memcpy(&there.at<std::byte>(place), what.data(), what.size());
+                     there.note_handled(static_cast<int>(sender));
+                   });
+    place += part.size();
+    left = left.subspan(part.size());
+  }
+}
+
+template <std::size_t Bytes>
+void world::get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe) {
+  for (; left >= Bytes; to += Bytes, place += Bytes, left -= Bytes) {
+    ++asked_;
+    messages_.ask(
+        pe,
+        [place](const memory& there) {
+          piece<Bytes> found;
+          std::memcpy(found.bytes, &there.at<std::byte>(place), Bytes);
+          return found;
+        },
+        [to](memory& mine, const piece<Bytes>& found) {
+          std::memcpy(to, found.bytes, Bytes);
+          mine.note_answered();
+        });
+  }
+}
+
+/// Answers have a fixed length: long pieces first, then shorter ones.
+void world::get(void* to, const void* from, std::size_t bytes, int pe) {
+  if (bytes == 0) return;
+  static_cast<void>(index_of(pe));
+  auto place = memory_->place_of(from, bytes);
+  auto* at = static_cast<std::byte*>(to);
+  get_pieces<256>(at, place, bytes, pe);
+  get_pieces<32>(at, place, bytes, pe);
+  get_pieces<8>(at, place, bytes, pe);
+  get_pieces<1>(at, place, bytes, pe);
+}
+
+void world::answered() {
+  me_->home().until("answered()", [this] { return memory_->answered() == asked_; });
+}
+
+void world::quiet() {
+  answered();
+  for (int pe = 0; pe != me_->count(); ++pe) {
+    const auto index = static_cast<std::size_t>(pe);
+    while (confirmed_[index] != sent_[index]) {
+      confirmed_[index] =
+          messages_.fetch(pe, [asker = me_->index()](const memory& there) { return there.handled(asker); });
+    }
+  }
+}
+
+void world::barrier() {
+  messages_.finish();
+  confirmed_ = sent_;
+}
+
+void world::wait_until(const char* call, const std::function<bool()>& ready) { me_->home().until(call, ready); }
+
+/// A round trip to this PE itself, since it makes everything depart as well.
+void world::progress() {
+  static_cast<void>(messages_.fetch(me_->index(), [](const memory& there) { return there.answered(); }));
+}
+
+void world::send_end(int pe) {
+  messages_.send(pe, [](memory&) {
+    std::fflush(nullptr);
+    std::_Exit(0);
+  });
+}
+
+void* world::allocate(std::size_t bytes, std::size_t alignment) {
+  void* const block = heap_->allocate(bytes, alignment);
+  barrier();
+  return block;
+}
+
+void world::free(void* block) {
+  barrier();
+  if (!heap_->free(block)) memory::refuse_address(block);
+}
+
+void* world::reallocate(void* block, std::size_t bytes) {
+  if (block == nullptr) return allocate(bytes, 1);
+  barrier();
+  const auto had = heap_->bytes_of(block);
+  void* const larger = heap_->allocate(bytes, 1);
+  if (larger != nullptr) std::memcpy(larger, block, std::min(had, bytes));
+  if (larger != nullptr || bytes == 0) heap_->free(block);
+  barrier();
+  return larger;
+}
+
+bool world::is_symmetric(const void* at) const noexcept {
+  try {
+    static_cast<void>(memory_->place_of(at, 1));
+    return true;
+  } catch (const usage_error&) {
+    return false;
+  }
+}
+
+int run_program(char** argv, std::span<std::byte> data, const std::function<int()>& program) {
+  try {
+    auto wanted = options_from_environment();
+    const std::string_view name = argv[0] == nullptr ? "" : argv[0];
+    wanted.name = name.substr(name.rfind('/') + 1);
+    wanted.workers = 1;
+    int status = 0;
+    run(wanted, [&](pe& me) { status = run_pe(me, data, program); });
+    return status;
+  } catch (const usage_error& bad) {
+    std::fprintf(stderr, "%s\n", bad.what());
+    return 2;
+  } catch (const std::exception& bad) {
+    std::fprintf(stderr, "%s\n", bad.what());
+    return 1;
+  }
+}
+
+}  // namespace openshmem
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,277 @@
+/// OpenSHMEM's memory over messages: what shmem.h declares is made of this, and so are loops that shunt-translate wrote.
+///
+/// ```cpp
+/// for (long i = 0; i < n; ++i) openshmem::send(&counts[spot[i]], pe[i], [](long& count) { ++count; });
+/// for (long i = 0; i < n; ++i) openshmem::ask(&table[spot[i]], pe[i], &target[i]);
+/// openshmem::answered();  // every target[i] is there; barrier() and quiet() also wait for the counts
+/// ```
+///
+/// A PE is a process, as OpenSHMEM has it: its static and global variables are its own. Its program is a fiber with a
+/// stack of 8 MiB. Symmetric memory is a heap of the process, and the data of the program's file; a message names an
+/// element by its place in one of the two.
+///
+///   place   bit 63: 0 the heap, 1 the program's data; below it the bytes from where that begins
+///
+/// Invariants
+///   world.W1  Only the worker's thread touches a world, and its memory's counts.
+///   world.W2  A place means the same on each PE: all of them run one file, and call shmem_malloc() alike.
+///   world.W3  sent_[p] counts the messages to PE p that nothing answers, handled(q) those of PE q that have been done
+///             here. When the two are equal at all PEs, quiet() returns.
+///
+/// What a PE does to its own memory, and what others ask for, happens in one order: handlers run while the program
+/// waits or sends, never beside it. So nothing here is atomic to the processor, and every operation is atomic.
+///
+/// Source: OpenSHMEM 1.4 and 1.5, openshmem.org.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <shunt/pgas/actor_of.hpp>
+#include <shunt/pgas/symmetric.hpp>
+
+// What the linker calls the program's data: weak, since a program without any has none.
+extern "C" {
+extern char __data_start[] __attribute__((weak));
+extern char _end[] __attribute__((weak));
+}
+
+namespace shunt {
+inline namespace v1 {
+namespace pgas {
+
+namespace detail {
+class symmetric_heap;
+}
+
+/// OpenSHMEM over messages.
+namespace openshmem {
+
+/// The symmetric memory of one PE.
+class memory {
+ public:
+  /// \param heap  of this PE \param data  of the program's file \param pes  of the job
+  memory(std::span<std::byte> heap, std::span<std::byte> data, int pes)
+      : begin_{heap.data(), data.data()}, bytes_{heap.size(), data.size()}, handled_(static_cast<std::size_t>(pes)) {}
+
+  /// Where an element lies, on every PE. \throws usage_error for memory that is not symmetric
+  [[nodiscard]] std::uint64_t place_of(const void* at, std::size_t bytes) const {
+    const auto* const byte = static_cast<const std::byte*>(at);
+    const auto offset = static_cast<std::size_t>(byte - begin_[0]);
+    if (offset < bytes_[0] && bytes <= bytes_[0] - offset) [[likely]]
+      return offset;
+    const auto in_data = static_cast<std::size_t>(byte - begin_[1]);
+    if (in_data >= bytes_[1] || bytes > bytes_[1] - in_data) refuse_address(at);
+    return in_data | data_bit;
+  }
+  /// The element at a place.
+  template <class T>
+  [[nodiscard]] T& at(std::uint64_t place) const noexcept {
+    return *reinterpret_cast<T*>(begin_[place >> 63] + (place & ~data_bit));
+  }
+
+  /// A message of a PE has been done here.
+  void note_handled(int from) noexcept { ++handled_[static_cast<std::size_t>(from)]; }
+  /// How many of a PE's messages have been done here.
+  [[nodiscard]] std::uint64_t handled(int from) const noexcept { return handled_[static_cast<std::size_t>(from)]; }
+  /// An answer has come.
+  void note_answered() noexcept { ++answered_; }
+  /// \throws usage_error: no PE but this one has such memory
+  [[noreturn]] static void refuse_address(const void* at);
+  /// Answers that have come.
+  [[nodiscard]] std::uint64_t answered() const noexcept { return answered_; }
+
+ private:
+  static constexpr std::uint64_t data_bit = std::uint64_t{1} << 63;
+
+  std::byte* begin_[2];
+  std::size_t bytes_[2];
+  std::vector<std::uint64_t> handled_;
+  std::uint64_t answered_ = 0;
+};
+
+/// What a PE's program knows of OpenSHMEM: launch() makes it.
+class world {
+ public:
+  /// Collective. \param data  of the program's file
+  world(pe& me, std::span<std::byte> data);
+  /// Collective.
+  ~world() noexcept(false);
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  /// This PE's. \throws usage_error outside of launch()
+  [[nodiscard]] static world& here();
+  /// This PE.
+  [[nodiscard]] pe& me() const noexcept { return *me_; }
+
+  /// One-sided. change(element) happens on a PE, some time before quiet() or barrier() returns.
+  /// \param change  a lambda that takes a T& and captures plain values
+  template <class T, class F>
+  void send(T* at, int to, const F& change) {
+    const auto place = memory_->place_of(at, sizeof(T));
+    ++sent_[index_of(to)];
+    if constexpr (std::is_empty_v<F>) {
+      messages_.send(to, [place](memory& there, auto& handled) {
+        F()(there.at<T>(place));
+        there.note_handled(handled.from());
+      });
+    } else {
+      messages_.send(to, [place, change](memory& there, auto& handled) {
+        change(there.at<T>(place));
+        there.note_handled(handled.from());
+      });
+    }
+  }
+  /// One-sided. `*into` becomes what change(element) returns on a PE, some time before answered(), quiet() or barrier()
+  /// returns. \param change  a lambda that takes a T& and captures plain values
+  template <class T, class F, class R>
+  void ask(T* at, int of, const F& change, R* into) {
+    const auto place = memory_->place_of(at, sizeof(T));
+    static_cast<void>(index_of(of));
+    ++asked_;
+    messages_.ask(
+        of, [place, change](const memory& there) -> R { return change(there.at<T>(place)); },
+        [into](memory& mine, const R& value) {
+          *into = value;
+          mine.note_answered();
+        });
+  }
+  /// One-sided. The same, now: a round trip.
+  template <class T, class F>
+  [[nodiscard]] auto fetch(T* at, int of, const F& change) {
+    const auto place = memory_->place_of(at, sizeof(T));
+    static_cast<void>(index_of(of));
+    return messages_.fetch(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
+  }
+
+  /// One-sided. `bytes` bytes go to a PE. \param from  may be changed when it returns
+  void put(void* to, const void* from, std::size_t bytes, int pe);
+  /// One-sided. `bytes` bytes come from a PE, some time before answered(), quiet() or barrier() returns.
+  void get(void* to, const void* from, std::size_t bytes, int pe);
+
+  /// Local, but waits: every answer that this PE has asked for has come.
+  void answered();
+  /// Local, but waits: every answer has come, and every message of this PE has been done.
+  void quiet();
+  /// Collective: every answer has come, and every message of all PEs has been done.
+  void barrier();
+  /// Waits until ready() is true, which messages of other PEs make so. \param call  static text, for reports
+  void wait_until(const char* call, const std::function<bool()>& ready);
+  /// Local. Handles what has come.
+  void progress();
+  /// One-sided. Another PE's process ends, with status 0.
+  void send_end(int pe);
+
+  /// Collective. A block of symmetric memory; null where no room is left.
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment);
+  /// Collective. The block is free.
+  void free(void* block);
+  /// Collective. A block of another size begins with what the old one has.
+  [[nodiscard]] void* reallocate(void* block, std::size_t bytes);
+  /// Whether an address is one of symmetric memory.
+  [[nodiscard]] bool is_symmetric(const void* at) const noexcept;
+
+ private:
+  [[nodiscard]] std::size_t index_of(int pe) const {
+    const auto index = static_cast<std::size_t>(pe);
+    if (index >= sent_.size()) [[unlikely]]
+      refuse_pe(pe);
+    return index;
+  }
+  [[noreturn]] void refuse_pe(int pe) const;
+  template <std::size_t Bytes>
+  void get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe);
+
+  pe* me_;
+  std::unique_ptr<detail::symmetric_heap> heap_;
+  symmetric<memory> memory_;
+  actor_of<memory> messages_;
+  std::vector<std::uint64_t> sent_, confirmed_;  // by PE: messages, and how many of them are known to be done
+  std::uint64_t asked_ = 0;
+};
+
+/// One-sided. world::send() of this PE.
+template <class T, class F>
+void send(T* at, int pe, const F& change) {
+  world::here().send(at, pe, change);
+}
+/// One-sided. `*into` becomes an element of a PE, some time before answered(), quiet() or a barrier returns.
+template <class T>
+void ask(T* at, int pe, std::remove_const_t<T>* into) {
+  world::here().ask(at, pe, [](const T& element) { return element; }, into);
+}
+/// Local, but waits: every answer that this PE has asked for has come.
+inline void answered() { world::here().answered(); }
+
+/// An element that values() reads.
+template <class T>
+struct element {
+  T* at;   ///< in symmetric memory
+  int pe;  ///< the PE that has it
+};
+/// Waits for all answers. \return the elements' values, in order
+template <class T>
+[[nodiscard]] std::vector<std::remove_const_t<T>> values(const std::vector<element<T>>& of) {
+  std::vector<std::remove_const_t<T>> all(of.size());
+  for (std::size_t k = 0; k != of.size(); ++k) ask(of[k].at, of[k].pe, &all[k]);
+  answered();
+  return all;
+}
+
+/// An element that fetch_add() changes, and by how much.
+template <class T>
+struct addition {
+  T* at;    ///< in symmetric memory
+  int pe;   ///< the PE that has it
+  T value;  ///< integers are added modulo their range
+};
+/// Waits for all answers. Additions of one call to one element have no order. \return what each element was before
+template <class T>
+[[nodiscard]] std::vector<T> fetch_add(const std::vector<addition<T>>& of) {
+  std::vector<T> all(of.size());
+  for (std::size_t k = 0; k != of.size(); ++k) {
+    const auto change = [value = of[k].value](T& element) {
+      using bits = std::make_unsigned_t<T>;
+      return std::exchange(element, static_cast<T>(static_cast<bits>(element) + static_cast<bits>(value)));
+    };
+    world::here().ask(of[k].at, of[k].pe, change, &all[k]);
+  }
+  answered();
+  return all;
+}
+
+/// Runs an OpenSHMEM program as a whole main(): a job whose PEs are processes, as many as `shunt start`, or a launcher of
+/// MPI or OpenSHMEM, started. Options of the job come from SHUNT_… variables; the command line is the program's.
+/// \return what the program returned; 1 after an error, 2 after a usage error, of which standard error has one line.
+int run_program(char** argv, std::span<std::byte> data, const std::function<int()>& program);
+
+/// The data of the program's file: where its static and global variables lie.
+[[nodiscard]] inline std::span<std::byte> data_of_program() {
+  auto* const begin = reinterpret_cast<std::byte*>(__data_start);
+  auto* const end = reinterpret_cast<std::byte*>(_end);
+  return begin == nullptr || end == nullptr ? std::span<std::byte>() : std::span(begin, end);
+}
+/// `int main(int argc, char** argv) { return openshmem::launch(argc, argv, program); }`: see run_program().
+template <class... Arguments>
+int launch(int argc, char** argv, int (*program)(Arguments...)) {
+  return run_program(argv, data_of_program(), [&] {
+    if constexpr (sizeof...(Arguments) == 0) {
+      static_cast<void>(argc);
+      return program();
+    } else {
+      return program(argc, argv);
+    }
+  });
+}
+
+}  // namespace openshmem
+}  // namespace pgas
+}  // namespace v1
+}  // namespace shunt

@@ -1,0 +1,149 @@
+"""`shunt-translate loops` on OpenSHMEM: programs become Shunt's, and give their answers on any number of PEs.
+
+    shmem_test.py TRANSLATE SOURCE LIBRARY SHUNT COMPILER...
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+import unittest
+
+TRANSLATE, SOURCE, LIBRARY, SHUNT, *COMPILERS = sys.argv[1:]
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from support import Translation, run  # noqa: E402
+SHMEM = "-I" + SOURCE + "/src/shunt/pgas/openshmem"
+INCLUDES = [SHMEM, "-I" + SOURCE + "/src", "-I" + SOURCE + "/apps"]
+
+
+def result_of(file):
+    """The file that a translation writes."""
+    return file.with_suffix(".cpp")
+
+
+class Shmem(Translation):
+    def translated(self, file, *options):
+        flags = INCLUDES if file.suffix == ".c" else ["-std=c++20", *INCLUDES]
+        return run(TRANSLATE, "loops", "--in-place", *options, file, "--", *flags)
+
+    def copied(self, name):
+        """A file of this folder, to be translated."""
+        return pathlib.Path(shutil.copy(HERE / name, self.folder))
+
+    def bench(self, path):
+        """A program of bench/ with what it includes."""
+        if not (self.folder / "bench").exists():
+            keep = shutil.ignore_patterns("results", "report*", "*.json", "*.java", "tokio*")
+            shutil.copytree(pathlib.Path(SOURCE) / "bench", self.folder / "bench", ignore=keep)
+        return self.folder / "bench" / path
+
+    def compiled(self, file, compiler, *warnings):
+        program = self.folder / "program"
+        built = run(compiler, "-std=c++20", *INCLUDES, "-O1", *warnings, file, LIBRARY, "-lz", "-pthread", "-o", program)
+        self.assertEqual(built.returncode, 0, built.stderr[:3000])
+        return program
+
+    def answer(self, program, pes, *words):
+        done = run("timeout", "120", SHUNT, "start", "--ranks", pes, program, *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), (pes, words))
+        return done.stdout
+
+    def test_a_program_in_c_gives_its_answers(self):
+        file = self.copied("shmem.c")
+        said = self.translated(file)
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        for compiler in COMPILERS:
+            program = self.compiled(result_of(file), compiler, "-Wall", "-Werror")
+            for pes in 1, 2, 4:
+                self.assertEqual(self.answer(program, pes), "all right on %d PEs\n" % pes)
+
+    def test_loops_become_messages_and_all_else_stays(self):
+        file = self.copied("shmem.c")
+        self.translated(file)
+        text = result_of(file).read_text()
+        self.assertEqual(file.read_text(), (HERE / "shmem.c").read_text())
+        for line in ("    shmem::send(&counts[entries[i]], owners[i], [](long& element) { ++element; });  // another one",
+                     "    /* a comment that stays */",
+                     "while (left-- > 0) shmem::send(bits + left, FIRST_PE, [value = 1u << shmem_my_pe()]"
+                     "(unsigned int& element) { element |= value; });",
+                     "    shmem::ask(&table[entries[i]], owners[i], &target[i]);",
+                     "      sum += values_of_table[next_of_table++] + i % 2;  // each value once",
+                     "  long* later = (long*)calloc(SIZE, sizeof(long));",
+                     "    shmem::ask(&table[i], me, &later[i]);",
+                     "static long gathered(long* __restrict target,",
+                     "  shmem_int_put(heap, long_one, SIZE, (me + 1) % pes);",
+                     "static int shmem_main(int argc, char** argv) {",
+                     "  return 0;\n}\n\nint main(int argc, char** argv) { return shmem::launch(argc, argv, shmem_main); }"):
+            self.assertIn(line, text)
+
+    def test_twice_changes_nothing(self):
+        file = self.copied("shmem.c")
+        self.translated(file)
+        again = run(TRANSLATE, "loops", result_of(file), "--", "-std=c++20", *INCLUDES)
+        self.assertEqual((again.returncode, again.stdout, again.stderr), (0, "", ""))
+        self.assertEqual(self.translated(file).returncode, 0)  # it writes the same once more
+        result_of(file).write_text("// another text\n")
+        lost = self.translated(file)
+        self.assertEqual(lost.returncode, 2)
+        self.assertIn("it is not overwritten", lost.stderr)
+
+    def test_a_diff_names_both_files_and_applies(self):
+        file = self.copied("shmem.c")
+        said = run(TRANSLATE, "loops", file, "--", *INCLUDES)
+        self.assertIn("\n+++ %s\n" % result_of(file), said.stdout)
+        patched = run("patch", "-s", "-o", "-", file, input=said.stdout)
+        self.translated(file)
+        self.assertEqual(patched.stdout, result_of(file).read_text())
+
+    def test_what_is_refused_says_why(self):
+        file = self.copied("shmem_refused.c")
+        said = self.translated(file)
+        self.check_refusals(file.read_text(), said)
+
+    def test_fetched_additions_wait_for_leave(self):
+        file = self.copied("shmem_refused.c")
+        said = self.translated(file, "--reorder")
+        self.assertNotIn("--reorder", said.stderr)
+        self.assertIn("places_of_word.push_back({&word, pe[i], 1});", result_of(file).read_text())
+
+    def test_programs_of_the_tables(self):
+        few = ["--samples", "1", "--warmup", "1"]
+        programs = {"histogram/openshmem.c": [["--updates", "20000"]],
+                    "index_gather/openshmem.c": [["--updates", "20000", "--variant", v] for v in ("blocking", "nbi")],
+                    "superstep/openshmem.c": [["--rounds", "20", "--what", w] for w in ("superstep", "round_trip")],
+                    "triangle/openshmem.cpp": [["--rows", "300", "--row-nonzeros", "9", "--variant", v]
+                                               for v in ("word", "row", "nbi")]}
+        for path, runs in programs.items():
+            file = self.bench(path)
+            said = self.translated(file)
+            self.assertEqual((said.returncode, said.stderr), (0, ""), path)
+            for compiler in COMPILERS:
+                program = self.compiled(result_of(file), compiler)
+                for pes in (2,) if path.startswith("superstep") else (1, 2, 4):
+                    for words in runs:
+                        line = json.loads(self.answer(program, pes, "--pes", pes, *words, *few).splitlines()[-1])
+                        self.assertTrue(line["checked"], (path, pes, words))
+        text = result_of(self.bench("index_gather/openshmem.c")).read_text()
+        self.assertEqual(text.count("shmem::ask(&table[packed[i] >> 16], (int)(packed[i] & 0xffff), &target[i]);"), 2)
+
+    def test_programs_of_bale_give_one_sum(self):
+        file = self.bench("bale/openshmem.cpp")
+        said = self.translated(file)
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        for compiler in COMPILERS:
+            program = self.compiled(result_of(file), compiler)
+            for what in "random_permutation", "permute_matrix", "transpose", "topological_sort":
+                answers = set()
+                for pes in 1, 2, 4:
+                    for variant in "blocking", "nbi":
+                        said = self.answer(program, pes, "--what", what, "--rows", 400 // pes, "--row-nonzeros", "5",
+                                           "--samples", "1", "--warmup", "0", "--variant", variant)
+                        line = json.loads(said)
+                        del line["seconds"]
+                        answers.add(json.dumps(line, sort_keys=True))
+                self.assertEqual(len(answers), 1, (what, answers))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
