@@ -344,6 +344,9 @@ verdict shmem_loops::must_stay_alone(const function& f, const Stmt* loop, const 
       const bool both_read = is_read(other.what.kind) && !changes;
       if (other.what.call == c.call || other.what.kind == shmem_kind::get_later || both_read) continue;
       if (other.what.kind == shmem_kind::other || other.what.kind == shmem_kind::waits) continue;
+      const auto* of_other = root_of_address(other.what.at);
+      if (of_other && of_other != root && of_other->getType()->isArrayType() && root->getType()->isArrayType())
+        continue;  // two arrays
       if (may_be_one(context, other.what.element, c.element))
         return refusal{at, "elements are read by " + c.name + "() and changed by " + other.what.name +
                                "() in one loop, and may be the same"};

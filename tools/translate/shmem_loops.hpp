@@ -13,8 +13,8 @@
 ///
 /// What a call changes without an answer may be a message anywhere: OpenSHMEM promises it no order either. A loop that
 /// reads either leaves where a value goes to its message, if nothing else looks there before the loop's end; or it
-/// becomes two loops, as those over arrays do (inspector.hpp). Neither takes another PE's call, so loops may stand under
-/// conditions.
+/// becomes two loops, as those over arrays do (inspector.hpp). Neither takes another PE's call, so loops may stand
+/// under conditions.
 #pragma once
 
 #include <deque>

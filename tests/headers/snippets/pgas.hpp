@@ -12,6 +12,7 @@
 
 #include <shunt/pgas.hpp>
 #include <shunt/pgas/containers.hpp>
+#include <shunt/pgas/openshmem/world.hpp>
 
 namespace examples::pgas_actor_of {
 namespace pgas = shunt::pgas;
@@ -116,6 +117,14 @@ extern pgas::pe& me;
 extern std::uint64_t n;
 extern std::vector<triplet> triplets;
 }  // namespace examples::pgas_containers_sparse_matrix
+
+namespace examples::pgas_openshmem_world {
+namespace openshmem = shunt::pgas::openshmem;
+extern long n;
+extern const long* spot;
+extern const int* pe;
+extern long *counts, *table, *target;
+}  // namespace examples::pgas_openshmem_world
 
 namespace examples::pgas_selector {
 namespace pgas = shunt::pgas;

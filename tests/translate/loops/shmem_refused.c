@@ -12,11 +12,11 @@ long anything(long);
 
 void reads(long* target, long* from, const int* pe, const long* entry) {
   long own[100], s = 0;
-  for (int i = 0; i < 9; ++i) target[i] = shmem_long_g(&table[entry[i]], pe[i]);  // refused: the loop may change `table`
+  for (int i = 0; i < 9; ++i) target[i] = shmem_long_g(&table[entry[i]], pe[i]);  // refused: may change `table`
   for (int i = 0; i < 9; ++i) own[0] = s = shmem_long_g(&from[anything(i)], 0);   // refused: the loop may change `from`
   for (int i = 0; i < 9; ++i) s += shmem_long_g(&table[s % 100], 0);              // refused: depends on `s`
   for (int i = 0; i < 9; ++i) s += shmem_long_g(&table[shmem_long_g(&other[i], 0)], 0);  // refused: calls shmem_long_g
-  for (int i = 0; i < 9; ++i) s += i > 3 && shmem_long_g(&table[i], 0) > 2 ? 1 : 0;  // refused: behind &&, || or ?:
+  for (int i = 0; i < 9; ++i) s += i > 3 && shmem_long_g(&table[i], 0) > 2 ? 1 : 0;      // refused: behind &&, || or ?:
   for (int i = 0; i < 9; ++i) {
     if (s > 9) break;  // refused: ends or goes on early
     s += shmem_long_g(&table[i], 0);

@@ -40,7 +40,8 @@ class Shmem(Translation):
 
     def compiled(self, file, compiler, *warnings):
         program = self.folder / "program"
-        built = run(compiler, "-std=c++20", *INCLUDES, "-O1", *warnings, file, LIBRARY, "-lz", "-pthread", "-o", program)
+        built = run(compiler, "-std=c++20", *INCLUDES, "-O1", *warnings, file, LIBRARY, "-lz", "-pthread",
+                    "-o", program)
         self.assertEqual(built.returncode, 0, built.stderr[:3000])
         return program
 
@@ -63,7 +64,8 @@ class Shmem(Translation):
         self.translated(file)
         text = result_of(file).read_text()
         self.assertEqual(file.read_text(), (HERE / "shmem.c").read_text())
-        for line in ("    shmem::send(&counts[entries[i]], owners[i], [](long& element) { ++element; });  // another one",
+        for line in ("    shmem::send(&counts[entries[i]], owners[i], [](long& element) { ++element; });"
+                     "  // another one",
                      "    /* a comment that stays */",
                      "while (left-- > 0) shmem::send(bits + left, FIRST_PE, [value = 1u << shmem_my_pe()]"
                      "(unsigned int& element) { element |= value; });",
@@ -74,7 +76,8 @@ class Shmem(Translation):
                      "static long gathered(long* __restrict target,",
                      "  shmem_int_put(heap, long_one, SIZE, (me + 1) % pes);",
                      "static int shmem_main(int argc, char** argv) {",
-                     "  return 0;\n}\n\nint main(int argc, char** argv) { return shmem::launch(argc, argv, shmem_main); }"):
+                     "  return 0;\n}\n\n"
+                     "int main(int argc, char** argv) { return shmem::launch(argc, argv, shmem_main); }"):
             self.assertIn(line, text)
 
     def test_twice_changes_nothing(self):
@@ -106,6 +109,28 @@ class Shmem(Translation):
         said = self.translated(file, "--reorder")
         self.assertNotIn("--reorder", said.stderr)
         self.assertIn("places_of_word.push_back({&word, pe[i], 1});", result_of(file).read_text())
+
+    def test_mistakes_and_ends_have_their_status(self):
+        file = self.copied("shmem_ends.cpp")
+        self.assertEqual(self.translated(file).stderr, "")
+        program = self.compiled(file, COMPILERS[0], "-Wall", "-Werror")
+        for word, ranks, status, text in (
+                ("local", 1, 2, "is not symmetric"), ("far", 1, 2, "PE 1: the program has PEs 0..0"),
+                ("some", 2, None, "an active set of 1 PEs"), ("returns", 2, 5, ""), ("exits", 2, 6, ""),
+                ("ends", 2, 0, ""), ("throws", 2, None, "thrown by the program"), ("nothing", 2, 0, "")):
+            done = run("timeout", "60", SHUNT, "start", "--ranks", ranks, program, word)
+            self.assertIn(text, done.stderr, word)
+            if status is None:
+                self.assertNotEqual(done.returncode, 0, word)
+            else:
+                self.assertEqual(done.returncode, status, word)
+        done = run("env", "SHUNT_PES=2", "timeout", "60", program, "nothing")
+        self.assertIn("a PE of an OpenSHMEM program is a process: 2 PEs in 1 processes", done.stderr)
+        text = (HERE / "shmem_ends.cpp").read_text().replace("int main(int argc", "int unused(int argc")
+        untranslated = self.folder / "untranslated.cpp"
+        untranslated.write_text(text + "int main() { return shmem_my_pe(); }\n")
+        done = run(self.compiled(untranslated, COMPILERS[0]))
+        self.assertIn("a call of OpenSHMEM outside of openshmem::launch()", done.stderr)
 
     def test_programs_of_the_tables(self):
         few = ["--samples", "1", "--warmup", "1"]

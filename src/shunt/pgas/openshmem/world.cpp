@@ -22,6 +22,13 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 namespace openshmem {
+
+/// Some bytes that an answer carries.
+template <std::size_t Bytes>
+struct piece {
+  std::byte bytes[Bytes];
+};
+
 namespace {
 
 /// Of address space; the system gives what is touched.
@@ -39,12 +46,6 @@ std::size_t heap_bytes() {
   if (text == nullptr) return usual_heap;
   return parse_bytes("SHMEM_SYMMETRIC_SIZE", text, 4096, std::uint64_t{1} << 46);
 }
-
-/// Some bytes of an element's size that a message may return.
-template <std::size_t Bytes>
-struct piece {
-  std::byte bytes[Bytes];
-};
 
 /// Runs a PE's program on a stack of its own, which is as large as that of a main thread. The PE's fiber waits.
 int run_on_large_stack(const std::function<int()>& program) {
@@ -96,7 +97,7 @@ int run_pe(pe& me, std::span<std::byte> data, const std::function<int()>& progra
 
 }  // namespace
 
-void memory::refuse_address(const void* at) {
+void memory::refuse_private(const void* at) {
   char text[32];
   std::snprintf(text, sizeof text, "%p", at);
   throw usage_error(error_number(968), std::string("the address ") + text +
@@ -219,7 +220,7 @@ void* world::allocate(std::size_t bytes, std::size_t alignment) {
 
 void world::free(void* block) {
   barrier();
-  if (!heap_->free(block)) memory::refuse_address(block);
+  if (!heap_->free(block)) memory::refuse_private(block);
 }
 
 void* world::reallocate(void* block, std::size_t bytes) {

@@ -1,4 +1,4 @@
-/// OpenSHMEM's memory over messages: what shmem.h declares is made of this, and so are loops that shunt-translate wrote.
+/// OpenSHMEM's memory over messages: what shmem.h declares is made of it, and so are loops that shunt-translate wrote.
 ///
 /// ```cpp
 /// for (long i = 0; i < n; ++i) openshmem::send(&counts[spot[i]], pe[i], [](long& count) { ++count; });
@@ -67,7 +67,7 @@ class memory {
     if (offset < bytes_[0] && bytes <= bytes_[0] - offset) [[likely]]
       return offset;
     const auto in_data = static_cast<std::size_t>(byte - begin_[1]);
-    if (in_data >= bytes_[1] || bytes > bytes_[1] - in_data) refuse_address(at);
+    if (in_data >= bytes_[1] || bytes > bytes_[1] - in_data) refuse_private(at);
     return in_data | data_bit;
   }
   /// The element at a place.
@@ -83,7 +83,7 @@ class memory {
   /// An answer has come.
   void note_answered() noexcept { ++answered_; }
   /// \throws usage_error: no PE but this one has such memory
-  [[noreturn]] static void refuse_address(const void* at);
+  [[noreturn]] static void refuse_private(const void* at);
   /// Answers that have come.
   [[nodiscard]] std::uint64_t answered() const noexcept { return answered_; }
 
@@ -247,8 +247,8 @@ template <class T>
   return all;
 }
 
-/// Runs an OpenSHMEM program as a whole main(): a job whose PEs are processes, as many as `shunt start`, or a launcher of
-/// MPI or OpenSHMEM, started. Options of the job come from SHUNT_… variables; the command line is the program's.
+/// Runs an OpenSHMEM program as a whole main(): a job whose PEs are processes, as many as `shunt start`, or a launcher
+/// of MPI or OpenSHMEM, started. Options of the job come from SHUNT_… variables; the command line is the program's.
 /// \return what the program returned; 1 after an error, 2 after a usage error, of which standard error has one line.
 int run_program(char** argv, std::span<std::byte> data, const std::function<int()>& program);
 
