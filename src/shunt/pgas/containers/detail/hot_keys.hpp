@@ -3,13 +3,13 @@
 ///   bucket      eight tags, each 7 bits of a key's hash, 0 for a free place
 ///   entries     of a bucket: eight keys, each with its count and its heat
 ///
-/// A look compares the eight tags at once, as hash_table does, and reads an entry only where the tag is the key's: so a
-/// key that is not there costs one line of memory. A caller that seeks a key some keys before it counts it does not wait
-/// for either line. Where a bucket is full, a key that is not there takes a degree of
-/// heat from one of the eight, chosen by its hash, or the place of one that has none left: what comes often stays.
+/// A look compares the eight tags at once, as hash_table does, and reads an entry only where the tag is the key's: so
+/// a key that is not there costs one line of memory. A caller that seeks a key some keys before it counts it does not
+/// wait for either line. Where a bucket is full, a key that is not there takes a degree of heat from one of the
+/// eight, chosen by its hash, or the place of one that has none left: what comes often stays.
 ///
-/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go to
-/// the same places of one new bucket, which is empty: so none is lost.
+/// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go
+/// to the same places of one new bucket, which is empty: so none is lost.
 ///
 /// Invariants
 ///   K1  A key lies in the bucket of its hash, in one place at most; tags of used places have a top bit.
