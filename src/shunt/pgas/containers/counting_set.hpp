@@ -14,12 +14,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <shunt/pgas/containers/detail/hot_keys.hpp>
 #include <shunt/pgas/containers/detail/keyed.hpp>
@@ -42,11 +44,14 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
 
   /// Collective, but does not wait for all: as actor_of's.
   /// \param cached  keys that each PE counts itself, at most; rounded up to a power of two and to 8, 0 for none; fewer
-  ///                where there are many PEs; texts of more than 64 bytes are not. Memory: a key and 10 bytes each,
-  ///                of as many keys as there have been, or up to four times as many
+  ///                where there are many PEs; texts of more than 64 bytes are not. Memory: a key and 9 bytes each, of
+  ///                a text of up to 16 bytes 33 in all; of as many keys as there have been, or up to four times as many
   /// \throws std::bad_alloc
   explicit counting_set(pe& me, std::size_t cached = most_cached)
-      : base(me), caches_(cached != 0), cache_(cache_size(cached, me.count())) {}
+      : base(me),
+        caches_(cached != 0),
+        cache_(cache_size(cached, me.count())),
+        long_texts_(cache_size(cached, me.count())) {}
   /// Collective: the last superstep is over.
   ~counting_set() = default;
 
@@ -54,7 +59,17 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   [[gnu::always_inline]] void insert(key_at at) {
     this->check_change(at.line);
     const auto hash = Hash()(at.key);
-    if (!cache_.count(at.key, hash)) insert_uncounted(at, hash);
+    if (!caches_ || !is_short(at.key)) [[unlikely]]
+      return insert_long(at, hash);
+    waiting& next = waiting_[inserts_ % most_waiting];
+    if (inserts_ >= most_waiting) {
+      waiting& half_way = waiting_[(inserts_ - most_waiting / 2) % most_waiting];
+      half_way.where = cache_.seek(half_way.hash);
+      if (!cache_.count(next.where, next.key)) insert_slowly(next);
+    }
+    ++inserts_;
+    next = {hash, short_key(at.key), cache::none, at.line};
+    cache_.prefetch(hash);
   }
   /// One-sided, in a superstep. The key was seen `count` times more. \throws usage_error outside of one.
   void insert(key_at at, std::uint64_t count) {
@@ -102,10 +117,21 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
  private:
   static constexpr std::size_t most_cached = 131'072;
   static constexpr std::size_t most_in_job = 512 * 1024;
+  static constexpr std::size_t longest_cached = 64;  // bytes of a text
+  static constexpr std::size_t most_waiting = 32;
 
-  using cache = detail::hot_keys<K, Hash>;
-  using entry = typename cache::entry;
+  using short_key = std::conditional_t<detail::is_text<K>, detail::short_text, K>;
+  using short_hash = std::conditional_t<detail::is_text<K>, detail::short_text_hash<Hash>, Hash>;
 
+  using cache = detail::hot_keys<short_key, short_hash>;
+
+  /// A key that is fetched from memory: first its bucket of the cache, then, half way, its place there.
+  struct waiting {
+    std::uint64_t hash;
+    short_key key;
+    typename cache::place where;
+    std::source_location line;
+  };
   struct one_more {
     void operator()(part& p, detail::key_view<K> key) const { ++p.table.find_or_insert(key).first->value; }
   };
@@ -114,12 +140,11 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     void operator()(part& p, detail::key_view<K> key) const { p.table.find_or_insert(key).first->value += count; }
   };
 
-  /// Too long to be kept in the cache.
-  static bool is_long(detail::key_view<K> key) noexcept {
+  static bool is_short([[maybe_unused]] detail::key_view<K> key) noexcept {
     if constexpr (detail::is_text<K>) {
-      return key.size() > 64;
+      return key.size() <= detail::short_words::most;
     } else {
-      return false;
+      return true;
     }
   }
   /// Of a thousand PEs in a process each has a smaller one.
@@ -127,26 +152,54 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     return std::min(wanted, std::max<std::size_t>(16, most_in_job / static_cast<std::size_t>(pes)));
   }
 
-  /// Of a key that is not in the cache.
-  [[gnu::noinline]] void insert_uncounted(const key_at& at, std::uint64_t hash) {
-    const auto send = [&](const entry& e) {
-      if (e.count == 1) {
-        this->to_owner(e.key, one_more(), at.line);
-      } else {
-        this->to_owner(e.key, more{e.count}, at.line);
+  [[gnu::noinline]] void insert_slowly(const waiting& w) {
+    const auto send = [&](const auto& e) { send_count(e.key, e.count(), w.line); };
+    if (!cache_.count_or_take_in(w.key, w.hash, send)) send_count(w.key, 1, w.line);
+  }
+  /// Of a text of more than 16 bytes, or without a cache.
+  [[gnu::noinline]] void insert_long(const key_at& at, std::uint64_t hash) {
+    if constexpr (detail::is_text<K>) {
+      if (caches_ && at.key.size() <= longest_cached) {
+        const auto send = [&](const auto& e) { send_count(e.key, e.count(), at.line); };
+        if (long_texts_.count_or_take_in(at.key, hash, send)) return;
       }
-    };
-    if (caches_ && !is_long(at.key) && cache_.take_in(at.key, hash, send)) return;
+    }
     this->to_owner(at.key, hash, one_more(), at.line);
   }
-  /// All by one function, also keys that came once: two in turn would cost a head each.
+
+  void send_count(detail::key_view<K> key, std::uint64_t count, std::source_location where) {
+    if (count == 1) {
+      this->to_owner(key, one_more(), where);
+    } else {
+      this->to_owner(key, more{count}, where);
+    }
+  }
+  void send_count(const detail::short_text& key, std::uint64_t count, std::source_location where)
+    requires detail::is_text<K>
+  {
+    send_count(detail::short_text_bytes(key).view(), count, where);
+  }
+
   void send_rest() override {
-    cache_.take_out_all(
-        [this](const entry& e) { this->to_owner(e.key, more{e.count}, std::source_location::current()); });
+    for (auto n = inserts_ - std::min<std::uint64_t>(inserts_, most_waiting); n != inserts_; ++n)
+      insert_slowly(waiting_[n % most_waiting]);
+    inserts_ = 0;
+    // All by one function, also keys that came once: two in turn would cost a head each.
+    const auto here = std::source_location::current();
+    if constexpr (detail::is_text<K>) {
+      cache_.take_out_all(
+          [&](const auto& e) { this->to_owner(detail::short_text_bytes(e.key).view(), more{e.count()}, here); });
+      long_texts_.take_out_all([&](const auto& e) { this->to_owner(e.key, more{e.count()}, here); });
+    } else {
+      cache_.take_out_all([&](const auto& e) { this->to_owner(e.key, more{e.count()}, here); });
+    }
   }
 
   const bool caches_;
   cache cache_;
+  std::array<waiting, most_waiting> waiting_{};
+  std::uint64_t inserts_ = 0;                       // since the superstep began
+  detail::hot_keys<std::string, Hash> long_texts_;  // of texts only
 };
 
 }  // namespace pgas

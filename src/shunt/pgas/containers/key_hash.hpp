@@ -27,8 +27,53 @@ namespace detail {
 inline constexpr std::uint64_t hash_multiplier = 0x9FB21C651E98DF25U;  // odd, half of its bits set
 inline constexpr std::uint64_t hash_start = 0x243F6A8885A308D3U;       // pi
 
-/// Of bytes in memory.
-[[nodiscard]] inline std::uint64_t hash_of_bytes(const void* bytes, std::size_t size) noexcept {
+/// At most 16 bytes as two words, which together with the size say what they are.
+struct short_words {
+  static constexpr std::size_t most = 16;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  bool operator==(const short_words&) const = default;
+};
+/// By loads of a fixed size that overlap, and from 4 bytes on without a branch: sizes of words are not to be guessed.
+/// \param size  0..16
+[[nodiscard]] [[gnu::always_inline]] inline short_words words_of(const void* bytes, std::size_t size) noexcept {
+  const auto* const at = static_cast<const unsigned char*>(bytes);
+  if (size >= 4) [[likely]] {
+    const auto four = [](const unsigned char* from) {
+      std::uint32_t word;
+      std::memcpy(&word, from, 4);
+      return std::uint64_t{word};
+    };
+    const std::size_t inwards = (size >> 3U) << 2U;  // 0 for less than 8 bytes, then 4, for 16 bytes 8
+    const auto* const end = at + size - 4;
+    return {four(at) << 32U | four(at + inwards), four(end) << 32U | four(end - inwards)};
+  }
+  if (size == 0) return {};
+  return {std::uint64_t{at[0]} << 16U | std::uint64_t{at[size / 2]} << 8U | at[size - 1], 0};
+}
+/// Writes the bytes that words_of() has read.
+inline void write_words(const short_words& words, void* bytes, std::size_t size) noexcept {
+  auto* const at = static_cast<unsigned char*>(bytes);
+  if (size >= 4) {
+    const auto four = [](unsigned char* to, std::uint64_t word) {
+      const auto half = static_cast<std::uint32_t>(word);
+      std::memcpy(to, &half, 4);
+    };
+    const std::size_t inwards = (size >> 3U) << 2U;
+    auto* const end = at + size - 4;
+    four(at, words.first >> 32U);
+    four(at + inwards, words.first);
+    four(end, words.last >> 32U);
+    four(end - inwards, words.last);
+  } else if (size != 0) {
+    at[0] = static_cast<unsigned char>(words.first >> 16U);
+    at[size / 2] = static_cast<unsigned char>(words.first >> 8U);
+    at[size - 1] = static_cast<unsigned char>(words.first);
+  }
+}
+
+/// Of more than 16 bytes in memory.
+[[nodiscard]] inline std::uint64_t hash_of_many_bytes(const void* bytes, std::size_t size) noexcept {
   const auto* at = static_cast<const unsigned char*>(bytes);
   std::uint64_t hash = folded_product(size ^ hash_start, hash_multiplier);
   for (; size >= 8; at += 8, size -= 8) {
@@ -47,6 +92,13 @@ inline constexpr std::uint64_t hash_start = 0x243F6A8885A308D3U;       // pi
     rest = std::uint64_t{at[0]} << 16U | std::uint64_t{at[size / 2]} << 8U | at[size - 1];
   }
   return folded_product(hash ^ rest ^ hash_start, hash_multiplier);
+}
+/// Of bytes in memory.
+[[nodiscard]] [[gnu::always_inline]] inline std::uint64_t hash_of_bytes(const void* bytes, std::size_t size) noexcept {
+  if (size > short_words::most) return hash_of_many_bytes(bytes, size);
+  const auto [first, last] = words_of(bytes, size);
+  const auto of_size = folded_product(size ^ hash_start, hash_multiplier);
+  return folded_product(folded_product(of_size ^ first, hash_multiplier) ^ last ^ hash_start, hash_multiplier);
 }
 
 }  // namespace detail

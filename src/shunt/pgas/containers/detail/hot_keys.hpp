@@ -1,11 +1,12 @@
 /// What a PE has counted of hot keys itself: a cache, of which a key's hash names the bucket of eight.
 ///
-///   bucket      eight tags, each 7 bits of a key's hash, 0 for a free place; and eight heats
-///   entries     of a bucket: eight keys with their counts
+///   bucket      eight tags, each 7 bits of a key's hash, 0 for a free place
+///   entries     of a bucket: eight keys, each with its count and its heat
 ///
-/// A look compares the eight tags at once, as hash_table does, and reads an entry only where the tag is the key's: so a
-/// key that is not there costs one line of memory. Where a bucket is full, a key that is not there takes a degree of
-/// heat from one of the eight, chosen by its hash, or the place of one that has none left: what comes often stays.
+/// A look compares the eight tags at once, as hash_table does, and reads an entry only where the tag is the key's: so
+/// a key that is not there costs one line of memory. A caller that seeks a key some keys before it counts it does not
+/// wait for either line. Where a bucket is full, a key that is not there takes a degree of heat from one of the
+/// eight, chosen by its hash, or the place of one that has none left: what comes often stays.
 ///
 /// Buckets are doubled while most of them are in use, up to a limit. A bucket's keys then stay in their places, or go
 /// to the same places of one new bucket, which is empty: so none is lost.
@@ -19,90 +20,128 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <shunt/pgas/containers/detail/hash_table.hpp>
+#include <shunt/pgas/containers/key_hash.hpp>
 
 namespace shunt {
 inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-/// Of as many bytes. Short ones, which keys mostly are, by loads that overlap.
-[[nodiscard]] inline bool same_bytes(const char* a, const char* b, std::size_t size) noexcept {
-  const auto same = [&]<class Word>(Word, std::size_t at) {
-    Word one, other;
-    std::memcpy(&one, a + at, sizeof one);
-    std::memcpy(&other, b + at, sizeof other);
-    return one == other;
-  };
-  if (size > 16) return std::memcmp(a, b, size) == 0;
-  if (size >= 8) return same(std::uint64_t{}, 0) && same(std::uint64_t{}, size - 8);
-  if (size >= 4) return same(std::uint32_t{}, 0) && same(std::uint32_t{}, size - 4);
-  return size == 0 || (a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1]);
-}
+/// A text of at most 16 bytes, in registers.
+struct short_text {
+  short_words words;
+  std::size_t size = 0;
+
+  short_text() = default;
+  [[gnu::always_inline]] explicit short_text(std::string_view text) noexcept
+      : words(words_of(text.data(), text.size())), size(text.size()) {}
+  bool operator==(const short_text&) const = default;
+};
+/// Its bytes, while the object lives.
+class short_text_bytes {
+ public:
+  explicit short_text_bytes(const short_text& text) noexcept : size_(text.size) {
+    write_words(text.words, bytes_, size_);
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {bytes_, size_}; }
+
+ private:
+  char bytes_[short_words::most];
+  std::size_t size_;
+};
+/// The hash of the text. \tparam Hash  of texts
+template <class Hash>
+struct short_text_hash {
+  std::uint64_t operator()(const short_text& text) const noexcept { return Hash()(short_text_bytes(text).view()); }
+};
 
 /// One thread at a time. \tparam K, Hash  as hash_table's
 template <class K, class Hash>
 class hot_keys {
- public:
-  /// A key, and how often it came since it took its place.
-  struct entry {
-    K key{};
-    std::uint64_t count = 0;
+  struct plain_entry {
+    K key;
+    std::uint64_t state;
   };
+  /// Of a power of two bytes no entry lies across two lines of memory.
+  static constexpr std::size_t aligned_to =
+      std::has_single_bit(sizeof(plain_entry)) ? std::min<std::size_t>(sizeof(plain_entry), 64) : alignof(plain_entry);
+
+ public:
+  /// A key, how often it came since it took its place, and its heat, 0..hottest.
+  struct alignas(aligned_to) entry {
+    K key{};
+    std::uint64_t state = 0;  // the count in all bits but the lowest eight, which are the heat; 0: a free place
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return state >> 8U; }
+    [[nodiscard]] std::uint64_t heat() const noexcept { return state & 0xFFU; }
+  };
+  /// Where a key may be.
+  using place = std::size_t;
+  static constexpr place none = ~std::size_t{0};
 
   /// \param most  keys; rounded up to a power of two, at least a bucket
   explicit hot_keys(std::size_t most) noexcept : most_buckets_(std::bit_ceil(std::max(most, places)) / places) {}
 
-  /// Counts the key, if it is there. \return whether it is
-  [[gnu::always_inline]] bool count(key_view<K> key, std::uint64_t hash) noexcept {
-    if (buckets_.empty()) [[unlikely]]
+  /// Says to the processor that the key will be sought.
+  [[gnu::always_inline]] void prefetch(std::uint64_t hash) const noexcept {
+    __builtin_prefetch(tags_.data() + bucket_of(hash));
+  }
+  /// Where the key is, if it is there: the first place whose tag is the key's. Says to the processor that it will be
+  /// counted.
+  [[gnu::always_inline]] [[nodiscard]] place seek(std::uint64_t hash) const noexcept {
+    if (tags_.empty()) [[unlikely]]
+      return none;
+    const std::size_t at = bucket_of(hash);
+    const std::uint64_t same = alike(tags_[at], hash);
+    if (same == 0) [[unlikely]]
+      return none;
+    const place found = at * places + first(same);
+    __builtin_prefetch(&entries_[found], 1);
+    return found;
+  }
+  /// Counts the key, if it is still there. \param where  from seek() \return whether it is
+  [[gnu::always_inline]] bool count(place where, key_view<K> key) noexcept {
+    if (where == none) [[unlikely]]
       return false;
-    const std::size_t at = hash & mask_;
-    bucket& g = buckets_[at];
-    const std::uint64_t differing = g.tags ^ (each * tag_of(hash));
-    // A top bit for each byte that is 0, and perhaps for the one above it: the key is compared anyway.
-    for (std::uint64_t same = (differing - each) & ~differing & tops; same != 0; same &= same - 1) {
-      const auto place = static_cast<unsigned>(std::countr_zero(same)) / 8;
-      entry& e = entries_[at * places + place];
-      if (!equal(e.key, key)) [[unlikely]]
-        continue;
-      ++e.count;
-      g.heats += static_cast<std::uint64_t>(g.heat(place) < hottest) << (8 * place);
-      return true;
-    }
-    return false;
+    entry& e = entries_[where];
+    if (!(e.key == key) || e.state == 0) [[unlikely]]
+      return false;
+    e.state += one + static_cast<std::uint64_t>(e.heat() < hottest);
+    return true;
   }
 
-  /// Takes in a key that is not there, counted once, unless those that are there are hotter.
-  /// \param send  called with an entry that makes place for it, when the key has it \return whether it is taken in
+  /// Counts the key, or takes it in, unless those that are there are hotter.
+  /// \param send  called with an entry that makes place for it, when the key has it \return whether it is counted
   /// \throws std::bad_alloc: then nothing has changed; what `send` throws
   template <class Send>
-  bool take_in(key_view<K> key, std::uint64_t hash, Send&& send) {
-    if (buckets_.empty()) grow();
-    while (is_full(buckets_[hash & mask_]) && 2 * used_ > entries_.size() && buckets_.size() < most_buckets_) grow();
-    const std::size_t at = hash & mask_;
-    bucket& g = buckets_[at];
-    if (!is_full(g)) {
-      const auto place = static_cast<unsigned>(std::countr_zero(~g.tags & tops)) / 8;
-      entries_[at * places + place] = entry{K(key), 1};
-      g.set(place, tag_of(hash));
+  bool count_or_take_in(key_view<K> key, std::uint64_t hash, Send&& send) {
+    if (tags_.empty()) grow();
+    for (auto same = alike(tags_[bucket_of(hash)], hash); same != 0; same &= same - 1) {
+      if (count(bucket_of(hash) * places + first(same), key)) return true;
+    }
+    while (is_full(tags_[bucket_of(hash)]) && 2 * used_ > entries_.size() && tags_.size() < most_buckets_) grow();
+    const std::size_t at = bucket_of(hash);
+    if (!is_full(tags_[at])) {
+      const unsigned free = first(~tags_[at] & tops);
+      entries_[at * places + free] = entry{K(key), one + 1};
+      set_tag(at, free, tag_of(hash));
       ++used_;
       return true;
     }
-    const auto place = static_cast<unsigned>(hash >> 40U) & 7U;  // other bits than the tag's
-    if (g.heat(place) != 0) {
-      g.heats -= std::uint64_t{1} << (8 * place);
+    const auto chosen = static_cast<unsigned>(hash) & 7U;  // other bits than the tag's
+    entry& e = entries_[at * places + chosen];
+    if (e.heat() != 0) {
+      --e.state;
       return false;
     }
-    const entry before = std::exchange(entries_[at * places + place], entry{K(key), 1});
-    g.set(place, tag_of(hash));
+    const entry before = std::exchange(e, entry{K(key), one + 1});
+    set_tag(at, chosen, tag_of(hash));
     send(before);  // which may wait
     return true;
   }
@@ -111,11 +150,12 @@ class hot_keys {
   template <class Send>
   void take_out_all(Send&& send) {
     for (std::size_t at = 0; used_ != 0; ++at) {
-      for (bucket& g = buckets_[at]; g.tags != 0;) {
-        const auto place = static_cast<unsigned>(std::countr_zero(g.tags & tops)) / 8;
-        g.tags &= ~(std::uint64_t{0xFF} << (8 * place));
+      while (tags_[at] != 0) {
+        const unsigned taken = first(tags_[at] & tops);
+        const entry out = std::exchange(entries_[at * places + taken], entry());
+        set_tag(at, taken, 0);
         --used_;
-        send(std::as_const(entries_[at * places + place]));
+        send(out);
       }
     }
   }
@@ -124,55 +164,45 @@ class hot_keys {
   static constexpr std::size_t places = 8;  // of a bucket: a byte of a word each
   static constexpr std::size_t first_buckets = 16;
   static constexpr std::uint64_t each = 0x0101010101010101U, tops = each << 7U;
+  static constexpr std::uint64_t one = 256;     // of an entry's state
   static constexpr std::uint64_t hottest = 16;  // keys that come by before a hot one loses its place
 
-  struct bucket {
-    std::uint64_t tags = 0;   // a byte a place
-    std::uint64_t heats = 0;  // the same, 0..hottest
-
-    [[nodiscard]] std::uint64_t heat(unsigned place) const noexcept { return (heats >> (8 * place)) & 0xFFU; }
-    /// The place has a key that has come once.
-    void set(unsigned place, std::uint64_t tag) noexcept {
-      const auto others = ~(std::uint64_t{0xFF} << (8 * place));
-      tags = (tags & others) | tag << (8 * place);
-      heats = (heats & others) | std::uint64_t{1} << (8 * place);
-    }
-  };
-
+  /// Neither those that name a table's slot, where the keys go from here bucket by bucket, nor the tag's.
+  static std::size_t bits_of(std::uint64_t hash) noexcept { return hash >> 40U; }
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const noexcept { return bits_of(hash) & mask_; }
   static std::uint64_t tag_of(std::uint64_t hash) noexcept { return 0x80U | ((hash >> 32U) & 0x7FU); }
-  static bool is_full(const bucket& g) noexcept { return (~g.tags & tops) == 0; }
-  static bool equal(const K& a, key_view<K> b) noexcept {
-    if constexpr (std::is_same_v<K, std::string>) {
-      return a.size() == b.size() && same_bytes(a.data(), b.data(), b.size());
-    } else {
-      return a == b;
-    }
+  static bool is_full(std::uint64_t tags) noexcept { return (~tags & tops) == 0; }
+  /// A top bit for each byte that is the hash's tag, and perhaps for the one above it: keys are compared anyway.
+  static std::uint64_t alike(std::uint64_t tags, std::uint64_t hash) noexcept {
+    const std::uint64_t differing = tags ^ (each * tag_of(hash));
+    return (differing - each) & ~differing & tops;
+  }
+  /// The number of the first byte that has a bit.
+  static unsigned first(std::uint64_t bits) noexcept { return static_cast<unsigned>(std::countr_zero(bits)) / 8; }
+  void set_tag(std::size_t at, unsigned which, std::uint64_t tag) noexcept {
+    tags_[at] = (tags_[at] & ~(std::uint64_t{0xFF} << (8 * which))) | tag << (8 * which);
   }
 
   /// Twice as many buckets, or the first ones.
   void grow() {
-    const std::size_t before = buckets_.size();
+    const std::size_t before = tags_.size();
     const std::size_t wanted = before == 0 ? std::min(first_buckets, most_buckets_) : 2 * before;
     entries_.resize(wanted * places);
-    buckets_.resize(wanted);
+    tags_.resize(wanted);
     mask_ = wanted - 1;
     for (std::size_t at = 0; at != before; ++at) {
-      for (unsigned place = 0; place != places; ++place) {
-        bucket& g = buckets_[at];
-        const std::uint64_t byte = std::uint64_t{0xFF} << (8 * place);
-        entry& e = entries_[at * places + place];
-        if ((g.tags & byte) == 0 || (Hash()(e.key) & before) == 0) continue;
-        bucket& to = buckets_[at + before];
-        to.tags |= g.tags & byte;
-        to.heats |= g.heats & byte;
-        g.tags &= ~byte;
-        g.heats &= ~byte;
-        entries_[(at + before) * places + place] = std::move(e);
+      for (unsigned which = 0; which != places; ++which) {
+        const std::uint64_t tag = (tags_[at] >> (8 * which)) & 0xFFU;
+        entry& e = entries_[at * places + which];
+        if (tag == 0 || (bits_of(Hash()(e.key)) & before) == 0) continue;
+        entries_[(at + before) * places + which] = std::exchange(e, entry());
+        set_tag(at + before, which, tag);
+        set_tag(at, which, 0);
       }
     }
   }
 
-  std::vector<bucket> buckets_;  // a power of two, or none
+  std::vector<std::uint64_t> tags_;  // a byte a place; of a power of two buckets, or none
   std::vector<entry> entries_;
   std::size_t mask_ = 0;
   std::size_t used_ = 0;
