@@ -161,20 +161,18 @@ struct way {
   bool network = false, processes = false;
 };
 
-void note_distance(way& found, pgas::pe& me) {
-  found.network = me.traffic().network_bytes > 0;
-  found.processes = me.ranks() > 1;
+/// Collective. Rank 0's PE notes what it has found of the line, and what kind of line that is.
+void note(way& found, pgas::pe& me, const simulate::line& measured) {
+  const auto moved = me.traffic();
+  if (me.rank() != 0 || me.index() != 0) return;
+  found = {measured, moved.network_bytes > 0, me.ranks() > 1};
 }
 
 /// Which trains ask before they leave; of the line nothing else is measured.
 way way_of_long(const pgas::options& wanted, int rounds) {
   way found;
-  pgas::run(wanted, [&](pgas::pe& me) {
-    const auto asking = asking_of(me, barrier_time(me, rounds), std::max(5, rounds / 10));
-    if (me.rank() != 0 || me.index() != 0) return;
-    found.measured = asking;
-    note_distance(found, me);
-  });
+  pgas::run(wanted,
+            [&](pgas::pe& me) { note(found, me, asking_of(me, barrier_time(me, rounds), std::max(5, rounds / 10))); });
   return found;
 }
 
@@ -186,7 +184,6 @@ way way_of(const pgas::options& wanted, int rounds, const simulate::line* known)
     const bool in_short = me.train_bytes() < long_train;
     const double a_train =
         in_short ? ns_a_train<short_train - heads>(me, rounds) : ns_a_train<long_train - heads>(me, rounds);
-    if (me.rank() != 0 || me.index() != 0) return;
     // Of long trains g is not seen; short ones show it to whom knows what long ones take.
     const double bytes = static_cast<double>(in_short ? short_train : long_train);
     double a_byte = a_train / bytes, after = 0;
@@ -198,9 +195,9 @@ way way_of(const pgas::options& wanted, int rounds, const simulate::line* known)
     }
     const double overhead = std::min(a_train, one_way) / 4;
     const auto ps = [](double ns) { return static_cast<simulate::picoseconds>(std::llround(ns * nanosecond)); };
-    found.measured = {ps(std::max(0.0, one_way - 2 * overhead)), ps(overhead), ps(overhead),
-                      ps(me.ranks() > 1 ? after : 0), std::llround(a_byte * 1e6)};
-    note_distance(found, me);
+    note(found, me,
+         {ps(std::max(0.0, one_way - 2 * overhead)), ps(overhead), ps(overhead), ps(me.ranks() > 1 ? after : 0),
+          std::llround(a_byte * 1e6)});
   });
   return found;
 }

@@ -207,7 +207,7 @@ std::string network_speed::text() const {
                 "as far as budgets go (%s)",
                 std::chrono::duration<double, std::micro>(one_way).count(), usual_train >> 10, in_usual_trains / 1e6,
                 long_train >> 10, in_long_trains / 1e6, longest_train() >> 10,
-                longer ? "longer ones are faster" : "longer ones are hardly faster");
+                longer ? "longer ones are faster" : "longer ones are not a seventh faster");
   return made;
 }
 
