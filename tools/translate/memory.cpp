@@ -28,15 +28,18 @@ bool allocates(const Expr* e) {
   return call && is_named(call, names);
 }
 
-/// Functions that do not keep a pointer that they get.
-bool forgets(const Stmt* s) {
+bool is_cast(const Stmt* s) { return isa<clang::CastExpr, clang::ParenExpr>(s); }
+
+/// Functions that do not keep a pointer that they get. Those that return one return it: its value must not be used.
+bool forgets(const around_map& around, const Stmt* s) {
   static constexpr auto names = std::to_array<std::string_view>(
       {"free", "memset", "memcpy", "memmove", "memcmp", "printf", "fprintf", "qsort", "shmem_free"});
   const auto* call = clang::dyn_cast_or_null<clang::CallExpr>(s);
-  return call && (is_named(call, names) || shmem_call_of(call));
+  if (!call || (!is_named(call, names) && !shmem_call_of(call))) return false;
+  const auto* user = around(call);
+  while (user && is_cast(user)) user = around(user);
+  return !call->getType()->isPointerType() || !user || !isa<Expr, clang::DeclStmt, clang::ReturnStmt>(user);
 }
-
-bool is_cast(const Stmt* s) { return isa<clang::CastExpr, clang::ParenExpr>(s); }
 
 /// Whether an element, as an lvalue, is only read or written.
 bool element_stays(const around_map& around, const Stmt* s) {
@@ -51,7 +54,7 @@ bool element_stays(const around_map& around, const Stmt* s) {
       if (u->getOpcode() != clang::UO_AddrOf) return false;
       const auto* user = around(u);
       while (user && is_cast(user)) user = around(user);
-      return forgets(user);
+      return forgets(around, user);
     }
     return isa<clang::UnaryExprOrTypeTraitExpr, clang::CompoundStmt>(p);
   }
@@ -77,7 +80,7 @@ bool pointer_stays(const around_map& around, const Stmt* s) {
       if (!clang::cast<Expr>(p)->getType()->isPointerType()) return clang::cast<Expr>(p)->getType()->isBooleanType();
       continue;
     }
-    return forgets(p) ||
+    return forgets(around, p) ||
            isa<clang::UnaryExprOrTypeTraitExpr, clang::CXXDeleteExpr, clang::CompoundStmt, clang::IfStmt>(p);
   }
   return false;

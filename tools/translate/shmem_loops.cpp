@@ -126,7 +126,7 @@ std::optional<std::pair<std::size_t, std::size_t>> shmem_loops::written(const Ex
 }
 
 std::string shmem_loops::letters(const Expr* e) const {
-  const auto [begin, end] = *written(e);
+  const auto [begin, end] = written(e).value_or(std::pair<std::size_t, std::size_t>());
   return source_.text().substr(begin, end - begin);
 }
 
@@ -387,7 +387,7 @@ bool shmem_loops::stream(const function& f, const Stmt* loop, const std::vector<
         user == loop || clang::isa_and_nonnull<clang::CompoundStmt>(user) || (branch && branch->getCond() != whole);
     const auto [base, index] = subscript_of(target);
     const auto* v = base ? variable(base) : nullptr;
-    if (!is_statement || !v || !bodies.is_private(v) || mentions_in(loop, v) != 1 ||
+    if (!is_statement || !v || !written(target) || !bodies.is_private(v) || mentions_in(loop, v) != 1 ||
         !same_type(target->getType(), c.element) || !source_.is_here(whole->getSourceRange()) ||
         has_comment(source_.letters(whole->getSourceRange())) ||
         !index_differs(source_, loop, index, f.escaped, &f.fresh))

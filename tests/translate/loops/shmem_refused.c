@@ -2,6 +2,7 @@
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static long table[100], other[100], word;
 
@@ -37,6 +38,17 @@ void reads(long* target, long* from, const int* pe, const long* entry) {
   for (int i = 0; i < 9; ++i) shmem_long_get(own, &table[i], 4, 1);  // refused: moves more than one element
   for (int i = 0; i < 9; ++i) own[i] = READ(i, 0);                   // refused: a macro writes
   printf("%ld %ld\n", s, own[0]);
+}
+
+void leaks(const int* pe) {
+  long* target = malloc(9 * sizeof *target);
+  long* again = target;
+  for (int i = 0; i < 9; ++i) target[i] = shmem_long_g(&table[i], pe[i]);  // refused: may change `table`
+  long* copied = malloc(9 * sizeof *copied);
+  long* same = memcpy(copied, again, 9 * sizeof *copied);
+  for (int i = 0; i < 9; ++i) copied[i] = shmem_long_g(&table[i], pe[i]);  // refused: may change `table`
+  free(again);
+  free(same);
 }
 
 void changes(const int* pe) {

@@ -45,6 +45,10 @@ class Shmem(Translation):
         self.assertEqual(built.returncode, 0, built.stderr[:3000])
         return program
 
+    def compiled_alone(self, file):
+        built = run(COMPILERS[0], "-std=c++20", *INCLUDES, "-fsyntax-only", "-Wall", "-Werror", file)
+        self.assertEqual(built.returncode, 0, built.stderr[:3000])
+
     def answer(self, program, pes, *words):
         done = run("timeout", "120", SHUNT, "start", "--ranks", pes, program, *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""), (pes, words))
@@ -103,6 +107,20 @@ class Shmem(Translation):
         file = self.copied("shmem_refused.c")
         said = self.translated(file)
         self.check_refusals(file.read_text(), said)
+
+    def test_a_template_is_refused_and_a_carriage_return_stays(self):
+        text = ("#include <shmem.h>\r\ntemplate <class T>\r\nvoid all(T* a) {\r\n"
+                "  for (int i = 0; i < 9; ++i) shmem_p(&a[i], T(1), 0);  // refused: the function is a template\r\n"
+                "}\r\nlong sum(const long* a) {\r\n  long s = 0;\r\n"
+                "  for (int i = 0; i < 9; ++i) s += shmem_g(&a[i], i % shmem_n_pes());\r\n  return s;\r\n}\r\n")
+        file = self.folder / "template.cpp"
+        file.write_bytes(text.encode())
+        said = self.translated(file)
+        self.check_refusals(text, said)
+        after = file.read_bytes()
+        self.assertIn(b"std::vector<shmem::element<const long>> places_of_a;\r\n", after)
+        self.assertEqual(after.count(b"\n"), after.count(b"\r\n"))
+        self.compiled_alone(file)
 
     def test_fetched_additions_wait_for_leave(self):
         file = self.copied("shmem_refused.c")
