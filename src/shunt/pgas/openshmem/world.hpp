@@ -37,10 +37,12 @@
 #include <shunt/pgas/symmetric.hpp>
 
 // What the linker calls the program's data: weak, since a program without any has none.
+#ifndef DOXYGEN
 extern "C" {
 extern char __data_start[] __attribute__((weak));
 extern char _end[] __attribute__((weak));
 }
+#endif
 
 namespace shunt {
 inline namespace v1 {

@@ -67,6 +67,7 @@ struct exploration {
   int most_preemptions = 1'000'000;
   std::size_t most_steps = 100'000;            ///< of a run; a run that takes more fails
   std::chrono::milliseconds patience{20'000};  ///< in real time; a run that takes longer fails
+
   /// Gets what would be printed of the run that fails and so ends the search: some lines, the last one ended. For tests
   /// that want a failure. Null: it is written to stderr.
   std::function<void(std::string_view)> report{};
