@@ -74,20 +74,21 @@ TEST_CASE("counting_set: the cache loses no key while it grows and keys come and
     const auto send = [&](const auto& entry) { sent[entry.key] += entry.count(); };
     const shunt::counter_random random(most);
     constexpr std::uint64_t hot = 77;
-    int hot_ones_missed = 0;
+    int hot_ones_sent = 0;
     for (std::uint64_t i = 0; i != 60'000; ++i) {
       const auto key = i % 2 == 0 ? hot : 100 + random.below(i, 1 + random.below(i + 1'000'000, 3000));
       const auto hash = hash_of()(key);
       ++serial[key];
-      if (!cache.count(cache.seek(hash), key)) {
-        if (key == hot) ++hot_ones_missed;
-        if (!cache.count_or_take_in(key, hash, send)) ++sent[key];
-      }
+      const auto make_place = [&](const auto& entry) {
+        if (entry.key == hot) ++hot_ones_sent;
+        send(entry);
+      };
+      if (!cache.count(cache.seek(hash), key) && !cache.count_or_take_in(key, hash, make_place)) ++sent[key];
       if (i == 30'000) cache.take_out_all(send);
     }
     cache.take_out_all(send);
     CHECK(sent == serial);
-    CHECK(hot_ones_missed == 2);  // the first one, and the first after all were taken out
+    CHECK(hot_ones_sent == 0);  // it makes place for none: what is not found at once has a neighbour with its tag
   }
 }
 
