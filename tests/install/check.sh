@@ -32,7 +32,7 @@ step "no tests or sources among the headers" must_fail tests_inside
 # Private headers are installed only if public ones need them: the compiler opens all of them for the public headers.
 include=$(find "$prefix" -path '*/include/shunt/base.hpp')
 include=${include%/shunt/base.hpp}
-installed() { (cd "$include" && find shunt -name '*.hpp' | sort); }
+installed() { (cd "$include" && find shunt -name '*.hpp' -o -name '*.h' | sort); }
 opened() { # by the compiler, for all public headers together
   installed | grep -v /detail/ | sed 's/.*/#include <&>/' >"$folder/public.cpp"
   "$compiler" -std=c++20 -I"$include" -MM "$folder/public.cpp" | tr -s ' \\' '\n\n' | sed -n "s,^$include/,,p" | sort -u
