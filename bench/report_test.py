@@ -338,7 +338,7 @@ class Measuring(MadeUp):
                 str(self.out), "--build-dir", str(self.build), *more]
 
     def finish(self, *more):
-        return subprocess.run(self.command(*more), capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(self.command(*more), capture_output=True, text=True, timeout=600, check=False)
 
     def test_a_page_and_its_data_with_absent_systems_named_and_no_progress_where_there_is_no_terminal(self):
         done = self.finish()
@@ -359,7 +359,7 @@ class Measuring(MadeUp):
             self.assertIsNone(running.poll())
             time.sleep(0.02)
         running.send_signal(signal.SIGTERM)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 130)
         self.assertIn("goes on where it was", err)
         before = mark.read_text()
@@ -376,7 +376,7 @@ class Measuring(MadeUp):
             self.assertIsNone(running.poll())
             time.sleep(0.02)
         running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
         self.put("superstep_ceiling", RIGHT)
         done = self.finish()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -469,7 +469,7 @@ class InABrowser(unittest.TestCase):
         found = subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900",
              f"--user-data-dir={self.folder}/profile", "--enable-logging=stderr", "--virtual-time-budget=20000",
-             "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+             "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=600, check=True)
         self.assertNotIn("CONSOLE", found.stderr)
         numbers = [int(n) for n in re.findall(r"\d+", re.search(r"<title>(.*?)</title>", found.stdout)[1])]
         self.assertEqual(len(numbers), 6, numbers)

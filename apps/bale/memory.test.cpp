@@ -54,10 +54,11 @@ TEST_CASE("memory: each limit is held against what takes of it") {
 TEST_CASE("memory: a job asks for all its PEs") {
   const auto has = apps::available_memory();
   const double left = std::min({has.machine, has.container, has.process});
-  if (!std::isfinite(left)) return;
-  const auto ask_for = [&](double share) {
-    pgas::run(small(4, 2), [&](pgas::pe& me) { apps::require_memory(me, "--updates 7", share * left); });
+  // Other programs and the system's caches take some, and give some back, meanwhile: neither answer hangs on that.
+  if (!std::isfinite(left) || left < gib / 4) return;
+  const auto ask_for = [&](int pes, double share) {
+    pgas::run(small(pes, 2), [&](pgas::pe& me) { apps::require_memory(me, "--updates 7", share * left); });
   };
-  CHECK_NOTHROW(ask_for(0.1));  // other programs take some meanwhile
-  CHECK_THROWS_WITH(ask_for(0.5), Contains("GiB of memory, and"));
+  CHECK_NOTHROW(ask_for(4, 0.01));
+  CHECK_THROWS_WITH(ask_for(64, 0.5), Contains("GiB of memory, and"));  // one PE would get it
 }

@@ -1,5 +1,6 @@
 // The acquisition without a stack for one of its fibers, each in turn, and for all from there on: it ends.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <exception>
 #include <string>
 #include <support/jobs.hpp>
@@ -15,6 +16,7 @@ TEST_CASE("daq: where a fiber gets no stack, the acquisition ends by an exceptio
   daq::settings s;
   s.channels = 6;
   s.frames = 20;
+  s.timeout = std::chrono::duration<double>(1e9);  // a slow channel is not a stalled one
   s.queue = 2;
   s.workers = GENERATE(1, 2);
   const bool all_later = GENERATE(false, true);
@@ -42,6 +44,7 @@ TEST_CASE(
   daq::settings s;
   s.channels = 6;
   s.frames = 20;
+  s.timeout = std::chrono::duration<double>(1e9);  // a slow channel is not a stalled one
   const int workers = GENERATE(1, 2);
   const bool all_later = GENERATE(false, true);
   int refusals = 0;

@@ -47,7 +47,7 @@ class Site(unittest.TestCase):
         found = subprocess.run(
             [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile",
              "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", address],
-            capture_output=True, text=True, timeout=120, check=True)
+            capture_output=True, text=True, timeout=600, check=True)
         self.assertEqual([], re.findall(r".*CONSOLE.*", found.stderr))
         return found.stdout
 

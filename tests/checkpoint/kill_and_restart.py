@@ -102,7 +102,10 @@ class Trial:
                         break
                     time.sleep(0.002)
                 time.sleep(after)
-                there = processes_of(self.folder)
+                # On a busy machine a launcher may need longer than that to start them.
+                while (not (there := processes_of(self.folder)) and process.poll() is None and
+                       time.monotonic() < wait_end):
+                    time.sleep(0.002)
                 if there:
                     send(self.dice.choice(there), number)
                     killed = number == signal.SIGKILL

@@ -24,7 +24,7 @@ class Comparison:
 
     def report(self, app, pes, *options):
         line = [self.shunt, "run", app, "--graph", self.path, "--pes", str(pes), "--json", *options]
-        done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode != 0:
             sys.exit(f"{' '.join(line)}: status {done.returncode}\n{done.stderr}")
         return json.loads(done.stdout)

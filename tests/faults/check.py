@@ -25,8 +25,9 @@ import threading
 import time
 import uuid
 
-GUARD = 60.0  # seconds: hung
-LINGER = 10.0  # seconds until every process of an ended job is gone
+GUARD = 180.0  # seconds: hung
+LINGER = 10.0  # seconds until a launcher whose job is over counts as hung
+GONE = 25.0  # seconds until every process of an ended job is gone: fewer than under_shell.sh waits
 
 failed = 0
 passed = 0
@@ -140,7 +141,7 @@ class Job:
                             pass
                     status = self.process.wait()
         if status is not None:
-            end = time.monotonic() + LINGER
+            end = time.monotonic() + GONE
             while left_behind(self.marker) and time.monotonic() < end:
                 time.sleep(0.05)
         left = left_behind(self.marker)
@@ -221,7 +222,7 @@ def jobs(program, mpi, launcher):
             expect(name + "_Exit(0)", start("gone", ranks, pes), rf"rank {lost} \({range_of}\) ended")
 
         # Nothing but time can tell: MPI is not there yet.
-        start_limits = ("--deadline", "1", "--start-deadline", "3")
+        start_limits = ("--deadline", "1", "--start-deadline", "8")
         expect(name + f"stopped before {beginning}", start("halt", ranks, pes, *start_limits),
                rf"^fault_job: rank {lost} \(process \d+\) is stopped; rank \d has waited in {beginning} for ",
                alike=False)

@@ -66,7 +66,7 @@ void lost(carrier& job, int signal, const std::string& why) {
   job.start(settings(job, 1s));
   meet(job, 0);
   if (job.rank() == victim) raise(signal);
-  for (const auto start = clock::now(); clock::now() < start + 30s; std::this_thread::sleep_for(50ms)) {
+  for (const auto start = clock::now(); clock::now() < start + 100s; std::this_thread::sleep_for(50ms)) {
     const auto seen = job.beat();
     if (!seen) continue;
     expect(seen->rank == victim && seen->why.starts_with(why), "the rank and the reason: " + seen->why);
@@ -85,16 +85,25 @@ void resumed(carrier& job) {
   const auto pids = job.exchange(std::to_string(getpid()));
   job.start(settings(job, 1s));
   meet(job, 0);
-  if (job.rank() == victim) raise(SIGSTOP);
-  bool named = false;
-  for (int i = 0; i < 80; ++i, std::this_thread::sleep_for(25ms)) {
-    const auto seen = job.beat();
-    named = named || (seen && seen->rank == victim);
-    if (job.rank() == victim) expect(!seen, "that no other rank is lost");
+  if (job.rank() == victim) {
+    raise(SIGSTOP);
+    for (int i = 0; i < 80; ++i, std::this_thread::sleep_for(25ms)) expect(!job.beat(), "that no other rank is lost");
+  } else {
+    bool named = false;
+    for (const auto start = clock::now(); !named && clock::now() < start + 100s; std::this_thread::sleep_for(25ms)) {
+      const auto seen = job.beat();
+      named = seen && seen->rank == victim;
+    }
+    expect(named, "that it was named");
+    ++counter(job, 2);
+    // Once all have named it.
+    for (; job.rank() == 0 && counter(job, 2) < job.ranks() - 1; std::this_thread::sleep_for(1ms)) {
+    }
+    if (job.rank() == 0) kill(std::stoi(pids[static_cast<std::size_t>(victim)]), SIGCONT);
   }
-  if (job.rank() == 0) kill(std::stoi(pids[static_cast<std::size_t>(victim)]), SIGCONT);
-  if (job.rank() != victim) expect(named, "that it was named");
-  meet(job, 1);
+  for (++counter(job, 1); counter(job, 1) < job.ranks(); std::this_thread::sleep_for(25ms)) {
+    static_cast<void>(job.beat());
+  }
   expect(!job.beat(), "that all are well again");
   job.stop();
 }
@@ -103,14 +112,14 @@ void sleep_for_good(carrier& job, bool beating) {
   static_cast<void>(job.exchange(""));
   std::printf("%d\n", static_cast<int>(getpid()));
   std::fflush(stdout);
-  for (int i = 0; i < 300; ++i, std::this_thread::sleep_for(200ms)) {
+  for (int i = 0; i < 3'000; ++i, std::this_thread::sleep_for(200ms)) {
     if (beating) static_cast<void>(job.beat());
   }
 }
 
 int run(const std::string& what) {
   const auto* const rank = std::getenv("SHUNT_RANK");
-  if (what == "late" && rank != nullptr && std::string(rank) == "1") std::this_thread::sleep_for(20s);
+  if (what == "late" && rank != nullptr && std::string(rank) == "1") std::this_thread::sleep_for(100s);
   const auto job = shunt::transport::open("auto", {}, {.gather = what == "late" ? 500ms : 30s, .name = "test"});
   if (what == "orderly") {
     orderly(*job);
@@ -124,7 +133,7 @@ int run(const std::string& what) {
     job->start(settings(*job, 30s));
     meet(*job, 0);
     if (job->rank() == job->ranks() - 1) job->abort(7);
-    std::this_thread::sleep_for(20s);
+    std::this_thread::sleep_for(10min);  // longer than the test may take
   } else if (what == "asleep" || what == "beating") {
     sleep_for_good(*job, what == "beating");
   } else {

@@ -202,7 +202,7 @@ TEST_CASE("slabs: a child that is forked while a thread holds the lock can take 
     CHECK(child >= 0);
     if (child < 0) break;
     if (child == 0) {
-      ::alarm(20);
+      ::alarm(300);
       shunt::detail::the_slabs.give(shunt::detail::the_slabs.take(3, 64).first);
       ::_exit(0);
     }

@@ -44,13 +44,13 @@ void with_server(const handler& replies, const http::server_options& how,
 
 /// The reply up to the connection's end, for bytes that are sent as they are.
 std::string raw(const std::string& at, std::string_view bytes) {
-  auto peer = io::connect(at, 10s);
-  peer.write(bytes, 10s);
+  auto peer = io::connect(at, 5min);
+  peer.write(bytes, 5min);
   peer.shutdown(io::shutdown_side::writing);
   std::string all;
   char room[1000];
   std::error_code ec;
-  while (const auto came = peer.read_some(io::buffer(room, sizeof room), ec, 10s)) all.append(room, came);
+  while (const auto came = peer.read_some(io::buffer(room, sizeof room), ec, 5min)) all.append(room, came);
   return all;
 }
 
@@ -126,15 +126,15 @@ TEST_CASE("http: requests and replies over a connection that is kept") {
       {.connections = 1},
       [&](const std::string& at, sched::runtime&) {
         http::client peer(at);  // with one connection at a time, a second one would wait for ever
-        const auto one = peer.get("/a", 10s);
+        const auto one = peer.get("/a", 5min);
         expect(one.status == 200, "status");
         expect(one.body == "GET /a \n", one.body);
         expect(one.headers.get("content-type") == "text/plain; charset=utf-8", "type");
         expect(one.headers.find("date") != nullptr, "date");
-        expect(peer.post("/b", std::string(100'000, 'x'), "text/plain", 10s).body.size() == 100'009, "post");
-        expect(peer.put("/b", "x", "text/plain", 10s).body == "PUT /b x\n", "put");
-        expect(peer.send({.method = "HEAD", .target = "/c"}, 10s).body.empty(), "head");
-        expect(peer.get("/d", 10s).body == "GET /d \n", "after HEAD");
+        expect(peer.post("/b", std::string(100'000, 'x'), "text/plain", 5min).body.size() == 100'009, "post");
+        expect(peer.put("/b", "x", "text/plain", 5min).body == "PUT /b x\n", "put");
+        expect(peer.send({.method = "HEAD", .target = "/c"}, 5min).body.empty(), "head");
+        expect(peer.get("/d", 5min).body == "GET /d \n", "after HEAD");
       });
   CHECK(handled == 5);
 }
@@ -160,13 +160,13 @@ TEST_CASE("http: a request is the same however its bytes arrive") {
                "close\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
   with_server(echo, {}, [&](const std::string& at, sched::runtime&) {
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
-      auto peer = io::connect(at, 10s);
-      peer.write(bytes.substr(0, cut), 10s);
+      auto peer = io::connect(at, 5min);
+      peer.write(bytes.substr(0, cut), 5min);
       sched::this_fiber::yield();
-      peer.write(bytes.substr(cut), 10s);
+      peer.write(bytes.substr(cut), 5min);
       io::buffered_reader in(peer);
       std::string all;
-      for (auto line = in.read_until("\n", 1000, 10s); !line.empty(); line = in.read_until("\n", 1000, 10s))
+      for (auto line = in.read_until("\n", 1000, 5min); !line.empty(); line = in.read_until("\n", 1000, 5min))
         all += line;
       expect(all.ends_with("\r\n\r\nPUT /x?y=z hello\n"), all);
     }
@@ -215,27 +215,27 @@ TEST_CASE("http: what is no request gets a status that says so, and the connecti
 
 TEST_CASE("http: a slow request, and an idle client, end") {
   with_server(echo, {.idle = 1h, .request = 20ms}, [](const std::string& at, sched::runtime&) {
-    auto peer = io::connect(at, 10s);
-    peer.write("GET / HT", 10s);
+    auto peer = io::connect(at, 5min);
+    peer.write("GET / HT", 5min);
     io::buffered_reader in(peer);
-    expect(in.read_until("\n", 1000, 10s) == "HTTP/1.1 408 Request Timeout\r\n", "408");
+    expect(in.read_until("\n", 1000, 5min) == "HTTP/1.1 408 Request Timeout\r\n", "408");
   });
   with_server(echo, {.idle = 20ms}, [](const std::string& at, sched::runtime&) {
-    auto peer = io::connect(at, 10s);
+    auto peer = io::connect(at, 5min);
     char one;
-    expect(peer.read_some(io::buffer(&one, 1), 10s) == 0, "the server has closed an idle connection");
+    expect(peer.read_some(io::buffer(&one, 1), 5min) == 0, "the server has closed an idle connection");
   });
 }
 
 TEST_CASE("http: a client that waits for a word before the body gets it") {
   with_server(echo, {}, [](const std::string& at, sched::runtime&) {
-    auto peer = io::connect(at, 10s);
+    auto peer = io::connect(at, 5min);
     peer.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
-               10s);
+               5min);
     io::buffered_reader in(peer);
-    expect(in.read_until("\r\n\r\n", 1000, 10s) == "HTTP/1.1 100 Continue\r\n\r\n", "100");
-    peer.write("ok", 10s);
-    expect(in.read_until("\n", 1000, 10s) == "HTTP/1.1 200 OK\r\n", "200");
+    expect(in.read_until("\r\n\r\n", 1000, 5min) == "HTTP/1.1 100 Continue\r\n\r\n", "100");
+    peer.write("ok", 5min);
+    expect(in.read_until("\n", 1000, 5min) == "HTTP/1.1 200 OK\r\n", "200");
   });
 }
 
@@ -255,11 +255,11 @@ TEST_CASE("http: content of unknown length arrives as it is written") {
       [&](const std::string& at, sched::runtime&) {
         http::client peer(at);
         for (int i = 0; i < 2; ++i) {  // the connection goes on behind the last chunk
-          const auto reply = peer.get("/", 10s);
+          const auto reply = peer.get("/", 5min);
           expect(reply.body.starts_with("line 0\nline 1\n") && reply.body.ends_with("line 999\nend"), reply.body);
         }
-        expect(peer.send({.method = "HEAD"}, 10s).headers.get("transfer-encoding") == "chunked", "HEAD");
-        expect(peer.get("/", 10s).body.size() == 8893, "after HEAD");
+        expect(peer.send({.method = "HEAD"}, 5min).headers.get("transfer-encoding") == "chunked", "HEAD");
+        expect(peer.get("/", 5min).body.size() == 8893, "after HEAD");
         const auto old = raw(at, "GET / HTTP/1.0\r\n\r\n");  // knows no chunks: the connection's end is the content's
         expect(old.ends_with("line 999\nend"), old);
         expect(old.find("chunked") == std::string::npos, old);
@@ -292,11 +292,11 @@ TEST_CASE("http: a handler that fails costs its client a 500, and no other clien
       how,
       [](const std::string& at, sched::runtime&) {
         http::client peer(at);
-        expect(peer.get("/throws", 10s).status == 500, "500");
-        expect(peer.get("/100", 10s).status == 500, "a status that is no reply's");
-        expect(peer.get("/", 10s).body == "good", "the connection goes on");
-        expect_thrown<io::end_of_stream>([&] { peer.get("/cut", 10s); }, [](const auto&) {});
-        expect(peer.get("/", 10s).body == "good", "over a new connection");
+        expect(peer.get("/throws", 5min).status == 500, "500");
+        expect(peer.get("/100", 5min).status == 500, "a status that is no reply's");
+        expect(peer.get("/", 5min).body == "good", "the connection goes on");
+        expect_thrown<io::end_of_stream>([&] { peer.get("/cut", 5min); }, [](const auto&) {});
+        expect(peer.get("/", 5min).body == "good", "over a new connection");
       });
   REQUIRE(told.size() == 3);
   CHECK(told[0] == "/throws: no");
@@ -321,10 +321,10 @@ TEST_CASE("http: a stop ends idle connections, and lets replies out") {
       over.count_down();
     });
     const auto at = door.local().text();
-    auto idle = io::connect(at, 10s);
+    auto idle = io::connect(at, 5min);
     rt.spawn([&] {
       http::client peer(at);
-      const auto reply = peer.get("/late", 10s);
+      const auto reply = peer.get("/late", 5min);
       expect(reply.body == "GET /late \n", reply.body);
       expect(reply.headers.get("connection") == "close", "the client learns that it is the end");
       replied.count_down();
@@ -332,7 +332,7 @@ TEST_CASE("http: a stop ends idle connections, and lets replies out") {
     asked.wait();
     stop.request_stop();
     char one;
-    expect(idle.read_some(io::buffer(&one, 1), 10s) == 0, "idle");
+    expect(idle.read_some(io::buffer(&one, 1), 5min) == 0, "idle");
     expect(!over.try_wait(), "a handler is at work");
     go_on.count_down();
     replied.wait();
@@ -347,20 +347,20 @@ TEST_CASE("http: a kept connection that the server has closed is made anew, wher
     shunt::sync::latch over(1);
     rt.spawn([&] {  // replies to one request of each connection, and closes it without a word
       for (int i = 0; i < 3; ++i) {
-        auto peer = door.accept(10s);
+        auto peer = door.accept(5min);
         io::buffered_reader in(peer);
-        static_cast<void>(in.read_until("\r\n\r\n", 1000, 10s));
-        peer.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + std::to_string(i), 10s);
+        static_cast<void>(in.read_until("\r\n\r\n", 1000, 5min));
+        peer.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + std::to_string(i), 5min);
       }
       over.count_down();
     });
     http::client peer(at);
-    expect(peer.get("/", 10s).body == "0", "0");
+    expect(peer.get("/", 5min).body == "0", "0");
     sched::this_fiber::sleep_for(10ms);  // the server closes it
-    expect(peer.get("/", 10s).body == "1", "1");
+    expect(peer.get("/", 5min).body == "1", "1");
     sched::this_fiber::sleep_for(10ms);
-    expect_thrown<io::io_error>([&] { peer.post("/", "x", "text/plain", 10s); }, [](const auto&) {});
-    expect(peer.post("/", "x", "text/plain", 10s).body == "2", "2");
+    expect_thrown<io::io_error>([&] { peer.post("/", "x", "text/plain", 5min); }, [](const auto&) {});
+    expect(peer.post("/", "x", "text/plain", 5min).body == "2", "2");
     over.wait();
   });
 }
@@ -394,18 +394,18 @@ TEST_CASE("http: replies of other servers") {
       auto door = io::listen("127.0.0.1:0");
       shunt::sync::latch over(1);
       rt.spawn([&] {
-        auto peer = door.accept(10s);
+        auto peer = door.accept(5min);
         io::buffered_reader in(peer);
-        static_cast<void>(in.read_until("\r\n\r\n", 1000, 10s));
-        peer.write(one.bytes, 10s);
+        static_cast<void>(in.read_until("\r\n\r\n", 1000, 5min));
+        peer.write(one.bytes, 5min);
         over.count_down();
       });
       http::client peer(door.local().text(), {.header = 500, .body = 1000});
       if (one.body != nullptr) {
-        const auto reply = peer.get("/", 10s);
+        const auto reply = peer.get("/", 5min);
         expect(reply.body == one.body, std::string(one.bytes) + " gave " + reply.body);
       } else {
-        expect_thrown<io::io_error>([&] { peer.get("/", 10s); }, [](const auto&) {});
+        expect_thrown<io::io_error>([&] { peer.get("/", 5min); }, [](const auto&) {});
       }
       over.wait();
     }
@@ -429,7 +429,7 @@ TEST_CASE("http: mistakes of the program are refused before anything is sent") {
     refused({.target = "/a\r\nX: y"});
     refused({.target = ""});
     expect_thrown<io::io_error>(
-        [&] { peer.get("/", 10s); },
+        [&] { peer.get("/", 5min); },
         [](const auto& bad) { expect(bad.code() == std::errc::connection_refused, bad.what()); });
     expect_thrown<shunt::usage_error>([] { static_cast<void>(http::get("https://127.0.0.1:1/", 1s)); },
                                       [](const auto&) {});
@@ -444,7 +444,7 @@ TEST_CASE("http: more clients than connections, all served") {
     shunt::sync::latch over(100);
     for (int i = 0; i < 100; ++i) {
       rt.spawn([&, i] {
-        const auto reply = http::get("http://" + at + "/" + std::to_string(i), 60s);
+        const auto reply = http::get("http://" + at + "/" + std::to_string(i), 5min);
         good += reply.body == "GET /" + std::to_string(i) + " \n" ? 1 : 0;
         over.count_down();
       });

@@ -1,6 +1,8 @@
 #include <shunt/io/net.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -51,6 +53,21 @@ std::pair<io::stream, io::stream> connection(const io::address& where) {
   auto guest = io::connect(door.local());
   return {std::move(guest), door.accept()};
 }
+
+/// A port that no other process gets while this object lives: bound, and not listened at. This process may listen.
+struct held_port {
+  explicit held_port(const io::address& like) : holds(::socket(like.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    expect(::setsockopt(holds.native(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    expect(::bind(holds.native(), like.native(), like.native_length()) == 0);
+    sockaddr_storage got{};
+    socklen_t size = sizeof got;
+    expect(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
+    at = io::address(got, size);
+  }
+  io::descriptor holds;
+  io::address at;
+};
 
 std::string read_all(io::stream& from) {
   std::string all;
@@ -269,14 +286,8 @@ TEST_CASE("stream: a peer that went away is an error that names it, and no signa
 
 TEST_CASE("connect: an address without a listener is an error with the address") {
   with_reactor(1, [](sched::runtime&) {
-    // Bound, so that no other process listens there; and does not listen.
-    const io::descriptor holds(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const io::address any("127.0.0.1:0");
-    expect(::bind(holds.native(), any.native(), any.native_length()) == 0);
-    sockaddr_storage got{};
-    socklen_t size = sizeof got;
-    expect(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
-    const io::address where(got, size);
+    const held_port none_listens("127.0.0.1:0");
+    const io::address& where = none_listens.at;
     expect_thrown<io::io_error>(
         [&] { static_cast<void>(io::connect(where)); },
         [&](const io::io_error& bad) {
@@ -292,7 +303,9 @@ TEST_CASE("connect: an address without a listener is an error with the address")
 TEST_CASE("listen: an address in use is an error; a listener removes the file of its Unix socket") {
   with_reactor(1, [](sched::runtime&) {
     for (const auto& where : everywhere()) {
-      auto door = io::listen(where);
+      std::optional<held_port> ours;  // else another process may get the port between close() and listen()
+      if (where.family() != AF_UNIX) ours.emplace(where);
+      auto door = io::listen(ours ? ours->at : where);
       expect_failure({EADDRINUSE, std::system_category()}, [&] { static_cast<void>(io::listen(door.local())); });
       const auto at = door.local();
       auto moved = std::move(door);
@@ -490,7 +503,7 @@ TEST_CASE("waits: end when the object that they wait on is closed") {
     one.close();
     while (!ended) this_fiber::park();
     std::array<char, 1> there{};
-    expect(other.read_some(there, 20s) == 0);  // the peer has seen the close
+    expect(other.read_some(there, 5min) == 0);  // the peer has seen the close
     expect_failure(io::errc::closed, [&, s = &one] { s->read_some(into); });
     expect_failure(io::errc::closed, [&, s = &one] { s->write("x"); });
     expect_failure(io::errc::closed, [&, s = &one] { s->shutdown(io::shutdown_side::both); });
@@ -589,7 +602,7 @@ TEST_CASE("waits: one that fails loses no byte, and the next goes on") {
     std::vector<char> some(1 << 20);
     while (other.read_some(some, bad, 0s) != 0) {
     }
-    one.write("x", 10s);
+    one.write("x", 5min);
     expect(other.read_some(some) == 1);
   });
 }
@@ -711,7 +724,7 @@ TEST_CASE("waits: an event that another worker fetches, between EAGAIN and waiti
           std::array<char, 2> one{};
           std::error_code bad;
           const auto one_event = [&] {  // before a deadline, or without one
-            return ends.first.read_some(one, bad, limited ? io::deadline(20s) : io::deadline()) == 1;
+            return ends.first.read_some(one, bad, limited ? io::deadline(5min) : io::deadline()) == 1;
           };
           while (!bad && got < rounds && one_event()) ++got;
           failed = static_cast<bool>(bad);
@@ -776,8 +789,8 @@ TEST_CASE("close: a fiber that learns of it may destroy the closed object at onc
             auto [one, other] = io::connected_pair();
             std::array<char, 1> into{};
             for (int n = 0; n < 10; ++n) {
-              one.write("x", 20s);
-              expect(other.read_some(into, 20s) == 1);
+              one.write("x", 5min);
+              expect(other.read_some(into, 5min) == 1);
             }
           },
           0);
@@ -825,6 +838,10 @@ TEST_CASE("report_fibers: names the descriptor, its peer and the purpose of each
   std::string text;
   std::string at;
   std::string local;
+  const auto line_of = [&](const std::string& name) {
+    const auto begin = text.find('`' + name + '`');
+    return begin == text.npos ? std::string() : text.substr(begin, text.find('\n', begin) - begin);
+  };
   rt.run([&] {
     auto door = io::listen("127.0.0.1:0");
     auto guest = io::connect(door.local());
@@ -864,17 +881,17 @@ TEST_CASE("report_fibers: names the descriptor, its peer and the purpose of each
           ++ended;
         },
         {.worker = 0, .name = "writes"});
-    for (int i = 0; i < 100; ++i) this_fiber::yield();
-    text = sched::report_fibers();
+    // Until each of them waits: the one that writes may be woken, and wait again, as the peer's buffer fills.
+    const auto is_parked = [&](const std::string& name) { return line_of(name).find("parked") != std::string::npos; };
+    do {
+      this_fiber::yield();
+      text = sched::report_fibers();
+    } while (!std::ranges::all_of(acceptors, is_parked) || !is_parked("reads") || !is_parked("writes"));
     over.request_stop();
     guest.close();
     while (ended < 6) this_fiber::sleep_for(1ms);
   });
   INFO(text);
-  const auto line_of = [&](const std::string& name) {
-    const auto begin = text.find('`' + name + '`');
-    return begin == text.npos ? std::string() : text.substr(begin, text.find('\n', begin) - begin);
-  };
   using Catch::Matchers::Contains;
   for (const char* const name : acceptors) {
     CHECK_THAT(line_of(name), Contains("to accept from descriptor ") && Contains(" at " + at));

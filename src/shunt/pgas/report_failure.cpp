@@ -98,7 +98,7 @@ struct complaint {
   [[nodiscard]] std::string line(bool with_rank) const { return before + (with_rank ? rank : "") + what; }
   void print(bool with_rank) const {
     print_line(line(with_rank) + "\n");
-    std::this_thread::sleep_for(detail::drain);
+    if (under_launcher()) std::this_thread::sleep_for(detail::drain);
   }
 };
 

@@ -149,7 +149,7 @@ TEST_CASE(
   rt.run([&] {
     shunt::mutex guard;
     shunt::condition_variable changed;
-    bool begun = false, refused = false, notified = false;
+    bool begun = false, other_begun = false, refused = false, notified = false;
     rt.spawn([&] {
       begun = true;
       stubborn lock;
@@ -162,10 +162,11 @@ TEST_CASE(
     while (!begun) this_fiber::yield();
     rt.spawn([&] {
       std::unique_lock held(guard);
+      other_begun = true;
       changed.wait(held);
       notified = true;
     });
-    this_fiber::yield();
+    while (!other_begun) this_fiber::yield();
     changed.notify_one();
     while (!notified) this_fiber::yield();
     CHECK(refused);
@@ -174,22 +175,29 @@ TEST_CASE(
 
 TEST_CASE("semaphore: at most as many hold a permit as there are, and each release lets one in") {
   shunt::semaphore permits(3);
+  shunt::latch all_inside(3);  // were fewer than three let in together, none of them would pass
   std::atomic<int> inside = 0, most = 0;
+  const auto hold = [&](const auto& meanwhile) {
+    permits.acquire();
+    const int now = ++inside;
+    int seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now)) {
+    }
+    meanwhile();
+    --inside;
+    permits.release();
+  };
   const auto work = [&] {
     for (int i = 0; i < 500; ++i) {
-      permits.acquire();
-      const int now = ++inside;
-      int seen = most;
-      while (now > seen && !most.compare_exchange_weak(seen, now)) {
-      }
-      if (this_fiber::inside()) this_fiber::yield();
-      --inside;
-      permits.release();
+      hold([] {
+        if (this_fiber::inside()) this_fiber::yield();
+      });
     }
   };
   std::thread thread(work);
   sched::runtime rt(with(2));
   rt.run([&] {
+    for (int f = 0; f < 3; ++f) rt.spawn([&] { hold([&] { all_inside.arrive_and_wait(); }); });
     for (int f = 0; f < 8; ++f) rt.spawn(work);
   });
   thread.join();
@@ -204,14 +212,15 @@ TEST_CASE("semaphore: permits go to waiters first, and deadlines give up without
     CHECK_FALSE(permits.try_acquire());
     CHECK_FALSE(permits.try_acquire_for(1ms));
     CHECK_FALSE(permits.try_acquire_until(sched::now()));
-    int got = 0;
+    int begun = 0, got = 0;
     for (int f = 0; f < 3; ++f) {
       rt.spawn([&] {
+        ++begun;
         permits.acquire();
         ++got;
       });
     }
-    this_fiber::sleep_for(2ms);
+    while (begun < 3) this_fiber::yield();  // each goes on to its wait before this fiber runs again
     permits.release(5);
     CHECK(permits.available() == 2);
     while (got < 3) this_fiber::yield();

@@ -393,16 +393,18 @@ TEST_CASE("parallel_for: many bodies offer a half after the time of a theft, few
     });
     CHECK(!offered[0]);
     CHECK(offered[1]);
-    // Light bodies first: a heavy one is noticed after a 32nd of the range.
+    // Light bodies first: a heavy one is noticed after a 32nd of the range. Where the thread loses its CPU before that,
+    // the range is halved earlier, after 2^k - 1 bodies: of no such half is the heavy one the last.
+    constexpr int heavy = 1040;
     int seen = 0;
     parallel_for(0, 2048, 1, [&](int i) {
       const auto end = std::chrono::steady_clock::now() + shunt::task::detail::theft_time;
-      while (i == 1030 && std::chrono::steady_clock::now() < end) {
+      while (i == heavy && std::chrono::steady_clock::now() < end) {
       }
-      if (i > 1030 && seen == 0 && !jobs->runs_dry()) seen = i;
+      if (i > heavy && seen == 0 && !jobs->runs_dry()) seen = i;
     });
-    CHECK(seen > 1030);
-    CHECK(seen <= 1030 + 2048 / 32 + 1);
+    CHECK(seen > heavy);
+    CHECK(seen <= heavy + 2048 / 32 + 1);
   });
 }
 

@@ -230,6 +230,15 @@ class opened_by_report {
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// Whether a fiber of that name waits on one of two workers.
+bool is_parked(const std::string& name) {
+  const auto table = shunt::sched::report_fibers();
+  const auto parked_on = [&](const std::string& worker) {
+    return says(table, '`' + name + "`, worker " + worker + ", parked");
+  };
+  return parked_on("0") || parked_on("1");
+}
+
 /// The end of the first line of a report that names that line.
 std::string place_after(const std::source_location& before) {
   return " (" + std::string(before.file_name()) + ":" + std::to_string(before.line() + 1) + ")\n";
@@ -250,7 +259,7 @@ TEST_CASE("task_group: an owner that throws while a task waits without a token: 
       group.spawn({.name = "listens"}, [](const std::stop_token& stop) {
         while (!stop.stop_requested()) this_fiber::yield();
       });
-      while (!says(shunt::sched::report_fibers(), "`deaf`")) this_fiber::yield();  // before its begin a stop ends it
+      while (!is_parked("deaf")) this_fiber::yield();  // before its begin a stop ends it
       throw std::runtime_error("the owner's");
     } catch (const std::runtime_error&) {
       destroyed = true;
@@ -273,13 +282,18 @@ TEST_CASE("task_group: wait() reports tasks that do not end after one of them ha
   std::string waits;
   shunt::sched::runtime(by.options()).run([&] {
     shunt::promise<void> go;
+    std::atomic<bool> begun{false};
     task_group group;
-    group.spawn({.name = "deaf"}, [gate = by.gate()] { gate.wait(); });
+    group.spawn({.name = "deaf"}, [&begun, gate = by.gate()] {
+      begun = true;
+      gate.wait();
+    });
     group.spawn([f = go.get_future()] {
       f.get();
       throw std::runtime_error("one");
     });
-    CHECK_FALSE(group.wait_for(20ms));  // long enough for a report, if one came without a stop
+    while (!begun) this_fiber::yield();  // before its begin a stop ends it
+    CHECK_FALSE(group.wait_for(20ms));   // long enough for a report, if one came without a stop
     CHECK(by.texts().empty());
     go.set_value();
     waits = place_after(std::source_location::current());
@@ -293,14 +307,16 @@ TEST_CASE("task_group: wait() reports tasks that do not end after one of them ha
 TEST_CASE("task_group: of two groups whose tasks do not end each has a report of its own tasks") {
   opened_by_report by(2);
   shunt::sched::runtime(by.options()).run([&] {
-    const auto begun = [](const char* name) { return says(shunt::sched::report_fibers(), name); };
     shunt::finish([&] {
-      for (const char* const name : {"`deaf`", "`deafer`"}) {
-        shunt::async([&by, &begun, name] {
+      for (const char* const name : {"deaf", "deafer"}) {
+        shunt::async([&by, name] {
+          std::atomic<bool> begun{false};
           task_group group;
-          group.spawn({.name = std::string(name).substr(1, std::string_view(name).size() - 2)},
-                      [gate = by.gate()] { gate.wait(); });
-          while (!begun(name)) this_fiber::yield();
+          group.spawn({.name = name}, [&begun, gate = by.gate()] {
+            begun = true;
+            gate.wait();
+          });
+          while (!begun) this_fiber::yield();
         });
       }
     });
@@ -380,10 +396,15 @@ TEST_CASE("fiber: a handle that is destroyed reports its fiber, if that does not
   std::string made;
   shunt::sched::runtime(by.options()).run([&] {
     const shunt::fiber beside([gate = by.gate()](std::stop_token) { gate.wait(); }, {.name = "beside"});
+    std::atomic<bool> begun{false};
+    const auto waits = [&begun, gate = by.gate()] {
+      begun = true;
+      gate.wait();
+    };
     made = place_after(std::source_location::current());
-    shunt::fiber deaf([gate = by.gate()] { gate.wait(); }, {.name = "deaf"});
-    while (!says(shunt::sched::report_fibers(), "waits for a future")) this_fiber::yield();
-    deaf = shunt::fiber();  // it may not have begun: its body does not ask for the stop either
+    shunt::fiber deaf(waits, {.name = "deaf"});
+    while (!begun) this_fiber::yield();  // a report names only fibers that have begun
+    deaf = shunt::fiber();
   });
   REQUIRE(!by.texts().empty());
   CHECK(says(by.texts().front(), "fiber: asked to stop, and not ended"));

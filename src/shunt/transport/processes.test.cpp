@@ -45,7 +45,7 @@ class job_of_threads {
  public:
   explicit job_of_threads(int ranks)
       : ranks_(ranks), trains_(memory_file("test")), meeting_(job_memory::make(ranks, trains_.get())) {}
-  [[nodiscard]] std::unique_ptr<transport::carrier> open(int rank, transport::limits limits = {}) const {
+  [[nodiscard]] std::unique_ptr<transport::carrier> open(int rank, transport::limits limits = {.gather = 10min}) const {
     return transport::detail::open_processes({rank, ranks_, meeting_.get(), trains_.get()}, limits);
   }
 
@@ -210,6 +210,7 @@ TEST_CASE("processes: what a launcher notes is seen by the ranks") {
 
 TEST_CASE("processes: a rank that leaves a service by an exception is lost, and its memory stays") {
   const job_of_threads job(2);
+  std::atomic<bool> both_have_begun{false};
   std::atomic<int> stage{0};
   std::string why;
   int value = 0;
@@ -217,12 +218,15 @@ TEST_CASE("processes: a rank that leaves a service by an exception is lost, and 
     auto end = job.open(rank);
     end->start(service_of({0, 1}, 4));
     if (rank == 0) {
+      // A rank that still waits to begin would end the job, which is this process.
+      while (!both_have_begun) std::this_thread::sleep_for(1ms);
       *end->place_of(1).yard = std::byte{7};
       end.reset();  // amid the service, as an exception would
       stage = 1;
       while (stage != 2) std::this_thread::sleep_for(1ms);
       return;
     }
+    both_have_begun = true;
     while (stage != 1) std::this_thread::sleep_for(1ms);
     if (const auto lost = end->beat()) why = std::to_string(lost->rank) + " " + lost->why;
     value = static_cast<int>(*end->place_of(1).yard);

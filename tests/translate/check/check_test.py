@@ -21,7 +21,7 @@ FINDING = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?P<column>\d+): error: (?
 def check(tool, file, flags):
     """The exit status and the findings of a file: (line, text), in the order in which they are printed."""
     done = subprocess.run([tool, "check", str(file), "--", "-std=c++20", *flags], capture_output=True, text=True,
-                          timeout=300)
+                          timeout=900)
     found = []
     for line in done.stderr.splitlines():
         match = FINDING.match(line)

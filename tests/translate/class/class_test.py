@@ -30,7 +30,7 @@ def expect(condition, what):
 
 
 def run(command, **more):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **more)
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=900, **more)
 
 
 def translated(file, *flags):
@@ -105,7 +105,7 @@ def answers(compiler, source, program, flags):
         return None
     printed = []
     for pes in (1, 4):
-        done = run(["timeout", "60", program, "--pes", pes, "--workers", 2])
+        done = run(["timeout", "600", program, "--pes", pes, "--workers", 2])
         expect(done.returncode == 0, f"{source} on {pes} PEs: {done.stderr}")
         printed.append(done.stdout)
     expect(all(printed), f"{source} prints nothing")

@@ -256,7 +256,7 @@ class Batch:
             sys.exit("%s does not compile:\n%s" % (self.file, built.stderr[:4000]))
         lines = []
         for pes in "1", "2", "4":
-            done = run([program, pes] + [str(n) for n in loops], timeout=300)
+            done = run([program, pes] + [str(n) for n in loops], timeout=600)
             lines += done.stdout.splitlines()
             if done.returncode != 0 and not done.stdout:
                 lines.append("exit %d on %s PEs: %s" % (done.returncode, pes, done.stderr[:2000]))

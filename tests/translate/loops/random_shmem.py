@@ -158,7 +158,7 @@ def run(command, **more):
 def numbers_of(options, file, pes):
     """What a program prints: by function and PE."""
     program = file.with_suffix("")
-    done = run(["timeout", "200", options.shunt, "start", "--ranks", pes, program])
+    done = run(["timeout", "600", options.shunt, "start", "--ranks", pes, program])
     if done.returncode != 0:
         sys.exit("%s on %s PEs: exit %d: %s" % (program, pes, done.returncode, done.stderr[:2000]))
     return {tuple(line.split()[:2]): line.split()[2] for line in done.stdout.splitlines()}

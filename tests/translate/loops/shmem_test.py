@@ -50,7 +50,7 @@ class Shmem(Translation):
         self.assertEqual(built.returncode, 0, built.stderr[:3000])
 
     def answer(self, program, pes, *words):
-        done = run("timeout", "120", SHUNT, "start", "--ranks", pes, program, *words)
+        done = run("timeout", "600", SHUNT, "start", "--ranks", pes, program, *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""), (pes, words))
         return done.stdout
 
@@ -136,13 +136,13 @@ class Shmem(Translation):
                 ("local", 1, 2, "is not symmetric"), ("far", 1, 2, "PE 1: the program has PEs 0..0"),
                 ("some", 2, None, "an active set of 1 PEs"), ("returns", 2, 5, ""), ("exits", 2, 6, ""),
                 ("ends", 2, 0, ""), ("throws", 2, None, "thrown by the program"), ("nothing", 2, 0, "")):
-            done = run("timeout", "60", SHUNT, "start", "--ranks", ranks, program, word)
+            done = run("timeout", "600", SHUNT, "start", "--ranks", ranks, program, word)
             self.assertIn(text, done.stderr, word)
             if status is None:
                 self.assertNotEqual(done.returncode, 0, word)
             else:
                 self.assertEqual(done.returncode, status, word)
-        done = run("env", "SHUNT_PES=2", "timeout", "60", program, "nothing")
+        done = run("env", "SHUNT_PES=2", "timeout", "600", program, "nothing")
         self.assertIn("a PE of an OpenSHMEM program is a process: 2 PEs in 1 processes", done.stderr)
         text = (HERE / "shmem_ends.cpp").read_text().replace("int main(int argc", "int unused(int argc")
         untranslated = self.folder / "untranslated.cpp"
