@@ -196,15 +196,44 @@ void say_refused() noexcept {
   static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
 }
 
+/// While it lives, a signal that ends this process waits: until it can be passed on.
+class ends_held {
+ public:
+  ends_held() {
+    sigset_t ends;
+    ::sigemptyset(&ends);
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::sigaddset(&ends, number);
+    ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
+    ::posix_spawnattr_init(&of_started_);
+    ::posix_spawnattr_setsigmask(&of_started_, &before_);
+    ::posix_spawnattr_setflags(&of_started_, POSIX_SPAWN_SETSIGMASK);
+  }
+  ends_held(const ends_held&) = delete;
+  ends_held& operator=(const ends_held&) = delete;
+  ~ends_held() {
+    ::posix_spawnattr_destroy(&of_started_);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  /// Of a process that is started meanwhile: no signal waits there.
+  [[nodiscard]] const posix_spawnattr_t* of_started() const { return &of_started_; }
+
+ private:
+  sigset_t before_;
+  posix_spawnattr_t of_started_;
+};
+
 /// Runs the launcher and waits for it. It is told to keep quiet (its report on an exit status that is not 0 is longer
 /// than ours, and says less), so what only it knows, a process ended by a signal, is said here; and that it has started
 /// nothing.
 int start(std::vector<std::string> words, const start_mark& mark) {
   std::fflush(stdout);
-  const int code = ::posix_spawnp(&job, words[0].c_str(), nullptr, nullptr, pointers(words).data(), environ);
-  if (code != 0) throw usage_error(error_number(1107), "cannot start `" + words[0] + "`: " + std::strerror(code));
-
-  transport::pass_signals_on({&job, 1}, say_refused);
+  {
+    const ends_held none_lost;  // else one that comes now would end this process, and leave the launcher
+    const int code =
+        ::posix_spawnp(&job, words[0].c_str(), nullptr, none_lost.of_started(), pointers(words).data(), environ);
+    if (code != 0) throw usage_error(error_number(1107), "cannot start `" + words[0] + "`: " + std::strerror(code));
+    transport::pass_signals_on({&job, 1}, say_refused);
+  }
   int status = 0;
   while (::waitpid(job, &status, 0) < 0) {
     if (errno != EINTR) throw error(error_number(1107), std::string("waitpid: ") + std::strerror(errno));

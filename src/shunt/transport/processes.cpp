@@ -88,9 +88,7 @@ class processes final : public carrier {
   int ranks() const noexcept override { return ranks_; }
   int ranks_here() const noexcept override { return ranks_; }
 
-  std::vector<std::string> exchange(const std::string& mine) override {
-    return memory_.exchange(mine, [this](nanoseconds) { return end_if_lost(); });
-  }
+  std::vector<std::string> exchange(const std::string& mine) override { return memory_.exchange(mine, await_others()); }
   void start(const service& settings) override;
   void send(rail::train& loaded, int rank) override;
   bool poll(rail::train_list&) override { return false; }
@@ -107,7 +105,7 @@ class processes final : public carrier {
   void abort(int status) noexcept override { std::_Exit(status == 0 ? EXIT_FAILURE : status); }
 
  private:
-  bool end_if_lost();
+  [[nodiscard]] job_memory::look await_others();
   bool await_start(nanoseconds waited);
   void refuse_other_machines();
   void end_with_launcher() noexcept;
@@ -134,10 +132,15 @@ void processes::end_job(const std::string& why) noexcept {
   std::_Exit(EXIT_FAILURE);  // the launcher ends the others
 }
 
-/// While this rank waits for others outside a service.
-bool processes::end_if_lost() {
-  if (const auto lost = beat()) end_job("rank " + std::to_string(lost->rank) + " " + lost->why);
-  return true;
+/// While this rank waits for others outside a service. A rank may be lost after it has come, and then this one needs it
+/// no more: so the job ends at the second look that finds a loss.
+job_memory::look processes::await_others() {
+  return [this, found = false](nanoseconds) mutable {
+    const auto lost = beat();
+    if (lost && found) end_job("rank " + std::to_string(lost->rank) + " " + lost->why);
+    found = lost.has_value();
+    return true;
+  };
 }
 
 /// While this rank waits for others that have not opened the transport yet: one that has ended will never do so.
@@ -148,7 +151,10 @@ bool processes::await_start(nanoseconds waited) {
     if (memory_.has_opened(r)) continue;
     const int process = memory_.started_process(r);
     const auto name = "rank " + std::to_string(r) + " (process " + std::to_string(process) + ") ";
-    if (memory_.has_ended(r)) end_job(name + "ended before it called shunt::pgas::run()");
+    if (memory_.has_ended(r)) {
+      if (memory_.has_opened(r)) continue;  // between the two looks, and ended at once
+      end_job(name + "ended before it called shunt::pgas::run()");
+    }
     if (!late) continue;
     process_watch other;
     other.add(r, process);
@@ -182,10 +188,8 @@ processes::~processes() {
     memory_.say_left();
     return;
   }
-  const bool met = memory_.meet_to_leave([&](nanoseconds waited) {
-    if (unwinding) return waited < unwinding_limit;
-    return end_if_lost();
-  });
+  const job_memory::look within_limit = [](nanoseconds waited) { return waited < unwinding_limit; };
+  const bool met = memory_.meet_to_leave(unwinding ? within_limit : await_others());
   if (met) trains_.close();
 }
 
@@ -212,7 +216,7 @@ void processes::send(rail::train& loaded, int rank) {
 
 void processes::stop() {
   SHUNT_ASSERT(started_);
-  static_cast<void>(memory_.meet([this](nanoseconds) { return end_if_lost(); }));
+  static_cast<void>(memory_.meet(await_others()));
   deadline_ = limits_.deadline;
   started_ = false;
 }

@@ -153,7 +153,7 @@ bool job_memory::is_over() const noexcept {
 
 bool job_memory::is_file_of_trains(int descriptor) const noexcept { return identity_of(descriptor) == head_->trains; }
 
-bool job_memory::meet_at(meeting& where, const look& at_look) noexcept {
+bool job_memory::meet_at(meeting& where, look at_look) noexcept {
   const auto round = where.round.load(std::memory_order_relaxed);  // relaxed: it cannot change before this rank comes
   // acq_rel: edge `met`, from the ranks that came before, to the last.
   if (where.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(ranks_)) {

@@ -34,7 +34,8 @@ namespace detail {
 
 class job_memory {
  public:
-  /// Called while a rank waits, every `look_interval`, with the time it has waited. \return whether to go on waiting.
+  /// Called while a rank waits, every `look_interval`, with the time it has waited. A wait for others has a copy of its
+  /// own. \return whether to go on waiting.
   using look = std::function<bool(std::chrono::nanoseconds waited)>;
   static constexpr std::chrono::milliseconds look_interval{100};
 
@@ -114,7 +115,7 @@ class job_memory {
   [[nodiscard]] static std::size_t bytes_for(int ranks) noexcept {
     return sizeof(head) + static_cast<std::size_t>(ranks) * sizeof(slot);
   }
-  [[nodiscard]] bool meet_at(meeting& where, const look& at_look) noexcept;
+  [[nodiscard]] bool meet_at(meeting& where, look at_look) noexcept;
   [[nodiscard]] slot& slot_of(int rank) const noexcept { return slots_[static_cast<std::size_t>(rank)]; }
 
   int rank_;
