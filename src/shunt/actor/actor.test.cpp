@@ -468,7 +468,7 @@ TEST_CASE("report_fibers: names the actor whose handler waits, and the one that 
   const auto answer = line[0].ask<&asker::ask_on>(2);
   std::string text;
   // Until both wait.
-  const auto waits = [&](const char* who) { return line_of(text, who).find(", for an answer of ") != text.npos; };
+  const auto waits = [&](const char* actor) { return line_of(text, actor).find(", for an answer of ") != text.npos; };
   while (!waits("actor `a`, in ") || !waits("actor `b`, in ")) text = shunt::sched::report_fibers();
   g.opens.set_value();
   CHECK(all.await(answer) == 0);
