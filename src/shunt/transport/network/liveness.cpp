@@ -28,6 +28,8 @@ constexpr milliseconds gate_wait{100};
 constexpr nanoseconds gate_interval = std::chrono::microseconds(20);
 /// A thread that waits inside stop() beats at most so often.
 constexpr milliseconds stopping_beat{100};
+/// How much later than the program's threads the watchdog says that a call of the library has not come back.
+constexpr milliseconds time_for_program{1'000};
 
 }  // namespace
 
@@ -60,12 +62,12 @@ void liveness::set_deadline(const gate::pass&, milliseconds deadline) {
 
 void liveness::service_started(const gate::pass& pass, milliseconds deadline) {
   set_deadline(pass, deadline);
-  program_beats_ = true;
+  program_beats_.store(true, std::memory_order_relaxed);  // relaxed: with the gate; find_stuck()'s caller guesses
 }
 
 void liveness::service_stopped(const gate::pass& pass) {
   set_deadline(pass, own_deadline_);
-  program_beats_ = false;
+  program_beats_.store(false, std::memory_order_relaxed);  // relaxed: as above
 }
 
 /// One beat: adds watched time, asks the kernel, takes and sends heartbeats, and judges.
@@ -91,19 +93,22 @@ std::optional<loss> liveness::beat() {
   const auto ticks = clock::now().time_since_epoch().count();
   if (ticks < next_beat_.load(std::memory_order_relaxed)) return std::nullopt;
   next_beat_.store(ticks + clock::duration(shortest_beat).count(), std::memory_order_relaxed);
-  return with_gate([this](const gate::pass& pass) { return watching_ ? watch(pass) : std::nullopt; });
+  return with_gate({}, [this](const gate::pass& pass) { return watching_ ? watch(pass) : std::nullopt; });
 }
 
 /// What the watchdog's thread does where no service runs: a loss ends the job.
 void liveness::beat_by_watchdog() noexcept try {
-  const auto lost = with_gate([this](const gate::pass& pass) -> std::optional<loss> {
-    if (!watching_ || program_beats_) return std::nullopt;
+  const auto program_beats = [this] { return program_beats_.load(std::memory_order_relaxed); };  // relaxed: as above
+  const auto longer = program_beats() ? time_for_program : milliseconds(0);
+  const auto lost = with_gate(longer, [&](const gate::pass& pass) -> std::optional<loss> {
+    if (!watching_ || program_beats()) return std::nullopt;
     if (heartbeats_.is_over(pass)) return std::nullopt;
     return watch(pass);
   });
   if (lost) {
     end_job(watchdog_.name(), rank_,
-            "rank " + std::to_string(lost->rank) + " " + lost->why + " while the job began or ended");
+            "rank " + std::to_string(lost->rank) + " " + lost->why +
+                (longer == longer.zero() ? " while the job began or ended" : ""));
   }
 } catch (const std::exception& thrown) {
   end_job(watchdog_.name(), rank_, std::string("transport: ") + thrown.what());
@@ -111,28 +116,26 @@ void liveness::beat_by_watchdog() noexcept try {
 
 /// Looks with the gate, if that opens in time: a thread that is stuck inside the library must not hold up the one
 /// that detects it.
+/// \param longer  than the deadline: what this thread leaves to others
 template <class Look>
-std::optional<loss> liveness::with_gate(Look look) {
+std::optional<loss> liveness::with_gate(nanoseconds longer, Look look) {
   const auto begin = clock::now();
   const auto pass = gate_.enter_urgently(gate_wait, gate_interval);
-  if (!pass) return find_stuck(clock::now() - begin);
-  // relaxed, here and in find_stuck(): a sum that several threads may spoil by one beat.
-  stuck_.store(0, std::memory_order_relaxed);
+  if (!pass) return find_stuck(begin, longer);
+  stuck_.clear();
   return look(*pass);
 }
 
-/// The gate did not open for `waited`: a thread of this process has not come back from the library. Once that has
+/// The gate has not opened since `begin`: a thread of this process has not come back from the library. Once that has
 /// lasted for the deadline, names the rank that it waits for, as far as the kernel knows, or else this one.
-std::optional<loss> liveness::find_stuck(nanoseconds waited) {
-  // relaxed, both: see with_gate().
-  const auto sum = stuck_.load(std::memory_order_relaxed) + std::min<nanoseconds>(waited, 2 * gate_wait).count();
-  stuck_.store(sum, std::memory_order_relaxed);
+std::optional<loss> liveness::find_stuck(clock::time_point begin, nanoseconds longer) {
+  const auto stuck = stuck_.add(begin, clock::now(), 2 * gate_wait);
   const nanoseconds limit(stuck_limit_.load(std::memory_order_acquire));  // edge `known`
-  if (limit.count() <= 0 || nanoseconds(sum) < limit) return std::nullopt;
+  if (limit.count() <= 0 || stuck < limit + longer) return std::nullopt;
   if (auto lost = processes_.find_ended()) return lost;
   if (auto lost = processes_.find_stopped()) return lost;
   return loss{rank_, "has not come back from a call of " + std::string(heartbeats_.library()) + " for " +
-                         detail::seconds(nanoseconds(sum)) + ": a rank that it waits for is stopped or unreachable"};
+                         detail::seconds(stuck) + ": a rank that it waits for is stopped or unreachable"};
 }
 
 void liveness::beat_while_stopping() {

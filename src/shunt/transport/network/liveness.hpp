@@ -5,7 +5,8 @@
 ///   ended    the kernel says that its process has ended (ranks of this machine, at the next beat)
 ///   silent   no heartbeat for `deadline` of watched time; of several such ranks, find_silent() says which
 ///   stuck    a thread of this process has not come back from the network's library for `deadline`: a rank that has
-///            ended or is stopped may hold what the library waits for there
+///            ended or is stopped may hold what the library waits for there. Where the program beats, its threads say
+///            so, if one of them can; the watchdog speaks a second later, when all of them are stuck
 ///
 /// Watched time is time during which this process was awake and listening. A beat adds the time since the last beat,
 /// but at most a fifth of the deadline: one long gap, in which this process was itself stopped or got no CPU, counts as
@@ -26,6 +27,7 @@
 #include <shunt/transport/detail/process_watch.hpp>
 #include <shunt/transport/network/gate.hpp>
 #include <shunt/transport/network/heartbeat_port.hpp>
+#include <shunt/transport/network/stuck_time.hpp>
 #include <shunt/transport/network/watchdog.hpp>
 
 namespace shunt {
@@ -67,8 +69,8 @@ class liveness {
   void set_deadline(const gate::pass& pass, std::chrono::milliseconds deadline);
   std::optional<loss> watch(const gate::pass& pass);
   template <class Look>
-  std::optional<loss> with_gate(Look look);
-  std::optional<loss> find_stuck(std::chrono::nanoseconds waited);
+  std::optional<loss> with_gate(std::chrono::nanoseconds longer, Look look);
+  std::optional<loss> find_stuck(std::chrono::steady_clock::time_point begin, std::chrono::nanoseconds longer);
   void beat_by_watchdog() noexcept;
 
   gate& gate_;
@@ -79,12 +81,12 @@ class liveness {
 
   // Of any thread.
   std::atomic<std::chrono::steady_clock::rep> next_beat_{0};
-  std::atomic<std::chrono::nanoseconds::rep> stuck_{0};        // for how long beats have not had the gate
-  std::atomic<std::chrono::nanoseconds::rep> stuck_limit_{0};  // how long that may be: the deadline; edge `known`
+  stuck_time stuck_;
+  std::atomic<std::chrono::nanoseconds::rep> stuck_limit_{0};  // the deadline; edge `known`
+  std::atomic<bool> program_beats_{false};                     // a service runs; changed by the holder of the gate
 
   // Of the holder of the gate (gate.G1).
   bool watching_ = false;
-  bool program_beats_ = false;  // a service runs
   std::chrono::milliseconds deadline_;
   std::chrono::steady_clock::time_point last_beat_;
 
