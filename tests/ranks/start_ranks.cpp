@@ -7,8 +7,9 @@
 ///   start_ranks transport      every rank is told of a transport that there is not
 ///   start_ranks input          the program of every PE finds that its input is not there
 ///   start_ranks error_of_1     rank 1 fails before it calls launch(), and reports that itself
+///   start_ranks again          a job that goes well, and another one in the same processes: networks begin once
 ///
-/// The status is that of launch(); 3 where a job begins all the same.
+/// The status is that of the last launch(); 3 where a job begins all the same.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -33,9 +34,13 @@ int main(int argc, char** argv) {
   for (auto& w : words) pointers.push_back(w.data());
   pointers.push_back(nullptr);
   int count = static_cast<int>(words.size());
-  const int status = pgas::launch(count, pointers.data(), [&what](pgas::pe& me) {
-    me.barrier();
-    if (what == "input") throw usage_error("no such file");
-  });
+  const auto run_job = [&] {
+    return pgas::launch(count, pointers.data(), [&what](pgas::pe& me) {
+      me.barrier();
+      if (what == "input") throw usage_error("no such file");
+    });
+  };
+  if (what == "again" && run_job() != 0) return 4;
+  const int status = run_job();
   return status == 0 ? 3 : status;
 }

@@ -351,6 +351,7 @@ class counting_set_as_serial {
           const K key = nth_key<K>(n);
           cached.insert(key);
           narrow.insert(key);
+          straight.insert(key);
           straight.insert(key, 2);
         });
       });
@@ -361,12 +362,12 @@ class counting_set_as_serial {
         const auto wanted = cached.owner(key) == me.index() ? count : 0;
         expect(cached.count_local(key) == wanted, std::to_string(n));
         expect(narrow.count_local(key) == wanted, std::to_string(n));
-        expect(straight.count_local(key) == 2 * wanted, std::to_string(n));
+        expect(straight.count_local(key) == 3 * wanted, std::to_string(n));
         total += count;
       }
       for (const auto& [key, count] : cached.local()) expect(cached.count_local(key) == count && count != 0);
       expect(cached.size() == serial.size() && narrow.size() == serial.size() && straight.size() == serial.size());
-      expect(cached.total() == total && narrow.total() == total && straight.total() == 2 * total);
+      expect(cached.total() == total && narrow.total() == total && straight.total() == 3 * total);
       me.barrier();
     }
     cached.clear();

@@ -173,6 +173,7 @@ way way_of_long(const pgas::options& wanted, int rounds) {
   way found;
   pgas::run(wanted,
             [&](pgas::pe& me) { note(found, me, asking_of(me, barrier_time(me, rounds), std::max(5, rounds / 10))); });
+  if (!found.network) found.measured = {};  // in memory no train asks: what a length takes more there, caches take
   return found;
 }
 

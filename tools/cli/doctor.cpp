@@ -512,8 +512,9 @@ int doctor(bool as_json) {
   std::vector<pgas::rank_cpus> job;
   std::string way, network;
   if (pgas::under_launcher()) {
-    const auto carrier = transport::open("auto", environment::read("SHUNT_PLUGINS").value_or(""), {.name = "doctor"});
+    // First, as what is wrong with them is told over a transport, and MPI begins once.
     const auto wanted = pgas::options_from_environment();
+    const auto carrier = transport::open("auto", environment::read("SHUNT_PLUGINS").value_or(""), {.name = "doctor"});
     if (carrier->ranks() > 1) {
       job = pgas::placement(*carrier, wanted.workers);
       way = way_between_ranks(*carrier, wanted.shared_memory);

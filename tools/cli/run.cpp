@@ -202,7 +202,7 @@ class ends_held {
   ends_held() {
     sigset_t ends;
     ::sigemptyset(&ends);
-    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::sigaddset(&ends, number);
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&ends, number);
     ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
     ::posix_spawnattr_init(&of_started_);
     ::posix_spawnattr_setsigmask(&of_started_, &before_);

@@ -61,13 +61,16 @@ const std::string& reasons::of(const clang::FunctionDecl* f) {
   if (!code || depth_ == most_calls) return none;
   const auto what = program_.role_of(f);
   if (what == role::handler || what == role::reply) return none;
-  const auto [at, is_new] = known_.try_emplace(code);  // "" while it is looked at
-  if (!is_new) return at->second;
+  const auto [at, is_new] = known_.try_emplace(code);
+  auto& found = at->second;
+  if (!is_new && (!found.why.empty() || found.depth <= depth_)) return found.why;
+  found.depth = depth_;  // "" while it is looked at
   ++depth_;
   auto why = directly(f, code);
-  at->second = why.empty() ? through_calls(f, code) : std::move(why);
+  if (why.empty()) why = through_calls(f, code);
   --depth_;
-  return at->second;
+  found.why = std::move(why);
+  return found.why;
 }
 
 std::string reasons::directly(const clang::FunctionDecl* f, const clang::Stmt* code) const {

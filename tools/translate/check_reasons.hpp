@@ -35,7 +35,12 @@ class reasons {
 
   const program& program_;
   std::function<std::string(const clang::Stmt*)> direct_;
-  std::map<const clang::Stmt*, std::string> known_;  // by body
+  /// What a function does, as far as it was looked into.
+  struct answer {
+    std::string why;
+    int depth = 0;  ///< calls above it: from fewer, more is seen below it
+  };
+  std::map<const clang::Stmt*, answer> known_;  // by body
   int depth_ = 0;
 };
 

@@ -157,7 +157,7 @@ std::string impurity(const Expr* e, clang::SourceLocation* at) {
       const auto* f = call->getDirectCallee();
       reason = f ? "it calls " + f->getNameAsString() + "(), which may do more than compute" : "it calls a function";
     } else if (isa<clang::LambdaExpr, clang::CXXNewExpr, clang::CXXDeleteExpr, clang::CXXThrowExpr, clang::StmtExpr,
-                   clang::CXXTemporaryObjectExpr>(part)) {
+                   clang::CXXTemporaryObjectExpr, clang::AtomicExpr, clang::VAArgExpr>(part)) {
       reason = "it does more than compute";
     } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(part); made && !in_std(made->getConstructor())) {
       reason = "it makes an object";
@@ -253,11 +253,10 @@ bool stays_known(const surroundings& all, const Stmt* s) {
     } else if (const auto* call_by_value = dyn_cast<clang::CallExpr>(around)) {
       return is_pure(call_by_value->getDirectCallee());
     } else if (const auto* declared = dyn_cast<clang::DeclStmt>(around)) {
-      // Of a range-based loop that takes values.
+      // Of a range-based loop that takes values: a reference, also a const one, sees what is written to the elements.
       const auto* range = clang::dyn_cast_or_null<clang::CXXForRangeStmt>(all.around(declared));
       if (!range || range->getRangeStmt() != declared) return false;
-      const auto type = range->getLoopVariable()->getType();
-      return !type->isReferenceType() || type.getNonReferenceType().isConstQualified();
+      return !range->getLoopVariable()->getType()->isReferenceType();
     } else if (!isa<clang::ParenExpr, clang::MaterializeTemporaryExpr, clang::ConstantExpr>(around)) {
       return false;
     }
@@ -359,6 +358,9 @@ void effects::look_at(const Stmt* part) {
       if (const auto* v = dyn_cast<clang::VarDecl>(d)) look_at_declaration(v);
   } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(part)) {
     if (!in_std(made->getConstructor()) && !made->getConstructor()->isTrivial()) unknown_ = true;
+  } else if (isa<clang::AtomicExpr, clang::AsmStmt, clang::VAArgExpr>(part)) {
+    unknown_ = true;  // __atomic_fetch_add(p, 1, …) is no call
+    for (const auto* named : variables_of(part)) changed_.insert(named);
   } else if (const auto* l = dyn_cast<clang::LambdaExpr>(part)) {
     unknown_ = true;
     for (const auto& capture : l->captures()) {

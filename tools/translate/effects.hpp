@@ -51,6 +51,8 @@ class effects {
   [[nodiscard]] bool leaves(const clang::Stmt* e) const;
   /// Whether only statements that name the variable can change it, or what it points to.
   [[nodiscard]] bool is_private(const clang::VarDecl* v) const;
+  /// Whether the statement calls something that cannot be seen through, or writes what cannot be named.
+  [[nodiscard]] bool may_do_anything() const noexcept { return unknown_; }
   /// The variable of `e` that may be changed; null if none.
   [[nodiscard]] const clang::VarDecl* changed_of(const clang::Stmt* e) const;
 

@@ -45,10 +45,9 @@ void inspector::judge() {
   for (const auto& r : all_.reads) {
     if (r.conditional)
       return refuse(r.whole->getBeginLoc(), "an element is read behind &&, || or ?: and perhaps not at all");
-    if (r.pe) continue;
-    if (!r.index->getType()->isIntegerType()) return refuse(r.index->getBeginLoc(), "the index is no integer");
     if (r.array->element->isBooleanType())
       return refuse(r.whole->getBeginLoc(), "elements of type bool are not gathered: use char");
+    if (!r.pe && !r.index->getType()->isIntegerType()) return refuse(r.index->getBeginLoc(), "the index is no integer");
   }
   look_at(loop_);
   keep_declarations();

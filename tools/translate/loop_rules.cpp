@@ -148,15 +148,17 @@ bool index_differs(const source& s, const Stmt* loop, const Expr* index, const s
                    const std::set<const clang::VarDecl*>* fresh) {
   const auto* counter = counter_of(loop);
   if (!counter) return false;
-  // The counter of this loop, not of one around it, and only the head counts.
+  // The counter of this loop, not of one around it, and only the last part of the head counts.
   const auto* body = clang::cast<clang::ForStmt>(loop)->getBody();
+  const auto* condition = clang::cast<clang::ForStmt>(loop)->getCond();
   bool inner = false;
   each_spelled(body, [&](const Stmt* part) {
     inner = inner || is_loop(part);
     return !inner;
   });
   const effects of_body(s, body, effects::scope::all, escaped, fresh);
-  return !inner && !of_body.changes(counter) && is_one_to_one(index, counter, of_body);
+  const effects of_condition(s, condition, effects::scope::all, escaped, fresh);
+  return !inner && !of_body.changes(counter) && of_condition.leaves(index) && is_one_to_one(index, counter, of_body);
 }
 
 verdict must_commute(const source& s, const Stmt* loop, const accesses& all,

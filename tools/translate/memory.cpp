@@ -1,6 +1,8 @@
 #include "memory.hpp"
 
+#include <clang/AST/ASTContext.h>
 #include <clang/AST/ExprCXX.h>
+#include <clang/Basic/SourceManager.h>
 
 #include <algorithm>
 #include <array>
@@ -23,9 +25,17 @@ bool is_named(const clang::CallExpr* call, const auto& names) {
 bool allocates(const Expr* e) {
   static constexpr auto names = std::to_array<std::string_view>({"malloc", "calloc", "aligned_alloc"});
   e = e ? e->IgnoreParenCasts() : nullptr;
-  if (const auto* made = clang::dyn_cast_or_null<clang::CXXNewExpr>(e)) return made->isArray();
+  // `new (where) long[n]` allocates nothing.
+  if (const auto* made = clang::dyn_cast_or_null<clang::CXXNewExpr>(e))
+    return made->isArray() && made->getNumPlacementArgs() == 0;
   const auto* call = clang::dyn_cast_or_null<clang::CallExpr>(e);
   return call && is_named(call, names);
+}
+
+/// A call of OpenSHMEM. The program's own functions may have such names, too.
+bool is_of_shmem(const clang::CallExpr* call) {
+  const auto* f = call->getDirectCallee();
+  return shmem_call_of(call) && !f->getASTContext().getSourceManager().isWrittenInMainFile(f->getLocation());
 }
 
 bool is_cast(const Stmt* s) { return isa<clang::CastExpr, clang::ParenExpr>(s); }
@@ -35,7 +45,7 @@ bool forgets(const around_map& around, const Stmt* s) {
   static constexpr auto names = std::to_array<std::string_view>(
       {"free", "memset", "memcpy", "memmove", "memcmp", "printf", "fprintf", "qsort", "shmem_free"});
   const auto* call = clang::dyn_cast_or_null<clang::CallExpr>(s);
-  if (!call || (!is_named(call, names) && !shmem_call_of(call))) return false;
+  if (!call || (!is_named(call, names) && !is_of_shmem(call))) return false;
   const auto* user = around(call);
   while (user && is_cast(user)) user = around(user);
   return !call->getType()->isPointerType() || !user || !isa<Expr, clang::DeclStmt, clang::ReturnStmt>(user);

@@ -122,7 +122,7 @@ bool is_read(shmem_kind kind) { return kind >= shmem_kind::read && kind <= shmem
 
 const Expr* addressed(const Expr* e) {
   const auto* u = clang::dyn_cast_or_null<clang::UnaryOperator>(e ? e->IgnoreParenImpCasts() : nullptr);
-  return u && u->getOpcode() == clang::UO_AddrOf ? u->getSubExpr()->IgnoreUnlessSpelledInSource() : nullptr;
+  return u && u->getOpcode() == clang::UO_AddrOf ? u->getSubExpr() : nullptr;
 }
 
 }  // namespace shunt::translate

@@ -49,7 +49,7 @@ struct shmem_call {
 /// Whether a call waits for one element.
 [[nodiscard]] bool is_read(shmem_kind kind);
 
-/// The `x` of `&x`; null for another expression.
+/// The `x` of `&x`, with its parentheses; null for another expression.
 [[nodiscard]] const clang::Expr* addressed(const clang::Expr* e);
 
 }  // namespace shunt::translate

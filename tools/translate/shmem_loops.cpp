@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 
 #include "accesses.hpp"
@@ -45,10 +46,17 @@ const clang::VarDecl* root_of_address(const Expr* e) {
   return nullptr;
 }
 
-/// Elements of the two types may be the same memory: of one size, but for their sign.
+/// Elements of the two types may be the same memory: numbers of one size, but for their sign; bytes; and what is no
+/// number, since a struct may hold the other one.
 bool may_be_one(const clang::ASTContext& context, clang::QualType a, clang::QualType b) {
-  if (a.isNull() || b.isNull() || a->isFloatingType() != b->isFloatingType()) return a.isNull() || b.isNull();
-  return a->isAnyCharacterType() || b->isAnyCharacterType() || context.getTypeSize(a) == context.getTypeSize(b);
+  if (a.isNull() || b.isNull() || !a->isArithmeticType() || !b->isArithmeticType()) return true;
+  if (a->isAnyCharacterType() || b->isAnyCharacterType()) return true;
+  return a->isFloatingType() == b->isFloatingType() && context.getTypeSize(a) == context.getTypeSize(b);
+}
+
+/// Not of pointers, which may point into one array.
+bool is_array_of_numbers(const clang::VarDecl* v) {
+  return v->getType()->isArrayType() && v->getASTContext().getBaseElementType(v->getType())->isArithmeticType();
 }
 
 /// `x` of `x[i]` and `i`, of pointers, arrays and vectors.
@@ -86,6 +94,28 @@ unsigned width_of(std::string_view name) {
 }
 
 bool has_comment(std::string_view text) { return text.find("//") != text.npos || text.find("/*") != text.npos; }
+
+/// Whether a line of the text, but its first, is one of the preprocessor's.
+bool has_directive(std::string_view text) {
+  for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) {
+    const auto first = text.find_first_not_of(" \t", at + 1);
+    if (first != text.npos && text[first] == '#') return true;
+  }
+  return false;
+}
+
+/// Whether a part of a call's arguments is itself a call that names an element, or a lambda.
+bool asks_itself(std::initializer_list<const Expr*> arguments) {
+  bool asks = false;
+  for (const auto* argument : arguments) {
+    each_spelled(argument, [&asks](const Stmt* part) {
+      const auto call = shmem_call_of(part);
+      asks = asks || (call && call->kind != shmem_kind::other) || isa<clang::LambdaExpr>(part);
+      return !asks;
+    });
+  }
+  return asks;
+}
 
 /// What leaves a loop before its end. \param early  `break` and `continue` count, too
 const Stmt* leaves_loop(const Stmt* loop, bool early) {
@@ -127,7 +157,10 @@ std::optional<std::pair<std::size_t, std::size_t>> shmem_loops::written(const Ex
 
 std::string shmem_loops::letters(const Expr* e) const {
   const auto [begin, end] = written(e).value_or(std::pair<std::size_t, std::size_t>());
-  return source_.text().substr(begin, end - begin);
+  const auto text = source_.text().substr(begin, end - begin);
+  // `a, b` stood in parentheses, which are no part of the expression.
+  const auto* comma = dyn_cast<clang::BinaryOperator>(e);
+  return comma && comma->isCommaOp() ? '(' + text + ')' : text;
 }
 
 std::string shmem_loops::type_name(clang::QualType type) const {
@@ -145,12 +178,23 @@ std::string shmem_loops::target_of(const shmem_call& c) const {
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+refusal argument_asks(const shmem_call& c) {
+  return {c.call->getBeginLoc(), "an argument of " + c.name + "() asks for an element itself: let a variable have it"};
+}
+
+}  // namespace
+
 /// Whether a call can be changed at all.
 verdict shmem_loops::must_be_plain(const use& u) const {
   const auto& c = u.what;
   const auto at = c.call->getBeginLoc();
   if (c.element.isNull()) return refusal{at, c.name + "() does not say of which type the element is"};
-  for (const auto* part : {c.at, c.pe, c.value, c.local, c.count}) {
+  const auto* tag = c.element->getAsTagDecl();
+  if (tag && !tag->getIdentifier() && !tag->getTypedefNameForAnonDecl())
+    return refusal{at, "the type of the elements of " + c.name + "() has no name"};
+  for (const auto* part : {c.at, c.pe, c.value, c.local, c.count, c.call->getArg(0)}) {
     if (part && !written(part)) return refusal{at, "a macro writes a part of " + c.name + "()"};
   }
   if (!source_.is_here(c.call->getSourceRange())) return refusal{at, "a macro writes the call of " + c.name + "()"};
@@ -164,8 +208,10 @@ verdict shmem_loops::must_be_plain(const use& u) const {
     return refusal{at, "an address is of another type than the elements of " + c.name + "(): write a cast"};
   if (const auto width = width_of(c.name); width != 0 && source_.context().getTypeSize(c.element) != 8u * width)
     return refusal{at, c.name + "() moves elements of another size than those of its addresses"};
-  if (has_comment(source_.letters(c.call->getSourceRange())))
+  const auto text = source_.letters(c.call->getSourceRange());
+  if (has_comment(text))
     return refusal{at, "a comment stands among the arguments of " + c.name + "(): it would be lost"};
+  if (has_directive(text)) return refusal{at, "the preprocessor decides what the arguments of " + c.name + "() are"};
   return {};
 }
 
@@ -174,17 +220,7 @@ void shmem_loops::send(const use& u) {
   const auto& c = u.what;
   if (const auto no = must_be_plain(u)) return refuse(*no);
   if (c.kind == shmem_kind::put && !is_one(source_.context(), c.count)) return;  // a message already
-  bool reads = false;
-  for (const auto* part : {c.at, c.pe, c.value, c.local}) {
-    each_spelled(part, [&reads](const Stmt* inner) {
-      const auto call = shmem_call_of(inner);
-      reads = reads || (call && call->kind != shmem_kind::other) || isa<clang::LambdaExpr>(inner);
-      return !reads;
-    });
-  }
-  if (reads)
-    return refuse(
-        {c.call->getBeginLoc(), "an argument of " + c.name + "() asks for an element itself: let a variable have it"});
+  if (asks_itself({c.at, c.pe, c.value, c.local})) return refuse(argument_asks(c));
 
   const auto type = type_name(c.element);
   const Expr* given = c.local ? addressed(c.local) : c.value;
@@ -208,7 +244,8 @@ void shmem_loops::send(const use& u) {
   }();
   const auto name = source_.bytes(c.call->getCallee()->getSourceRange());
   changes_.replace(name.first, name.second, "shmem::send");
-  changes_.replace(written(c.at)->second, source_.bytes(c.call->getSourceRange()).second - 1,
+  // Behind the address, and its parentheses if it has some.
+  changes_.replace(written(c.call->getArg(0))->second, source_.bytes(c.call->getSourceRange()).second - 1,
                    ", " + letters(c.pe) + ", [" + captured + "](" + type + "& element) { " + does + "; }");
 }
 
@@ -217,6 +254,7 @@ void shmem_loops::ask_later(const use& u) {
   const auto& c = u.what;
   if (const auto no = must_be_plain(u)) return refuse(*no);
   if (!is_one(source_.context(), c.count)) return;  // it asks for all of them, and does not wait
+  if (asks_itself({c.at, c.pe, c.local})) return refuse(argument_asks(c));
   const auto [begin, end] = source_.bytes(c.call->getSourceRange());
   changes_.replace(begin, end, "shmem::ask(" + letters(c.at) + ", " + letters(c.pe) + ", " + letters(c.local) + ')');
 }
@@ -338,6 +376,10 @@ verdict shmem_loops::must_stay_alone(const function& f, const Stmt* loop, const 
       return refusal{at, "the loop may change `" + root->getNameAsString() +
                              "`, of which it reads elements: let what it writes be a local variable, memory of "
                              "malloc() in this function, or a `restrict` parameter"};
+    // What is `restrict` no other name changes, but another PE does where a function waits for that.
+    if (bodies.may_do_anything())
+      return refusal{at, "the loop calls a function that may do more than compute, a barrier perhaps: what " + c.name +
+                             "() reads may depend on it"};
     if (changes && mentions_in(loop, root) != 1)
       return refusal{at, "the loop uses `" + root->getNameAsString() + "`, of which it changes elements, elsewhere"};
     for (const auto& other : all) {
@@ -345,9 +387,9 @@ verdict shmem_loops::must_stay_alone(const function& f, const Stmt* loop, const 
       if (other.what.call == c.call || other.what.kind == shmem_kind::get_later || both_read) continue;
       if (other.what.kind == shmem_kind::other || other.what.kind == shmem_kind::waits) continue;
       const auto* of_other = root_of_address(other.what.at);
-      if (of_other && of_other != root && of_other->getType()->isArrayType() && root->getType()->isArrayType())
+      if (of_other && of_other != root && is_array_of_numbers(of_other) && is_array_of_numbers(root))
         continue;  // two arrays
-      if (may_be_one(context, other.what.element, c.element))
+      if (of_other == root || may_be_one(context, other.what.element, c.element))
         return refusal{at, "elements are read by " + c.name + "() and changed by " + other.what.name +
                                "() in one loop, and may be the same"};
     }
@@ -364,6 +406,8 @@ bool shmem_loops::stream(const function& f, const Stmt* loop, const std::vector<
     const Expr* target;  // target[i]
   };
   std::vector<asked> reads;
+  const auto* counted = dyn_cast<clang::ForStmt>(loop);
+  if (!counted || has_directive(source_.letters(loop->getSourceRange()))) return false;
   const effects bodies(source_, loop, effects::scope::bodies, f.escaped, &f.fresh);
   for (const auto& u : all) {
     const auto& c = u.what;
@@ -380,11 +424,12 @@ bool shmem_loops::stream(const function& f, const Stmt* loop, const std::vector<
         return false;
       whole = assignment, target = assignment->getLHS();
     }
-    const auto* user = f.around(whole);
-    if (const auto* cleanups = clang::dyn_cast_or_null<clang::ExprWithCleanups>(user)) user = f.around(cleanups);
+    const Stmt* statement = whole;
+    if (clang::isa_and_nonnull<clang::ExprWithCleanups>(f.around(whole))) statement = f.around(whole);
+    const auto* user = f.around(statement);
     const auto* branch = clang::dyn_cast_or_null<clang::IfStmt>(user);
-    const bool is_statement =
-        user == loop || clang::isa_and_nonnull<clang::CompoundStmt>(user) || (branch && branch->getCond() != whole);
+    const bool is_statement = counted->getBody() == statement || clang::isa_and_nonnull<clang::CompoundStmt>(user) ||
+                              (branch && branch->getCond() != statement);
     const auto [base, index] = subscript_of(target);
     const auto* v = base ? variable(base) : nullptr;
     if (!is_statement || !v || !written(target) || !bodies.is_private(v) || mentions_in(loop, v) != 1 ||
@@ -436,7 +481,7 @@ verdict shmem_loops::inspect(const function& f, const Stmt* loop, const std::vec
     return refusal{leaves->getBeginLoc(),
                    "the loop ends or goes on early: how many elements it reads is not known before "
                    "it runs"};
-  if (source_.letters(loop->getSourceRange()).find("\n#") != std::string::npos)
+  if (has_directive(source_.letters(loop->getSourceRange())))
     return refusal{loop->getBeginLoc(), "the preprocessor decides what stands in it"};
   accesses found;
   std::vector<const shmem_call*> calls;
@@ -445,6 +490,7 @@ verdict shmem_loops::inspect(const function& f, const Stmt* loop, const std::vec
     if (!is_read(c.kind)) continue;
     if (c.kind == shmem_kind::get && isa<Expr>(f.around(c.call)) && !isa<clang::ExprWithCleanups>(f.around(c.call)))
       return refusal{c.call->getBeginLoc(), c.name + "() stands in an expression"};
+    if (asks_itself({c.local})) return argument_asks(c);
     for (const auto* part : {c.at, c.pe, c.value}) {
       if (part && !source_.is_here(part->getSourceRange()))
         return refusal{part->getBeginLoc(), "a macro writes a part of " + c.name + "()"};

@@ -97,7 +97,8 @@ class array final : private detail::distributed {
     using element_changes<element, T>::update;
     /// One-sided, in a superstep. The same with items that travel along, in one message: runs f(element, items) at its
     /// PE, with a std::span<const U>, or of characters a std::string_view, which are gone when it returns.
-    /// \throws usage_error for more items than fit into a train (actor_of::send()). Cost: less than a message an item.
+    /// \throws usage_error outside of one, and for an element beyond the array; shunt::error for more items than fit
+    /// into a train. Cost: less than a message an item.
     template <payload_item U, class F>
       requires std::invocable<const F&, T&, detail::payload_view<U>>
     void update(std::span<const U> items, const F& f) const {
@@ -192,9 +193,11 @@ class array final : private detail::distributed {
     check_read("gather()", where);
     if (indices.size() != into.size())
       detail::refuse_lengths(me().index(), "gather()", indices.size(), into.size(), where);
+    // All before the first request leaves: an answer would come when the caller has the exception, and `into` is gone.
+    for (const I i : indices) static_cast<void>(place_of({i, where}));
     part_->into = into.data();
     for (std::size_t k = 0; k != indices.size(); ++k) {
-      const auto at = place_of({indices[k], where});
+      const auto at = layout_.where(static_cast<std::uint64_t>(indices[k]));
       changes_.ask(
           at.pe, [spot = at.spot](const part& there) { return there.values[spot]; },
           [k](part& here, const T& value) { here.into[k] = value; }, where);
@@ -210,8 +213,9 @@ class array final : private detail::distributed {
     check_read("scatter()", where);
     if (indices.size() != values.size())
       detail::refuse_lengths(me().index(), "scatter()", indices.size(), values.size(), where);
+    for (const I i : indices) static_cast<void>(place_of({i, where}));  // before the first change
     for (std::size_t k = 0; k != indices.size(); ++k) {
-      const auto at = place_of({indices[k], where});
+      const auto at = layout_.where(static_cast<std::uint64_t>(indices[k]));
       changes_.send(at.pe, [spot = at.spot, value = values[k]](part& there) { there.values[spot] = value; }, where);
     }
     changes_.finish();

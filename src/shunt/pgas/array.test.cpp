@@ -298,6 +298,53 @@ TEST_CASE("array: an exception in a superstep ends the job with its text") {
              Catch::Contains("mine"));
 }
 
+TEST_CASE("array: where gather() or scatter() refuses an index it has done nothing, and the job may go on") {
+  pgas::run(tiny(3, 2), [](pgas::pe& me) {
+    pgas::array<int> a(me, 10, 7);
+    const std::vector<int> indices{1, 2, 10}, values{8, 8, 8};
+    const auto messages_of = [&](const auto& calls) {
+      const auto before = me.traffic();
+      calls();
+      return (me.traffic() - before).messages;
+    };
+    const auto ask = [&] {
+      const std::vector<int> asked{4, 5, 6};
+      std::vector<int> found(3);
+      pgas::gather(a, asked, found);
+      expect(found == std::vector<int>{7, 7, 7});
+    };
+    const auto of_one = messages_of(ask);
+    const auto of_all = messages_of([&] {
+      expect_thrown<shunt::usage_error>([&] {
+        std::vector<int> gone(3);
+        pgas::gather(a, indices, gone);
+      });
+      expect_thrown<shunt::usage_error>([&] { pgas::scatter(a, indices, values); });
+      ask();  // to which answers of the refused gather() would come
+    });
+    expect(of_one == of_all, std::to_string(of_all));
+    for (const int value : a.local()) expect(value == 7);
+  });
+}
+
+TEST_CASE("superstep: in a task on another worker it is refused, before its body runs") {
+  pgas::run(tiny(2, 2), [](pgas::pe& me) {
+    const pgas::array<int> a(me, 10);
+    std::string said;
+    bool ran = false;
+    shunt::sched::waiter over;
+    shunt::sched::this_worker::current().spawn(
+        [&] {
+          said = thrown_by<shunt::usage_error>([&] { pgas::superstep(me, [&] { ran = true; }); });
+          over.wake();
+        },
+        {.worker = 1 - me.index()});
+    over.wait("a fiber elsewhere", "test");
+    expect(said.starts_with("PE " + std::to_string(me.index()) + ": superstep() in a task on another worker"));
+    expect(!ran);
+  });
+}
+
 TEST_CASE("superstep: PEs with other objects are told so") {
   using Catch::Contains;
   const auto failure = thrown_by([] {

@@ -295,6 +295,10 @@ void tell_misspelt(int argc, char** argv) {
 }  // namespace
 
 int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
+  const std::vector<const char*> words(argv, argv + argc);  // options_from() takes out --transport
+  const auto report = [&words](const std::exception& bad, int status) {
+    return report_failure("", bad.what(), status, static_cast<int>(words.size()), words.data());
+  };
   try {
     const auto wanted = options_from(argc, argv);
     tell_misspelt(argc, argv);
@@ -304,9 +308,9 @@ int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
     if (!is_another_rank()) std::fprintf(stderr, "%s\n", stop.what());
     return status_of_stop;
   } catch (const usage_error& bad) {
-    return report_failure("", bad.what(), status_of_usage_error, argc, argv);
+    return report(bad, status_of_usage_error);
   } catch (const std::exception& bad) {
-    return report_failure("", bad.what(), status_of_error, argc, argv);
+    return report(bad, status_of_error);
   }
 }
 

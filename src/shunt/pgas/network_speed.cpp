@@ -13,6 +13,7 @@
 
 #include <shunt/base/block.hpp>
 #include <shunt/base/machine.hpp>
+#include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/network_probe.hpp>
 #include <shunt/pgas/detail/start_agreement.hpp>
 #include <shunt/pgas/options.hpp>
@@ -171,8 +172,8 @@ network_speed measure_between(transport::carrier& over, int asks, int answers, m
   over.start({.capacity = long_train, .receive_trains = most_receive_trains, .deadline = deadline});
   std::ostringstream found;
   found.precision(17);
+  std::optional<network_probe> mine;  // outlives a failure: the transport may still have its trains
   try {
-    std::optional<network_probe> mine;
     if (over.rank() == asks) {
       const auto speed = mine.emplace(over, answers).ask();
       found << speed.one_way.count() << ' ' << speed.in_usual_trains << ' ' << speed.in_long_trains;
@@ -183,6 +184,7 @@ network_speed measure_between(transport::carrier& over, int asks, int answers, m
   } catch (const std::exception& failed) {  // the transport has trains, and other ranks serve: none of them can go on
     std::fprintf(stderr, "%s%s\n", name.empty() ? "" : (name + ": ").c_str(), failed.what());
     std::fflush(nullptr);
+    std::this_thread::sleep_for(drain);
     over.abort(EXIT_FAILURE);
   }
   network_speed known;

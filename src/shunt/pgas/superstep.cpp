@@ -35,6 +35,7 @@ void distributed::check_read(const char* call, std::source_location where) const
 }
 
 void open_superstep(pe& me, std::source_location where) {
+  me.home().refuse_in_task(me.index(), "superstep()");
   if (std::exchange(me.supersteps().open, true)) refuse_superstep(me.index(), where);
   for (distributed* const each : me.supersteps().all) each->set_open(true);
 }

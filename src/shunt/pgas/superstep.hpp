@@ -86,7 +86,7 @@ class distributed {
   std::uint64_t changeable_;
 };
 
-/// \throws usage_error where one is open already.
+/// \throws usage_error where one is open already, and in a task on another worker.
 void open_superstep(pe& me, std::source_location where);
 void finish_superstep(pe& me);
 void close_superstep(pe& me) noexcept;
@@ -96,7 +96,7 @@ void close_superstep(pe& me) noexcept;
 /// Collective. Calls body(), in which distributed objects may be changed, and waits until all changes that any PE has
 /// made have happened, everywhere.
 /// \throws what `body` throws: then what it has changed so far belongs to the next superstep; usage_error inside of a
-///         superstep; what finish() throws.
+///         superstep, and in a task on another worker; what finish() throws.
 /// Cost: one finish() for all distributed objects that the PE has, with an end mark for each of them; of disjoint_sets
 /// a quiesce() more.
 template <std::invocable F>

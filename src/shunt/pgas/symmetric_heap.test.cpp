@@ -53,6 +53,18 @@ TEST_CASE("symmetric_heap: two heaps that are asked alike give blocks at the sam
   CHECK(one.allocate(heap_of_test, 1) == one.begin());  // what was free is one piece again
 }
 
+TEST_CASE("symmetric_heap: a block has the alignment that it is asked for, or is null") {
+  symmetric_heap heap(4 * symmetric_heap::largest_alignment);
+  CHECK(heap.allocate(1, 1) == heap.begin());
+  for (auto alignment = symmetric_heap::largest_alignment; alignment > 1; alignment /= 2) {
+    void* const block = heap.allocate(100, alignment);
+    REQUIRE(block != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(block) % alignment == 0);
+  }
+  CHECK(heap.allocate(1, 2 * symmetric_heap::largest_alignment) == nullptr);
+  CHECK(heap.allocate(1, 96) == nullptr);
+}
+
 TEST_CASE("symmetric_heap: what does not fit is null, and what is no block is not freed") {
   symmetric_heap heap(heap_of_test);
   CHECK(heap.allocate(0, 1) == nullptr);

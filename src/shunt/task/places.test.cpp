@@ -154,7 +154,11 @@ TEST_CASE("errors: a station that would have to wait where waiting is forbidden 
     expect_place<usage_error>([&] { static_cast<void>(in.board_for(hour)); });
     expect_place<usage_error>([&] { static_cast<void>(in.board_until(shunt::sched::after(hour))); });
     expect_place<usage_error>([&] { static_cast<void>(in.await_returned()); });
+    line.request_stop();
+    expect(in.board().empty());  // an end is no wait either
     expect(out.arrive() && out.arrive());
+    in.close();
+    expect(!out.arrive() && out.ended());
   });
 }
 

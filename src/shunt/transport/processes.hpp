@@ -27,7 +27,7 @@ inline constexpr int most_processes = 1024;
 /// For a program that does nothing else: it takes over these signals and all of the process's children. Call it before
 /// the process has a second thread.
 ///
-/// Where a process fails, the others are ended: after 250 ms if it has said why (it ended with a status), after 2.5 s
+/// Where a process fails, the others are ended: after 250 ms if it has said why (it ended with a status), after 4 s
 /// if a signal ended it, so that the others can name it.
 /// \param ranks  1..most_processes
 /// \param words  the program and its arguments; the program is looked for in PATH if it has no slash. Not empty.

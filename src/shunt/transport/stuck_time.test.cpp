@@ -14,7 +14,8 @@ TEST_CASE("stuck_time: what two threads wait at once counts once") {
   CHECK(all.add(origin, origin + 100ms, 200ms) == 100ms);
   CHECK(all.add(origin + 50ms, origin + 150ms, 200ms) == 150ms);
   CHECK(all.add(origin + 60ms, origin + 150ms, 200ms) == 150ms);
-  CHECK(all.add(origin + 300ms, origin + 400ms, 200ms) == 250ms);
+  CHECK(all.add(origin + 300ms, origin + 340ms, 200ms) == 340ms);
+  CHECK(all.add(origin + 700ms, origin + 800ms, 200ms) == 540ms);
 }
 
 TEST_CASE("stuck_time: a wait in which the process was stopped counts as one; an open gate begins anew") {

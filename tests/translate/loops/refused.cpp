@@ -8,6 +8,7 @@
 namespace pgas = shunt::pgas;
 
 long anything(long);
+bool next(int&);
 
 struct pair {
   long a, b;
@@ -20,6 +21,7 @@ void changes(pgas::pe& me, pgas::array<long>& h, pgas::array<double>& d, pgas::a
              const std::vector<std::uint64_t>& idx) {
   for (const auto i : idx) h[i] = 3;         // refused: an assignment to `h` whose index may be the same twice
   for (int i = 0; i < 9; ++i) h[i % 3] = i;  // refused: whose index may be the same twice
+  for (int i = 0; next(i); ++i) h[i] = 7;    // refused: whose index may be the same twice
   for (int k = 0; k < 2; ++k)
     for (int i = 0; i < 9; ++i) h[i] = k;  // refused: whose index may be the same twice
   for (int i = 0; i < 9; ++i) {

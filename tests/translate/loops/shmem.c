@@ -31,7 +31,7 @@ static void histogram(const int* entries, const int* owners) {
   for (int i = 0; i < ROUNDS; ++i) {
     /* a comment that stays */
     shmem_long_atomic_inc(&counts[entries[i]], owners[i]);  // another one
-    shmem_int_atomic_add(&small[entries[i]], i % 3, owners[i]);
+    shmem_int_atomic_add((small + entries[i]), (i % 3), owners[i]);
   }
   int left = 4;
   while (left-- > 0) shmem_uint_atomic_or(bits + left, 1u << shmem_my_pe(), FIRST_PE);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 static long table[100], other[100], word;
+static long *old[4], *new_ones[4];
+static char letters[9];
 
 #define READ(i, pe) shmem_long_g(&table[i], pe)
 #define ADD(i, pe) shmem_long_atomic_inc(&table[i], pe)
@@ -38,6 +40,24 @@ void reads(long* target, long* from, const int* pe, const long* entry) {
   for (int i = 0; i < 9; ++i) shmem_long_get(own, &table[i], 4, 1);  // refused: moves more than one element
   for (int i = 0; i < 9; ++i) own[i] = READ(i, 0);                   // refused: a macro writes
   printf("%ld %ld\n", s, own[0]);
+}
+
+/* Another PE may change what is `restrict` while a function waits, and two pointers may be of one block. */
+void changed_elsewhere(const long* restrict part, long* restrict target, int row, int* next) {
+  long s = 0;
+  char text[9];
+  for (int i = 0; i < 9; ++i) target[i] = shmem_long_g(&part[i], (int)anything(i));  // refused: a barrier perhaps
+  for (int i = 0; i < 9; ++i) {
+    s += shmem_long_g(&old[row][i], 0);  // refused: and changed by shmem_long_p() in one loop
+    shmem_long_p(&new_ones[row][i + 1], 3, 1);
+  }
+  for (int i = 0; i < 9; ++i)
+    s += shmem_long_g(&table[__atomic_fetch_add(next, 1, __ATOMIC_RELAXED)], 0);  // refused: may change `table`
+  for (int i = 0; text[i] = shmem_char_g(&letters[i], 0); ++i) {                  // refused: the loop's head reads
+  }
+  for (int i = 0; i < 9; ++i)
+    shmem_long_get_nbi(&target[i], &table[shmem_long_g(&other[i], 0)], 1, 0);  // refused: asks for an element itself
+  printf("%ld %d\n", s, text[0]);
 }
 
 void leaks(const int* pe) {

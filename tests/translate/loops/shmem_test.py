@@ -71,6 +71,8 @@ class Shmem(Translation):
         for line in ("    shmem::send(&counts[entries[i]], owners[i], [](long& element) { ++element; });"
                      "  // another one",
                      "    /* a comment that stays */",
+                     "    shmem::send((small + entries[i]), owners[i], [value = i % 3]"
+                     "(int& element) { element += value; });",
                      "while (left-- > 0) shmem::send(bits + left, FIRST_PE, [value = 1u << shmem_my_pe()]"
                      "(unsigned int& element) { element |= value; });",
                      "    shmem::ask(&table[entries[i]], owners[i], &target[i]);",
@@ -112,7 +114,13 @@ class Shmem(Translation):
         text = ("#include <shmem.h>\r\ntemplate <class T>\r\nvoid all(T* a) {\r\n"
                 "  for (int i = 0; i < 9; ++i) shmem_p(&a[i], T(1), 0);  // refused: the function is a template\r\n"
                 "}\r\nlong sum(const long* a) {\r\n  long s = 0;\r\n"
-                "  for (int i = 0; i < 9; ++i) s += shmem_g(&a[i], i % shmem_n_pes());\r\n  return s;\r\n}\r\n")
+                "  for (int i = 0; i < 9; ++i) s += shmem_g(&a[i], i % shmem_n_pes());\r\n  return s;\r\n}\r\n"
+                "long few(const bool* a) {\r\n  long s = 0;\r\n"
+                "  for (int i = 0; i < 9; ++i) s += shmem_g(&a[i], 0);  // refused: elements of type bool are not\r\n"
+                "  return s;\r\n}\r\nvoid chain(const long* __restrict t) {\r\n"
+                "  std::vector<long> own(9);\r\n  for (const long& x : own)\r\n"
+                "    for (int i = 0; i < 9; ++i) own[0] = shmem_long_g(&t[x], 0);  // refused: depends on `x`\r\n"
+                "}\r\n")
         file = self.folder / "template.cpp"
         file.write_bytes(text.encode())
         said = self.translated(file)
@@ -133,7 +141,8 @@ class Shmem(Translation):
         self.assertEqual(self.translated(file).stderr, "")
         program = self.compiled(file, COMPILERS[0], "-Wall", "-Werror")
         for word, ranks, status, text in (
-                ("local", 1, 2, "is not symmetric"), ("far", 1, 2, "PE 1: the program has PEs 0..0"),
+                ("local", 1, 2, "is not symmetric"), ("grows", 1, 2, "is not symmetric"),
+                ("far", 1, 2, "PE 1: the program has PEs 0..0"),
                 ("some", 2, None, "an active set of 1 PEs"), ("returns", 2, 5, ""), ("exits", 2, 6, ""),
                 ("ends", 2, 0, ""), ("throws", 2, None, "thrown by the program"), ("nothing", 2, 0, "")):
             done = run("timeout", "600", SHUNT, "start", "--ranks", ranks, program, word)

@@ -9,6 +9,7 @@
 /// ```
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ class bag final : private detail::distributed {
   using value_type = T;  ///< of an item
 
   /// Collective, but does not wait for all: as actor_of's. \throws std::bad_alloc
-  explicit bag(pe& me) : distributed(me, 1), part_(me), messages_(part_), next_(me.index()) {}
+  explicit bag(pe& me) : distributed(me, 1), part_(me), messages_(part_), next_pe_(me.index()) {}
   /// Collective: the last superstep is over.
   ~bag() = default;
 
@@ -42,8 +43,9 @@ class bag final : private detail::distributed {
   void insert(const T& item, std::source_location where = std::source_location::current()) {
     if (changeable() == 0) [[unlikely]]
       detail::refuse_change(me().index(), false, 0, 0, where);
-    messages_.send(next_, [item](part& there) { there.arrived.push_back(item); }, where);
-    if (++next_ == me().count()) next_ = 0;
+    const int to = next_pe_.load(std::memory_order_relaxed);  // relaxed: two tasks of the PE may take the same one
+    next_pe_.store(to + 1 == me().count() ? 0 : to + 1, std::memory_order_relaxed);  // relaxed: the same
+    messages_.send(to, [item](part& there) { there.arrived.push_back(item); }, where);
   }
   /// Local, outside of supersteps. Puts an item onto this PE.
   void add(const T& item) { part_->items.push_back(item); }
@@ -88,14 +90,15 @@ class bag final : private detail::distributed {
   template <class Writer>
   void save(Writer& to) const {
     to.put(part_->items);
-    to.put(next_);
+    to.put(next_pe_.load(std::memory_order_relaxed));  // relaxed: the PE's tasks have ended
   }
   /// Local, outside of supersteps. This PE's items, as they were saved.
   template <class Reader>
   void load(Reader& from) {
     from.get(part_->items);
-    from.get(next_);
-    if (next_ < 0 || next_ >= me().count()) from.refuse("its next item is for a PE that the job does not have");
+    const int next = from.template get<int>();
+    if (next < 0 || next >= me().count()) from.refuse("its next item is for a PE that the job does not have");
+    next_pe_.store(next, std::memory_order_relaxed);  // relaxed: the PE's tasks begin later
   }
 
  private:
@@ -118,7 +121,7 @@ class bag final : private detail::distributed {
 
   symmetric<part> part_;
   actor_of<part> messages_;
-  int next_;
+  std::atomic<int> next_pe_;  // also by tasks of the PE on other workers
 };
 
 }  // namespace pgas

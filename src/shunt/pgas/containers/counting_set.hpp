@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <shunt/pgas/containers/detail/hot_keys.hpp>
 #include <shunt/pgas/containers/detail/keyed.hpp>
@@ -55,21 +56,27 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
   /// Collective: the last superstep is over.
   ~counting_set() = default;
 
-  /// One-sided, in a superstep. The key was seen once more. \throws usage_error outside of one.
+  /// One-sided, in a superstep. The key was seen once more. Tasks of the PE may call it, too; what they insert on
+  /// another worker goes past the cache. \throws usage_error outside of one.
   [[gnu::always_inline]] void insert(key_at at) {
     this->check_change(at.line);
     const auto hash = Hash()(at.key);
-    if (!caches_ || !is_short(at.key)) [[unlikely]]
+    if (!caches_here() || !is_short(at.key)) [[unlikely]]
       return insert_long(at, hash);
-    waiting& next = waiting_[inserts_ % most_waiting];
+    const waiting now{hash, short_key(at.key), cache::none, at.line};
+    cache_.prefetch(hash);
+    waiting& oldest = waiting_[inserts_ % most_waiting];
     if (inserts_ >= most_waiting) {
       waiting& half_way = waiting_[(inserts_ - most_waiting / 2) % most_waiting];
       half_way.where = cache_.seek(half_way.hash);
-      if (!cache_.count(next.where, next.key)) insert_slowly(next);
+      if (!cache_.count(oldest.where, oldest.key)) {
+        ++inserts_;
+        // The new key is in its place before that: a send may wait, and other fibers of the PE insert meanwhile.
+        return insert_slowly(std::exchange(oldest, now));
+      }
     }
     ++inserts_;
-    next = {hash, short_key(at.key), cache::none, at.line};
-    cache_.prefetch(hash);
+    oldest = now;
   }
   /// One-sided, in a superstep. The key was seen `count` times more. \throws usage_error outside of one.
   void insert(key_at at, std::uint64_t count) {
@@ -140,6 +147,8 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     void operator()(part& p, detail::key_view<K> key) const { p.table.find_or_insert(key).first->value += count; }
   };
 
+  /// Whether the calling thread may use the cache: that of the PE's worker may.
+  [[nodiscard]] bool caches_here() const noexcept { return caches_ && this->me().home().owns_thread(); }
   static bool is_short([[maybe_unused]] detail::key_view<K> key) noexcept {
     if constexpr (detail::is_text<K>) {
       return key.size() <= detail::short_words::most;
@@ -156,10 +165,10 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     const auto send = [&](const auto& e) { send_count(e.key, e.count(), w.line); };
     if (!cache_.count_or_take_in(w.key, w.hash, send)) send_count(w.key, 1, w.line);
   }
-  /// Of a text of more than 16 bytes, or without a cache.
+  /// Of a text of more than 16 bytes, or without a cache that this thread may use.
   [[gnu::noinline]] void insert_long(const key_at& at, std::uint64_t hash) {
     if constexpr (detail::is_text<K>) {
-      if (caches_ && at.key.size() <= longest_cached) {
+      if (caches_here() && at.key.size() <= longest_cached) {
         const auto send = [&](const auto& e) { send_count(e.key, e.count(), at.line); };
         if (long_texts_.count_or_take_in(at.key, hash, send)) return;
       }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -50,6 +52,45 @@ TEST_CASE("map: gather() finds what is there, on any number of PEs") {
   for (const auto& job : all_jobs(small)) pgas::run(job, map_gathers);
 }
 
+TEST_CASE("map: gather() takes keys that a range makes when it is read") {
+  pgas::run(small(3, 2), [](pgas::pe& me) {
+    pgas::map<std::string, int> texts(me);
+    const auto name = [](int i) { return text(40, i); };  // more than a std::string has in itself
+    pgas::superstep(me, [&] {
+      for (int i = me.index(); i < 20; i += me.count()) texts.insert(name(i), i);
+    });
+    std::vector<std::optional<int>> found(20);
+    texts.gather(std::views::iota(0, 20) | std::views::transform(name), found);
+    for (int i = 0; i != 20; ++i) expect(found[static_cast<std::size_t>(i)] == i, std::to_string(i));
+  });
+}
+
+TEST_CASE("map: where gather() refuses a key it has asked for none, and the job may go on") {
+  pgas::run(small(3, 2), [](pgas::pe& me) {
+    pgas::map<std::uint8_t, int> numbers(me);
+    pgas::superstep(me, [&] { numbers.insert(1, 10); });
+    const auto messages_of = [&](const auto& calls) {
+      const auto before = me.traffic();
+      calls();
+      return (me.traffic() - before).messages;
+    };
+    const auto ask = [&] {
+      std::vector<std::optional<int>> found(3);
+      numbers.gather(std::vector<int>{1, 1, 2}, found);
+      expect(found[0] == 10 && found[1] == 10 && !found[2].has_value());
+    };
+    const auto of_one = messages_of(ask);
+    const auto of_both = messages_of([&] {
+      expect_thrown<shunt::usage_error>([&] {
+        std::vector<std::optional<int>> gone(3);
+        numbers.gather(std::vector<int>{1, 2, 300}, gone);
+      });
+      ask();  // to which answers of the refused call would come
+    });
+    expect(of_one == of_both, std::to_string(of_both));
+  });
+}
+
 TEST_CASE("map: values that are texts, of any length, under keys of both kinds") {
   for (const int hops : {1, 2}) pgas::run(small(5, 2, hops), map_of_texts);
 }
@@ -79,6 +120,7 @@ TEST_CASE("map: erase_if, clear, reserve, and values that do not travel") {
 TEST_CASE("map: the table stays whole while keys come and go") {
   using table = pgas::detail::hash_table<std::uint64_t, long, pgas::key_hash<std::uint64_t>>;
   table t;
+  CHECK_THROWS_AS(t.reserve(~std::size_t{0}), std::bad_alloc);
   std::unordered_map<std::uint64_t, long> serial;
   const shunt::counter_random random(3);
   for (std::uint64_t i = 0; i != 40'000; ++i) {

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <shunt/base/random.hpp>
+#include <shunt/task.hpp>
 #include <support/expect.hpp>
 #include <support/jobs.hpp>
 #include <support/keyed_properties.hpp>
@@ -63,6 +64,38 @@ TEST_CASE("counting_set: counts as a serial map does, with and without a cache, 
   for (const auto& job : all_jobs(tiny)) {
     const counting_set_as_serial<std::uint64_t> property(job.pes);
     pgas::run(job, std::ref(property));
+  }
+}
+
+TEST_CASE("counting_set: tasks of a PE insert while others wait for a train, on any worker, and nothing is lost") {
+  for (const auto& job : {tiny(3, 1), tiny(2, 2), tiny(7, 2, 2)}) {
+    pgas::run(job, [](pgas::pe& me) {
+      // A cache so small that keys make place for others all the time.
+      pgas::counting_set<std::uint64_t> numbers(me, 8);
+      pgas::counting_set<std::string> words(me, 8);
+      constexpr std::uint64_t tasks = 4, each = 400;
+      for (std::uint64_t round = 1; round <= 2; ++round) {
+        pgas::superstep(me, [&] {
+          shunt::finish([&] {
+            for (std::uint64_t t = 0; t != tasks; ++t) {
+              shunt::async([&, t] {
+                for (std::uint64_t i = 0; i != each; ++i) {
+                  numbers.insert(i * tasks + t);
+                  words.insert(nth_key<std::string>(1 + i % 20));  // of 2 to 21 bytes: for both caches
+                }
+              });
+            }
+          });
+        });
+        const auto all = round * tasks * each * static_cast<std::uint64_t>(me.count());
+        expect(numbers.total() == all, std::to_string(numbers.total()) + " of " + std::to_string(all));
+        expect(numbers.size() == tasks * each);
+        expect(words.total() == all && words.size() == 20);
+        for (const auto& [key, count] : numbers.local())
+          expect(count == round * static_cast<std::uint64_t>(me.count()), std::to_string(key));
+        me.barrier();
+      }
+    });
   }
 }
 

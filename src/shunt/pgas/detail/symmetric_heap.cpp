@@ -1,6 +1,8 @@
 #include <shunt/pgas/detail/symmetric_heap.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <iterator>
 #include <new>
 
@@ -11,20 +13,24 @@ inline namespace v1 {
 namespace pgas {
 namespace detail {
 
-symmetric_heap::symmetric_heap(std::size_t bytes) : begin_(nullptr), bytes_(bytes) {
-  void* const found =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (found == MAP_FAILED) throw std::bad_alloc();
-  begin_ = static_cast<std::byte*>(found);
+/// A block's offset is a multiple of its alignment, so its address is one, too, where the heap begins at a multiple.
+symmetric_heap::symmetric_heap(std::size_t bytes)
+    : mapped_(::mmap(nullptr, bytes + largest_alignment, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)),
+      begin_(nullptr),
+      bytes_(bytes) {
+  if (mapped_ == MAP_FAILED) throw std::bad_alloc();
+  const auto beyond = reinterpret_cast<std::uintptr_t>(mapped_) % largest_alignment;
+  begin_ = static_cast<std::byte*>(mapped_) + (beyond == 0 ? 0 : largest_alignment - beyond);
   free_.emplace(0, bytes);
 }
 
-symmetric_heap::~symmetric_heap() { ::munmap(begin_, bytes_); }
+symmetric_heap::~symmetric_heap() { ::munmap(mapped_, bytes_ + largest_alignment); }
 
 /// The first free piece that is large enough: the same one on every PE.
 void* symmetric_heap::allocate(std::size_t bytes, std::size_t alignment) {
   constexpr std::size_t line = 64;  // two blocks share no cache line
-  if (bytes == 0 || bytes > bytes_) return nullptr;
+  if (bytes == 0 || bytes > bytes_ || !std::has_single_bit(alignment) || alignment > largest_alignment) return nullptr;
   const auto unit = std::max(alignment, line);
   const auto size = (bytes + line - 1) / line * line;
   for (auto piece = free_.begin(); piece != free_.end(); ++piece) {

@@ -6,7 +6,8 @@
  * of the calls that stand in loops. docs/manual/translate.md says what else is asked of a program.
  *
  * The calls are those of OpenSHMEM 1.4, and the reductions, broadcasts and collections of 1.5 over SHMEM_TEAM_WORLD.
- * Not there: contexts, other teams, active sets of some PEs only, signals, long double, complex numbers.
+ * Not there: contexts, other teams, active sets of some PEs only, signals, long double, complex numbers, strided calls
+ * that name a width (shmem_iput32, shmem_alltoalls32).
  */
 #ifndef SHUNT_PGAS_OPENSHMEM_SHMEM_H
 #define SHUNT_PGAS_OPENSHMEM_SHMEM_H

@@ -227,6 +227,7 @@ void* world::reallocate(void* block, std::size_t bytes) {
   if (block == nullptr) return allocate(bytes, 1);
   barrier();
   const auto had = heap_->bytes_of(block);
+  if (had == 0) memory::refuse_private(block);
   void* const larger = heap_->allocate(bytes, 1);
   if (larger != nullptr) std::memcpy(larger, block, std::min(had, bytes));
   if (larger != nullptr || bytes == 0) heap_->free(block);

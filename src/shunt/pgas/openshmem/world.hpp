@@ -171,11 +171,11 @@ class world {
   /// One-sided. Another PE's process ends, with status 0.
   void send_end(int pe);
 
-  /// Collective. A block of symmetric memory; null where no room is left.
+  /// Collective. A block of symmetric memory; null where no room is left, and for an alignment that the heap has not.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment);
   /// Collective. The block is free.
   void free(void* block);
-  /// Collective. A block of another size begins with what the old one has.
+  /// Collective. A block of another size begins with what the old one has. \throws usage_error for what is no block
   [[nodiscard]] void* reallocate(void* block, std::size_t bytes);
   /// Whether an address is one of symmetric memory.
   [[nodiscard]] bool is_symmetric(const void* at) const noexcept;

@@ -73,6 +73,7 @@ class station_base : public rail::waker {
   [[nodiscard, gnu::always_inline]] bool poll_on(Here&& here, time_point deadline, const std::stop_token& stop,
                                                  call_site call) {
     if (profile_ != wait_profile::latency) return false;
+    if (at_.poll() != rail::poll_result::nothing) return false;  // await() sees the same, and does not wait
     require_wait(deadline, stop, call);
     for (unsigned round = 0; may_poll_on(round, deadline, stop); ++round) {
       for (int i = 0; i != polls_per_round; ++i) {

@@ -39,8 +39,15 @@ mpi_carrier::mpi_carrier(const limits& time_limits)
 
 /// Initialises MPI, unless the program has, and makes sure that more than one thread may call it.
 void mpi_carrier::initialise() {
-  int already = 0;
+  int already = 0, over = 0;
   check(MPI_Initialized(&already), "MPI_Initialized");
+  check(MPI_Finalized(&over), "MPI_Finalized");
+  if (over != 0) {  // any other call of MPI would end the process, with a message of its own
+    throw usage_error(
+        error_number(821),
+        "MPI cannot begin again in a process: over the transport `mpi` it runs one job, unless the program "
+        "itself initialises MPI");
+  }
   int level = MPI_THREAD_SINGLE;
   if (already != 0) {
     check(MPI_Query_thread(&level), "MPI_Query_thread");

@@ -129,9 +129,11 @@ std::optional<loss> liveness::with_gate(nanoseconds longer, Look look) {
 /// The gate has not opened since `begin`: a thread of this process has not come back from the library. Once that has
 /// lasted for the deadline, names the rank that it waits for, as far as the kernel knows, or else this one.
 std::optional<loss> liveness::find_stuck(clock::time_point begin, nanoseconds longer) {
-  const auto stuck = stuck_.add(begin, clock::now(), 2 * gate_wait);
   const nanoseconds limit(stuck_limit_.load(std::memory_order_acquire));  // edge `known`
-  if (limit.count() <= 0 || stuck < limit + longer) return std::nullopt;
+  if (limit.count() <= 0) return std::nullopt;
+  const auto stuck =
+      stuck_.add(begin, clock::now(), std::max<nanoseconds>(limit / detail::looks_a_deadline, gate_wait));
+  if (stuck < limit + longer) return std::nullopt;
   if (auto lost = processes_.find_ended()) return lost;
   if (auto lost = processes_.find_stopped()) return lost;
   return loss{rank_, "has not come back from a call of " + std::string(heartbeats_.library()) + " for " +

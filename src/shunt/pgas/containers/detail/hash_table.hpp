@@ -117,6 +117,7 @@ class hash_table {
 
   /// Room for so many keys without growing. \throws std::bad_alloc
   void reserve(std::size_t keys) {
+    if (keys > ~std::size_t{0} / 4) throw std::bad_alloc();  // `wanted` would wrap
     std::size_t wanted = least_slots;
     while (most_of(wanted) < keys) wanted *= 2;
     if (wanted > slots()) grow_to(wanted);

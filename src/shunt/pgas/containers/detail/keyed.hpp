@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -148,7 +149,7 @@ class keyed : protected distributed {
       return messages_.template send<Mailbox>(
           to, text, [op](part& at, std::string_view all, auto& here) { call(op, at, all, here); }, where);
     }
-    const std::uint64_t number = texts_sent_++;
+    const auto number = texts_sent_.fetch_add(1, std::memory_order_relaxed);  // relaxed: no two get the same
     const std::size_t bytes = text.size();
     for (std::size_t begin = 0; begin != bytes;) {
       const auto piece = text.substr(begin, most);
@@ -168,8 +169,17 @@ class keyed : protected distributed {
   template <class Looker, class Receiver, class TextLooker, class Keys>
   void look_up(const Keys& keys, std::source_location where) {
     const auto size = static_cast<std::size_t>(std::ranges::size(keys));
+    const auto first = std::ranges::begin(keys);
+    // A key that is none of K's values is refused before the first request leaves: the answers to those before it would
+    // come when the caller, which has the exception, has given up their place.
+    if constexpr (std::integral<K> && !std::is_same_v<std::ranges::range_value_t<const Keys>, K>) {
+      for (std::size_t k = 0; k != size; ++k)
+        static_cast<void>(key_at<K>(first[static_cast<std::ptrdiff_t>(k)], where));
+    }
     for (std::size_t k = 0; k != size; ++k) {
-      const key_at<K> at(std::ranges::begin(keys)[static_cast<std::ptrdiff_t>(k)], where);
+      // Of a text `at` has the address, and a range such as views::transform makes it just now.
+      const auto& key = first[static_cast<std::ptrdiff_t>(k)];
+      const key_at<K> at(key, where);
       if constexpr (is_text<K>) {
         to_owner(at.key, TextLooker{k}, where);
       } else {
@@ -203,7 +213,7 @@ class keyed : protected distributed {
   }
 
   std::uint64_t pes_;
-  std::uint64_t texts_sent_ = 0;
+  std::atomic<std::uint64_t> texts_sent_{0};  // also by tasks of the PE on other workers
   symmetric<part> part_;
   selector_of<is_text<K> ? 2 : 1, part> messages_;
 };
